@@ -1,0 +1,57 @@
+"""Length buckets: batches of sentence pairs of like length, in an order a seed decides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from areaviz.data.tokenizer import PAD, START
+
+IdPair = tuple[list[int], list[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Padded ids: source [B, M], target_in [B, T] (begins with the start symbol), target_out [B, T]."""
+
+    source: Tensor
+    target_in: Tensor
+    target_out: Tensor
+
+    def to(self, device: torch.device) -> Batch:
+        """The same batch on `device`."""
+        return Batch(*(x.to(device) for x in (self.source, self.target_in, self.target_out)))
+
+
+def pad(rows: Sequence[Sequence[int]]) -> Tensor:
+    """Rows of unequal length as one int64 matrix, padded on the right."""
+    longest = max(map(len, rows))
+    return torch.tensor([[*row, *[PAD] * (longest - len(row))] for row in rows])
+
+
+def collate(pairs: Sequence[IdPair]) -> Batch:
+    """A batch of id pairs (both ending with the end symbol)."""
+    sources, targets = zip(*pairs, strict=True)
+    return Batch(pad(sources), pad([[START, *target[:-1]] for target in targets]), pad(targets))
+
+
+def buckets(pairs: Sequence[IdPair], tokens: int, seed: int | None) -> list[list[int]]:
+    """Index lists of pairs of like length, each of at most about `tokens` padded target tokens.
+
+    With a seed the lists and their order are shuffled; with None both follow the lengths.
+    """
+    rng = np.random.default_rng(seed)
+    jitter = rng.random((len(pairs), 2)) * (0 if seed is None else 2)
+    lengths = np.array([(len(source), len(target)) for source, target in pairs]) + jitter
+    order = np.lexsort((lengths[:, 0], np.floor(lengths[:, 1])))
+    groups: list[list[int]] = [[]]
+    for index in order:
+        longest = max(len(pairs[index][1]), *(len(pairs[i][1]) for i in groups[-1]), 0)
+        if groups[-1] and longest * (len(groups[-1]) + 1) > tokens:
+            groups.append([])
+        groups[-1].append(int(index))
+    return groups if seed is None else [groups[i] for i in rng.permutation(len(groups))]

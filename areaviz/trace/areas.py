@@ -1,0 +1,148 @@
+"""Area geometry: which areas a memory has, in what order, and how an index maps to a rectangle.
+
+A memory is a grid of `height` x `width` items (a sequence has height 1). An area is a rectangle of
+at most `max_height` x `max_width` items (Li et al. 2019, section 3). Models and viewers share this
+one enumeration: size-major (for h, for w), then row-major over the top-left corner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import isqrt
+
+import numpy as np
+import numpy.typing as npt
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Area:
+    """One rectangle of memory items: top-left corner (`top`, `left`) and extent, in items."""
+
+    top: int
+    left: int
+    height: int
+    width: int
+
+    @property
+    def size(self) -> int:
+        """How many items the area holds."""
+        return self.height * self.width
+
+    def overlap(self, other: Area) -> float:
+        """Intersection over union with another area, 0..1."""
+        rows = min(self.top + self.height, other.top + other.height) - max(self.top, other.top)
+        columns = min(self.left + self.width, other.left + other.width) - max(self.left, other.left)
+        shared = max(rows, 0) * max(columns, 0)
+        return shared / (self.size + other.size - shared)
+
+
+@dataclass(frozen=True, slots=True)
+class AreaGrid:
+    """All areas of a `height` x `width` memory up to `max_height` x `max_width` items.
+
+    Raises:
+        ValueError: when a size is below one or an area would exceed the memory.
+    """
+
+    height: int
+    width: int
+    max_height: int
+    max_width: int
+
+    def __post_init__(self) -> None:
+        if min(self.height, self.width, self.max_height, self.max_width) < 1:
+            raise ValueError(f"Memory and area sizes must be at least 1, got {self}.")
+        if self.max_height > self.height or self.max_width > self.width:
+            raise ValueError(
+                f"The largest area is {self.max_height}x{self.max_width} but the memory only has "
+                f"{self.height}x{self.width} items; choose a smaller area size."
+            )
+
+    @classmethod
+    def clamped(cls, shape: tuple[int, int], max_area: tuple[int, int]) -> AreaGrid:
+        """The grid for a memory of `shape`, with the area size cut down to the memory."""
+        return cls(*shape, min(max_area[0], shape[0]), min(max_area[1], shape[1]))
+
+    @property
+    def items(self) -> int:
+        """How many items the memory has."""
+        return self.height * self.width
+
+    @property
+    def count(self) -> int:
+        """How many areas there are: |R| = |Rv||Rh|, |Rh| = (L-S)S + S(S+1)/2 (Li et al. 2019)."""
+        return _placements(self.height, self.max_height) * _placements(self.width, self.max_width)
+
+    def shapes(self) -> Iterator[tuple[int, int]]:
+        """Every (height, width) an area can have, in enumeration order."""
+        for height in range(1, self.max_height + 1):
+            for width in range(1, self.max_width + 1):
+                yield height, width
+
+    def slab(self, height: int, width: int) -> tuple[int, int, int]:
+        """Where the areas of one shape lie: (first index, rows of corners, columns of corners)."""
+        rows, columns = self.height - height + 1, self.width - width + 1
+        first = _placements(self.height, height - 1) * _placements(self.width, self.max_width)
+        return first + rows * _placements(self.width, width - 1), rows, columns
+
+    def index(self, area: Area) -> int:
+        """The index of `area`, in constant time.
+
+        Raises:
+            ValueError: when the area is not one of this grid's.
+        """
+        fits = 1 <= area.height <= self.max_height and 1 <= area.width <= self.max_width
+        inside = 0 <= area.top <= self.height - area.height and 0 <= area.left <= self.width - area.width
+        if not (fits and inside):
+            raise ValueError(f"{area} is not an area of {self}.")
+        first, _, columns = self.slab(area.height, area.width)
+        return first + area.top * columns + area.left
+
+    def area(self, index: int) -> Area:
+        """The rectangle at `index`, in constant time (no table is scanned).
+
+        Raises:
+            IndexError: when the index is outside 0..count-1.
+        """
+        if not 0 <= index < self.count:
+            raise IndexError(f"Area index {index} is outside 0..{self.count - 1}.")
+        row_areas = _placements(self.width, self.max_width)
+        height = _extent_at(self.height, self.max_height, index // row_areas)
+        index -= _placements(self.height, height - 1) * row_areas
+        rows = self.height - height + 1
+        width = _extent_at(self.width, self.max_width, index // rows)
+        top, left = divmod(index - rows * _placements(self.width, width - 1), self.width - width + 1)
+        return Area(top, left, height, width)
+
+    def table(self) -> IntArray:
+        """Every area as a row (top, left, height, width): int64 [count, 4]."""
+        slabs = []
+        for height, width in self.shapes():
+            _, rows, columns = self.slab(height, width)
+            top, left = np.divmod(np.arange(rows * columns), columns)
+            slabs.append(np.stack([top, left, np.full_like(top, height), np.full_like(top, width)], 1))
+        return np.concatenate(slabs)
+
+    def sizes(self) -> IntArray:
+        """How many items each area holds: int64 [count]."""
+        counts = [self.slab(h, w)[1] * self.slab(h, w)[2] for h, w in self.shapes()]
+        return np.repeat([h * w for h, w in self.shapes()], counts)
+
+
+def _placements(length: int, extent: int) -> int:
+    """How many runs of 1..extent items fit in `length` items."""
+    return extent * length - extent * (extent - 1) // 2
+
+
+def _extent_at(length: int, max_extent: int, offset: int) -> int:
+    """The extent whose placements contain `offset`: inverts `_placements`, a quadratic."""
+    root = ((2 * length + 1) - isqrt((2 * length + 1) ** 2 - 8 * offset)) // 2
+    extent = max(1, min(root + 1, max_extent))
+    while _placements(length, extent - 1) > offset:
+        extent -= 1
+    while extent < max_extent and _placements(length, extent) <= offset:
+        extent += 1
+    return extent
