@@ -1,0 +1,34 @@
+"""The one interface between the pages and whatever runs the models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from areaviz.trace.card import Card
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Request
+
+Progress = Callable[[float, str], None]
+"""Called with the share done, 0..1, and what is being done, in words."""
+
+
+class Backend(Protocol):
+    """Runs a request. Homes: in this process (`local`), stored traces (`replay`); `cached` wraps either."""
+
+    def models(self) -> dict[str, Card]:
+        """The models that can be asked, by name; a damaged checkpoint is left out and told by `problems`."""
+
+    def problems(self) -> tuple[str, ...]:
+        """One sentence for each checkpoint that could not be read."""
+
+    def device(self) -> str:
+        """Where the models run, for people: "CPU (2 threads)", "CUDA: NVIDIA ..."."""
+
+    def trace(self, request: Request, progress: Progress | None = None) -> Trace:
+        """Run the model and record what it attended to.
+
+        Raises:
+            InputError: the request cannot be run as it is.
+            BackendError: the work failed.
+        """

@@ -1,0 +1,9 @@
+"""The two ways a request can fail; the message of either is one sentence a person can act on."""
+
+
+class InputError(ValueError):
+    """The input cannot be used: says what, the limit, and what to do."""
+
+
+class BackendError(RuntimeError):
+    """The input is fine but the work failed (a damaged checkpoint, no memory): says what to do."""

@@ -1,0 +1,50 @@
+"""What a view is: a pure function from (trace, focus) to a figure, the same numbers as a table, and a print version."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from matplotlib.figure import Figure as PrintFigure
+from plotly.graph_objects import Figure
+
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The numbers a figure shows: what CSV, JSON and the text version beside every picture are made of."""
+
+    columns: tuple[str, ...]
+    rows: Sequence[tuple[str | int | float, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One way of looking at a trace. One file and one registry line each.
+
+    name: its key in links. title: for people. question: the one question it answers. fits: whether it
+    has something to show for this trace and focus. figure, table: for the screen. print: the same as
+    `figure` with matplotlib's object-oriented Figure (never pyplot), for SVG, PDF and PNG.
+    """
+
+    name: str
+    title: str
+    question: str
+    fits: Callable[[Trace, Focus], bool]
+    figure: Callable[[Trace, Focus], Figure]
+    table: Callable[[Trace, Focus], Table]
+    print: Callable[[Trace, Focus], PrintFigure]
+
+
+def caption(trace: Trace, focus: Focus) -> str:
+    """One line that names model, decoding, site, layer, head and normalisation: stands under every figure."""
+    attention = trace.maps[focus.site]
+    head = "all heads" if focus.head is None else f"head {focus.head + 1} of {attention.heads}"
+    request = trace.request
+    decoding = request.method if request.method == "greedy" else f"beam {request.beam}"
+    return (
+        f"{request.model}, {decoding} · {attention.site}, layer {focus.layer + 1} of {attention.layers}, {head} · "
+        f"{attention.normalisation}, areas up to {attention.grid.max_width} items"
+    )
