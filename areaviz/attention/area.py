@@ -1,30 +1,206 @@
-"""Area attention (Li et al. 2019): scaled dot-product attention over areas of the memory."""
+"""Area attention (Li et al. 2019): scaled dot-product attention over areas of the memory.
+
+Shapes: [...] batch and heads, Q queries, M = H*W items, R areas, E key width, V value width.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Literal, Required, TypedDict, Unpack, overload
+
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
-from areaviz.attention.pooling import box_max, box_mean, box_sum
+from areaviz.attention.direct import direct
+from areaviz.attention.features import AreaFeatures
+from areaviz.attention.masks import area_mask, causal_areas, item_mask, shield
+from areaviz.attention.pooled import pooled
+from areaviz.attention.pooling import area_pool
+from areaviz.attention.spec import KEY_MODES, VALUE_MODES, AreaResult, AreaSpec
+from areaviz.attention.streamed import streamed
+from areaviz.attention.table import table
 from areaviz.trace.areas import AreaGrid
 
+__all__ = ["AreaResult", "area_attention", "area_mask", "area_pool", "causal_areas", "choose_impl"]
 
-def area_pool(x: Tensor, grid: AreaGrid, mode: str) -> Tensor:
-    """Pool a vector for every area: [..., M, D] -> [..., R, D]; mode is mean, sum or max."""
-    pool = {"mean": box_mean, "sum": box_sum, "max": box_max}[mode]
-    return pool(x.flatten(0, -3), grid).unflatten(0, x.shape[:-2])
-
-
-def area_mask(item_mask: Tensor, grid: AreaGrid) -> Tensor:
-    """Which areas may be attended: those whose items all may. bool [..., M] -> bool [..., R]."""
-    blocked_NM = (~item_mask).flatten(0, -2).to(torch.float32)
-    return (box_sum(blocked_NM.unsqueeze(-1), grid).squeeze(-1) == 0).unflatten(0, item_mask.shape[:-1])
+_Run = Callable[[Tensor, Tensor, Tensor, AreaSpec], AreaResult]
+_RUN: dict[str, _Run] = {"direct": direct, "table": table, "pooled": pooled, "streamed": streamed}
 
 
-def causal_areas(queries: int, grid: AreaGrid, device: torch.device) -> Tensor:
-    """bool [Q, R]: query i may see an area when the area's last item is not after item i."""
-    top, left, height, width = grid.table().T
-    last_R = torch.as_tensor((top + height - 1) * grid.width + left + width - 1, device=device)
-    offset = grid.items - queries
-    return last_R <= torch.arange(queries, device=device)[:, None] + offset
+class Options(TypedDict, total=False):
+    """The keyword arguments of `area_attention` but for `need_weights`."""
+
+    area_size: Required[int | tuple[int, int]]
+    memory_shape: tuple[int, int] | None
+    attn_mask: Tensor | None
+    key_padding_mask: Tensor | None
+    is_causal: bool
+    dropout_p: float
+    scale: float | None
+    key_mode: str
+    value_mode: str
+    temperature: float
+    top_k: int | None
+    impl: str
+    key_features: AreaFeatures | None
+
+
+@overload
+def area_attention(
+    query: Tensor, key: Tensor, value: Tensor, *, need_weights: Literal[False] = ..., **options: Unpack[Options]
+) -> Tensor: ...
+
+
+@overload
+def area_attention(
+    query: Tensor, key: Tensor, value: Tensor, *, need_weights: Literal[True], **options: Unpack[Options]
+) -> AreaResult: ...
+
+
+@overload
+def area_attention(
+    query: Tensor, key: Tensor, value: Tensor, *, need_weights: bool, **options: Unpack[Options]
+) -> Tensor | AreaResult: ...
+
+
+def area_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    *,
+    area_size: int | tuple[int, int],
+    memory_shape: tuple[int, int] | None = None,
+    attn_mask: Tensor | None = None,
+    key_padding_mask: Tensor | None = None,
+    is_causal: bool = False,
+    dropout_p: float = 0.0,
+    scale: float | None = None,
+    key_mode: str = "mean",
+    value_mode: str = "sum",
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    impl: str = "auto",
+    need_weights: bool = False,
+    key_features: AreaFeatures | None = None,
+) -> Tensor | AreaResult:
+    """softmax(scale * q . area keys / temperature) times the area values (Eq. 1-4, Li et al. 2019).
+
+    An area is allowed only if all its items are. A query that may see nothing gets zeros, with zero
+    gradients. NaN or infinity in an item reaches only the queries that may see the item.
+
+    Args:
+        query, key, value: [..., Q, E], [..., M, E] and [..., M, Ev] with the same leading axes.
+        area_size: largest area, in items: the width of a span, or (height, width) on a grid.
+        memory_shape: (height, width) of the memory, row by row; (1, M) by default.
+        attn_mask: broadcasts to [..., Q, M]. bool: **True = keep**, as in scaled_dot_product_attention.
+            float: its mean over an area is added to the area's scaled logit, -inf masks the item.
+        key_padding_mask: bool [B, M], B the first axis. **True = padding**, as in nn.MultiheadAttention.
+        is_causal: query i sees the areas whose last item, row by row, is at most i + M - Q. (For Q != M
+            scaled_dot_product_attention aligns the other way, at the beginning.)
+        dropout_p: probability that an area weight is dropped, whether training or not.
+        scale: factor on q . k; E ** -0.5 by default.
+        key_mode: mean (Eq. 3), max, or features (Eq. 9, with the module in `key_features`).
+        value_mode: sum (Eq. 4), mean or max.
+        temperature: divides the logits, mask included; above 0.
+        top_k: keep exactly the k heaviest areas of every query; their weights sum to one again.
+        impl: auto, streamed, pooled, table or direct; see `choose_impl`.
+        need_weights: also return the weights [..., Q, R] and the coverage [..., Q, M] of the same pass,
+            both before dropout, in float32 or wider.
+
+    Returns:
+        The output [..., Q, Ev]; with `need_weights` an `AreaResult` (output, weights, coverage).
+
+    Raises:
+        ValueError: when shapes or options do not fit, an area exceeds the memory, or `impl` cannot do
+            what is asked.
+    """
+    lone = query.dim() == 2
+    if lone:
+        query, key, value = query[None], key[None], value[None]
+    _check_shapes(query, key, value)
+    _check_options(temperature, top_k, dropout_p, key_mode, value_mode, key_features)
+    mask = item_mask(query, key, attn_mask, key_padding_mask, is_causal, temperature)
+    spec = AreaSpec(
+        grid=_grid(area_size, memory_shape, key.shape[-2]),
+        scale=(query.shape[-1] ** -0.5 if scale is None else scale) / temperature,
+        mask=mask,
+        key_mode=key_mode,
+        value_mode=value_mode,
+        features=key_features,
+        top_k=top_k,
+        dropout_p=dropout_p,
+        need_weights=need_weights,
+    )
+    key, value, spoiled = shield(key, value, query.shape[-2], mask)
+    result = _RUN[_resolve(impl, query, spec)](query, key, value, spec)
+    parts = [_finish(part, spoiled, lone) for part in result if part is not None]
+    return AreaResult(*parts) if need_weights else parts[0]
+
+
+def choose_impl(query: Tensor, spec: AreaSpec) -> str:
+    """The faster of streamed and pooled, from the measurements in benchmarks/README.md."""
+    return "streamed" if spec.factors else "pooled"
+
+
+def _resolve(impl: str, query: Tensor, spec: AreaSpec) -> str:
+    if impl == "auto":
+        return choose_impl(query, spec)
+    if impl not in _RUN:
+        raise ValueError(f"impl must be one of {', '.join(('auto', *_RUN))}, got {impl!r}.")
+    able = {"pooled": True, "direct": spec.key_mode != "features"}.get(impl, spec.factors)
+    if not able:
+        raise ValueError(
+            f"impl={impl!r} cannot do key_mode={spec.key_mode!r} with value_mode={spec.value_mode!r}; "
+            "use impl='auto' or impl='pooled'."
+        )
+    return impl
+
+
+def _finish(result: Tensor, spoiled: Tensor | None, lone: bool) -> Tensor:
+    """Give NaN to the queries that saw a NaN or infinity, and drop the axis that was added."""
+    if spoiled is not None:
+        nan = torch.zeros_like(spoiled, dtype=result.dtype).masked_fill(spoiled, torch.nan)
+        result = result + nan.unsqueeze(-1)
+    return result[0] if lone else result
+
+
+def _grid(area_size: int | tuple[int, int], memory_shape: tuple[int, int] | None, items: int) -> AreaGrid:
+    height, width = memory_shape or (1, items)
+    if height * width != items:
+        raise ValueError(f"memory_shape {height}x{width} does not hold the {items} items of the memory.")
+    if isinstance(area_size, int):
+        if height > 1:
+            raise ValueError(f"area_size must be (height, width) for a {height}x{width} memory, got {area_size}.")
+        area_size = (1, area_size)
+    return AreaGrid(height, width, *area_size)
+
+
+def _check_shapes(query: Tensor, key: Tensor, value: Tensor) -> None:
+    shapes = f"query {list(query.shape)}, key {list(key.shape)}, value {list(value.shape)}"
+    if query.dim() < 3 or query.shape[:-2] != key.shape[:-2] or key.shape[:-1] != value.shape[:-1]:
+        raise ValueError(f"Leading axes must agree and key and value must have the same items, got {shapes}.")
+    if query.shape[-1] != key.shape[-1]:
+        raise ValueError(f"Query and key must have the same width, got {shapes}.")
+
+
+def _check_options(
+    temperature: float,
+    top_k: int | None,
+    dropout_p: float,
+    key_mode: str,
+    value_mode: str,
+    key_features: AreaFeatures | None,
+) -> None:
+    if key_mode not in KEY_MODES or value_mode not in VALUE_MODES:
+        raise ValueError(
+            f"key_mode must be one of {', '.join(KEY_MODES)} and value_mode one of "
+            f"{', '.join(VALUE_MODES)}, got {key_mode!r} and {value_mode!r}."
+        )
+    if (key_mode == "features") != (key_features is not None):
+        raise ValueError("key_mode='features' and key_features (an AreaFeatures module) go together.")
+    if not temperature > 0:
+        raise ValueError(f"temperature must be above 0, got {temperature}.")
+    if top_k is not None and top_k < 1:
+        raise ValueError(f"top_k must be at least 1, got {top_k}.")
+    if not 0 <= dropout_p < 1:
+        raise ValueError(f"dropout_p must be in [0, 1), got {dropout_p}.")

@@ -11,28 +11,131 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from areaviz.attention.area import area_mask, area_pool, causal_areas
-from areaviz.trace.areas import AreaGrid
+from areaviz.attention.area import area_attention, area_mask, area_pool
+from areaviz.attention.features import AreaFeatures
+from areaviz.trace.areas import Area, AreaGrid
+
+
+@dataclass(frozen=True, slots=True)
+class AreaOptions:
+    """How a layer sees its memory.
+
+    size: most items an area holds; 1 is regular attention. key_mode: "mean" (Eq. 3), "max" or "features"
+    (Eq. 9). value_mode: "sum" (Eq. 4), "mean" or "max". Li et al. 2019.
+    """
+
+    size: int = 1
+    key_mode: str = "mean"
+    value_mode: str = "sum"
+
+
+@dataclass(frozen=True, slots=True)
+class AreaMemory:
+    """Keys and values of areas, ready to be asked again and again while a sentence is decoded.
+
+    key, value: [B, H, R, D]. allowed: bool [B, 1, 1, R] or None where every area may be attended.
+    recent_key, recent_value: projections of the last items, [B, H, at most size-1, D], from which the
+    areas that end at the next item are made.
+    """
+
+    key: Tensor
+    value: Tensor
+    allowed: Tensor | None
+    recent_key: Tensor
+    recent_value: Tensor
+
+    def select(self, rows: Tensor) -> AreaMemory:
+        """The memory of some rows of the batch, in the order given."""
+        parts = (x.index_select(0, rows) for x in (self.key, self.value, self.recent_key, self.recent_value))
+        key, value, recent_key, recent_value = parts
+        return AreaMemory(key, value, None if self.allowed is None else self.allowed[rows], recent_key, recent_value)
+
+
+def _areas_at_end(grid: AreaGrid) -> list[int]:
+    """Indices of the spans that end at the last item, shortest first."""
+    return [grid.index(Area(0, grid.width - width, 1, width)) for width in range(1, grid.max_width + 1)]
 
 
 class MultiHeadAttention(nn.Module):
-    def __init__(self, width: int, heads: int, area_size: int = 1) -> None:
+    """Projections, area attention for every head, and the output projection (Vaswani et al. 2017, 3.2.2)."""
+
+    def __init__(self, width: int, heads: int, areas: AreaOptions, impl: str = "auto") -> None:
         super().__init__()
-        self.heads, self.area_size = heads, area_size
+        self.heads, self.areas, self.impl = heads, areas, impl
         self.query = nn.Linear(width, width)
         self.key = nn.Linear(width, width)
         self.value = nn.Linear(width, width)
         self.out = nn.Linear(width, width)
+        self.features = AreaFeatures(width // heads, (1, areas.size)) if areas.key_mode == "features" else None
 
-    def split(self, x: Tensor) -> Tensor:
-        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+    def forward(
+        self,
+        query_BQW: Tensor,
+        memory_BMW: Tensor,
+        key_padding_mask: Tensor | None = None,
+        is_causal: bool = False,
+        need_weights: bool = False,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Context [B, Q, W] and, when asked for, area weights [B, H, Q, R] of the same pass.
 
-    def forward(self, query_BQW: Tensor, memory_BMW: Tensor, allowed: Tensor | None) -> Tensor:
-        key, value = self.key(memory_BMW), self.value(memory_BMW)
-        grid = AreaGrid.clamped((1, key.shape[1]), (1, self.area_size))
-        if grid.max_width > 1:
-            key, value = area_pool(key, grid, "mean"), area_pool(value, grid, "sum")
-        context = F.scaled_dot_product_attention(
-            self.split(self.query(query_BQW)), self.split(key), self.split(value), attn_mask=allowed
+        key_padding_mask: bool [B, M], True where an item is padding. Areas never exceed the memory.
+        """
+        attended = area_attention(
+            self._split(self.query(query_BQW)),
+            self._split(self.key(memory_BMW)),
+            self._split(self.value(memory_BMW)),
+            area_size=self._grid(memory_BMW.shape[1]).max_width,
+            key_padding_mask=key_padding_mask,
+            is_causal=is_causal,
+            key_mode=self.areas.key_mode,
+            value_mode=self.areas.value_mode,
+            key_features=self.features,
+            impl=self.impl,
+            need_weights=need_weights,
         )
-        return self.out(context.transpose(1, 2).flatten(2))
+        context_BHQD, weights = attended[:2] if isinstance(attended, tuple) else (attended, None)
+        return self._merge(context_BHQD), weights
+
+    def remember(self, memory_BMW: Tensor, key_padding_mask: Tensor | None = None) -> AreaMemory:
+        """Keys and values of every area of a finished memory, pooled once."""
+        key_BHMD, value_BHMD = self._split(self.key(memory_BMW)), self._split(self.value(memory_BMW))
+        grid = self._grid(memory_BMW.shape[1])
+        allowed = None if key_padding_mask is None else area_mask(~key_padding_mask, grid)[:, None, None]
+        keys, values = self._area_keys(key_BHMD, grid), area_pool(value_BHMD, grid, self.areas.value_mode)
+        return AreaMemory(keys, values, allowed, key_BHMD[:, :, :0], value_BHMD[:, :, :0])
+
+    def ask(self, query_BQW: Tensor, memory: AreaMemory) -> Tensor:
+        """Context [B, Q, W] of queries that may attend to every allowed area of `memory`."""
+        query_BHQD = self._split(self.query(query_BQW))
+        return self._merge(
+            F.scaled_dot_product_attention(query_BHQD, memory.key, memory.value, attn_mask=memory.allowed)
+        )
+
+    def extend(self, memory: AreaMemory | None, item_B1W: Tensor) -> AreaMemory:
+        """The memory with one more item: at most `size` areas end at it, and they need no mask."""
+        key, value = self._split(self.key(item_B1W)), self._split(self.value(item_B1W))
+        if memory is not None:
+            key, value = torch.cat([memory.recent_key, key], 2), torch.cat([memory.recent_value, value], 2)
+        grid = self._grid(key.shape[2])
+        keys = self._area_keys(key, grid)[:, :, _areas_at_end(grid)]
+        values = area_pool(value, grid, self.areas.value_mode)[:, :, _areas_at_end(grid)]
+        if memory is not None:
+            keys, values = torch.cat([memory.key, keys], 2), torch.cat([memory.value, values], 2)
+        recent = max(0, key.shape[2] - self.areas.size + 1)
+        return AreaMemory(keys, values, None, key[:, :, recent:], value[:, :, recent:])
+
+    def _area_keys(self, key_BHMD: Tensor, grid: AreaGrid) -> Tensor:
+        if self.features is not None:
+            keys: Tensor = self.features(key_BHMD, grid)
+            return keys
+        return area_pool(key_BHMD, grid, self.areas.key_mode)
+
+    def _grid(self, items: int) -> AreaGrid:
+        return AreaGrid.clamped((1, items), (1, self.areas.size))
+
+    def _split(self, x_BMW: Tensor) -> Tensor:
+        return x_BMW.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+
+    def _merge(self, x_BHQD: Tensor) -> Tensor:
+        out: Tensor = self.out(x_BHQD.transpose(1, 2).flatten(2))
+        return out

@@ -3,7 +3,8 @@
 Shapes: N batch, H x W memory grid, M = H*W items, R areas, D trailing values (any meaning).
 Areas lie in size-major slabs (see `areaviz.trace.areas`). Each slab follows from the one before it,
 U(h, w) = U(h-1, w) + row strip: one addition an area, no differences of large sums, so nothing
-cancels and a NaN stays inside the areas that hold it. Sums are taken in float32 or wider.
+cancels and a NaN stays inside the areas that hold it. The functions compute in the type they are
+given; `area_pool` widens half precision to float32 first.
 """
 
 from __future__ import annotations
@@ -29,6 +30,20 @@ def slabs(x_NRD: Tensor, grid: AreaGrid) -> dict[tuple[int, int], Tensor]:
         view = x_NRD[:, first : first + rows * columns]
         views[height, width] = view.unflatten(1, (rows, columns))
     return views
+
+
+def area_pool(x: Tensor, grid: AreaGrid, mode: str) -> Tensor:
+    """Pool a vector for every area: [..., M, D] -> [..., R, D]; mode is mean, sum or max.
+
+    Half-precision sums are taken in float32 and rounded once.
+    """
+    pool = {"mean": box_mean, "sum": box_sum, "max": box_max}[mode]
+    return pool(x.flatten(0, -3).to(wide(x.dtype)), grid).unflatten(0, x.shape[:-2]).to(x.dtype)
+
+
+def wide(dtype: torch.dtype) -> torch.dtype:
+    """The type sums are taken in: float32, or float64 for float64 inputs."""
+    return torch.float64 if dtype == torch.float64 else torch.float32
 
 
 def box_mean_into(x_NMD: Tensor, out_NRD: Tensor, grid: AreaGrid) -> Tensor:
@@ -94,6 +109,18 @@ class _BoxSum(torch.autograd.Function):
         return box_scatter_(grad[0].clone(memory_format=torch.contiguous_format), ctx.grid), None
 
 
+class _BoxScatter(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x_NRD: Tensor, grid: AreaGrid) -> Tensor:
+        ctx.grid = grid
+        return box_scatter_(x_NRD.clone(memory_format=torch.contiguous_format), grid).clone()
+
+    @staticmethod
+    def backward(ctx: Any, *grad: Tensor) -> tuple[Tensor, None]:
+        out_NRD = grad[0].new_empty(grad[0].shape[0], ctx.grid.count, grad[0].shape[2])
+        return box_sum_into(grad[0], out_NRD, ctx.grid), None
+
+
 def box_mean(x_NMD: Tensor, grid: AreaGrid) -> Tensor:
     """The mean of every area (Eq. 3, Li et al. 2019): [N, M, D] -> [N, R, D]."""
     out: Tensor = _BoxMean.apply(x_NMD, grid)
@@ -103,6 +130,12 @@ def box_mean(x_NMD: Tensor, grid: AreaGrid) -> Tensor:
 def box_sum(x_NMD: Tensor, grid: AreaGrid) -> Tensor:
     """The sum of every area (Eq. 4, Li et al. 2019): [N, M, D] -> [N, R, D]."""
     out: Tensor = _BoxSum.apply(x_NMD, grid)
+    return out
+
+
+def box_scatter(x_NRD: Tensor, grid: AreaGrid) -> Tensor:
+    """Add each area's value to all its items (the adjoint of `box_sum`): [N, R, D] -> [N, M, D]."""
+    out: Tensor = _BoxScatter.apply(x_NRD, grid)
     return out
 
 

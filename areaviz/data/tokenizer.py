@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 import sentencepiece as spm
 
@@ -72,6 +74,28 @@ class Tokenizer:
         encoded: list[int] = self._pieces.encode(text)
         return [*encoded, END]
 
-    def decode(self, ids: Sequence[int]) -> str:
-        """The text of `ids`; control symbols are left out."""
-        return str(self._pieces.decode([i for i in ids if i > END or i == UNKNOWN]))
+    def label(self, token: int) -> str:
+        """What one token shows outside a text; the blank before a word is left out."""
+        piece = str(self._pieces.id_to_piece(token)).replace("▁", " ")
+        return piece.lstrip() or " "
+
+    def tokens(self, text: str) -> list[Token]:
+        """The tokens of `text` with their places in it, in characters; no end symbol."""
+        return _placed(text, self._pieces.encode(text, return_type="proto").pieces)
+
+    def decode(self, ids: Sequence[int]) -> tuple[str, list[Token]]:
+        """The text of `ids` and their places in it; control symbols are left out."""
+        proto = self._pieces.decode([i for i in ids if i == UNKNOWN or i > END], return_type="proto")
+        return str(proto.text), _placed(str(proto.text), proto.pieces)
+
+
+def _placed(text: str, pieces: Iterable[Any]) -> list[Token]:
+    """Tokens from SentencePiece's, which count bytes and take the blank before a word into the word."""
+    byte_ends = accumulate((len(character.encode("utf-8", "surrogatepass")) for character in text), initial=0)
+    index = {byte: character for character, byte in enumerate(byte_ends)}
+    placed = []
+    for piece in pieces:
+        start, end = index[piece.begin], index[piece.end]
+        shown = text[start:end].lstrip()
+        placed.append(Token(piece.id, shown or " ", end - len(shown) if shown else start, end))
+    return placed

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isqrt
+from operator import index as whole
 
 import numpy as np
 import numpy.typing as npt
@@ -109,6 +110,7 @@ class AreaGrid:
         """
         if not 0 <= index < self.count:
             raise IndexError(f"Area index {index} is outside 0..{self.count - 1}.")
+        index = whole(index)  # a NumPy integer would spread into the area and from there into JSON
         row_areas = _placements(self.width, self.max_width)
         height = _extent_at(self.height, self.max_height, index // row_areas)
         index -= _placements(self.height, height - 1) * row_areas

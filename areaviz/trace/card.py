@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import MISSING, asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, get_args, get_origin, get_type_hints
+
+from areaviz.trace.errors import BackendError
+from areaviz.trace.files import write_whole
+
+_KINDS: Mapping[Any, tuple[Any, str]] = {
+    str: (str, "text"),
+    int: (int, "whole number"),
+    float: ((int, float), "number"),
+    tuple: (list, "list"),
+    Mapping: (dict, "object with entries"),
+}
+"""For each type a field may have: what JSON has for it, and its name for people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +54,54 @@ class Card:
     limits: str
     licence: str
     notes: tuple[str, ...] = field(default=())
+
+
+def read_card(path: Path) -> Card:
+    """Read a card.json; unknown entries are ignored.
+
+    Raises:
+        BackendError: it is missing, no JSON, or an entry is missing or of the wrong type.
+    """
+    advice = "restore it from the repository or train the model again"
+    try:
+        entries = json.loads(path.read_bytes())
+        hints = get_type_hints(Card)
+        if not isinstance(entries, dict):
+            raise ValueError("it holds no entries")
+        missing = [f.name for f in fields(Card) if f.name not in entries and f.default is MISSING]
+        if missing:
+            raise ValueError(f"it lacks {', '.join(missing)}")
+        return Card(**{name: _typed(entries[name], hints[name], name) for name in hints if name in entries})
+    except OSError as error:
+        raise BackendError(f"The model card {path} cannot be read ({error.strerror or error}); {advice}.") from error
+    except (ValueError, RecursionError) as error:
+        raise BackendError(f"The model card {path} is damaged ({error}); {advice}.") from error
+
+
+def write_card(card: Card, path: Path) -> None:
+    """Write a card.json, whole or not at all.
+
+    Raises:
+        ValueError: an entry is not a finite number, or JSON cannot hold it.
+        BackendError: the disk is full or the place cannot be written to.
+    """
+    try:
+        text = json.dumps(asdict(card), indent=2, ensure_ascii=False, allow_nan=False)
+    except TypeError as error:
+        raise ValueError(f'The card "{card.name}" has an entry that JSON cannot hold: {error}.') from error
+    write_whole(path, (text + "\n").encode())
+
+
+def _typed(value: Any, hint: Any, name: str) -> Any:
+    """A JSON value as the type that a field of the card asks for; lists become tuples, integers may be floats."""
+    if hint is Any:
+        return value
+    kind, parts = get_origin(hint) or hint, get_args(hint)
+    expected, called = _KINDS[kind]
+    if not isinstance(value, expected) or isinstance(value, bool):
+        raise ValueError(f"{name} is no {called}")
+    if kind is tuple:
+        return tuple(_typed(item, parts[0], f"an entry of {name}") for item in value)
+    if kind is Mapping:
+        return {key: _typed(item, parts[1], f"{name}: {key}") for key, item in value.items()}
+    return value

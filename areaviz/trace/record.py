@@ -5,6 +5,7 @@ Shapes: L layers, H heads, Q queries, A areas, N items, T output items.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -12,11 +13,18 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.request import Request
+from areaviz.trace.errors import InputError
+from areaviz.trace.request import Focus, Request
 
 VERSION = 1
+KINDS = ("text",)
+TOLERANCE = 1e-3
+"""How far a row of weights may be from summing to 1."""
+
 FloatArray = npt.NDArray[np.float32]
 IntArray = npt.NDArray[np.int64]
+
+_NAME = re.compile(r"[a-z][a-z0-9 -]{0,39}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,3 +101,98 @@ class Trace:
     maps: Mapping[str, AttentionMap]
     details: Mapping[str, str] = field(default_factory=dict)
     version: int = VERSION
+
+
+def validate(trace: Trace) -> None:
+    """Check that the parts of a trace agree with each other, as docs/trace.md says.
+
+    Raises:
+        ValueError: the first disagreement found, in one sentence.
+    """
+    _require(trace.version == VERSION, f"The trace has version {trace.version}; this code writes {VERSION}.")
+    for name, item in trace.fields.items():
+        _require(name == item.name, f'The field "{item.name}" is filed under "{name}".')
+        _check_field(item)
+    _check_output(trace)
+    for site, attention in trace.maps.items():
+        _require(site == attention.site, f'The map of "{attention.site}" is filed under "{site}".')
+        _check_map(trace, attention)
+
+
+def check_focus(trace: Trace, focus: Focus) -> None:
+    """Check that a focus, which may come from a link, points into this trace.
+
+    Raises:
+        InputError: it names a site, layer, head or item the trace does not have.
+    """
+    attention = trace.maps.get(focus.site)
+    if attention is None:
+        raise InputError(f'This result has no site "{focus.site}"; choose one of: {", ".join(trace.maps)}.')
+    items = attention.weights.shape[2] if focus.side == "query" else attention.grid.items
+    parts = [("layer", focus.layer, attention.layers), ("head", focus.head or 0, attention.heads)]
+    for name, value, count in [*parts, *(("item", item, items) for item in focus.items)]:
+        if not 0 <= value < count:
+            raise InputError(
+                f"This result has {count:,} {name}{'s' if count > 1 else ''} but the link asks for "
+                f"{name} {value + 1:,}; choose another {name}."
+            )
+
+
+def _require(holds: bool, sentence: str) -> None:
+    if not holds:
+        raise ValueError(sentence)
+
+
+def _check_field(item: Field) -> None:
+    called = f'The field "{item.name}"'
+    _require(bool(_NAME.fullmatch(item.name)), f"{called} may only have small letters, digits, blanks and hyphens.")
+    _require(item.kind in KINDS, f'{called} is of the unknown kind "{item.kind}".')
+    _require(all(isinstance(label, str) for label in item.labels), f"{called} has labels that are no text.")
+    anchors = item.anchors
+    _require(anchors.dtype == np.int64, f"{called} has anchors of type {anchors.dtype}, not int64.")
+    _require(anchors.shape == (len(item), 2), f"{called} has {len(item)} labels but anchors of shape {anchors.shape}.")
+    start, end = anchors.T
+    inside = bool(np.all((start >= 0) & (start <= end) & (end <= len(item.raw))))
+    _require(inside, f"{called} has anchors outside its {len(item.raw)} characters.")
+
+
+def _check_output(trace: Trace) -> None:
+    output = trace.output
+    _require(output.field in trace.fields, f'The output names a field "{output.field}" that the trace lacks.')
+    count, shape = len(trace.fields[output.field]), output.probabilities.shape
+    _require(shape == (count,), f"The output has probabilities of shape {shape} for {count} items.")
+    _require(output.probabilities.dtype == np.float32, "The output has probabilities that are not float32.")
+    _require(_shares(output.probabilities), "The output has probabilities outside 0 to 1.")
+    _require(
+        len(output.alternatives) == count,
+        f"The output has alternatives for {len(output.alternatives)} of {count} items.",
+    )
+    likely = np.array([share for options in output.alternatives for _, share in options], dtype=np.float64)
+    _require(_shares(likely), "The output has alternatives with probabilities outside 0 to 1.")
+
+
+def _check_map(trace: Trace, attention: AttentionMap) -> None:
+    called, weights_LHQA = f'The map of "{attention.site}"', attention.weights
+    _require(
+        bool(_NAME.fullmatch(attention.site)), f"{called} may only have small letters, digits, blanks and hyphens."
+    )
+    missing = [name for name in (attention.query, attention.memory) if name not in trace.fields]
+    _require(not missing, f"{called} names a field that the trace lacks: {', '.join(missing)}.")
+    items, grid = len(trace.fields[attention.memory]), attention.grid
+    _require(grid.items == items, f"{called} has a grid of {grid.items} items over a memory of {items}.")
+    _require(weights_LHQA.dtype == np.float32, f"{called} has weights of type {weights_LHQA.dtype}, not float32.")
+    shape = (len(trace.fields[attention.query]), grid.count)
+    fits = weights_LHQA.ndim == 4 and weights_LHQA.size > 0 and weights_LHQA.shape[2:] == shape
+    _require(
+        fits,
+        f"{called} has weights of shape {weights_LHQA.shape} but must be layers x heads x {shape[0]} x {shape[1]}.",
+    )
+    _require(bool(weights_LHQA.min() >= 0), f"{called} has weights below 0 or not a number.")
+    sums_LHQ = weights_LHQA.sum(-1)
+    summed = np.minimum(np.abs(sums_LHQ - 1), sums_LHQ) <= TOLERANCE
+    _require(bool(summed.all()), f"{called} has rows of weights that sum to neither 1 nor 0.")
+
+
+def _shares(values: npt.NDArray[np.floating]) -> bool:
+    """Whether all values lie in 0..1, but for rounding; NaN does not."""
+    return bool(np.all((values >= 0) & (values <= 1 + TOLERANCE)))

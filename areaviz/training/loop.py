@@ -1,11 +1,13 @@
-"""The training loop: batches in, a model that is best on validation out; a killed run resumes."""
+"""The training loop: batches in, a network that is best on validation out; a killed run resumes.
+
+Shapes: B sentences, T target items, V vocabulary.
+"""
 
 from __future__ import annotations
 
-import json
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,9 @@ from torch.nn import functional as F
 from areaviz.data.batches import Batch, IdPair, buckets, collate
 from areaviz.data.tokenizer import PAD
 from areaviz.training.config import TrainConfig
+from areaviz.training.log import RunLog
+
+RESUME, BEST = "resume.pt", "best.pt"
 
 
 def learning_rate(step: int, config: TrainConfig) -> float:
@@ -26,8 +31,8 @@ def learning_rate(step: int, config: TrainConfig) -> float:
     return config.peak_rate * min(warm, left)
 
 
-def batches(pairs: list[IdPair], config: TrainConfig, first_step: int) -> Iterator[Batch]:
-    """Shuffled length buckets for ever; the order depends only on the seed and the step."""
+def batches(pairs: Sequence[IdPair], config: TrainConfig, first_step: int) -> Iterator[Batch]:
+    """Shuffled length buckets for ever, from the given step on; the order depends on the seed alone."""
     step, epoch = 0, 0
     while True:
         groups = buckets(pairs, config.batch_tokens, seed=config.seed * 1_000_003 + epoch)
@@ -36,12 +41,11 @@ def batches(pairs: list[IdPair], config: TrainConfig, first_step: int) -> Iterat
         step, epoch = step + len(groups), epoch + 1
 
 
-def loss_of(model: nn.Module, batch: Batch, smoothing: float, reduction: str = "mean") -> Tensor:
+def cross_entropy(logits_BTV: Tensor, target_BT: Tensor, smoothing: float = 0.0, reduction: str = "mean") -> Tensor:
     """Cross-entropy of the next token in nats, padding left out."""
-    logits_BTV = model(batch.source, batch.target_in)
     return F.cross_entropy(
         logits_BTV.flatten(0, 1),
-        batch.target_out.flatten(),
+        target_BT.flatten(),
         ignore_index=PAD,
         label_smoothing=smoothing,
         reduction=reduction,
@@ -49,94 +53,100 @@ def loss_of(model: nn.Module, batch: Batch, smoothing: float, reduction: str = "
 
 
 @torch.no_grad()
-def validation_loss(model: nn.Module, pairs: list[IdPair], config: TrainConfig, device: torch.device) -> float:
-    """Unsmoothed cross-entropy a token, in nats."""
-    model.eval()
+def validation_loss(network: nn.Module, pairs: Sequence[IdPair], batch_tokens: int, device: torch.device) -> float:
+    """Cross-entropy a token without label smoothing, in nats."""
+    network.eval()
     total, tokens = 0.0, 0
-    for group in buckets(pairs, config.batch_tokens, seed=None):
+    for group in buckets(pairs, batch_tokens, seed=None):
         batch = collate([pairs[i] for i in group]).to(device)
-        total += loss_of(model, batch, 0.0, "sum").item()
+        logits_BTV = network(batch.source, batch.target_in)
+        total += cross_entropy(logits_BTV, batch.target_out, reduction="sum").item()
         tokens += int((batch.target_out != PAD).sum())
-    model.train()
+    network.train()
     return total / tokens
 
 
 @dataclass
 class Trainer:
-    """One run: owns the optimiser, the log and the resume file in `folder`."""
+    """One run of one network: optimiser, log and resume file in `folder`."""
 
-    model: nn.Module
+    network: nn.Module
     config: TrainConfig
     folder: Path
     device: torch.device
     step: int = 0
     best: float = math.inf
     seconds: float = 0.0
-    log: list[dict[str, float]] = field(default_factory=list)
+    history: list[dict[str, float]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.model.to(self.device)
+        self.network.to(self.device)
         self.optimiser = torch.optim.AdamW(
-            self.model.parameters(), lr=0.0, betas=(0.9, 0.98), weight_decay=self.config.weight_decay, fused=True
+            self.network.parameters(), lr=0.0, betas=(0.9, 0.98), weight_decay=self.config.weight_decay, fused=True
         )
         self.folder.mkdir(parents=True, exist_ok=True)
-        if (self.folder / "resume.pt").exists():
+        if (self.folder / RESUME).exists():
             self._resume()
 
-    def train(self, train_pairs: list[IdPair], valid_pairs: list[IdPair]) -> None:
-        """Run to the last step, validating and saving on the way."""
-        self.model.train()
-        mean_loss, began = 0.0, time.monotonic()
+    def train(self, train_pairs: Sequence[IdPair], valid_pairs: Sequence[IdPair]) -> None:
+        """Go on to the last step, validating and saving every `validate_every` steps."""
+        log = RunLog(self.folder, self.config.steps, self.step)
+        self.network.train()
+        losses, began = [], time.monotonic()
         for batch in batches(train_pairs, self.config, self.step):
             if self.step >= self.config.steps:
                 break
-            loss = self._update(batch.to(self.device))
-            mean_loss += (loss - mean_loss) / (1 + self.step % self.config.validate_every)
+            losses.append(self._update(batch.to(self.device)))
             self.step += 1
+            log.step(losses[-1])
             if self.step % self.config.validate_every == 0 or self.step == self.config.steps:
                 self.seconds += time.monotonic() - began
-                self._validate(mean_loss, valid_pairs)
-                mean_loss, began = 0.0, time.monotonic()
+                log.validation(self._validate(sum(losses) / len(losses), valid_pairs))
+                losses, began = [], time.monotonic()
+        log.close()
 
     def _update(self, batch: Batch) -> float:
         for group in self.optimiser.param_groups:
             group["lr"] = learning_rate(self.step, self.config)
-        with torch.autocast("cuda", torch.bfloat16, enabled=self.device.type == "cuda"):
-            loss = loss_of(self.model, batch, self.config.label_smoothing)
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self._half()):
+            logits_BTV = self.network(batch.source, batch.target_in)
+        loss = cross_entropy(logits_BTV.float(), batch.target_out, self.config.label_smoothing)
         self.optimiser.zero_grad(set_to_none=True)
         loss.backward()
-        nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip)
+        nn.utils.clip_grad_norm_(self.network.parameters(), self.config.clip)
         self.optimiser.step()
         return float(loss.detach())
 
-    def _validate(self, train_loss: float, valid_pairs: list[IdPair]) -> None:
-        loss = validation_loss(self.model, valid_pairs, self.config, self.device)
+    def _half(self) -> bool:
+        """bfloat16 pays on CUDA; on processors without instructions for it, it is five times slower."""
+        return self.config.precision == "bfloat16" or (self.config.precision == "auto" and self.device.type == "cuda")
+
+    def _validate(self, train_loss: float, valid_pairs: Sequence[IdPair]) -> dict[str, float]:
+        loss = validation_loss(self.network, valid_pairs, self.config.batch_tokens, self.device)
         entry = {"step": self.step, "train_loss": train_loss, "valid_loss": loss, "seconds": self.seconds}
-        self.log.append(entry)
-        with (self.folder / "log.jsonl").open("a") as file:
-            file.write(json.dumps(entry) + "\n")
-        print(json.dumps(entry), flush=True)
+        self.history.append(entry)
         if loss < self.best:
             self.best = loss
-            _write(self.folder / "best.pt", self.model.state_dict())
-        _write(self.folder / "resume.pt", self._state())
+            _write(self.folder / BEST, self.network.state_dict())
+        _write(self.folder / RESUME, self._state())
+        return entry
 
     def _state(self) -> dict[str, Any]:
         return {
-            "model": self.model.state_dict(),
+            "model": self.network.state_dict(),
             "optimiser": self.optimiser.state_dict(),
             "step": self.step,
             "best": self.best,
             "seconds": self.seconds,
-            "log": self.log,
+            "log": self.history,
             "random": torch.get_rng_state(),
         }
 
     def _resume(self) -> None:
-        state = torch.load(self.folder / "resume.pt", map_location=self.device, weights_only=True)
-        self.model.load_state_dict(state["model"])
+        state = torch.load(self.folder / RESUME, map_location=self.device, weights_only=True)
+        self.network.load_state_dict(state["model"])
         self.optimiser.load_state_dict(state["optimiser"])
-        self.step, self.best, self.seconds, self.log = (state[k] for k in ("step", "best", "seconds", "log"))
+        self.step, self.best, self.seconds, self.history = (state[k] for k in ("step", "best", "seconds", "log"))
         torch.set_rng_state(state["random"].cpu())
 
 

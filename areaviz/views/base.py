@@ -38,13 +38,18 @@ class View:
     print: Callable[[Trace, Focus], PrintFigure]
 
 
-def caption(trace: Trace, focus: Focus) -> str:
-    """One line that names model, decoding, site, layer, head and normalisation: stands under every figure."""
+def caption(trace: Trace, focus: Focus, all_layers: bool = False) -> str:
+    """One line that names model, decoding, site, layer, head and normalisation: stands under every figure.
+
+    all_layers: the figure shows every layer, not the focused one. The printed figure carries the line itself;
+    the figure for the screen has it in `layout.meta["caption"]`, and the page sets it as text below.
+    """
     attention = trace.maps[focus.site]
     head = "all heads" if focus.head is None else f"head {focus.head + 1} of {attention.heads}"
+    layer = f"all {attention.layers} layers" if all_layers else f"layer {focus.layer + 1} of {attention.layers}"
     request = trace.request
     decoding = request.method if request.method == "greedy" else f"beam {request.beam}"
     return (
-        f"{request.model}, {decoding} · {attention.site}, layer {focus.layer + 1} of {attention.layers}, {head} · "
+        f"{request.model}, {decoding} · {attention.site}, {layer}, {head} · "
         f"{attention.normalisation}, areas up to {attention.grid.max_width} items"
     )

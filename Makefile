@@ -1,0 +1,62 @@
+# Two commands matter: `make run` starts the app, `make test` runs every test. Both set up what they need.
+PYTHON ?= python3
+PORT ?= 8501
+VENV := .venv
+BIN := $(VENV)/bin
+# Wheels only: nothing is compiled on the reader's machine.
+INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --quiet --only-binary=:all:
+BROWSER := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
+# One thread a worker: the workers already use every core.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check format bench figures clean
+
+help: ## Say what can be done here
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
+
+run: $(VENV)/.installed ## Start the app on http://127.0.0.1:8501 (another port: make run PORT=8600)
+	$(BIN)/python -m areaviz serve --port $(PORT)
+
+test: $(VENV)/.installed-dev ## Run every test
+ifneq ($(BROWSER)$(CI),)
+	$(PYTEST)
+else
+	$(PYTEST) -m "not browser"
+	@echo "The browser tests were left out, because there is no Chromium: install it (Debian: apt-get install chromium) and run this again."
+endif
+
+check: $(VENV)/.installed-dev ## Check format, lint and types
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: $(VENV)/.installed-dev ## Format the code and mend what ruff can mend
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.installed-dev ## Measure attention and the app on this machine
+	$(BIN)/python -m benchmarks.attention
+	$(BIN)/python -m benchmarks.app
+
+figures: $(VENV)/.installed ## Write the table of figures in README.md from the models' cards
+	$(BIN)/python -m areaviz figures
+
+clean: ## Remove the virtual environment
+	rm -rf $(VENV)
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "areaviz needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+# torch first and alone: by its exact pin pip takes the build that fits the machine before anything asks for "some torch".
+$(VENV)/.installed: requirements.txt | $(BIN)/python
+	@echo "Installing the packages in $(VENV); the first time this takes some minutes."
+	$(INSTALL) "$$(grep '^torch==' requirements.txt)"
+	$(INSTALL) -r requirements.txt
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed pyproject.toml
+	$(INSTALL) --editable '.[dev]'
+	@touch $@

@@ -1,0 +1,16 @@
+"""The app: page settings and navigation, nothing else. Start it with `make run`."""
+
+from pathlib import Path
+
+import streamlit as st
+
+st.set_page_config(page_title="areaviz", page_icon=Path(__file__).parent / "assets" / "favicon.png", layout="wide")
+st.navigation(
+    [
+        st.Page("pages/home.py", title="Home", default=True),
+        st.Page("pages/translate.py", title="Translate"),
+        st.Page("pages/how_areas_work.py", title="How areas work"),
+        st.Page("pages/models.py", title="Models"),
+    ],
+    position="top",
+).run()

@@ -1,0 +1,5 @@
+"""`python -m areaviz`."""
+
+from areaviz.cli import main
+
+main()

@@ -1,0 +1,60 @@
+"""A checkpoint and a held-out set in, the figures of its card out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from areaviz.data.multi30k import Pair, read_split
+from areaviz.metrics.spans import span_figures
+from areaviz.metrics.translation import translation_scores
+from areaviz.models.device import choose_device
+from areaviz.models.translation import Translator
+from areaviz.trace.card import Card, read_card, write_card
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Request
+
+BATCH = 32
+
+
+def translate_all(model: Translator, texts: Sequence[str], method: str, beam: int) -> list[str]:
+    """Translations in the order of `texts`; sentences of like length are decoded together."""
+    order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+    found: dict[int, str] = {}
+    for start in range(0, len(order), BATCH):
+        chosen = order[start : start + BATCH]
+        found |= zip(chosen, model.translate([texts[i] for i in chosen], method, beam), strict=True)
+    return [found[i] for i in range(len(texts))]
+
+
+def evaluate(
+    folder: Path, data: Path, split: str, beam: int = 4, traces: int = 200, device: str = "auto"
+) -> tuple[Card, list[str]]:
+    """Measure a checkpoint on a split, write the figures on its card and return it with the translations.
+
+    beam: 1 is greedy. traces: how many sentences the attention measures are taken over, 0 for none.
+
+    Raises:
+        FileNotFoundError: the corpus is not in `data`.
+        BackendError: the checkpoint cannot be loaded.
+    """
+    card = read_card(folder / "card.json")
+    model = Translator.load(folder, card, choose_device(device))
+    pairs = read_split(data, split, *(card.recipe[side] for side in ("source", "target")))
+    sources, references = zip(*pairs, strict=True)
+    hypotheses = translate_all(model, sources, "greedy" if beam == 1 else "beam", beam)
+    figures: dict[str, Any] = {**translation_scores(hypotheses, references), "beam": beam}
+    card = replace(card, figures={**card.figures, f"{split}, {'greedy' if beam == 1 else f'beam {beam}'}": figures})
+    if traces:
+        attention = span_figures(_traces(model, pairs[:traces]))
+        card = replace(card, attention={site: {**values, "sentences": traces} for site, values in attention.items()})
+    write_card(card, folder / "card.json")
+    return card, hypotheses
+
+
+def _traces(model: Translator, pairs: Sequence[Pair]) -> Iterator[Trace]:
+    """One greedy trace a sentence."""
+    for source, _ in pairs:
+        yield from model.trace([Request(model.card.name, source)])

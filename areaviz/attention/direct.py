@@ -1,0 +1,37 @@
+"""Area attention word for word: collect the items of each area, one area after the other.
+
+Slow and obvious (Eq. 1-4, Li et al. 2019); what the other implementations are tested against.
+Shapes: Q queries, M items, R areas, E key width, V value width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from areaviz.attention.spec import AreaResult, AreaSpec
+from areaviz.attention.weights import attend
+
+_POOL: dict[str, Callable[[Tensor], Tensor]] = {
+    "mean": lambda items: items.mean(-2),
+    "sum": lambda items: items.sum(-2),
+    "max": lambda items: items.amax(-2),
+}
+
+
+def direct(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:
+    """[..., Q, E], [..., M, E], [..., M, V] -> [..., Q, V]; key modes mean and max."""
+    keys = [_POOL[spec.key_mode](items) for items in _areas(key, spec)]
+    values = [_POOL[spec.value_mode](items) for items in _areas(value, spec)]
+    return attend(query, torch.stack(keys, -2), torch.stack(values, -2), spec)
+
+
+def _areas(x: Tensor, spec: AreaSpec) -> list[Tensor]:
+    """The items of every area: a list of [..., size, D]."""
+    memory = x.unflatten(-2, (spec.grid.height, spec.grid.width))
+    return [
+        memory[..., top : top + height, left : left + width, :].flatten(-3, -2)
+        for top, left, height, width in spec.grid.table().tolist()
+    ]

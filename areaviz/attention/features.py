@@ -1,0 +1,86 @@
+"""Area keys from several features (Eq. 5-9, Li et al. 2019).
+
+Shapes: [...] batch and heads, M items, R areas, D width of a key (of one head), S depth of an embedding.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from areaviz.attention.pooling import box_mean, box_moments, wide
+from areaviz.trace.areas import AreaGrid
+
+
+class AreaFeatures(nn.Module):
+    """key = relu(mean W_mu + std W_sigma + e W_e) W_d, e = [height embedding, width embedding] (Eq. 9).
+
+    The parameters are shared over heads: they act on the last axis, whatever lies before it.
+
+    Args:
+        width: D.
+        max_area: largest (height, width) an area can have, in items.
+        depth: S; half of `width` by default.
+    """
+
+    def __init__(self, width: int, max_area: tuple[int, int], depth: int | None = None) -> None:
+        super().__init__()
+        depth = max(1, width // 2) if depth is None else depth
+        self.mean = nn.Linear(width, width, bias=False)
+        self.std = nn.Linear(width, width, bias=False)
+        self.height_embedding = nn.Embedding(max_area[0], depth)
+        self.width_embedding = nn.Embedding(max_area[1], depth)
+        self.shape = nn.Linear(2 * depth, width, bias=False)
+        self.down = nn.Linear(width, width, bias=False)
+
+    def forward(self, key: Tensor, grid: AreaGrid) -> Tensor:
+        """The key of every area (Eq. 9): [..., M, D] -> [..., R, D]."""
+        area_key: Tensor = self.down(self.hidden(key, grid))
+        return area_key
+
+    def hidden(self, key: Tensor, grid: AreaGrid) -> Tensor:
+        """The area keys before W_d: [..., M, D] -> [..., R, D].
+
+        The mean is projected item by item before it is pooled: it is linear, and items are fewer than
+        areas.
+
+        Raises:
+            ValueError: when an area of the grid is larger than `max_area`.
+        """
+        mean_RD = box_mean(_rows(self.mean(key)), grid).unflatten(0, key.shape[:-2])
+        std_RD = area_std(key, grid).to(key.dtype)
+        return torch.relu(mean_RD.to(key.dtype) + self.std(std_RD) + self._shapes(grid))
+
+    def fold_query(self, query: Tensor) -> Tensor:
+        """W_d moved to the query, since q . (x W_d) = (q W_d^T) . x: [..., Q, D] -> [..., Q, D]."""
+        return query @ self.down.weight
+
+    def _shapes(self, grid: AreaGrid) -> Tensor:
+        """e W_e for every area (Eq. 6-8): [R, D]; one row a shape, repeated over the places."""
+        most = (self.height_embedding.num_embeddings, self.width_embedding.num_embeddings)
+        if grid.max_height > most[0] or grid.max_width > most[1]:
+            raise ValueError(
+                f"Areas go up to {grid.max_height}x{grid.max_width} but these features know shapes up to "
+                f"{most[0]}x{most[1]}; choose a smaller area size."
+            )
+        device = self.shape.weight.device
+        shapes = torch.tensor(list(grid.shapes()), device=device) - 1
+        embedded = [self.height_embedding(shapes[:, 0]), self.width_embedding(shapes[:, 1])]
+        places = [grid.slab(h, w)[1] * grid.slab(h, w)[2] for h, w in grid.shapes()]
+        projected: Tensor = self.shape(torch.cat(embedded, 1))
+        return projected.repeat_interleave(torch.tensor(places, device=device), 0)
+
+
+def area_std(x: Tensor, grid: AreaGrid) -> Tensor:
+    """The standard deviation of every area (Eq. 5): [..., M, D] -> [..., R, D], in float32 or wider.
+
+    Its gradient is taken as 0 where the variance is 0, where the square root has none.
+    """
+    _, variance_NRD = box_moments(_rows(x), grid)
+    varied = variance_NRD > 0
+    std_NRD = torch.where(varied, variance_NRD, 1.0).sqrt()
+    return torch.where(varied, std_NRD, 0.0).view(*x.shape[:-2], grid.count, x.shape[-1])
+
+
+def _rows(x: Tensor) -> Tensor:
+    return x.flatten(0, -3).to(wide(x.dtype))

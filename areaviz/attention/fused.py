@@ -1,0 +1,102 @@
+"""Area attention over spans by a small C kernel, for training on a CPU where a C compiler exists.
+
+The rest of the package needs no compiler; this is the same mathematics as the streamed form (item logits,
+running means, coverage) with a row of logits kept in the first-level cache. Shapes: N batch times heads,
+Q queries, M memory items, D width of a head.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+_SOURCE = Path(__file__).with_name("fused.c")
+_FLAGS = ("-O3", "-march=native", "-mprefer-vector-width=512", "-ffast-math", "-fopenmp", "-shared", "-fPIC")
+
+
+def available() -> bool:
+    """Whether a C compiler is at hand."""
+    return _compiler() is not None
+
+
+def _compiler() -> str | None:
+    return shutil.which(os.environ.get("CC", "gcc")) or shutil.which("cc")
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    """The kernel, compiled on first use and kept beside other temporary files by its content."""
+    compiler = _compiler()
+    if compiler is None:
+        raise RuntimeError('impl="fused" needs a C compiler (gcc or cc) and none was found; use impl="auto".')
+    key = hashlib.sha256(_SOURCE.read_bytes() + " ".join(_FLAGS).encode()).hexdigest()[:16]
+    folder = Path(tempfile.mkdtemp(prefix=f"areaviz-{key}-"))
+    library = folder / "fused.so"
+    subprocess.run([compiler, *_FLAGS, str(_SOURCE), "-o", str(library), "-lm"], check=True, capture_output=True)
+    loaded = ctypes.CDLL(str(library))
+    shutil.rmtree(folder)
+    return loaded
+
+
+def _call(name: str, tensors: list[Tensor], items: int, size: int) -> None:
+    pointers = [ctypes.c_void_p(x.data_ptr()) for x in tensors]
+    rows = ctypes.c_int64(tensors[0].numel() // items)
+    getattr(_library(), name)(*pointers, rows, items, size, torch.get_num_threads())
+
+
+class _SpanAttention(torch.autograd.Function):
+    """Keys are transposed by a copy: batched products of small matrices are several times faster then."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, query_NQD: Tensor, key_NMD: Tensor, value_NMD: Tensor, lengths_NQ: Tensor, size: int, scale: float
+    ) -> Tensor:
+        logits_NQM = torch.bmm(query_NQD * scale, key_NMD.transpose(1, 2).contiguous())
+        coverage_NQM = torch.empty_like(logits_NQM)
+        log_sum_NQ = logits_NQM.new_empty(logits_NQM.shape[:-1])
+        _call("spans_forward", [logits_NQM, lengths_NQ, coverage_NQM, log_sum_NQ], logits_NQM.shape[-1], size)
+        out_NQD = torch.bmm(coverage_NQM, value_NMD)
+        ctx.size, ctx.scale = size, scale
+        ctx.save_for_backward(query_NQD, key_NMD, value_NMD, lengths_NQ, logits_NQM, log_sum_NQ, coverage_NQM, out_NQD)
+        return out_NQD
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        query_NQD, key_NMD, value_NMD, lengths_NQ, logits_NQM, log_sum_NQ, coverage_NQM, out_NQD = ctx.saved_tensors
+        grad_NQD = grads[0].contiguous()
+        grad_coverage_NQM = torch.bmm(grad_NQD, value_NMD.transpose(1, 2).contiguous())
+        delta_NQ = (grad_NQD * out_NQD).sum(-1)
+        grad_logits_NQM = torch.empty_like(logits_NQM)
+        tensors = [logits_NQM, lengths_NQ, log_sum_NQ, grad_coverage_NQM, delta_NQ, grad_logits_NQM]
+        _call("spans_backward", tensors, logits_NQM.shape[-1], ctx.size)
+        grad_query = torch.bmm(grad_logits_NQM, key_NMD).mul_(ctx.scale)
+        grad_key = torch.bmm(grad_logits_NQM.transpose(1, 2), query_NQD).mul_(ctx.scale)
+        grad_value = torch.bmm(coverage_NQM.transpose(1, 2), grad_NQD)
+        return grad_query, grad_key, grad_value, None, None, None
+
+
+def fused_span_attention(
+    query: Tensor, key: Tensor, value: Tensor, lengths: Tensor, area_size: int, scale: float | None = None
+) -> Tensor:
+    """Mean keys and sum values (Eq. 3, 4, Li et al. 2019) over spans, float32 on the CPU.
+
+    query [N, Q, D], key [N, M, D], value [N, M, Dv] -> [N, Q, Dv]. lengths: int32 [N, Q], how many leading
+    items each query may attend to (padding at the end, causality); 0 gives zeros.
+
+    Raises:
+        RuntimeError: when there is no C compiler.
+    """
+    scale = query.shape[-1] ** -0.5 if scale is None else scale
+    parts = (x.contiguous() for x in (query, key, value, lengths))
+    out: Tensor = _SpanAttention.apply(*parts, area_size, scale)
+    return out

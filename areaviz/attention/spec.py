@@ -1,0 +1,63 @@
+"""The options of one area attention, checked once and handed to every implementation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from torch import Tensor
+
+from areaviz.attention.features import AreaFeatures
+from areaviz.attention.masks import ItemMask
+from areaviz.trace.areas import AreaGrid
+
+KEY_MODES = ("mean", "max", "features")
+VALUE_MODES = ("sum", "mean", "max")
+
+
+@dataclass(frozen=True)
+class AreaSpec:
+    """What to compute.
+
+    Attributes:
+        grid: the memory and its areas.
+        scale: factor on the logits; the temperature is in it already, and in the mask's bias.
+        mask: which items each query may see.
+        key_mode, value_mode: how an area's key and value follow from its items.
+        features: the parameters of Eq. 9, for `key_mode="features"`.
+        top_k: how many areas a query keeps; the kept weights sum to one again.
+        dropout_p: probability that an area weight is dropped.
+        need_weights: whether to return area weights and coverage.
+    """
+
+    grid: AreaGrid
+    scale: float
+    mask: ItemMask = field(default_factory=ItemMask)
+    key_mode: str = "mean"
+    value_mode: str = "sum"
+    features: AreaFeatures | None = None
+    top_k: int | None = None
+    dropout_p: float = 0.0
+    need_weights: bool = False
+
+    @property
+    def factors(self) -> bool:
+        """Whether logits are means of item logits and the output is a weighting of items."""
+        return self.key_mode == "mean" and self.value_mode in ("sum", "mean")
+
+    @property
+    def plain(self) -> bool:
+        """Whether only the output is asked for, from the softmax as it is."""
+        return not self.need_weights and self.top_k is None and self.dropout_p == 0.0
+
+
+class AreaResult(NamedTuple):
+    """Output [..., Q, Ev] and, when asked for, area weights [..., Q, R] and coverage [..., Q, M].
+
+    The weights are those before dropout. The coverage of an item is the summed weight of the areas
+    that hold it (before dropout, too): over all items it adds up to the expected area size.
+    """
+
+    output: Tensor
+    weights: Tensor | None = None
+    coverage: Tensor | None = None

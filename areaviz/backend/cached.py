@@ -1,0 +1,98 @@
+"""A backend that remembers: equal requests are answered from memory."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+
+from areaviz.backend.base import Backend, Progress
+from areaviz.trace.card import Card
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Request
+
+MAX_BYTES = 512 * 2**20
+
+
+class CachedBackend:
+    """Wraps a backend; keeps the traces used last, by content.
+
+    The key is the SHA-256 of the request and the model's card, which names the code version, so a retrained
+    model never answers with an old trace. At most `max_entries` traces and `max_bytes` bytes of
+    weights are kept; the one unused for longest goes first. Equal requests that arrive together run once.
+    Failures are not remembered.
+    """
+
+    def __init__(self, inner: Backend, max_entries: int = 32, max_bytes: int = MAX_BYTES) -> None:
+        if max_entries < 1:
+            raise ValueError(f"A cache needs room for at least one entry, got {max_entries}.")
+        self._inner = inner
+        self._max_entries, self._max_bytes = max_entries, max_bytes
+        self._kept: OrderedDict[str, Trace] = OrderedDict()
+        self._running: dict[str, tuple[threading.Lock, int]] = {}
+        self._lock = threading.Lock()
+
+    def models(self) -> dict[str, Card]:
+        """The models of the wrapped backend."""
+        return self._inner.models()
+
+    def problems(self) -> tuple[str, ...]:
+        """The problems of the wrapped backend."""
+        return self._inner.problems()
+
+    def device(self) -> str:
+        """Where the wrapped backend runs."""
+        return self._inner.device()
+
+    def trace(self, request: Request, progress: Progress | None = None) -> Trace:
+        """The remembered trace, or a new one; raises what the wrapped backend raises."""
+        key = _key(request, self.models().get(request.model))
+        with self._alone(key):
+            found = self._get(key)
+            if found is None:
+                found = self._inner.trace(request, progress)
+                self._put(key, found)
+        return found
+
+    @contextmanager
+    def _alone(self, key: str) -> Iterator[None]:
+        """Hold back equal requests while one runs; the lock is dropped with its last user."""
+        with self._lock:
+            lock, users = self._running.get(key, (threading.Lock(), 0))
+            self._running[key] = lock, users + 1
+        try:
+            with lock:
+                yield
+        finally:
+            with self._lock:
+                lock, users = self._running.pop(key)
+                if users > 1:
+                    self._running[key] = lock, users - 1
+
+    def _get(self, key: str) -> Trace | None:
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+            return self._kept.get(key)
+
+    def _put(self, key: str, trace: Trace) -> None:
+        if _weight(trace) > self._max_bytes:
+            return
+        with self._lock:
+            self._kept[key] = trace
+            while len(self._kept) > self._max_entries or sum(map(_weight, self._kept.values())) > self._max_bytes:
+                self._kept.popitem(last=False)
+
+
+def _key(request: Request, card: Card | None) -> str:
+    content = [asdict(request), None if card is None else asdict(card)]
+    return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def _weight(trace: Trace) -> int:
+    """How many bytes the attention weights take."""
+    return sum(attention.weights.nbytes for attention in trace.maps.values())

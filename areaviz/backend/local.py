@@ -1,0 +1,90 @@
+"""Models in this process: on CUDA, MPS or the CPU, loaded when first asked for."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from pathlib import Path
+
+from areaviz.backend.base import Progress
+from areaviz.backend.worker import Report, Worker
+from areaviz.models import MODELS
+from areaviz.models.base import Model
+from areaviz.models.device import choose_device, describe_device, free_memory, is_out_of_memory
+from areaviz.trace.card import Card, read_card
+from areaviz.trace.errors import BackendError, InputError
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Request
+
+MAX_LOADED = 8
+
+
+class LocalBackend:
+    """Runs the checkpoints of a folder; one thread owns the device.
+
+    checkpoints: folder with one folder a model. device: "auto", "cuda", "mps" or "cpu".
+    """
+
+    def __init__(self, checkpoints: Path, device: str = "auto") -> None:
+        self._checkpoints, self._device = checkpoints, choose_device(device)
+        self._cards: dict[str, Card] = {}
+        self._problems: list[str] = []
+        self._loaded: OrderedDict[tuple[str, int | None], Model] = OrderedDict()
+        for path in sorted(checkpoints.glob("*/card.json")):
+            self._read(path)
+        if not self._cards:
+            self._problems.append(f"There is no model in {checkpoints.name}; restore the folder from the repository.")
+        self._worker = Worker(self._run)
+
+    def models(self) -> dict[str, Card]:
+        """The models that can be asked, by name."""
+        return dict(self._cards)
+
+    def problems(self) -> tuple[str, ...]:
+        """One sentence for each checkpoint that could not be read."""
+        return tuple(self._problems)
+
+    def device(self) -> str:
+        """Where the models run, for people."""
+        return describe_device(self._device)
+
+    def trace(self, request: Request, progress: Progress | None = None) -> Trace:
+        """Run a request; raises InputError or BackendError."""
+        checked = request.checked()
+        if checked.model not in self._cards:
+            known = ", ".join(self._cards) or "none"
+            raise InputError(f'There is no model "{checked.model}"; choose one of: {known}.')
+        return self._worker.submit(checked, progress)
+
+    def _read(self, path: Path) -> None:
+        try:
+            card = read_card(path)
+            if card.family not in MODELS:
+                raise BackendError(f"{path.parent.name} needs a newer version of areaviz; update it.")
+            self._cards[path.parent.name] = card
+        except (InputError, BackendError) as error:
+            self._problems.append(str(error))
+
+    def _run(self, requests: Sequence[Request], report: Report) -> list[Trace]:
+        try:
+            report(0.0, "Loading the model")
+            model = self._model(requests[0].model, requests[0].area_size)
+            return model.trace(requests, lambda done, most: report(done / most, f"Writing item {done}"))
+        except Exception as error:
+            if not is_out_of_memory(error):
+                raise
+            free_memory(self._device)
+            raise BackendError(
+                "The device ran out of memory; shorten the text or choose a smaller area size."
+            ) from error
+
+    def _model(self, name: str, area_size: int | None) -> Model:
+        """A loaded model; those unused for longest are let go."""
+        key = (name, area_size)
+        if key not in self._loaded:
+            card = self._cards[name]
+            self._loaded[key] = MODELS[card.family].load(self._checkpoints / name, card, self._device, area_size)
+        self._loaded.move_to_end(key)
+        while len(self._loaded) > MAX_LOADED:
+            self._loaded.popitem(last=False)
+        return self._loaded[key]

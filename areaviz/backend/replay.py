@@ -1,0 +1,76 @@
+"""A backend without models: answers with stored traces. For demonstrations and page tests; needs no torch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from areaviz.backend.base import Progress
+from areaviz.trace import codec
+from areaviz.trace.card import Card, read_card
+from areaviz.trace.errors import BackendError, InputError
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Request
+
+
+class ReplayBackend:
+    """Serves the traces of a folder: `*.npz` files of the trace codec, and `cards/*.json`, one a model.
+
+    A request is answered when a stored trace was made by an equal one. Files that cannot be read are left
+    out and told by `problems`; a trace whose model has no card likewise.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._problems: list[str] = []
+        self._cards = {card.name: card for path in sorted(folder.glob("cards/*.json")) for card in self._card(path)}
+        self._paths = {request: path for path in sorted(folder.glob("*.npz")) for request in self._request(path)}
+        if not self._paths:
+            self._problems.append(f"The folder {folder.name} holds no stored trace that can be read.")
+
+    def models(self) -> dict[str, Card]:
+        """The models that have a stored trace, by name."""
+        used = {request.model for request in self._paths}
+        return {name: card for name, card in self._cards.items() if name in used}
+
+    def problems(self) -> tuple[str, ...]:
+        """One sentence for each file that was left out."""
+        return tuple(self._problems)
+
+    def device(self) -> str:
+        """Nothing is computed here."""
+        return "stored traces"
+
+    def requests(self) -> tuple[Request, ...]:
+        """What can be asked."""
+        return tuple(self._paths)
+
+    def trace(self, request: Request, progress: Progress | None = None) -> Trace:
+        """The stored trace of an equal request; raises InputError when there is none."""
+        if request not in self._paths:
+            raise InputError(
+                "There is no stored result for this text and these settings; choose one of the ready examples, "
+                "or start the app with its models."
+            )
+        if progress:
+            progress(0.5, "Reading the stored trace")
+        try:
+            return codec.load(self._paths[request])
+        except InputError as error:
+            raise BackendError(f"The stored trace {self._paths[request].name} can no longer be read.") from error
+
+    def _card(self, path: Path) -> list[Card]:
+        try:
+            return [read_card(path)]
+        except BackendError as error:
+            self._problems.append(str(error))
+            return []
+
+    def _request(self, path: Path) -> list[Request]:
+        try:
+            request = codec.load(path).request
+        except InputError as error:
+            self._problems.append(f"The stored trace {path.name} is left out: {error}")
+            return []
+        if request.model in self._cards:
+            return [request]
+        self._problems.append(f"The stored trace {path.name} is left out: there is no card for its model.")
+        return []

@@ -1,0 +1,37 @@
+"""`areaviz export TRACE FIGURE`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from areaviz.trace import codec
+from areaviz.trace.errors import InputError
+from areaviz.trace.request import Focus
+from areaviz.views import VIEWS
+from areaviz.views.export import figure_bytes
+
+
+def export(
+    trace: Annotated[Path, typer.Argument(help="A saved trace (.npz).")],
+    figure: Annotated[Path, typer.Argument(help="The figure to write: .svg, .pdf or .png.")],
+    view: Annotated[str, typer.Option(help=f"One of {', '.join(VIEWS)}.")] = "alignment",
+    site: Annotated[str, typer.Option(help="encoder self, decoder self or encoder-decoder.")] = "encoder-decoder",
+    layer: Annotated[int, typer.Option(min=1, help="Counted from 1.")] = 1,
+    head: Annotated[int | None, typer.Option(min=1, help="Counted from 1; all heads if left out.")] = None,
+) -> None:
+    """Draw a view of a saved trace."""
+    kind = figure.suffix.removeprefix(".")
+    if view not in VIEWS:
+        raise InputError(f'There is no view "{view}"; choose one of {", ".join(VIEWS)}.')
+    if kind not in ("svg", "pdf", "png"):
+        raise InputError(f'A figure cannot be written as "{figure.suffix}"; choose .svg, .pdf or .png.')
+    found = codec.load(trace)
+    focus = Focus(site, layer - 1, None if head is None else head - 1)
+    attention = found.maps.get(site)
+    if attention is None or layer > attention.layers or (head or 1) > attention.heads:
+        sites = ", ".join(f"{name} ({m.layers} layers, {m.heads} heads)" for name, m in found.maps.items())
+        raise InputError(f"This trace has no such site, layer or head; it has: {sites}.")
+    figure.write_bytes(figure_bytes(VIEWS[view].print(found, focus), kind))

@@ -1,0 +1,109 @@
+"""`python -m areaviz figures`: the table of figures in README.md, written from the models' cards."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from areaviz.trace.card import Card
+from areaviz.trace.errors import InputError
+from areaviz.trace.published import PUBLISHED
+
+ROOT = Path(__file__).resolve().parents[2]
+BEGIN, END = "<!-- figures:begin -->", "<!-- figures:end -->"
+TEST_SET = "test_2016_flickr"
+MEASURES = {"bleu": "BLEU", "bleu_lowercased": "BLEU, lower-cased", "chrf": "chrF"}
+SIZES = ("Tiny", "Small", "Base", "Big")
+
+
+def figures(
+    checkpoints: Annotated[Path, typer.Option(help="The folder of the models.")] = ROOT / "checkpoints",
+    readme: Annotated[Path, typer.Option(help="The file to write in.")] = ROOT / "README.md",
+) -> None:
+    """Write the table of figures in README.md from the models' cards."""
+    text = readme.read_text(encoding="utf-8")
+    cards = read_cards(checkpoints)
+    readme.write_text(filled(text, cards), encoding="utf-8")
+    typer.echo(f"{readme}: {len(cards)} models.")
+
+
+def read_cards(checkpoints: Path) -> list[Card]:
+    """The cards of a folder of checkpoints: character level first, small before large, regular before area.
+
+    Raises:
+        InputError: a card that cannot be read; the sentence names it.
+    """
+    cards = [_read(path) for path in sorted(checkpoints.glob("*/card.json"))]
+    return sorted(cards, key=lambda card: (card.level, SIZES.index(card.size), card.mechanism != "regular", card.name))
+
+
+def filled(text: str, cards: Sequence[Card]) -> str:
+    """`text` with everything between the two marks replaced by the figures of `cards`.
+
+    Raises:
+        InputError: when a mark is missing.
+    """
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (begin and end):
+        raise InputError(f"The file has no place for the figures; add the lines {BEGIN} and {END}.")
+    lines = [*_table(cards), "", *_differences(cards)] if cards else ["No model is shipped yet."]
+    return "\n".join([before + begin, *lines, end + after])
+
+
+def _read(path: Path) -> Card:
+    try:
+        return Card(**json.loads(path.read_text(encoding="utf-8")))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{path} is not a model card of this version ({error}); export the model again.") from error
+
+
+def _table(cards: Sequence[Card]) -> Iterator[str]:
+    heads = ["Model", "Size", "Attention", "Parameters", *MEASURES.values(), "The paper's BLEU, other data"]
+    yield _row(heads)
+    yield _row(["---"] * 3 + ["--:"] * (len(heads) - 3))
+    for card in cards:
+        measured = [_number(card.figures.get(TEST_SET, {}).get(measure)) for measure in MEASURES]
+        published = _number(_published(card))
+        yield _row([f"`{card.name}`", card.size, card.mechanism, f"{card.parameters:,}", *measured, published])
+
+
+def _differences(cards: Sequence[Card]) -> Iterator[str]:
+    """One line a pair of models that differ in mechanism only."""
+    paired = [card for card in cards if card.pair]
+    for _, group in groupby(sorted(paired, key=lambda card: card.pair), key=lambda card: card.pair):
+        by_mechanism = {card.mechanism: card for card in group}
+        if {"regular", "area"} <= by_mechanism.keys():
+            yield _difference(by_mechanism["regular"], by_mechanism["area"])
+
+
+def _difference(regular: Card, area: Card) -> str:
+    ours, theirs = (
+        _number(None if with_area is None or without is None else with_area - without, sign="+")
+        for with_area, without in ((_bleu(area), _bleu(regular)), (_published(area), _published(regular)))
+    )
+    level = regular.level.capitalize()
+    return f"- {level} level, {regular.size}: areas change BLEU by {ours} here, by {theirs} in the paper."
+
+
+def _bleu(card: Card) -> float | None:
+    value = card.figures.get(TEST_SET, {}).get("bleu")
+    return None if value is None else float(value)
+
+
+def _published(card: Card) -> float | None:
+    published = PUBLISHED.get((card.level, card.size))
+    return published.of(card.mechanism) if published else None
+
+
+def _number(value: float | None, sign: str = "") -> str:
+    return "not measured" if value is None else f"{value:{sign}.1f}"
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"

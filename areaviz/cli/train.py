@@ -1,0 +1,23 @@
+"""`areaviz train CONFIG`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from areaviz.data.settings import data_folder
+from areaviz.training.config import TrainConfig
+from areaviz.training.run import train as run
+
+
+def train(
+    config: Annotated[Path, typer.Argument(help="A recipe, for example configs/char-tiny-area.toml.")],
+    runs: Annotated[Path, typer.Option(help="Where the run's folder is made.")] = Path("runs"),
+    data: Annotated[Path | None, typer.Option(help="The data folder; else AREAVIZ_DATA.")] = None,
+    device: Annotated[str, typer.Option(help="auto, cuda, mps or cpu.")] = "auto",
+) -> None:
+    """Train a model from a recipe; a run that was killed goes on where it last validated."""
+    folder = run(TrainConfig.load(config), data or data_folder(), runs, device)
+    typer.echo(f"The checkpoint is in {folder}; measure it with: python -m areaviz evaluate {folder}")

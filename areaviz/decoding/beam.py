@@ -1,0 +1,128 @@
+"""Beam search: the most probable hypotheses of each length stay open, the best whole ones are returned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from heapq import nlargest
+from math import inf
+from operator import itemgetter
+
+import torch
+
+from areaviz.decoding.stepper import Hypothesis, Stepper, check_limits
+
+
+def length_penalty(length: int, alpha: float) -> float:
+    """What a log-probability is divided by: ((5 + n) / 6)^alpha (Wu et al. 2016, Eq. 14), n with the end symbol."""
+    return float(((5 + length) / 6) ** alpha)
+
+
+@torch.no_grad()
+def beam_search(
+    stepper: Stepper, start: int, end: int, limits: Sequence[int], width: int = 4, alpha: float = 0.6
+) -> list[list[Hypothesis]]:
+    """For each sentence of a batch at most `width` hypotheses, best first; the stepper has `width` rows a sentence.
+
+    At each length the `width` most probable continuations of a sentence's open hypotheses are taken: those
+    that end are kept, the others stay open. Kept ones are ranked by log-probability / `length_penalty`;
+    those cut off at the limit come after all that ended. A sentence stops as soon as nothing open can
+    change its result, which does not depend on its neighbours. A width of 1 is greedy decoding.
+
+    start, end: ids of the symbols around a sentence. limits: for each sentence the most tokens it may
+    have, its end symbol included. alpha: 0 ranks by probability, more favours long hypotheses.
+
+    Raises:
+        ValueError: when a limit or the width is below one, or alpha below zero.
+    """
+    check_limits(limits)
+    if width < 1 or alpha < 0:
+        raise ValueError(f"The beam width must be at least 1 and alpha at least 0, got {width} and {alpha}.")
+    beams = [_Beam(end, limit, width, alpha) for limit in limits]
+    tokens = [start] * (width * len(beams))
+    while not all(beam.done for beam in beams):
+        log_probabilities = stepper.step(torch.tensor(tokens))
+        # The best continuations of a sentence are among the best of each of its rows: only these leave the device.
+        values, choices = log_probabilities.topk(min(width, log_probabilities.shape[-1]), dim=-1)
+        rows = _advance(beams, values.tolist(), choices.tolist())
+        tokens = [token for beam in beams for token in beam.last_tokens()]
+        if rows != list(range(len(rows))):
+            stepper.select(torch.tensor(rows))
+    return [beam.best() for beam in beams]
+
+
+def _advance(beams: Sequence[_Beam], values: Sequence[list[float]], choices: Sequence[list[int]]) -> list[int]:
+    """Let every sentence take its best continuations; returns for every row the row it continues."""
+    rows: list[int] = []
+    for beam in beams:
+        first, after = len(rows), len(rows) + beam.width
+        if beam.done:
+            rows += range(first, after)
+        else:
+            beam.extend(values[first:after], choices[first:after])
+            rows += [first + parent for parent in beam.parents()]
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """A hypothesis that has not ended: its ids, its log-probability, and the rank of the one it continues."""
+
+    ids: tuple[int, ...]
+    log_probability: float
+    parent: int
+
+
+@dataclass(slots=True)
+class _Beam:
+    """The hypotheses of one sentence; those that ended are kept, best first, at most `width`."""
+
+    end: int
+    limit: int
+    width: int
+    alpha: float
+    open: list[_Open] = field(default_factory=lambda: [_Open((), 0.0, 0)])
+    kept: list[Hypothesis] = field(default_factory=list)
+    done: bool = False
+
+    def extend(self, values: Sequence[list[float]], choices: Sequence[list[int]]) -> None:
+        """Take the best continuations of the open hypotheses: log-probabilities and ids [width, continuations]."""
+        continuations = (
+            (old.log_probability + value, rank, token)
+            for rank, old in enumerate(self.open)
+            for value, token in zip(values[rank], choices[rank], strict=True)
+            if value > -inf
+        )
+        best = nlargest(self.width, continuations, key=itemgetter(0))
+        grown = [_Open((*self.open[rank].ids, token), total, rank) for total, rank, token in best]
+        self.open = [new for new in grown if new.ids[-1] != self.end]
+        ended = [Hypothesis(new.ids, new.log_probability, True) for new in grown if new.ids[-1] == self.end]
+        self.kept = sorted([*self.kept, *ended], key=self._score, reverse=True)[: self.width]
+        self.done = self._is_done()
+
+    def parents(self) -> list[int]:
+        """The ranks that the rows continue; rows without a hypothesis continue themselves."""
+        return [*(new.parent for new in self.open), *range(len(self.open), self.width)]
+
+    def last_tokens(self) -> list[int]:
+        """What the rows are fed next; rows without a hypothesis are fed the end symbol."""
+        return [*(old.ids[-1] for old in self.open), *[self.end] * (self.width - len(self.open))]
+
+    def best(self) -> list[Hypothesis]:
+        """The result: those that ended, then those cut off at the limit."""
+        cut = [Hypothesis(old.ids, old.log_probability, False) for old in self.open]
+        return [*self.kept, *cut][: self.width]
+
+    def _is_done(self) -> bool:
+        """Whether nothing open can come into the result.
+
+        A log-probability only falls as a hypothesis grows and the penalty is largest at the limit, so an open
+        hypothesis will never score more than its present log-probability under the penalty of the limit.
+        """
+        if not self.open or len(self.open[0].ids) == self.limit:
+            return True
+        reachable = self.open[0].log_probability / length_penalty(self.limit, self.alpha)
+        return len(self.kept) == self.width and reachable <= self._score(self.kept[-1])
+
+    def _score(self, hypothesis: Hypothesis) -> float:
+        return hypothesis.log_probability / length_penalty(len(hypothesis.ids), self.alpha)

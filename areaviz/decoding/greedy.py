@@ -1,0 +1,36 @@
+"""Greedy decoding: always the most probable next token."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from areaviz.decoding.stepper import Hypothesis, Stepper, check_limits
+
+
+@torch.no_grad()
+def greedy(stepper: Stepper, start: int, end: int, limits: Sequence[int]) -> list[Hypothesis]:
+    """Decode a batch of sentences, one row each, until every one has ended or reached its limit.
+
+    start, end: ids of the symbols around a sentence. limits: for each sentence the most tokens it may
+    have, its end symbol included. A sentence's result does not depend on its neighbours.
+
+    Raises:
+        ValueError: when a limit is below one.
+    """
+    check_limits(limits)
+    ids: list[list[int]] = [[] for _ in limits]
+    totals = [0.0] * len(limits)
+    tokens = [start] * len(limits)
+    open_rows = list(range(len(limits)))
+    while open_rows:
+        log_probabilities = stepper.step(torch.tensor(tokens))
+        # topk as in beam search, so that a beam of one breaks ties in the same way
+        best, choice = log_probabilities.topk(1, dim=-1)
+        values, tokens = best[:, 0].tolist(), choice[:, 0].tolist()
+        for row in open_rows:
+            ids[row].append(tokens[row])
+            totals[row] += values[row]
+        open_rows = [row for row in open_rows if tokens[row] != end and len(ids[row]) < limits[row]]
+    return [Hypothesis(tuple(i), total, i[-1] == end) for i, total in zip(ids, totals, strict=True)]

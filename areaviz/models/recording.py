@@ -1,0 +1,100 @@
+"""From one pass of a Transformer to a Trace.
+
+Shapes: T target items, V vocabulary, L layers, H heads, Q queries, A areas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import torch
+
+from areaviz.data.tokenizer import END, Token, Tokenizer
+from areaviz.models.stepper import token_log_probabilities
+from areaviz.models.transformer import Pass, TransformerConfig
+from areaviz.trace.areas import AreaGrid
+from areaviz.trace.query import predicted_bytes
+from areaviz.trace.record import AttentionMap, Field, FloatArray, Output, Trace
+from areaviz.trace.request import Request
+
+MAX_TRACE_BYTES = 256 * 2**20
+ALTERNATIVES = 5
+END_LABEL, START_LABEL = "⟨end⟩", "⟨start⟩"
+SITES = {
+    "encoder self": ("source", "source"),
+    "decoder self": ("target", "history"),
+    "encoder-decoder": ("target", "source"),
+}
+
+
+def record(
+    request: Request,
+    tokenizer: Tokenizer,
+    config: TransformerConfig,
+    run: Pass,
+    target_ids: Sequence[int],
+    details: Mapping[str, str],
+) -> Trace:
+    """The trace of a pass over one sentence that produced `target_ids`."""
+    fields = _fields(request.text, target_ids, tokenizer)
+    size = config.area_size if config.area_layers else 1
+    maps = {site: _map(site, fields, size, run) for site in SITES}
+    return Trace(request, fields, _output(run, target_ids, tokenizer), maps, details)
+
+
+def trace_bytes(config: TransformerConfig, source: int, target: int) -> int:
+    """How much memory the weights of a trace take, known before anything is computed; lengths in items."""
+    lengths = {"source": source, "target": target, "history": target}
+    return sum(
+        predicted_bytes(
+            config.layers,
+            config.heads,
+            lengths[query],
+            AreaGrid.clamped((1, lengths[memory]), (1, config.area_size)),
+        )
+        for query, memory in SITES.values()
+    )
+
+
+def _fields(text: str, target_ids: Sequence[int], tokenizer: Tokenizer) -> dict[str, Field]:
+    target_text, target = tokenizer.decode(target_ids)
+    finished = target_ids[-1] == END
+    return {
+        "source": _field("source", text, tokenizer.tokens(text), end=True),
+        "target": _field("target", target_text, target, end=finished),
+        "history": _field("history", target_text, target if finished else target[:-1], start=True),
+    }
+
+
+def _field(name: str, raw: str, tokens: list[Token], start: bool = False, end: bool = False) -> Field:
+    """A text field with an optional symbol in front and behind, which stand for no text."""
+    labels = [*([START_LABEL] if start else []), *(token.text for token in tokens), *([END_LABEL] if end else [])]
+    anchors = [*([(0, 0)] if start else []), *((token.start, token.end) for token in tokens)]
+    anchors += [(len(raw), len(raw))] if end else []
+    return Field(name, "text", raw, tuple(labels), np.array(anchors, dtype=np.int64).reshape(-1, 2))
+
+
+def _map(site: str, fields: Mapping[str, Field], area_size: int, run: Pass) -> AttentionMap:
+    query, memory = SITES[site]
+    grid = AreaGrid.clamped((1, len(fields[memory])), (1, area_size))
+    layers = [_widened(weights[0].float().cpu().numpy(), grid.count) for weights in run.weights[site]]
+    return AttentionMap(site, query, memory, grid, np.stack(layers))
+
+
+def _widened(weights_HQA: FloatArray, areas: int) -> FloatArray:
+    """Weights of a layer without large areas, on the grid of the others: zero for the larger areas."""
+    return np.pad(weights_HQA, ((0, 0), (0, 0), (0, areas - weights_HQA.shape[2])))
+
+
+def _output(run: Pass, target_ids: Sequence[int], tokenizer: Tokenizer) -> Output:
+    likely_TV = token_log_probabilities(run.logits[0]).exp().cpu()
+    chosen_T = likely_TV[torch.arange(len(target_ids)), torch.tensor(target_ids)]
+    best = likely_TV.topk(min(ALTERNATIVES, likely_TV.shape[1]))
+    alternatives = tuple(
+        tuple(
+            (END_LABEL if token == END else tokenizer.label(token), likely) for token, likely in zip(*row, strict=True)
+        )
+        for row in zip(best.indices.tolist(), best.values.tolist(), strict=True)
+    )
+    return Output("target", chosen_T.numpy().astype(np.float32), alternatives)

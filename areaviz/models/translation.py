@@ -1,0 +1,175 @@
+"""A translator: text in, text and a Trace out. One tokenizer, one Transformer, one card."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Self
+
+import torch
+from torch import Tensor
+
+from areaviz.data.batches import pad
+from areaviz.data.tokenizer import END, START, UNKNOWN, Tokenizer
+from areaviz.decoding.beam import beam_search
+from areaviz.decoding.greedy import greedy
+from areaviz.decoding.stepper import Hypothesis
+from areaviz.models.base import OnStep
+from areaviz.models.checkpoint import load_tokenizer, load_weights
+from areaviz.models.recording import MAX_TRACE_BYTES, record, trace_bytes
+from areaviz.models.stepper import TransformerStepper
+from areaviz.models.transformer import Transformer, TransformerConfig
+from areaviz.trace.card import Card
+from areaviz.trace.errors import InputError
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Request
+
+LENGTH_PENALTY = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class LengthLimit:
+    """The longest output, in items, for a source of n items: ratio * n + extra.
+
+    Character models repeat themselves without end on a few sentences; the limit is chosen so that no
+    validation reference exceeds it.
+    """
+
+    ratio: float
+    extra: int
+
+    def __call__(self, items: int) -> int:
+        return math.ceil(self.ratio * items) + self.extra
+
+
+@dataclass(frozen=True, slots=True)
+class Translator:
+    """Translates and records what it attended to."""
+
+    card: Card
+    tokenizer: Tokenizer
+    network: Transformer
+    limit: LengthLimit
+
+    @classmethod
+    def load(cls, folder: Path, card: Card, device: torch.device, area_size: int | None = None) -> Self:
+        """Read a checkpoint; `area_size` replaces the trained one where areas have no parameters.
+
+        Raises:
+            InputError: when this model's areas cannot be resized.
+            BackendError: when a file is missing or damaged.
+        """
+        config = _resized(TransformerConfig(**card.config), area_size)
+        network = Transformer(config)
+        load_weights(network, folder)
+        limit = LengthLimit(**card.recipe["length_limit"])
+        return cls(card, load_tokenizer(folder), network.to(device).eval().requires_grad_(False), limit)
+
+    @torch.inference_mode()
+    def decode(
+        self, texts: Sequence[str], method: str = "greedy", beam: int = 4, on_step: OnStep | None = None
+    ) -> list[Hypothesis]:
+        """The best output of every text; texts of like length cost least together."""
+        ids = [self.tokenizer.ids(text) for text in texts]
+        limits = [self.limit(len(row)) for row in ids]
+        stepper = _Watched(TransformerStepper(self.network, pad(ids).to(self._device)), max(limits), on_step)
+        if method == "greedy":
+            return greedy(stepper, START, END, limits)
+        return [best[0] for best in beam_search(stepper, START, END, limits, beam, LENGTH_PENALTY)]
+
+    def translate(self, texts: Sequence[str], method: str = "greedy", beam: int = 4) -> list[str]:
+        """The translation of every text."""
+        return [self.tokenizer.decode(found.ids)[0] for found in self.decode(texts, method, beam)]
+
+    def trace(self, requests: Sequence[Request], on_step: OnStep | None = None) -> list[Trace]:
+        """Translate requests that share method and beam in one batch, then record one pass each.
+
+        Raises:
+            InputError: a text without a readable character, or one whose trace would be too large.
+        """
+        for request in requests:
+            self._check(request)
+        texts = [request.text for request in requests]
+        found = self.decode(texts, requests[0].method, requests[0].beam, on_step)
+        return [self.record(request, hypothesis) for request, hypothesis in zip(requests, found, strict=True)]
+
+    @torch.inference_mode()
+    def record(self, request: Request, found: Hypothesis) -> Trace:
+        """The trace of a given output: weights, probabilities and alternatives of one and the same pass."""
+        source_ids, target_ids = self.tokenizer.ids(request.text), list(found.ids)
+        run = self.network.attend(
+            torch.tensor([source_ids], device=self._device),
+            torch.tensor([[START, *target_ids[:-1]]], device=self._device),
+        )
+        details = {"device": self._device.type, "log-probability": f"{found.log_probability:.3f}"}
+        notes = self._notes(request.text, found)
+        details |= {"warning": " ".join(notes)} if notes else {}
+        return record(request, self.tokenizer, self.network.config, run, target_ids, details)
+
+    @property
+    def _device(self) -> torch.device:
+        return self.network.embedding.weight.device
+
+    def _check(self, request: Request) -> None:
+        tokens = self.tokenizer.tokens(request.text)
+        if not any(token.text.strip() for token in tokens):
+            raise InputError("The text has no visible character; type a sentence, for example: A dog runs.")
+        largest = _largest_input(self.network.config, self.limit)
+        if len(tokens) + 1 > largest:
+            raise InputError(
+                f"The text has {len(tokens)} {self.card.level}s, but the attention of this model fits in memory "
+                f"for at most {largest - 1}; shorten the text or choose a smaller area size."
+            )
+
+    def _notes(self, text: str, found: Hypothesis) -> list[str]:
+        """What the reader should know about this run, one sentence each."""
+        tokens, unit = self.tokenizer.tokens(text), f"{self.card.level}s"
+        unknown = sorted({token.text for token in tokens if token.id == UNKNOWN})
+        notes = []
+        if unknown:
+            notes.append(f"This model has never seen {', '.join(unknown[:8])}: all of it reads as one unknown symbol.")
+        if len(tokens) > self.card.trained_length:
+            notes.append(f"Longer than anything this model was trained on ({self.card.trained_length} {unit}).")
+        if not found.finished:
+            notes.append(f"The model did not come to an end and was stopped after {len(found.ids)} {unit}.")
+        return notes
+
+
+@dataclass(slots=True)
+class _Watched:
+    """A stepper that reports its progress."""
+
+    inner: TransformerStepper
+    most: int
+    on_step: OnStep | None
+    done: int = 0
+
+    def step(self, tokens: Tensor) -> Tensor:
+        self.done += 1
+        if self.on_step is not None:
+            self.on_step(self.done, self.most)
+        return self.inner.step(tokens)
+
+    def select(self, rows: Tensor) -> None:
+        self.inner.select(rows)
+
+
+def _resized(config: TransformerConfig, area_size: int | None) -> TransformerConfig:
+    if area_size is None or area_size == config.area_size:
+        return config
+    if config.key_mode == "features":
+        raise InputError("The areas of this model have learned features, so their largest size cannot be changed.")
+    return replace(config, area_size=area_size, area_layers=config.area_layers or config.layers)
+
+
+def _largest_input(config: TransformerConfig, limit: LengthLimit) -> int:
+    """The longest source, in items, whose trace stays below the limit."""
+    low, high = 1, 1 << 16
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (
+            (middle, high) if trace_bytes(config, middle, limit(middle)) <= MAX_TRACE_BYTES else (low, middle - 1)
+        )
+    return low

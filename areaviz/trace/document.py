@@ -1,0 +1,125 @@
+"""A trace as a JSON document and plain arrays, and back. The format is specified in docs/trace.md."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from areaviz.trace.areas import AreaGrid
+from areaviz.trace.errors import InputError
+from areaviz.trace.record import VERSION, AttentionMap, Field, FloatArray, Output, Trace
+from areaviz.trace.request import Request
+
+FORMAT = "areaviz trace"
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+_Value = TypeVar("_Value")
+
+
+def to_arrays(trace: Trace, half: bool = False) -> dict[str, npt.NDArray[Any]]:
+    """The arrays of a trace by name; `half` has weights as float16."""
+    weight_type = np.float16 if half else np.float32
+    arrays: dict[str, npt.NDArray[Any]] = {"output.probabilities": trace.output.probabilities}
+    arrays |= {f"field.{name}.anchors": item.anchors for name, item in trace.fields.items()}
+    arrays |= {f"map.{site}.weights": item.weights.astype(weight_type, copy=False) for site, item in trace.maps.items()}
+    return {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+
+
+def to_document(trace: Trace) -> dict[str, Any]:
+    """Everything in a trace that is no array, ready for JSON."""
+    fields = [{"name": f.name, "kind": f.kind, "raw": f.raw, "labels": f.labels} for f in trace.fields.values()]
+    maps = [
+        {"site": m.site, "query": m.query, "memory": m.memory, "grid": asdict(m.grid), "normalisation": m.normalisation}
+        for m in trace.maps.values()
+    ]
+    return {
+        "format": FORMAT,
+        "version": trace.version,
+        "request": asdict(trace.request),
+        "fields": fields,
+        "output": {"field": trace.output.field, "alternatives": trace.output.alternatives},
+        "maps": maps,
+        "details": dict(trace.details),
+    }
+
+
+def from_document(document: Any, arrays: Arrays) -> Trace:
+    """Put a trace together again; `areaviz.trace.record.validate` then tells whether its parts agree.
+
+    Raises:
+        InputError: it is no trace or of a newer version.
+        Exception: of any kind where the document is not as specified.
+    """
+    _check_version(document)
+    fields = [_field(entry, arrays) for entry in _take(document, "fields", list)]
+    maps = [_map(entry, arrays) for entry in _take(document, "maps", list)]
+    details = _take(document, "details", dict)
+    return Trace(
+        request=_request(_take(document, "request", dict)),
+        fields={entry.name: entry for entry in fields},
+        output=_output(_take(document, "output", dict), arrays),
+        maps={entry.site: entry for entry in maps},
+        details={name: _take(details, name, str) for name in details},
+    )
+
+
+def _check_version(document: Any) -> None:
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise InputError("The file is an archive but no trace; choose a trace that this app has saved.")
+    version = _take(document, "version", int)
+    if version > VERSION:
+        raise InputError(
+            f"The trace has version {version} but this app reads versions up to {VERSION}; update the app to open it."
+        )
+    if version < 1:
+        raise ValueError(f"version {version} does not exist")
+
+
+def _request(entry: Mapping[str, Any]) -> Request:
+    model, text, method = (_take(entry, key, str) for key in ("model", "text", "method"))
+    area_size = None if entry["area_size"] is None else _take(entry, "area_size", int)
+    return Request(model, text, method, _take(entry, "beam", int), area_size, _take(entry, "seed", int))
+
+
+def _field(entry: Mapping[str, Any], arrays: Arrays) -> Field:
+    name, kind, raw = (_take(entry, key, str) for key in ("name", "kind", "raw"))
+    return Field(name, kind, raw, tuple(_take(entry, "labels", list)), arrays[f"field.{name}.anchors"])
+
+
+def _output(entry: Mapping[str, Any], arrays: Arrays) -> Output:
+    alternatives = tuple(
+        tuple((str(label), float(share)) for label, share in options) for options in _take(entry, "alternatives", list)
+    )
+    return Output(_take(entry, "field", str), arrays["output.probabilities"], alternatives)
+
+
+def _map(entry: Mapping[str, Any], arrays: Arrays) -> AttentionMap:
+    site, query, memory, normalisation = (
+        _take(entry, key, str) for key in ("site", "query", "memory", "normalisation")
+    )
+    sides = _take(entry, "grid", dict)
+    grid = AreaGrid(*(_take(sides, side, int) for side in ("height", "width", "max_height", "max_width")))
+    return AttentionMap(site, query, memory, grid, _full(arrays[f"map.{site}.weights"]), normalisation)
+
+
+def _full(weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Stored weights as float32; rows stored in float16 are divided by their sum again."""
+    if weights.dtype != np.float16:
+        return weights
+    full: FloatArray = weights.astype(np.float32)
+    sums = full.sum(-1, keepdims=True)
+    np.divide(full, sums, out=full, where=sums > 0)
+    full.flags.writeable = False
+    return full
+
+
+def _take(entry: Mapping[str, Any], key: str, kind: type[_Value]) -> _Value:
+    """A value of the document that must be there and of its type."""
+    value = entry.get(key)
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise ValueError(f'"{key}" is missing or no {kind.__name__}')
+    return value

@@ -1,0 +1,18 @@
+"""`python -m areaviz.training CONFIG`: training on a machine that has torch but not the command line's packages."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from areaviz.training.config import TrainConfig
+from areaviz.training.run import train
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(prog="python -m areaviz.training", description="Train a model from a recipe.")
+    parser.add_argument("config", type=Path)
+    parser.add_argument("--data", type=Path, default=Path("data"))
+    parser.add_argument("--runs", type=Path, default=Path("runs"))
+    parser.add_argument("--device", default="auto")
+    options = parser.parse_args()
+    print(train(TrainConfig.load(options.config), options.data, options.runs, options.device))

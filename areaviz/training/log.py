@@ -1,0 +1,59 @@
+"""What a run tells while it trains: a file of JSON lines, TensorBoard and a progress bar.
+
+The file is always written. TensorBoard and the bar appear where their packages are installed, so that
+training runs on a machine that has little more than torch.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+
+class RunLog:
+    """Writes to `folder`/log.jsonl and, if it is installed, to TensorBoard in the same folder."""
+
+    def __init__(self, folder: Path, steps: int, done: int) -> None:
+        self._path = folder / "log.jsonl"
+        self._board = _board(folder)
+        self._bar = _bar(steps, done)
+
+    def step(self, loss: float) -> None:
+        """One update is done."""
+        if self._bar is not None:
+            self._bar.update()
+            self._bar.set_postfix(loss=f"{loss:.3f}", refresh=False)
+
+    def validation(self, entry: Mapping[str, float]) -> None:
+        """One validation is done: an entry has step, train_loss, valid_loss (nats a token) and seconds."""
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(entry) + "\n")
+        for name in ("train_loss", "valid_loss"):
+            if self._board is not None:
+                self._board.add_scalar(name, entry[name], int(entry["step"]))
+
+    def close(self) -> None:
+        """Flush everything."""
+        for part in (self._board, self._bar):
+            if part is not None:
+                part.close()
+
+
+def _board(folder: Path) -> Any:
+    if find_spec("tensorboard") is None:
+        print("TensorBoard is not installed, so only log.jsonl is written; to have both: pip install tensorboard")
+        return None
+    from torch.utils.tensorboard import SummaryWriter
+
+    return SummaryWriter(str(folder / "tensorboard"))
+
+
+def _bar(steps: int, done: int) -> Any:
+    if find_spec("tqdm") is None:
+        return None
+    from tqdm import tqdm
+
+    return tqdm(total=steps, initial=done, unit="step", dynamic_ncols=True, mininterval=2.0)

@@ -1,0 +1,58 @@
+"""The address of a view: reading a link into the widgets, and keeping the address equal to what is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from areaviz.trace.card import Card
+from areaviz.trace.errors import InputError
+from areaviz.trace.request import Focus, Request, from_params, to_params
+from areaviz.ui.focus_state import recall_focus
+from areaviz.ui.plain import shortened
+from areaviz.ui.request_form import TEXT, default_model, recall_request
+
+_SEEN = "address"
+_VIEW, _COMPARE = "view", "compare"
+
+
+def restore(cards: Mapping[str, Card]) -> None:
+    """Set the widgets to what the address says, if it says something new, and ask for the result.
+
+    Raises:
+        InputError: the link cannot be followed; the page stays usable, with the text of the link if it has one.
+    """
+    params = st.query_params.to_dict()
+    if not params or params == st.session_state.get(_SEEN):
+        return
+    st.session_state[_SEEN] = params
+    view, compare = params.pop(_VIEW, None), params.pop(_COMPARE, "") == "1"
+    st.session_state[TEXT] = params.get("text", "")
+    request, focus = from_params({"model": default_model(cards), **params})
+    recall_request(request, compare, asked=request.model in cards)
+    recall_focus(focus, view)
+    if request.model not in cards:
+        raise InputError(
+            f"The link asks for the model “{shortened(request.model, 40)}”, which is not here; "
+            "choose one of the models below and translate again."
+        )
+
+
+def address(request: Request, focus: Focus | None = None, view: str = "", compare: bool = False) -> dict[str, str]:
+    """The address parameters of a view of Translate."""
+    own = {_VIEW: view} if view else {}
+    return {**to_params(request, focus), **own, **({_COMPARE: "1"} if compare else {})}
+
+
+def keep(params: Mapping[str, str]) -> None:
+    """Make the browser's address these parameters."""
+    if st.query_params.to_dict() != params:
+        st.query_params.from_dict(params)
+    st.session_state[_SEEN] = dict(params)
+
+
+def link(params: Mapping[str, str]) -> str:
+    """The whole address, to be copied."""
+    return f"{st.context.url or ''}?{urlencode(params)}"

@@ -1,0 +1,47 @@
+"""Our figures beside the papers', with what differs said plainly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import streamlit as st
+
+from areaviz.trace.card import Card
+from areaviz.trace.published import PUBLISHED
+from areaviz.ui.measures import number
+
+TEST_SET = "test_2016_flickr"
+WHAT_DIFFERS = (
+    "The paper's figures are BLEU for English to German on WMT 2014 newstest: news, trained on 4.5 million sentence pairs. "
+    "Ours are BLEU on the Multi30k test set of 2016: short image captions, trained on 29,000 pairs. Captions are much "
+    "easier, so read the table within a column group only: does area attention help, and by how much? "
+    "One training run each, so differences of a few tenths are noise."
+)
+
+
+def comparison(cards: Iterable[Card]) -> None:
+    """A table of every size of the paper with our models beside it."""
+    st.table(comparison_table(cards), border="horizontal", hide_index=True)
+    st.caption(WHAT_DIFFERS)
+    st.caption(
+        "Source: Li, Kaiser, Bengio and Si, “Area Attention”, ICML 2019, tables 1 and 3; area attention with Eq. 3 and 4."
+    )
+
+
+def comparison_table(cards: Iterable[Card]) -> Mapping[str, list[str]]:
+    """Columns of the table; a dash where there is no such model of ours."""
+    ours = {(card.level, card.size, card.mechanism): _bleu(card) for card in cards}
+    rows = list(PUBLISHED.items())
+    return {
+        "Level": [level for (level, _), _ in rows],
+        "Size": [size for (_, size), _ in rows],
+        "Paper, regular": [number(published.regular) for _, published in rows],
+        "Paper, area": [number(published.area) for _, published in rows],
+        "Ours, regular": [number(ours.get((*key, "regular"))) for key, _ in rows],
+        "Ours, area": [number(ours.get((*key, "area"))) for key, _ in rows],
+    }
+
+
+def _bleu(card: Card) -> float | None:
+    value = card.figures.get(TEST_SET, {}).get("bleu")
+    return None if value is None else float(value)

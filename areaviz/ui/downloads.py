@@ -1,0 +1,62 @@
+"""Everything on the page as files: the picture, its numbers, the whole trace. Made in memory when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import streamlit as st
+
+from areaviz.trace import codec
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
+from areaviz.views.base import View
+from areaviz.views.export import figure_bytes, table_csv, table_json
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file that can be made: its button's label, its name and type, and how."""
+
+    label: str
+    name: str
+    mime: str
+    make: Callable[[], bytes | str]
+
+
+def files(view: View, trace: Trace, focus: Focus) -> Mapping[str, File]:
+    """The files of a view, by ending; making one touches no disk."""
+
+    def picture(kind: str, mime: str) -> File:
+        name = f"areaviz-{view.name}.{kind}"
+        return File(kind.upper(), name, mime, lambda: figure_bytes(view.print(trace, focus), kind))
+
+    def numbers(kind: str, mime: str, write: Callable[..., bytes | str]) -> File:
+        return File(kind.upper(), f"areaviz-{view.name}.{kind}", mime, lambda: write(view.table(trace, focus)))
+
+    return {
+        "svg": picture("svg", "image/svg+xml"),
+        "pdf": picture("pdf", "application/pdf"),
+        "png": picture("png", "image/png"),
+        "csv": numbers("csv", "text/csv", table_csv),
+        "json": numbers("json", "application/json", table_json),
+        "npz": File("Trace", "areaviz-trace.npz", "application/octet-stream", lambda: codec.to_bytes(trace)),
+    }
+
+
+def downloads(view: View, trace: Trace, focus: Focus, key: str) -> None:
+    """A menu of files; nothing is computed before one is chosen."""
+    made = files(view, trace, focus)
+    with st.popover("Download", key=f"files_{key}"):
+        for title, kinds in (("The picture, for print", ("svg", "pdf", "png")), ("Its numbers", ("csv", "json"))):
+            st.caption(title)
+            _buttons([made[kind] for kind in kinds], key)
+        st.caption("Everything the model attended to, to be opened here again")
+        _buttons([made["npz"]], key)
+
+
+def _buttons(offered: list[File], key: str) -> None:
+    with st.container(horizontal=True):
+        for file in offered:
+            name = f"{file.name}_{key}"
+            st.download_button(file.label, file.make, file.name, file.mime, key=name, on_click="ignore")

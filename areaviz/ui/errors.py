@@ -1,0 +1,32 @@
+"""What a reader sees when something fails: one sentence in a calm panel, never a traceback."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import streamlit as st
+
+from areaviz.trace.errors import BackendError, InputError
+from areaviz.ui.plain import escaped, shortened
+
+log = logging.getLogger(__name__)
+SENTENCE_LIMIT = 400
+
+
+@contextmanager
+def calm(doing: str) -> Iterator[None]:
+    """Show what goes wrong in the block as one sentence; `doing` completes "Something went wrong while ..."."""
+    try:
+        yield
+    except (InputError, BackendError) as error:
+        problem(str(error))
+    except Exception:
+        log.exception("While %s", doing)
+        problem(f"Something went wrong while {doing}; it was written to the app's log, and your input is kept.")
+
+
+def problem(sentence: str) -> None:
+    """One sentence about what cannot be done and what to do."""
+    st.error(escaped(shortened(sentence, SENTENCE_LIMIT)))

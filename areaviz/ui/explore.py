@@ -1,0 +1,86 @@
+"""Looking into traces: the ribbon, the views, the files and the link, in one fragment so that a click stays cheap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import streamlit as st
+
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus, Request
+from areaviz.ui.address import address, keep, link
+from areaviz.ui.chart import chart, view_picker
+from areaviz.ui.downloads import downloads
+from areaviz.ui.errors import calm
+from areaviz.ui.focus_picker import focus_picker
+from areaviz.ui.focus_state import adopt, current_focus, fitted
+from areaviz.ui.plain import escaped
+from areaviz.ui.ribbon import Selection, ribbon
+from areaviz.ui.translation import translation
+
+TOGETHER = "translate"
+
+
+@st.fragment
+def explore(traces: Sequence[Trace], titles: Sequence[str], request: Request | None) -> None:
+    """Show traces side by side under one focus. `request` is what a link restores; None where there is no link."""
+    with calm("drawing the attention"):
+        with st.container(border=True):
+            controls = st.container()
+            with controls:
+                focus = current_focus(traces[0])
+            focus = _ribbons(traces, titles, focus)
+            with controls:
+                focus_picker(traces[0], focus.site)
+        with st.container(border=True):
+            name = _views(traces, titles, focus)
+        if request:
+            _link(address(request, focus, name, len(traces) > 1))
+
+
+def _ribbons(traces: Sequence[Trace], titles: Sequence[str], focus: Focus) -> Focus:
+    """A ribbon for every trace; returns the focus with what was last clicked in one of them."""
+    link = TOGETHER if len(traces) > 1 else None
+    for index, (trace, place) in enumerate(zip(traces, st.columns(len(traces), gap="medium"), strict=True)):
+        asked = fitted(trace, focus)
+        with place:
+            translation(trace, titles[index], str(index))
+            chosen = clicked(ribbon(trace, asked, key=f"ribbon_{index}", link=link), asked)
+        if chosen != asked:
+            adopt(chosen)
+            # The ribbons drawn so far do not know of it yet.
+            if index:
+                st.rerun(scope="fragment")
+            focus = chosen
+    return focus
+
+
+def clicked(selection: Selection | None, asked: Focus) -> Focus:
+    """The focus after what a ribbon says is locked in it; nothing locked keeps head and unit."""
+    if selection is None:
+        return replace(asked, items=())
+    return replace(asked, side=selection.side, items=selection.items, head=selection.head, unit=selection.unit)
+
+
+def _views(traces: Sequence[Trace], titles: Sequence[str], focus: Focus) -> str:
+    """One view of every trace, with its files; returns its name."""
+    view = view_picker(traces[0], focus)
+    if view is None:
+        st.caption("No view fits this part of the trace.")
+        return ""
+    st.caption(view.question)
+    for index, (trace, place) in enumerate(zip(traces, st.columns(len(traces), gap="medium"), strict=True)):
+        with place:
+            if len(traces) > 1:
+                st.caption(escaped(titles[index]))
+            chart(view, trace, fitted(trace, focus), str(index))
+            downloads(view, trace, fitted(trace, focus), str(index))
+    return view.name
+
+
+def _link(params: dict[str, str]) -> None:
+    keep(params)
+    with st.popover("Link to this view", key="link"):
+        st.caption("Opens the same text, model, decoding and focus.")
+        st.code(link(params), language=None, wrap_lines=True)

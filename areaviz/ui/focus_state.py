@@ -1,0 +1,110 @@
+"""What is being looked at, between reruns: set by links, widgets and the ribbon, always fitted to the trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from areaviz.trace.record import Trace
+from areaviz.trace.request import UNITS, Focus
+from areaviz.ui.plain import escaped, shortened
+
+SITE, LAYER, HEAD, UNIT, VIEW = "focus_site", "focus_layer", "focus_head", "focus_unit", "focus_view"
+ALL_HEADS = -1
+FIRST_SITE = "encoder-decoder"
+SITE_NAMES = {
+    "encoder-decoder": "Translation to source",
+    "encoder self": "Within the source",
+    "decoder self": "Within the translation",
+}
+_SELECTED = "focus_selected"
+
+
+def recall_focus(focus: Focus | None, view: str | None) -> None:
+    """Look at what a link says; without a focus, at the default."""
+    for key in (SITE, LAYER, HEAD, UNIT, VIEW, _SELECTED):
+        st.session_state.pop(key, None)
+    if view:
+        st.session_state[VIEW] = view
+    if focus:
+        st.session_state[SITE], st.session_state[LAYER] = focus.site, focus.layer
+        adopt(focus)
+
+
+def adopt(focus: Focus) -> None:
+    """Make the selection, the head and the unit those of `focus`."""
+    st.session_state[HEAD] = ALL_HEADS if focus.head is None else focus.head
+    st.session_state[UNIT] = focus.unit
+    st.session_state[_SELECTED] = (focus.site, focus.side, focus.items)
+
+
+def unselect() -> None:
+    """Point at nothing, as the text is a new one."""
+    st.session_state.pop(_SELECTED, None)
+
+
+def current_focus(trace: Trace) -> Focus:
+    """What is being looked at, fitted to `trace`; says in a caption what it does not have."""
+    site = _settled("Attention", SITE, sites(trace), site_name)
+    attention = trace.maps[site]
+    layer = _settled("Layer", LAYER, range(attention.layers), layer_name)
+    head = _settled("Head", HEAD, heads(trace, site), head_name)
+    unit = _settled("Point at", UNIT, UNITS, str)
+    chosen, side, items = st.session_state.get(_SELECTED, (site, "query", ()))
+    wanted = Focus(site, layer, None if head == ALL_HEADS else head, side, items, unit)
+    if chosen != site:
+        return replace(wanted, side="query", items=())
+    focus = fitted(trace, wanted)
+    if focus != wanted:
+        st.caption("Some of the selected items lie beyond the end of this text and were left out.")
+    return focus
+
+
+def sites(trace: Trace) -> list[str]:
+    """The attention sites of a trace, the one between the languages first."""
+    return sorted(trace.maps, key=lambda site: site != FIRST_SITE)
+
+
+def heads(trace: Trace, site: str) -> list[int]:
+    """All heads together, then each."""
+    return [ALL_HEADS, *range(trace.maps[site].heads)]
+
+
+def site_name(site: str) -> str:
+    """A site in words."""
+    return SITE_NAMES.get(site, site)
+
+
+def layer_name(layer: int) -> str:
+    """A layer as counted on the page, from 1."""
+    return str(layer + 1)
+
+
+def head_name(head: int) -> str:
+    """A head as counted on the page, from 1."""
+    return "all" if head == ALL_HEADS else str(head + 1)
+
+
+def fitted(trace: Trace, focus: Focus) -> Focus:
+    """`focus`, whose site `trace` must have, with every layer, head and item that it does not have left out."""
+    attention = trace.maps[focus.site]
+    length = len(trace.fields[attention.query if focus.side == "query" else attention.memory])
+    return replace(
+        focus,
+        layer=min(focus.layer, attention.layers - 1),
+        head=focus.head if focus.head is not None and focus.head < attention.heads else None,
+        items=tuple(item for item in focus.items if item < length),
+    )
+
+
+def _settled(label: str, key: str, options: Sequence[Any], name: Callable[[Any], str]) -> Any:
+    """What was chosen or linked before, if it is one of `options`, else the first of them."""
+    before = st.session_state.setdefault(key, options[0])
+    if before in options:
+        return before
+    st.session_state[key] = options[0]
+    st.caption(f"{label} “{escaped(shortened(name(before)))}” does not exist here; showing “{name(options[0])}”.")
+    return options[0]

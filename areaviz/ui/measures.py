@@ -1,0 +1,20 @@
+"""Measures in words, and their values as a reader wants them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+MEASURES: Mapping[str, str] = {"bleu": "BLEU", "bleu_lowercased": "BLEU, lower-cased", "chrf": "chrF"}
+"""The measures of translation that stand out on a card, by their key in `Card.figures`."""
+
+
+def measure_name(key: str) -> str:
+    """The key of a measure or a setting as words."""
+    return MEASURES.get(key) or key.replace("_", " ").capitalize()
+
+
+def number(value: object) -> str:
+    """A value with at most two decimals; a dash where there is none."""
+    if value is None:
+        return "–"
+    return f"{value:,.2f}" if isinstance(value, float) else str(value)

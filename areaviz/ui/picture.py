@@ -1,0 +1,30 @@
+"""The picture of the front page: a stored example in the real ribbon, so that it can be pointed at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from areaviz.trace import codec
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
+from areaviz.ui.errors import calm
+from areaviz.ui.plain import escaped
+from areaviz.ui.ribbon import ribbon
+
+STORED = Path(__file__).parents[2] / "assets" / "home.npz"
+FOCUS = Focus("encoder-decoder", items=(0,))
+
+
+def picture() -> None:
+    """The stored example, with what it was made by."""
+    with calm("showing the example"), st.container(border=True):
+        trace = _stored(STORED.stat().st_mtime_ns)
+        ribbon(trace, FOCUS, key="home")
+        st.caption(f"A stored example of the model {escaped(trace.request.model)}: its first layer, all heads.")
+
+
+@st.cache_resource(show_spinner=False, max_entries=1)
+def _stored(modified: int) -> Trace:
+    return codec.load(STORED)

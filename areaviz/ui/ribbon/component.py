@@ -1,0 +1,135 @@
+"""The token ribbon on a page: mounts the browser component and gives back what is locked in it.
+
+The data of a trace, site and layer travels once: it does not contain the selection, so a click sends a few bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import streamlit as st
+
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
+from areaviz.views.ribbon import pack_ribbon, ribbon_payload
+
+HEIGHT = 480
+SCRIPTS = ("data.js", "text.js", "painter.js", "side.js", "legend.js", "ribbon.js")
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What is locked: `items` of a `side` ("query" or "memory"), looked at through `head` (None: several), by `unit`."""
+
+    side: str = "query"
+    items: tuple[int, ...] = ()
+    head: int | None = None
+    unit: str = "item"
+
+    @classmethod
+    def of(cls, focus: Focus) -> Selection:
+        """The selection a focus asks for."""
+        return cls(focus.side, focus.items, focus.head, focus.unit)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mounted:
+    """What a mounted ribbon remembers between reruns.
+
+    subject: the trace, site and layer of `payload`. asked: the selection the page last asked for. reported: the
+    browser's last report. current: what is locked now. sent, serial: the selection last sent to the browser, and how
+    many were.
+    """
+
+    subject: tuple[Trace, str, int]
+    payload: Mapping[str, Any]
+    asked: Selection
+    current: Selection
+    sent: Selection
+    reported: Mapping[str, Any] | None = None
+    serial: int = 0
+
+    def shows(self, trace: Trace, focus: Focus) -> bool:
+        """Whether this is the same trace (the object itself), site and layer."""
+        return self.subject[0] is trace and self.subject[1:] == (focus.site, focus.layer)
+
+    def heard(self, report: Mapping[str, Any] | None, asked: Selection) -> Mounted:
+        """Settle between the browser's report and what the page asks for: a new report wins, then a new wish.
+
+        A page that hands back the selection it was given wishes nothing new. A ribbon that lost its report was taken
+        off the page in between and is sent its selection again.
+        """
+        if report is not None and report != self.reported and report["id"] == self.payload["header"]["id"]:
+            return replace(self, reported=report, current=_selection(report), asked=asked)
+        wish = asked if asked not in (self.asked, self.current) else self.current
+        if wish == self.current and (report is not None or self.reported is None):
+            return replace(self, asked=asked)
+        return replace(self, reported=report, asked=asked, current=wish, sent=wish, serial=self.serial + 1)
+
+
+def ribbon(
+    trace: Trace, focus: Focus, *, key: str, link: str | None = None, height: int = HEIGHT
+) -> Selection | None:
+    """Show the token ribbon of the focused site and layer; returns what is locked, or None.
+
+    key: unique on the page. link: ribbons with one link light up the same characters of a shared text. height: of
+    both texts together at most, in pixels; longer texts scroll. The focus gives the first selection; a different one
+    later on (from another view) moves the ribbon to it. Raises ValueError when the memory is not text.
+    """
+    place = f"{key}:mounted"
+    mounted = _mounted(st.session_state.get(place), trace, focus).heard(_report(key), Selection.of(focus))
+    st.session_state[place] = mounted
+    _component()(
+        key=key,
+        data=pack_ribbon(
+            mounted.payload, selection=_plain(mounted.sent), serial=mounted.serial, link=link, height=height
+        ),
+        on_selection_change=lambda: None,
+    )
+    return mounted.current if mounted.current.items else None
+
+
+def _mounted(before: Mounted | None, trace: Trace, focus: Focus) -> Mounted:
+    """What is remembered if it still fits, with new data if it is another trace, anew if that differs in content."""
+    if before is not None and before.shows(trace, focus):
+        return before
+    subject, payload, asked = (trace, focus.site, focus.layer), ribbon_payload(trace, focus), Selection.of(focus)
+    if before is not None and before.payload["header"]["id"] == payload["header"]["id"]:
+        return replace(before, subject=subject, payload=payload)
+    return Mounted(subject, payload, asked, asked, asked)
+
+
+def _report(key: str) -> Mapping[str, Any] | None:
+    """What the browser last told, if the ribbon has been on the page since."""
+    state = st.session_state.get(key)
+    return state.get("selection") if state else None
+
+
+def _selection(report: Mapping[str, Any]) -> Selection:
+    return Selection(report["side"], tuple(report["items"]), report["head"], report["unit"])
+
+
+def _plain(selection: Selection) -> dict[str, Any]:
+    return {
+        "side": selection.side,
+        "items": list(selection.items),
+        "head": selection.head,
+        "unit": selection.unit,
+    }
+
+
+@cache
+def _component() -> Any:
+    """The component, registered at first use; Streamlit has no types for it."""
+    folder = files("areaviz.ui.ribbon")
+    text = {name: folder.joinpath(name).read_text("utf-8") for name in (*SCRIPTS, "ribbon.css", "ribbon.html")}
+    return st.components.v2.component(
+        "areaviz.ribbon",
+        html=text["ribbon.html"],
+        css=text["ribbon.css"],
+        js="\n".join(text[name] for name in SCRIPTS),
+    )

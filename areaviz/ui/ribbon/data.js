@@ -1,0 +1,142 @@
+// The data of one site and layer, and the questions a pointer asks of it.
+// Layout of the message: `pack` in areaviz/views/ribbon_arrays.py.
+
+const ARRAY_KINDS = { 1: Uint8Array, 2: Uint16Array, 4: Uint32Array };
+const MAX_OVERLAP = 0.5;
+
+function readMessage(bytes) {
+  const size = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
+  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + size)));
+  const body = bytes.slice(4 + size).buffer;
+  const arrays = {};
+  for (const [name, [width, offset, count]] of Object.entries(header.arrays)) {
+    arrays[name] = new ARRAY_KINDS[width](body, offset, count);
+  }
+  return { header, arrays };
+}
+
+/** The items of one text: what they show, where they stand in it, and which word each belongs to. */
+class Items {
+  constructor(header, start, end, words) {
+    Object.assign(this, { name: header.name, raw: header.raw, start, end, words, count: start.length });
+    this.characters = Array.from(header.raw);
+    this.labels = Array.from(start, (_, i) => header.labels[i] ?? this.text(i, i));
+    this.wordOf = new Uint32Array(this.count);
+    words.forEach((first, word) => this.wordOf.fill(word, first));
+    this.level = this.labels.some((label, i) => !this.isSymbol(i) && end[i] - start[i] > 1) ? 'token' : 'character';
+    this.rightToLeft = mostlyRightToLeft(header.raw);
+  }
+
+  isSymbol(item) { return this.start[item] === this.end[item]; }
+
+  text(first, last) { return this.characters.slice(this.start[first], this.end[last]).join(''); }
+
+  /** First and last item of the word that holds `item`. */
+  word(item) {
+    const word = this.wordOf[item];
+    return [this.words[word], (this.words[word + 1] ?? this.count) - 1];
+  }
+
+  /** What the run of items first..last reads as; symbols by their label. */
+  run(first, last) {
+    const parts = [];
+    for (let i = first; i <= last; i += 1) {
+      let end = i;
+      while (end < last && !this.isSymbol(i) && !this.isSymbol(end + 1)) end += 1;
+      parts.push(this.isSymbol(i) ? this.labels[i] : this.text(i, end));
+      i = end;
+    }
+    return parts.join(' + ');
+  }
+
+  /** Neighbouring items as runs [first, last]. */
+  runs(items) {
+    const runs = [];
+    for (const item of [...items].sort((a, b) => a - b)) {
+      if (runs.length && runs.at(-1)[1] === item - 1) runs.at(-1)[1] = item;
+      else runs.push([item, item]);
+    }
+    return runs;
+  }
+
+  /** The items that stand for a range of characters; an empty range finds the symbols at that place. */
+  at([from, to]) {
+    const found = [];
+    for (let i = 0; i < this.count; i += 1) {
+      const symbol = this.isSymbol(i);
+      if (from === to ? symbol && this.start[i] === from : !symbol && this.start[i] < to && this.end[i] > from) found.push(i);
+    }
+    return found;
+  }
+}
+
+function mostlyRightToLeft(text) {
+  const count = (pattern) => (text.match(pattern) ?? []).length;
+  const rightToLeft = count(/[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}]/gu);
+  return rightToLeft * 2 > count(/\p{L}/gu);
+}
+
+/** Who attends to what. Spans are {head, start, length, weight}, heaviest first within a head. */
+class Attention {
+  constructor({ header, arrays }) {
+    this.heads = header.heads;
+    this.arrays = arrays;
+    [this.keepAreas, this.keepQueries] = header.keep;
+    const sides = header.fields.map((field, f) => new Items(field, arrays[`f${f}.start`], arrays[`f${f}.end`], arrays[`f${f}.word`]));
+    this.sides = { query: sides[header.query], memory: sides[header.memory] };
+    const [items, widest] = header.grid;
+    this.firstArea = Array.from({ length: widest }, (_, w) => w * items - (w * (w - 1)) / 2);
+  }
+
+  /** What is lit in the other text when `items` of `side` are pointed at. */
+  spans(side, items, heads, byWord) {
+    const other = this.sides[side === 'query' ? 'memory' : 'query'];
+    return heads.flatMap((head) => {
+      const weights = new Map();
+      for (const item of items) this.gather(side, head, item, byWord ? other : null, weights);
+      return heaviest(weights, head, items.length, this.keepAreas);
+    });
+  }
+
+  gather(side, head, item, words, weights) {
+    const areas = side === 'query';
+    const [index, stored, keep] = areas
+      ? [this.arrays.area, this.arrays.area_weight, this.keepAreas]
+      : [this.arrays.query, this.arrays.query_weight, this.keepQueries];
+    const largest = 2 ** (8 * stored.BYTES_PER_ELEMENT) - 1;
+    const from = (head * this.sides[side].count + item) * keep;
+    for (let i = from; i < from + keep && stored[i] > 0; i += 1) {
+      let [first, last] = areas ? this.area(index[i]) : [index[i], index[i]];
+      let weight = (stored[i] / largest) ** 2;
+      if (words) {
+        [first, last] = [words.word(first)[0], words.word(last)[1]];
+        if (!areas) weight /= last - first + 1;
+      }
+      const key = first * 65536 + last;
+      weights.set(key, (weights.get(key) ?? 0) + weight);
+    }
+  }
+
+  /** First and last item of an area, from its index in the enumeration (size-major). */
+  area(index) {
+    let width = this.firstArea.length;
+    while (this.firstArea[width - 1] > index) width -= 1;
+    const first = index - this.firstArea[width - 1];
+    return [first, first + width - 1];
+  }
+}
+
+function heaviest(weights, head, count, keep) {
+  const spans = [];
+  for (const [key, weight] of [...weights].sort((a, b) => b[1] - a[1])) {
+    const start = Math.floor(key / 65536);
+    const span = { head, start, length: (key % 65536) - start + 1, weight: weight / count };
+    if (spans.length < keep && spans.every((other) => overlap(span, other) <= MAX_OVERLAP)) spans.push(span);
+  }
+  return spans;
+}
+
+function overlap(a, b) {
+  const shared = Math.min(a.start + a.length, b.start + b.length) - Math.max(a.start, b.start);
+  return Math.max(shared, 0) / (a.length + b.length - Math.max(shared, 0));
+}

@@ -1,0 +1,140 @@
+// Everything in words: head chips, the unit switch, the sentence and the legend. All text enters through textContent.
+
+const TOP_LISTED = 4;
+
+function element(tag, className, text = '') {
+  const made = document.createElement(tag);
+  made.className = className;
+  made.textContent = text;
+  return made;
+}
+
+function percent(weight) {
+  const value = weight * 100;
+  if (value >= 10) return `${value.toFixed(0)} %`;
+  return value >= 0.1 ? `${value.toFixed(1)} %` : '< 0.1 %';
+}
+
+/** Text in quotes with its blanks and breaks visible. */
+function quoted(text) {
+  return `“${text.replaceAll(/[ \n\t]/g, (blank) => SYMBOLS[blank])}”`;
+}
+
+class Controls {
+  constructor(root, onHeads, onUnit) {
+    this.heads = root.querySelector('.heads');
+    this.units = root.querySelector('.units');
+    this.heads.onclick = (event) => {
+      const chip = event.target.closest('button');
+      if (chip) onHeads(chip.dataset.head === 'all' ? null : +chip.dataset.head, isAdding(event));
+    };
+    this.units.onclick = (event) => {
+      const button = event.target.closest('button');
+      if (button) onUnit(button.dataset.unit);
+    };
+  }
+
+  load(heads, level, colours) {
+    const all = this.chip('All heads', 'all');
+    const single = Array.from({ length: heads }, (_, head) => {
+      const chip = this.chip(`${head + 1}`, head);
+      chip.setAttribute('aria-label', `Head ${head + 1}`);
+      chip.title = `Head ${head + 1}; hold Ctrl or Shift to choose several`;
+      chip.prepend(swatch(head, colours));
+      return chip;
+    });
+    this.heads.replaceChildren(all, ...single);
+    const names = level === 'token' ? 'Tokens' : 'Characters';
+    this.units.replaceChildren(...[[names, 'item'], ['Words', 'word']].map(([text, unit]) => {
+      const button = element('button', '', text);
+      button.type = 'button';
+      button.dataset.unit = unit;
+      return button;
+    }));
+  }
+
+  chip(text, head) {
+    const chip = element('button', 'head', text);
+    chip.type = 'button';
+    chip.dataset.head = head;
+    return chip;
+  }
+
+  show(active, heads, unit) {
+    const everyone = active.length === heads;
+    for (const chip of this.heads.children) {
+      const on = chip.dataset.head === 'all' ? everyone : !everyone && active.includes(+chip.dataset.head);
+      chip.setAttribute('aria-pressed', on);
+      chip.classList.toggle('lit', everyone || on);
+    }
+    for (const button of this.units.children) button.setAttribute('aria-pressed', button.dataset.unit === unit);
+  }
+}
+
+function swatch(head, colours) {
+  const made = element('span', head >= colours.length ? 'swatch again' : 'swatch');
+  made.style.setProperty('--head', colours[head % colours.length]);
+  return made;
+}
+
+function isAdding(event) { return event.shiftKey || event.ctrlKey || event.metaKey; }
+
+class Legend {
+  constructor(root) {
+    this.sentence = root.querySelector('.say');
+    this.live = root.querySelector('.live');
+    this.list = root.querySelector('.legend');
+    this.caption = root.querySelector('.caption');
+  }
+
+  load(header, colours) { Object.assign(this, { header, colours }); }
+
+  /** One line a head (one a span when a single head is looked at), kept while nothing is pointed at: no jumping. */
+  lines(active) {
+    const rows = active.length > 1 ? active : Array(TOP_LISTED).fill(active[0]);
+    this.rows = rows.map((head) => {
+      const line = element('li', '');
+      const [what, bar, share] = [element('span', 'what'), element('span', 'bar-of'), element('span', 'share')];
+      const who = element('span', 'who', `head ${head + 1}`);
+      line.style.setProperty('--head', this.colours[head % this.colours.length]);
+      line.append(swatch(head, this.colours), who, what, bar, share);
+      return { head, line, what, share };
+    });
+    this.list.replaceChildren(...this.rows.map((row) => row.line));
+    const all = active.length === this.header.heads;
+    const numbers = active.map((head) => head + 1).join(', ');
+    const which = all ? 'all heads' : `head${active.length > 1 ? 's' : ''} ${numbers} of ${this.header.heads}`;
+    this.caption.textContent = this.header.caption.join(which);
+  }
+
+  /** Say in words what `spans` of the other text are attended to by, or attend to, what is pointed at. */
+  show(side, what, spans, other, weighed) {
+    const rank = new Map();
+    for (const row of this.rows) {
+      const nth = rank.get(row.head) ?? 0;
+      rank.set(row.head, nth + 1);
+      const span = spans.filter((candidate) => candidate.head === row.head)[nth];
+      row.what.textContent = span ? quoted(other.run(span.start, span.start + span.length - 1)) : '';
+      row.share.textContent = span ? percent(span.weight) : '';
+      row.line.style.setProperty('--share', span ? Math.min(span.weight, 1) * 100 : 0);
+    }
+    this.say(side ? sentence(side, what, spans, other, weighed) : '');
+  }
+
+  say(text) {
+    const idle = 'Point at an item of either text. Click to keep it, click with Shift or Ctrl to add more, Escape to let go.';
+    this.sentence.textContent = text || idle;
+    clearTimeout(this.waiting);
+    this.waiting = setTimeout(() => { this.live.textContent = text; }, 250);
+  }
+}
+
+function sentence(side, what, spans, other, weighed) {
+  const top = spans.reduce((best, span) => (best && best.weight >= span.weight ? best : span), null);
+  if (!top) return `${what} ${side === 'query' ? 'attends to nothing here' : 'is hardly attended to'}.`;
+  const text = quoted(other.run(top.start, top.start + top.length - 1));
+  const average = weighed > 1 ? `, mean of ${weighed}` : '';
+  return side === 'query'
+    ? `${what} attends most to ${text} (head ${top.head + 1}, ${percent(top.weight)}${average}).`
+    : `${what} is attended to most by ${text} (head ${top.head + 1}, ${percent(top.weight)}${average}).`;
+}

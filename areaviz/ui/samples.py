@@ -1,0 +1,64 @@
+"""Sentences of our own to begin with, in the style the models were trained on: captions of photographs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from areaviz.trace.request import Focus
+
+SAMPLES: tuple[str, ...] = (
+    "A small dog runs across the wet grass.",
+    "Two women are drinking coffee in front of a bakery.",
+    "A man in a yellow jacket repairs the roof of a barn.",
+    "Three children build a castle in the sand.",
+    "An old sailor is mending a net beside the harbor.",
+    "A girl with a red scarf feeds the ducks.",
+    "A street musician plays the violin under a bridge.",
+    "People are waiting for the bus in heavy rain.",
+    "A black cat is sleeping on top of a piano.",
+    "Several cyclists ride past a field of sunflowers.",
+    "A boy jumps from a rock into the cold river.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A ready view of Translate: a sentence, what to look at, and why it is worth a look."""
+
+    title: str
+    text: str
+    note: str
+    focus: Focus
+    view: str = ""
+    area_size: int | None = None
+    compare: bool = False
+
+
+EXAMPLES: tuple[Example, ...] = (
+    Example(
+        "A word seen as one area",
+        SAMPLES[5],
+        "Point at a letter of the German sentence: the heaviest areas often hold several letters of one English word.",
+        Focus("encoder-decoder", layer=0, items=(4,)),
+    ),
+    Example(
+        "Regular and area attention, side by side",
+        SAMPLES[0],
+        "The same sentence by two models that differ only in their attention. Pointing at one lights up both.",
+        Focus("encoder-decoder", layer=0, items=(0,)),
+        compare=True,
+    ),
+    Example(
+        "Areas switched off",
+        SAMPLES[8],
+        "The area model with areas of one item only: the same weights, and what is left is regular attention.",
+        Focus("encoder-decoder", layer=0, items=(6,)),
+        area_size=1,
+    ),
+    Example(
+        "What a letter knows of its word",
+        SAMPLES[7],
+        "Inside the encoder, letters look at each other: which neighbors does one letter take together?",
+        Focus("encoder self", layer=0, items=(2,)),
+    ),
+)

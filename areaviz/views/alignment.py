@@ -1,0 +1,80 @@
+"""The alignment matrix: what each produced item attends to (Bahdanau et al. 2015, figure 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from matplotlib.figure import Figure as PrintFigure
+from plotly.graph_objects import Figure
+
+from areaviz.trace import query
+from areaviz.trace.record import Field, Trace
+from areaviz.trace.request import Focus
+from areaviz.views import matrix
+from areaviz.views.base import Table, View, caption
+from areaviz.views.matrix import Matrix
+from areaviz.views.select import fits, name, select
+from areaviz.views.theme import nice_top
+
+Runs = Sequence[tuple[int, int]]
+
+
+def alignment(trace: Trace, focus: Focus) -> Matrix:
+    """Item shares [Q, N]: row t belongs to the item produced at t. With `focus.unit` "word", shares of words."""
+    chosen = select(trace, focus)
+    rows, columns = (_runs(field, focus.unit) for field in (chosen.query, chosen.memory))
+    shares = query.merge_items(query.item_shares(chosen.attention, chosen.layer, chosen.head), rows, columns)
+    unit = "words" if focus.unit == "word" else "items"
+    marked = tuple(sorted({_run_of(rows if focus.side == "query" else columns, item) for item in focus.items}))
+    return Matrix(
+        values=shares,
+        rows=_labels(chosen.query, rows),
+        columns=_labels(chosen.memory, columns),
+        row_title=f"{name(chosen.query)} {unit}",
+        column_title=f"{name(chosen.memory)} {unit}",
+        title=f"What every {name(chosen.query)} {unit[:-1]} attends to, {chosen.head_words}",
+        note="a row sums to 100 %: the attention of the areas that hold an item, divided by the row's sum",
+        caption=caption(trace, focus),
+        unit="share of the row's attention",
+        top=min(1.0, nice_top(float(shares.max()))),
+        marked_rows=marked if focus.side == "query" else (),
+        marked_columns=marked if focus.side == "memory" else (),
+    )
+
+
+def _runs(field: Field, unit: str) -> Runs:
+    return query.words(field) if unit == "word" else [(i, i + 1) for i in range(len(field))]
+
+
+def _labels(field: Field, runs: Runs) -> tuple[str, ...]:
+    return tuple("".join(field.labels[start:end]) for start, end in runs)
+
+
+def _run_of(runs: Runs, item: int) -> int:
+    return next(i for i, (start, end) in enumerate(runs) if start <= item < end)
+
+
+def figure(trace: Trace, focus: Focus) -> Figure:
+    """Rows are what was produced, columns what was attended to."""
+    return matrix.draw(alignment(trace, focus))
+
+
+def table(trace: Trace, focus: Focus) -> Table:
+    """One line a query, one column a memory item or word."""
+    return matrix.tabulate(alignment(trace, focus))
+
+
+def paper(trace: Trace, focus: Focus) -> PrintFigure:
+    """The same picture for paper."""
+    return matrix.draw_print(alignment(trace, focus))
+
+
+VIEW = View(
+    name="alignment",
+    title="Alignment matrix",
+    question="Which items does every produced item attend to?",
+    fits=fits,
+    figure=figure,
+    table=table,
+    print=paper,
+)

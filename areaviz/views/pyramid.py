@@ -1,0 +1,164 @@
+"""The area pyramid: the weight of every span, each drawn as a cell centred over the items it covers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.colors import Normalize
+from matplotlib.cm import ScalarMappable
+from matplotlib.figure import Figure as PrintFigure
+from plotly.graph_objects import Figure, Heatmap, Scatter
+
+from areaviz.trace.record import FloatArray, Trace
+from areaviz.trace.request import Focus
+from areaviz.views import raster, theme
+from areaviz.views.axes import depth, print_scale, print_ticks, screen_ticks
+from areaviz.views.base import Table, View, caption
+from areaviz.views.labels import Ticks, escape, quoted, ticks
+from areaviz.views.select import Selection, fits, name, select, spans
+
+_LENGTH = "span length (items)"
+_UNIT = "share of attention"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pyramid:
+    """Weights of the spans of every length: float32 [N - length + 1] for lengths 1, 2, ..., and the scale's end."""
+
+    chosen: Selection
+    rows: tuple[FloatArray, ...]
+    top: float
+    title: str
+    note: str
+
+    @property
+    def items(self) -> int:
+        """How many items the memory has."""
+        return len(self.rows[0])
+
+
+def pyramid(trace: Trace, focus: Focus) -> Pyramid:
+    """The weight of every span, averaged over the focused heads and queries."""
+    chosen = select(trace, focus)
+    weights_A = chosen.mean_weights()
+    grid = chosen.attention.grid
+    slabs = [grid.slab(1, width) for width in range(1, grid.max_width + 1)]
+    rows = tuple(weights_A[first : first + columns] for first, _, columns in slabs)
+    title = f"{chosen.subject}: weight of every area, {chosen.head_words}"
+    block = raster.block(2 * len(rows[0])) if len(rows[0]) > raster.CELLS else 1
+    title += f" · averaged {block / 2:g} items to a pixel" if block > 1 else ""
+    note = "each cell is one area, centred over the items it spans; all cells together sum to 100 %"
+    return Pyramid(chosen, rows, min(1.0, theme.nice_top(float(weights_A.max()))), title, note)
+
+
+def figure(trace: Trace, focus: Focus) -> Figure:
+    """Span start runs across, span length upwards, so that the cells form a pyramid."""
+    drawn = pyramid(trace, focus)
+    across = ticks(drawn.chosen.memory.labels, theme.SCREEN_WIDTH, theme.SCREEN_FONT)
+    height = float(np.clip(30 * len(drawn.rows), 44, 320))
+    picture = theme.screen(drawn.title, drawn.note, caption(trace, focus), height, above=8, below=depth(across) + 28)
+    if drawn.items > raster.CELLS:
+        _add_picture(picture, drawn)
+    else:
+        picture.add_traces([_cells(drawn, width) for width in range(1, len(drawn.rows) + 1)])
+    picture.update_layout(coloraxis=theme.colour_axis(drawn.top, _UNIT))
+    memory = f"{name(drawn.chosen.memory)} items"
+    picture.update_xaxes(screen_ticks(across), range=[-0.5, drawn.items - 0.5], title_text=memory)
+    lengths = _lengths(drawn)
+    picture.update_yaxes(screen_ticks(lengths), range=[0.5, len(drawn.rows) + 0.5], title_text=_LENGTH)
+    return picture
+
+
+def _lengths(drawn: Pyramid) -> Ticks:
+    lengths = tuple(range(1, len(drawn.rows) + 1))
+    return Ticks(lengths, tuple(str(length) for length in lengths))
+
+
+def _cells(drawn: Pyramid, width: int) -> Heatmap:
+    """The spans of one length as a row of cells, shifted so that each stands over its middle."""
+    labels, values = drawn.chosen.memory.labels, drawn.rows[width - 1]
+    texts = [f"{escape(quoted(labels[i : i + width]))} {spans(i, width)}" for i in range(len(values))]
+    return Heatmap(
+        z=values[None, :],
+        x0=(width - 1) / 2,
+        dx=1,
+        y0=width,
+        dy=1,
+        text=[texts],
+        coloraxis="coloraxis",
+        xgap=1,
+        ygap=1,
+        hovertemplate="%{text}<br>%{z:.2%} of the attention<extra></extra>",
+    )
+
+
+def _add_picture(picture: Figure, drawn: Pyramid) -> None:
+    halves = half_columns(drawn.rows)
+    halves = raster.average(halves, 1, raster.block(halves.shape[1]))
+    picture.add_layout_image(
+        source=raster.png_uri(halves[::-1], drawn.top),
+        xref="x",
+        yref="y",
+        x=-0.5,
+        y=len(drawn.rows) + 0.5,
+        sizex=drawn.items,
+        sizey=len(drawn.rows),
+        sizing="stretch",
+        layer="below",
+    )
+    marker = {"coloraxis": "coloraxis", "color": [0], "opacity": 0}
+    picture.add_trace(Scatter(x=[0], y=[1], mode="markers", marker=marker, hoverinfo="skip"))
+
+
+def half_columns(rows: tuple[FloatArray, ...]) -> FloatArray:
+    """The pyramid as a matrix [lengths, 2N] of half-item columns, NaN outside the pyramid."""
+    halves = np.full((len(rows), 2 * len(rows[0])), np.nan, dtype=np.float32)
+    for i, row in enumerate(rows):
+        halves[i, i : i + 2 * len(row)] = row.repeat(2)
+    return halves
+
+
+def table(trace: Trace, focus: Focus) -> Table:
+    """One line an area: where it starts (from 1), how long it is, what it holds, its weight."""
+    drawn = pyramid(trace, focus)
+    labels = drawn.chosen.memory.labels
+    lines = [
+        (start + 1, width, quoted(labels[start : start + width])[1:-1], float(weight))
+        for width, row in enumerate(drawn.rows, start=1)
+        for start, weight in enumerate(row)
+    ]
+    return Table(("start", "length", "text", "weight"), lines)
+
+
+def paper(trace: Trace, focus: Focus) -> PrintFigure:
+    """The same picture for paper."""
+    drawn = pyramid(trace, focus)
+    result, axes = theme.paper(drawn.title, drawn.note, caption(trace, focus), float(np.clip(0.25 * len(drawn.rows), 0.5, 3)))
+    scale = ScalarMappable(Normalize(0, drawn.top), theme.SEQUENCE)
+    for width, row in enumerate(drawn.rows, start=1):
+        edges = np.arange(len(row) + 1) + (width - 2) / 2
+        rule = {"edgecolors": "white", "linewidth": 0.4} if drawn.items <= raster.CELLS else {"rasterized": True}
+        axes.pcolormesh(edges, [width - 0.5, width + 0.5], row[None, :], norm=scale.norm, cmap=scale.cmap, **rule)
+    axes.set(xlim=(-0.5, drawn.items - 0.5), ylim=(0.5, len(drawn.rows) + 0.5), yticks=_lengths(drawn).positions)
+    print_ticks(axes, ticks(drawn.chosen.memory.labels, theme.PRINT_ROOM, theme.PRINT_FONT))
+    axes.set_xlabel(f"{name(drawn.chosen.memory)} items", fontsize=8)
+    axes.set_ylabel(_LENGTH, fontsize=8)
+    print_scale(result, axes, scale, _UNIT)
+    return theme.finish(result)
+
+
+def _fits(trace: Trace, focus: Focus) -> bool:
+    """Spans only: a pyramid cannot show rectangles."""
+    return fits(trace, focus) and trace.maps[focus.site].grid.height == 1
+
+
+VIEW = View(
+    name="pyramid",
+    title="Area pyramid",
+    question="Which areas, short or long, receive the attention?",
+    fits=_fits,
+    figure=figure,
+    table=table,
+    print=paper,
+)

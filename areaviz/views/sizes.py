@@ -1,0 +1,129 @@
+"""The area-size histogram: what share of each head's attention goes to areas of each size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from matplotlib.figure import Figure as PrintFigure
+from matplotlib.ticker import PercentFormatter
+from plotly.graph_objects import Bar, Figure
+
+from areaviz.trace import query
+from areaviz.trace.record import FloatArray, Trace
+from areaviz.trace.request import Focus
+from areaviz.views import theme
+from areaviz.views.base import Table, View, caption
+from areaviz.views.select import fits
+
+_TITLE = "Share of the attention by area size, one group of bars a head"
+_UNIT = "share of attention"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Histogram:
+    """shares: float32 [H, K] for the K area sizes, in items; the shares of a head sum to 1."""
+
+    sizes: tuple[int, ...]
+    shares: FloatArray
+    head: int | None
+    note: str
+    caption: str
+
+    def x(self, head: int) -> FloatArray:
+        """Where the bars of a head stand: groups of K bars with a gap between groups."""
+        pitch = len(self.sizes) + max(1.0, 0.3 * len(self.sizes))
+        return (head * pitch + np.arange(len(self.sizes))).astype(np.float32)
+
+    def opacity(self, head: int) -> float:
+        """The focused head stands out."""
+        return 1.0 if self.head in (None, head) else 0.35
+
+
+def histogram(trace: Trace, focus: Focus) -> Histogram:
+    """Shares over all queries, which is how a head's habit shows."""
+    attention = trace.maps[focus.site]
+    heads = [query.area_size_shares(attention, focus.layer, head) for head in range(attention.heads)]
+    sizes = tuple(heads[0])
+    means = [sum(size * share for size, share in shares.items()) for shares in heads]
+    spread = f"mean area size {min(means):.1f} to {max(means):.1f} items"
+    note = f"over all {attention.weights.shape[2]} queries; the bars of a head sum to 100 %; {spread}"
+    shares = np.array([list(head.values()) for head in heads], dtype=np.float32)
+    return Histogram(sizes, shares, focus.head, note, caption(trace, replace(focus, head=None)))
+
+
+def _ticks(drawn: Histogram) -> tuple[list[float], list[str]]:
+    """Under every bar its size (fewer where bars are many), under every group its head."""
+    bars = drawn.shares.size
+    stride = 1 if bars <= 40 else len(drawn.sizes) if bars > 120 else 4
+    places, texts = [], []
+    for head in range(len(drawn.shares)):
+        x = drawn.x(head)
+        for i in range(0, len(x), stride):
+            places.append(float(x[i]))
+            texts.append(str(drawn.sizes[i]))
+        places.append(float(x.mean()) + 1e-3)
+        texts.append(f"\nhead {head + 1}")
+    return places, texts
+
+
+def figure(trace: Trace, focus: Focus) -> Figure:
+    """Bars in the heads' colours; with one head focused, the others step back."""
+    drawn = histogram(trace, focus)
+    picture = theme.screen(_TITLE, drawn.note, drawn.caption, 240, above=8, below=66)
+    for head, shares in enumerate(drawn.shares):
+        bar = Bar(
+            x=drawn.x(head),
+            y=shares,
+            width=0.86,
+            marker={"color": theme.head_colour(head), "line": {"color": theme.EDGE, "width": 0.5}},
+            opacity=drawn.opacity(head),
+            customdata=drawn.sizes,
+            name=f"head {head + 1}",
+            hovertemplate=f"head {head + 1}, areas of %{{customdata}} items<br>%{{y:.1%}} of the attention<extra></extra>",
+        )
+        picture.add_trace(bar)
+    places, texts = _ticks(drawn)
+    broken = [text.replace("\n", "<br>") for text in texts]
+    picture.update_xaxes(tickvals=places, ticktext=broken, tickangle=0, title_text="area size (items)")
+    picture.update_yaxes(showgrid=True, tickformat=".0%", nticks=5, rangemode="tozero", title_text=_UNIT)
+    return picture
+
+
+def table(trace: Trace, focus: Focus) -> Table:
+    """One line a head and area size."""
+    drawn = histogram(trace, focus)
+    lines = [
+        (head + 1, size, float(share))
+        for head, shares in enumerate(drawn.shares)
+        for size, share in zip(drawn.sizes, shares, strict=True)
+    ]
+    return Table(("head", "area size", "share"), lines)
+
+
+def paper(trace: Trace, focus: Focus) -> PrintFigure:
+    """The same picture for paper."""
+    drawn = histogram(trace, focus)
+    result, axes = theme.paper(_TITLE, drawn.note, drawn.caption, 1.9)
+    axes.grid(axis="y", color=theme.PRINT_RULE, linewidth=0.6)
+    axes.set_axisbelow(True)
+    for head, shares in enumerate(drawn.shares):
+        style = {"color": theme.head_colour(head), "edgecolor": theme.PRINT_EDGE, "alpha": drawn.opacity(head)}
+        axes.bar(drawn.x(head), shares, 0.86, linewidth=0.4, **style)
+    places, texts = _ticks(drawn)
+    axes.set_xticks(places, texts)
+    axes.yaxis.set_major_formatter(PercentFormatter(1, 0))
+    axes.set_xlabel("area size (items)", fontsize=8)
+    axes.set_ylabel(_UNIT, fontsize=8)
+    return theme.finish(result)
+
+
+VIEW = View(
+    name="sizes",
+    title="Area sizes",
+    question="Does a head attend to single items or to longer areas?",
+    fits=fits,
+    figure=figure,
+    table=table,
+    print=paper,
+)

@@ -1,0 +1,1 @@
+"""Pictures and numbers of the teaching page: pure functions, one file a lesson."""

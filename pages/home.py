@@ -1,0 +1,23 @@
+"""What this is, the map of attention mechanisms, and examples to begin with."""
+
+import streamlit as st
+
+from areaviz.ui.chrome import page_frame
+from areaviz.ui.gallery import gallery
+from areaviz.ui.picture import picture
+from areaviz.ui.taxonomy import taxonomy
+
+page_frame("See what attention attends to", "areaviz shows which areas, with what weight, for every head of a trained model.")
+picture()
+st.write(
+    "A translator that writes German one letter at a time looks back at the English sentence before every letter. "
+    "With area attention it may look at spans of neighboring letters as a whole, not only at single ones. "
+    "Point at a letter to see the spans it attended to, in the color of each attention head."
+)
+st.page_link("pages/translate.py", label="Translate a sentence of your own")
+st.header("Ready examples", anchor=False)
+gallery()
+st.header("Four kinds of attention", anchor=False)
+st.caption("Surveys sort attention by what is attended to and by how the choice is made.")
+taxonomy()
+st.page_link("pages/how_areas_work.py", label="How areas work, step by step")

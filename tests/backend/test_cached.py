@@ -1,0 +1,129 @@
+"""The cache answers equal requests once, keeps a bounded number, and never remembers a failure."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+
+from areaviz.backend.base import Progress
+from areaviz.backend.cached import CachedBackend
+from areaviz.trace.card import Card
+from areaviz.trace.errors import BackendError
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Request
+from tests import fakes
+from tests.pages.folder import card
+
+ASKED = Request("m", "A dog.")
+
+
+class Counting:
+    """Counts its runs, can fail, and can be held up."""
+
+    def __init__(self) -> None:
+        self.runs: list[Request] = []
+        self.cards = {"m": card("m", "area")}
+        self.fail = False
+        self.may_run = threading.Event()
+        self.may_run.set()
+
+    def models(self) -> dict[str, Card]:
+        return self.cards
+
+    def problems(self) -> tuple[str, ...]:
+        return ("One is damaged.",)
+
+    def device(self) -> str:
+        return "nowhere"
+
+    def trace(self, request: Request, progress: Progress | None = None) -> Trace:
+        self.runs.append(request)
+        assert self.may_run.wait(5)
+        if self.fail:
+            raise BackendError("No memory.")
+        return replace(fakes.trace(request.text), request=request)
+
+
+def test_equal_requests_run_once() -> None:
+    inner = Counting()
+    cached = CachedBackend(inner)
+    assert cached.trace(ASKED) is cached.trace(Request("m", "A dog."))
+    assert len(inner.runs) == 1
+
+
+@pytest.mark.parametrize(
+    "other", [{"text": "A cat."}, {"method": "beam"}, {"area_size": 2}, {"seed": 1}, {"model": "n"}, {"beam": 2}]
+)
+def test_every_part_of_a_request_counts(other: dict[str, object]) -> None:
+    inner = Counting()
+    cached = CachedBackend(inner)
+    cached.trace(ASKED)
+    different = replace(ASKED, **other)  # type: ignore[arg-type]
+    assert cached.trace(different).request == different
+
+
+def test_a_retrained_model_is_asked_again() -> None:
+    inner = Counting()
+    cached = CachedBackend(inner)
+    cached.trace(ASKED)
+    inner.cards = {"m": replace(inner.cards["m"], code_version="later")}
+    cached.trace(ASKED)
+    assert len(inner.runs) == 2
+
+
+def test_the_trace_unused_for_longest_goes_first() -> None:
+    inner = Counting()
+    cached = CachedBackend(inner, max_entries=2)
+    first, second, third = (Request("m", text) for text in ("One.", "Two.", "Three."))
+    for request in (first, second, first, third, first, second):
+        cached.trace(request)
+    assert inner.runs == [first, second, third, second]
+
+
+def test_bytes_are_bounded_too() -> None:
+    one = sum(made.weights.nbytes for made in fakes.trace("A dog.").maps.values())
+    inner = Counting()
+    cached = CachedBackend(inner, max_entries=9, max_bytes=int(one * 1.5))
+    for text in ("A dog.", "A cat.", "A dog."):
+        cached.trace(Request("m", text))
+    assert len(inner.runs) == 3
+    small = CachedBackend(inner, max_bytes=one - 1)
+    small.trace(ASKED), small.trace(ASKED)
+    assert len(inner.runs) == 5
+
+
+def test_failures_are_not_remembered() -> None:
+    inner = Counting()
+    cached = CachedBackend(inner)
+    inner.fail = True
+    with pytest.raises(BackendError):
+        cached.trace(ASKED)
+    inner.fail = False
+    assert cached.trace(ASKED).request == ASKED
+
+
+def test_equal_requests_of_many_threads_run_once_and_others_are_not_held_back() -> None:
+    inner = Counting()
+    cached = CachedBackend(inner)
+    with ThreadPoolExecutor(9) as pool:
+        inner.may_run.clear()
+        equal = [pool.submit(cached.trace, ASKED) for _ in range(6)]
+        other = pool.submit(cached.trace, Request("m", "A cat."))
+        inner.may_run.set()
+        assert len({id(future.result(5)) for future in equal}) == 1
+        assert other.result(5).request.text == "A cat."
+    assert sorted(request.text for request in inner.runs) == ["A cat.", "A dog."]
+
+
+def test_progress_and_descriptions_come_from_inside() -> None:
+    inner = Counting()
+    cached = CachedBackend(inner)
+    assert (cached.models(), cached.problems(), cached.device()) == (inner.cards, inner.problems(), "nowhere")
+
+
+def test_a_cache_without_room_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least one"):
+        CachedBackend(Counting(), max_entries=0)

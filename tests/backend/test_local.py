@@ -1,0 +1,87 @@
+"""The backend in this process, on very small checkpoints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from areaviz.backend.local import LocalBackend
+from areaviz.models.device import choose_device
+from areaviz.models.translation import Translator
+from areaviz.trace.errors import BackendError, InputError
+from areaviz.trace.record import validate
+from areaviz.trace.request import Request
+from tests.tiny import checkpoint
+
+
+@pytest.fixture
+def backend(tmp_path: Path) -> LocalBackend:
+    checkpoint(tmp_path, "tiny-area")
+    checkpoint(tmp_path, "tiny-regular", area_size=1)
+    return LocalBackend(tmp_path, "cpu")
+
+
+def test_it_answers_with_valid_traces(backend: LocalBackend) -> None:
+    assert set(backend.models()) == {"tiny-area", "tiny-regular"}
+    for name, areas in (("tiny-area", 3), ("tiny-regular", 1)):
+        trace = backend.trace(Request(name, "A small dog"))
+        validate(trace)
+        assert trace.maps["encoder self"].grid.max_width == areas
+
+
+def test_the_area_size_can_be_asked_for(backend: LocalBackend) -> None:
+    for size in (1, 2, 5):
+        trace = backend.trace(Request("tiny-area", "A small dog", area_size=size))
+        assert trace.maps["encoder-decoder"].grid.max_width == size
+
+
+def test_progress_ends_with_the_writing(backend: LocalBackend) -> None:
+    told: list[tuple[float, str]] = []
+    backend.trace(Request("tiny-area", "A small dog " * 12), lambda share, what: told.append((share, what)))
+    assert told[0][1] in ("Waiting for the model", "Loading the model")
+    assert all(0 <= share <= 1 for share, _ in told)
+
+
+def test_an_unknown_model_is_named(backend: LocalBackend) -> None:
+    with pytest.raises(InputError, match='no model "none"; choose one of: tiny-area, tiny-regular'):
+        backend.trace(Request("none", "A dog"))
+
+
+def test_what_cannot_be_read_is_told_and_the_rest_works(tmp_path: Path) -> None:
+    checkpoint(tmp_path, "good")
+    (checkpoint(tmp_path, "broken-card") / "card.json").write_text("{")
+    (checkpoint(tmp_path, "broken-weights") / "model.safetensors").write_bytes(b"no")
+    backend = LocalBackend(tmp_path, "cpu")
+    assert set(backend.models()) == {"good", "broken-weights"}
+    assert len(backend.problems()) == 1
+    with pytest.raises(BackendError, match="broken-weights.*damaged"):
+        backend.trace(Request("broken-weights", "A dog"))
+    validate(backend.trace(Request("good", "A dog")))
+
+
+def test_an_empty_folder_is_told(tmp_path: Path) -> None:
+    assert "no model" in LocalBackend(tmp_path, "cpu").problems()[0]
+
+
+def test_out_of_memory_is_told_and_the_next_request_works(
+    backend: LocalBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(Translator, "decode", _no_memory)
+        with pytest.raises(BackendError, match="ran out of memory; shorten"):
+            backend.trace(Request("tiny-area", "A dog"))
+    validate(backend.trace(Request("tiny-area", "A dog")))
+
+
+def _no_memory(*_: object) -> None:
+    raise torch.OutOfMemoryError("CUDA out of memory")
+
+
+def test_a_device_that_is_not_there_is_named() -> None:
+    with pytest.raises(InputError, match='no device "abacus"'):
+        choose_device("abacus")
+    if not torch.cuda.is_available():
+        with pytest.raises(InputError, match='This machine has no device "cuda"'):
+            choose_device("cuda")

@@ -1,0 +1,80 @@
+"""The command line: what is listed, what is imported, how failure is told."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from areaviz.cli import COMMANDS, build, main
+from areaviz.cli import data as data_module
+from areaviz.data.download import Progress
+from areaviz.data.settings import VARIABLE
+from areaviz.trace.errors import BackendError
+
+
+def run(*arguments: str) -> str:
+    """The output of a command that must succeed."""
+    result = CliRunner().invoke(build(arguments[0]), arguments)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def fake_download(folder: Path, progress: Progress) -> list[Path]:
+    progress(0.5, "a.gz")
+    progress(1.0, "b.gz")
+    return [folder / "multi30k" / "text" / "a.gz", folder / "multi30k" / "text" / "b.gz"]
+
+
+def test_help_lists_every_command() -> None:
+    output = run("--help")
+    assert all(f" {name} " in output for name in COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_explains_itself(name: str) -> None:
+    assert f"{name} [OPTIONS]" in run(name, "--help")
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["data", "get", "--help"], ["serve", "--help"]])
+def test_help_and_downloads_import_nothing_heavy(arguments: list[str]) -> None:
+    script = (
+        "import sys; from areaviz.cli import main\n"
+        f"try: main({arguments!r})\nexcept SystemExit: pass\n"
+        "sys.exit(str({'torch', 'streamlit', 'plotly', 'matplotlib', 'pandas'} & set(sys.modules)))"
+    )
+    finished = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert finished.stderr.strip() == "set()"
+
+
+@pytest.mark.parametrize("folder", ["chosen", None])
+def test_data_get_tells_progress_and_place(
+    folder: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(data_module, "get_multi30k", fake_download)
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "from_setting"))
+    output = run("data", "get", "multi30k", *(["--folder", str(tmp_path / folder)] if folder else []))
+    assert " 50%  a.gz" in output and "100%  b.gz" in output
+    assert f"2 files in {tmp_path / (folder or 'from_setting') / 'multi30k' / 'text'}" in output
+
+
+def test_an_unknown_corpus_is_refused_with_the_known_ones() -> None:
+    result = CliRunner().invoke(build("data"), ["data", "get", "wiki"])
+    assert result.exit_code == 2 and "multi30k" in result.output
+
+
+@pytest.mark.parametrize("error", [BackendError("Could not reach it."), FileNotFoundError("x is missing.")])
+def test_failures_are_one_sentence(
+    error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object, **__: object) -> list[Path]:
+        raise error
+
+    monkeypatch.setattr(data_module, "get_multi30k", fail)
+    with pytest.raises(SystemExit) as left:
+        main(["data", "get", "multi30k"])
+    assert left.value.code == 1
+    assert capsys.readouterr().err == f"areaviz: {error}\n"

@@ -1,0 +1,110 @@
+"""The table of figures in README.md comes from the cards, and is up to date."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from areaviz.cli.figures import BEGIN, END, ROOT, figures, filled, read_cards
+from areaviz.trace.card import Card
+from areaviz.trace.errors import InputError
+from areaviz.trace.published import PUBLISHED
+
+
+def card(level: str = "character", mechanism: str = "area", size: str = "Tiny", **figures: float) -> Card:
+    return Card(
+        name=f"{level}-{size}-{mechanism}".lower(),
+        family="transformer",
+        title="A model",
+        task="translation",
+        level=level,
+        mechanism=mechanism,
+        size=size,
+        pair=f"{level}-{size}".lower(),
+        parameters=1234567,
+        trained_length=200,
+        config={},
+        recipe={},
+        data={},
+        figures={"test_2016_flickr": figures},
+        attention={},
+        history=(),
+        code_version="0",
+        trained_on="",
+        limits="",
+        licence="",
+    )
+
+
+def text_of(*cards: Card) -> str:
+    return filled(f"above\n{BEGIN}\nold\n{END}\nbelow\n", cards)
+
+
+def save(folder: Path, shown: Card) -> None:
+    (folder / shown.name).mkdir(parents=True)
+    (folder / shown.name / "card.json").write_text(json.dumps(asdict(shown)), encoding="utf-8")
+
+
+def test_a_row_holds_our_figures_and_the_papers() -> None:
+    text = text_of(card(bleu=24.321, bleu_lowercased=25.0, chrf=50.06))
+    assert "| `character-tiny-area` | Tiny | area | 1,234,567 | 24.3 | 25.0 | 50.1 | 8.2 |" in text
+    assert text.startswith(f"above\n{BEGIN}\n") and text.endswith(f"\n{END}\nbelow\n") and "old" not in text
+
+
+def test_what_was_not_measured_is_said() -> None:
+    assert "| 24.0 | not measured | not measured | 8.2 |" in text_of(card(bleu=24.0))
+
+
+def test_a_pair_is_stated_with_its_difference() -> None:
+    text = text_of(card(mechanism="regular", bleu=24.0), card(bleu=23.5))
+    assert "Character level, Tiny: areas change BLEU by -0.5 here, by +1.3 in the paper." in text
+
+
+def test_a_single_model_has_no_difference() -> None:
+    assert "change BLEU" not in text_of(card(bleu=23.5))
+
+
+def test_writing_twice_changes_nothing() -> None:
+    once = text_of(card(bleu=1.0))
+    assert filled(once, [card(bleu=1.0)]) == once
+
+
+def test_no_place_for_the_figures_is_an_error() -> None:
+    with pytest.raises(InputError, match="figures:begin"):
+        filled("no marks", [])
+
+
+def test_cards_are_read_in_reading_order(tmp_path: Path) -> None:
+    for shown in (card("token"), card(size="Small"), card(), card(mechanism="regular")):
+        save(tmp_path, shown)
+    names = [read.name for read in read_cards(tmp_path)]
+    assert names == ["character-tiny-regular", "character-tiny-area", "character-small-area", "token-tiny-area"]
+
+
+@pytest.mark.parametrize("content", ["{", '{"name": "x"}', "[]", '{"unknown": 1}'])
+def test_a_damaged_card_is_named(content: str, tmp_path: Path) -> None:
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "card.json").write_text(content)
+    with pytest.raises(InputError, match=r"broken.card\.json is not a model card"):
+        read_cards(tmp_path)
+
+
+def test_the_command_writes_the_file(tmp_path: Path) -> None:
+    readme = tmp_path / "README.md"
+    readme.write_text(f"{BEGIN}{END}")
+    save(tmp_path / "checkpoints", card(bleu=20.0))
+    figures(tmp_path / "checkpoints", readme)
+    assert "| 20.0 |" in readme.read_text()
+
+
+def test_areas_helped_in_every_published_pair() -> None:
+    assert all(row.area > row.regular for row in PUBLISHED.values())
+    assert all(row.features is None or row.features > row.area for row in PUBLISHED.values())
+
+
+def test_the_readme_is_up_to_date() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert filled(text, read_cards(ROOT / "checkpoints")) == text, "Run: make figures"

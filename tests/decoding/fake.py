@@ -1,0 +1,64 @@
+"""A stepper without a model: probabilities that depend on the sentence and on everything decoded so far."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+START, END = 0, 1
+
+
+def next_log_probabilities(sentence: int, history: Sequence[int], vocabulary: int) -> npt.NDArray[np.float64]:
+    """A fixed random distribution for every sentence and history; a few continuations are impossible."""
+    rng = np.random.default_rng(zlib.crc32(repr((sentence, tuple(history))).encode()))
+    weights = np.exp(rng.normal(0, 1.5, vocabulary)) * (rng.random(vocabulary) < 0.9)
+    weights[rng.integers(vocabulary)] += 0.1
+    with np.errstate(divide="ignore"):
+        logs: npt.NDArray[np.float64] = np.log(weights / weights.sum())
+    return logs
+
+
+class FakeStepper:
+    """Keeps the history of every row as its state; `sentences` are numbers, one for each `width` rows."""
+
+    def __init__(self, sentences: Sequence[int], vocabulary: int = 4, width: int = 1) -> None:
+        self.sentences, self.vocabulary, self.width = list(sentences), vocabulary, width
+        self.histories: list[list[int]] = [[] for _ in range(len(sentences) * width)]
+        self.steps = 0
+        self.selections = 0
+
+    def step(self, tokens: Tensor) -> Tensor:
+        assert tokens.shape == (len(self.histories),) and tokens.dtype == torch.int64
+        self.steps += 1
+        for history, token in zip(self.histories, tokens.tolist(), strict=True):
+            history.append(token)
+        rows = [
+            next_log_probabilities(self.sentences[row // self.width], history, self.vocabulary)
+            for row, history in enumerate(self.histories)
+        ]
+        return torch.from_numpy(np.stack(rows))
+
+    def select(self, rows: Tensor) -> None:
+        self.selections += 1
+        assert [row // self.width for row in rows.tolist()] == [row // self.width for row in range(len(rows))]
+        self.histories = [list(self.histories[row]) for row in rows.tolist()]
+
+
+class TableStepper:
+    """A Markov table of probabilities [last token, next token], the same for every row."""
+
+    def __init__(self, probabilities: Sequence[Sequence[float]]) -> None:
+        self.table = torch.tensor(probabilities, dtype=torch.float64).log()
+        self.steps = 0
+
+    def step(self, tokens: Tensor) -> Tensor:
+        self.steps += 1
+        return self.table[tokens]
+
+    def select(self, rows: Tensor) -> None:
+        """The last token is all the state there is, and it is fed anew."""

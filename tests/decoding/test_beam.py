@@ -1,0 +1,163 @@
+"""Beam search against exhaustive search, a slow version that never stops early, and greedy decoding."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from areaviz.decoding.beam import beam_search, length_penalty
+from areaviz.decoding.greedy import greedy
+from areaviz.decoding.stepper import Hypothesis
+from tests.decoding.fake import END, START, FakeStepper, TableStepper, next_log_probabilities
+
+SENTENCES = st.lists(st.tuples(st.integers(0, 99), st.integers(1, 5)), min_size=1, max_size=4)
+ALPHAS = st.sampled_from([0.0, 0.6, 1.0, 2.5])
+
+# start, end, a, b: a looks best at first, but b leads to the better sentence.
+TRAP = [
+    [0.0, 0.0, 0.6, 0.4],
+    [0.0, 1.0, 0.0, 0.0],
+    [0.0, 0.4, 0.3, 0.3],
+    [0.0, 0.9, 0.1, 0.0],
+]
+
+
+def log_probability(sentence: int, ids: tuple[int, ...], vocabulary: int) -> float:
+    """Of a whole sequence, token by token."""
+    steps = (next_log_probabilities(sentence, [START, *ids[:n]], vocabulary)[ids[n]] for n in range(len(ids)))
+    return float(sum(steps))
+
+
+def every_hypothesis(sentence: int, vocabulary: int, limit: int, ids: tuple[int, ...] = ()) -> Iterator[Hypothesis]:
+    """All sequences a sentence can have."""
+    for token in range(vocabulary):
+        grown = (*ids, token)
+        total = log_probability(sentence, grown, vocabulary)
+        if total == -math.inf:
+            continue
+        if token == END or len(grown) == limit:
+            yield Hypothesis(grown, total, token == END)
+        else:
+            yield from every_hypothesis(sentence, vocabulary, limit, grown)
+
+
+def ranked(hypotheses: list[Hypothesis], alpha: float) -> list[Hypothesis]:
+    """Those that ended first, then by score."""
+    return sorted(
+        hypotheses,
+        key=lambda each: (each.finished, each.log_probability / length_penalty(len(each.ids), alpha)),
+        reverse=True,
+    )
+
+
+def slow_beam(sentence: int, vocabulary: int, limit: int, width: int, alpha: float) -> list[Hypothesis]:
+    """The search as its docstring tells it, always up to the limit."""
+    alive: list[tuple[int, ...]] = [()]
+    found: list[Hypothesis] = []
+    for length in range(1, limit + 1):
+        scored = [
+            (log_probability(sentence, (*ids, token), vocabulary), (*ids, token))
+            for ids in alive
+            for token in range(vocabulary)
+        ]
+        best = sorted((each for each in scored if each[0] > -math.inf), reverse=True)[:width]
+        alive = [ids for _, ids in best if ids[-1] != END]
+        found += [Hypothesis(ids, total, ids[-1] == END) for total, ids in best if ids[-1] == END or length == limit]
+    return ranked(found, alpha)[:width]
+
+
+def assert_same(found: list[Hypothesis], expected: list[Hypothesis]) -> None:
+    assert [each.ids for each in found] == [each.ids for each in expected]
+    assert [each.finished for each in found] == [each.finished for each in expected]
+    totals = [each.log_probability for each in expected]
+    assert [each.log_probability for each in found] == pytest.approx(totals)
+
+
+def test_length_penalty_of_wu_et_al() -> None:
+    assert length_penalty(1, 0.6) == 1.0
+    assert length_penalty(7, 1.0) == 2.0
+    assert length_penalty(19, 0.5) == 2.0
+    assert length_penalty(40, 0.0) == 1.0
+
+
+def test_a_beam_of_two_leaves_the_trap_that_catches_greedy() -> None:
+    (first,) = greedy(TableStepper(TRAP), START, END, [5])
+    ((best, second),) = beam_search(TableStepper(TRAP), START, END, [5], width=2, alpha=0.0)
+    assert first.ids == (2, END)
+    assert best == Hypothesis((3, END), pytest.approx(math.log(0.36)), True)
+    assert second == Hypothesis((2, END), pytest.approx(math.log(0.24)), True)
+
+
+def test_it_stops_as_soon_as_nothing_open_can_win() -> None:
+    stepper = TableStepper(TRAP)
+    beam_search(stepper, START, END, [50], width=2, alpha=0.0)
+    assert stepper.steps == 2
+
+
+def test_a_strong_penalty_makes_it_look_further() -> None:
+    table = [[0.0, 0.45, 0.55], [0.0, 1.0, 0.0], [0.0, 0.05, 0.95]]
+    ((short, *_),) = beam_search(TableStepper(table), START, END, [12], width=3, alpha=0.0)
+    ((long, *_),) = beam_search(TableStepper(table), START, END, [12], width=3, alpha=3.0)
+    assert len(short.ids) == 1
+    assert len(long.ids) == 12
+
+
+def test_hypotheses_cut_at_the_limit_come_last() -> None:
+    loop = [[0.0, 0.01, 0.99], [0.0, 1.0, 0.0], [0.0, 0.01, 0.99]]
+    (found,) = beam_search(TableStepper(loop), START, END, [3], width=2, alpha=0.0)
+    assert [each.ids for each in found] == [(END,), (2, END)]
+    (found,) = beam_search(TableStepper(loop), START, END, [1], width=2, alpha=0.0)
+    assert [(each.ids, each.finished) for each in found] == [((END,), True), ((2,), False)]
+
+
+def test_impossible_continuations_never_fill_the_beam() -> None:
+    only_one = [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [0.0, 1.0, 0.0]]
+    (found,) = beam_search(TableStepper(only_one), START, END, [5], width=8)
+    assert found == [Hypothesis((2, END), 0.0, True)]
+
+
+@pytest.mark.parametrize(
+    ("limits", "width", "alpha"), [([0], 4, 0.6), ([3], 0, 0.6), ([3], 4, -0.1)], ids=["limit", "width", "alpha"]
+)
+def test_options_out_of_range_are_refused(limits: list[int], width: int, alpha: float) -> None:
+    with pytest.raises(ValueError, match="at least"):
+        beam_search(TableStepper(TRAP), START, END, limits, width, alpha)
+
+
+def test_no_sentences_need_no_steps() -> None:
+    stepper = TableStepper(TRAP)
+    assert beam_search(stepper, START, END, []) == []
+    assert stepper.steps == 0
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(0, 999), st.integers(2, 3), st.integers(1, 4), ALPHAS)
+def test_a_wide_beam_finds_the_true_best(sentence: int, vocabulary: int, limit: int, alpha: float) -> None:
+    width = vocabulary**limit
+    (found,) = beam_search(FakeStepper([sentence], vocabulary, width), START, END, [limit], width, alpha)
+    assert_same(found, ranked(list(every_hypothesis(sentence, vocabulary, limit)), alpha))
+
+
+@settings(deadline=None, max_examples=40)
+@given(SENTENCES, st.integers(2, 5), st.integers(1, 4), ALPHAS)
+def test_a_batch_gives_what_the_slow_search_gives_for_each_sentence(
+    sentences: list[tuple[int, int]], vocabulary: int, width: int, alpha: float
+) -> None:
+    stepper = FakeStepper([sentence for sentence, _ in sentences], vocabulary, width)
+    found = beam_search(stepper, START, END, [limit for _, limit in sentences], width, alpha)
+    for hypotheses, (sentence, limit) in zip(found, sentences, strict=True):
+        assert_same(hypotheses, slow_beam(sentence, vocabulary, limit, width, alpha))
+
+
+@settings(deadline=None, max_examples=40)
+@given(SENTENCES, st.integers(2, 5), ALPHAS)
+def test_a_beam_of_one_is_greedy(sentences: list[tuple[int, int]], vocabulary: int, alpha: float) -> None:
+    numbers, limits = [sentence for sentence, _ in sentences], [limit for _, limit in sentences]
+    stepper = FakeStepper(numbers, vocabulary)
+    beams = beam_search(stepper, START, END, limits, width=1, alpha=alpha)
+    assert [[each] for each in greedy(FakeStepper(numbers, vocabulary), START, END, limits)] == beams
+    assert stepper.selections == 0

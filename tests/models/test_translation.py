@@ -1,0 +1,122 @@
+"""A translator: its traces are whole, consistent and anchored in what was typed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from areaviz.models import MODELS
+from areaviz.models.checkpoint import load_weights
+from areaviz.models.translation import LengthLimit, Translator
+from areaviz.trace.card import read_card
+from areaviz.trace.errors import BackendError, InputError
+from areaviz.trace.record import validate
+from areaviz.trace.request import Request
+from tests.tiny import checkpoint, network
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(params=["character", "token"])
+def model(request: pytest.FixtureRequest, tmp_path: Path) -> Translator:
+    folder = checkpoint(tmp_path, level=request.param)
+    return Translator.load(folder, read_card(folder / "card.json"), CPU)
+
+
+@pytest.mark.parametrize("text", ["A dog.", "x", "  Two  dogs\nrun ", "Ünïcode 😀 שלום e\u0301", "ﬁne ½", "a" * 90])
+def test_traces_are_valid_for_any_text(model: Translator, text: str) -> None:
+    (trace,) = model.trace([Request("tiny-area", text)])
+    validate(trace)
+    source = trace.fields["source"]
+    assert source.raw == text
+    for label, (start, end) in zip(source.labels[:-1], source.anchors[:-1], strict=True):
+        assert text[start:end].strip() in (label, label.strip())
+
+
+def test_the_target_reads_as_its_text(model: Translator) -> None:
+    (trace,) = model.trace([Request("tiny-area", "A small dog")])
+    target = trace.fields["target"]
+    assert "".join(target.raw[start:end] for start, end in target.anchors).split() == target.raw.split()
+    assert len(trace.output.probabilities) == len(trace.output.alternatives) == len(target)
+
+
+def test_the_history_is_what_the_decoder_was_fed(model: Translator) -> None:
+    (trace,) = model.trace([Request("tiny-area", "A small dog")])
+    assert trace.fields["history"].labels == ("⟨start⟩", *trace.fields["target"].labels[:-1])
+
+
+def test_probabilities_are_those_of_the_decoding(model: Translator) -> None:
+    (hypothesis,) = model.decode(["A small dog"])
+    trace = model.record(Request("tiny-area", "A small dog"), hypothesis)
+    assert np.log(trace.output.probabilities).sum() == pytest.approx(hypothesis.log_probability, abs=1e-3)
+
+
+@pytest.mark.parametrize("method", ["greedy", "beam"])
+def test_neighbours_change_nothing(model: Translator, method: str) -> None:
+    texts = ["A dog", "Two old friends drink tea", "x"]
+    assert model.translate(texts, method, 3) == [model.translate([text], method, 3)[0] for text in texts]
+
+
+def test_area_size_one_is_regular_attention(tmp_path: Path) -> None:
+    folder = checkpoint(tmp_path)
+    card = read_card(folder / "card.json")
+    resized = Translator.load(folder, card, CPU, area_size=1)
+    regular = network(card.config["vocabulary"], area_size=1)
+    load_weights(regular, folder)
+    ids = torch.tensor([[4, 5, 6, 3]])
+    torch.testing.assert_close(resized.network(ids, ids), regular(ids, ids))
+
+
+def test_learned_area_features_cannot_be_resized(tmp_path: Path) -> None:
+    folder = checkpoint(tmp_path, key_mode="features")
+    with pytest.raises(InputError, match="cannot be changed"):
+        Translator.load(folder, read_card(folder / "card.json"), CPU, area_size=2)
+
+
+def test_a_layer_without_areas_has_no_weight_on_large_areas(tmp_path: Path) -> None:
+    folder = checkpoint(tmp_path, area_layers=1)
+    (trace,) = Translator.load(folder, read_card(folder / "card.json"), CPU).trace([Request("tiny-area", "A dog runs")])
+    weights_LHQA = trace.maps["encoder self"].weights
+    items = len(trace.fields["source"])
+    assert weights_LHQA[0, ..., items:].sum() > 0
+    assert weights_LHQA[1, ..., items:].sum() == 0
+
+
+def test_invisible_text_is_refused(model: Translator) -> None:
+    with pytest.raises(InputError, match="no visible character"):
+        model.trace([Request("tiny-area", "\u200b \u200b")])
+
+
+def test_a_trace_that_would_not_fit_is_refused_with_the_limit(model: Translator) -> None:
+    with pytest.raises(InputError, match="at most [0-9]+; shorten"):
+        model.trace([Request("tiny-area", "ab " * 1365)])
+
+
+def test_unknown_symbols_are_told(model: Translator) -> None:
+    (trace,) = model.trace([Request("tiny-area", "A dog 😀")])
+    assert "😀" in trace.details["warning"]
+
+
+def test_output_length_is_limited() -> None:
+    assert LengthLimit(1.5, 4)(10) == 19
+
+
+def test_damaged_files_are_named(tmp_path: Path) -> None:
+    folder = checkpoint(tmp_path)
+    card = read_card(folder / "card.json")
+    whole = (folder / "model.safetensors").read_bytes()
+    for content in (whole[:100], b"", b"\x00" * len(whole)):
+        (folder / "model.safetensors").write_bytes(content)
+        with pytest.raises(BackendError, match=r"model\.safetensors is damaged"):
+            Translator.load(folder, card, CPU)
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(BackendError, match=r"model\.safetensors is missing"):
+        Translator.load(folder, card, CPU)
+
+
+def test_every_family_loads_and_traces() -> None:
+    for family in MODELS.values():
+        assert callable(family.load) and callable(family.trace)

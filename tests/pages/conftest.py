@@ -1,0 +1,54 @@
+"""The app as the tests see it: every page over the same folder of stored traces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from areaviz.backend.base import Backend
+from tests.pages import folder
+
+APP = Path(__file__).parents[2] / "app.py"
+Open = Callable[..., AppTest]
+_numbers = count()
+
+
+@pytest.fixture(scope="session")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("stored")
+    folder.fill(path)
+    return path
+
+
+@pytest.fixture
+def open_page(stored: Path, monkeypatch: pytest.MonkeyPatch) -> Open:
+    """`open_page("translate", text="...")`: the page in a fresh session, as a link opens it."""
+    monkeypatch.setenv("AREAVIZ_BACKEND", f"replay:{stored}")
+
+    def opened(page: str, **params: str) -> AppTest:
+        app = AppTest.from_file(str(APP), default_timeout=30)
+        app.query_params.update(params)
+        return app.switch_page(f"pages/{page}.py").run()
+
+    return opened
+
+
+@pytest.fixture
+def use_backend(monkeypatch: pytest.MonkeyPatch, open_page: Open) -> Callable[[Backend], None]:
+    """Have the app talk to a backend of the test's own."""
+
+    def use(backend: Backend) -> None:
+        monkeypatch.setenv("AREAVIZ_BACKEND", f"test:{next(_numbers)}")
+        monkeypatch.setattr("areaviz.ui.engine.open_backend", lambda *settings: backend)
+
+    return use
+
+
+def shown(app: AppTest) -> str:
+    """Everything the page says as text."""
+    kinds = (app.title, app.header, app.subheader, app.markdown, app.caption, app.text, app.error)
+    return "\n".join(element.value for kind in kinds for element in kind).replace("\\", "")

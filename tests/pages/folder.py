@@ -1,0 +1,67 @@
+"""A folder of stored traces for page tests: what the replay backend serves in place of trained models."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from areaviz.trace import codec
+from areaviz.trace.card import Card, write_card
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Request
+from tests import fakes
+
+TEXT = "A small dog runs."
+GERMAN = {"char-area": "Ein kleiner Hund rennt.", "char-regular": "Ein kleiner Hund läuft."}
+
+
+def card(name: str, mechanism: str, pair: str = "char") -> Card:
+    """A complete card of a model that does not exist."""
+    return Card(
+        name=name,
+        family="transformer",
+        title=f"Characters, {mechanism} attention",
+        task="translation",
+        level="character",
+        mechanism=mechanism,
+        size="Tiny",
+        pair=pair,
+        parameters=1_234_567,
+        trained_length=200,
+        config={"layers": 2, "heads": 4},
+        recipe={"steps": 3, "seed": 1},
+        data={"name": "made up"},
+        figures={"test_2016_flickr": {"bleu": 23.4 if mechanism == "area" else 22.1, "chrf": 50.0, "signature": "x|y"}},
+        attention={"encoder self": {"word_span_lift": 2.5}},
+        history=tuple({"step": 500 * i, "train_loss": 3 / i, "valid_loss": 3.2 / i, "seconds": 9.0 * i} for i in (1, 2, 3)),
+        code_version="0" * 7,
+        trained_on="a CPU",
+        limits="It knows nothing.",
+        licence="Apache-2.0",
+    )
+
+
+def trace(request: Request) -> Trace:
+    """A made-up trace of any request."""
+    made = fakes.trace(request.text, GERMAN[request.model], area_size=request.area_size or 5)
+    return replace(made, request=request)
+
+
+def requests() -> list[Request]:
+    """What the folder holds: the area model as trained, with single items and by beam search; the regular model."""
+    plain = Request("char-area", TEXT)
+    return [
+        plain,
+        replace(plain, area_size=1),
+        replace(plain, method="beam", beam=4),
+        Request("char-regular", TEXT),
+    ]
+
+
+def fill(folder: Path) -> None:
+    """Write cards and traces."""
+    (folder / "cards").mkdir(parents=True)
+    for made in (card("char-area", "area"), card("char-regular", "regular")):
+        write_card(made, folder / "cards" / f"{made.name}.json")
+    for index, request in enumerate(requests()):
+        codec.save(trace(request), folder / f"{index}.npz")

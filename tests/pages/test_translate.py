@@ -1,0 +1,334 @@
+"""Translate: asking, looking, linking, and everything that can go wrong, in the page as a session sees it."""
+
+from __future__ import annotations
+
+import errno
+import io
+import zipfile
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from areaviz.backend.base import Backend, Progress
+from areaviz.trace import codec
+from areaviz.trace.card import Card
+from areaviz.trace.errors import BackendError
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus, Request, to_params
+from areaviz.ui import request_form
+from areaviz.ui.downloads import files
+from areaviz.views import VIEWS
+from tests.pages import folder
+from tests.pages.conftest import Open, shown
+
+AREA, REGULAR = "Ein kleiner Hund rennt.", "Ein kleiner Hund läuft."
+
+
+def texts(app: AppTest) -> list[str]:
+    return [element.value for element in app.text]
+
+
+def control(app: AppTest, label: str) -> object:
+    return next(element for element in app.segmented_control if element.label == label)
+
+
+def ask(app: AppTest, text: str) -> AppTest:
+    return app.text_area(key=request_form.TEXT).set_value(text).run()
+
+
+class Faked:
+    """Answers every request with a made-up trace, and remembers what it was asked."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.asked: list[Request] = []
+        self.error = error
+
+    def models(self) -> dict[str, Card]:
+        return {"char-area": folder.card("char-area", "area"), "char-regular": folder.card("char-regular", "regular")}
+
+    def problems(self) -> tuple[str, ...]:
+        return ("The checkpoint token-area is damaged; restore it.",)
+
+    def device(self) -> str:
+        return "nowhere"
+
+    def trace(self, request: Request, progress: Progress | None = None) -> Trace:
+        self.asked.append(request)
+        if progress:
+            progress(0.5, "Writing item 3")
+        if self.error:
+            raise self.error
+        return folder.trace(request)
+
+
+def test_nothing_runs_before_it_is_asked(open_page: Open) -> None:
+    app = open_page("translate")
+    assert not app.exception and not app.error
+    assert AREA not in shown(app)
+    assert app.text_area(key=request_form.TEXT).value
+    assert app.button[0].label == "Translate"
+
+
+def test_a_sentence_is_translated_and_shown(open_page: Open) -> None:
+    app = ask(open_page("translate"), folder.TEXT)
+    assert not app.exception and not app.error
+    assert AREA in texts(app)
+    assert "Mean probability" in shown(app)
+    assert [element.label for element in app.segmented_control if element.label != "Decoding"] == [
+        "Attention", "Layer", "Head", "Point at", "View",
+    ]  # fmt: skip
+    assert len(app.get("plotly_chart")) == 1
+
+
+def test_the_button_asks_and_a_sample_asks(open_page: Open, use_backend: Callable[[Backend], None]) -> None:
+    use_backend(faked := Faked())
+    app = open_page("translate")
+    app.button[0].click().run()
+    assert [request.text for request in faked.asked] == [request_form.SAMPLES[0]]
+    app.selectbox(key="ask_sample").select_index(3).run()
+    assert faked.asked[-1].text == request_form.SAMPLES[3] == app.text_area(key=request_form.TEXT).value
+
+
+def test_only_the_chosen_view_is_computed_and_all_can_be_chosen(open_page: Open) -> None:
+    app = ask(open_page("translate"), folder.TEXT)
+    for name in control(app, "View").options:
+        app = control(app, "View").set_value(name).run()
+        assert not app.exception and not app.error
+        assert len(app.get("plotly_chart")) == 1
+
+
+def test_every_setting_belongs_to_what_is_shown(open_page: Open, use_backend: Callable[[Backend], None]) -> None:
+    use_backend(faked := Faked())
+    app = ask(open_page("translate"), folder.TEXT)
+    app.select_slider(key=request_form.AREA_SIZE).set_value(1).run()
+    app.segmented_control(key=request_form.METHOD).set_value("beam").run()
+    app.number_input(key=request_form.BEAM).set_value(2).run()
+    app.selectbox(key=request_form.MODEL).set_value("char-regular").run()
+    area = Request("char-area", folder.TEXT)
+    assert faked.asked == [
+        area,
+        replace(area, area_size=1),
+        replace(area, area_size=1, method="beam"),
+        replace(area, area_size=1, method="beam", beam=2),
+        replace(area, model="char-regular", area_size=1, method="beam", beam=2),
+    ]
+    assert REGULAR in texts(app) and AREA not in texts(app)
+
+
+def test_single_items_are_explained_as_regular_attention(open_page: Open) -> None:
+    app = open_page("translate", model="char-area", text=folder.TEXT, area="1")
+    assert "regular attention" in shown(app)
+    assert "areas up to 1 items" in shown(app)
+
+
+def test_an_older_result_is_never_shown_for_a_newer_text(open_page: Open) -> None:
+    app = ask(open_page("translate"), folder.TEXT)
+    app = ask(app, "There is no trace of this.")
+    assert len(app.error) == 1 and "no stored result" in app.error[0].value
+    assert AREA not in texts(app) and not app.get("plotly_chart")
+    assert app.text_area(key=request_form.TEXT).value == "There is no trace of this."
+    assert AREA in texts(ask(app, folder.TEXT))
+
+
+def test_the_pair_stands_side_by_side(open_page: Open) -> None:
+    app = ask(open_page("translate"), folder.TEXT)
+    app = app.toggle(key=request_form.COMPARE).set_value(True).run()
+    assert not app.exception and not app.error
+    assert {AREA, REGULAR} <= set(texts(app))
+    assert len(app.get("plotly_chart")) == 2
+    assert app.query_params["compare"] == "1"
+
+
+def test_the_regular_model_stays_regular_when_areas_are_set(
+    open_page: Open, use_backend: Callable[[Backend], None]
+) -> None:
+    use_backend(faked := Faked())
+    open_page("translate", model="char-area", text=folder.TEXT, area="3", compare="1")
+    assert [(request.model, request.area_size) for request in faked.asked] == [("char-area", 3), ("char-regular", None)]
+
+
+def test_a_link_restores_everything_in_a_fresh_session(open_page: Open) -> None:
+    request = Request("char-area", folder.TEXT, method="beam")
+    focus = Focus("encoder self", 1, 2, "memory", (2, 3, 7), "word")
+    params = {**to_params(request, focus), "compare": "0"}
+    app = open_page("translate", **params)
+    assert not app.exception and not app.error
+    assert AREA in texts(app)
+    assert app.text_area(key=request_form.TEXT).value == folder.TEXT
+    assert app.segmented_control(key=request_form.METHOD).value == "beam"
+    assert app.segmented_control(key="focus_site").value == "encoder self"
+    assert (control(app, "Layer").value, control(app, "Head").value, control(app, "Point at").value) == (1, 2, "word")
+    assert {name: app.query_params[name] for name in to_params(request, focus)} == to_params(request, focus)
+
+
+def test_the_link_on_the_page_opens_the_same_view_elsewhere(open_page: Open) -> None:
+    app = ask(open_page("translate"), folder.TEXT)
+    app = control(app, "Head").set_value(3).run()
+    app = control(app, "View").set_value(control(app, "View").options[-1]).run()
+    again = open_page("translate", **app.query_params)
+    assert again.query_params == app.query_params
+    assert control(again, "Head").value == 3
+    assert again.code[0].value == app.code[0].value
+
+
+def test_the_address_follows_the_focus(open_page: Open) -> None:
+    app = ask(open_page("translate"), folder.TEXT)
+    assert "head" not in app.query_params
+    app = control(app, "Head").set_value(1).run()
+    assert app.query_params["head"] == "2"
+
+
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [
+        ({"model": "nobody", "text": folder.TEXT}, "“nobody”, which is not here"),
+        ({"text": folder.TEXT, "area": "many"}, "must be a whole number"),
+        ({"text": folder.TEXT, "beam": "99"}, "99"),
+        ({"text": folder.TEXT, "method": "guess"}, "guess"),
+        ({"text": folder.TEXT, "site": "encoder-decoder", "items": "x"}, "positions"),
+        ({"text": "a" * 4097}, "4,097"),
+        ({"text": folder.TEXT, "model": "../../etc/passwd"}, "no model"),
+    ],
+)
+def test_a_bad_link_gives_one_sentence_and_a_usable_page(open_page: Open, params: dict[str, str], said: str) -> None:
+    app = open_page("translate", **params)
+    assert not app.exception
+    assert len(app.error) == 1 and said in shown(app)
+    assert app.text_area(key=request_form.TEXT).value == params["text"]
+    assert AREA in texts(ask(app.text_area(key=request_form.TEXT).set_value("").run(), folder.TEXT))
+
+
+def test_a_link_to_what_the_trace_does_not_have_shows_what_there_is(open_page: Open) -> None:
+    asked = {"text": folder.TEXT, "site": "encoder nothing", "layer": "9", "head": "40", "items": "400", "view": "none"}
+    app = open_page("translate", **asked)
+    assert not app.exception and not app.error
+    for said in ("Attention “encoder nothing”", "Layer “9”", "Head “40”", "There is no view “none”"):
+        assert said in shown(app)
+    assert AREA in texts(app)
+
+
+def test_items_beyond_the_end_are_left_out_and_told(open_page: Open) -> None:
+    app = open_page("translate", text=folder.TEXT, site="encoder-decoder", items="2,400")
+    assert "beyond the end" in shown(app)
+    assert app.query_params["items"] == "2"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("", "between 1 and 4,096"), ("  \n ", "between 1 and 4,096"), ("a" * 4097, "4,097"), ("e" + "\u0301" * 31, "30")],
+)
+def test_text_that_cannot_be_used_gives_one_sentence(open_page: Open, text: str, said: str) -> None:
+    app = ask(open_page("translate"), text)
+    assert not app.exception
+    assert len(app.error) == 1 and said in shown(app)
+    assert app.text_area(key=request_form.TEXT).value == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a", "🙂 👩‍👩‍👧 ok", "שלום עולם", "e\u0301le\u0300ve", "two\nlines\r\nhere", "日本語の文", "**bold** <b>x</b> $a$ `c`", "x" * 300],
+)
+def test_unusual_text_is_shown_as_text(open_page: Open, use_backend: Callable[[Backend], None], text: str) -> None:
+    use_backend(faked := Faked())
+    app = ask(open_page("translate"), text)
+    assert not app.exception and not app.error
+    assert AREA in texts(app)
+    assert [request.text for request in faked.asked] == [" ".join(text.splitlines()) if "\n" in text else text]
+    assert len(app.get("plotly_chart")) == 1
+
+
+def test_markup_in_a_message_stays_text(open_page: Open, use_backend: Callable[[Backend], None]) -> None:
+    use_backend(Faked(BackendError("Bad ![x](http://a.example/x.png) **word**.")))
+    app = ask(open_page("translate"), folder.TEXT)
+    assert app.error[0].value == r"Bad \!\[x\]\(http\:\/\/a\.example\/x\.png\) \*\*word\*\*\."
+
+
+def test_an_unforeseen_failure_is_logged_and_told_without_a_traceback(
+    open_page: Open, use_backend: Callable[[Backend], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    use_backend(Faked(ZeroDivisionError("secret detail")))
+    app = ask(open_page("translate"), folder.TEXT)
+    assert not app.exception and len(app.error) == 1
+    assert "written to the app's log" in shown(app) and "secret detail" not in shown(app)
+    assert "secret detail" in caplog.text
+    assert app.text_area(key=request_form.TEXT).value == folder.TEXT
+
+
+def test_damaged_checkpoints_are_told_and_the_others_work(
+    open_page: Open, use_backend: Callable[[Backend], None]
+) -> None:
+    use_backend(Faked())
+    app = ask(open_page("translate"), folder.TEXT)
+    assert [element.value.replace("\\", "") for element in app.error] == list(Faked().problems())
+    assert AREA in texts(app)
+
+
+def test_without_any_model_the_page_says_so(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AREAVIZ_BACKEND", "replay:/nowhere at all")
+    app = open_page("translate", text=folder.TEXT)
+    assert not app.exception and len(app.error) == 1 and "no stored trace" in shown(app)
+
+
+def test_an_unknown_setting_is_one_sentence(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AREAVIZ_BACKEND", "cloud")
+    app = open_page("translate")
+    assert not app.exception and len(app.error) == 1 and "AREAVIZ_BACKEND" in shown(app)
+
+
+def test_all_files_are_offered_for_each_trace(open_page: Open) -> None:
+    app = ask(open_page("translate"), folder.TEXT)
+    assert [button.label for button in app.download_button] == ["SVG", "PDF", "PNG", "CSV", "JSON", "Trace"]
+    app = app.toggle(key=request_form.COMPARE).set_value(True).run()
+    assert len(app.download_button) == 12
+
+
+def test_a_stored_trace_can_be_opened_instead(open_page: Open) -> None:
+    app = open_page("translate")
+    content = codec.to_bytes(folder.trace(Request("char-regular", "Two cats sleep.")))
+    app = app.file_uploader(key="stored_file").upload("mine.npz", content).run()
+    assert not app.exception and not app.error
+    assert REGULAR in texts(app) and "Stored trace" in shown(app)
+    assert not app.code, "a stored trace has no link"
+
+
+def newer() -> bytes:
+    source = zipfile.ZipFile(io.BytesIO(codec.to_bytes(folder.trace(folder.requests()[0]))))
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w") as archive:
+        for name in source.namelist():
+            content = source.read(name)
+            archive.writestr(name, content.replace(b'"version": 1', b'"version": 9') if name.endswith("json") else content)
+    return target.getvalue()
+
+
+@pytest.mark.parametrize(("content", "said"), [(b"hello", "not a trace"), (b"", "not a trace"), (newer(), "update")])
+def test_a_file_that_is_no_trace_gives_one_sentence(open_page: Open, content: bytes, said: str) -> None:
+    app = open_page("translate")
+    app = app.file_uploader(key="stored_file").upload("mine.npz", content).run()
+    assert not app.exception and len(app.error) == 1 and said in shown(app)
+
+
+def test_files_are_made_without_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk cannot spoil a download: nothing is written on the way to the browser."""
+    trace = folder.trace(folder.requests()[0])
+    focus = Focus("encoder-decoder", items=(1,))
+    view = next(view for view in VIEWS.values() if view.fits(trace, focus))
+    files(view, trace, focus)["png"].make()  # fonts are looked up once
+
+    def full(*args: object, **more: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.write", full)
+    monkeypatch.setattr("tempfile.NamedTemporaryFile", full)
+    monkeypatch.setattr("pathlib.Path.write_bytes", full)
+    made = {kind: file.make() for kind, file in files(view, trace, focus).items()}
+    assert made["svg"].startswith(b"<?xml") and made["pdf"].startswith(b"%PDF") and made["png"].startswith(b"\x89PNG")
+    assert codec.from_bytes(made["npz"]).request == trace.request
+    assert made["csv"] and made["json"]
+
+
+def test_sessions_are_kept_apart(open_page: Open) -> None:
+    first, second = open_page("translate"), open_page("translate", text=folder.TEXT)
+    assert AREA in texts(second) and AREA not in texts(first)

@@ -1,0 +1,89 @@
+"""The documentation is true: what it names exists, and what exists is described."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from areaviz import __version__
+from areaviz.cli import COMMANDS
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/architecture.md", "docs/trace.md", "benchmarks/README.md")
+FOLDERS = "areaviz|assets|benchmarks|checkpoints|configs|docs|pages|tests"
+PATH = re.compile(rf"(?<![\w./-])(?:(?:{FOLDERS})/[\w./-]*[\w/]|\.ci/run|\.streamlit/config\.toml)")
+LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
+TARGET = re.compile(r"^([a-z]+):.*## ", re.MULTILINE)
+
+
+def text_of(document: str) -> str:
+    return (ROOT / document).read_text(encoding="utf-8")
+
+
+def code_in(text: str) -> str:
+    """What stands in backticks: in a line or as a block."""
+    return "\n".join(re.findall(r"```.*?```|`[^`\n]+`", text, re.DOTALL))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_paths_named_exist(document: str) -> None:
+    paths = {path for path in PATH.findall(text_of(document)) if "NAME" not in path}
+    assert [path for path in sorted(paths) if not (ROOT / path).exists()] == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_links_lead_somewhere(document: str) -> None:
+    folder = (ROOT / document).parent
+    assert [link for link in LINK.findall(text_of(document)) if not (folder / link).exists()] == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_commands_named_exist(document: str) -> None:
+    code = code_in(text_of(document))
+    assert set(re.findall(r"\bmake ([a-z]+)", code)) <= set(TARGET.findall(text_of("Makefile")))
+    assert set(re.findall(r"-m areaviz ([a-z]+)", code)) <= COMMANDS.keys()
+
+
+def test_the_readme_names_every_page_and_both_commands() -> None:
+    readme = text_of("README.md")
+    titles = re.findall(r'title="([^"]+)"', text_of("app.py"))
+    assert titles and [title for title in titles if f"**{title}**" not in readme] == []
+    assert "make run" in readme and "make test" in readme
+
+
+def test_every_room_is_described() -> None:
+    rooms = {f"areaviz/{path.parent.name}" for path in (ROOT / "areaviz").glob("*/__init__.py")}
+    rooms |= {"pages", "checkpoints", "configs", "assets", "benchmarks", "tests"}
+    described = text_of("docs/architecture.md")
+    assert [room for room in sorted(rooms) if f"`{room}`" not in described] == []
+
+
+def test_every_command_has_a_file_and_every_file_a_command() -> None:
+    files = {path.stem for path in (ROOT / "areaviz" / "cli").glob("[!_]*.py")}
+    assert files == COMMANDS.keys()
+
+
+def test_every_phony_target_explains_itself() -> None:
+    makefile = text_of("Makefile")
+    phony = re.findall(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)[0].split()
+    assert set(TARGET.findall(makefile)) == set(phony)
+
+
+def test_the_changelog_knows_the_version() -> None:
+    headings = re.findall(r"^## \[([^\]]+)\]", text_of("CHANGELOG.md"), re.MULTILINE)
+    assert headings[0] == "Unreleased" or headings[0] == __version__
+
+
+def test_no_machine_is_named() -> None:
+    ours = [path for path in ROOT.glob("*.md")] + list((ROOT / "docs").glob("*.md"))
+    assert [path.name for path in ours if re.search(r"/(work|tmp|root|home)/\w", path.read_text(encoding="utf-8"))] == []
+
+
+@pytest.mark.parametrize("folder", ["areaviz", "pages", "benchmarks"])
+def test_every_module_says_what_it_is(folder: str) -> None:
+    modules = [path for path in (ROOT / folder).rglob("*.py") if path.read_text(encoding="utf-8").strip()]
+    silent = [path for path in modules if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))]
+    assert [str(path.relative_to(ROOT)) for path in silent] == []

@@ -1,0 +1,70 @@
+"""A very small translator with random weights, made on the spot: what stands in for a shipped checkpoint."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+
+from areaviz.data.tokenizer import Tokenizer
+from areaviz.models.checkpoint import TOKENIZER, save_weights
+from areaviz.models.transformer import Transformer, TransformerConfig
+from areaviz.trace.card import Card, write_card
+
+SENTENCES = [
+    "A small dog runs over the grass.",
+    "Two old friends drink tea in a quiet garden.",
+    "Ein kleiner Hund rennt über die Wiese.",
+    "Zwei alte Freunde trinken Tee in einem stillen Garten.",
+]
+
+
+def tokenizer(level: str = "character") -> Tokenizer:
+    """Learned from the sentences above."""
+    return Tokenizer.train(SENTENCES, level, 60)
+
+
+def network(vocabulary: int, seed: int = 0, **options: object) -> Transformer:
+    """Two layers of width 16 with two heads."""
+    torch.manual_seed(seed)
+    sizes = {"layers": 2, "width": 16, "filter": 32, "heads": 2, "dropout": 0.0, "area_size": 3, **options}
+    return Transformer(TransformerConfig(vocabulary, **sizes)).eval()  # type: ignore[arg-type]
+
+
+def checkpoint(folder: Path, name: str = "tiny-area", level: str = "character", **options: object) -> Path:
+    """A checkpoint folder `folder`/`name`; returns it."""
+    words = tokenizer(level)
+    model = network(len(words), **options)
+    path = folder / name
+    path.mkdir(parents=True)
+    save_weights(model, path)
+    words.save(path / TOKENIZER)
+    write_card(card(name, level, model), path / "card.json")
+    return path
+
+
+def card(name: str, level: str, model: Transformer) -> Card:
+    """A complete card without figures."""
+    return Card(
+        name=name,
+        family="transformer",
+        title=name,
+        task="translation",
+        level=level,
+        mechanism="area" if model.config.area_size > 1 else "regular",
+        size="Tiny",
+        pair="tiny",
+        parameters=sum(value.numel() for value in model.parameters()),
+        trained_length=60,
+        config=asdict(model.config),
+        recipe={"source": "en", "target": "de", "length_limit": {"ratio": 1.2, "extra": 5}},
+        data={"name": "four sentences"},
+        figures={},
+        attention={},
+        history=({"step": 1, "train_loss": 2.0, "valid_loss": 2.0, "seconds": 1.0},),
+        code_version="test",
+        trained_on="nothing",
+        limits="random weights",
+        licence="Apache-2.0",
+    )

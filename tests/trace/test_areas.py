@@ -1,0 +1,132 @@
+"""Area geometry: known answers of the paper, and index <-> area against a plain enumeration."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from areaviz.trace.areas import Area, AreaGrid
+from tests.trace.strategies import grids
+
+
+def enumerated(grid: AreaGrid) -> list[Area]:
+    """The order in words: by height, by width, then row by row over the top-left corner."""
+    return [
+        Area(top, left, height, width)
+        for height in range(1, grid.max_height + 1)
+        for width in range(1, grid.max_width + 1)
+        for top in range(grid.height - height + 1)
+        for left in range(grid.width - width + 1)
+    ]
+
+
+SMALL = [
+    AreaGrid(height, width, max_height, max_width)
+    for height in range(1, 5)
+    for width in range(1, 6)
+    for max_height in range(1, height + 1)
+    for max_width in range(1, width + 1)
+]
+
+
+@pytest.mark.parametrize(
+    ("grid", "count"),
+    [
+        (AreaGrid(1, 4, 1, 3), 9),
+        (AreaGrid(1, 5, 1, 3), 12),
+        (AreaGrid(3, 3, 2, 2), 25),
+        (AreaGrid(8, 8, 3, 3), 441),
+        (AreaGrid(14, 14, 4, 4), 2500),
+        (AreaGrid(1, 1, 1, 1), 1),
+    ],
+)
+def test_known_counts(grid: AreaGrid, count: int) -> None:
+    assert grid.count == count == len(grid.table()) == len(grid.sizes())
+
+
+def test_the_count_formula_of_the_paper() -> None:
+    for length in range(1, 30):
+        for largest in range(1, length + 1):
+            formula = (length - largest) * largest + largest * (largest + 1) // 2
+            assert AreaGrid(1, length, 1, largest).count == formula
+
+
+@pytest.mark.parametrize("grid", SMALL, ids=str)
+def test_every_small_grid_agrees_with_the_plain_enumeration(grid: AreaGrid) -> None:
+    areas = enumerated(grid)
+    assert [grid.area(index) for index in range(grid.count)] == areas
+    assert [grid.index(area) for area in areas] == list(range(grid.count))
+    assert grid.table().tolist() == [[a.top, a.left, a.height, a.width] for a in areas]
+    assert grid.sizes().tolist() == [area.size for area in areas]
+    for height, width in grid.shapes():
+        first, rows, columns = grid.slab(height, width)
+        slab = areas[first : first + rows * columns]
+        assert {(area.height, area.width) for area in slab} == {(height, width)}
+        assert (slab[-1].top, slab[-1].left) == (rows - 1, columns - 1)
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_index_and_area_invert_each_other_on_large_grids(data: st.DataObject) -> None:
+    height, width = data.draw(st.integers(1, 10**6)), data.draw(st.integers(1, 10**6))
+    grid = AreaGrid(height, width, data.draw(st.integers(1, height)), data.draw(st.integers(1, width)))
+    index = data.draw(st.integers(0, grid.count - 1))
+    area = grid.area(index)
+    assert grid.index(area) == index
+    assert area.height <= grid.max_height and area.top + area.height <= height
+    assert area.width <= grid.max_width and area.left + area.width <= width
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.integers(1, 10**6), st.data())
+def test_the_last_area_of_a_shape_and_the_first_of_the_next_are_neighbours(length: int, data: st.DataObject) -> None:
+    grid = AreaGrid(1, length, 1, data.draw(st.integers(1, length)))
+    extent = data.draw(st.integers(1, grid.max_width))
+    first = grid.slab(1, extent)[0]
+    assert grid.area(first) == Area(0, 0, 1, extent)
+    if extent > 1:
+        assert grid.area(first - 1) == Area(0, length - extent + 1, 1, extent - 1)
+
+
+@settings(deadline=None)
+@given(grids(), st.data())
+def test_overlap_is_intersection_over_union_of_items(grid: AreaGrid, data: st.DataObject) -> None:
+    def items(area: Area) -> set[tuple[int, int]]:
+        return {(area.top + row, area.left + column) for row in range(area.height) for column in range(area.width)}
+
+    one, other = (grid.area(data.draw(st.integers(0, grid.count - 1))) for _ in range(2))
+    shared, all_items = items(one) & items(other), items(one) | items(other)
+    assert one.overlap(other) == pytest.approx(len(shared) / len(all_items))
+
+
+def test_an_area_from_a_numpy_index_is_plain_numbers() -> None:
+    area = AreaGrid(3, 3, 2, 2).area(np.int64(20))  # type: ignore[arg-type]
+    assert json.loads(json.dumps(asdict(area))) == asdict(AreaGrid(3, 3, 2, 2).area(20))
+
+
+@pytest.mark.parametrize("sizes", [(0, 4, 1, 1), (1, 4, 0, 1), (1, 4, 2, 1), (1, 4, 1, 5), (1, -1, 1, 1)])
+def test_impossible_grids_are_refused(sizes: tuple[int, int, int, int]) -> None:
+    with pytest.raises(ValueError, match="at least 1|smaller area size"):
+        AreaGrid(*sizes)
+
+
+def test_clamping_cuts_the_area_down_to_the_memory() -> None:
+    assert AreaGrid.clamped((1, 3), (4, 5)) == AreaGrid(1, 3, 1, 3)
+    assert AreaGrid.clamped((2, 9), (1, 5)) == AreaGrid(2, 9, 1, 5)
+
+
+@pytest.mark.parametrize("index", [-1, 9])
+def test_an_index_outside_is_refused(index: int) -> None:
+    with pytest.raises(IndexError, match="outside 0..8"):
+        AreaGrid(1, 4, 1, 3).area(index)
+
+
+@pytest.mark.parametrize("area", [Area(0, 0, 1, 4), Area(0, 3, 1, 2), Area(1, 0, 1, 1), Area(0, -1, 1, 1)])
+def test_a_foreign_area_has_no_index(area: Area) -> None:
+    with pytest.raises(ValueError, match="not an area"):
+        AreaGrid(1, 4, 1, 3).index(area)

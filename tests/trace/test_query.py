@@ -1,0 +1,251 @@
+"""Questions to a trace against slow, obvious answers, on sequences and on grids."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from areaviz.trace import query
+from areaviz.trace.areas import Area, AreaGrid
+from areaviz.trace.record import AttentionMap, Field, FloatArray
+from tests import fakes
+from tests.trace.strategies import fields, maps
+
+SOME = settings(deadline=None, max_examples=40)
+
+
+def items_of(area: Area, grid: AreaGrid) -> list[int]:
+    """The items an area holds, counted row by row."""
+    rows, columns = range(area.top, area.top + area.height), range(area.left, area.left + area.width)
+    return [row * grid.width + column for row in rows for column in columns]
+
+
+def areas_of(grid: AreaGrid) -> list[Area]:
+    return [grid.area(index) for index in range(grid.count)]
+
+
+def chosen(attention: AttentionMap, layer: int, head: int | None) -> FloatArray:
+    weights: FloatArray = attention.weights[layer].mean(0) if head is None else attention.weights[layer, head]
+    return weights
+
+
+def places(attention: AttentionMap, data: st.DataObject) -> tuple[int, int | None]:
+    """A layer and a head, or all heads."""
+    layer = data.draw(st.integers(0, attention.layers - 1))
+    return layer, data.draw(st.none() | st.integers(0, attention.heads - 1))
+
+
+def two_spans() -> AttentionMap:
+    """One query over four items: half on items 1-2, a quarter on item 0, a quarter on items 1-3."""
+    grid = AreaGrid(1, 4, 1, 3)
+    weights = np.zeros((1, 1, 1, grid.count), dtype=np.float32)
+    for area, weight in ((Area(0, 1, 1, 2), 0.5), (Area(0, 0, 1, 1), 0.25), (Area(0, 1, 1, 3), 0.25)):
+        weights[..., grid.index(area)] = weight
+    return AttentionMap("encoder-decoder", "target", "source", grid, weights)
+
+
+def test_known_answers() -> None:
+    attention = two_spans()
+    assert query.coverage(attention, 0, 0).tolist() == [[0.25, 0.75, 0.75, 0.25]]
+    assert query.item_shares(attention, 0, 0).tolist() == [[0.125, 0.375, 0.375, 0.125]]
+    assert query.entropy(attention, 0, 0).tolist() == [1.5]
+    assert query.area_size_shares(attention, 0, 0) == {1: 0.25, 2: 0.5, 3: 0.25}
+    assert query.top_areas(attention, 0, 0, 0, k=9) == [
+        query.Attended(Area(0, 1, 1, 2), 0.5),
+        query.Attended(Area(0, 0, 1, 1), 0.25),
+    ]
+    assert query.top_areas(attention, 0, 0, 0, k=9, max_overlap=1.0)[2].area == Area(0, 1, 1, 3)
+    assert query.top_queries(attention, 0, 0, item=2) == [query.Attending(0, 0.75)]
+    summary = query.head_summary(attention)
+    assert (summary.entropy.item(), summary.area_size.item(), summary.peak.item()) == (1.5, 2.0, 0.5)
+    assert math.isnan(summary.distance.item())
+
+
+@SOME
+@given(maps(), st.data())
+def test_coverage_adds_up_the_areas_that_hold_an_item(attention: AttentionMap, data: st.DataObject) -> None:
+    layer, head = places(attention, data)
+    weights = chosen(attention, layer, head)
+    expected = np.zeros((len(weights), attention.grid.items))
+    for index, area in enumerate(areas_of(attention.grid)):
+        for item in items_of(area, attention.grid):
+            expected[:, item] += weights[:, index]
+    covered = query.coverage(attention, layer, head)
+    assert covered.dtype == np.float32
+    np.testing.assert_allclose(covered, expected, atol=1e-6)
+    np.testing.assert_allclose(covered.sum(-1), weights @ attention.grid.sizes(), atol=1e-5)
+
+
+@SOME
+@given(maps(), st.data())
+def test_item_shares_sum_to_one_or_nothing(attention: AttentionMap, data: st.DataObject) -> None:
+    layer, head = places(attention, data)
+    shares, covered = query.item_shares(attention, layer, head), query.coverage(attention, layer, head)
+    masked = ~chosen(attention, layer, head).any(-1)
+    np.testing.assert_allclose(shares.sum(-1), np.where(masked, 0, 1), atol=1e-5)
+    np.testing.assert_allclose(shares * covered.sum(-1, keepdims=True), covered, atol=1e-5)
+
+
+@SOME
+@given(maps(), st.data())
+def test_entropy_is_the_textbook_sum(attention: AttentionMap, data: st.DataObject) -> None:
+    layer, head = places(attention, data)
+    expected = [-sum(p * math.log2(p) for p in row if p > 0) for row in chosen(attention, layer, head).tolist()]
+    np.testing.assert_allclose(query.entropy(attention, layer, head), expected, atol=1e-4)
+
+
+def heaviest_by_hand(attention: AttentionMap, weights: list[float], k: int, max_overlap: float) -> list[int]:
+    """Walk down the areas by weight and keep those far enough from all kept before."""
+    areas, kept = areas_of(attention.grid), list[int]()
+    for index in sorted(range(len(weights)), key=lambda index: (-weights[index], index)):
+        fits = all(areas[index].overlap(areas[other]) <= max_overlap for other in kept)
+        if weights[index] > 0 and fits and len(kept) < k:
+            kept.append(index)
+    return kept
+
+
+@SOME
+@given(maps(), st.data(), st.integers(1, 6), st.sampled_from([0.0, 1 / 3, 0.5, 0.7, 1.0]))
+def test_top_areas_walk_down_the_weights(
+    attention: AttentionMap, data: st.DataObject, k: int, max_overlap: float
+) -> None:
+    layer, head = places(attention, data)
+    row = data.draw(st.integers(0, attention.weights.shape[2] - 1))
+    weights = chosen(attention, layer, head)[row].tolist()
+    expected = heaviest_by_hand(attention, weights, k, max_overlap)
+    found = query.top_areas(attention, layer, head, row, k, max_overlap)
+    assert [(attention.grid.index(top.area), top.weight) for top in found] == [(i, weights[i]) for i in expected]
+
+
+@SOME
+@given(maps(), st.integers(1, 4))
+def test_top_areas_of_all_heads_and_queries_at_once(attention: AttentionMap, k: int) -> None:
+    index_HQK, weight_HQK = query.top_area_indices(attention, 0, k)
+    for head, row in np.ndindex(index_HQK.shape[:2]):
+        single = query.top_areas(attention, 0, head, row, k)
+        missing = k - len(single)
+        assert index_HQK[head, row].tolist() == [attention.grid.index(top.area) for top in single] + [-1] * missing
+        assert weight_HQK[head, row].tolist() == [top.weight for top in single] + [0] * missing
+
+
+@SOME
+@given(maps(), st.data(), st.integers(1, 4))
+def test_top_queries_are_the_largest_of_the_coverage_column(
+    attention: AttentionMap, data: st.DataObject, k: int
+) -> None:
+    layer, head = places(attention, data)
+    item = data.draw(st.integers(0, attention.grid.items - 1))
+    column = query.coverage(attention, layer, head)[:, item]
+    found = query.top_queries(attention, layer, head, item, k)
+    assert len(found) == min(k, np.count_nonzero(column))
+    np.testing.assert_allclose([top.weight for top in found], np.sort(column)[::-1][: len(found)], atol=1e-6)
+    np.testing.assert_allclose([column[top.query] for top in found], [top.weight for top in found], atol=1e-6)
+
+
+@SOME
+@given(maps(), st.data())
+def test_area_size_shares_weigh_every_size(attention: AttentionMap, data: st.DataObject) -> None:
+    layer, head = places(attention, data)
+    totals = dict.fromkeys(sorted({area.size for area in areas_of(attention.grid)}), 0.0)
+    for area, weight in zip(areas_of(attention.grid), chosen(attention, layer, head).sum(0), strict=True):
+        totals[area.size] += float(weight)
+    everything = sum(totals.values()) or 1.0
+    shares = query.area_size_shares(attention, layer, head)
+    assert list(shares) == list(totals)
+    assert shares == pytest.approx({size: total / everything for size, total in totals.items()}, abs=1e-5)
+
+
+def summary_by_hand(attention: AttentionMap, layer: int, head: int) -> list[float]:
+    """Entropy, area size, distance and peak, one query and one area at a time."""
+    grid, figures = attention.grid, []
+    for position, row in enumerate(attention.weights[layer, head].tolist()):
+        if not any(row):
+            continue
+        here = divmod(position, grid.width)
+        size = distance = 0.0
+        for area, weight in zip(areas_of(grid), row, strict=True):
+            middle = (area.top + (area.height - 1) / 2, area.left + (area.width - 1) / 2)
+            size += weight * area.size
+            distance += weight * math.dist(here, middle)
+        figures.append([-sum(p * math.log2(p) for p in row if p > 0), size, distance, max(row)])
+    return [sum(column) / len(figures) for column in zip(*figures, strict=True)] or [0.0] * 4
+
+
+@SOME
+@given(maps())
+def test_head_summary_averages_over_queries_that_see_anything(attention: AttentionMap) -> None:
+    summary = query.head_summary(attention)
+    found = np.stack([summary.entropy, summary.area_size, summary.distance, summary.peak], -1)
+    assert found.dtype == np.float32
+    for layer, head in np.ndindex(found.shape[:2]):
+        np.testing.assert_allclose(found[layer, head], summary_by_hand(attention, layer, head), atol=1e-4)
+
+
+def test_distance_has_a_meaning_within_one_text_only() -> None:
+    sites = fakes.trace(source="abcd", target="efgh").maps
+    known = {site: bool(np.isfinite(query.head_summary(item).distance).all()) for site, item in sites.items()}
+    assert known == {"encoder self": True, "decoder self": True, "encoder-decoder": False}
+
+
+def character_field(text: str) -> Field:
+    return fakes.text_field("source", text)
+
+
+def test_words_of_characters() -> None:
+    assert query.words(character_field("A  small dog.")) == [(0, 1), (1, 3), (3, 8), (8, 9), (9, 13), (13, 14)]
+    assert query.words(character_field("")) == [(0, 1)]
+
+
+def test_words_of_subwords_that_carry_the_blank_before_them() -> None:
+    anchors = np.array([(0, 0), (0, 1), (1, 6), (6, 8), (8, 11), (11, 12), (12, 12)], dtype=np.int64)
+    labels = ("⟨start⟩", "A", "▁puff", "in", "▁is", ".", "⟨end⟩")
+    field = Field("history", "text", "A puffin is.", labels, anchors)
+    assert query.words(field) == [(0, 1), (1, 2), (2, 4), (4, 6), (6, 7)]
+
+
+def test_words_when_several_items_share_one_character() -> None:
+    anchors = np.array([(0, 1), (0, 1), (0, 1), (1, 2), (2, 3)], dtype=np.int64)
+    assert query.words(Field("source", "text", "🐧 a", tuple("12345"), anchors)) == [(0, 3), (3, 4), (4, 5)]
+
+
+@SOME
+@given(fields(count=7))
+def test_words_hold_every_item_once_and_no_blank_inside(field: Field) -> None:
+    runs = query.words(field)
+    assert [item for start, end in runs for item in range(start, end)] == list(range(len(field)))
+    for start, end in runs:
+        covered = field.raw[field.anchors[start, 0] : field.anchors[end - 1, 1]]
+        if end - start > 1 and covered.strip():
+            last = field.raw[field.anchors[end - 1, 0] : field.anchors[end - 1, 1]]
+            before = covered[: len(covered) - len(last)].lstrip()
+            assert not any(character.isspace() for character in before)
+
+
+def test_merging_items_to_words_by_hand() -> None:
+    values = np.array([[1, 2, 3], [3, 4, 5], [5, 6, 7]], dtype=np.float32)
+    pairs = [(0, 2), (2, 3)]
+    assert query.merge_items(values, memory=pairs).tolist() == [[3, 3], [7, 5], [11, 7]]
+    assert query.merge_items(values, queries=pairs).tolist() == [[2, 3, 4], [5, 6, 7]]
+    assert query.merge_items(values, pairs, pairs).tolist() == [[5, 4], [11, 7]]
+    assert query.merge_items(values, pairs, pairs).dtype == np.float32
+    assert values.tolist() == [[1, 2, 3], [3, 4, 5], [5, 6, 7]]
+
+
+def test_shares_of_words_still_sum_to_one() -> None:
+    trace = fakes.trace()
+    shares = query.item_shares(trace.maps["encoder-decoder"], 0, None)
+    source, target = query.words(trace.fields["source"]), query.words(trace.fields["target"])
+    merged = query.merge_items(shares, target, source)
+    assert merged.shape == (len(target), len(source))
+    np.testing.assert_allclose(merged.sum(-1), 1, atol=1e-5)
+
+
+def test_predicted_bytes_are_those_of_the_weights() -> None:
+    attention = fakes.trace().maps["encoder-decoder"]
+    layers, heads, queries, _ = attention.weights.shape
+    assert query.predicted_bytes(layers, heads, queries, attention.grid) == attention.weights.nbytes
+    assert query.predicted_bytes(6, 8, 4096, AreaGrid(1, 4096, 1, 4)) > 12 * 10**9

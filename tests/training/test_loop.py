@@ -1,0 +1,92 @@
+"""The loop: it learns, it resumes exactly, it keeps the best."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from areaviz.training.config import TrainConfig
+from areaviz.training.loop import BEST, Trainer, batches, learning_rate, validation_loss
+from tests.tiny import network
+
+CPU = torch.device("cpu")
+PAIRS = [([5, 6, 7, 3], [7, 6, 5, 3]), ([8, 9, 3], [9, 8, 3]), ([4, 4, 5, 6, 3], [6, 5, 4, 4, 3]), ([9, 3], [9, 3])]
+
+
+def config(**options: object) -> TrainConfig:
+    values = {"steps": 12, "batch_tokens": 10, "peak_rate": 1e-2, "warmup": 2, "validate_every": 4, **options}
+    return TrainConfig("test", "character", 20, **values)  # type: ignore[arg-type]
+
+
+def trainer(folder: Path, **options: object) -> Trainer:
+    return Trainer(network(12).train(), config(**options), folder, CPU)
+
+
+def test_it_learns_to_turn_four_rows_round(tmp_path: Path) -> None:
+    run = trainer(tmp_path, steps=150, validate_every=150, label_smoothing=0.0)
+    before = validation_loss(run.network, PAIRS, 10, CPU)
+    run.train(PAIRS, PAIRS)
+    assert before > 2
+    assert run.best < 0.3
+
+
+def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None:
+    whole = trainer(tmp_path / "whole")
+    whole.train(PAIRS, PAIRS)
+    first = trainer(tmp_path / "killed")
+    original = first._update
+
+    def killed(batch: object) -> float:
+        if first.step == 10:
+            raise KeyboardInterrupt
+        return original(batch)  # type: ignore[arg-type]
+
+    first._update = killed  # type: ignore[method-assign, assignment]
+    with pytest.raises(KeyboardInterrupt):
+        first.train(PAIRS, PAIRS)
+    second = trainer(tmp_path / "killed")
+    assert second.step == 8
+    second.train(PAIRS, PAIRS)
+    for one, other in zip(whole.network.parameters(), second.network.parameters(), strict=True):
+        torch.testing.assert_close(one, other)
+    assert [entry["valid_loss"] for entry in whole.history] == pytest.approx(
+        [entry["valid_loss"] for entry in second.history]
+    )
+
+
+def test_the_best_is_kept_not_the_last(tmp_path: Path) -> None:
+    run = trainer(tmp_path, steps=4)
+    run.train(PAIRS, PAIRS)
+    run.best = -1.0
+    kept = (tmp_path / BEST).read_bytes()
+    run._validate(0.0, PAIRS)
+    assert (tmp_path / BEST).read_bytes() == kept
+
+
+def test_every_validation_is_a_line_of_the_log(tmp_path: Path) -> None:
+    trainer(tmp_path).train(PAIRS, PAIRS)
+    lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert [line["step"] for line in lines] == [4, 8, 12]
+    assert set(lines[0]) == {"step", "train_loss", "valid_loss", "seconds"}
+    assert list((tmp_path / "tensorboard").iterdir())
+
+
+def test_the_rate_rises_and_falls_in_straight_lines() -> None:
+    rates = [learning_rate(step, config(warmup=4, steps=12)) for step in range(13)]
+    assert rates[3] == pytest.approx(1e-2)
+    assert rates[12] == 0
+    assert rates[:4] == sorted(rates[:4])
+    assert rates[4:] == sorted(rates[4:], reverse=True)
+
+
+def test_batches_depend_on_seed_and_step_alone() -> None:
+    def take(first: int, seed: int = 1) -> list[list[int]]:
+        stream = batches(PAIRS, config(seed=seed), first)
+        return [next(stream).source.flatten().tolist() for _ in range(6)]
+
+    assert take(0)[3:] == take(3)[:3]
+    assert take(0) == take(0)
+    assert any(take(0, seed=1) != take(0, seed=other) for other in (2, 3, 4))

@@ -1,0 +1,50 @@
+"""From a recipe and a corpus to a checkpoint that translates and is measured."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from areaviz.analysis.evaluation import evaluate, translate_all
+from areaviz.models.device import choose_device
+from areaviz.models.translation import Translator
+from areaviz.trace.card import read_card
+from areaviz.training.config import TrainConfig
+from areaviz.training.run import length_limit, train
+from tests.tiny import SENTENCES
+
+PAIRS = list(zip(SENTENCES[:2], SENTENCES[2:], strict=True)) * 3
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    folder = tmp_path / "data" / "multi30k" / "text"
+    folder.mkdir(parents=True)
+    for split in ("train", "val", "test_2016_flickr"):
+        for side, language in enumerate(("en", "de")):
+            text = "".join(pair[side] + "\n" for pair in PAIRS)
+            (folder / f"{split}.{language}.gz").write_bytes(gzip.compress(text.encode()))
+    return tmp_path / "data"
+
+
+@pytest.mark.parametrize("level", ["character", "token"])
+def test_a_recipe_becomes_a_measured_checkpoint(corpus: Path, tmp_path: Path, level: str) -> None:
+    options = {"layers": 1, "width": 16, "filter": 16, "heads": 2, "area_size": 3}
+    config = TrainConfig("tiny", level, 60, 3, 200, 1e-3, 1, validate_every=3, model=options)
+    folder = train(config, corpus, tmp_path / "runs", "cpu")
+    card = read_card(folder / "card.json")
+    assert (card.level, card.mechanism, card.config["area_size"], len(card.history)) == (level, "area", 3, 1)
+    measured, hypotheses = evaluate(folder, corpus, "test_2016_flickr", beam=2, traces=2, device="cpu")
+    assert measured == read_card(folder / "card.json")
+    assert measured.figures["test_2016_flickr, beam 2"]["sentences"] == len(hypotheses) == len(PAIRS)
+    assert "encoder self" in measured.attention
+    model = Translator.load(folder, card, choose_device("cpu"))
+    assert translate_all(model, [pair[0] for pair in PAIRS], "beam", 2) == hypotheses
+
+
+def test_no_reference_exceeds_the_length_limit() -> None:
+    pairs = [([1] * source, [1] * target) for source, target in ((3, 9), (10, 12), (40, 45), (8, 7))]
+    limit = length_limit(pairs)
+    assert all(len(target) <= limit["ratio"] * len(source) + limit["extra"] for source, target in pairs)
