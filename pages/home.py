@@ -7,12 +7,14 @@ from areaviz.ui.gallery import gallery
 from areaviz.ui.picture import picture
 from areaviz.ui.taxonomy import taxonomy
 
-page_frame("See what attention attends to", "areaviz shows which areas, with what weight, for every head of a trained model.")
+page_frame(
+    "See what attention attends to", "areaviz shows which areas, with what weight, for every head of a trained model."
+)
 picture()
 st.write(
     "A translator that writes German one letter at a time looks back at the English sentence before every letter. "
-    "With area attention it may look at spans of neighboring letters as a whole, not only at single ones. "
-    "Point at a letter to see the spans it attended to, in the color of each attention head."
+    "With area attention it may look at spans of neighbouring letters as a whole, not only at single ones. "
+    "Point at a letter to see the spans it attended to, in the colour of each attention head."
 )
 st.page_link("pages/translate.py", label="Translate a sentence of your own")
 st.header("Ready examples", anchor=False)

@@ -10,10 +10,10 @@ page_frame(
 )
 
 st.markdown(
-    "Attention is how a model looks at its input: for each thing it produces, it gives every item of the input a weight. "
-    "Area attention (Li, Kaiser, Bengio and Si, [2019](https://proceedings.mlr.press/v97/li19e.html)) lets it "
-    "look at groups of neighbouring items as one: spans of a sentence, rectangles of an image. The lessons build it up "
-    "from the areas themselves to what they cost."
+    "Attention is how a model looks at its input: for each thing it produces, it gives every item of the input a "
+    "weight. Area attention (Li, Kaiser, Bengio and Si, [2019](https://proceedings.mlr.press/v97/li19e.html)) lets it "
+    "look at groups of neighbouring items as one: spans of a sentence, rectangles of an image. The lessons build it "
+    "up from the areas themselves to what they cost."
 )
 contents()
 

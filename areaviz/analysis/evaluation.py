@@ -9,7 +9,7 @@ from typing import Any
 
 from areaviz.data.multi30k import Pair, read_split
 from areaviz.metrics.spans import span_figures
-from areaviz.metrics.translation import translation_scores
+from areaviz.metrics.translation import compare, translation_scores
 from areaviz.models.device import choose_device
 from areaviz.models.translation import Translator
 from areaviz.trace.card import Card, read_card, write_card
@@ -46,12 +46,37 @@ def evaluate(
     sources, references = zip(*pairs, strict=True)
     hypotheses = translate_all(model, sources, "greedy" if beam == 1 else "beam", beam)
     figures: dict[str, Any] = {**translation_scores(hypotheses, references), "beam": beam}
-    card = replace(card, figures={**card.figures, f"{split}, {'greedy' if beam == 1 else f'beam {beam}'}": figures})
+    card = replace(card, figures={**card.figures, split: figures})
     if traces:
         attention = span_figures(_traces(model, pairs[:traces]))
         card = replace(card, attention={site: {**values, "sentences": traces} for site, values in attention.items()})
     write_card(card, folder / "card.json")
     return card, hypotheses
+
+
+def state_difference(
+    folder: Path, baseline: Path, split: str, hypotheses: Path, baseline_hypotheses: Path, data: Path
+) -> str:
+    """Compare two checkpoints on a split by paired bootstrap, note the result on both cards and return it.
+
+    hypotheses, baseline_hypotheses: files with one translation a line, as `areaviz evaluate --output` writes.
+
+    Raises:
+        ValueError: the files do not have one line a reference.
+    """
+    card, other = read_card(folder / "card.json"), read_card(baseline / "card.json")
+    references = [target for _, target in read_split(data, split, card.recipe["source"], card.recipe["target"])]
+    lines = [path.read_text(encoding="utf-8").splitlines() for path in (hypotheses, baseline_hypotheses)]
+    bleu = compare(lines[0], lines[1], references)["bleu"]
+    note = (
+        f"{card.name} against {other.name} on {split}: {bleu.difference:+.2f} BLEU ({bleu.system:.2f} and "
+        f"{bleu.baseline:.2f}), p = {bleu.p_value:.3f} by paired bootstrap over {len(references):,} sentences; "
+        "one training run each with the same seed, so the spread between seeds is not in this figure."
+    )
+    for one, path in ((card, folder), (other, baseline)):
+        kept = tuple(old for old in one.notes if not old.startswith(note.split(":")[0]))
+        write_card(replace(one, notes=(*kept, note)), path / "card.json")
+    return note
 
 
 def _traces(model: Translator, pairs: Sequence[Pair]) -> Iterator[Trace]:

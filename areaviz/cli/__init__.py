@@ -19,6 +19,7 @@ COMMANDS: Mapping[str, str] = {
     "serve": "Start the app on this machine.",
     "train": "Train a model from a recipe; a killed run resumes.",
     "evaluate": "Measure a model on a test set.",
+    "compare": "State the difference of two models on both cards.",
     "trace": "Translate one sentence and save what the model attended to.",
     "export": "Write a figure of a saved trace as SVG, PDF or PNG.",
     "data": "Fetch the corpora that models are trained on.",

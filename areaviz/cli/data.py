@@ -39,4 +39,4 @@ def get(
     """
     folder = folder or data_folder()
     files = get_multi30k(folder, progress=lambda done, name: typer.echo(f"{done:4.0%}  {name}"))
-    typer.echo(f"{corpus}: {len(files)} files in {files[0].parent}, checksums correct. For research and education only.")
+    typer.echo(f"{corpus}: {len(files)} files in {files[0].parent}, all correct; for research and education only.")

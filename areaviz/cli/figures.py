@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -10,13 +9,13 @@ from typing import Annotated
 
 import typer
 
-from areaviz.trace.card import Card
+from areaviz.trace.card import Card, read_card
 from areaviz.trace.errors import InputError
-from areaviz.trace.published import PUBLISHED
+from areaviz.trace.files import write_whole
+from areaviz.trace.published import HEADLINE, PUBLISHED
 
 ROOT = Path(__file__).resolve().parents[2]
 BEGIN, END = "<!-- figures:begin -->", "<!-- figures:end -->"
-TEST_SET = "test_2016_flickr"
 MEASURES = {"bleu": "BLEU", "bleu_lowercased": "BLEU, lower-cased", "chrf": "chrF"}
 SIZES = ("Tiny", "Small", "Base", "Big")
 
@@ -28,7 +27,7 @@ def figures(
     """Write the table of figures in README.md from the models' cards."""
     text = readme.read_text(encoding="utf-8")
     cards = read_cards(checkpoints)
-    readme.write_text(filled(text, cards), encoding="utf-8")
+    write_whole(readme, filled(text, cards).encode())
     typer.echo(f"{readme}: {len(cards)} models.")
 
 
@@ -36,9 +35,9 @@ def read_cards(checkpoints: Path) -> list[Card]:
     """The cards of a folder of checkpoints: character level first, small before large, regular before area.
 
     Raises:
-        InputError: a card that cannot be read; the sentence names it.
+        BackendError: a card that cannot be read; the sentence names it.
     """
-    cards = [_read(path) for path in sorted(checkpoints.glob("*/card.json"))]
+    cards = [read_card(path) for path in sorted(checkpoints.glob("*/card.json"))]
     return sorted(cards, key=lambda card: (card.level, SIZES.index(card.size), card.mechanism != "regular", card.name))
 
 
@@ -56,19 +55,12 @@ def filled(text: str, cards: Sequence[Card]) -> str:
     return "\n".join([before + begin, *lines, end + after])
 
 
-def _read(path: Path) -> Card:
-    try:
-        return Card(**json.loads(path.read_text(encoding="utf-8")))
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{path} is not a model card of this version ({error}); export the model again.") from error
-
-
 def _table(cards: Sequence[Card]) -> Iterator[str]:
     heads = ["Model", "Size", "Attention", "Parameters", *MEASURES.values(), "The paper's BLEU, other data"]
     yield _row(heads)
     yield _row(["---"] * 3 + ["--:"] * (len(heads) - 3))
     for card in cards:
-        measured = [_number(card.figures.get(TEST_SET, {}).get(measure)) for measure in MEASURES]
+        measured = [_number(card.figures.get(HEADLINE, {}).get(measure)) for measure in MEASURES]
         published = _number(_published(card))
         yield _row([f"`{card.name}`", card.size, card.mechanism, f"{card.parameters:,}", *measured, published])
 
@@ -92,7 +84,7 @@ def _difference(regular: Card, area: Card) -> str:
 
 
 def _bleu(card: Card) -> float | None:
-    value = card.figures.get(TEST_SET, {}).get("bleu")
+    value = card.figures.get(HEADLINE, {}).get("bleu")
     return None if value is None else float(value)
 
 

@@ -69,7 +69,7 @@ def _fetch(store: pooch.Pooch, name: str) -> Path:
     try:
         return Path(store.fetch(name))
     except requests.HTTPError as error:
-        status = error.response.status_code
+        status = "an error" if error.response is None else error.response.status_code
         raise BackendError(
             f"{host} answered {status} for {name}; try again later, and if it stays so report it to this project."
         ) from error

@@ -24,6 +24,9 @@ class Published:
         return self.regular if mechanism == "regular" else self.area
 
 
+HEADLINE = "test_2016_flickr, beam 4"
+"""The entry of `Card.figures` that stands beside the paper's."""
+
 PUBLISHED: Mapping[tuple[str, str], Published] = {
     ("token", "Tiny"): Published(18.58, 19.13, 19.27),
     ("token", "Small"): Published(22.55, 22.84, 23.2),

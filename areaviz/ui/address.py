@@ -25,7 +25,7 @@ def restore(cards: Mapping[str, Card]) -> None:
         InputError: the link cannot be followed; the page stays usable, with the text of the link if it has one.
     """
     params = st.query_params.to_dict()
-    if not params or params == st.session_state.get(_SEEN):
+    if not cards or not params or params == st.session_state.get(_SEEN):
         return
     st.session_state[_SEEN] = params
     view, compare = params.pop(_VIEW, None), params.pop(_COMPARE, "") == "1"

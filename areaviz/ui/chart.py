@@ -25,7 +25,9 @@ def view_picker(trace: Trace, focus: Focus) -> View | None:
     if before not in fitting:
         st.session_state[VIEW] = next(iter(fitting))
         if before is not None and before not in VIEWS:
-            st.caption(f"There is no view “{escaped(shortened(before))}”; showing “{next(iter(fitting.values())).title}”.")
+            st.caption(
+                f"There is no view “{escaped(shortened(before))}”; showing “{next(iter(fitting.values())).title}”."
+            )
     name = st.segmented_control(
         "View",
         list(fitting),

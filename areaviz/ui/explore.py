@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
@@ -30,30 +31,47 @@ def explore(traces: Sequence[Trace], titles: Sequence[str], request: Request | N
             controls = st.container()
             with controls:
                 focus = current_focus(traces[0])
-            focus = _ribbons(traces, titles, focus)
+            seen = _ribbons(traces, titles, focus)
             with controls:
                 focus_picker(traces[0], focus.site)
         with st.container(border=True):
-            name = _views(traces, titles, focus)
+            name = _views(traces, titles, seen)
         if request:
-            _link(address(request, focus, name, len(traces) > 1))
+            _link(address(request, seen[0], name, len(traces) > 1))
 
 
-def _ribbons(traces: Sequence[Trace], titles: Sequence[str], focus: Focus) -> Focus:
-    """A ribbon for every trace; returns the focus with what was last clicked in one of them."""
+def _ribbons(traces: Sequence[Trace], titles: Sequence[str], focus: Focus) -> list[Focus]:
+    """A ribbon for every trace; returns what is looked at in each, the first of them being the page's focus."""
     link = TOGETHER if len(traces) > 1 else None
-    for index, (trace, place) in enumerate(zip(traces, st.columns(len(traces), gap="medium"), strict=True)):
-        asked = fitted(trace, focus)
+    seen = []
+    for index, (trace, place) in enumerate(zip(traces, _places(traces), strict=True)):
+        asked = shared(traces[0], trace, focus)
         with place:
             translation(trace, titles[index], str(index))
             chosen = clicked(ribbon(trace, asked, key=f"ribbon_{index}", link=link), asked)
-        if chosen != asked:
-            adopt(chosen)
+        if chosen != asked and same_text(traces[0], trace, chosen):
+            adopt(focus := chosen)
             # The ribbons drawn so far do not know of it yet.
             if index:
                 st.rerun(scope="fragment")
-            focus = chosen
-    return focus
+        seen.append(chosen)
+    return seen
+
+
+def _places(traces: Sequence[Trace]) -> Sequence[DeltaGenerator]:
+    return st.columns(len(traces), gap="medium")
+
+
+def shared(main: Trace, other: Trace, focus: Focus) -> Focus:
+    """What of a focus on `main` holds for `other`: the items only where both have the same text."""
+    wanted = focus if same_text(main, other, focus) else replace(focus, items=())
+    return fitted(other, wanted)
+
+
+def same_text(main: Trace, other: Trace, focus: Focus) -> bool:
+    """Whether the items of a focus are of the same text in both traces."""
+    texts = (trace.fields[getattr(trace.maps[focus.site], focus.side)] for trace in (main, other))
+    return len({text.raw for text in texts}) == 1
 
 
 def clicked(selection: Selection | None, asked: Focus) -> Focus:
@@ -63,19 +81,19 @@ def clicked(selection: Selection | None, asked: Focus) -> Focus:
     return replace(asked, side=selection.side, items=selection.items, head=selection.head, unit=selection.unit)
 
 
-def _views(traces: Sequence[Trace], titles: Sequence[str], focus: Focus) -> str:
+def _views(traces: Sequence[Trace], titles: Sequence[str], seen: Sequence[Focus]) -> str:
     """One view of every trace, with its files; returns its name."""
-    view = view_picker(traces[0], focus)
+    view = view_picker(traces[0], seen[0])
     if view is None:
         st.caption("No view fits this part of the trace.")
         return ""
     st.caption(view.question)
-    for index, (trace, place) in enumerate(zip(traces, st.columns(len(traces), gap="medium"), strict=True)):
+    for index, (trace, focus, place) in enumerate(zip(traces, seen, _places(traces), strict=True)):
         with place:
             if len(traces) > 1:
                 st.caption(escaped(titles[index]))
-            chart(view, trace, fitted(trace, focus), str(index))
-            downloads(view, trace, fitted(trace, focus), str(index))
+            chart(view, trace, focus, str(index))
+            downloads(view, trace, focus, str(index))
     return view.name
 
 

@@ -10,7 +10,6 @@ from areaviz.trace import codec
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.errors import calm
-from areaviz.ui.plain import escaped
 from areaviz.ui.ribbon import ribbon
 
 STORED = Path(__file__).parents[2] / "assets" / "home.npz"
@@ -22,7 +21,7 @@ def picture() -> None:
     with calm("showing the example"), st.container(border=True):
         trace = _stored(STORED.stat().st_mtime_ns)
         ribbon(trace, FOCUS, key="home")
-        st.caption(f"A stored example of the model {escaped(trace.request.model)}: its first layer, all heads.")
+        st.caption("A stored example. Point at any part of either sentence; click to keep it lit.")
 
 
 @st.cache_resource(show_spinner=False, max_entries=1)

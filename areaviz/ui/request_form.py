@@ -31,6 +31,7 @@ def request_form(cards: Mapping[str, Card]) -> tuple[Request, ...]:
             card = _model_picker(cards)
             _decoding_picker()
             _area_picker(card)
+        st.caption(_about_areas(st.session_state[AREA_SIZE]))
         other = counterpart(card, cards)
         compare = other is not None and _compare_switch(other)
     if not st.session_state.get(_ASKED):
@@ -116,8 +117,16 @@ def _area_picker(card: Card) -> None:
         format_func=lambda size: "as trained" if size == AS_TRAINED else str(size),
         width=260,
         persist_state="session",
-        help="How many neighboring items one area may hold. Areas add no parameters, so the same model runs with any "
-        "size; with 1 every area is a single item, which is regular attention.",
+    )
+
+
+def _about_areas(size: int) -> str:
+    """What the chosen size means."""
+    if size == 1:
+        return "With areas of one item this is regular attention, by the same weights."
+    reach = "" if size == AS_TRAINED else f"Areas hold up to {size} neighbouring items. "
+    return (
+        f"{reach}Areas add no parameters, so the same model runs with any largest area; with 1 it is regular attention."
     )
 
 

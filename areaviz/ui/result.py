@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from areaviz.backend.base import Backend, Progress
 from areaviz.trace.record import Trace
@@ -42,7 +43,7 @@ def up_to_date(backend: Backend, requests: tuple[Request, ...]) -> Result:
     st.rerun()
 
 
-def _reporter(bar: st.delta_generator.DeltaGenerator, turn: int, turns: int) -> Progress:
+def _reporter(bar: DeltaGenerator, turn: int, turns: int) -> Progress:
     """Progress over several runs, in one bar."""
 
     def report(share: float, words: str) -> None:

@@ -15,7 +15,7 @@ def translation(trace: Trace, title: str, key: str) -> None:
     with st.container(key=f"translation_{key}", gap="small"):
         st.caption(escaped(title))
         st.text(visible(output.raw) or "The model wrote nothing.")
-        st.caption(" · ".join([confidence(trace), *_details(trace)]))
+        st.caption(confidence(trace))
         if "warning" in trace.details:
             st.caption(f"Note: {escaped(trace.details['warning'])}")
 
@@ -29,9 +29,3 @@ def confidence(trace: Trace) -> str:
     label = escaped(trace.fields[trace.output.field].labels[least])
     mean = float(np.exp(np.log(np.maximum(likely, 1e-12)).mean()))
     return f"Mean probability {mean:.2f}, least sure of “{label}” ({likely[least]:.2f})"
-
-
-def _details(trace: Trace) -> list[str]:
-    facts = trace.details
-    where = [f"on {facts['device']}"] if "device" in facts else []
-    return [*([f"{facts['seconds']} s"] if "seconds" in facts else []), *where]

@@ -12,11 +12,13 @@ from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 from areaviz.views import matrix
 from areaviz.views.base import Table, View, caption
+from areaviz.views.labels import visible
 from areaviz.views.matrix import Matrix
 from areaviz.views.select import fits, name, select
 from areaviz.views.theme import nice_top
 
 Runs = Sequence[tuple[int, int]]
+_WORD_NOTE = "; a word counts with the blank before it"
 
 
 def alignment(trace: Trace, focus: Focus) -> Matrix:
@@ -33,7 +35,7 @@ def alignment(trace: Trace, focus: Focus) -> Matrix:
         row_title=f"{name(chosen.query)} {unit}",
         column_title=f"{name(chosen.memory)} {unit}",
         title=f"What every {name(chosen.query)} {unit[:-1]} attends to, {chosen.head_words}",
-        note="a row sums to 100 %: the attention of the areas that hold an item, divided by the row's sum",
+        note=f"a row sums to 100%: coverage divided by the row's total{_WORD_NOTE * (focus.unit == 'word')}",
         caption=caption(trace, focus),
         unit="share of the row's attention",
         top=min(1.0, nice_top(float(shares.max()))),
@@ -43,11 +45,24 @@ def alignment(trace: Trace, focus: Focus) -> Matrix:
 
 
 def _runs(field: Field, unit: str) -> Runs:
-    return query.words(field) if unit == "word" else [(i, i + 1) for i in range(len(field))]
+    """The items of every row or column; a word takes the blanks before it along, so that no row is blank."""
+    if unit != "word":
+        return [(i, i + 1) for i in range(len(field))]
+    runs: list[tuple[int, int]] = []
+    blank_from = None
+    for start, end in query.words(field):
+        is_blank = "".join(field.labels[start:end]).isspace()
+        if is_blank and end < len(field) and field.anchors[end, 0] < field.anchors[end, 1]:
+            blank_from = start
+            continue
+        runs.append((start if blank_from is None else blank_from, end))
+        blank_from = None
+    return runs
 
 
 def _labels(field: Field, runs: Runs) -> tuple[str, ...]:
-    return tuple("".join(field.labels[start:end]) for start, end in runs)
+    texts = ("".join(field.labels[start:end]) for start, end in runs)
+    return tuple(visible(text.strip() if len(runs) < len(field) and text.strip() else text) for text in texts)
 
 
 def _run_of(runs: Runs, item: int) -> int:

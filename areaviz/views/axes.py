@@ -5,15 +5,17 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure as PrintFigure
-from matplotlib.ticker import PercentFormatter
+from matplotlib.ticker import MultipleLocator, PercentFormatter
+from plotly.graph_objects import Figure, Scatter
 
-from areaviz.views import theme
-from areaviz.views.labels import Ticks, for_print, for_screen
+from areaviz.trace.record import FloatArray
+from areaviz.views import raster, theme
+from areaviz.views.labels import Ticks, drawable, escape
 
 
 def screen_ticks(chosen: Ticks) -> dict[str, object]:
     """Tick settings of a plotly axis."""
-    texts = [for_screen(text) for text in chosen.texts]
+    texts = [escape(text) for text in chosen.texts]
     return {"tickmode": "array", "tickvals": chosen.positions, "ticktext": texts, "tickangle": -chosen.angle}
 
 
@@ -23,9 +25,22 @@ def depth(chosen: Ticks) -> float:
     return 20 if not chosen.angle else 12 + 0.45 * theme.SCREEN_FONT * longest
 
 
+def lay_picture(figure: Figure, values: FloatArray, scale: float, box: tuple[float, float, float, float]) -> None:
+    """Lay a matrix into a screen figure as a picture on the colour scale 0 to `scale`.
+
+    box: left, top, width and height in the units of the axes.
+    """
+    place = dict(zip(("x", "y", "sizex", "sizey"), box, strict=True))
+    source = raster.png_uri(values, scale)
+    figure.add_layout_image(source=source, xref="x", yref="y", sizing="stretch", layer="below", **place)
+    # A picture brings no colour bar along: an unseen point does.
+    marker = {"coloraxis": "coloraxis", "color": [0], "opacity": 0}
+    figure.add_trace(Scatter(x=[box[0]], y=[box[1]], mode="markers", marker=marker, hoverinfo="skip"))
+
+
 def print_ticks(axes: Axes, chosen: Ticks, top: bool = False) -> None:
     """Ticks along the horizontal axis of a matplotlib figure, under it or on top."""
-    axes.set_xticks(chosen.positions, [for_print(text) for text in chosen.texts])
+    axes.set_xticks(chosen.positions, [drawable(text) for text in chosen.texts])
     if top:
         axes.xaxis.tick_top()
         axes.xaxis.set_label_position("top")
@@ -35,9 +50,13 @@ def print_ticks(axes: Axes, chosen: Ticks, top: bool = False) -> None:
             text.set(rotation=chosen.angle, rotation_mode="anchor", ha="left" if top else "right", va="center")
 
 
-def print_scale(figure: PrintFigure, axes: Axes, mappable: ScalarMappable, unit: str) -> None:
-    """The colour bar of a print figure, in per cent, with its unit."""
-    bar = figure.colorbar(mappable, ax=axes, pad=0.015, aspect=28, fraction=0.04, format=PercentFormatter(1, 0))
-    bar.outline.set_visible(False)  # type: ignore[operator]
+def print_scale(
+    figure: PrintFigure, axes: Axes, mappable: ScalarMappable, unit: str, top: float, short: bool = False
+) -> None:
+    """The colour bar of a print figure, 0 to `top` in per cent, with its unit."""
+    step = theme.scale_step(top, short)
+    percent, places = PercentFormatter(1, theme.decimals(step)), MultipleLocator(step)
+    bar = figure.colorbar(mappable, ax=axes, pad=0.015, aspect=28, fraction=0.04, format=percent, ticks=places)
+    bar.outline.set_visible(False)
     bar.ax.tick_params(length=0, labelsize=theme.PRINT_FONT)
     bar.set_label(unit, fontsize=theme.PRINT_FONT)

@@ -46,7 +46,8 @@ def caption(trace: Trace, focus: Focus, all_layers: bool = False) -> str:
     """
     attention = trace.maps[focus.site]
     head = "all heads" if focus.head is None else f"head {focus.head + 1} of {attention.heads}"
-    layer = f"all {attention.layers} layers" if all_layers else f"layer {focus.layer + 1} of {attention.layers}"
+    one_layer = f"layer {focus.layer + 1} of {attention.layers}"
+    layer = f"all {attention.layers} layers" if all_layers and attention.layers > 1 else one_layer
     request = trace.request
     decoding = request.method if request.method == "greedy" else f"beam {request.beam}"
     return (

@@ -14,7 +14,7 @@ from areaviz.trace.request import Focus
 from areaviz.views import matrix
 from areaviz.views.base import Table, View, caption
 from areaviz.views.matrix import Matrix
-from areaviz.views.select import fits, name, select
+from areaviz.views.select import fits, name, select, shown
 from areaviz.views.theme import nice_top
 
 
@@ -27,14 +27,14 @@ def strip(trace: Trace, focus: Focus) -> Matrix:
     values = np.stack(rows)
     return Matrix(
         values=values,
-        rows=tuple(f"head\u2009{head + 1}" for head in heads),
-        columns=chosen.memory.labels,
+        rows=tuple(f"head {head + 1}" for head in heads),
+        columns=shown(chosen.memory),
         row_title="",
         column_title=f"{name(chosen.memory)} items",
         title=f"{chosen.subject}: coverage by head",
-        note="a row sums to the head's mean area size in items, not to 100 %",
+        note="coverage: attention on the areas that hold the item; a row sums to the mean area size, not to 100%",
         caption=caption(trace, replace(focus, head=None)),
-        unit="attention on areas<br>that hold the item",
+        unit="coverage",
         top=min(1.0, nice_top(float(values.max()))),
         marked_rows=() if focus.head is None else (focus.head,),
         marked_columns=focus.items if focus.side == "memory" else (),

@@ -12,7 +12,7 @@ from math import ceil, floor, log10
 from matplotlib import font_manager
 from matplotlib.ft2font import FT2Font
 
-_MARKS = {" ": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥", "\u00a0": "⍽", "\u200d": "⟨ZWJ⟩", "\u200b": "⟨ZWSP⟩", "\u00ad": "⟨SHY⟩"}
+_MARKS = {" ": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥", "\u00a0": "⍽", "\u200b": "⟨ZWSP⟩", "\u200d": "⟨ZWJ⟩"}
 _HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp")
 _DOTTED_CIRCLE = "◌"
 
@@ -59,7 +59,7 @@ def quoted(labels: Sequence[str], length: int = 40) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Ticks:
-    """Which labels are drawn: their positions (0-based items unless moved), visible texts, and angle in degrees (0 or 45)."""
+    """Which labels are drawn: positions (0-based items unless moved), visible texts, angle in degrees (0 or 45)."""
 
     positions: tuple[float, ...]
     texts: tuple[str, ...]
@@ -67,18 +67,18 @@ class Ticks:
 
 
 def ticks(labels: Sequence[str], room: float, font: float, upright: bool = False) -> Ticks:
-    """As many labels along an axis of `room` as fit without overlap, `room` and `font` size in one unit.
+    """As many visible labels along an axis of `room` as fit without overlap, `room` and `font` size in one unit.
 
     upright: the axis is vertical, so that a label takes up its height. Where there are far more items than
     letters fit, positions (counted from 1) take the labels' place.
     """
-    shown = [clip(visible(label)) for label in labels]
+    shown = [clip(label) for label in labels]
     pitch = room / max(len(shown), 1)
     if pitch < 0.5 * font:
         return _numbers(len(shown), room, font, upright)
     if upright:
         return _greedy(shown, [1.3 * font] * len(shown), pitch)
-    extents = [(_ems(text) + 0.35) * font for text in shown]
+    extents = [(_ems(text) + 0.2) * font for text in shown]
     if sorted(extents)[int(0.8 * (len(extents) - 1))] <= max(pitch, 2.2 * font):
         return _greedy(shown, extents, pitch)
     return _greedy(shown, [1.9 * font] * len(shown), pitch, angle=45)
@@ -114,7 +114,7 @@ def _em(character: str) -> float:
         return 0.0
     if unicodedata.east_asian_width(character) in ("W", "F"):
         return 1.2
-    if character in "iljtfrI.,:;'!|()[] ":
+    if character in "iljtfrI.,:;'!|()[]⟨⟩ ":
         return 0.42
     return 0.98 if character in "mwMW…—%@␣⏎" else 0.72 if character.isupper() else 0.64
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -18,12 +19,12 @@ from areaviz.views import theme
 from areaviz.views.axes import depth, print_ticks, screen_ticks
 from areaviz.views.base import Table, View, caption
 from areaviz.views.labels import Ticks, for_screen, quoted, ticks, visible
-from areaviz.views.select import Selection, fits, name, positions, select
+from areaviz.views.select import Selection, fits, name, positions, select, shown
 
 MOST = 150
 """How many lines are drawn at most."""
 _WIDEST_PX, _WIDEST_PT = 9.0, 6.0
-_STEPS = np.linspace(0, 1, 15)
+_STEPS = np.linspace(0, 1, 25)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +59,8 @@ def lines(trace: Trace, focus: Focus) -> Lines:
     widest = min(1.0, theme.nice_top(kept[0].share)) if kept else 1.0
     heads = "every head in its colour" if len(chosen.heads) > 1 else chosen.head_words
     title = f"{_subject(chosen, focus)}, {heads}"
-    note = f"{len(kept)} strongest lines; a line's width is its share of the {name(chosen.query)} item's attention"
-    return Lines(chosen, kept, widest, title, f"{note} ({widest:.0%} would be the widest)")
+    note = f"{len(kept)} strongest lines; width: share of the {name(chosen.query)} item's attention"
+    return Lines(chosen, kept, widest, title, f"{note} (full width: {widest:.{theme.decimals(widest)}%})")
 
 
 def _subject(chosen: Selection, focus: Focus) -> str:
@@ -86,7 +87,7 @@ def _strongest(head: int, shares_QN: FloatArray) -> list[Line]:
 
 
 def path(line: Line, queries: int, items: int) -> tuple[FloatArray, FloatArray]:
-    """The curve of a line from its memory item (above, y = 1) to its query (below, y = 0): x and y, float32 [15]."""
+    """The curve of a line from its memory item (above, y = 1) to its query (below, y = 0): x and y, float32 [25]."""
     top, bottom = (line.item + 0.5) / items, (line.query + 0.5) / queries
     ease = 3 * _STEPS**2 - 2 * _STEPS**3
     return (top + (bottom - top) * ease).astype(np.float32), (1 - _STEPS).astype(np.float32)
@@ -96,7 +97,8 @@ def figure(trace: Trace, focus: Focus) -> Figure:
     """What is attended to stands above, what attends below."""
     drawn = lines(trace, focus)
     chosen, several = drawn.chosen, len(drawn.chosen.heads) > 1
-    above, below = (ticks(field.labels, theme.SCREEN_WIDTH, theme.SCREEN_FONT) for field in (chosen.memory, chosen.query))
+    fields = (shown(chosen.memory), shown(chosen.query))
+    above, below = (ticks(labels, theme.SCREEN_WIDTH, theme.SCREEN_FONT) for labels in fields)
     margins = {"above": depth(above) + 30, "below": depth(below) + 30 + 28 * several}
     picture = theme.screen(drawn.title, drawn.note, caption(trace, focus), 250, **margins)
     picture.add_traces([_curve(drawn, line) for line in reversed(drawn.lines)])
@@ -148,8 +150,14 @@ def table(trace: Trace, focus: Focus) -> Table:
     query_labels, memory_labels = drawn.chosen.query.labels, drawn.chosen.memory.labels
     columns = ("head", "query position", "query", "memory position", "memory", "share")
     cells = [
-        (*(n + 1 for n in (line.head, line.query)), visible(query_labels[line.query]))
-        + (line.item + 1, visible(memory_labels[line.item]), line.share)
+        (
+            line.head + 1,
+            line.query + 1,
+            visible(query_labels[line.query]),
+            line.item + 1,
+            visible(memory_labels[line.item]),
+            line.share,
+        )
         for line in drawn.lines
     ]
     return Table(columns, cells)
@@ -173,13 +181,14 @@ def paper(trace: Trace, focus: Focus) -> PrintFigure:
     upper.tick_params(length=0, pad=3, labelsize=theme.PRINT_FONT)
     _print_axis(upper, chosen.memory, top=True)
     if len(chosen.heads) > 1:
-        keys = [Line2D([], [], color=theme.head_colour(head), linewidth=3, label=f"head {head + 1}") for head in chosen.heads]
-        result.legend(handles=keys, loc="outside lower center", ncols=8, frameon=False, fontsize=theme.PRINT_FONT)
+        keys = [Line2D([], [], color=theme.head_colour(head), label=f"head {head + 1}") for head in chosen.heads]
+        place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.13), "ncols": 8, "frameon": False}
+        axes.legend(handles=keys, fontsize=theme.PRINT_FONT, **place)
     return theme.finish(result)
 
 
 def _print_axis(axes: Axes, field: Field, top: bool = False) -> None:
-    print_ticks(axes, _placed(field, ticks(field.labels, theme.PRINT_ROOM, theme.PRINT_FONT)), top)
+    print_ticks(axes, _placed(field, ticks(shown(field), theme.PRINT_ROOM, theme.PRINT_FONT)), top)
     axes.set_xlabel(f"{name(field)} items", fontsize=8)
 
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure as PrintFigure
 from matplotlib.patches import Rectangle
-from plotly.graph_objects import Figure, Heatmap, Scatter
+from plotly.graph_objects import Figure, Heatmap
 
 from areaviz.trace.record import FloatArray
 from areaviz.views import raster, theme
-from areaviz.views.axes import depth, print_scale, print_ticks, screen_ticks
+from areaviz.views.axes import depth, lay_picture, print_scale, print_ticks, screen_ticks
 from areaviz.views.base import Table
-from areaviz.views.labels import for_print, for_screen, ticks, visible
+from areaviz.views.labels import drawable, escape, ticks
 
 _VECTOR_CELLS = 2500
 
@@ -25,7 +26,7 @@ _VECTOR_CELLS = 2500
 class Matrix:
     """What is drawn.
 
-    values: float32 [R, C]. rows, columns: raw labels. row_title, column_title: what they are. title, note,
+    values: float32 [R, C]. rows, columns: visible labels. row_title, column_title: what they are. title, note,
     caption: see `theme.screen`. unit: what a value is, beside the colour bar. top: the end of the scale.
     marked_rows, marked_columns: outlined. row_block, column_block: how many items a value is the mean of.
     """
@@ -63,9 +64,12 @@ def draw(matrix: Matrix) -> Figure:
     across = ticks(shown.columns, theme.SCREEN_WIDTH, theme.SCREEN_FONT)
     down = ticks(shown.rows, height, theme.SCREEN_FONT, upright=True)
     figure = theme.screen(shown.title, shown.note, shown.caption, height, above=depth(across) + 24, below=8)
-    is_picture = max(len(shown.rows), len(shown.columns)) > raster.CELLS
-    figure.add_trace(_picture(figure, shown) if is_picture else _cells(shown))
-    figure.update_layout(coloraxis=theme.colour_axis(shown.top, shown.unit), shapes=_outlines(shown))
+    if max(len(shown.rows), len(shown.columns)) > raster.CELLS:
+        lay_picture(figure, shown.values, shown.top, (-0.5, -0.5, len(shown.columns), len(shown.rows)))
+    else:
+        figure.add_trace(_cells(shown))
+    scale = theme.colour_axis(shown.top, shown.unit, short=height < 130)
+    figure.update_layout(coloraxis=scale, shapes=_outlines(shown))
     right, bottom = len(shown.columns) - 0.5, len(shown.rows) - 0.5
     figure.update_xaxes(screen_ticks(across), side="top", range=[-0.5, right], title_text=shown.column_title)
     figure.update_yaxes(screen_ticks(down), range=[bottom, -0.5], title_text=shown.row_title)
@@ -80,12 +84,12 @@ def draw_print(matrix: Matrix) -> PrintFigure:
     mesh = _print_cells(axes, shown)
     print_ticks(axes, ticks(shown.columns, theme.PRINT_ROOM, theme.PRINT_FONT), top=True)
     down = ticks(shown.rows, 72 * height, theme.PRINT_FONT, upright=True)
-    axes.set_yticks(down.positions, [for_print(text) for text in down.texts])
+    axes.set_yticks(down.positions, [drawable(text) for text in down.texts])
     axes.set_xlabel(shown.column_title, fontsize=8)
     axes.set_ylabel(shown.row_title, fontsize=8)
     for x, y, width, high in _rectangles(shown):
         axes.add_patch(Rectangle((x, y), width, high, fill=False, edgecolor=theme.SECOND, linewidth=1.2))
-    print_scale(figure, axes, mesh, shown.unit)
+    print_scale(figure, axes, mesh, shown.unit, shown.top, short=height < 1)
     return theme.finish(figure)
 
 
@@ -98,7 +102,7 @@ def tabulate(matrix: Matrix) -> Table:
 
 
 def _cells(matrix: Matrix) -> Heatmap:
-    rows, columns = ([for_screen(label) for label in side] for side in (matrix.rows, matrix.columns))
+    rows, columns = ([escape(label) for label in side] for side in (matrix.rows, matrix.columns))
     gap = 1 if max(matrix.values.shape) <= 48 else 0
     return Heatmap(
         z=matrix.values,
@@ -110,26 +114,10 @@ def _cells(matrix: Matrix) -> Heatmap:
     )
 
 
-def _picture(figure: Figure, matrix: Matrix) -> Scatter:
-    """Lay the picture into the figure. It brings no colour bar along: the unseen point returned does."""
-    figure.add_layout_image(
-        source=raster.png_uri(matrix.values, matrix.top),
-        xref="x",
-        yref="y",
-        x=-0.5,
-        y=-0.5,
-        sizex=len(matrix.columns),
-        sizey=len(matrix.rows),
-        sizing="stretch",
-        layer="below",
-    )
-    marker = {"coloraxis": "coloraxis", "color": [0], "opacity": 0}
-    return Scatter(x=[0], y=[0], mode="markers", marker=marker, hoverinfo="skip")
-
-
 def _print_cells(axes: Axes, matrix: Matrix) -> ScalarMappable:
-    x, y = (np.arange(side + 1) - 0.5 for side in (len(matrix.columns), len(matrix.rows)))
-    style = {"cmap": theme.SEQUENCE, "vmin": 0, "vmax": matrix.top}
+    sides = zip((len(matrix.columns), len(matrix.rows)), matrix.values.shape[::-1], strict=True)
+    x, y = (np.linspace(-0.5, items - 0.5, cells + 1) for items, cells in sides)
+    style: dict[str, Any] = {"cmap": theme.SEQUENCE, "vmin": 0, "vmax": matrix.top}
     if matrix.values.size > _VECTOR_CELLS:
         extent = (x[0], x[-1], y[-1], y[0])
         return axes.imshow(matrix.values, aspect="auto", interpolation="nearest", extent=extent, **style)
@@ -148,8 +136,10 @@ def _outlines(matrix: Matrix) -> list[dict[str, object]]:
 
 def _rectangles(matrix: Matrix) -> list[tuple[float, float, float, float]]:
     """Left, top, width and height of every run of marked rows or columns."""
-    rows = [(-0.5, a - 0.5, len(matrix.columns), b - a) for a, b in _runs(matrix.marked_rows)]
-    return rows + [(a - 0.5, -0.5, b - a, len(matrix.rows)) for a, b in _runs(matrix.marked_columns)]
+    width, height = len(matrix.columns), len(matrix.rows)
+    rows = [(-0.5, start - 0.5, width, end - start) for start, end in _runs(matrix.marked_rows)]
+    columns = [(start - 0.5, -0.5, end - start, height) for start, end in _runs(matrix.marked_columns)]
+    return [*rows, *columns]
 
 
 def _runs(items: Sequence[int]) -> list[tuple[int, int]]:
@@ -163,5 +153,5 @@ def _runs(items: Sequence[int]) -> list[tuple[int, int]]:
 def _names(labels: Sequence[str], block: int) -> list[str]:
     """A name for every row or column, no two alike: "3 a", or "9-16" for a block."""
     if block == 1:
-        return [f"{i + 1} {visible(label)}" for i, label in enumerate(labels)]
+        return [f"{i + 1} {label}" for i, label in enumerate(labels)]
     return [f"{i + 1}-{min(i + block, len(labels))}" for i in range(0, len(labels), block)]

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import ceil, isqrt
+from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure as PrintFigure
 from matplotlib.patches import Rectangle
-from matplotlib.cm import ScalarMappable
-from matplotlib.colors import Normalize
 from plotly.graph_objects import Figure, Scatter
 
 from areaviz.trace import query
@@ -18,21 +16,21 @@ from areaviz.trace.query import HeadSummary
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
 from areaviz.views import raster, theme
-from areaviz.views.axes import print_scale
+from areaviz.views.axes import lay_picture, print_scale
 from areaviz.views.base import Table, View, caption
 from areaviz.views.select import fits, name
 
 ORDERS = ("layer", "head", "entropy", "area size", "distance")
 """What the pictures can be sorted by; statistics from small to large."""
-_ACROSS = 12
-_WIDE = 4
-_TILE_PX, _TEXT_PX = 118.0, 15.0
+_ACROSS, _WIDE = 12, 4
+_TILE_PX, _LINE_PX = 104.0, 15.0
+_BROAD = 0.9
 _UNIT = "share of the row's attention"
 
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """One head's picture: 0-based layer, head and place in the grid of pictures, and its statistics."""
+    """One head: 0-based layer, head and place among the pictures, its statistics, and the text under its picture."""
 
     layer: int
     head: int
@@ -41,38 +39,32 @@ class Tile:
     entropy: float
     area_size: float
     distance: float
-
-    @property
-    def distance_text(self) -> str:
-        """The distance, where there is one."""
-        return "" if np.isnan(self.distance) else f"{self.distance:.1f} items away"
+    texts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Overview:
-    """The pictures in order. values: float32 [tiles, r, c], item shares, each the mean of `block` items."""
+    """All pictures on one sheet.
+
+    sheet: float32, item shares, NaN between pictures. across, down: how many pictures there are. broad, high:
+    what share of its place a picture takes up. top: the end of the scale.
+    """
 
     tiles: tuple[Tile, ...]
-    values: FloatArray
+    sheet: FloatArray
     across: int
+    down: int
+    broad: float
+    high: float
     top: float
     title: str
     note: str
-    lines: int
-    order: str
+    caption: str
 
     @property
-    def down(self) -> int:
-        """How many rows of pictures there are."""
-        return ceil(len(self.tiles) / self.across)
-
-    def texts(self, tile: Tile) -> list[str]:
-        """What stands under a picture, line by line: all of it where pictures are wide, else what they are sorted by."""
-        if self.across > _WIDE:
-            sorted_by = {"area size": f"{tile.area_size:.1f} items", "distance": f"{tile.distance:.1f} away"}
-            return [f"L{tile.layer + 1} H{tile.head + 1}", sorted_by.get(self.order, f"{tile.entropy:.1f} bits")]
-        texts = [f"layer {tile.layer + 1}, head {tile.head + 1}", f"{tile.entropy:.1f} bits · {tile.area_size:.1f} items"]
-        return texts + [tile.distance_text] * (self.lines > 2)
+    def place_px(self) -> float:
+        """How many px of the screen a picture and its text take up, from top to bottom."""
+        return min(_TILE_PX, theme.SCREEN_WIDTH / self.across) / self.high
 
 
 def overview(trace: Trace, focus: Focus, order: str = "layer") -> Overview:
@@ -82,35 +74,40 @@ def overview(trace: Trace, focus: Focus, order: str = "layer") -> Overview:
         ValueError: when `order` is not one of ORDERS.
     """
     attention = trace.maps[focus.site]
-    summary = query.head_summary(attention)
-    count = attention.layers * attention.heads
-    across = min(attention.layers if order == "head" else attention.heads, _ACROSS)
-    tiles = tuple(_tile(summary, place, lh, across) for place, lh in enumerate(_order(summary, order)))
-    side = min(64, isqrt(raster.PIXELS**2 // count))
-    blocks = [raster.block(len(trace.fields[field]), side) for field in (attention.query, attention.memory)]
-    shares = [raster.average(query.item_shares(attention, t.layer, t.head), *blocks) for t in tiles]
-    values = np.stack(shares)
-    lines = 2 + (across <= _WIDE and not np.isnan(summary.distance).all())
-    names = [name(trace.fields[field]) for field in (attention.query, attention.memory)]
-    title = f"Every head, sorted by {order}: rows {names[0]} items, columns {names[1]} items"
-    if max(blocks) > 1:
-        title += f" · averaged {blocks[0]} × {blocks[1]} to a cell"
-    note = _note(across, lines, order)
-    return Overview(tiles, values, across, min(1.0, theme.nice_top(float(values.max()))), title, note, lines, order)
+    fields = [trace.fields[attention.query], trace.fields[attention.memory]]
+    tiles, across = _tiles(query.head_summary(attention), order)
+    side = min(64, isqrt(raster.PIXELS**2 // len(tiles)))
+    blocks = [raster.block(len(field), side) for field in fields]
+    values = [raster.average(query.item_shares(attention, t.layer, t.head), *blocks) for t in tiles]
+    text_px = (_LINE_PX if across <= _WIDE else 12) * len(tiles[0].texts) + 12
+    tile_px = min(_TILE_PX, theme.SCREEN_WIDTH / across)
+    sheet, broad, high = _sheet(tiles, values, across, tile_px / (tile_px + text_px))
+    title = f"Every head, sorted by {order}"
+    title += f" · averaged {blocks[0]} × {blocks[1]} to a cell" if max(blocks) > 1 else ""
+    note = f"rows {name(fields[0])} items, columns {name(fields[1])} items; {_note(across, tiles, order)}"
+    top = min(1.0, theme.nice_top(float(np.nanmax(sheet))))
+    whole = caption(trace, replace(focus, head=None), all_layers=True)
+    return Overview(tiles, sheet, across, ceil(len(tiles) / across), broad, high, top, title, note, whole)
 
 
-def _note(across: int, lines: int, order: str) -> str:
-    if across > _WIDE:
-        measure = order if order in ORDERS[3:] else "entropy"
-        return f"under each: layer, head and {measure}; point at a picture for the rest"
-    distance = ", distance to the area's centre" if lines > 2 else ""
-    return f"under each: entropy of the area weights, mean area size{distance}, averaged over queries"
+def _tiles(summary: HeadSummary, order: str) -> tuple[tuple[Tile, ...], int]:
+    """The heads in order, and how many pictures stand beside each other."""
+    layers, heads = summary.entropy.shape
+    across = min(layers if order == "head" else heads, _ACROSS)
+    tiles = []
+    for place, at in enumerate(_order(summary, order)):
+        bits, items, away = (float(measure[at]) for measure in (summary.entropy, summary.area_size, summary.distance))
+        texts = _texts(at, [bits, items, away], order, across)
+        tiles.append(Tile(*at, place // across, place % across, bits, items, away, texts))
+    return tuple(tiles), across
 
 
 def _order(summary: HeadSummary, order: str) -> list[tuple[int, int]]:
+    """(layer, head) of every picture."""
     if order not in ORDERS:
         raise ValueError(f"Heads cannot be sorted by {order!r}; choose one of {', '.join(ORDERS)}.")
-    pairs = list(np.ndindex(summary.entropy.shape))
+    layers, heads = summary.entropy.shape
+    pairs = [(layer, head) for layer in range(layers) for head in range(heads)]
     if order == "layer":
         return pairs
     if order == "head":
@@ -119,56 +116,130 @@ def _order(summary: HeadSummary, order: str) -> list[tuple[int, int]]:
     return sorted(pairs, key=lambda pair: float(np.nan_to_num(measure[pair], nan=np.inf)))
 
 
-def _tile(summary: HeadSummary, place: int, at: tuple[int, int], across: int) -> Tile:
-    measures = (float(m[at]) for m in (summary.entropy, summary.area_size, summary.distance))
-    return Tile(*at, place // across, place % across, *measures)
+def _texts(at: tuple[int, int], measures: list[float], order: str, across: int) -> tuple[str, ...]:
+    """What stands under a picture: everything where pictures are wide, else what they are sorted by."""
+    bits, items, away = f"{measures[0]:.1f} bits", f"{measures[1]:.1f} items", f"{measures[2]:.1f} away"
+    if across > _WIDE:
+        shown = {"area size": items, "distance": "" if np.isnan(measures[2]) else away}.get(order, bits)
+        return f"L{at[0] + 1} H{at[1] + 1}", shown
+    distance = () if np.isnan(measures[2]) else (away,)
+    return f"layer {at[0] + 1}, head {at[1] + 1}", bits, items, *distance
+
+
+def _note(across: int, tiles: tuple[Tile, ...], order: str) -> str:
+    if across > _WIDE:
+        measure = {"area size": "mean area size", "distance": "mean distance"}.get(order, "entropy")
+        return f"below: layer, head, {measure}"
+    distance = ", mean distance in items" if len(tiles[0].texts) > 3 else ""
+    return f"below: entropy, mean area size{distance}"
+
+
+def _sheet(
+    tiles: tuple[Tile, ...], values: list[FloatArray], across: int, high: float
+) -> tuple[FloatArray, float, float]:
+    """The pictures with gaps between them, and which share of its place a picture takes up, exactly."""
+    # Cells are repeated so that the gaps, whole cells too, come out as wanted to a few per cent.
+    rows, columns = (side * ceil(32 / side) for side in values[0].shape)
+    place_rows, place_columns = round(rows / high), round(columns / _BROAD)
+    down = ceil(len(tiles) / across)
+    sheet = np.full((down * place_rows, across * place_columns), np.nan, dtype=np.float32)
+    for tile, picture in zip(tiles, values, strict=True):
+        top, left = tile.row * place_rows, tile.column * place_columns
+        enlarged = picture.repeat(rows // len(picture), 0).repeat(columns // picture.shape[1], 1)
+        sheet[top : top + rows, left : left + columns] = enlarged
+    return sheet, columns / place_columns, rows / place_rows
 
 
 def figure(trace: Trace, focus: Focus, order: str = "layer") -> Figure:
-    """All pictures on one colour scale; a click on one carries (layer, head) as `customdata`."""
+    """All pictures on one colour scale; the point in the middle of each carries (layer, head) as `customdata`."""
     drawn = overview(trace, focus, order)
-    tile, text = min(_TILE_PX, theme.SCREEN_WIDTH / drawn.across), _TEXT_PX * drawn.lines + 14
-    whole = caption(trace, replace(focus, head=None), all_layers=True)
-    picture = theme.screen(drawn.title, drawn.note, whole, drawn.down * (tile + text), above=8, below=4)
-    high = tile / (tile + text)
-    sheet = atlas(drawn, high)
-    picture.add_layout_image(
-        source=raster.png_uri(sheet, drawn.top),
-        xref="x",
-        yref="y",
-        x=0,
-        y=0,
-        sizex=drawn.across,
-        sizey=drawn.down,
-        sizing="stretch",
-        layer="below",
-    )
-    picture.add_trace(_points(drawn, high))
-    picture.update_layout(coloraxis=theme.colour_axis(drawn.top, _UNIT), shapes=[_outline(drawn, focus, high)])
+    picture = theme.screen(drawn.title, drawn.note, drawn.caption, drawn.down * drawn.place_px, above=8, below=4)
+    lay_picture(picture, drawn.sheet, drawn.top, (0, 0, drawn.across, drawn.down))
+    picture.add_traces([_points(drawn), _under(drawn)])
+    picture.update_layout(coloraxis=theme.colour_axis(drawn.top, _UNIT), shapes=_outline(drawn, focus))
     picture.update_xaxes(visible=False, range=[-0.01, drawn.across])
-    picture.update_yaxes(visible=False, range=[drawn.down, -0.02])
-    return picture
+    return picture.update_yaxes(visible=False, range=[drawn.down, -0.02])
 
 
-def atlas(drawn: Overview, high: float) -> FloatArray:
-    """All pictures on one sheet with NaN between them; a picture takes the share `high` of its place's height."""
-    _, rows, columns = drawn.values.shape
-    # Cells are doubled until the gaps between pictures can be drawn to a few per cent.
-    grow = [max(1, ceil(32 / side)) for side in (rows, columns)]
-    pictures = drawn.values.repeat(grow[0], 1).repeat(grow[1], 2)
-    rows, columns = pictures.shape[1:]
-    place_rows, place_columns = round(rows / high), round(columns / _BROAD)
-    sheet = np.full((drawn.down * place_rows, drawn.across * place_columns), np.nan, dtype=np.float32)
-    for tile, values in zip(drawn.tiles, pictures, strict=True):
-        top, left = tile.row * place_rows, tile.column * place_columns
-        sheet[top : top + rows, left : left + columns] = values
-    return sheet
+def _points(drawn: Overview) -> Scatter:
+    """An unseen point in the middle of every picture, for hover and click."""
+    return Scatter(
+        x=[tile.column + drawn.broad / 2 for tile in drawn.tiles],
+        y=[tile.row + drawn.high / 2 for tile in drawn.tiles],
+        mode="markers",
+        marker={"opacity": 0, "size": 24},
+        customdata=[(tile.layer, tile.head) for tile in drawn.tiles],
+        text=["<br>".join(_measures(tile)) for tile in drawn.tiles],
+        hovertemplate="%{text}<extra></extra>",
+    )
 
 
-def _points(drawn: Overview, high: float) -> Scatter:
-    """An unseen point in the middle of every picture, for hover and click, its text below it."""
-    hover = [
-        f"layer {t.layer + 1}, head {t.head + 1}<br>entropy {t.entropy:.2f} bits<br>mean area size {t.area_size:.2f} items"
-        + (f"<br>{t.distance_text}" if t.distance_text else "")
-        for t in drawn.tiles
+def _measures(tile: Tile) -> list[str]:
+    texts = [f"layer {tile.layer + 1}, head {tile.head + 1}", f"entropy {tile.entropy:.2f} bits"]
+    texts.append(f"mean area size {tile.area_size:.2f} items")
+    return texts + ([] if np.isnan(tile.distance) else [f"mean distance {tile.distance:.2f} items"])
+
+
+def _under(drawn: Overview) -> Scatter:
+    return Scatter(
+        x=[tile.column for tile in drawn.tiles],
+        y=[tile.row + drawn.high + 6 / drawn.place_px for tile in drawn.tiles],
+        mode="text",
+        text=["<br>".join(tile.texts) for tile in drawn.tiles],
+        textposition="bottom right",
+        textfont={"size": theme.SCREEN_FONT if drawn.across <= _WIDE else 9},
+        hoverinfo="skip",
+    )
+
+
+def _outline(drawn: Overview, focus: Focus) -> list[dict[str, object]]:
+    """A frame around the focused head, or around every head of the focused layer."""
+    line = {"color": theme.SECOND, "width": 2}
+    return [
+        {"type": "rect", "x0": x, "y0": y, "x1": x + drawn.broad, "y1": y + drawn.high, "line": line}
+        for x, y in ((tile.column, tile.row) for tile in drawn.tiles if _is_focused(tile, focus))
     ]
+
+
+def _is_focused(tile: Tile, focus: Focus) -> bool:
+    return tile.layer == focus.layer and focus.head in (None, tile.head)
+
+
+def table(trace: Trace, focus: Focus, order: str = "layer") -> Table:
+    """One line a head, in the order of the pictures; a distance that does not exist is left empty."""
+    rows = [
+        (t.layer + 1, t.head + 1, t.entropy, t.area_size, "" if np.isnan(t.distance) else t.distance)
+        for t in overview(trace, focus, order).tiles
+    ]
+    columns = ("layer", "head", "entropy (bits)", "mean area size (items)", "mean distance (items)")
+    return Table(columns, rows)
+
+
+def paper(trace: Trace, focus: Focus, order: str = "layer") -> PrintFigure:
+    """The same picture for paper."""
+    drawn = overview(trace, focus, order)
+    result, axes = theme.paper(drawn.title, drawn.note, drawn.caption, drawn.down * drawn.place_px / 85)
+    box = (0, drawn.across, drawn.down, 0)
+    style: dict[str, Any] = {"vmin": 0, "vmax": drawn.top, "interpolation": "nearest", "aspect": "auto"}
+    image = axes.imshow(drawn.sheet, theme.SEQUENCE, extent=box, **style)
+    axes.set(xticks=[], yticks=[])
+    for tile in drawn.tiles:
+        text = "\n".join(tile.texts)
+        size = 6.5 if drawn.across <= _WIDE else 4.5
+        axes.text(tile.column, tile.row + drawn.high + 0.02, text, va="top", fontsize=size)
+        if _is_focused(tile, focus):
+            frame: dict[str, Any] = {"edgecolor": theme.SECOND, "linewidth": 1.2, "fill": False, "clip_on": False}
+            axes.add_patch(Rectangle((tile.column, tile.row), drawn.broad, drawn.high, **frame))
+    print_scale(result, axes, image, _UNIT, drawn.top)
+    return theme.finish(result)
+
+
+VIEW = View(
+    name="overview",
+    title="All heads",
+    question="Which heads look far, near, sharply or broadly?",
+    fits=fits,
+    figure=figure,
+    table=table,
+    print=paper,
+)

@@ -15,7 +15,7 @@ from areaviz.views import raster, theme
 from areaviz.views.axes import depth, print_ticks, screen_ticks
 from areaviz.views.base import Table, View
 from areaviz.views.labels import Ticks, for_screen, ticks, visible
-from areaviz.views.select import name
+from areaviz.views.select import name, shown
 
 _TITLE = "Probability of every produced item"
 _LEGEND = "bars: the item produced; rings: the likeliest other item"
@@ -63,14 +63,13 @@ def _hover(drawn: Certainty) -> list[str]:
     if drawn.block > 1:
         starts = range(0, len(drawn.field), drawn.block)
         return [f"items {i + 1}-{min(i + drawn.block, len(drawn.field))}" for i in starts]
-    return [
-        f"{for_screen(label)} (item {t + 1})<br>" + "<br>".join(f"{p:.1%} {for_screen(other)}" for other, p in options[:5])
-        for t, (label, options) in enumerate(zip(drawn.field.labels, drawn.output.alternatives, strict=True))
-    ]
+    others = ["<br>".join(f"{p:.1%} {for_screen(o)}" for o, p in best[:5]) for best in drawn.output.alternatives]
+    labels = map(for_screen, drawn.field.labels)
+    return [f"{label} (item {t})<br>{other}" for t, (label, other) in enumerate(zip(labels, others, strict=True), 1)]
 
 
 def _across(drawn: Certainty, room: float, font: float) -> Ticks:
-    return ticks(drawn.field.labels, room, font)
+    return ticks(shown(drawn.field), room, font)
 
 
 def figure(trace: Trace, focus: Focus) -> Figure:
@@ -89,7 +88,8 @@ def figure(trace: Trace, focus: Focus) -> Figure:
     ring = {"color": theme.CLEAR, "size": 6, "line": {"color": theme.SECOND, "width": 1.5}}
     rings = Scatter(x=drawn.x, y=drawn.other, mode="markers", marker=ring, hoverinfo="skip")
     picture.add_traces([bars, rings])
-    picture.update_xaxes(screen_ticks(across), range=[-0.6, len(drawn.field) - 0.4], title_text=f"{name(drawn.field)} items")
+    ends = [-0.6, len(drawn.field) - 0.4]
+    picture.update_xaxes(screen_ticks(across), range=ends, title_text=f"{name(drawn.field)} items")
     picture.update_yaxes(showgrid=True, range=[0, 1.02], tickformat=".0%", nticks=5, title_text="probability")
     return picture
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from matplotlib.colors import Normalize
 from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
 from matplotlib.figure import Figure as PrintFigure
-from plotly.graph_objects import Figure, Heatmap, Scatter
+from plotly.graph_objects import Figure, Heatmap
 
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
 from areaviz.views import raster, theme
-from areaviz.views.axes import depth, print_scale, print_ticks, screen_ticks
+from areaviz.views.axes import depth, lay_picture, print_scale, print_ticks, screen_ticks
 from areaviz.views.base import Table, View, caption
 from areaviz.views.labels import Ticks, escape, quoted, ticks
-from areaviz.views.select import Selection, fits, name, select, spans
+from areaviz.views.select import Selection, fits, name, select, shown, spans
 
 _LENGTH = "span length (items)"
 _UNIT = "share of attention"
@@ -48,21 +48,23 @@ def pyramid(trace: Trace, focus: Focus) -> Pyramid:
     title = f"{chosen.subject}: weight of every area, {chosen.head_words}"
     block = raster.block(2 * len(rows[0])) if len(rows[0]) > raster.CELLS else 1
     title += f" · averaged {block / 2:g} items to a pixel" if block > 1 else ""
-    note = "each cell is one area, centred over the items it spans; all cells together sum to 100 %"
+    note = "each cell is one area, centred over the items it spans; all cells sum to 100%"
     return Pyramid(chosen, rows, min(1.0, theme.nice_top(float(weights_A.max()))), title, note)
 
 
 def figure(trace: Trace, focus: Focus) -> Figure:
     """Span start runs across, span length upwards, so that the cells form a pyramid."""
     drawn = pyramid(trace, focus)
-    across = ticks(drawn.chosen.memory.labels, theme.SCREEN_WIDTH, theme.SCREEN_FONT)
+    across = ticks(shown(drawn.chosen.memory), theme.SCREEN_WIDTH, theme.SCREEN_FONT)
     height = float(np.clip(30 * len(drawn.rows), 44, 320))
     picture = theme.screen(drawn.title, drawn.note, caption(trace, focus), height, above=8, below=depth(across) + 28)
     if drawn.items > raster.CELLS:
-        _add_picture(picture, drawn)
+        halves = half_columns(drawn.rows)
+        halves = raster.average(halves, 1, raster.block(halves.shape[1]))[::-1]
+        lay_picture(picture, halves, drawn.top, (-0.5, len(drawn.rows) + 0.5, drawn.items, len(drawn.rows)))
     else:
         picture.add_traces([_cells(drawn, width) for width in range(1, len(drawn.rows) + 1)])
-    picture.update_layout(coloraxis=theme.colour_axis(drawn.top, _UNIT))
+    picture.update_layout(coloraxis=theme.colour_axis(drawn.top, _UNIT, short=height < 130))
     memory = f"{name(drawn.chosen.memory)} items"
     picture.update_xaxes(screen_ticks(across), range=[-0.5, drawn.items - 0.5], title_text=memory)
     lengths = _lengths(drawn)
@@ -93,24 +95,6 @@ def _cells(drawn: Pyramid, width: int) -> Heatmap:
     )
 
 
-def _add_picture(picture: Figure, drawn: Pyramid) -> None:
-    halves = half_columns(drawn.rows)
-    halves = raster.average(halves, 1, raster.block(halves.shape[1]))
-    picture.add_layout_image(
-        source=raster.png_uri(halves[::-1], drawn.top),
-        xref="x",
-        yref="y",
-        x=-0.5,
-        y=len(drawn.rows) + 0.5,
-        sizex=drawn.items,
-        sizey=len(drawn.rows),
-        sizing="stretch",
-        layer="below",
-    )
-    marker = {"coloraxis": "coloraxis", "color": [0], "opacity": 0}
-    picture.add_trace(Scatter(x=[0], y=[1], mode="markers", marker=marker, hoverinfo="skip"))
-
-
 def half_columns(rows: tuple[FloatArray, ...]) -> FloatArray:
     """The pyramid as a matrix [lengths, 2N] of half-item columns, NaN outside the pyramid."""
     halves = np.full((len(rows), 2 * len(rows[0])), np.nan, dtype=np.float32)
@@ -134,17 +118,18 @@ def table(trace: Trace, focus: Focus) -> Table:
 def paper(trace: Trace, focus: Focus) -> PrintFigure:
     """The same picture for paper."""
     drawn = pyramid(trace, focus)
-    result, axes = theme.paper(drawn.title, drawn.note, caption(trace, focus), float(np.clip(0.25 * len(drawn.rows), 0.5, 3)))
-    scale = ScalarMappable(Normalize(0, drawn.top), theme.SEQUENCE)
+    height = float(np.clip(0.25 * len(drawn.rows), 0.5, 3))
+    result, axes = theme.paper(drawn.title, drawn.note, caption(trace, focus), height)
+    norm = Normalize(0, drawn.top)
     for width, row in enumerate(drawn.rows, start=1):
         edges = np.arange(len(row) + 1) + (width - 2) / 2
         rule = {"edgecolors": "white", "linewidth": 0.4} if drawn.items <= raster.CELLS else {"rasterized": True}
-        axes.pcolormesh(edges, [width - 0.5, width + 0.5], row[None, :], norm=scale.norm, cmap=scale.cmap, **rule)
+        axes.pcolormesh(edges, [width - 0.5, width + 0.5], row[None, :], norm=norm, cmap=theme.SEQUENCE, **rule)
     axes.set(xlim=(-0.5, drawn.items - 0.5), ylim=(0.5, len(drawn.rows) + 0.5), yticks=_lengths(drawn).positions)
-    print_ticks(axes, ticks(drawn.chosen.memory.labels, theme.PRINT_ROOM, theme.PRINT_FONT))
+    print_ticks(axes, ticks(shown(drawn.chosen.memory), theme.PRINT_ROOM, theme.PRINT_FONT))
     axes.set_xlabel(f"{name(drawn.chosen.memory)} items", fontsize=8)
     axes.set_ylabel(_LENGTH, fontsize=8)
-    print_scale(result, axes, scale, _UNIT)
+    print_scale(result, axes, ScalarMappable(norm, theme.SEQUENCE), _UNIT, drawn.top, short=height < 1)
     return theme.finish(result)
 
 

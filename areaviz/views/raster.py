@@ -19,7 +19,7 @@ PIXELS = 400
 """The longest side of such a picture: even noise then stays below 300 KB."""
 
 _OUTSIDE = 255
-_TABLE = (theme.SEQUENCE(np.linspace(0, 1, _OUTSIDE))[:, :3] * 255).round().astype(np.uint8)
+_TABLE = (theme.SEQUENCE(np.minimum(np.arange(256) / (_OUTSIDE - 1), 1))[:, :3] * 255).round().astype(np.uint8)
 
 
 def block(count: int, limit: int = PIXELS) -> int:
@@ -49,8 +49,8 @@ def png_uri(values_RC: FloatArray, top: float) -> str:
     scaled_RC = np.clip(np.nan_to_num(values_RC) / top, 0, 1) * (_OUTSIDE - 1)
     index_RC = np.where(np.isnan(values_RC), _OUTSIDE, scaled_RC.round()).astype(np.uint8)
     # The browser smooths what it enlarges, so cells are enlarged here; repeated cells cost next to nothing.
-    grow = max(1, 2 * PIXELS // max(index_RC.shape))
-    image = Image.fromarray(index_RC.repeat(grow, 0).repeat(grow, 1), "P")
+    rows, columns = (max(1, 2 * PIXELS // side) for side in index_RC.shape)
+    image = Image.fromarray(index_RC.repeat(rows, 0).repeat(columns, 1), "P")
     image.putpalette(_TABLE.tobytes())
     buffer = io.BytesIO()
     image.save(buffer, "PNG", optimize=True, transparency=_OUTSIDE)

@@ -20,6 +20,7 @@ from areaviz.views.base import caption
 from areaviz.views.ribbon_arrays import narrow, pack, quantised, top_queries, top_spans
 from areaviz.views.ribbon_print import ribbon_print
 from areaviz.views.ribbon_table import TOP, ribbon_table
+from areaviz.views.select import NAMES
 from areaviz.views.theme import HEAD_COLOURS
 
 __all__ = ["pack_ribbon", "ribbon_fits", "ribbon_payload", "ribbon_print", "ribbon_table"]
@@ -92,10 +93,10 @@ def _field_arrays(field: Field) -> dict[str, npt.NDArray[Any]]:
 
 
 def _field_header(field: Field) -> dict[str, Any]:
-    """Name, text, and the labels that differ from the text they stand for."""
+    """Title, text, and the labels that differ from the text they stand for."""
     pairs = enumerate(zip(field.labels, field.anchors.tolist(), strict=True))
     labels = {item: label for item, (label, (start, end)) in pairs if label != field.raw[start:end]}
-    return {"name": field.name, "raw": field.raw, "labels": labels}
+    return {"title": NAMES.get(field.name, field.name).capitalize(), "raw": field.raw, "labels": labels}
 
 
 def _digest(header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> str:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
 from areaviz.trace.request import Focus
-from areaviz.views.labels import quoted
+from areaviz.views.labels import quoted, visible
 
 NAMES = {"source": "source", "target": "output", "history": "output so far"}
 """What the fields of a translation are called in front of a reader."""
@@ -85,6 +83,11 @@ def name(field: Field) -> str:
     return NAMES.get(field.name, field.name)
 
 
+def shown(field: Field) -> tuple[str, ...]:
+    """What the items of a field show, everything invisible made visible."""
+    return tuple(map(visible, field.labels))
+
+
 def positions(items: Sequence[int]) -> str:
     """Items counted from 1, runs joined: "item 3", "items 3-5, 9"."""
     starts = [i for k, i in enumerate(items) if k == 0 or items[k - 1] != i - 1]
@@ -97,8 +100,3 @@ def positions(items: Sequence[int]) -> str:
 def spans(left: int, width: int) -> str:
     """A span counted from 1: "item 3" or "items 3-5"."""
     return positions(range(left, left + width))
-
-
-def centres(count: int) -> FloatArray:
-    """Positions 0..count-1 as float32."""
-    return np.arange(count, dtype=np.float32)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure as PrintFigure
@@ -16,7 +17,7 @@ from areaviz.views import theme
 from areaviz.views.base import Table, View, caption
 from areaviz.views.select import fits
 
-_TITLE = "Share of the attention by area size, one group of bars a head"
+_TITLE = "Share of the attention by area size"
 _UNIT = "share of attention"
 
 
@@ -47,7 +48,7 @@ def histogram(trace: Trace, focus: Focus) -> Histogram:
     sizes = tuple(heads[0])
     means = [sum(size * share for size, share in shares.items()) for shares in heads]
     spread = f"mean area size {min(means):.1f} to {max(means):.1f} items"
-    note = f"over all {attention.weights.shape[2]} queries; the bars of a head sum to 100 %; {spread}"
+    note = f"over all queries; the bars of a head sum to 100%; {spread}"
     shares = np.array([list(head.values()) for head in heads], dtype=np.float32)
     return Histogram(sizes, shares, focus.head, note, caption(trace, replace(focus, head=None)))
 
@@ -56,14 +57,17 @@ def _ticks(drawn: Histogram) -> tuple[list[float], list[str]]:
     """Under every bar its size (fewer where bars are many), under every group its head."""
     bars = drawn.shares.size
     stride = 1 if bars <= 40 else len(drawn.sizes) if bars > 120 else 4
-    places, texts = [], []
+    places: list[float] = []
+    texts: list[str] = []
     for head in range(len(drawn.shares)):
         x = drawn.x(head)
-        for i in range(0, len(x), stride):
-            places.append(float(x[i]))
-            texts.append(str(drawn.sizes[i]))
-        places.append(float(x.mean()) + 1e-3)
-        texts.append(f"\nhead {head + 1}")
+        named = {float(x[i]): str(drawn.sizes[i]) for i in range(0, len(x), stride)}
+        middle = float(x.mean())
+        named[middle] = (
+            named.get(middle, "") + "\n" + (f"head {head + 1}" if len(drawn.shares) <= 6 else f"H{head + 1}")
+        )
+        places += named.keys()
+        texts += named.values()
     return places, texts
 
 
@@ -80,7 +84,7 @@ def figure(trace: Trace, focus: Focus) -> Figure:
             opacity=drawn.opacity(head),
             customdata=drawn.sizes,
             name=f"head {head + 1}",
-            hovertemplate=f"head {head + 1}, areas of %{{customdata}} items<br>%{{y:.1%}} of the attention<extra></extra>",
+            hovertemplate=f"head {head + 1}, area size %{{customdata}}<br>%{{y:.1%}} of the attention<extra></extra>",
         )
         picture.add_trace(bar)
     places, texts = _ticks(drawn)
@@ -108,8 +112,8 @@ def paper(trace: Trace, focus: Focus) -> PrintFigure:
     axes.grid(axis="y", color=theme.PRINT_RULE, linewidth=0.6)
     axes.set_axisbelow(True)
     for head, shares in enumerate(drawn.shares):
-        style = {"color": theme.head_colour(head), "edgecolor": theme.PRINT_EDGE, "alpha": drawn.opacity(head)}
-        axes.bar(drawn.x(head), shares, 0.86, linewidth=0.4, **style)
+        style: dict[str, Any] = {"edgecolor": theme.PRINT_EDGE, "linewidth": 0.4, "alpha": drawn.opacity(head)}
+        axes.bar(drawn.x(head), shares, 0.86, color=theme.head_colour(head), **style)
     places, texts = _ticks(drawn)
     axes.set_xticks(places, texts)
     axes.yaxis.set_major_formatter(PercentFormatter(1, 0))

@@ -35,10 +35,11 @@ SEQUENCE_STOPS = [[i / 8, "#{:02x}{:02x}{:02x}".format(*SEQUENCE(i / 8, bytes=Tr
 
 FONT = "system-ui, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif"
 SCREEN_FONT = 11.0  # px, of tick labels
-SCREEN_WIDTH = 560.0  # px, the narrowest plot area labels are thinned for
+SCREEN_WIDTH = 400.0  # px, the plot area that labels are thinned for: half a page, two models side by side
 PRINT_FONT = 7.5  # pt
 PRINT_WIDTH = 6.7  # inches
-PRINT_ROOM = 400.0  # pt, the narrowest plot area on paper
+PRINT_ROOM = 390.0  # pt, the narrowest plot area on paper
+_LEFT = 0.012
 
 
 def head_colour(head: int) -> str:
@@ -61,12 +62,13 @@ def screen(title: str, note: str, caption: str, height: float, above: float = 0,
     page sets it as text, so that it wraps and can be read aloud.
     """
     figure = Figure()
-    heading = 50 if note else 34
+    title, note = (wrapped(text, length) for text, length in ((title, 66), (note, 84)))
+    heading = 16 + 17 * (title.count("<br>") + 1) + (17 * (note.count("<br>") + 1) if note else 0)
     figure.update_layout(
         template=go.layout.Template(layout={"font": {"family": FONT, "size": SCREEN_FONT}}),
         title={
-            "text": escape(title), "font": {"size": 13, "weight": 600},
-            "subtitle": {"text": escape(note), "font": {"size": 11.5}},
+            "text": title, "font": {"size": 13, "weight": 600},
+            "subtitle": {"text": note, "font": {"size": 11.5}},
             "x": 0, "xref": "container", "xanchor": "left", "pad": {"l": 4, "t": 8},
             "y": 1, "yref": "container", "yanchor": "top",
         },
@@ -82,6 +84,11 @@ def screen(title: str, note: str, caption: str, height: float, above: float = 0,
     return figure.update_xaxes(axis()).update_yaxes(axis())
 
 
+def wrapped(text: str, length: int) -> str:
+    """Text escaped for plotly, broken into lines of at most `length` characters where it can be."""
+    return "<br>".join(map(escape, textwrap.wrap(text, length, break_long_words=False)))
+
+
 def axis() -> dict[str, object]:
     """The look of a plotly axis: no ticks, no grid, labels with room."""
     return {
@@ -90,26 +97,41 @@ def axis() -> dict[str, object]:
     }  # fmt: skip
 
 
-def colour_axis(top: float, unit: str, tickformat: str = ".0%") -> dict[str, object]:
-    """The one colour scale of a figure, 0 to `top`, with its unit written beside the bar."""
+def colour_axis(top: float, unit: str, short: bool = False) -> dict[str, object]:
+    """The one colour scale of a figure, 0 to `top` (a share), with its unit beside the bar; short: three ticks."""
+    step = scale_step(top, short)
     bar = {
         "title": {"text": unit, "side": "right", "font": {"size": SCREEN_FONT}},
         "thickness": 10, "len": 1, "lenmode": "fraction", "y": 0.5, "xpad": 8, "outlinewidth": 0,
-        "tickformat": tickformat, "tickfont": {"size": SCREEN_FONT}, "nticks": 5,
+        "tick0": 0, "dtick": step, "tickformat": f".{decimals(step)}%", "tickfont": {"size": SCREEN_FONT},
     }  # fmt: skip
     return {"cmin": 0, "cmax": top, "colorscale": SEQUENCE_STOPS, "colorbar": bar}
 
 
+def scale_step(top: float, short: bool) -> float:
+    """From tick to tick of a colour scale that ends at `top`."""
+    return top / (2 if short else 5)
+
+
+def decimals(step: float) -> int:
+    """How many decimals a percentage needs so that multiples of `step` (a share) read apart: at most 6."""
+    return next((n for n in range(7) if abs(round(100 * step, n) - 100 * step) < 1e-9), 6)
+
+
 def paper(title: str, note: str, caption: str, height: float) -> tuple[PrintFigure, Axes]:
     """A matplotlib figure with `height` inches of plot: title and note above, caption below, axes without a frame."""
-    figure = PrintFigure(figsize=(PRINT_WIDTH, height + 1.1), layout="constrained")
-    figure.suptitle(drawable(title), x=0.012, ha="left", fontsize=9, fontweight="bold")
-    lines = textwrap.fill(drawable(caption), 118)
-    figure.supxlabel(lines, x=0.012, ha="left", fontsize=6.5, color=PRINT_MUTED)
+    caption_lines = textwrap.wrap(drawable(caption), 118)
+    title_lines = textwrap.wrap(drawable(title), 84)
+    head, foot = 0.13 + 0.15 * len(title_lines) + 0.17 * bool(note), 0.07 + 0.12 * len(caption_lines)
+    whole = height + head + foot + 0.5
+    figure = PrintFigure(figsize=(PRINT_WIDTH, whole), layout="constrained")
+    figure.get_layout_engine().set(rect=(0, foot / whole, 1, 1 - (head + foot) / whole))  # type: ignore[union-attr, call-arg]
+    figure.text(_LEFT, 1 - 0.07 / whole, "\n".join(title_lines), va="top", fontsize=9, fontweight="bold")
+    above = 1 - (head - 0.03) / whole
+    figure.text(_LEFT, above, drawable(note), va="bottom", fontsize=PRINT_FONT, color=PRINT_MUTED)
+    figure.text(_LEFT, 0.06 / whole, "\n".join(caption_lines), va="bottom", fontsize=6.5, color=PRINT_MUTED)
     axes = figure.subplots()
-    axes.set_title(drawable(note), loc="left", fontsize=PRINT_FONT, color=PRINT_MUTED)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
+    axes.spines[:].set_visible(False)
     axes.tick_params(length=0, pad=3, labelsize=PRINT_FONT)
     return figure, axes
 
@@ -117,5 +139,5 @@ def paper(title: str, note: str, caption: str, height: float) -> tuple[PrintFigu
 def finish(figure: PrintFigure) -> PrintFigure:
     """The figure with no text that could be read as mathematics: call it last."""
     for text in figure.findobj(Text):
-        text.set_parse_math(False)  # type: ignore[attr-defined]
+        text.set_parse_math(False)
     return figure

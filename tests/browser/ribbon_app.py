@@ -1,31 +1,37 @@
 """A page with two linked ribbons over the fakes, for the browser tests; settings come from the environment."""
 
+from __future__ import annotations
+
 import os
 
 import streamlit as st
 
+from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.ribbon import ribbon
 from tests import fakes
 
-st.set_page_config(layout="wide")
-source = os.environ.get("RIBBON_SOURCE", fakes.SENTENCE)
-target = os.environ.get("RIBBON_TARGET", "Ein kleiner Hund rennt.")
-heads = int(os.environ.get("RIBBON_HEADS", "4"))
+SITE = os.environ.get("RIBBON_SITE", "encoder-decoder")
+SOURCE = os.environ.get("RIBBON_SOURCE", fakes.SENTENCE) * int(os.environ.get("RIBBON_TIMES", "1"))
+TARGET = os.environ.get("RIBBON_TARGET", "Ein kleiner Hund rennt.")
+HEADS = int(os.environ.get("RIBBON_HEADS", "4"))
 
 
 @st.cache_resource
-def traces() -> list:
-    return [fakes.trace(source, target, heads=heads, area_size=size) for size in (1, 5)]
+def traces() -> tuple[Trace, Trace]:
+    """A model with areas of one item and one with areas up to five."""
+    return (
+        fakes.trace(SOURCE, TARGET, layers=1, heads=HEADS, area_size=1),
+        fakes.trace(SOURCE, TARGET, layers=1, heads=HEADS),
+    )
 
 
-site = os.environ.get("RIBBON_SITE", "encoder-decoder")
-if "focus" not in st.session_state:
-    st.session_state.focus = Focus(site)
-if st.button("Choose item 5"):
-    st.session_state.focus = Focus(site, items=(4,))
-for column, trace, name in zip(st.columns(2), traces(), ("regular", "area"), strict=True):
-    with column:
-        st.subheader(name.capitalize())
-        selection = ribbon(trace, st.session_state.focus, key=name, link="pair")
-        st.caption(f"{name}: {selection}")
+st.set_page_config(layout="wide")
+focus = st.session_state.setdefault("focus", Focus(SITE))
+if st.button("Choose the fifth item"):
+    focus = st.session_state["focus"] = Focus(SITE, items=(4,))
+if st.toggle("Show ribbons", value=True):
+    for column, trace, name in zip(st.columns(2), traces(), ("regular", "area"), strict=True):
+        with column:
+            selection = ribbon(trace, focus, key=name, link="pair")
+            st.caption(f"{name} has {selection}", unsafe_allow_html=False)

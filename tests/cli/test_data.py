@@ -51,9 +51,7 @@ def test_help_and_downloads_import_nothing_heavy(arguments: list[str]) -> None:
 
 
 @pytest.mark.parametrize("folder", ["chosen", None])
-def test_data_get_tells_progress_and_place(
-    folder: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_data_get_tells_progress_and_place(folder: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(data_module, "get_multi30k", fake_download)
     monkeypatch.setenv(VARIABLE, str(tmp_path / "from_setting"))
     output = run("data", "get", "multi30k", *(["--folder", str(tmp_path / folder)] if folder else []))

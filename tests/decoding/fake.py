@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import zlib
+import math
+import random
 from collections.abc import Sequence
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
 START, END = 0, 1
 
 
-def next_log_probabilities(sentence: int, history: Sequence[int], vocabulary: int) -> npt.NDArray[np.float64]:
+def next_log_probabilities(sentence: int, history: Sequence[int], vocabulary: int) -> list[float]:
     """A fixed random distribution for every sentence and history; a few continuations are impossible."""
-    rng = np.random.default_rng(zlib.crc32(repr((sentence, tuple(history))).encode()))
-    weights = np.exp(rng.normal(0, 1.5, vocabulary)) * (rng.random(vocabulary) < 0.9)
-    weights[rng.integers(vocabulary)] += 0.1
-    with np.errstate(divide="ignore"):
-        logs: npt.NDArray[np.float64] = np.log(weights / weights.sum())
-    return logs
+    chance = random.Random(f"{sentence} {list(history)}")
+    weights = [math.exp(chance.gauss(0, 1.5)) * (chance.random() < 0.9) for _ in range(vocabulary)]
+    weights[chance.randrange(vocabulary)] += 0.1
+    return [math.log(weight / sum(weights)) if weight else -math.inf for weight in weights]
 
 
 class FakeStepper:
@@ -41,7 +38,7 @@ class FakeStepper:
             next_log_probabilities(self.sentences[row // self.width], history, self.vocabulary)
             for row, history in enumerate(self.histories)
         ]
-        return torch.from_numpy(np.stack(rows))
+        return torch.tensor(rows, dtype=torch.float64)
 
     def select(self, rows: Tensor) -> None:
         self.selections += 1

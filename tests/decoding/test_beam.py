@@ -29,7 +29,7 @@ TRAP = [
 def log_probability(sentence: int, ids: tuple[int, ...], vocabulary: int) -> float:
     """Of a whole sequence, token by token."""
     steps = (next_log_probabilities(sentence, [START, *ids[:n]], vocabulary)[ids[n]] for n in range(len(ids)))
-    return float(sum(steps))
+    return sum(steps)
 
 
 def every_hypothesis(sentence: int, vocabulary: int, limit: int, ids: tuple[int, ...] = ()) -> Iterator[Hypothesis]:
@@ -86,10 +86,9 @@ def test_length_penalty_of_wu_et_al() -> None:
 
 def test_a_beam_of_two_leaves_the_trap_that_catches_greedy() -> None:
     (first,) = greedy(TableStepper(TRAP), START, END, [5])
-    ((best, second),) = beam_search(TableStepper(TRAP), START, END, [5], width=2, alpha=0.0)
+    (found,) = beam_search(TableStepper(TRAP), START, END, [5], width=2, alpha=0.0)
     assert first.ids == (2, END)
-    assert best == Hypothesis((3, END), pytest.approx(math.log(0.36)), True)
-    assert second == Hypothesis((2, END), pytest.approx(math.log(0.24)), True)
+    assert_same(found, [Hypothesis((3, END), math.log(0.36), True), Hypothesis((2, END), math.log(0.24), True)])
 
 
 def test_it_stops_as_soon_as_nothing_open_can_win() -> None:
@@ -134,7 +133,7 @@ def test_no_sentences_need_no_steps() -> None:
     assert stepper.steps == 0
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=20)
 @given(st.integers(0, 999), st.integers(2, 3), st.integers(1, 4), ALPHAS)
 def test_a_wide_beam_finds_the_true_best(sentence: int, vocabulary: int, limit: int, alpha: float) -> None:
     width = vocabulary**limit
@@ -142,7 +141,7 @@ def test_a_wide_beam_finds_the_true_best(sentence: int, vocabulary: int, limit: 
     assert_same(found, ranked(list(every_hypothesis(sentence, vocabulary, limit)), alpha))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=30)
 @given(SENTENCES, st.integers(2, 5), st.integers(1, 4), ALPHAS)
 def test_a_batch_gives_what_the_slow_search_gives_for_each_sentence(
     sentences: list[tuple[int, int]], vocabulary: int, width: int, alpha: float
@@ -153,7 +152,7 @@ def test_a_batch_gives_what_the_slow_search_gives_for_each_sentence(
         assert_same(hypotheses, slow_beam(sentence, vocabulary, limit, width, alpha))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=30)
 @given(SENTENCES, st.integers(2, 5), ALPHAS)
 def test_a_beam_of_one_is_greedy(sentences: list[tuple[int, int]], vocabulary: int, alpha: float) -> None:
     numbers, limits = [sentence for sentence, _ in sentences], [limit for _, limit in sentences]

@@ -30,7 +30,7 @@ def open_page(stored: Path, monkeypatch: pytest.MonkeyPatch) -> Open:
     monkeypatch.setenv("AREAVIZ_BACKEND", f"replay:{stored}")
 
     def opened(page: str, **params: str) -> AppTest:
-        app = AppTest.from_file(str(APP), default_timeout=30)
+        app = AppTest.from_file(str(APP), default_timeout=120)
         app.query_params.update(params)
         return app.switch_page(f"pages/{page}.py").run()
 

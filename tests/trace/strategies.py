@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Output, Trace
 from areaviz.trace.request import Focus, Request
+
+SOME = settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+"""For properties whose examples take long to draw on a busy machine."""
 
 MODELS = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,20}", fullmatch=True)
 SITES = st.sampled_from(["encoder self", "decoder self", "encoder-decoder"])

@@ -93,7 +93,7 @@ def test_the_last_area_of_a_shape_and_the_first_of_the_next_are_neighbours(lengt
         assert grid.area(first - 1) == Area(0, length - extent + 1, 1, extent - 1)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(grids(), st.data())
 def test_overlap_is_intersection_over_union_of_items(grid: AreaGrid, data: st.DataObject) -> None:
     def items(area: Area) -> set[tuple[int, int]]:

@@ -6,16 +6,14 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from areaviz.trace import query
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import AttentionMap, Field, FloatArray
 from tests import fakes
-from tests.trace.strategies import fields, maps
-
-SOME = settings(deadline=None, max_examples=40)
+from tests.trace.strategies import SOME, fields, maps
 
 
 def items_of(area: Area, grid: AreaGrid) -> list[int]:

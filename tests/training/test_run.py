@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -38,7 +40,7 @@ def test_a_recipe_becomes_a_measured_checkpoint(corpus: Path, tmp_path: Path, le
     assert (card.level, card.mechanism, card.config["area_size"], len(card.history)) == (level, "area", 3, 1)
     measured, hypotheses = evaluate(folder, corpus, "test_2016_flickr", beam=2, traces=2, device="cpu")
     assert measured == read_card(folder / "card.json")
-    assert measured.figures["test_2016_flickr, beam 2"]["sentences"] == len(hypotheses) == len(PAIRS)
+    assert measured.figures["test_2016_flickr"]["sentences"] == len(hypotheses) == len(PAIRS)
     assert "encoder self" in measured.attention
     model = Translator.load(folder, card, choose_device("cpu"))
     assert translate_all(model, [pair[0] for pair in PAIRS], "beam", 2) == hypotheses
@@ -48,3 +50,15 @@ def test_no_reference_exceeds_the_length_limit() -> None:
     pairs = [([1] * source, [1] * target) for source, target in ((3, 9), (10, 12), (40, 45), (8, 7))]
     limit = length_limit(pairs)
     assert all(len(target) <= limit["ratio"] * len(source) + limit["extra"] for source, target in pairs)
+
+
+def test_training_needs_little_more_than_torch() -> None:
+    """A machine lent for training has torch, numpy and sentencepiece, but not the packages of the app."""
+    absent = ("streamlit", "plotly", "matplotlib", "PIL", "typer", "pooch", "tqdm", "tensorboard", "rich")
+    program = (
+        "import sys\n"
+        "sys.dont_write_bytecode = True\n"
+        f"sys.modules.update(dict.fromkeys({absent!r}))\n"
+        "import areaviz.training.run, areaviz.analysis.evaluation\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parents[2])

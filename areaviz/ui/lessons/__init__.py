@@ -34,7 +34,8 @@ def contents() -> None:
     """Links to the lessons."""
     st.html(STYLE)
     links = (f"{number}. [{lesson.title}](#{lesson.name})" for number, lesson in enumerate(LESSONS, start=1))
-    st.markdown("\n".join(links))
+    with st.container(key="lessons"):
+        st.markdown("\n".join(links))
 
 
 def card(number: int, lesson: Lesson) -> None:

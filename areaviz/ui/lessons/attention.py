@@ -9,7 +9,7 @@ import streamlit as st
 
 from areaviz.trace.areas import Area
 from areaviz.ui.lessons.choose import choose, pick_area
-from areaviz.ui.lessons.frame import as_table, columns, picture
+from areaviz.ui.lessons.frame import as_table, columns, controls, picture
 from areaviz.views.teaching import attention as view
 
 
@@ -19,30 +19,30 @@ def show() -> None:
     left, right = columns()
     with left:
         found = view.attend(*_query())
-        chosen = pick_area("attention", found.grid, Area(0, 2, 1, 2), "Chosen area")
+        chosen = pick_area("attention", found.grid, Area(0, 2, 1, 2))
         question = "How much weight does each area get? Its weight in its cell, what the items receive below."
         picture(view.figure(found, chosen), "attention", question, partial(choose, "attention", found.grid))
         as_table(view.table(found), "attention")
     with right:
         st.markdown(
-            "Four items, each with a key and a value of two numbers. The query is multiplied with the mean key of every "
-            "area (the **logit**); the softmax turns all logits into weights that sum to 1. For the chosen area:"
+            "Four items, each with a key and a value of two numbers. The query is multiplied with the mean key of "
+            "every area (the **logit**); the softmax turns all logits into weights that sum to 1. For the chosen area:"
         )
         st.latex(view.logit_equation(found, chosen))
         st.markdown(_coverage_words(found))
-    below, beside = columns()
-    with below:
-        picture(
-            view.plane(found), "plane", "Can the output be a mixture of the values? Item values and output in a plane."
-        )
-    with beside:
         st.markdown("The **output** is every item's value times its coverage:")
         st.latex(view.output_equation(found))
+    below, beside = columns()
+    with below:
+        question = "Can the output be a mixture of the values? The values of the items and the output in a plane."
+        picture(view.plane(found), "plane", question)
+    with beside:
         st.markdown(_mixture_words(found))
+        as_table(view.items_table(found), "plane")
 
 
 def _query() -> tuple[view.Floats, int]:
-    one, two, three = st.columns(3)
+    one, two, three = controls("attention", 3)
     first = one.slider("Query, first number", -2.0, 2.0, 1.0, 0.5, key="attention-first")
     second = two.slider("Query, second number", -2.0, 2.0, 0.0, 0.5, key="attention-second")
     size = three.slider("Largest area, S", 1, 4, 3, key="attention-size")
@@ -61,10 +61,10 @@ def _coverage_words(found: view.Attention) -> str:
 def _mixture_words(found: view.Attention) -> str:
     if found.grid.max_width == 1:
         return (
-            "With S = 1 this **is** regular attention: the coverage is the attention weight, and the output is a mixture "
-            "of the values, somewhere on the grey line."
+            "With S = 1 this **is** regular attention: the coverage is the attention weight, and the output is a "
+            "mixture of the values, somewhere on the grey line."
         )
     return (
-        "Values of an area are *sums*, so the output leaves the grey line of mixtures: attending to three items at once "
-        "brings three values. Move S to 1 to see regular attention, where the output stays on the line."
+        "Values of an area are *sums*, so the output leaves the grey line of mixtures: attending to three items at "
+        "once brings three values. Move S to 1 to see regular attention, where the output stays on the line."
     )

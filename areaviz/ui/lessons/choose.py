@@ -9,16 +9,22 @@ import streamlit as st
 from areaviz.trace.areas import Area, AreaGrid
 
 
-def pick_area(key: str, grid: AreaGrid, first: Area, describe: str) -> Area:
+def pick_area(key: str, grid: AreaGrid, first: Area) -> Area:
     """A slider over the areas of `grid`; keeps the area, as far as it fits, when the grid changes.
 
-    describe: what the slider says it walks through.
+    key: of the lesson; first: the area to begin with.
     """
     area = _fitted(st.session_state.get(_area(key), first), grid)
     st.session_state[_area(key)] = area
     st.session_state[_slider(key)] = grid.index(area) + 1
     st.slider(
-        describe, 1, grid.count, key=_slider(key), format=f"%d of {grid.count}", on_change=partial(_moved, key, grid)
+        "Chosen area",
+        1,
+        grid.count,
+        key=_slider(key),
+        format=f"%d of {grid.count}",
+        on_change=partial(_moved, key, grid),
+        help="All areas in the order the model counts them: small ones first, then from left to right.",
     )
     return area
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from areaviz.ui.lessons.frame import as_table, columns, picture
+from areaviz.ui.lessons.frame import as_table, columns, controls, picture
 from areaviz.views.teaching import cost as view
 
 _KINDS = {"Sequence": "sequence", "Square grid": "grid"}
@@ -26,32 +26,41 @@ def show() -> None:
             f"{grid.max_height * grid.max_width} items. For each number of the item vectors it takes"
         )
         st.markdown(
-            f"- {built.naive:,} additions one by one, O(|M|A²)\n- {built.table:,} with the table, O(|M|A)\n"
-            f"- {built.recurrence:,} with the running recurrence this tool uses, O(|M|A)"
+            f"- {built.naive:,} additions one by one, $O(|M|A^2)$\n- {built.table:,} with the table, $O(|M|A)$\n- "
+            f"{built.recurrence:,} with the running recurrence this tool uses, $O(|M|A)$"
         )
-        st.caption("The table pays three additions an area and wins where areas are large; the recurrence pays one.")
+        st.markdown(_verdict(view.worthwhile([view.building(other) for other in view.grids(kind, side)]), kind))
     left, right = columns()
     with left:
         question = "How much work is the attention itself? Curves against the largest area."
         picture(view.attending_figure(kind, side, size), "attending", question)
     with right:
         st.markdown(
-            "**Attending to them.** A faster table does not make the attention itself faster: every one of the Q queries "
-            "is still compared with every area, O(Q|M|AD) for keys of D numbers, "
+            "**Attending to them.** A faster table does not make the attention itself faster: every one of the Q "
+            "queries is still compared with every area, $O(Q|M|AD)$ for keys of D numbers, "
             f"**{attended.areas / attended.regular:.1f} times** the work of regular attention here."
         )
         st.markdown(
             "It can be avoided. The mean key times the query is the mean of the items' logits, so logits of areas are "
-            "running means of logits of items; and the output is the items' values times their coverage (lesson 6). This "
-            "**factored** form never builds an area key or value: "
-            f"**{attended.factored / attended.regular:.2f} times** regular attention."
+            "running means of logits of items; and the output is the items' values times their coverage (lesson 6). "
+            f"This **factored** form never builds an area key or value: **{attended.factored / attended.regular:.2f} "
+            "times** regular attention."
         )
         st.caption(f"One head, D = {view.DEPTH}, every item is also a query. Counted operations, not measured time.")
     as_table(view.table(kind, side), "cost")
 
 
+def _verdict(size: int | None, kind: str) -> str:
+    largest = f"{size} items" if kind == "sequence" else f"{size} × {size} items"
+    when = "so it does not pay here" if size is None else f"so it pays only where areas may have {largest} or more"
+    return (
+        f"The table takes three additions an area, whatever its size, {when}. The recurrence takes one. Regular "
+        "attention needs none: its areas are the items."
+    )
+
+
 def _sizes() -> tuple[str, int, int]:
-    one, two, three = st.columns(3)
+    one, two, three = controls("cost", 3)
     name = one.segmented_control("Memory", list(_KINDS), default="Sequence", required=True, key="cost-memory")
     kind = _KINDS[name]
     with two:

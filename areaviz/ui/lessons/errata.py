@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from areaviz.ui.lessons.frame import as_table, columns, picture
+from areaviz.ui.lessons.frame import as_table, columns, controls, picture
 from areaviz.views.teaching import errata as view
 from areaviz.views.teaching import rounding
 
@@ -13,8 +13,8 @@ from areaviz.views.teaching import rounding
 def show() -> None:
     """Four misprints, each run both ways on numbers of the reader's choice."""
     st.markdown(
-        "Whoever implements the papers line by line gets wrong numbers. Each misprint is run here as printed and as this "
-        "tool has it. *2018* is the first version of the paper, *2019* the published one."
+        "Whoever implements the papers line by line gets wrong numbers. Each misprint is run here as printed and as "
+        "this tool has it. *2018* is the first version of the paper, *2019* the published one."
     )
     side, largest = _loops()
     _integral(side)
@@ -25,7 +25,7 @@ def show() -> None:
 
 def _loops() -> tuple[int, int]:
     st.markdown("#### Algorithm 1 starts its slices one too far", help="Both versions of the paper.")
-    one, two = st.columns(2)
+    one, two = controls("errata-loops", 2)
     side = one.slider("Grid of ones, items a side", 2, 6, 4, key="errata-side")
     largest = two.slider("Largest area, items a side", 1, 6, 2, key="errata-largest")
     largest = min(largest, side)
@@ -34,15 +34,16 @@ def _loops() -> tuple[int, int]:
     with left:
         st.markdown(":red[As printed]")
         st.code("for h = 1, ..., H_a\n  for w = 1, ..., W_a\n    I1 = I[h+1:, w+1:]\n    I2 = I[:-h-1, :-w-1]", None)
-        _two("Areas", wrong.areas, "Sum of the first, labelled 1 x 1", f"{wrong.first:g}")
+        _two("loops-printed", "Areas", wrong.areas, "Sum of the first area", f"{wrong.first:g}")
     with beside:
         st.markdown(":blue[As implemented]")
         st.code("for h = 1, ..., H_a\n  for w = 1, ..., W_a\n    I1 = I[h:, w:]\n    I2 = I[:-h, :-w]", None)
-        _two("Areas", right.areas, "Sum of the first, labelled 1 x 1", f"{right.first:g}")
+        _two("loops", "Areas", right.areas, "Sum of the first area", f"{right.first:g}")
     st.markdown(
-        f"Areas labelled h x w hold (h+1) x (w+1) items, and those one item high or wide are missing: "
-        f"{wrong.right} of {wrong.areas} sums equal the size on their label; repaired, {right.right} of {right.areas}. "
-        "The sizes (H−h) x (W−w) the algorithm prints contradict the papers' own count; right are (H−h+1) x (W−w+1)."
+        "Areas labelled h × w hold (h+1) × (w+1) items, so the first, labelled 1 × 1, sums four ones, and areas one "
+        f"item high or wide are missing: {wrong.right} of {wrong.areas} sums equal the size on their label; repaired, "
+        f"{right.right} of {right.areas}. The sizes (H−h) × (W−w) the algorithm prints contradict the papers' own "
+        "count; right are (H−h+1) × (W−w+1)."
     )
     return side, largest
 
@@ -61,9 +62,10 @@ def _integral(side: int) -> None:
         )
         wrong, mended = (f"{view.integral(side, printed)[-1, -1]:g}" for printed in (True, False))
         st.markdown(
-            f"Both terms hold the rectangle up to (x−1, y−1), so it is counted twice. On {side} x {side} ones the last "
+            f"Both terms hold the rectangle up to (x−1, y−1), so it is counted twice. On {side} × {side} ones the last "
             f"entry becomes **{wrong}** instead of **{mended}**. The slider above sets the grid."
         )
+        as_table(view.integral_table(side), "integral")
 
 
 def _variance() -> float:
@@ -85,20 +87,20 @@ def _count() -> tuple[int, int]:
     st.markdown("#### The count formula needs S to fit", help="Both versions of the paper.")
     left, right = columns()
     with left:
-        one, two = st.columns(2)
+        one, two = controls("errata-count", 2)
         length = one.slider("Length, L", 1, 10, 4, key="errata-length")
         size = two.slider("Largest area, S", 1, 10, 6, key="errata-size")
-        _two("As printed", view.printed_count(length, size), "As implemented", view.true_count(length, size))
+        _two("count", "As printed", view.printed_count(length, size), "As implemented", view.true_count(length, size))
     with right:
         st.latex(r"|R| = (L-S)\,S + \tfrac{S(S+1)}{2}")
         st.markdown(
-            "Right as long as S is at most L. A sentence may be shorter than the largest area: then the first term turns "
-            "negative and areas go missing. This tool cuts S down to L first."
+            "Right as long as S is at most L. A sentence may be shorter than the largest area: then the first term "
+            "turns negative and areas go missing. This tool cuts S down to L first."
         )
     return length, size
 
 
-def _two(first: str, one: object, second: str, two: object) -> None:
-    left, right = st.columns([2, 3])
+def _two(key: str, first: str, one: object, second: str, two: object) -> None:
+    left, right = controls(f"errata-{key}-numbers", 2)
     left.metric(first, f"{one}")
     right.metric(second, f"{two}")

@@ -11,11 +11,21 @@ from streamlit.delta_generator import DeltaGenerator
 
 from areaviz.views.base import Table
 
+# Text in pictures takes the page's colour unless it stands on a lit cell; coloured formulas are darkened on a
+# light page and lightened on a dark one until they can be read.
 STYLE = """<style>
-[class*="st-key-lesson-"] [data-testid="stHorizontalBlock"] { flex-wrap: wrap; row-gap: 0.5rem; column-gap: 2rem; }
+[class*="st-key-lesson-"] [data-testid="stHorizontalBlock"] { flex-wrap: wrap; row-gap: 0.25rem; column-gap: 2rem; }
 [class*="st-key-lesson-"] [data-testid="stColumn"] { min-width: min(20rem, 100%); }
-[class*="st-key-lesson-"] .katex { font-size: 1.05em; }
-[class*="st-key-lesson-"] .katex-display { overflow-x: auto; overflow-y: hidden; margin: 0.35em 0; padding: 0.1em 0; }
+[class*="st-key-controls-"] [data-testid="stColumn"] { min-width: 8rem; }
+[class*="st-key-lesson-"] .katex-display { overflow: auto hidden; margin: 0.2em 0 0.6em; padding: 0.1em 0; }
+[class*="st-key-lesson-"] .main-svg text:not([style*="fill: rgb(26, 26, 26)"], [style*="fill: rgb(255, 255, 255)"]) {
+  fill: currentColor !important; }
+.katex [style*="color: rgb(0, 114, 178)"] { color: light-dark(#00639B, #63BDF0) !important; }
+.katex [style*="color: rgb(0, 158, 115)"] { color: light-dark(#007353, #3CC79C) !important; }
+.katex [style*="color: rgb(213, 94, 0)"] { color: light-dark(#B04E00, #FF9248) !important; }
+.katex [style*="color: rgb(204, 121, 167)"] { color: light-dark(#A2477A, #E5A5C8) !important; }
+.st-key-lessons ol { columns: 3 15rem; }
+.st-key-lessons li { margin-top: 0; break-inside: avoid; }
 </style>"""
 _CONFIG = {"displayModeBar": False, "displaylogo": False}
 
@@ -33,6 +43,12 @@ def columns() -> tuple[DeltaGenerator, DeltaGenerator]:
     """Picture on the left, words on the right; one below the other where the page is narrow."""
     left, right = st.columns([6, 5], gap="medium")
     return left, right
+
+
+def controls(key: str, count: int) -> list[DeltaGenerator]:
+    """A row of columns for sliders and choices, which may stand closer than pictures and words."""
+    with st.container(key=f"controls-{key}"):
+        return list(st.columns(count, gap="medium"))
 
 
 def picture(figure: Figure, key: str, question: str, chosen: Callable[[int], None] | None = None) -> None:

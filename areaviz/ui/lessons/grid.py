@@ -8,7 +8,7 @@ import streamlit as st
 
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.ui.lessons.choose import choose, pick_area
-from areaviz.ui.lessons.frame import as_table, columns, picture
+from areaviz.ui.lessons.frame import as_table, columns, controls, picture
 from areaviz.views.teaching import grid as view
 
 
@@ -18,13 +18,13 @@ def show() -> None:
     left, right = columns()
     with left:
         grid = _sizes()
-        chosen = pick_area("grid", grid, Area(1, 0, 2, 2), "Chosen area")
+        chosen = pick_area("grid", grid, Area(1, 0, 2, 2))
         question = "Which rectangles does a grid have? One small grid for each, in rows by height, in columns by width."
         picture(view.figure(grid, chosen), "grid", question, partial(choose, "grid", grid))
     with right:
         st.markdown(
-            "In an image the memory is a grid of items and an area is a rectangle of them. Each small grid on the left "
-            "is one area. Those in one **row** span the same rows of the memory; those in one **column** span "
+            "In an image the memory is a grid of items and an area is a rectangle of them. Each small grid on the "
+            "left is one area. Those in one **row** span the same rows of the memory; those in one **column** span "
             "the same columns. Every vertical run meets every horizontal one, so the counts multiply."
         )
         st.latex(view.count_equation(grid))
@@ -34,7 +34,7 @@ def show() -> None:
 
 
 def _sizes() -> AreaGrid:
-    one, two = st.columns(2)
+    one, two = controls("grid", 2)
     height = one.slider("Height of the grid", 2, 5, 3, key="grid-height")
     width = two.slider("Width of the grid", 2, 5, 3, key="grid-width")
     tallest = one.slider("Largest height of an area, H", 1, 4, 2, key="grid-tallest")

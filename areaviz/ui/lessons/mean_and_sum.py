@@ -19,18 +19,18 @@ def show() -> None:
     with left:
         name = st.segmented_control("Memory", list(view.MEMORIES), default=next(iter(view.MEMORIES)), required=True)
         memory_HWD = view.MEMORIES[name]
-        key, grid = f"mean-{name}", view.areas(memory_HWD)
-        chosen = pick_area(key, grid, Area(0, 1, min(2, grid.height), 2), "Chosen area")
+        key, grid = f"mean-{list(view.MEMORIES).index(name)}", view.areas(memory_HWD)
+        chosen = pick_area(key, grid, Area(0, 1, min(2, grid.height), 2))
         question = "Which numbers does the chosen area hold? The memory with the items of the area lit."
         picture(view.figure(memory_HWD, chosen), key, question, partial(grow_to, key, grid))
         st.caption("Click an item: the area grows to it, or starts there.")
         as_table(view.table(memory_HWD), key)
     with right:
         st.markdown(
-            "A query is compared with a **key** and, if they match, gets a **value**. What are the key and the value of "
-            "several items together? The simplest answer has nothing to learn: the key is the **mean** of the keys (Eq. 3) "
-            "and the value is the **sum** of the values (Eq. 4). Here keys and values are the same numbers, to keep the "
-            "arithmetic short."
+            "A query is compared with a **key** and, if they match, gets a **value**. What are the key and the value "
+            "of several items together? The simplest answer has nothing to learn: the key is the **mean** of the keys "
+            "(Eq. 3) and the value is the **sum** of the values (Eq. 4). Here keys and values are the same numbers, "
+            "to keep the arithmetic short."
         )
         st.latex(view.mean_equation(memory_HWD, chosen))
         st.latex(view.sum_equation(memory_HWD, chosen))

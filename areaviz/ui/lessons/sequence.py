@@ -8,7 +8,7 @@ import streamlit as st
 
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.ui.lessons.choose import choose, pick_area
-from areaviz.ui.lessons.frame import as_table, columns, picture
+from areaviz.ui.lessons.frame import as_table, columns, controls, picture
 from areaviz.views.teaching import sequence as view
 
 
@@ -18,7 +18,7 @@ def show() -> None:
     left, right = columns()
     with left:
         grid = _sizes()
-        chosen = pick_area("sequence", grid, Area(0, 1, 1, 2), "Chosen area")
+        chosen = pick_area("sequence", grid, Area(0, 1, 1, 2))
         question = "Which areas does a sequence have? A staircase with one cell for every start and length."
         picture(view.figure(grid, chosen), "sequence", question, partial(choose, "sequence", grid))
     with right:
@@ -27,7 +27,7 @@ def show() -> None:
 
 
 def _sizes() -> AreaGrid:
-    one, two = st.columns(2)
+    one, two = controls("sequence", 2)
     length = one.slider("Length of the sequence, L", 2, 12, 4, key="sequence-length")
     size = two.slider("Largest area, S", 1, 12, 3, key="sequence-size")
     return AreaGrid.clamped((1, length), (1, size))
@@ -41,8 +41,8 @@ def _words(grid: AreaGrid, chosen: Area) -> None:
     )
     st.markdown(f"The chosen area holds **{view.describe(chosen)}**.")
     st.markdown(
-        "How many areas are there? :blue[The first L − S starts] have room for all S lengths: a block. "
-        ":green[The last S starts] run out of room one by one: a stair."
+        "How many areas are there? :blue[The first L − S starts] have room for all S lengths: a block. :green[The "
+        "last S starts] run out of room one by one: a stair."
     )
     st.latex(view.count_equation(grid))
     if st.session_state["sequence-size"] > grid.width:

@@ -19,9 +19,9 @@ _WORDS = (
     "memory to there.",
     "**Put zeros** above and to the left, so that areas at the border have four corners too. Row 0 and column 0 stand "
     "for the sum of nothing.",
-    "**Four corners** give the sum of any area. Take the rectangle that ends with the area (:blue[+]), take away what "
-    "lies left of the area (:red[−]) and what lies above it (:violet[−]). The part that is both left and above went "
-    "twice, so put it back (:green[+]).",
+    "**Four corners** give the sum of any area. $\\textcolor{#0072B2}{I_1}$ sums all up to its lower right end. Take "
+    "away what lies left of the area, $\\textcolor{#D55E00}{I_3}$, and what lies above it, "
+    "$\\textcolor{#CC79A7}{I_4}$. What is both left and above went twice, so put it back: $\\textcolor{#009E73}{I_2}$.",
 )
 
 
@@ -32,7 +32,7 @@ def show() -> None:
     step = names[st.segmented_control("Step", list(names), default=list(names)[-1], required=True, key="table-step")]
     left, right = columns()
     with left:
-        chosen = pick_area("table", view.grid(), Area(1, 1, 2, 2), "Chosen area")
+        chosen = pick_area("table", view.grid(), Area(1, 1, 2, 2))
         question = "What does one entry of the table sum? The memory on the left, the table so far on the right."
         reach = partial(_reach, view.MEMORY.shape[1])
         picture(view.figure(step, chosen), "table", question, reach)

@@ -23,7 +23,7 @@ SCRIPTS = ("data.js", "text.js", "painter.js", "side.js", "legend.js", "ribbon.j
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What is locked: `items` of a `side` ("query" or "memory"), looked at through `head` (None: several), by `unit`."""
+    """What is locked: `items` of a `side` ("query" or "memory"), seen through `head` (None: several), by `unit`."""
 
     side: str = "query"
     items: tuple[int, ...] = ()
@@ -71,9 +71,7 @@ class Mounted:
         return replace(self, reported=report, asked=asked, current=wish, sent=wish, serial=self.serial + 1)
 
 
-def ribbon(
-    trace: Trace, focus: Focus, *, key: str, link: str | None = None, height: int = HEIGHT
-) -> Selection | None:
+def ribbon(trace: Trace, focus: Focus, *, key: str, link: str | None = None, height: int = HEIGHT) -> Selection | None:
     """Show the token ribbon of the focused site and layer; returns what is locked, or None.
 
     key: unique on the page. link: ribbons with one link light up the same characters of a shared text. height: of

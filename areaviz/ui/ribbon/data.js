@@ -18,7 +18,7 @@ function readMessage(bytes) {
 /** The items of one text: what they show, where they stand in it, and which word each belongs to. */
 class Items {
   constructor(header, start, end, words) {
-    Object.assign(this, { name: header.name, raw: header.raw, start, end, words, count: start.length });
+    Object.assign(this, { title: header.title, raw: header.raw, start, end, words, count: start.length });
     this.characters = Array.from(header.raw);
     this.labels = Array.from(start, (_, i) => header.labels[i] ?? this.text(i, i));
     this.wordOf = new Uint32Array(this.count);

@@ -15,9 +15,10 @@ function percent(weight) {
   return value >= 0.1 ? `${value.toFixed(1)} %` : '< 0.1 %';
 }
 
-/** Text in quotes with its blanks and breaks visible. */
+/** Text in quotes; breaks, and blanks at its ends, are made visible. */
 function quoted(text) {
-  return `“${text.replaceAll(/[ \n\t]/g, (blank) => SYMBOLS[blank])}”`;
+  const sign = (blanks) => blanks.replaceAll(' ', SYMBOLS[' ']);
+  return `“${text.replaceAll(/[\n\r\t]/g, (blank) => SYMBOLS[blank]).replace(/^ +/, sign).replace(/ +$/, sign)}”`;
 }
 
 class Controls {

@@ -43,8 +43,18 @@ class Painter {
     for (const box of this.boxes(span)) {
       const y = box.y + TEXT_HEIGHT + 2 + offset + (thickest - thickness) / 2;
       this.block(box.x + 0.5, y, Math.max(box.width - 1, 2), thickness, thickness / 2);
+      if (strongest) this.edge();
       if (span.head >= this.side.colours.length) this.notches(box, y, thickness);
     }
+    this.pen.globalAlpha = 1;
+  }
+
+  /** A fine line around the shape just drawn, so that pale colours keep a shape on any page. */
+  edge() {
+    this.pen.strokeStyle = this.ink;
+    this.pen.lineWidth = 0.75;
+    this.pen.globalAlpha = 0.45;
+    this.pen.stroke();
     this.pen.globalAlpha = 1;
   }
 

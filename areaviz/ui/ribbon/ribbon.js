@@ -52,8 +52,8 @@ class Ribbon {
       const items = this.attention.sides[side.name];
       side.load(items, heads, colours);
       const role = side.name === 'query' ? 'attends' : 'is attended to';
-      side.title.replaceChildren(element('b', '', capital(items.name)), ` ${role}`);
-      side.scroller.setAttribute('aria-label', `${capital(items.name)}, ${role}`);
+      side.title.replaceChildren(element('b', '', items.title), ` ${role}`);
+      side.scroller.setAttribute('aria-label', `${items.title}, ${role}`);
     }
     this.tallest = Math.max(height / 2, 60);
     this.controls.load(heads, this.attention.sides.query.level, colours);
@@ -281,8 +281,6 @@ class Ribbon {
     this.root.dataset.spans = spans.length;
   }
 }
-
-function capital(text) { return text.charAt(0).toUpperCase() + text.slice(1); }
 
 export default function ({ data, parentElement, setStateValue }) {
   const root = parentElement.querySelector('.ribbon');

@@ -11,7 +11,7 @@ from areaviz.trace.areas import Area, AreaGrid
 from areaviz.views.base import Table
 from areaviz.views.teaching.arithmetic import Floats, area_means, area_sums, plain, vector
 from areaviz.views.teaching.axes import axes_layout, dots
-from areaviz.views.teaching.board import BLUE, GREEN, GREY, INK, ORANGE, QUIET, VERMILION, Board, tint
+from areaviz.views.teaching.board import BLUE, GREEN, GREY, INK, ORANGE, PAPER, QUIET, VERMILION, Board, tint
 from areaviz.views.teaching.sequence import describe
 
 KEYS_ND: Floats = np.array([[1.0, 0], [0, 1], [1, 1], [2, -1]])
@@ -63,7 +63,7 @@ def figure(found: Attention, chosen: Area) -> Figure:
         x, y = area.left, size - area.width
         strength = 0.1 + 0.85 * float(weight / found.weights.max())
         board.box(x, y, tint(BLUE, strength), edge=ORANGE if area == chosen else None)
-        board.text(x + 0.5, y + 0.5, f"{weight:.3f}", size=13, ink="#ffffff" if strength > 0.6 else None)
+        board.text(x + 0.5, y + 0.5, f"{weight:.3f}", size=13, ink=PAPER if strength > 0.85 else None)
         board.hit(x + 0.5, y + 0.5, f"{describe(area)}: logit {plain(float(found.logits[number]))}", number)
     for row in range(size):
         board.text(-0.2, row + 0.5, f"length {size - row}", anchor="right")
@@ -82,8 +82,8 @@ def plane(found: Attention) -> Figure:
     output = dots([found.output[0]], [found.output[1]], "output", VERMILION, 15)
     output["marker"] |= {"symbol": "diamond"}
     layout = axes_layout(310, "first number", "second number", legend_rows=2)
-    for axis in ("xaxis", "yaxis"):
-        layout[axis] |= {"range": [0, 19], "dtick": 4}
+    layout["xaxis"] |= {"range": [0, 18], "dtick": 4}
+    layout["yaxis"] |= {"range": [0, 22], "dtick": 4}
     return Figure(data=[reach, values, output], layout=layout)
 
 
@@ -112,6 +112,16 @@ def table(found: Attention) -> Table:
         for number, (key, logit, weight) in enumerate(zip(found.keys, found.logits, found.weights, strict=True))
     ]
     return Table(("Area", "Mean key", "Logit", "Weight"), rows)
+
+
+def items_table(found: Attention) -> Table:
+    """Every item with its key, value and coverage, and the output they give."""
+    rows: list[tuple[str | int | float, ...]] = [
+        (f"item {item + 1}", vector(KEYS_ND[item]), vector(VALUES_ND[item]), round(float(share), 4))
+        for item, share in enumerate(found.coverage)
+    ]
+    rows.append(("output", "", vector(found.output), round(float(found.coverage.sum()), 4)))
+    return Table(("Item", "Key", "Value", "Coverage"), rows)
 
 
 def _draw_items(board: Board, found: Attention, chosen: Area, size: int) -> None:

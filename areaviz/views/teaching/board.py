@@ -12,12 +12,14 @@ from typing import Any
 
 from plotly.graph_objects import Figure
 
-BLUE, ORANGE, GREEN, SKY = "#0072B2", "#E69F00", "#009E73", "#56B4E9"
-VERMILION, PURPLE, GREY = "#D55E00", "#CC79A7", "#808080"
-INK = "#1a1a1a"
-"""Text on a lit cell, in either theme."""
-FULL_WIDTH = 372
-"""Pixels a picture may count on: the narrowest column it stands in."""
+from areaviz.views.theme import CLEAR, HEAD_COLOURS
+
+BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = HEAD_COLOURS[:6]
+GREY = "#808080"
+INK, PAPER = "#1A1A1A", "#FFFFFF"
+"""Text on a bright and on a dark cell, in either theme."""
+COLUMN, PAGE = 372.0, 600.0
+"""Pixels a picture may count on, in a column of its own or across the page, on a narrow screen."""
 
 
 def tint(colour: str, opacity: float) -> str:
@@ -33,14 +35,16 @@ QUIET = tint(GREY, 0.16)
 class Board:
     """Collects cells, texts and places to click, then makes one figure of them.
 
-    left, top, right, bottom: what is shown, in cells. cell: height of a cell in pixels where there is room.
+    left, top, right, bottom: what is shown, in cells. cell: side of a cell in pixels, where `room` pixels of
+    width allow it.
     """
 
     left: float
     top: float
     right: float
     bottom: float
-    cell: float = 52
+    cell: float = 56
+    room: float = COLUMN
     _shapes: list[dict[str, Any]] = field(default_factory=list)
     _texts: list[dict[str, Any]] = field(default_factory=list)
     _hits: list[tuple[float, float, str, int]] = field(default_factory=list)
@@ -74,7 +78,7 @@ class Board:
     def figure(self) -> Figure:
         """The picture: cells square, no axes, as tall as its cells need."""
         columns, rows = self.right - self.left, self.bottom - self.top
-        cell = min(self.cell, FULL_WIDTH / columns)
+        cell = min(self.cell, self.room / columns)
         return Figure(data=[self._markers(cell)] if self._hits else [], layout=self._layout(rows * cell))
 
     def _layout(self, height: float) -> dict[str, Any]:
@@ -93,12 +97,11 @@ class Board:
 
 def base_layout(height: float) -> dict[str, Any]:
     """What all pictures share: clear background, no margins but a little air, nothing to drag."""
-    clear = "rgba(0,0,0,0)"
     return {
         "height": max(round(height), 60),
         "margin": {"l": 2, "r": 2, "t": 2, "b": 2},
-        "paper_bgcolor": clear,
-        "plot_bgcolor": clear,
+        "paper_bgcolor": CLEAR,
+        "plot_bgcolor": CLEAR,
         "showlegend": False,
         "dragmode": False,
         "hovermode": "closest",

@@ -56,6 +56,11 @@ def attending(grid: AreaGrid, depth: int = DEPTH) -> Attending:
     return Attending(regular, queries * grid.count * 4 * depth, regular + queries * 2 * grid.count)
 
 
+def worthwhile(counts: list[Building]) -> int | None:
+    """The smallest area size, counted from 1, from which the table takes fewer additions than one by one."""
+    return next((size for size, count in enumerate(counts, start=1) if count.table < count.naive), None)
+
+
 def grids(kind: str, side: int) -> list[AreaGrid]:
     """The area sizes of the curves: spans of 1 to 10 items, or squares of 1x1 to 10x10."""
     if kind == "sequence":
@@ -79,9 +84,9 @@ def attending_figure(kind: str, side: int, size: int) -> Figure:
     """How much work is the attention itself?"""
     counts = [attending(grid) for grid in grids(kind, side)]
     curves = [
-        ("built areas", VERMILION, [count.areas for count in counts]),
-        ("factored", BLUE, [count.factored for count in counts]),
         ("regular", GREEN, [count.regular for count in counts]),
+        ("factored", BLUE, [count.factored for count in counts]),
+        ("built areas", VERMILION, [count.areas for count in counts]),
     ]
     return _figure(curves, kind, size, "operations a head")
 
@@ -93,7 +98,7 @@ def table(kind: str, side: int) -> Table:
         built, attended = building(grid), attending(grid)
         counts = (built.areas, built.naive, built.table, built.recurrence)
         work = (attended.regular, attended.areas, attended.factored)
-        rows.append((size if kind == "sequence" else f"{size} x {size}", *(f"{n:,}" for n in (*counts, *work))))
+        rows.append((size if kind == "sequence" else f"{size} × {size}", *(f"{n:,}" for n in (*counts, *work))))
     names = ("Areas", "One by one", "Table", "Recurrence", "Regular attention", "Built areas", "Factored")
     return Table(("Largest area", *names), rows)
 
@@ -104,17 +109,16 @@ def _figure(curves: list[Curve], kind: str, size: int, unit: str) -> Figure:
     span = "largest area, items" if kind == "sequence" else "largest area, items a side"
     layout = axes_layout(300, span, unit, legend_rows=2) | {"shapes": [_mark(size)]}
     layout["xaxis"] |= {"dtick": 1, "range": [0.7, len(sizes) + 0.3]}
-    layout["yaxis"] |= {"type": "log", "exponentformat": "power", "dtick": 1}
+    layout["yaxis"] |= {"rangemode": "tozero", "tickformat": "~s", "nticks": 6}
     return Figure(data=data, layout=layout)
 
 
 def _line(sizes: list[int], curve: Curve, kind: str) -> dict[str, object]:
     name, colour, counts = curve
-    shown = [count or None for count in counts]
-    extent = "%{x}" if kind == "sequence" else "%{x} x %{x}"
+    extent = "%{x}" if kind == "sequence" else "%{x} × %{x}"
     hover = f"{name}, areas up to {extent}: %{{y:,}}<extra></extra>"
     line = {"color": colour, "width": 2.5}
-    return {"type": "scatter", "mode": "lines+markers", "x": sizes, "y": shown, "name": name, "line": line} | {
+    return {"type": "scatter", "mode": "lines+markers", "x": sizes, "y": counts, "name": name, "line": line} | {
         "hovertemplate": hover
     }
 

@@ -79,13 +79,20 @@ def integral_figure(side: int) -> Figure:
     return board.figure()
 
 
+def integral_table(side: int) -> Table:
+    """Both versions of the table, row by row."""
+    both = [[" ".join(f"{value:g}" for value in row) for row in integral(side, printed)] for printed in (True, False)]
+    rows = [(row + 1, wrong, right) for row, (wrong, right) in enumerate(zip(*both, strict=True))]
+    return Table(("Row", "As printed", "As implemented"), rows)
+
+
 def table(side: int, largest: int, length: int, size: int, mean: float) -> Table:
     """Every misprint with the number it gives and the number it should give."""
     wrong, mended = loops(side, largest, True), loops(side, largest, False)
     last = [f"{integral(side, printed)[-1, -1]:g}" for printed in (True, False)]
     rows = [
         ("Algorithm 1, areas returned", wrong.areas, mended.areas),
-        ("Algorithm 1, sum of the first area of ones, labelled 1 x 1", f"{wrong.first:g}", f"{mended.first:g}"),
+        ("Algorithm 1, sum of the first area of ones, labelled 1 × 1", f"{wrong.first:g}", f"{mended.first:g}"),
         ("Eq. 10 (2018), last entry for ones", *last),
         (f"Algorithm 2, negative variances among {GRID.count}", measure(mean).negative, 0),
         (f"Count formula, L = {length}, S = {size}", printed_count(length, size), true_count(length, size)),

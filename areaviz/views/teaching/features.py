@@ -10,14 +10,14 @@ from plotly.graph_objects import Figure
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.views.base import Table
 from areaviz.views.teaching.arithmetic import Floats, items_of, plain, vector
-from areaviz.views.teaching.board import BLUE, GREEN, INK, ORANGE, PURPLE, QUIET, SKY, Board, tint
+from areaviz.views.teaching.board import BLUE, GREEN, INK, ORANGE, PAGE, PURPLE, QUIET, SKY, Board, tint
 from areaviz.views.teaching.grid import describe, holds
 
 MEMORY_HWD: Floats = np.array([[[1.0, 2], [3, 1], [2, 4]], [[0, 1], [5, 3], [4, 2]]])
 GRID = AreaGrid(2, 3, 2, 3)
 HEIGHTS: Floats = np.array([[0.5, 0.0], [1.0, -0.5]])
 WIDTHS: Floats = np.array([[0.0, 0.5], [0.5, 0.5], [1.0, 0.0]])
-W_MEAN: Floats = np.array([[1.0, 0.5], [0.0, 1.0]])
+W_MEAN: Floats = np.array([[1.0, 1.0], [0.0, -1.0]])
 W_DEVIATION: Floats = np.array([[0.5, -1.0], [0.5, 0.0]])
 W_SHAPE: Floats = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, -1.0], [0.0, 0.5]])
 W_OUT: Floats = np.array([[0.5, 0.0], [-0.5, 1.0]])
@@ -64,7 +64,7 @@ def memory_figure(chosen: Area) -> Figure:
 def figure(area: Area) -> Figure:
     """How do the three features become one key? Features at the left, the key at the right."""
     found = key_of(area)
-    board = Board(-0.1, -0.55, 10.3, 5.0, cell=58)
+    board = Board(-0.1, -0.55, 10.8, 5.0, cell=56, room=PAGE)
     rows = (
         (0.0, "mean μ", found.mean, BLUE, found.from_mean, "W<sub>μ</sub>"),
         (1.6, "deviation σ", found.deviation, GREEN, found.from_deviation, "W<sub>σ</sub>"),
@@ -72,8 +72,8 @@ def figure(area: Area) -> Figure:
     )
     for y, name, values, colour, product, weight in rows:
         _vector(board, 0, y, values, colour, name)
-        board.text(4.25, y + 0.5, f"· {weight} →")
-        _vector(board, 4.95, y, product, colour, "")
+        board.text(len(values) + 0.15, y + 0.5, f"times {weight} →", anchor="left")
+        _vector(board, 5.45, y, product, colour, "")
     _gather(board, found)
     return board.figure()
 
@@ -85,7 +85,7 @@ def equations(area: Area) -> str:
         rf"\begin{{aligned}} \mu W_\mu + \sigma W_\sigma + e\,W_e &= "
         rf"{vector(found.from_mean, 2)} + {vector(found.from_deviation, 2)} + {vector(found.from_shape, 2)} \\ "
         rf"&= {vector(found.hidden, 2)} \\ "
-        rf"k = \phi({vector(found.hidden, 2)})\,W_d &= {vector(found.active, 2)}\,W_d = "
+        rf"k = \phi\,{vector(found.hidden, 2)}\,W_d &= {vector(found.active, 2)}\,W_d = "
         rf"\mathbf{{{vector(found.key, 2)}}}\end{{aligned}}"
     )
 
@@ -111,11 +111,11 @@ def table() -> Table:
 
 
 def _gather(board: Board, found: Key) -> None:
-    for y in (0.5, 2.1, 3.7):
-        board.text(7.2, y, {0.5: "↘", 2.1: "→", 3.7: "↗"}[y], size=18)
-    for x, name, values, colour in ((7.6, "sum", found.hidden, SKY), (7.6, "ReLU", found.active, SKY)):
-        _vector(board, x, 1.05 if name == "sum" else 2.45, values, colour, name)
-    _vector(board, 7.6, 4.0, found.key, ORANGE, "times W<sub>d</sub>: the key k")
+    for y, arrow in ((0.5, "↘"), (2.1, "↗"), (3.7, "↗")):
+        board.text(7.85, y, arrow, size=18)
+    _vector(board, 8.3, 0.8, found.hidden, SKY, "sum")
+    _vector(board, 8.3, 2.35, found.active, SKY, "ReLU φ")
+    _vector(board, 8.3, 3.9, found.key, ORANGE, "times W<sub>d</sub>: the key k")
 
 
 def _vector(board: Board, x: float, y: float, values: Floats, colour: str, name: str) -> None:

@@ -10,7 +10,7 @@ from plotly.graph_objects import Figure
 
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.views.base import Table
-from areaviz.views.teaching.board import BLUE, FULL_WIDTH, INK, ORANGE, QUIET, Board, base_layout, hit_trace, tint
+from areaviz.views.teaching.board import BLUE, COLUMN, INK, ORANGE, QUIET, Board, base_layout, hit_trace, tint
 
 EMPTY, HELD, CHOSEN_EMPTY, CHOSEN_HELD = 0, 1, 2, 3
 COLOURS = (QUIET, tint(BLUE, 0.8), tint(ORANGE, 0.35), ORANGE)
@@ -98,7 +98,7 @@ def _mini(grid: AreaGrid, area: Area, chosen: bool) -> npt.NDArray[np.float64]:
 
 def _mosaic(cells: npt.NDArray[np.float64], hits: list[tuple[float, float, str, int]]) -> Figure:
     rows, columns = cells.shape
-    cell = min((FULL_WIDTH - LABEL_ROOM) / columns, 380 / rows, 24)
+    cell = min((COLUMN - LABEL_ROOM) / columns, 380 / rows, 24)
     scale = [[(step + edge) / len(COLOURS), colour] for step, colour in enumerate(COLOURS) for edge in (0, 1)]
     heat = {"type": "heatmap", "z": cells, "zmin": -0.5, "zmax": 3.5, "colorscale": scale, "showscale": False}
     heat |= {"hoverinfo": "skip", "xgap": 1, "ygap": 1}

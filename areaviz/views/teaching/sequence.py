@@ -17,6 +17,8 @@ def figure(grid: AreaGrid, chosen: Area) -> Figure:
         area = grid.area(number)
         x, y = area.left, size - area.width
         board.box(x, y, _fill(area, grid, chosen))
+        if length <= 9:
+            board.text(x + 0.5, y + 0.5, span(area), ink=INK if area == chosen else None)
         board.hit(x + 0.5, y + 0.5, f"{describe(area)}, area {number + 1} of {grid.count}", number)
     for row in range(size):
         board.text(-0.25, row + 0.5, str(size - row), anchor="right")
@@ -40,6 +42,12 @@ def count_equation(grid: AreaGrid) -> str:
         rf"\textcolor{{#0072B2}}{{{block}}} + \textcolor{{#009E73}}{{{stairs}}} = \mathbf{{{block + stairs}}}"
         r"\end{aligned}"
     )
+
+
+def span(area: Area) -> str:
+    """A span in figures, items counted from 1: "2" or "2–3"."""
+    last = area.left + area.width
+    return str(last) if area.width == 1 else f"{area.left + 1}–{last}"
 
 
 def describe(area: Area) -> str:

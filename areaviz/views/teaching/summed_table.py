@@ -51,7 +51,7 @@ def corners(area: Area) -> Corners:
     return Corners(*(float(table[row, column]) for row, column in pairs))
 
 
-def summed(step: int, area: Area) -> Area | None:
+def summed(step: int, area: Area) -> Area:
     """Which items the lit entry of the table sums: the entry is the area's lower right corner."""
     if step == 0:
         return Area(area.top + area.height - 1, area.left + area.width - 1, 1, 1)
@@ -68,9 +68,9 @@ def figure(step: int, area: Area) -> Figure:
     top = 1 if step >= 3 else 0
     for row in range(rows):
         for column in range(columns):
-            lit = source is not None and holds(source, row, column)
-            text = f"{MEMORY[row, column]:g}"
-            board.box(column, row + top, ORANGE if lit else QUIET, text, ink=INK if lit else None, size=16)
+            lit, text = holds(source, row, column), f"{MEMORY[row, column]:g}"
+            fill = ORANGE if lit else _taken_away(step, area, row, column)
+            board.box(column, row + top, fill, text, ink=INK if lit else None, size=16)
     board.text(columns / 2, top - 0.35, "memory")
     _draw_table(board, step, area, columns + GAP)
     return board.figure()
@@ -133,6 +133,14 @@ def _lit(step: int, area: Area) -> dict[tuple[int, int], tuple[str, str]]:
         (area.top, area.left): (GREEN, "+"),
         (bottom, right): (SKY, "+"),
     }
+
+
+def _taken_away(step: int, area: Area, row: int, column: int) -> str:
+    """The corner's colour on the items it sums that are not the area's, once the corners are lit."""
+    if step < 4 or row >= area.top + area.height or column >= area.left + area.width:
+        return QUIET
+    left, above = column < area.left, row < area.top
+    return tint(GREEN if left and above else VERMILION if left else PURPLE, 0.3)
 
 
 def _background(step: int, row: int, column: int) -> str:

@@ -1,0 +1,24 @@
+"""`areaviz compare CHECKPOINT BASELINE`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from areaviz.analysis.evaluation import state_difference
+from areaviz.data.settings import data_folder
+
+
+def compare(
+    checkpoint: Annotated[Path, typer.Argument(help="A checkpoint folder.")],
+    baseline: Annotated[Path, typer.Argument(help="The checkpoint it is compared to.")],
+    translations: Annotated[Path, typer.Argument(help="What `evaluate --output` wrote for the first.")],
+    baseline_translations: Annotated[Path, typer.Argument(help="The same for the second.")],
+    split: Annotated[str, typer.Option(help="The split both were measured on.")] = "test_2016_flickr",
+    data: Annotated[Path | None, typer.Option(help="The data folder; else AREAVIZ_DATA.")] = None,
+) -> None:
+    """State the difference of two models on both cards, with its significance."""
+    folder = data or data_folder()
+    typer.echo(state_difference(checkpoint, baseline, split, translations, baseline_translations, folder))

@@ -1,0 +1,274 @@
+"""Reads the app's syntax trees for breaches of its rules; `tests/test_architecture.py` runs it and tests it.
+
+Imports point downwards, frameworks stay in their rooms, no module runs data as code, and none keeps state.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+LAYERS: Mapping[str, int] = {
+    "areaviz": 0,  # the package itself may import nothing
+    "areaviz.trace": 0,
+    "areaviz.attention": 1,
+    "areaviz.decoding": 1,
+    "areaviz.data": 1,
+    "areaviz.metrics": 1,
+    "areaviz.views": 1,
+    "areaviz.models": 2,
+    "areaviz.training": 3,
+    "areaviz.backend": 3,
+    "areaviz.analysis": 3,
+    "areaviz.serving": 4,
+    "areaviz.ui": 4,
+    "areaviz.cli": 5,
+    "app": 5,
+    "pages": 5,
+    "areaviz.__main__": 6,  # starts the command line
+}
+"""Layer of every room; a new room needs a line here."""
+
+_TORCH = ("areaviz.attention", "areaviz.decoding", "areaviz.data", "areaviz.models", "areaviz.training")
+PLACES: Mapping[str, tuple[str, ...]] = {
+    "torch": (*_TORCH, "areaviz.backend.local"),
+    "safetensors.torch": (*_TORCH, "areaviz.backend.local"),
+    "plotly": ("areaviz.views",),
+    "matplotlib": ("areaviz.views",),
+    "streamlit": ("areaviz.ui", "app", "pages"),
+    "ray": ("areaviz.serving", "areaviz.analysis"),
+}
+"""Where a package may be imported, and nowhere else."""
+
+FORBIDDEN_IMPORTS: tuple[str, ...] = (
+    *("pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"),
+    *("matplotlib.pyplot", "matplotlib.pylab", "pylab"),
+)
+FORBIDDEN_CALLS: tuple[str, ...] = (
+    *("eval", "exec", "compile", "__import__", "builtins.eval", "builtins.exec", "os.system"),
+    *("torch.jit.load", "torch.hub.load"),
+)
+FACTORIES: tuple[str, ...] = (
+    *("list", "dict", "set", "bytearray", "collections.defaultdict", "collections.deque"),
+    *("collections.Counter", "collections.OrderedDict"),
+)
+CHANGES = ("append", "extend", "insert", "add", "update", "setdefault", "pop", "popitem", "remove", "discard", "clear")
+
+Found = Iterator[tuple[ast.stmt | ast.expr, str]]
+"""What a check yields: a place, and what is wrong with it."""
+
+
+@dataclass(frozen=True)
+class Module:
+    """One source file: its dotted name and its syntax tree."""
+
+    name: str
+    source: str
+    is_package: bool = False
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.source)
+
+    @property
+    def is_script(self) -> bool:
+        """Pages run anew for every view, so their globals are locals."""
+        return not self.name.startswith("areaviz")
+
+    @cached_property
+    def imports(self) -> list[tuple[ast.stmt | ast.expr, str]]:
+        """Every imported dotted name, wherever the import stands, even inside functions."""
+        found: list[tuple[ast.stmt | ast.expr, str]] = []
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                found += [(node, alias.name) for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                found += [(node, f"{self._base(node)}.{alias.name}") for alias in node.names]
+            elif isinstance(node, ast.Call) and self.dotted(node.func) == "importlib.import_module":
+                names = [argument.value for argument in node.args[:1] if isinstance(argument, ast.Constant)]
+                found += [(node, str(name)) for name in names]
+        return found
+
+    @cached_property
+    def aliases(self) -> dict[str, str]:
+        """What a local name stands for, by the imports of the file."""
+        names: dict[str, str] = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                names |= {alias.asname: alias.name for alias in node.names if alias.asname}
+            elif isinstance(node, ast.ImportFrom):
+                base = self._base(node)
+                names |= {alias.asname or alias.name: f"{base}.{alias.name}" for alias in node.names}
+        return names
+
+    def dotted(self, node: ast.expr) -> str:
+        """The full name of what an expression such as `t.load` refers to, or ""."""
+        if isinstance(node, ast.Name):
+            return self.aliases.get(node.id, node.id)
+        if isinstance(node, ast.Attribute):
+            base = self.dotted(node.value)
+            return f"{base}.{node.attr}" if base else ""
+        return ""
+
+    def _base(self, node: ast.ImportFrom) -> str:
+        if not node.level:
+            return node.module or ""
+        parents = self.name.split(".")
+        kept = parents[: len(parents) - node.level + self.is_package]
+        return ".".join([*kept, *([node.module] if node.module else [])])
+
+
+def inside(name: str, places: tuple[str, ...]) -> bool:
+    """Whether a dotted name is one of `places` or within one."""
+    return any(name == place or name.startswith(f"{place}.") for place in places)
+
+
+def room(name: str) -> str | None:
+    """The room a module lies in, or None where it lies in none that is known."""
+    if name == "areaviz":
+        return name
+    depth = 2 if name.startswith("areaviz.") else 1
+    found = ".".join(name.split(".")[:depth])
+    return found if found in LAYERS else None
+
+
+def breaches(module: Module) -> list[str]:
+    """Every rule the module breaks, as "line: what"."""
+    checks = (layer_breaches, place_breaches, danger_breaches, state_breaches)
+    return [f"{module.name}:{node.lineno}: {what}" for check in checks for node, what in check(module)]
+
+
+def layer_breaches(module: Module) -> Found:
+    """Imports that point upwards or sideways, or out of layer 0."""
+    here = room(module.name)
+    if here is None:
+        yield module.tree.body[0], "lies in a room without a layer"
+        return
+    for node, name in module.imports:
+        top = name.split(".")[0]
+        if top in ("tests", "benchmarks"):
+            yield node, f"imports {name}, which is not part of the package"
+        elif top in ("areaviz", "app", "pages"):
+            there = _imported_room(name)
+            if there is None:
+                yield node, f"imports {name}, a room without a layer"
+            elif there != here and there != "areaviz" and LAYERS[there] >= LAYERS[here]:
+                yield node, f"imports {name}: layer {LAYERS[there]} from layer {LAYERS[here]}"
+        elif LAYERS[here] == 0 and top not in sys.stdlib_module_names and top != "numpy":
+            yield node, f"imports {name}, but layer 0 knows NumPy and the standard library only"
+
+
+def _imported_room(name: str) -> str | None:
+    """The room an import leads to; `from areaviz import __version__` leads to the package itself."""
+    parts = name.split(".")
+    if parts[0] == "areaviz" and (len(parts) == 1 or (parts[1].startswith("__") and parts[1] != "__main__")):
+        return "areaviz"
+    return room(name)
+
+
+def place_breaches(module: Module) -> Found:
+    """Frameworks outside their rooms."""
+    for node, name in module.imports:
+        for package, places in PLACES.items():
+            if inside(name, (package,)) and not inside(module.name, places):
+                yield node, f"imports {name}, which belongs in {', '.join(places)}"
+
+
+def danger_breaches(module: Module) -> Found:
+    """Data that would run as code, and drawing that sessions would share."""
+    for node, name in module.imports:
+        if inside(name, FORBIDDEN_IMPORTS):
+            yield node, f"imports {name}"
+    for call in (node for node in ast.walk(module.tree) if isinstance(node, ast.Call)):
+        name = module.dotted(call.func)
+        if name in FORBIDDEN_CALLS or inside(name, ("matplotlib.pyplot", "matplotlib.pylab")):
+            yield call, f"calls {name}"
+        if name == "torch.load" and _keyword(call, "weights_only") is not True:
+            yield call, "calls torch.load without weights_only=True"
+        if _keyword(call, "allow_pickle") not in (None, False) or _keyword(call, "shell") not in (None, False):
+            yield call, f"calls {name or 'something'} with allow_pickle or shell"
+
+
+def _keyword(call: ast.Call, name: str) -> object:
+    """The literal given for a keyword, None where it is not given, "?" where it is no literal."""
+    for keyword in call.keywords:
+        if keyword.arg == name:
+            return keyword.value.value if isinstance(keyword.value, ast.Constant) else "?"
+    return None
+
+
+def state_breaches(module: Module) -> Found:
+    """Module-level state that changes or may grow: sessions of different people would share it."""
+    if module.is_script:
+        return
+    containers: dict[str | None, ast.stmt] = dict(_containers(module))
+    for name, node in containers.items():
+        if name and name != name.upper():
+            yield node, f"keeps the mutable {name} at module level; make it a constant in capitals or a tuple"
+    for inner in ast.walk(module.tree):
+        if isinstance(inner, ast.Global):
+            yield inner, f"declares {', '.join(inner.names)} global"
+        elif isinstance(inner, ast.FunctionDef) and _grows(module, inner):
+            yield inner, f"caches {inner.name} without a limit"
+        elif isinstance(inner, ast.expr | ast.stmt) and _changed(inner) in containers:
+            yield inner, f"changes {_changed(inner)}, which lives at module level"
+
+
+def _containers(module: Module) -> Iterator[tuple[str, ast.stmt]]:
+    """Names bound at module level to something that can change; names with two underscores are Python's own."""
+    literals = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
+    for node in module.tree.body:
+        if not isinstance(node, ast.Assign | ast.AnnAssign):
+            continue
+        made = isinstance(node.value, ast.Call) and module.dotted(node.value.func) in FACTORIES
+        if made or isinstance(node.value, literals):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = [target.id for target in targets if isinstance(target, ast.Name)]
+            yield from ((name, node) for name in names if not name.startswith("__"))
+
+
+def _changed(node: ast.expr | ast.stmt) -> str | None:
+    """The name whose contents a call, an assignment or a deletion changes."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CHANGES:
+        return node.func.value.id if isinstance(node.func.value, ast.Name) else None
+    targets: list[ast.expr] = []
+    if isinstance(node, ast.Assign | ast.Delete):
+        targets = node.targets
+    elif isinstance(node, ast.AugAssign | ast.AnnAssign):
+        targets = [node.target]
+    for target in targets:
+        if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
+            return target.value.id
+    return None
+
+
+def _grows(module: Module, function: ast.FunctionDef) -> bool:
+    """Whether a function with parameters remembers its answers for ever."""
+    if not (function.args.args or function.args.kwonlyargs or function.args.posonlyargs):
+        return False
+    for decorator in function.decorator_list:
+        call = decorator if isinstance(decorator, ast.Call) else None
+        name = module.dotted(call.func if call else decorator)
+        given = [*call.args, *(keyword.value for keyword in call.keywords)] if call else []
+        unbounded = any(isinstance(value, ast.Constant) and value.value is None for value in given)
+        if name == "functools.cache" or (name == "functools.lru_cache" and unbounded):
+            return True
+    return False
+
+
+def modules() -> list[Module]:
+    """Every source file of the app."""
+    paths = [*(ROOT / "areaviz").rglob("*.py"), *(ROOT / "pages").rglob("*.py"), *ROOT.glob("*.py")]
+    found = []
+    for path in sorted(paths):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        is_package = parts[-1] == "__init__"
+        name = ".".join(parts[:-1] if is_package else parts)
+        found.append(Module(name, path.read_text(encoding="utf-8"), is_package))
+    return found

@@ -1,0 +1,92 @@
+"""Fixtures for tests in a real browser: `app` starts any Streamlit script, `page` opens it.
+
+    def test_something(app, page):
+        page.goto(app("app.py", AREAVIZ_DEMO="1"))
+
+Without a system browser these tests are left out, with one line that says so; where CI or AREAVIZ_BROWSER=1 is set
+they fail instead. An error on the browser's console fails the test that caused it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from tests.browser.server import ARGUMENTS, Server, browser_path
+
+MISSING = "no Chromium found: install one with `apt-get install chromium`, or put `chromium` on the PATH"
+LEFT_OUT = pytest.StashKey[int]()
+HERE = Path(__file__).parent
+PATIENCE = 60_000  # ms; a busy machine draws slowly
+
+App = Callable[..., str]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what is in this folder; leave it out where there is no browser and none is insisted on."""
+    mine = [item for item in items if HERE in item.path.parents]
+    for item in mine:
+        item.add_marker("browser")
+    if mine and browser_path() is None and not _insisted():
+        config.stash[LEFT_OUT] = len(mine)
+        config.hook.pytest_deselected(items=mine)
+        items[:] = [item for item in items if item not in mine]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """The one line that says what was left out."""
+    if count := config.stash.get(LEFT_OUT, 0):
+        terminalreporter.write_line(f"{count} browser tests were left out, {MISSING}.")
+
+
+def _insisted() -> bool:
+    return "CI" in os.environ or os.environ.get("AREAVIZ_BROWSER") == "1"
+
+
+@pytest.fixture(scope="session")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    """`app(script, **environment)` gives the address of a served script; each is started once a session."""
+    running: dict[tuple[object, ...], Server] = {}
+    logs = tmp_path_factory.mktemp("servers")
+
+    def serve(script: str, **environment: str) -> str:
+        key = (script, *sorted(environment.items()))
+        if key not in running:
+            server = Server(script, logs / f"{len(running)}.log", environment)
+            running[key] = server
+        return running[key].wait()
+
+    yield serve
+    for server in running.values():
+        server.stop()
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """The system's browser, headless."""
+    path = browser_path()
+    if path is None:
+        pytest.fail(f"Browser tests are insisted on, but {MISSING}.", pytrace=False)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(chromium: Browser) -> Iterator[Page]:
+    """A page in a fresh session, 1280 x 900, reduced motion; a console error fails the test."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
+    context.set_default_timeout(PATIENCE)
+    expect.set_options(timeout=PATIENCE)
+    fresh = context.new_page()
+    errors: list[str] = []
+    fresh.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    fresh.on("pageerror", lambda error: errors.append(str(error)))
+    yield fresh
+    context.close()
+    assert not errors, f"The browser's console shows errors: {errors}"

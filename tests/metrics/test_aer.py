@@ -1,0 +1,97 @@
+"""Alignment error rate on cases computed by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from areaviz.metrics.aer import LinkCounts, Links, attention_links, count_links, strongest_links
+from areaviz.trace.areas import Area, AreaGrid
+from areaviz.trace.record import AttentionMap, Output, Trace
+from areaviz.trace.request import Request
+from tests import fakes
+
+LINKS = st.frozensets(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=5)
+SURE = frozenset({(0, 0), (1, 1)})
+POSSIBLE = frozenset({(1, 2), (2, 2)})
+
+
+def test_hand_computed_measures() -> None:
+    counts = count_links(frozenset({(0, 0), (1, 2), (2, 1)}), SURE, POSSIBLE)
+    assert counts == LinkCounts(made=3, sure=2, made_sure=1, made_possible=2)
+    assert counts.precision == pytest.approx(2 / 3)
+    assert counts.recall == pytest.approx(1 / 2)
+    assert counts.error_rate == pytest.approx(1 - 3 / 5)
+
+
+def test_sentences_are_pooled_not_averaged() -> None:
+    perfect = count_links(SURE, SURE, POSSIBLE)
+    wrong = count_links(frozenset({(4, 4)}), frozenset({(3, 3)}), frozenset())
+    assert perfect.error_rate == 0
+    assert wrong.error_rate == 1
+    assert (perfect + wrong).error_rate == pytest.approx(1 - 4 / 6)
+
+
+def test_nothing_made_and_nothing_wanted_has_no_measure() -> None:
+    empty = count_links(frozenset(), frozenset(), POSSIBLE)
+    assert all(math.isnan(value) for value in (empty.precision, empty.recall, empty.error_rate))
+
+
+@settings(deadline=None, max_examples=30)
+@given(LINKS, LINKS, LINKS)
+def test_all_sure_and_only_possible_links_make_no_error(sure: Links, possible: Links, some: Links) -> None:
+    counts = count_links(sure | (possible & some), sure, possible)
+    assert counts.made == 0 or counts.error_rate == 0
+
+
+@settings(deadline=None, max_examples=30)
+@given(LINKS, LINKS, LINKS)
+def test_measures_are_shares(made: Links, sure: Links, possible: Links) -> None:
+    counts = count_links(made, sure, possible)
+    for value in (counts.precision, counts.recall, counts.error_rate):
+        assert math.isnan(value) or 0 <= value <= 1
+
+
+def test_each_side_can_choose() -> None:
+    attention_TS = np.array([[0.6, 0.3, 0.1], [0.7, 0.2, 0.1]], dtype=np.float32)
+    assert strongest_links(attention_TS) == {(0, 0), (0, 1)}
+    assert strongest_links(attention_TS, choosing="source") == {(0, 1), (1, 0), (2, 0)}
+
+
+def test_words_without_attention_get_no_link() -> None:
+    attention_TS = np.array([[0.0, 0.0], [0.0, 0.5]], dtype=np.float32)
+    assert strongest_links(attention_TS) == {(1, 1)}
+    assert strongest_links(attention_TS, choosing="source") == {(1, 1)}
+    assert strongest_links(np.zeros((0, 2), dtype=np.float32)) == frozenset()
+
+
+def reversed_translation() -> Trace:
+    """ "big dog" -> "xy z": x looks at "dog", y mostly at a letter of "big", z at "big"; blank and end at the end."""
+    source, target = fakes.text_field("source", "big dog"), fakes.text_field("target", "xy z")
+    grid = AreaGrid(1, len(source), 1, 3)
+    big, dog, letter, end = Area(0, 0, 1, 3), Area(0, 4, 1, 3), Area(0, 1, 1, 1), Area(0, 7, 1, 1)
+    attended = [{dog: 1.0}, {letter: 0.6, end: 0.4}, {end: 1.0}, {big: 1.0}, {end: 1.0}]
+    weights = np.zeros((1, 2, len(target), grid.count), dtype=np.float32)
+    for query, areas in enumerate(attended):
+        for area, weight in areas.items():
+            weights[0, 0, query, grid.index(area)] = weight
+        weights[0, 1, query, grid.index(dog)] = 1
+    attention = AttentionMap("encoder-decoder", "target", "source", grid, weights)
+    output = Output("target", np.ones(len(target), dtype=np.float32), ((),) * len(target))
+    fields = {"source": source, "target": target}
+    return Trace(Request("fake", "big dog"), fields, output, {attention.site: attention})
+
+
+def test_attention_is_summed_over_source_items_and_averaged_over_target_items() -> None:
+    # x and y together give dog 1/2 and big 0.6/2: one link from the first target word to the second source word.
+    assert attention_links(reversed_translation(), layer=0, head=0) == {(1, 0), (0, 1)}
+
+
+def test_heads_are_averaged_when_none_is_named() -> None:
+    trace = reversed_translation()
+    assert attention_links(trace, layer=0, head=1) == {(1, 0), (1, 1)}
+    assert attention_links(trace, layer=0, choosing="source") == {(0, 1), (1, 0)}

@@ -1,0 +1,87 @@
+"""Translation scores on cases whose answer follows from the definitions."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from areaviz.metrics.translation import compare, translation_scores
+
+REFERENCES = [
+    "Ein Hund schläft unter dem alten Tisch .",
+    "Zwei Kinder malen ein großes blaues Haus .",
+    "Der Mann liest seiner Tochter ein Buch vor .",
+    "Am Abend regnet es über der ganzen Stadt .",
+    "Sie kocht heute Suppe mit frischem Gemüse .",
+    "Die Katze springt leise auf das Dach .",
+]
+
+
+def test_bleu_by_hand() -> None:
+    scores = translation_scores(["a b c d e f"], ["a b c d x f"])
+    assert scores["bleu"] == pytest.approx(100 * (5 / 6 * 3 / 5 * 2 / 4 * 1 / 3) ** 0.25)
+    assert scores["length_ratio"] == 1
+    assert scores["sentences"] == 1
+
+
+def test_short_output_pays_the_brevity_penalty() -> None:
+    scores = translation_scores(["a b c d"], ["a b c d e"])
+    assert scores["bleu"] == pytest.approx(100 * math.exp(1 - 5 / 4))
+    assert scores["length_ratio"] == pytest.approx(4 / 5)
+
+
+def test_chrf_by_hand() -> None:
+    # Half of the letters match, none of the pairs of letters, and there is nothing longer.
+    assert translation_scores(["ab"], ["ac"])["chrf"] == pytest.approx(25)
+
+
+def test_lower_casing_forgives_case_only() -> None:
+    scores = translation_scores(["ein hund schläft unter dem Tisch"], ["Ein Hund schläft unter dem Tisch"])
+    assert scores["bleu_lowercase"] == pytest.approx(100)
+    assert float(scores["bleu"]) < 100
+
+
+def test_punctuation_is_split_by_13a() -> None:
+    assert translation_scores(["Sie lacht laut heute ."], ["Sie lacht laut heute."])["bleu"] == pytest.approx(100)
+
+
+def test_signatures_say_how_it_was_measured() -> None:
+    scores = translation_scores(REFERENCES, REFERENCES)
+    assert "case:mixed" in str(scores["bleu_signature"])
+    assert "tok:13a" in str(scores["bleu_signature"])
+    assert "case:lc" in str(scores["bleu_lowercase_signature"])
+    assert "nc:6|nw:0" in str(scores["chrf_signature"])
+
+
+@pytest.mark.parametrize("hypotheses", [[], ["a"], ["a", "b", "c"]], ids=["none", "fewer", "more"])
+def test_every_hypothesis_needs_its_reference(hypotheses: list[str]) -> None:
+    with pytest.raises(ValueError, match=f"{len(hypotheses)} translations and 2 references"):
+        translation_scores(hypotheses, ["a", "b"])
+    with pytest.raises(ValueError, match="one reference for each"):
+        compare(["a", "b"], hypotheses, ["a", "b"])
+
+
+def test_no_sentences_have_no_score() -> None:
+    with pytest.raises(ValueError, match="got 0 translations"):
+        translation_scores([], [])
+
+
+def test_a_clear_difference_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SACREBLEU_SEED", raising=False)
+    baseline = [" ".join(reversed(line.split())) for line in REFERENCES]
+    comparison = compare(REFERENCES, baseline, REFERENCES, resamples=200)
+    assert set(comparison) == {"bleu", "chrf"}
+    bleu = comparison["bleu"]
+    assert bleu.system == pytest.approx(100)
+    assert bleu.difference == pytest.approx(100 - float(translation_scores(baseline, REFERENCES)["bleu"]))
+    assert bleu.p_value < 0.05
+    assert "seed:12345" in bleu.signature
+    assert "bs:200" in bleu.signature
+
+
+def test_a_system_does_not_differ_from_itself() -> None:
+    hypotheses = [line.replace("ein", "das") for line in REFERENCES]
+    chrf = compare(hypotheses, hypotheses, REFERENCES, resamples=50)["chrf"]
+    assert chrf.difference == 0
+    assert chrf.p_value == 1

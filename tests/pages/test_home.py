@@ -1,0 +1,55 @@
+"""Home: the picture, the examples and the four kinds of attention, with no link that leads nowhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from areaviz.trace.request import Focus, from_params
+from areaviz.ui.gallery import link_of
+from areaviz.ui.samples import EXAMPLES, SAMPLES, Example
+from areaviz.ui.taxonomy import KINDS
+from tests.pages import folder
+from tests.pages.conftest import APP, Open, shown
+
+
+def test_home_shows_a_stored_example_and_says_what_this_is(open_page: Open) -> None:
+    app = open_page("home")
+    assert not app.exception and not app.error
+    assert "A stored example." in shown(app)
+    assert "point at a letter" in shown(app).lower()
+
+
+def test_every_kind_of_attention_has_a_card_and_only_those_shown_have_a_link(open_page: Open) -> None:
+    app = open_page("home")
+    kinds = [kind for row in KINDS for kind in row]
+    assert {kind.title for kind in kinds} <= {element.value for element in app.subheader}
+    assert shown(app).count("This version has no demonstration of it.") == 3 == sum(not kind.page for kind in kinds)
+
+
+def test_no_link_leads_nowhere(open_page: Open) -> None:
+    links = [element.proto.page for element in open_page("home").get("page_link")]
+    assert len(links) == len(EXAMPLES) + 3
+    pages = {path.stem for path in (APP.parent / "pages").glob("*.py")}
+    assert {Path(link).stem or "home" for link in links} <= pages
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.title)
+def test_the_link_of_an_example_is_its_text_and_focus(example: Example) -> None:
+    params = link_of(example)
+    assert "model" not in params, "which models there are is known by Translate"
+    request, focus = from_params({"model": "any", **params})
+    assert (request.text, request.area_size, focus) == (example.text, example.area_size, example.focus)
+
+
+def test_an_example_opens_with_whatever_model_there_is(open_page: Open) -> None:
+    example = Example("A title", folder.TEXT, "A note", Focus("encoder self", 1, items=(2,)), compare=True)
+    app = open_page("translate", **link_of(example))
+    assert not app.exception and not app.error
+    assert "Ein kleiner Hund rennt." in shown(app) and app.query_params["items"] == "3"
+
+
+def test_samples_are_sentences_that_differ() -> None:
+    assert len(set(SAMPLES)) == len(SAMPLES) >= 10
+    assert all(text.endswith(".") and 20 <= len(text) <= 80 for text in SAMPLES)

@@ -1,0 +1,80 @@
+"""Models: every card with its figures, beside the papers' figures, and what could not be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from areaviz.backend.base import Backend
+from areaviz.backend.replay import ReplayBackend
+from areaviz.trace.card import Card
+from areaviz.ui.comparison import comparison_table
+from tests.pages import folder
+from tests.pages.conftest import Open, shown
+
+
+def test_every_model_has_a_card(open_page: Open) -> None:
+    app = open_page("models")
+    assert not app.exception and not app.error
+    assert [element.value.replace("\\", "") for element in app.subheader] == [
+        "Characters, area attention",
+        "Characters, regular attention",
+    ]
+    assert len(app.get("plotly_chart")) == 2, "training curves"
+    for said in ("1,234,567 parameters", "Limits.", "It knows nothing.", "Licence: Apache-2.0", "stored traces"):
+        assert said in shown(app)
+    assert [(metric.label, metric.value) for metric in app.metric][:2] == [("BLEU", "23.40"), ("chrF", "50.00")]
+
+
+def test_our_figures_stand_beside_the_papers(open_page: Open) -> None:
+    table = open_page("models").table[0].value
+    row = table[(table["Level"] == "character") & (table["Size"] == "Tiny")].iloc[0]
+    assert list(row)[2:] == ["6.90", "8.20", "22.10", "23.40"]
+    assert len(table) == 8
+
+
+def test_what_differs_is_said(open_page: Open) -> None:
+    said = shown(open_page("models"))
+    assert "Multi30k" in said and "WMT 2014" in said and "29,000" in said
+
+
+def test_a_model_without_a_figure_gets_a_dash() -> None:
+    table = comparison_table([replace(folder.card("x", "area"), figures={})])
+    assert set(table["Ours, area"]) == set(table["Ours, regular"]) == {"–"}
+
+
+def test_a_bare_card_is_shown(
+    open_page: Open, use_backend: Callable[[Backend], None], stored: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bare = replace(folder.card("bare", "area"), figures={}, attention={}, history=(), config={}, recipe={}, data={})
+    replay = ReplayBackend(stored)
+    monkeypatch.setattr(replay, "models", lambda: {"bare": bare})
+    use_backend(replay)
+    app = open_page("models")
+    assert not app.exception and not app.error and len(app.subheader) == 1
+
+
+def test_text_of_a_card_is_never_markup(
+    open_page: Open, use_backend: Callable[[Backend], None], stored: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    odd: Card = replace(folder.card("odd", "area"), limits="See ![x](http://a.example/x.png)", data={"a": "**b**"})
+    replay = ReplayBackend(stored)
+    monkeypatch.setattr(replay, "models", lambda: {"odd": odd})
+    use_backend(replay)
+    app = open_page("models")
+    assert any(r"\!\[x\]\(http\:\/\/a\.example" in element.value for element in app.markdown)
+    assert any(r"\*\*b\*\*" in str(table.value) for table in app.table)
+
+
+def test_one_sentence_for_each_damaged_checkpoint(
+    open_page: Open, stored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder.fill(tmp_path)
+    (tmp_path / "cards" / "char-regular.json").write_text("{", encoding="utf-8")
+    monkeypatch.setenv("AREAVIZ_BACKEND", f"replay:{tmp_path}")
+    app = open_page("models")
+    assert not app.exception and len(app.subheader) == 1
+    assert [element.value.count("char\\-regular") >= 1 or "3" in element.value for element in app.error] == [True, True]

@@ -1,0 +1,360 @@
+"""Trace files: everything comes back, and nothing a stranger's file says is believed."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import struct
+import time
+import tracemalloc
+import zipfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from areaviz.trace import codec
+from areaviz.trace.errors import BackendError, InputError
+from areaviz.trace.record import VERSION, Trace
+from tests import fakes
+from tests.trace.strategies import SOME, traces
+
+WEIGHTS = "map.encoder-decoder.weights.npy"
+
+
+def assert_equal(one: Trace, other: Trace, tolerance: float = 0.0) -> None:
+    """Equal in every field; weights up to a relative `tolerance`, and what float16 leaves of tiny ones."""
+    assert (one.request, one.details, one.version) == (other.request, other.details, other.version)
+    assert (list(one.fields), list(one.maps)) == (list(other.fields), list(other.maps))
+    for name, field in one.fields.items():
+        found = other.fields[name]
+        assert (field.name, field.kind, field.raw, field.labels) == (found.name, found.kind, found.raw, found.labels)
+        np.testing.assert_array_equal(field.anchors, found.anchors, strict=True)
+    assert (one.output.field, one.output.alternatives) == (other.output.field, other.output.alternatives)
+    np.testing.assert_array_equal(one.output.probabilities, other.output.probabilities, strict=True)
+    for site, attention in one.maps.items():
+        copy = other.maps[site]
+        assert (attention.site, attention.query, attention.memory) == (copy.site, copy.query, copy.memory)
+        assert (attention.grid, attention.normalisation) == (copy.grid, copy.normalisation)
+        assert copy.weights.dtype == np.float32
+        np.testing.assert_allclose(copy.weights, attention.weights, rtol=tolerance, atol=tolerance and 3e-8)
+
+
+@SOME
+@given(traces())
+def test_a_trace_comes_back_exactly(trace: Trace) -> None:
+    assert_equal(trace, codec.from_bytes(codec.to_bytes(trace)))
+
+
+@SOME
+@given(traces())
+def test_half_precision_keeps_what_it_promises(trace: Trace) -> None:
+    stored = codec.from_bytes(codec.to_bytes(trace, half=True))
+    assert_equal(trace, stored, tolerance=0.002)
+    for attention in stored.maps.values():
+        sums = attention.weights.sum(-1)
+        np.testing.assert_allclose(sums, np.round(sums), atol=1e-5)
+
+
+def test_half_precision_of_a_flat_row_over_many_areas() -> None:
+    trace = fakes.trace(source="ab", target="cd", layers=1, heads=1)
+    fields = dict(trace.fields) | {"source": fakes.text_field("source", "ab" * 2000)}
+    many = fakes.attention_map("encoder-decoder", fields["target"], fields["source"], layers=1, heads=1)
+    weights = np.full_like(many.weights, 0.5 / many.grid.count)
+    weights[..., 7] += 0.5
+    trace = replace(trace, fields=fields, maps={many.site: replace(many, weights=weights)})
+    assert_equal(trace, codec.from_bytes(codec.to_bytes(trace, half=True)), tolerance=0.002)
+
+
+def test_half_precision_halves_the_file() -> None:
+    trace = fakes.trace()
+    assert len(codec.to_bytes(trace, half=True)) < 0.6 * len(codec.to_bytes(trace))
+
+
+def test_equal_traces_give_equal_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = codec.to_bytes(fakes.trace())
+    monkeypatch.setattr(time, "time", lambda: 2_000_000_000.0)
+    assert codec.to_bytes(fakes.trace()) == first
+
+
+def test_a_read_trace_cannot_be_written_over() -> None:
+    for half in (False, True):
+        stored = codec.from_bytes(codec.to_bytes(fakes.trace(), half))
+        with pytest.raises(ValueError, match="read-only"):
+            stored.maps["encoder self"].weights[:] = 0
+
+
+def test_numpy_reads_the_file_without_us() -> None:
+    trace = fakes.trace()
+    with np.load(io.BytesIO(codec.to_bytes(trace)), allow_pickle=False) as archive:
+        np.testing.assert_array_equal(archive["map.encoder self.weights"], trace.maps["encoder self"].weights)
+        assert json.loads(archive["trace.json"])["version"] == VERSION
+
+
+def test_files_and_open_files(tmp_path: Path) -> None:
+    trace, buffer = fakes.trace(), io.BytesIO()
+    codec.save(trace, tmp_path / "a.npz")
+    codec.save(trace, str(tmp_path / "b.npz"), half=True)
+    codec.save(trace, buffer)
+    assert_equal(trace, codec.load(tmp_path / "a.npz"))
+    assert_equal(trace, codec.load(str(tmp_path / "b.npz")), tolerance=0.002)
+    assert_equal(trace, codec.load(buffer))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.npz", "b.npz"]
+
+
+def refused(content: bytes) -> str:
+    """The sentence with which a file is refused."""
+    with pytest.raises(InputError) as refusal:
+        codec.from_bytes(content)
+    sentence = str(refusal.value)
+    assert sentence.endswith(".") and "\n" not in sentence and len(sentence) < 400
+    return sentence
+
+
+Entries = dict[str, bytes]
+
+
+def packed(change: Callable[[Entries], Any], how: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """The fake trace's file after a change to its entries."""
+    with zipfile.ZipFile(io.BytesIO(codec.to_bytes(fakes.trace()))) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    change(entries)
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", how) as archive:
+        for name, content in entries.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+def documented(change: Callable[[dict[str, Any]], Any]) -> bytes:
+    """The fake trace's file after a change to its JSON document."""
+
+    def edit(entries: Entries) -> None:
+        document = json.loads(entries[codec.DOCUMENT])
+        change(document)
+        entries[codec.DOCUMENT] = json.dumps(document).encode()
+
+    return packed(edit)
+
+
+def npy(array: Any, version: tuple[int, int] = (1, 0), pickled: bool = False) -> bytes:
+    buffer = io.BytesIO()
+    np.lib.format.write_array(buffer, array, version, allow_pickle=pickled)
+    return buffer.getvalue()
+
+
+def header(shape: str, kind: str = "'<f4'") -> bytes:
+    """An array entry whose header says what it likes, followed by four bytes."""
+    text = f"{{'descr': {kind}, 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + b"\0\0\0\0"
+
+
+def test_a_repacked_file_is_fine() -> None:
+    for how in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        assert_equal(fakes.trace(), codec.from_bytes(packed(lambda entries: None, how)))
+
+
+def test_unknown_entries_are_ignored() -> None:
+    assert_equal(fakes.trace(), codec.from_bytes(documented(lambda document: document.update(mood="good"))))
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", b"\x89PNG\r\n\x1a\n" + b"x" * 500, b"x" * 10**6, npy(np.zeros(3))])
+def test_a_foreign_file(content: bytes) -> None:
+    assert "not a trace" in refused(content)
+
+
+def test_a_foreign_archive() -> None:
+    buffer = io.BytesIO()
+    np.savez(buffer, a=np.zeros(3))
+    assert "no trace" in refused(buffer.getvalue())
+    assert "no trace" in refused(documented(lambda document: document.update(format="other")))
+    assert "no trace" in refused(packed(lambda entries: entries.update({codec.DOCUMENT: b"[1]"})))
+
+
+def test_a_newer_version() -> None:
+    sentence = refused(documented(lambda document: document.update(version=VERSION + 1)))
+    assert f"version {VERSION + 1}" in sentence and f"up to {VERSION}" in sentence and "update" in sentence
+
+
+def test_a_file_cut_short_anywhere() -> None:
+    content = codec.to_bytes(fakes.trace(source="ab", target="c", layers=1, heads=1))
+    for length in range(0, len(content), 97):
+        assert "not a trace" in (sentence := refused(content[:length])) or "damaged" in sentence
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.data())
+def test_flipped_bytes_are_refused_or_harmless(data: st.DataObject) -> None:
+    trace = fakes.trace(source="ab", target="c", layers=1, heads=1)
+    content = bytearray(codec.to_bytes(trace))
+    for _ in range(data.draw(st.integers(1, 4))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    try:
+        stored = codec.from_bytes(bytes(content))
+    except InputError as refusal:
+        assert str(refusal).endswith(".")
+    else:
+        assert_equal(trace, stored)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda document: document.update(version=0),
+        lambda document: document.update(version="1"),
+        lambda document: document.update(version=True),
+        lambda document: document.pop("request"),
+        lambda document: document["request"].pop("seed"),
+        lambda document: document["request"].update(beam="4"),
+        lambda document: document["request"].update(text=None),
+        lambda document: document.update(fields=[1, 2]),
+        lambda document: document.update(fields={}),
+        lambda document: document["fields"].pop(),
+        lambda document: document["fields"][0].update(labels=[1] * 18),
+        lambda document: document["fields"][0].update(name="../x"),
+        lambda document: document["output"].update(alternatives=[[["a"]]] * 24),
+        lambda document: document["output"].update(alternatives=[[["a", float("nan")]]] * 24),
+        lambda document: document["maps"][0].update(site="unknown"),
+        lambda document: document["maps"][0]["grid"].update(max_width=4),
+        lambda document: document["maps"][0]["grid"].update(width=10**400),
+        lambda document: document["maps"][0]["grid"].update(width=18.0),
+        lambda document: document["maps"][0]["grid"].update(height=-1),
+        lambda document: document.update(details={"seconds": 3}),
+    ],
+)
+def test_a_document_that_is_not_as_specified(change: Callable[[dict[str, Any]], Any]) -> None:
+    assert "damaged" in refused(documented(change))
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        b"",
+        b"\x93NUMPY",
+        npy(np.zeros((2, 4, 24, 80), dtype=np.float64)),
+        npy(np.zeros((2, 4, 24, 80), dtype=">f4")),
+        npy(np.asfortranarray(np.zeros((2, 4, 24, 80), dtype=np.float32))),
+        npy(np.zeros((2, 4, 24, 80), dtype=np.float32), version=(2, 0)),
+        npy(np.array([{"a": 1}], dtype=object), pickled=True),
+        npy(np.zeros((2, 4, 24, 79), dtype=np.float32)),
+        npy(np.full((2, 4, 24, 80), np.nan, dtype=np.float32)),
+        npy(np.full((2, 4, 24, 80), np.nan, dtype=np.float16)),
+        npy(np.full((2, 4, 24, 80), 1.0, dtype=np.float32)),
+        header("(1000000000000,)"),
+        header("(-1,)"),
+        header("(1,) + (1,)"),
+        header("(1, 1, 1, 1)", "'O'"),
+        header("__import__('os').system('true')"),
+        header("(" * 500),
+        header("(1"),
+    ],
+    ids=range(18),
+)
+def test_an_array_that_is_not_as_specified(entry: bytes) -> None:
+    assert "damaged" in refused(packed(lambda entries: entries.update({WEIGHTS: entry})))
+
+
+def test_a_missing_array() -> None:
+    assert "damaged" in refused(packed(lambda entries: entries.pop(WEIGHTS)))
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"{", b"\xff\xfe", b"[" * 100_000, b"null", b'{"format": 1' + b"0" * 10_000 + b"}"]
+)
+def test_a_document_that_is_no_json_object(text: bytes) -> None:
+    assert refused(packed(lambda entries: entries.update({codec.DOCUMENT: text})))
+
+
+def zeros(size: int) -> bytes:
+    """An archive entry that unpacks to `size` zero bytes."""
+    return packed(lambda entries: entries.update({"bomb.npy": bytes(size)}))
+
+
+def peak_of(content: bytes) -> int:
+    """Bytes allocated at most while a file is refused."""
+    tracemalloc.start()
+    try:
+        refused(content)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_bomb_is_refused_before_it_is_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = zeros(64 * 2**20)
+    monkeypatch.setattr(codec, "MAX_BYTES", 32 * 2**20)
+    assert "64." in (sentence := refused(content)) and "32 MiB" in sentence
+    assert peak_of(content) < 4 * 2**20
+
+
+def test_a_bomb_that_lies_about_its_size_is_not_unpacked_either() -> None:
+    content = zeros(64 * 2**20)
+    lying = content.replace(struct.pack("<L", 64 * 2**20), struct.pack("<L", 1000))
+    assert lying != content
+    assert "damaged" in refused(lying)
+    assert peak_of(lying) < 8 * 2**20
+
+
+@pytest.mark.parametrize("how", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_other_packings_are_refused(how: int) -> None:
+    assert "packed in a way" in refused(packed(lambda entries: None, how))
+
+
+def test_a_huge_document_is_refused() -> None:
+    content = packed(lambda entries: entries.update({codec.DOCUMENT: b" " * (codec.MAX_DOCUMENT_BYTES + 1)}))
+    assert "8 MiB" in refused(content)
+
+
+def test_a_list_of_contents_without_end_is_refused() -> None:
+    content = packed(lambda entries: entries.update({f"{number:04}.npy": b"" for number in range(2000)}))
+    assert "list of contents" in refused(content)
+
+
+def test_a_file_too_large_to_be_looked_at_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = codec.to_bytes(fakes.trace())
+    monkeypatch.setattr(codec, "MAX_BYTES", 1000)
+    assert "The file takes" in refused(content)
+    with pytest.raises(InputError, match="make a trace of a shorter text"):
+        codec.to_bytes(fakes.trace())
+
+
+def test_a_missing_file_and_a_folder(tmp_path: Path) -> None:
+    for path in (tmp_path / "nothing.npz", tmp_path):
+        with pytest.raises(InputError, match="cannot be opened .*choose another file"):
+            codec.load(path)
+
+
+class FullDisk(io.BytesIO):
+    """A file on a full disk."""
+
+    def write(self, content: Any) -> int:
+        raise OSError(28, "No space left on device")
+
+
+def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.npz"
+    path.write_bytes(b"old")
+
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(BackendError, match="No space left.*free some space"):
+        codec.save(fakes.trace(), path)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.npz"]
+    assert path.read_bytes() == b"old"
+    with pytest.raises(BackendError, match="No space left.*free some space"):
+        codec.save(fakes.trace(), FullDisk())
+
+
+def test_a_folder_that_is_none(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    for folder in ("missing", "file"):
+        with pytest.raises(BackendError, match="choose another folder"):
+            codec.save(fakes.trace(), tmp_path / folder / "a.npz")

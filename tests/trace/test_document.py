@@ -1,0 +1,105 @@
+"""docs/trace.md is true: its tables name the records' fields, its examples compute, its numbers are the code's."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import zipfile
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from areaviz.trace import codec, record, request
+from areaviz.trace.areas import AreaGrid
+from tests import fakes
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "trace.md"
+TEXT = DOCUMENT.read_text(encoding="utf-8")
+
+
+def section(title: str) -> str:
+    """The text under a heading, up to the next one."""
+    return TEXT.split(f"\n## {title}\n")[1].split("\n## ")[0]
+
+
+def table(text: str, number: int = 0) -> list[list[str]]:
+    """The cells of a table without its head, backticks removed."""
+    tables = re.findall(r"(?:^\|.*\n?)+", text, re.MULTILINE)
+    rows = tables[number].strip().splitlines()[2:]
+    return [[cell.strip().replace("`", "") for cell in row.strip("|").split("|")] for row in rows]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [record.Trace, request.Request, record.Field, record.Output, record.AttentionMap],
+    ids=lambda kind: kind.__name__,
+)
+def test_every_field_is_specified_in_order(kind: type) -> None:
+    assert [row[0] for row in table(section(kind.__name__))] == [field.name for field in fields(kind)]
+
+
+def test_the_version_is_the_codes() -> None:
+    assert re.findall(r"This is version (\d+) of the record", TEXT) == [str(record.VERSION)]
+
+
+def test_the_limits_are_the_codes() -> None:
+    for limit in (
+        f"at most {request.MAX_CODE_POINTS:,} characters",
+        f"more than {request.MAX_COMBINING_MARKS} combining marks",
+        "width of the beam, {} to {}".format(*request.BEAMS),
+        "largest area in items, {} to {}".format(*request.AREA_SIZES),
+        "for models that sample, {} to {}".format(*request.SEEDS),
+        f"within {record.TOLERANCE:g}",
+        f"more than {codec.MAX_BYTES // 2**20} MiB",
+        f"than {codec.MAX_DOCUMENT_BYTES // 2**20} MiB",
+    ):
+        assert limit in " ".join(TEXT.split())
+    assert all(f'"{choice}"' in TEXT for choice in (*request.METHODS, *request.UNITS, *record.KINDS))
+
+
+def test_the_order_of_areas_is_the_codes() -> None:
+    grid, rows = AreaGrid(1, 4, 1, 3), table(section("Order of the areas"))
+    assert [[int(cell) for cell in row[:5]] for row in rows] == [
+        [index, *area] for index, area in enumerate(grid.table().tolist())
+    ]
+    assert [row[5] for row in rows] == [
+        " ".join(str(item) for item in range(left, left + width)) for _, left, _, width in grid.table().tolist()
+    ]
+
+
+def test_the_examples_compute() -> None:
+    results = doctest.testfile(str(DOCUMENT), module_relative=False, encoding="utf-8")
+    assert results.attempted >= 12 and results.failed == 0
+
+
+def test_the_history_example_is_what_traces_have() -> None:
+    trace = fakes.trace(target="ja")
+    target, history = trace.fields["target"], trace.fields["history"]
+    assert table(section("Field"), 1) == [
+        [str(place), target.labels[place], history.labels[place], f"{start}, {end}"]
+        for place, (start, end) in enumerate(history.anchors.tolist())
+    ]
+
+
+def test_the_link_table_is_what_links_have() -> None:
+    rows = table(section("Links"))
+    asked, focus = request.from_params({name: example for name, example, _ in rows})
+    assert request.to_params(asked, focus) == {name: example for name, example, _ in rows}
+    for _, _, restores in rows:
+        owner, name = re.findall(r"(Request|Focus)\.(\w+)", restores)[0]
+        default = getattr(request.Request("", "") if owner == "Request" else request.Focus(""), name)
+        assert getattr(asked if owner == "Request" else focus, name) != default
+
+
+def test_the_files_entries_are_what_files_have(tmp_path: Path) -> None:
+    trace = fakes.trace()
+    codec.save(trace, tmp_path / "a.npz")
+    with zipfile.ZipFile(tmp_path / "a.npz") as archive:
+        written = set(archive.namelist())
+    names = {"NAME": list(trace.fields), "SITE": list(trace.maps), "": [""]}
+    specified = set()
+    for entry, _ in table(section("The file")):
+        pattern = next(key for key in names if key in entry)
+        specified |= {entry.replace(pattern, name) if pattern else entry for name in names[pattern]}
+    assert written == specified

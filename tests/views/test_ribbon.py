@@ -1,0 +1,208 @@
+import json
+from dataclasses import replace
+
+import matplotlib.text
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from areaviz.trace.areas import AreaGrid
+from areaviz.trace.query import coverage, top_area_indices, words
+from areaviz.trace.record import AttentionMap
+from areaviz.trace.request import Focus
+from areaviz.views.ribbon import pack_ribbon, ribbon_fits, ribbon_payload, ribbon_print, ribbon_table
+from areaviz.views.ribbon_arrays import narrow, quantised, span_coverage, top_queries, top_spans
+from areaviz.views.theme import HEAD_COLOURS
+from tests import fakes
+
+FOCUS = Focus("encoder-decoder")
+
+
+def unpacked(message: bytes) -> tuple[dict, dict[str, np.ndarray]]:
+    size = int.from_bytes(message[:4], "little")
+    header = json.loads(message[4 : 4 + size])
+    body = message[4 + size :]
+    kinds = {1: "<u1", 2: "<u2", 4: "<u4"}
+    places = header["arrays"].items()
+    return header, {name: np.frombuffer(body, kinds[width], count, at) for name, (width, at, count) in places}
+
+
+def random_map(items: int, queries: int, area_size: int, seed: int, heads: int = 2) -> AttentionMap:
+    memory, query = fakes.text_field("source", "x" * (items - 1)), fakes.text_field("target", "y" * (queries - 1))
+    return fakes.attention_map("encoder-decoder", query, memory, 1, heads, area_size, seed)
+
+
+@given(st.integers(1, 24), st.integers(1, 9), st.integers(1, 6), st.integers(1, 5), st.integers(0, 99))
+def test_top_spans_are_those_of_the_slow_search(items: int, queries: int, area_size: int, k: int, seed: int) -> None:
+    attention = random_map(items, queries, area_size, seed)
+    index, weight = top_area_indices(attention, 0, k)
+    found = top_spans(attention.weights[0], attention.grid, k)
+    np.testing.assert_array_equal(found.weight, weight)
+    np.testing.assert_array_equal(found.index[weight > 0], index[weight > 0])
+
+
+@given(st.integers(1, 20), st.integers(1, 80), st.integers(1, 6), st.integers(0, 99))
+def test_coverage_and_top_queries_agree_with_the_trace_queries(
+    items: int, queries: int, area_size: int, seed: int
+) -> None:
+    attention = random_map(items, queries, area_size, seed)
+    for head in range(attention.heads):
+        expected_QN = coverage(attention, 0, head)
+        np.testing.assert_allclose(span_coverage(attention.weights[0, head], attention.grid), expected_QN, atol=1e-6)
+        best = top_queries(attention.weights[0], attention.grid, 3)
+        largest_NK = -np.sort(-expected_QN.T, axis=1)[:, :3]
+        np.testing.assert_allclose(best.weight[head, :, : largest_NK.shape[1]], largest_NK, atol=1e-6)
+        picked = np.take_along_axis(expected_QN.T, best.index[head], 1)
+        np.testing.assert_allclose(picked[best.weight[head] > 0], best.weight[head][best.weight[head] > 0], atol=1e-6)
+
+
+def test_a_masked_query_has_no_spans() -> None:
+    grid = AreaGrid(1, 6, 1, 3)
+    found = top_spans(np.zeros((1, 2, grid.count), np.float32), grid, 4)
+    assert not found.weight.any()
+
+
+def test_spans_of_a_picture_are_refused() -> None:
+    grid = AreaGrid(2, 3, 1, 1)
+    with pytest.raises(ValueError, match="one row"):
+        top_spans(np.zeros((1, 1, grid.count), np.float32), grid, 1)
+
+
+@pytest.mark.parametrize("dtype, tolerance", [(np.uint8, 0.004), (np.uint16, 2e-5)])
+def test_weights_survive_quantising(dtype: type, tolerance: float) -> None:
+    values = np.linspace(0, 1, 501, dtype=np.float32)
+    back = (quantised(values, dtype) / np.iinfo(dtype).max) ** 2
+    assert np.abs(back - values).max() <= tolerance
+
+
+def test_numbers_travel_in_the_fewest_bytes() -> None:
+    assert narrow(np.array([65535]), 65535).dtype == np.uint16
+    assert narrow(np.array([65536]), 65536).dtype == np.uint32
+
+
+def test_the_message_holds_what_the_browser_needs() -> None:
+    trace = fakes.trace()
+    header, arrays = unpacked(pack_ribbon(ribbon_payload(trace, FOCUS), link="pair"))
+    attention = trace.maps["encoder-decoder"]
+    index, weight = top_area_indices(attention, 0, 4)
+    np.testing.assert_array_equal(arrays["area"].reshape(index.shape)[weight > 0], index[weight > 0])
+    stored = (arrays["area_weight"].reshape(weight.shape) / 65535) ** 2
+    np.testing.assert_allclose(stored, weight, atol=2e-5)
+    assert [field["raw"] for field in header["fields"]] == [trace.fields[name].raw for name in ("target", "source")]
+    assert header["fields"][1]["labels"] == {str(len(fakes.SENTENCE)): "⟨end⟩"}
+    np.testing.assert_array_equal(arrays["f1.start"], trace.fields["source"].anchors[:, 0])
+    np.testing.assert_array_equal(arrays["f1.word"], [start for start, _ in words(trace.fields["source"])])
+    assert (header["query"], header["memory"], header["link"]) == (0, 1, "pair")
+    assert all(offset % 8 == 0 for _, offset, _ in header["arrays"].values())
+    assert header["colours"] == list(HEAD_COLOURS)
+
+
+def test_one_text_that_attends_to_itself_travels_once() -> None:
+    header, arrays = unpacked(pack_ribbon(ribbon_payload(fakes.trace(), Focus("encoder self"))))
+    assert len(header["fields"]) == 1 and header["query"] == header["memory"] == 0
+    assert "f1.start" not in arrays
+
+
+def test_the_caption_has_room_for_the_heads() -> None:
+    before, after = ribbon_payload(fakes.trace(), replace(FOCUS, layer=1, head=2))["header"]["caption"]
+    assert before.endswith("layer 2 of 2, ") and after.startswith(" · softmax over areas")
+
+
+def test_the_data_does_not_depend_on_the_selection_but_on_layer_and_weights() -> None:
+    trace = fakes.trace()
+    identity = ribbon_payload(trace, FOCUS)["header"]["id"]
+    chosen = replace(FOCUS, head=1, items=(3,), side="memory", unit="word")
+    assert ribbon_payload(trace, chosen)["header"]["id"] == identity
+    assert ribbon_payload(trace, replace(FOCUS, layer=1))["header"]["id"] != identity
+
+
+def test_a_lone_surrogate_stays_one_character() -> None:
+    trace = fakes.trace(source="a\ud800b")
+    header, _ = unpacked(pack_ribbon(ribbon_payload(trace, FOCUS)))
+    assert len(header["fields"][1]["raw"]) == 3
+
+
+def test_a_long_text_stays_below_a_megabyte() -> None:
+    grid = AreaGrid(1, 4096, 1, 5)
+    arrays = {
+        "area": narrow(np.zeros((12, 4096, 4), np.int64), grid.count),
+        "area_weight": quantised(np.zeros((12, 4096, 4), np.float32), np.uint8),
+        "query": narrow(np.zeros((12, 4096, 2), np.int64), 4096),
+        "query_weight": quantised(np.zeros((12, 4096, 2), np.float32), np.uint8),
+    }
+    assert sum(values.nbytes for values in arrays.values()) < 900_000
+
+
+def test_many_queries_travel_with_fewer_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("areaviz.views.ribbon.ROOMY", 10)
+    payload = ribbon_payload(fakes.trace(), FOCUS)
+    assert payload["arrays"]["area_weight"].dtype == np.uint8
+    assert payload["header"]["keep"] == [4, 2] and payload["arrays"]["query"].shape[-1] == 2
+
+
+def test_fits_text_only() -> None:
+    trace = fakes.trace()
+    assert ribbon_fits(trace, FOCUS)
+    assert not ribbon_fits(trace, Focus("nowhere"))
+    picture = replace(trace.fields["source"], kind="image")
+    assert not ribbon_fits(replace(trace, fields={**trace.fields, "source": picture}), FOCUS)
+
+
+def test_the_table_lists_every_heads_spans_of_a_query() -> None:
+    trace = fakes.trace()
+    table = ribbon_table(trace, replace(FOCUS, items=(4,)))
+    assert table.columns == ("query", "head", "span", "start", "length", "weight")
+    attention = trace.maps["encoder-decoder"]
+    top = np.unravel_index(attention.weights[0, :, 4].argmax(), attention.weights[0, :, 4].shape)
+    area = attention.grid.area(int(top[1]))
+    rows = [row for row in table.rows if row[1] == int(top[0]) + 1]
+    assert rows[0][0] == "k" and rows[0][3:5] == (area.left + 1, area.width)
+    assert rows[0][2].replace(" + ⟨end⟩", "") == fakes.SENTENCE[area.left : area.left + area.width]
+    assert rows[0][5] == pytest.approx(attention.weights[0, :, 4].max(), abs=1e-4)
+
+
+def test_several_queries_are_averaged() -> None:
+    trace = fakes.trace()
+    attention = trace.maps["encoder-decoder"]
+    rows = ribbon_table(trace, replace(FOCUS, items=(4, 6), head=0)).rows
+    assert rows[0][0] == "k + e"
+    assert rows[0][5] == pytest.approx(attention.weights[0, 0, [4, 6]].mean(0).max(), abs=1e-4)
+
+
+def test_without_a_choice_the_table_has_every_query_or_every_word() -> None:
+    trace = fakes.trace()
+    assert len({row[0] for row in ribbon_table(trace, replace(FOCUS, head=0, unit="word")).rows}) == 6
+    assert len(ribbon_table(trace, replace(FOCUS, head=0)).rows) == 4 * len(trace.fields["target"])
+
+
+def test_the_memory_side_lists_who_attends() -> None:
+    trace = fakes.trace()
+    rows = ribbon_table(trace, replace(FOCUS, side="memory", items=(2, 3), head=1)).rows
+    covered_Q = coverage(trace.maps["encoder-decoder"], 0, 1)[:, [2, 3]].mean(1)
+    assert rows[0][0] == trace.fields["target"].labels[int(covered_Q.argmax())]
+    assert rows[0][2:5] == ("sm", 3, 2)
+    assert [row[5] for row in rows] == pytest.approx(sorted(covered_Q, reverse=True)[:4], abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    "focus",
+    [FOCUS, replace(FOCUS, items=(4, 5)), replace(FOCUS, side="memory", items=(3,), head=1), Focus("decoder self")],
+)
+def test_print_shows_text_bands_and_caption(focus: Focus) -> None:
+    trace = fakes.trace(source="A $small$ dog runs.")
+    figure = ribbon_print(trace, focus)
+    texts = [text.get_text() for text in figure.findobj(matplotlib.text.Text)]
+    assert any("encoder-decoder" in text or "decoder self" in text for text in texts)
+    heads = 4 if focus.head is None else 1
+    assert len([text for text in texts if text.startswith("head ")]) == heads
+    assert len(figure.axes[0].patches) > heads
+    assert not any(text.get_parse_math() for text in figure.findobj(matplotlib.text.Text))
+
+
+def test_print_of_a_long_text_keeps_the_lines_that_matter() -> None:
+    trace = fakes.trace(source="many words stand here " * 40, heads=1, layers=1)
+    figure = ribbon_print(trace, replace(FOCUS, items=(0,)))
+    notes = [text.get_text() for text in figure.findobj(matplotlib.text.Text)]
+    assert any("lines with the heaviest spans" in note for note in notes)
+    assert figure.get_size_inches()[1] < 8
