@@ -13,6 +13,7 @@ from torch import Tensor
 
 from areaviz.attention.direct import direct
 from areaviz.attention.features import AreaFeatures
+from areaviz.attention.fused import fused
 from areaviz.attention.masks import area_mask, causal_areas, item_mask, shield
 from areaviz.attention.pooled import pooled
 from areaviz.attention.pooling import area_pool
@@ -24,7 +25,7 @@ from areaviz.trace.areas import AreaGrid
 __all__ = ["AreaResult", "area_attention", "area_mask", "area_pool", "causal_areas", "choose_impl"]
 
 _Run = Callable[[Tensor, Tensor, Tensor, AreaSpec], AreaResult]
-_RUN: dict[str, _Run] = {"direct": direct, "table": table, "pooled": pooled, "streamed": streamed}
+_RUN: dict[str, _Run] = {"direct": direct, "table": table, "pooled": pooled, "streamed": streamed, "fused": fused}
 
 
 class Options(TypedDict, total=False):
@@ -103,7 +104,7 @@ def area_attention(
         value_mode: sum (Eq. 4), mean or max.
         temperature: divides the logits, mask included; above 0.
         top_k: keep exactly the k heaviest areas of every query; their weights sum to one again.
-        impl: auto, streamed, pooled, table or direct; see `choose_impl`.
+        impl: auto, streamed, pooled, table, direct or fused; see `choose_impl`.
         need_weights: also return the weights [..., Q, R] and the coverage [..., Q, M] of the same pass,
             both before dropout, in float32 or wider.
 

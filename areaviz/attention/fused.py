@@ -20,6 +20,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from areaviz.attention.spec import AreaResult, AreaSpec
+
 _SOURCE = Path(__file__).with_name("fused.c")
 _FLAGS = ("-O3", "-march=native", "-mprefer-vector-width=512", "-ffast-math", "-fopenmp", "-shared", "-fPIC")
 
@@ -85,18 +87,39 @@ class _SpanAttention(torch.autograd.Function):
         return grad_query, grad_key, grad_value, None, None, None
 
 
-def fused_span_attention(
-    query: Tensor, key: Tensor, value: Tensor, lengths: Tensor, area_size: int, scale: float | None = None
-) -> Tensor:
-    """Mean keys and sum values (Eq. 3, 4, Li et al. 2019) over spans, float32 on the CPU.
+def fused(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:
+    """[..., Q, E], [..., M, E], [..., M, V] -> [..., Q, V]: mean keys and sum values (Eq. 3, 4) over spans.
 
-    query [N, Q, D], key [N, M, D], value [N, M, Dv] -> [N, Q, Dv]. lengths: int32 [N, Q], how many leading
-    items each query may attend to (padding at the end, causality); 0 gives zeros.
+    Masks may hide items at the end of the memory: padding and causality.
 
     Raises:
+        ValueError: for a grid, another mask or mode, a device or type the kernel was not written for.
         RuntimeError: when there is no C compiler.
     """
-    scale = query.shape[-1] ** -0.5 if scale is None else scale
-    parts = (x.contiguous() for x in (query, key, value, lengths))
-    out: Tensor = _SpanAttention.apply(*parts, area_size, scale)
-    return out
+    _check(query, spec)
+    lengths = _lengths(spec, query, key.shape[-2])
+    rows = [x.flatten(0, -3).contiguous() for x in (query, key, value)]
+    out_NQD: Tensor = _SpanAttention.apply(*rows, lengths, spec.grid.max_width, spec.scale)
+    return AreaResult(out_NQD.unflatten(0, query.shape[:-2]))
+
+
+def _check(query: Tensor, spec: AreaSpec) -> None:
+    modes = (spec.key_mode, spec.value_mode) == ("mean", "sum")
+    where = query.device.type == "cpu" and query.dtype == torch.float32
+    if not (modes and where and spec.plain and spec.grid.height == 1 and spec.mask.bias is None):
+        raise ValueError(
+            'impl="fused" computes mean keys and sum values over spans, in float32 on the CPU, without weights, '
+            'dropout, top_k or a float mask; use impl="auto".'
+        )
+
+
+def _lengths(spec: AreaSpec, query: Tensor, items: int) -> Tensor:
+    """How many leading items each query may see: int32 [N, Q]; ValueError when a mask hides others."""
+    allowed = spec.mask.allowed_items(query.shape[-2], items, query.device)
+    shape = query.shape[:-1]
+    if allowed is None:
+        return torch.full(shape, items, dtype=torch.int32).flatten(0, -2)
+    lengths = allowed.sum(-1, dtype=torch.int32)
+    if not torch.equal(allowed, torch.arange(items) < lengths.unsqueeze(-1)):
+        raise ValueError('impl="fused" can only hide items at the end of the memory; use impl="auto".')
+    return lengths.expand(shape).flatten(0, -2).contiguous()

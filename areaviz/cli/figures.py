@@ -16,7 +16,7 @@ from areaviz.trace.published import HEADLINE, PUBLISHED
 
 ROOT = Path(__file__).resolve().parents[2]
 BEGIN, END = "<!-- figures:begin -->", "<!-- figures:end -->"
-MEASURES = {"bleu": "BLEU", "bleu_lowercased": "BLEU, lower-cased", "chrf": "chrF"}
+MEASURES = {"bleu": "BLEU", "bleu_lowercase": "BLEU, lower-cased", "chrf": "chrF"}
 SIZES = ("Tiny", "Small", "Base", "Big")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.runtime.pages_manager import PagesManager
 
 # Static text: nothing a user wrote ever becomes part of it.
 _STYLE = """<style>
@@ -10,11 +11,27 @@ _STYLE = """<style>
 [data-testid="stMainBlockContainer"] p, [data-testid="stCaptionContainer"] { max-width: 46rem; }
 [data-testid="stText"] { white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: plaintext; }
 [class*="st-key-translation"] [data-testid="stText"] { font-size: 1.3rem; line-height: 1.5; }
+[data-testid="stPageLink-NavLink"] { padding-left: 0; padding-right: 0; }
+[data-testid="stPageLink-NavLink"] p { text-decoration: underline; text-underline-offset: 0.2em; }
+[data-testid="stPageLink-NavLink"]:hover { background: none; }
+@media (max-width: 62rem) { [class*="st-key-pair"] [data-testid="stColumn"] { min-width: 100%; } }
 </style>"""
 
 
 def page_frame(title: str, purpose: str) -> None:
     """Title and purpose of a page, and the column it is read in."""
+    _enter_by_app()
     st.html(_STYLE)
     st.title(title, anchor=False)
     st.caption(purpose)
+
+
+def _enter_by_app() -> None:
+    """Begin again with app.py if Streamlit ran the page without it.
+
+    Where there is a folder named pages, Streamlit runs its files by themselves, with a navigation of its own, until
+    app.py has run once in the process: the first visitor of a fresh server would see that, coming by a link.
+    """
+    if PagesManager.uses_pages_directory:
+        PagesManager.uses_pages_directory = False
+        st.rerun()

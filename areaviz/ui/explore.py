@@ -44,7 +44,7 @@ def _ribbons(traces: Sequence[Trace], titles: Sequence[str], focus: Focus) -> li
     """A ribbon for every trace; returns what is looked at in each, the first of them being the page's focus."""
     link = TOGETHER if len(traces) > 1 else None
     seen = []
-    for index, (trace, place) in enumerate(zip(traces, _places(traces), strict=True)):
+    for index, (trace, place) in enumerate(zip(traces, _places(traces, "ribbons"), strict=True)):
         asked = shared(traces[0], trace, focus)
         with place:
             translation(trace, titles[index], str(index))
@@ -58,8 +58,9 @@ def _ribbons(traces: Sequence[Trace], titles: Sequence[str], focus: Focus) -> li
     return seen
 
 
-def _places(traces: Sequence[Trace]) -> Sequence[DeltaGenerator]:
-    return st.columns(len(traces), gap="medium")
+def _places(traces: Sequence[Trace], key: str) -> Sequence[DeltaGenerator]:
+    with st.container(key=f"pair_{key}"):
+        return st.columns(len(traces), gap="medium")
 
 
 def shared(main: Trace, other: Trace, focus: Focus) -> Focus:
@@ -88,7 +89,7 @@ def _views(traces: Sequence[Trace], titles: Sequence[str], seen: Sequence[Focus]
         st.caption("No view fits this part of the trace.")
         return ""
     st.caption(view.question)
-    for index, (trace, focus, place) in enumerate(zip(traces, seen, _places(traces), strict=True)):
+    for index, (trace, focus, place) in enumerate(zip(traces, seen, _places(traces, "views"), strict=True)):
         with place:
             if len(traces) > 1:
                 st.caption(escaped(titles[index]))

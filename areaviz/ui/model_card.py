@@ -33,8 +33,9 @@ def model_card(card: Card) -> None:
 
 def _summary(card: Card) -> str:
     return (
-        f"{card.name}: {card.level} level, {card.mechanism} attention, size {card.size}, {card.parameters:,} parameters. "
-        f"Trained on {card.trained_on} with texts of up to {card.trained_length:,} items, code version {card.code_version}."
+        f"{card.name}: {card.level} level, {card.mechanism} attention, size {card.size}, "
+        f"{card.parameters:,} parameters. Trained on {card.trained_on}, with texts of up to "
+        f"{card.trained_length:,} items; code version {card.code_version}."
     )
 
 

@@ -62,7 +62,10 @@ def _runs(field: Field, unit: str) -> Runs:
 
 def _labels(field: Field, runs: Runs) -> tuple[str, ...]:
     texts = ("".join(field.labels[start:end]) for start, end in runs)
-    return tuple(visible(text.strip() if len(runs) < len(field) and text.strip() else text) for text in texts)
+    return tuple(
+        visible(text if end - start == 1 else text.strip() or text)
+        for text, (start, end) in zip(texts, runs, strict=True)
+    )
 
 
 def _run_of(runs: Runs, item: int) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure as PrintFigure
@@ -10,7 +12,17 @@ from plotly.graph_objects import Figure, Scatter
 
 from areaviz.trace.record import FloatArray
 from areaviz.views import raster, theme
-from areaviz.views.labels import Ticks, drawable, escape
+from areaviz.views.labels import Ticks, drawable, escape, ticks
+
+
+def screen_labels(labels: Sequence[str], room: float = theme.SCREEN_WIDTH, upright: bool = False) -> Ticks:
+    """Which of these visible labels a screen axis of `room` px shows."""
+    return ticks(labels, room, theme.SCREEN_FONT, upright)
+
+
+def print_labels(labels: Sequence[str], room: float = theme.PRINT_ROOM, upright: bool = False) -> Ticks:
+    """Which of these visible labels an axis of `room` pt shows on paper, as the print font can draw them."""
+    return ticks([drawable(label) for label in labels], room, theme.PRINT_FONT, upright)
 
 
 def screen_ticks(chosen: Ticks) -> dict[str, object]:
@@ -40,7 +52,7 @@ def lay_picture(figure: Figure, values: FloatArray, scale: float, box: tuple[flo
 
 def print_ticks(axes: Axes, chosen: Ticks, top: bool = False) -> None:
     """Ticks along the horizontal axis of a matplotlib figure, under it or on top."""
-    axes.set_xticks(chosen.positions, [drawable(text) for text in chosen.texts])
+    axes.set_xticks(chosen.positions, chosen.texts)
     if top:
         axes.xaxis.tick_top()
         axes.xaxis.set_label_position("top")

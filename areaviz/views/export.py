@@ -24,7 +24,7 @@ def figure_bytes(figure: PrintFigure, kind: str) -> bytes:
     """
     if kind not in FORMATS:
         raise ValueError(f"A figure cannot be written as {kind!r}; choose one of {', '.join(FORMATS)}.")
-    # Without a date the same figure gives the same file.
+    # A date would make two files of one figure differ.
     dateless = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}[kind]
     buffer = io.BytesIO()
     figure.savefig(buffer, format=kind, dpi=_DPI, facecolor="white", metadata=dateless)
@@ -38,7 +38,7 @@ def table_csv(table: Table) -> str:
     a text that starts with an apostrophe, gets an apostrophe in front; `unescape` takes it off again.
     """
     buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
+    writer = csv.writer(buffer)
     writer.writerow(map(escape, table.columns))
     writer.writerows([_cell(value) for value in row] for row in table.rows)
     return buffer.getvalue()

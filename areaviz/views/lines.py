@@ -16,9 +16,9 @@ from areaviz.trace import query
 from areaviz.trace.record import Field, FloatArray, Trace
 from areaviz.trace.request import Focus
 from areaviz.views import theme
-from areaviz.views.axes import depth, print_ticks, screen_ticks
+from areaviz.views.axes import depth, print_labels, print_ticks, screen_labels, screen_ticks
 from areaviz.views.base import Table, View, caption
-from areaviz.views.labels import Ticks, for_screen, quoted, ticks, visible
+from areaviz.views.labels import Ticks, for_screen, quoted, visible
 from areaviz.views.select import Selection, fits, name, positions, select, shown
 
 MOST = 150
@@ -97,8 +97,7 @@ def figure(trace: Trace, focus: Focus) -> Figure:
     """What is attended to stands above, what attends below."""
     drawn = lines(trace, focus)
     chosen, several = drawn.chosen, len(drawn.chosen.heads) > 1
-    fields = (shown(chosen.memory), shown(chosen.query))
-    above, below = (ticks(labels, theme.SCREEN_WIDTH, theme.SCREEN_FONT) for labels in fields)
+    above, below = (screen_labels(shown(field)) for field in (chosen.memory, chosen.query))
     margins = {"above": depth(above) + 30, "below": depth(below) + 30 + 28 * several}
     picture = theme.screen(drawn.title, drawn.note, caption(trace, focus), 250, **margins)
     picture.add_traces([_curve(drawn, line) for line in reversed(drawn.lines)])
@@ -188,7 +187,7 @@ def paper(trace: Trace, focus: Focus) -> PrintFigure:
 
 
 def _print_axis(axes: Axes, field: Field, top: bool = False) -> None:
-    print_ticks(axes, _placed(field, ticks(shown(field), theme.PRINT_ROOM, theme.PRINT_FONT)), top)
+    print_ticks(axes, _placed(field, print_labels(shown(field))), top)
     axes.set_xlabel(f"{name(field)} items", fontsize=8)
 
 

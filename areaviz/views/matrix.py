@@ -15,9 +15,9 @@ from plotly.graph_objects import Figure, Heatmap
 
 from areaviz.trace.record import FloatArray
 from areaviz.views import raster, theme
-from areaviz.views.axes import depth, lay_picture, print_scale, print_ticks, screen_ticks
+from areaviz.views.axes import depth, lay_picture, print_labels, print_scale, print_ticks, screen_labels, screen_ticks
 from areaviz.views.base import Table
-from areaviz.views.labels import drawable, escape, ticks
+from areaviz.views.labels import escape
 
 _VECTOR_CELLS = 2500
 
@@ -61,8 +61,8 @@ def draw(matrix: Matrix) -> Figure:
     """The matrix for the screen: cells with hover text, or one picture where there are too many."""
     shown = reduced(matrix)
     height = float(np.clip(21 * len(shown.rows), 66, 460))
-    across = ticks(shown.columns, theme.SCREEN_WIDTH, theme.SCREEN_FONT)
-    down = ticks(shown.rows, height, theme.SCREEN_FONT, upright=True)
+    across = screen_labels(shown.columns)
+    down = screen_labels(shown.rows, height, upright=True)
     figure = theme.screen(shown.title, shown.note, shown.caption, height, above=depth(across) + 24, below=8)
     if max(len(shown.rows), len(shown.columns)) > raster.CELLS:
         lay_picture(figure, shown.values, shown.top, (-0.5, -0.5, len(shown.columns), len(shown.rows)))
@@ -82,9 +82,9 @@ def draw_print(matrix: Matrix) -> PrintFigure:
     height = float(np.clip(0.17 * len(shown.rows), 0.6, 5.5))
     figure, axes = theme.paper(shown.title, shown.note, shown.caption, height)
     mesh = _print_cells(axes, shown)
-    print_ticks(axes, ticks(shown.columns, theme.PRINT_ROOM, theme.PRINT_FONT), top=True)
-    down = ticks(shown.rows, 72 * height, theme.PRINT_FONT, upright=True)
-    axes.set_yticks(down.positions, [drawable(text) for text in down.texts])
+    print_ticks(axes, print_labels(shown.columns), top=True)
+    down = print_labels(shown.rows, 72 * height, upright=True)
+    axes.set_yticks(down.positions, down.texts)
     axes.set_xlabel(shown.column_title, fontsize=8)
     axes.set_ylabel(shown.row_title, fontsize=8)
     for x, y, width, high in _rectangles(shown):

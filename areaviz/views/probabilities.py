@@ -12,9 +12,9 @@ from plotly.graph_objects import Bar, Figure, Scatter
 from areaviz.trace.record import Field, FloatArray, Output, Trace
 from areaviz.trace.request import Focus
 from areaviz.views import raster, theme
-from areaviz.views.axes import depth, print_ticks, screen_ticks
+from areaviz.views.axes import depth, print_labels, print_ticks, screen_labels, screen_ticks
 from areaviz.views.base import Table, View
-from areaviz.views.labels import Ticks, for_screen, ticks, visible
+from areaviz.views.labels import for_screen, visible
 from areaviz.views.select import name, shown
 
 _TITLE = "Probability of every produced item"
@@ -68,14 +68,10 @@ def _hover(drawn: Certainty) -> list[str]:
     return [f"{label} (item {t})<br>{other}" for t, (label, other) in enumerate(zip(labels, others, strict=True), 1)]
 
 
-def _across(drawn: Certainty, room: float, font: float) -> Ticks:
-    return ticks(shown(drawn.field), room, font)
-
-
 def figure(trace: Trace, focus: Focus) -> Figure:
     """A bar for every produced item, a ring at the likeliest other; alternatives on pointing."""
     drawn = certainty(trace)
-    across = _across(drawn, theme.SCREEN_WIDTH, theme.SCREEN_FONT)
+    across = screen_labels(shown(drawn.field))
     picture = theme.screen(drawn.title, _LEGEND, drawn.caption, 200, above=8, below=depth(across) + 28)
     bars = Bar(
         x=drawn.x,
@@ -115,7 +111,7 @@ def paper(trace: Trace, focus: Focus) -> PrintFigure:
     axes.bar(drawn.x, drawn.chosen, 0.8 * drawn.block, color=theme.ACCENT)
     axes.scatter(drawn.x, drawn.other, 9, facecolors="none", edgecolors=theme.SECOND, linewidths=0.9, zorder=3)
     axes.set(xlim=(-0.6, len(drawn.field) - 0.4), ylim=(0, 1.02))
-    print_ticks(axes, _across(drawn, theme.PRINT_ROOM, theme.PRINT_FONT))
+    print_ticks(axes, print_labels(shown(drawn.field)))
     axes.yaxis.set_major_formatter(PercentFormatter(1, 0))
     axes.set_xlabel(f"{name(drawn.field)} items", fontsize=8)
     axes.set_ylabel("probability", fontsize=8)

@@ -13,9 +13,9 @@ from plotly.graph_objects import Figure, Heatmap
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
 from areaviz.views import raster, theme
-from areaviz.views.axes import depth, lay_picture, print_scale, print_ticks, screen_ticks
+from areaviz.views.axes import depth, lay_picture, print_labels, print_scale, print_ticks, screen_labels, screen_ticks
 from areaviz.views.base import Table, View, caption
-from areaviz.views.labels import Ticks, escape, quoted, ticks
+from areaviz.views.labels import Ticks, escape, quoted
 from areaviz.views.select import Selection, fits, name, select, shown, spans
 
 _LENGTH = "span length (items)"
@@ -55,7 +55,7 @@ def pyramid(trace: Trace, focus: Focus) -> Pyramid:
 def figure(trace: Trace, focus: Focus) -> Figure:
     """Span start runs across, span length upwards, so that the cells form a pyramid."""
     drawn = pyramid(trace, focus)
-    across = ticks(shown(drawn.chosen.memory), theme.SCREEN_WIDTH, theme.SCREEN_FONT)
+    across = screen_labels(shown(drawn.chosen.memory))
     height = float(np.clip(30 * len(drawn.rows), 44, 320))
     picture = theme.screen(drawn.title, drawn.note, caption(trace, focus), height, above=8, below=depth(across) + 28)
     if drawn.items > raster.CELLS:
@@ -126,7 +126,7 @@ def paper(trace: Trace, focus: Focus) -> PrintFigure:
         rule = {"edgecolors": "white", "linewidth": 0.4} if drawn.items <= raster.CELLS else {"rasterized": True}
         axes.pcolormesh(edges, [width - 0.5, width + 0.5], row[None, :], norm=norm, cmap=theme.SEQUENCE, **rule)
     axes.set(xlim=(-0.5, drawn.items - 0.5), ylim=(0.5, len(drawn.rows) + 0.5), yticks=_lengths(drawn).positions)
-    print_ticks(axes, ticks(shown(drawn.chosen.memory), theme.PRINT_ROOM, theme.PRINT_FONT))
+    print_ticks(axes, print_labels(shown(drawn.chosen.memory)))
     axes.set_xlabel(f"{name(drawn.chosen.memory)} items", fontsize=8)
     axes.set_ylabel(_LENGTH, fontsize=8)
     print_scale(result, axes, ScalarMappable(norm, theme.SEQUENCE), _UNIT, drawn.top, short=height < 1)

@@ -49,7 +49,7 @@ def png_uri(values_RC: FloatArray, top: float) -> str:
     scaled_RC = np.clip(np.nan_to_num(values_RC) / top, 0, 1) * (_OUTSIDE - 1)
     index_RC = np.where(np.isnan(values_RC), _OUTSIDE, scaled_RC.round()).astype(np.uint8)
     # The browser smooths what it enlarges, so cells are enlarged here; repeated cells cost next to nothing.
-    rows, columns = (max(1, 2 * PIXELS // side) for side in index_RC.shape)
+    rows, columns = (max(1, PIXELS // side) for side in index_RC.shape)
     image = Image.fromarray(index_RC.repeat(rows, 0).repeat(columns, 1), "P")
     image.putpalette(_TABLE.tobytes())
     buffer = io.BytesIO()

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import FloatArray, IntArray
 
-CHUNK = 64  # rows handled together: few enough to stay in the processor's cache
+CHUNK = 32  # rows handled together: few enough to stay in the processor's cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -132,7 +132,7 @@ def test_shift_click_averages_several(ribbons: tuple[Locator, Locator]) -> None:
 
 def test_head_chips_switch_without_the_server(app: App, page: Page) -> None:
     sent: list[object] = []
-    page.on("websocket", lambda socket: socket.on("framesent", sent.append))
+    page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(frame)))
     page.goto(app(SCRIPT))
     area = page.locator(".ribbon[data-ready]").nth(1)
     point(area, "query", 4)
@@ -215,9 +215,11 @@ def test_a_long_text_keeps_few_elements_and_shows_what_is_attended(app: App, pag
     assert int(area.locator("[data-side=memory] .item").first.get_attribute("aria-setsize") or 0) > 4096
     assert area.evaluate("root => root.querySelectorAll('*').length") < 5000
     trace = fakes.trace(fakes.SENTENCE * 241, layers=1, heads=1)
-    start = top_areas(trace.maps["encoder-decoder"], 0, 0, 0, 1)[0].area.left
+    start = top_areas(trace.maps["encoder-decoder"], 0, 0, 1, 1)[0].area.left
     assert start > 1000, "the example must attend to something that is not in view"
-    area.locator("[data-side=query] .scroller").click(position={"x": 5, "y": 12})
+    point(area, "query", 1)
+    page.mouse.down()
+    page.mouse.up()
     expect(area.locator(f"#memory-{start}")).to_be_visible()
     assert area.evaluate("root => root.querySelectorAll('*').length") < 5000
 

@@ -47,7 +47,7 @@ def save(folder: Path, shown: Card) -> None:
 
 
 def test_a_row_holds_our_figures_and_the_papers() -> None:
-    text = text_of(card(bleu=24.321, bleu_lowercased=25.0, chrf=50.06))
+    text = text_of(card(bleu=24.321, bleu_lowercase=25.0, chrf=50.06))
     assert "| `character-tiny-area` | Tiny | area | 1,234,567 | 24.3 | 25.0 | 50.1 | 8.2 |" in text
     assert text.startswith(f"above\n{BEGIN}\n") and text.endswith(f"\n{END}\nbelow\n") and "old" not in text
 

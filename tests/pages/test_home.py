@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from streamlit.runtime.pages_manager import PagesManager
 
 from areaviz.trace.request import Focus, from_params
 from areaviz.ui.gallery import link_of
@@ -19,6 +20,11 @@ def test_home_shows_a_stored_example_and_says_what_this_is(open_page: Open) -> N
     assert not app.exception and not app.error
     assert "A stored example." in shown(app)
     assert "point at a letter" in shown(app).lower()
+
+
+def test_the_first_link_into_a_fresh_server_goes_through_the_app(open_page: Open) -> None:
+    open_page("translate")
+    assert PagesManager.uses_pages_directory is False, "else Streamlit shows its own list of the files in pages/"
 
 
 def test_every_kind_of_attention_has_a_card_and_only_those_shown_have_a_link(open_page: Open) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -14,45 +15,38 @@ PAGE = Path(__file__).parents[2] / "pages" / "how_areas_work.py"
 
 @pytest.fixture
 def page() -> AppTest:
-    return AppTest.from_file(str(PAGE), default_timeout=60).run()
+    return AppTest.from_file(str(PAGE), default_timeout=120).run()
 
 
 def text(page: AppTest) -> str:
     return "\n".join(element.value for element in [*page.markdown, *page.latex, *page.caption])
 
 
-def test_every_lesson_stands_on_the_page_in_its_order(page: AppTest) -> None:
+def choice(page: AppTest, label: str) -> Any:
+    return next(group for group in page.get("button_group") if getattr(group, "label", "") == label)
+
+
+def test_every_lesson_stands_on_the_page_in_its_order_with_pictures_that_can_be_read_out(page: AppTest) -> None:
     assert not page.exception
     titles = [heading.value for heading in page.subheader]
     assert titles == [f"{number}. {lesson.title}" for number, lesson in enumerate(LESSONS, start=1)]
-    for lesson in LESSONS:
-        assert f"](#{lesson.name})" in text(page)
-
-
-def test_every_picture_can_be_read_out(page: AppTest) -> None:
-    charts = page.get("plotly_chart")
+    shown = text(page)
+    assert all(f"](#{lesson.name})" in shown for lesson in LESSONS)
+    for number in (r"\mathbf{9}", r"\mathbf{25}", r"\mathbf{16}", r"\mathbf{(7.723, 9.375)}", "**69**"):
+        assert number in shown
+    charts: list[Any] = list(page.get("plotly_chart"))
     assert len(charts) >= len(LESSONS)
     assert all(chart.proto.alt for chart in charts)
 
 
-def test_the_numbers_at_first_sight(page: AppTest) -> None:
-    shown = text(page)
-    for number in (r"\mathbf{9}", r"\mathbf{25}", r"\mathbf{16}", r"\mathbf{(7.723, 9.375)}", "**69**"):
-        assert number in shown
-
-
-def test_the_count_follows_the_sliders(page: AppTest) -> None:
+def test_the_count_follows_the_sliders_and_a_size_beyond_the_sequence_is_cut_and_told(page: AppTest) -> None:
     page.slider(key="sequence-length").set_value(8)
-    page.slider(key="sequence-size").set_value(5)
-    page.run()
-    assert not page.exception
+    page.slider(key="sequence-size").set_value(5).run()
     assert r"\mathbf{30}" in text(page)
-
-
-def test_a_size_beyond_the_sequence_is_cut_and_told(page: AppTest) -> None:
     page.slider(key="sequence-size").set_value(12).run()
-    assert "S was cut to 4: an area cannot be longer than the sequence." in text(page)
-    assert page.slider(key="sequence-number").max == 10
+    assert not page.exception
+    assert "S was cut to 8: an area cannot be longer than the sequence." in text(page)
+    assert page.slider(key="sequence-number").max == 36
 
 
 def test_the_chosen_area_stays_while_it_fits(page: AppTest) -> None:
@@ -62,24 +56,26 @@ def test_the_chosen_area_stays_while_it_fits(page: AppTest) -> None:
     assert "**items 2 to 4**" in text(page)
     page.slider(key="sequence-size").set_value(2).run()
     assert "**items 2 to 3**" in text(page)
-    assert not page.exception
 
 
 def test_areas_of_one_item_are_called_regular_attention(page: AppTest) -> None:
+    assert "the output leaves the grey line" in text(page)
     page.slider(key="attention-size").set_value(1).run()
     assert "With S = 1 this **is** regular attention" in text(page)
 
 
-@pytest.mark.parametrize("step", range(5))
-def test_the_table_is_built_step_by_step(page: AppTest, step: int) -> None:
-    steps = next(group for group in page.get("button_group") if group.label == "Step")
-    steps.set_value(steps.options[step]).run()
-    assert not page.exception
-
-
-def test_the_ends_of_every_slider_hold(page: AppTest) -> None:
-    for end in ("min", "max"):
-        for slider in page.slider:
-            slider.set_value(getattr(slider, end))
-        page.run()
+def test_the_table_is_built_step_by_step(page: AppTest) -> None:
+    for option in choice(page, "Step").options:
+        choice(page, "Step").set_value(option).run()
         assert not page.exception
+
+
+@pytest.mark.parametrize("end", ["min", "max"])
+def test_the_ends_of_every_slider_hold(page: AppTest, end: str) -> None:
+    choice(page, "Memory").set_value("Sequence of five pairs")
+    for slider in page.slider:
+        slider.set_value(getattr(slider, end))
+    for select in page.select_slider:
+        select.set_value(select.options[0 if end == "min" else -1])
+    page.run()
+    assert not page.exception

@@ -84,6 +84,13 @@ def test_new_data_starts_anew_but_an_equal_trace_does_not() -> None:
     assert other.current == NOTHING
 
 
+def test_sessions_share_the_data_of_a_trace() -> None:
+    trace = fakes.trace()
+    one, other = (component._mounted(None, trace, FOCUS) for _ in range(2))
+    assert one.payload is other.payload
+    assert component._mounted(None, fakes.trace(), FOCUS).payload is not one.payload
+
+
 def page() -> None:
     import streamlit as st
 

@@ -11,6 +11,7 @@ from areaviz.trace.areas import Area
 from areaviz.ui.lessons.choose import choose, pick_area
 from areaviz.ui.lessons.frame import as_table, columns, controls, picture
 from areaviz.views.teaching import attention as view
+from areaviz.views.teaching.arithmetic import Floats
 
 
 @st.fragment
@@ -22,6 +23,7 @@ def show() -> None:
         chosen = pick_area("attention", found.grid, Area(0, 2, 1, 2))
         question = "How much weight does each area get? Its weight in its cell, what the items receive below."
         picture(view.figure(found, chosen), "attention", question, partial(choose, "attention", found.grid))
+        st.caption("The more weight, the stronger the blue. Orange: the chosen area and its items.")
         as_table(view.table(found), "attention")
     with right:
         st.markdown(
@@ -41,7 +43,7 @@ def show() -> None:
         as_table(view.items_table(found), "plane")
 
 
-def _query() -> tuple[view.Floats, int]:
+def _query() -> tuple[Floats, int]:
     one, two, three = controls("attention", 3)
     first = one.slider("Query, first number", -2.0, 2.0, 1.0, 0.5, key="attention-first")
     second = two.slider("Query, second number", -2.0, 2.0, 0.0, 0.5, key="attention-second")

@@ -22,8 +22,8 @@ def show() -> None:
         picture(view.building_figure(kind, side, size), "building", question)
     with right:
         st.markdown(
-            f"**Building the areas.** Here |M| = {grid.items:,} items have {grid.count:,} areas of up to A = "
-            f"{grid.max_height * grid.max_width} items. For each number of the item vectors it takes"
+            f"**Building the areas.** Here |M| = {grid.items:,} items have {grid.count:,} areas of up to "
+            f"A\u00a0=\u00a0{grid.max_height * grid.max_width} items. For each number of the item vectors it takes"
         )
         st.markdown(
             f"- {built.naive:,} additions one by one, $O(|M|A^2)$\n- {built.table:,} with the table, $O(|M|A)$\n- "

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import streamlit as st
-from plotly.graph_objects import Figure
 from streamlit.delta_generator import DeltaGenerator
 
 from areaviz.views.base import Table
+from areaviz.views.teaching.board import Picture
 
 # Text in pictures takes the page's colour unless it stands on a lit cell; coloured formulas are darkened on a
 # light page and lightened on a dark one until they can be read.
@@ -51,7 +51,7 @@ def controls(key: str, count: int) -> list[DeltaGenerator]:
         return list(st.columns(count, gap="medium"))
 
 
-def picture(figure: Figure, key: str, question: str, chosen: Callable[[int], None] | None = None) -> None:
+def picture(figure: Picture, key: str, question: str, chosen: Callable[[int], None] | None = None) -> None:
     """Show a figure; `chosen` is told the number of the place that was clicked."""
     name = f"picture-{key}"
     if chosen is None:

@@ -95,10 +95,17 @@ def _mounted(before: Mounted | None, trace: Trace, focus: Focus) -> Mounted:
     """What is remembered if it still fits, with new data if it is another trace, anew if that differs in content."""
     if before is not None and before.shows(trace, focus):
         return before
-    subject, payload, asked = (trace, focus.site, focus.layer), ribbon_payload(trace, focus), Selection.of(focus)
+    subject, asked = (trace, focus.site, focus.layer), Selection.of(focus)
+    _, payload = _built(*subject)
     if before is not None and before.payload["header"]["id"] == payload["header"]["id"]:
         return replace(before, subject=subject, payload=payload)
     return Mounted(subject, payload, asked, asked, asked)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False, hash_funcs={Trace: id})
+def _built(trace: Trace, site: str, layer: int) -> tuple[Trace, dict[str, Any]]:
+    """The data of one picture, shared by all sessions; holding the trace as well keeps its id from being used again."""
+    return trace, ribbon_payload(trace, Focus(site, layer))
 
 
 def _report(key: str) -> Mapping[str, Any] | None:

@@ -70,7 +70,7 @@ class Painter {
     for (const [start, last] of this.side.items.runs(items)) {
       for (const box of this.boxes({ start, length: last - start + 1 })) {
         this.pen.globalAlpha = locked ? 0.22 : 0.12;
-        this.block(box.x - 1, box.y, box.width + 2, TEXT_HEIGHT, 5);
+        this.block(box.x - 1, box.y + 1, box.width + 2, TEXT_HEIGHT - 2, 5);
         this.pen.globalAlpha = 1;
         this.pen.stroke();
       }
@@ -82,7 +82,7 @@ class Painter {
     this.pen.lineWidth = 2;
     for (const box of this.boxes({ start: item, length: 1 })) {
       this.pen.beginPath();
-      this.pen.roundRect(box.x - 3, box.y - 2 + 3, box.width + 6, TEXT_HEIGHT - 2, 6);
+      this.pen.roundRect(box.x - 2, box.y + 1, box.width + 4, TEXT_HEIGHT - 2, 6);
       this.pen.stroke();
     }
   }

@@ -2,10 +2,12 @@
 // page, and only the rows in view need elements.
 
 const TEXT_HEIGHT = 26;
-const PITCH = [[4, 6], [8, 5], [12, 4], [Infinity, 3]]; // up to so many heads: pixels from one band to the next
+const ROW_GAP = 8;
+const PITCH = [[4, 6], [8, 4.5], [12, 3.5], [Infinity, 3]]; // up to so many heads: pixels from one band to the next
 const SYMBOLS = { ' ': '␣', '\n': '↵', '\r': '↵', '\t': '⇥' };
 const CHIP_PADDING = 6;
 const MARKS_WIDTH = 14;
+const BLANK_OVERHANG = 10;
 
 /** What an item shows: blanks, breaks and invisible characters as quiet signs, a lone mark on a dotted circle. */
 function shown(label) {
@@ -25,7 +27,7 @@ class Layout {
       return { ...look, chip, breaks: look.text === '↵' };
     });
     this.bands = Math.max(heads * PITCH.find(([upTo]) => heads <= upTo)[1], 8) + 4;
-    this.rowHeight = TEXT_HEIGHT + this.bands + 2;
+    this.rowHeight = Math.round(TEXT_HEIGHT + this.bands + ROW_GAP);
     this.x = new Float32Array(items.count);
     this.width = new Float32Array(items.count);
     this.row = new Uint32Array(items.count);
@@ -46,7 +48,8 @@ class Layout {
       if (x > 0 && x + this.runWidth(first, last) > width && !this.kinds[first].quiet) newRow(first);
       for (let i = first; i <= last; i += 1) {
         const gap = x > 0 ? this.gap(i) : 0;
-        if (x > 0 && x + gap + this.width[i] > width) newRow(i);
+        const room = this.kinds[i].quiet ? width + BLANK_OVERHANG : width; // a blank stays at the end of its line
+        if (x > 0 && x + gap + this.width[i] > room) newRow(i);
         this.x[i] = x + (x > 0 ? gap : 0);
         this.row[i] = this.firsts.length - 1;
         x = this.x[i] + this.width[i];

@@ -15,6 +15,9 @@ from areaviz.trace.areas import Area, AreaGrid
 
 Floats = npt.NDArray[np.floating[Any]]
 Slabs = dict[tuple[int, int], Floats]
+"""One array for each area shape: (h, w) -> [H-h+1, W-w+1, D]."""
+Part = tuple[Floats, Floats, int]
+"""Mean, summed squared deviation, count."""
 
 
 def items_of(x_HWD: Floats, area: Area) -> Floats:
@@ -47,21 +50,19 @@ def area_means(x_HWD: Floats, grid: AreaGrid) -> Floats:
 def area_deviations(x_HWD: Floats, grid: AreaGrid) -> Floats:
     """The standard deviation of every area (Eq. 5, Li et al. 2019): [A, D], never below 0.
 
-    Areas grow by Chan's merge of mean and summed squared deviation, in the precision of the input.
+    Areas grow by merging mean and summed squared deviation, in the precision of the input.
     """
     means: Slabs = {(1, 1): x_HWD}
     squares: Slabs = {(1, 1): np.zeros_like(x_HWD)}
     for h, w in grid.shapes():
         if h > 1:
-            small, strip, keep, rest, share = (h - 1, w), (1, w), np.s_[:-1], np.s_[h - 1 :], h
+            above = means[h - 1, w][:-1], squares[h - 1, w][:-1], (h - 1) * w
+            row = means[1, w][h - 1 :], squares[1, w][h - 1 :], w
+            means[h, w], squares[h, w] = _merge(above, row)
         elif w > 1:
-            small, strip, keep, rest, share = (1, w - 1), (1, 1), np.s_[:, :-1], np.s_[:, w - 1 :], w
-        else:
-            continue
-        delta = means[strip][rest] - means[small][keep]
-        gain = strip[1] * (share - 1) / share
-        means[h, w] = means[small][keep] + delta / share
-        squares[h, w] = squares[small][keep] + squares[strip][rest] + delta * delta * gain
+            left = means[1, w - 1][:, :-1], squares[1, w - 1][:, :-1], w - 1
+            item = x_HWD[:, w - 1 :], squares[1, 1][:, w - 1 :], 1
+            means[1, w], squares[1, w] = _merge(left, item)
     sizes = grid.sizes()[:, None].astype(x_HWD.dtype)
     deviations: Floats = np.sqrt(_flat(squares, grid) / sizes)
     return deviations
@@ -75,7 +76,8 @@ def padded_table(x_HWD: Floats) -> Floats:
 
 def table_sums(x_HWD: Floats, grid: AreaGrid) -> Floats:
     """The sum of every area from the four corners of the table (Algorithm 1, indices repaired): [A, D]."""
-    i, slabs = padded_table(x_HWD), {}
+    i = padded_table(x_HWD)
+    slabs: Slabs = {}
     for h, w in grid.shapes():
         slabs[h, w] = i[h:, w:] + i[:-h, :-w] - i[h:, :-w] - i[:-h, w:]
     return _flat(slabs, grid)
@@ -103,6 +105,14 @@ def vector(numbers: Iterable[float], digits: int = 3) -> str:
     """A vector as a person writes it: `3` if it has one number, else `(3, 4)`."""
     parts = [plain(float(number), digits) for number in numbers]
     return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
+
+
+def _merge(one: Part, two: Part) -> tuple[Floats, Floats]:
+    """Mean and summed squared deviation of two parts together (Chan, Golub and LeVeque 1983)."""
+    (mean, square, count), (other_mean, other_square, other_count) = one, two
+    delta, total = other_mean - mean, count + other_count
+    merged = square + other_square + delta * delta * (count * other_count / total)
+    return mean + delta * (other_count / total), merged
 
 
 def _flat(slabs: Slabs, grid: AreaGrid) -> Floats:

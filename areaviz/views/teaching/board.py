@@ -18,6 +18,8 @@ BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = HEAD_COLOURS[:6]
 GREY = "#808080"
 INK, PAPER = "#1A1A1A", "#FFFFFF"
 """Text on a bright and on a dark cell, in either theme."""
+Picture = Figure
+"""What every picture is; for signatures where plotly itself is not imported."""
 COLUMN, PAGE = 372.0, 600.0
 """Pixels a picture may count on, in a column of its own or across the page, on a narrow screen."""
 

@@ -117,10 +117,8 @@ def _line(sizes: list[int], curve: Curve, kind: str) -> dict[str, object]:
     name, colour, counts = curve
     extent = "%{x}" if kind == "sequence" else "%{x} × %{x}"
     hover = f"{name}, areas up to {extent}: %{{y:,}}<extra></extra>"
-    line = {"color": colour, "width": 2.5}
-    return {"type": "scatter", "mode": "lines+markers", "x": sizes, "y": counts, "name": name, "line": line} | {
-        "hovertemplate": hover
-    }
+    trace = {"x": sizes, "y": counts, "name": name, "line": {"color": colour, "width": 2.5}, "hovertemplate": hover}
+    return {"type": "scatter", "mode": "lines+markers", **trace}
 
 
 def _mark(size: int) -> dict[str, object]:

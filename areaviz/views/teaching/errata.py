@@ -90,10 +90,10 @@ def table(side: int, largest: int, length: int, size: int, mean: float) -> Table
     """Every misprint with the number it gives and the number it should give."""
     wrong, mended = loops(side, largest, True), loops(side, largest, False)
     last = [f"{integral(side, printed)[-1, -1]:g}" for printed in (True, False)]
-    rows = [
+    rows: list[tuple[str, object, object]] = [
         ("Algorithm 1, areas returned", wrong.areas, mended.areas),
         ("Algorithm 1, sum of the first area of ones, labelled 1 × 1", f"{wrong.first:g}", f"{mended.first:g}"),
-        ("Eq. 10 (2018), last entry for ones", *last),
+        ("Eq. 10 (2018), last entry for ones", last[0], last[1]),
         (f"Algorithm 2, negative variances among {GRID.count}", measure(mean).negative, 0),
         (f"Count formula, L = {length}, S = {size}", printed_count(length, size), true_count(length, size)),
     ]

@@ -82,10 +82,10 @@ def table(grid: AreaGrid) -> Table:
 
 
 def _offsets(axis: Runs, length: int) -> list[int]:
-    """Where each small grid begins: one empty cell between two, two between two extents."""
+    """Where each small grid begins: one empty cell between two, three between two extents."""
     offsets = [0]
     for (extent, _), (following, _) in pairwise(axis):
-        offsets.append(offsets[-1] + length + (1 if extent == following else 2))
+        offsets.append(offsets[-1] + length + (1 if extent == following else 3))
     return offsets
 
 
@@ -99,9 +99,10 @@ def _mini(grid: AreaGrid, area: Area, chosen: bool) -> npt.NDArray[np.float64]:
 def _mosaic(cells: npt.NDArray[np.float64], hits: list[tuple[float, float, str, int]]) -> Figure:
     rows, columns = cells.shape
     cell = min((COLUMN - LABEL_ROOM) / columns, 380 / rows, 24)
+    gap = 1 if cell >= 9 else 0
     scale = [[(step + edge) / len(COLOURS), colour] for step, colour in enumerate(COLOURS) for edge in (0, 1)]
     heat = {"type": "heatmap", "z": cells, "zmin": -0.5, "zmax": 3.5, "colorscale": scale, "showscale": False}
-    heat |= {"hoverinfo": "skip", "xgap": 1, "ygap": 1}
+    heat |= {"hoverinfo": "skip", "xgap": gap, "ygap": gap}
     x, y, labels, numbers = (list(column) for column in zip(*hits, strict=True))
     axis = {"visible": False, "fixedrange": True, "constrain": "domain"}
     layout = base_layout(rows * cell + LABEL_ROOM) | {

@@ -54,7 +54,13 @@ def figure(found: Rounding) -> Figure:
     """Is the computed standard deviation the true one? A dot an area; right answers lie on the diagonal."""
     reach = float(found.exact.max()) * 1.05
     top = max(float(found.table.max()) * 1.05, reach)
-    diagonal = {"type": "scatter", "mode": "lines", "x": [0, reach], "y": [0, reach], "hoverinfo": "skip"}
+    diagonal: dict[str, object] = {
+        "type": "scatter",
+        "mode": "lines",
+        "x": [0, reach],
+        "y": [0, reach],
+        "hoverinfo": "skip",
+    }
     diagonal |= {"line": {"color": GREY, "width": 1, "dash": "dot"}, "name": "no error"}
     table = dots(found.exact, found.table, "table", VERMILION, 5, opacity=0.55)
     merged = dots(found.exact, found.merged, "merge", BLUE, 5, opacity=0.55)

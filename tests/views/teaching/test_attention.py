@@ -7,19 +7,19 @@ import pytest
 
 from areaviz.trace.areas import Area
 from areaviz.views.teaching import attention, features
-from areaviz.views.teaching.arithmetic import items_of
+from areaviz.views.teaching.arithmetic import Floats, items_of, plain, vector
 
 QUERIES = [np.array([1.0, 0.0]), np.array([0.0, 2.0]), np.array([-1.5, 0.5])]
 
 
 @pytest.mark.parametrize(("query", "output"), [(QUERIES[0], [7.723484, 9.374822]), (QUERIES[1], [6.300080, 7.989599])])
-def test_the_known_outputs(query: attention.Floats, output: list[float]) -> None:
+def test_the_known_outputs(query: Floats, output: list[float]) -> None:
     np.testing.assert_allclose(attention.attend(query, 3).output, output, atol=1e-6)
 
 
 @pytest.mark.parametrize("query", QUERIES)
 @pytest.mark.parametrize("size", [1, 2, 3, 4])
-def test_the_factored_form_is_the_same_attention(query: attention.Floats, size: int) -> None:
+def test_the_factored_form_is_the_same_attention(query: Floats, size: int) -> None:
     found = attention.attend(query, size)
     scores = attention.KEYS_ND @ query
     means = [
@@ -31,7 +31,7 @@ def test_the_factored_form_is_the_same_attention(query: attention.Floats, size: 
 
 
 @pytest.mark.parametrize("query", QUERIES)
-def test_areas_of_one_item_are_regular_attention(query: attention.Floats) -> None:
+def test_areas_of_one_item_are_regular_attention(query: Floats) -> None:
     found = attention.attend(query, 1)
     exponentials = np.exp(attention.KEYS_ND @ query)
     softmax = exponentials / exponentials.sum()
@@ -60,7 +60,7 @@ def test_the_pictures_show_every_area_and_the_output(size: int) -> None:
 
 
 @pytest.mark.parametrize("query", [np.array([x, y]) for x in (-2.0, 0, 2) for y in (-2.0, 0, 2)])
-def test_no_query_of_the_sliders_leaves_the_plane(query: attention.Floats) -> None:
+def test_no_query_of_the_sliders_leaves_the_plane(query: Floats) -> None:
     for size in range(1, 5):
         plane = attention.plane(attention.attend(query, size))
         output = plane.data[-1]
@@ -87,10 +87,10 @@ def test_the_relu_cuts_something_in_the_example() -> None:
 def test_the_key_stands_in_picture_equation_and_table() -> None:
     area = Area(0, 1, 2, 2)
     key = features.key_of(area).key
-    written = features.vector(key, 2)
+    written = vector(key, 2)
     assert rf"\mathbf{{{written}}}" in features.equations(area)
     assert written in {row[-1] for row in features.table().rows}
     texts = {note.text for note in features.figure(area).layout.annotations}
-    assert {features.plain(float(number), 2) for number in key} <= texts
+    assert {plain(float(number), 2) for number in key} <= texts
     assert len(features.memory_figure(area).data[0].customdata) == features.GRID.items
     assert r"\begin{bmatrix}" in features.weights_equation()

@@ -1,0 +1,240 @@
+"""How fast the token ribbon is in a real browser, on random weights with 12 layers and 12 heads.
+
+    python -m benchmarks.app [--items 32 128 ...] [--write]
+
+First view: from navigation in a new session, on a server that has shown the page before, to the painted ribbon.
+Building: the ribbon's data from the weights, once for a trace and layer and shared by all sessions, measured alone.
+Hover and head switch: from the event's time stamp to the end of the frame that shows the answer. Bytes: everything
+the server sends over the WebSocket for the first view. Area weights of all layers of a long text do not fit into
+memory (4,096 items: 48 GB), so the rows of all heads and layers are shifted windows of one random table; every row is
+a distribution of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import re
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from areaviz.trace.areas import AreaGrid
+from areaviz.trace.record import AttentionMap, Field, Output, Trace
+from areaviz.trace.request import Focus, Request
+from areaviz.views.ribbon import ribbon_payload
+from tests.browser.server import ARGUMENTS, Server, browser_path
+
+ITEMS = (32, 128, 512, 1024, 4096)
+LAYERS = HEADS = 12
+AREA_SIZE = 5
+HOVERS, SWITCHES, VIEWS = 60, 24, 3
+README = Path(__file__).parent / "README.md"
+MARKERS = ("<!-- app:begin -->", "<!-- app:end -->")
+SETTING = "AREAVIZ_BENCH_ITEMS"
+COLUMNS = (
+    "tokens", "first view s", "building s", "KB sent", "hover p50 ms", "hover p95 ms", "head switch p95 ms",
+    "DOM nodes", "JS heap MB",
+)  # fmt: skip
+
+WATCH = """
+window.bench = {painted: 0, times: []};
+const framed = (report) => requestAnimationFrame(() => {
+  const channel = new MessageChannel();
+  channel.port1.onmessage = () => report(performance.now());
+  channel.port2.postMessage(0);
+});
+const look = () => performance.getEntriesByName('areaviz:ribbon').length
+  ? framed((now) => { window.bench.painted = now; }) : requestAnimationFrame(look);
+look();
+for (const name of ['pointermove', 'click']) addEventListener(name, (event) => {
+  framed((now) => window.bench.times.push(now - event.timeStamp));
+}, {capture: true});
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What was measured for one length; times in seconds (first view) and milliseconds (the others)."""
+
+    items: int
+    first_view: float
+    building: float
+    sent: int
+    hover: list[float]
+    switch: list[float]
+    nodes: int
+    heap: int
+
+    def row(self) -> str:
+        """The figures as a row of the table."""
+        cells = (
+            f"{self.items:,}", f"{self.first_view:.2f}", f"{self.building:.2f}", f"{self.sent / 1000:,.0f}",
+            f"{np.percentile(self.hover, 50):.0f}", f"{np.percentile(self.hover, 95):.0f}",
+            f"{np.percentile(self.switch, 95):.0f}", f"{self.nodes:,}", f"{self.heap / 1e6:.1f}",
+        )  # fmt: skip
+        return f"| {' | '.join(cells)} |"
+
+
+def random_trace(items: int) -> Trace:
+    """A self-attention trace of `items` tokens whose heads and layers are windows of one random table."""
+    rng = np.random.default_rng(items)
+    grid = AreaGrid.clamped((1, items), (1, AREA_SIZE))
+    table = rng.standard_exponential((items + LAYERS * HEADS, grid.count), np.float32) ** 3
+    table /= table.sum(1, keepdims=True)
+    row, column = table.strides
+    shape, strides = (LAYERS, HEADS, items, grid.count), (HEADS * row, row, row, column)
+    weights = np.lib.stride_tricks.as_strided(table, shape, strides, writeable=False)
+    words = ["".join(rng.choice(list("aeilnorst"), rng.integers(2, 8))) for _ in range(items)]
+    ends = np.cumsum([len(word) + 1 for word in words]) - 1
+    anchors = np.stack([ends - [len(word) for word in words], ends], 1)
+    field = Field("source", "text", " ".join(words), tuple(words), anchors)
+    attention = AttentionMap("encoder self", "source", "source", grid, weights)
+    output = Output("source", np.ones(items, np.float32), ((),) * items)
+    return Trace(Request("random", field.raw), {"source": field}, output, {"encoder self": attention})
+
+
+def page() -> None:
+    """The page that is measured."""
+    import streamlit as st
+
+    from areaviz.ui.ribbon import ribbon
+
+    st.set_page_config(layout="wide")
+    trace = st.cache_resource(random_trace)(int(os.environ[SETTING]))
+    ribbon(trace, Focus("encoder self"), key="ribbon")
+
+
+def measure(items: int, browser: Browser, log: Path) -> Figures:
+    """Serve, warm up, and measure one length."""
+    server = Server("benchmarks/app.py", log, {SETTING: str(items)})
+    try:
+        url = server.wait()
+        _first_view(browser, url)[0].close()
+        views = []
+        for _ in range(VIEWS):
+            tab, seconds, sent = _first_view(browser, url)
+            views.append(seconds)
+            if len(views) < VIEWS:
+                tab.close()
+        nodes = tab.locator(".ribbon").evaluate("root => root.querySelectorAll('*').length")
+        hover, switch = _hover(tab), _switch(tab)
+        heap = tab.context.new_cdp_session(tab).send("Runtime.getHeapUsage")["usedSize"]
+        tab.close()
+    finally:
+        server.stop()
+    return Figures(items, float(np.median(views)), _building(items), sent, hover, switch, nodes, heap)
+
+
+def _first_view(browser: Browser, url: str) -> tuple[Page, float, int]:
+    """A new session up to the painted ribbon: the page, seconds, bytes received over the WebSocket."""
+    tab = browser.new_page(viewport={"width": 1280, "height": 900})
+    tab.set_default_timeout(180_000)
+    frames: list[str | bytes] = []
+    tab.on("websocket", lambda socket: socket.on("framereceived", lambda frame: frames.append(frame)))
+    tab.add_init_script(WATCH)
+    tab.goto(url)
+    tab.wait_for_function("window.bench.painted > 0")
+    return tab, float(tab.evaluate("window.bench.painted")) / 1000, sum(map(len, frames))
+
+
+def _hover(tab: Page) -> list[float]:
+    """Pointing at items all over the first text, one after the other."""
+    box = tab.locator("[data-side=query] .scroller").bounding_box()
+    assert box is not None
+    rng = np.random.default_rng(0)
+    places = rng.uniform((8, 4), (min(box["width"], 900), min(box["height"], 200)), (HOVERS, 2))
+    points = [(box["x"] + float(x), box["y"] + float(y)) for x, y in places]
+    return [_timed(tab, partial(tab.mouse.move, *point)) for point in points]
+
+
+def _switch(tab: Page) -> list[float]:
+    """Choosing single heads and all of them in turn while an item is locked."""
+    tab.locator("[data-side=query] .scroller").click(position={"x": 20, "y": 12})
+    chips = tab.locator(".heads button")
+    return [_timed(tab, chips.nth(number % (HEADS + 1)).click, last=True) for number in range(SWITCHES)]
+
+
+def _timed(tab: Page, act: Callable[[], None], last: bool = False) -> float:
+    """Milliseconds from the event that `act` causes (the last one, or the slowest) to the end of its frame."""
+    tab.evaluate("window.bench.times = []")
+    act()
+    tab.wait_for_function("window.bench.times.length > 0")
+    tab.wait_for_timeout(60)
+    times = tab.evaluate("window.bench.times")
+    return float(times[-1] if last else max(times))
+
+
+def _building(items: int) -> float:
+    """Seconds to build the ribbon's data alone, in a process that does nothing else."""
+    trace = random_trace(items)
+    start = time.perf_counter()
+    ribbon_payload(trace, Focus("encoder self"))
+    return time.perf_counter() - start
+
+
+def processor() -> str:
+    """The CPU's name and how many cores there are."""
+    info = Path("/proc/cpuinfo")
+    names = re.findall(r"model name\s*:\s*(.+)", info.read_text()) if info.exists() else []
+    return f"{names[0] if names else platform.processor() or platform.machine()}, {os.cpu_count()} cores"
+
+
+def table(figures: list[Figures]) -> str:
+    """The figures as Markdown, with the machine and what was measured."""
+    lines = [
+        f"Measured on {processor()}, server and headless Chromium together; random weights, {LAYERS} layers, {HEADS} "
+        f"heads, areas up to {AREA_SIZE} tokens; the heads' rows are windows of one random table. First view: median "
+        f"of {VIEWS} new sessions on a warm server; hover: {HOVERS} events; head switch: {SWITCHES} clicks.",
+        "",
+        f"| {' | '.join(COLUMNS)} |",
+        f"|{'-:|' * len(COLUMNS)}",
+        *(each.row() for each in figures),
+    ]
+    return "\n".join(lines)
+
+
+def write(text: str, readme: Path = README) -> None:
+    """Put the table between its markers; the rest of the file stays."""
+    begin, end = MARKERS
+    section = f"{begin}\n{text}\n{end}"
+    before = readme.read_text("utf-8") if readme.exists() else "# Benchmarks\n"
+    if begin in before and end in before:
+        head, _, rest = before.partition(begin)
+        after = f"{head}{section}{rest.partition(end)[2]}"
+    else:
+        heading = "## The token ribbon in a browser\n\n`python -m benchmarks.app --write`"
+        after = f"{before.rstrip()}\n\n{heading}\n\n{section}\n"
+    readme.write_text(after, "utf-8")
+
+
+def main() -> None:
+    """Measure, print, and write when asked to."""
+    parser = argparse.ArgumentParser(description="Measure the token ribbon in the system's Chromium.")
+    parser.add_argument("--items", type=int, nargs="+", default=list(ITEMS), help="how many tokens to measure")
+    parser.add_argument("--write", action="store_true", help=f"write the table to {README.name}")
+    options = parser.parse_args()
+    path = browser_path()
+    if path is None:
+        parser.exit(1, "No Chromium found: install one with `apt-get install chromium`.\n")
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
+        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        figures = [measure(items, browser, Path(folder) / "server.log") for items in options.items]
+        browser.close()
+    print(text := table(figures))
+    if options.write:
+        write(text)
+
+
+if __name__ == "__main__":
+    if SETTING in os.environ:
+        page()
+    else:
+        main()

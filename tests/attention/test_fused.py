@@ -1,0 +1,54 @@
+"""The C kernel against the literal equations."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from areaviz.attention import fused
+from areaviz.attention.area import area_attention
+
+SIZES = st.tuples(st.integers(1, 3), st.integers(1, 2), st.integers(1, 9), st.integers(1, 20), st.integers(1, 6))
+
+
+@given(sizes=SIZES, causal=st.booleans(), padded=st.booleans(), seed=st.integers(0, 99))
+@settings(max_examples=40, deadline=None)
+def test_output_and_gradients_equal_the_direct_form(
+    sizes: tuple[int, int, int, int, int], causal: bool, padded: bool, seed: int
+) -> None:
+    batch, heads, queries, items, area_size = sizes
+    torch.manual_seed(seed)
+    shapes = [(batch, heads, n, width) for n, width in ((queries, 4), (items, 4), (items, 3))]
+    inputs = [torch.randn(shape, requires_grad=True) for shape in shapes]
+    padding = torch.arange(items) >= torch.randint(0, items + 1, (batch, 1)) if padded else None
+    options = {"area_size": min(area_size, items), "key_padding_mask": padding, "is_causal": causal}
+    outputs = [area_attention(*inputs, impl=impl, **options) for impl in ("fused", "direct")]  # type: ignore[call-overload]
+    torch.testing.assert_close(*outputs, atol=1e-5, rtol=1e-4)
+    weight = torch.randn_like(outputs[0])
+    gradients = [torch.autograd.grad(output, inputs, weight) for output in outputs]
+    for own, literal in zip(*gradients, strict=True):
+        torch.testing.assert_close(own, literal, atol=2e-5, rtol=1e-3)
+
+
+def test_a_mask_in_the_middle_is_refused() -> None:
+    x = torch.randn(1, 1, 4, 2)
+    with pytest.raises(ValueError, match="at the end of the memory"):
+        area_attention(x, x, x, area_size=2, attn_mask=torch.tensor([True, False, True, True]), impl="fused")
+
+
+@pytest.mark.parametrize("options", [{"key_mode": "max"}, {"need_weights": True}, {"dropout_p": 0.1}, {"top_k": 1}])
+def test_what_it_cannot_do_is_refused(options: dict[str, object]) -> None:
+    x = torch.randn(1, 1, 4, 2)
+    with pytest.raises(ValueError, match="fused"):
+        area_attention(x, x, x, area_size=2, impl="fused", **options)  # type: ignore[call-overload]
+
+
+def test_without_a_compiler_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fused.shutil, "which", lambda name: None)
+    fused._library.cache_clear()
+    x = torch.randn(1, 1, 4, 2)
+    assert not fused.available()
+    with pytest.raises(RuntimeError, match="needs a C compiler"):
+        area_attention(x, x, x, area_size=2, impl="fused")

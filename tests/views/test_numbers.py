@@ -1,0 +1,203 @@
+"""The numbers in the figures against slow, obvious references."""
+
+import math
+
+import numpy as np
+import pytest
+
+from areaviz.trace import query
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
+from areaviz.views import VIEWS, alignment, coverage, lines, overview, probabilities, pyramid, sizes
+from tests import fakes
+
+
+@pytest.fixture(scope="module")
+def trace() -> Trace:
+    return fakes.trace()
+
+
+def mean_weight(trace: Trace, focus: Focus, start: int, length: int) -> float:
+    """Weight of one span, averaged over the chosen heads and queries, area by area."""
+    attention = trace.maps[focus.site]
+    heads = range(attention.heads) if focus.head is None else [focus.head]
+    chosen = focus.items if focus.items and focus.side == "query" else range(len(trace.fields[attention.query]))
+    table = attention.grid.table().tolist()
+    index = table.index([0, start, 1, length])
+    found = [float(attention.weights[focus.layer, head, q, index]) for head in heads for q in set(chosen)]
+    return sum(found) / len(found)
+
+
+PYRAMIDS = [
+    Focus("encoder-decoder"),
+    Focus("encoder-decoder", 1, 2, "query", (3,)),
+    Focus("encoder self", 0, None, "query", (3, 1, 3)),
+    Focus("encoder-decoder", 0, 1, "memory", (3,)),
+]
+
+
+@pytest.mark.parametrize("focus", PYRAMIDS, ids=str)
+def test_pyramid_cells_are_mean_weights_over_their_items(trace: Trace, focus: Focus) -> None:
+    rows = VIEWS["pyramid"].figure(trace, focus).data
+    assert [row.y0 for row in rows] == [1, 2, 3, 4, 5]
+    total = 0.0
+    for row in rows:
+        for start, weight in enumerate(row.z[0]):
+            # A cell one item wide stands in the middle of the items it spans.
+            assert row.x0 + start == start + (row.y0 - 1) / 2
+            assert weight == pytest.approx(mean_weight(trace, focus, start, row.y0), rel=1e-4)
+            total += float(weight)
+    assert total == pytest.approx(1, abs=1e-5)
+    table = VIEWS["pyramid"].table(trace, focus)
+    assert len(table.rows) == trace.maps[focus.site].grid.count
+    assert table.rows[19][:3] == (2, 2, "␣s")
+
+
+def test_half_columns_make_a_trapezoid() -> None:
+    halves = pyramid.half_columns((np.array([1, 2, 3], dtype=np.float32), np.array([4, 5], dtype=np.float32)))
+    nan = np.nan
+    np.testing.assert_array_equal(halves, [[1, 1, 2, 2, 3, 3], [nan, 4, 4, 5, 5, nan]])
+
+
+@pytest.mark.parametrize("items", [(), (2,), (2, 7)])
+def test_coverage_rows_are_heads_and_sum_to_their_mean_area_size(trace: Trace, items: tuple[int, ...]) -> None:
+    focus = Focus("encoder-decoder", 1, items=items)
+    values = coverage.strip(trace, focus).values
+    attention = trace.maps["encoder-decoder"]
+    spans = attention.grid.table()[:, [1, 3]].tolist()
+    chosen = list(items) or list(range(attention.weights.shape[2]))
+    for head in range(4):
+        expected = np.zeros(attention.grid.items)
+        for index, (left, width) in enumerate(spans):
+            expected[left : left + width] += float(attention.weights[1, head, chosen, index].mean())
+        np.testing.assert_allclose(values[head], expected, rtol=1e-4, atol=1e-6)
+    size = attention.weights[1, 0, chosen] @ attention.grid.sizes()
+    assert values[0].sum() == pytest.approx(float(size.mean()), rel=1e-4)
+
+
+def test_alignment_rows_are_shares_of_what_was_produced(trace: Trace) -> None:
+    drawn = alignment.alignment(trace, Focus("encoder-decoder", 0, 3))
+    np.testing.assert_allclose(drawn.values, query.item_shares(trace.maps["encoder-decoder"], 0, 3))
+    np.testing.assert_allclose(drawn.values.sum(1), 1, atol=1e-5)
+    assert drawn.rows[:4] == ("E", "i", "n", "␣") and drawn.rows[-1] == "⟨end⟩" and drawn.columns[:3] == ("A", "␣", "s")
+
+
+def test_alignment_of_words_takes_the_blank_before_along(trace: Trace) -> None:
+    drawn = alignment.alignment(trace, Focus("encoder-decoder", 0, 3, "query", (5,), "word"))
+    assert drawn.rows == ("Ein", "kleiner", "Hund", "rennt.", "⟨end⟩")
+    assert drawn.columns == ("A", "small", "dog", "runs.", "⟨end⟩")
+    shares = query.item_shares(trace.maps["encoder-decoder"], 0, 3)
+    assert drawn.values[1, 1] == pytest.approx(float(shares[3:11, 1:7].sum(1).mean()), rel=1e-4)
+    assert drawn.marked_rows == (1,) and drawn.row_title == "output words"
+    np.testing.assert_allclose(drawn.values.sum(1), 1, atol=1e-5)
+
+
+def test_words_keep_blanks_that_no_word_follows() -> None:
+    drawn = alignment.alignment(fakes.trace("  a  b  ", " "), Focus("encoder-decoder", unit="word"))
+    assert drawn.columns == ("a", "b", "␣␣", "⟨end⟩") and drawn.rows == ("␣", "⟨end⟩")
+
+
+def test_lines_of_a_query_are_its_shares_strongest_first(trace: Trace) -> None:
+    focus = Focus("encoder-decoder", 0, 1, "query", (4,))
+    drawn = lines.lines(trace, focus).lines
+    shares = query.item_shares(trace.maps["encoder-decoder"], 0, 1)[4]
+    assert {line.item: line.share for line in drawn} == pytest.approx(dict(enumerate(shares.tolist())))
+    assert [line.share for line in drawn] == sorted((line.share for line in drawn), reverse=True)
+
+
+def test_lines_to_a_memory_item_come_from_every_query_and_head(trace: Trace) -> None:
+    drawn = lines.lines(trace, Focus("encoder-decoder", 0, None, "memory", (2,))).lines
+    assert {line.item for line in drawn} == {2} and {(line.head, line.query) for line in drawn} == {
+        (head, q) for head in range(4) for q in range(24)
+    }
+
+
+def test_without_a_choice_the_strongest_lines_are_drawn(trace: Trace) -> None:
+    focus = Focus("encoder-decoder")
+    drawn = lines.lines(trace, focus)
+    attention = trace.maps["encoder-decoder"]
+    every = np.concatenate([query.item_shares(attention, 0, head).ravel() for head in range(4)])
+    np.testing.assert_allclose([line.share for line in drawn.lines], np.sort(every)[::-1][: lines.MOST])
+    figure = VIEWS["lines"].figure(trace, focus)
+    widths = [trace.line.width for trace in figure.data if trace.x is not None and len(trace.x) > 2]
+    shares = [line.share for line in reversed(drawn.lines)]
+    np.testing.assert_allclose(widths, [9 * share / drawn.widest for share in shares], atol=0.006)
+
+
+def test_a_line_runs_from_its_item_above_to_its_query_below() -> None:
+    x, y = lines.path(lines.Line(head=0, query=1, item=3, share=0.5), queries=2, items=4)
+    assert (x[0], y[0]) == (3.5 / 4, 1) and (x[-1], y[-1]) == (1.5 / 2, 0)
+
+
+@pytest.mark.parametrize("order", overview.ORDERS)
+def test_the_overview_is_sorted_and_shows_every_head_once(trace: Trace, order: str) -> None:
+    focus = Focus("encoder self")
+    tiles = overview.overview(trace, focus, order).tiles
+    assert sorted((t.layer, t.head) for t in tiles) == [(layer, head) for layer in range(2) for head in range(4)]
+    keys = {
+        "layer": lambda t: (t.layer, t.head),
+        "head": lambda t: (t.head, t.layer),
+        "entropy": lambda t: t.entropy,
+        "area size": lambda t: t.area_size,
+        "distance": lambda t: t.distance,
+    }
+    assert list(map(keys[order], tiles)) == sorted(map(keys[order], tiles))
+    points = overview.figure(trace, focus, order).data[1]
+    assert [tuple(at) for at in points.customdata] == [(t.layer, t.head) for t in tiles]
+
+
+def test_the_overview_shows_item_shares_where_each_head_stands(trace: Trace) -> None:
+    drawn = overview.overview(trace, Focus("encoder-decoder"), "entropy")
+    shares = query.item_shares(trace.maps["encoder-decoder"], drawn.tiles[5].layer, drawn.tiles[5].head)
+    places = np.array(drawn.sheet.shape) // (drawn.down, drawn.across)
+    top, left = drawn.tiles[5].row * places[0], drawn.tiles[5].column * places[1]
+    rows, columns = round(places[0] * drawn.high), round(places[1] * drawn.broad)
+    picture = drawn.sheet[top : top + rows, left : left + columns]
+    factor = rows // shares.shape[0], columns // shares.shape[1]
+    np.testing.assert_allclose(picture[:: factor[0], :: factor[1]], shares)
+    assert np.isnan(drawn.sheet[top + rows : top + places[0]]).all()
+    assert drawn.tiles[5].entropy == pytest.approx(
+        float(query.entropy(trace.maps["encoder-decoder"], drawn.tiles[5].layer, drawn.tiles[5].head).mean()), rel=1e-4
+    )
+
+
+def test_a_missing_distance_is_left_empty_and_sorted_without_complaint(trace: Trace) -> None:
+    table = overview.table(trace, Focus("encoder-decoder"), "distance")
+    assert {row[-1] for row in table.rows} == {""}
+
+
+def test_an_unknown_order_is_refused(trace: Trace) -> None:
+    with pytest.raises(ValueError, match="cannot be sorted by 'weight'"):
+        overview.figure(trace, Focus("encoder self"), "weight")
+
+
+def test_size_bars_are_the_shares_of_each_head(trace: Trace) -> None:
+    figure = VIEWS["sizes"].figure(trace, Focus("encoder-decoder", 1, 2))
+    attention = trace.maps["encoder-decoder"]
+    for head, bars in enumerate(figure.data):
+        expected = [
+            float(attention.weights[1, head][:, attention.grid.sizes() == size].sum(1).mean()) for size in range(1, 6)
+        ]
+        np.testing.assert_allclose(bars.y, expected, rtol=1e-4)
+    assert [bars.opacity for bars in figure.data] == [0.35, 0.35, 1, 0.35]
+
+
+def test_the_bars_of_two_heads_never_touch(trace: Trace) -> None:
+    drawn = sizes.histogram(trace, Focus("encoder-decoder"))
+    assert all(drawn.x(head + 1)[0] - drawn.x(head)[-1] > 1.5 for head in range(3))
+
+
+def test_probabilities_show_the_item_and_the_likeliest_other(trace: Trace) -> None:
+    bars, rings = VIEWS["probabilities"].figure(trace, Focus("encoder self")).data
+    np.testing.assert_allclose(bars.y, trace.output.probabilities)
+    for t, (label, options) in enumerate(zip(trace.fields["target"].labels, trace.output.alternatives, strict=True)):
+        assert rings.y[t] == pytest.approx(max(p for other, p in options if other != label), rel=1e-5)
+    row = VIEWS["probabilities"].table(trace, Focus("encoder self")).rows[3]
+    assert row[:2] == (4, "␣") and row[2] == pytest.approx(float(trace.output.probabilities[3])) and row[3] == "␣"
+
+
+def test_many_probabilities_are_averaged() -> None:
+    trace = fakes.trace("a", "b" * 900, layers=1, heads=1)
+    drawn = probabilities.certainty(trace)
+    assert drawn.block == 3 and math.isclose(drawn.chosen[1], trace.output.probabilities[3:6].mean(), rel_tol=1e-5)
+    assert drawn.x[:2].tolist() == [1.0, 4.0]

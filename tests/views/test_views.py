@@ -1,0 +1,132 @@
+"""Every view of the registry, on traces of many shapes."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from matplotlib.text import Text
+
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
+from areaviz.views import VIEWS
+from areaviz.views.export import FORMATS, figure_bytes, table_csv, table_json
+from tests import fakes
+
+SITES = ("encoder self", "decoder self", "encoder-decoder")
+FOCI = (
+    Focus("encoder-decoder"),
+    Focus("decoder self", 1, 3, "query", (0,)),
+    Focus("encoder self", 0, None, "memory", (2, 3)),
+    Focus("encoder-decoder", 1, 0, "query", (4, 2, 4), "word"),
+)
+HOSTILE = "$5 and $6 $\\frac{ <b>x</b> &amp; שלום \U0001f600 \u0301 \u202e \u200b \n %{z} \ud800 中"
+START = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}
+
+
+@pytest.fixture(scope="module")
+def trace() -> Trace:
+    return fakes.trace()
+
+
+@pytest.fixture(scope="module")
+def hostile() -> Trace:
+    """One item a character, and one item that is the whole hostile text."""
+    trace = fakes.trace(HOSTILE, HOSTILE[::-1])
+    whole = {name: replace(field, labels=(HOSTILE, *field.labels[1:])) for name, field in trace.fields.items()}
+    return replace(trace, fields=whole)
+
+
+def test_the_registry_names_every_view_by_its_key() -> None:
+    assert list(VIEWS) == ["pyramid", "coverage", "alignment", "lines", "overview", "sizes", "probabilities"]
+    assert all(view.name == name and view.question.endswith("?") for name, view in VIEWS.items())
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
+@pytest.mark.parametrize("focus", FOCI, ids=str)
+def test_every_view_draws_what_it_says_it_fits(view, focus: Focus, trace: Trace) -> None:
+    assert view.fits(trace, focus)
+    figure = view.figure(trace, focus)
+    assert "char-tiny-area" in figure.layout.meta["caption"]
+    assert figure.layout.title.text and figure.layout.paper_bgcolor == "rgba(0,0,0,0)"
+    table = view.table(trace, focus)
+    assert table.rows and all(len(row) == len(table.columns) for row in table.rows)
+    assert len(set(table.columns)) == len(table.columns)
+    assert {type(cell) for row in table.rows for cell in row} <= {str, int, float}
+    assert json.loads(table_json(table))["columns"] == list(table.columns)
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
+@pytest.mark.parametrize(
+    ("trace", "items"),
+    [(fakes.trace("A", "B"), (0,)), (fakes.trace("", ""), ()), (fakes.trace(layers=12, heads=12, area_size=1), (1,))],
+    ids=["one item", "memory of 1", "12x12"],
+)
+def test_every_view_draws_small_and_deep_traces(view, trace: Trace, items: tuple[int, ...]) -> None:
+    for site in SITES:
+        focus = Focus(site, items=items)
+        assert view.fits(trace, focus)
+        assert view.figure(trace, focus).data and view.table(trace, focus).rows
+
+
+@pytest.mark.parametrize(
+    "view", [view for view in VIEWS.values() if view.name != "probabilities"], ids=lambda v: v.name
+)
+@pytest.mark.parametrize(
+    "focus",
+    [
+        Focus("no such site"),
+        Focus("encoder-decoder", layer=2),
+        Focus("encoder-decoder", layer=-1),
+        Focus("encoder-decoder", head=4),
+        Focus("encoder-decoder", items=(24,)),
+        Focus("encoder-decoder", side="memory", items=(18,)),
+    ],
+    ids=str,
+)
+def test_a_view_says_that_it_does_not_fit(view, focus: Focus, trace: Trace) -> None:
+    assert not view.fits(trace, focus)
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
+def test_a_long_trace_stays_a_small_figure(view, long_trace: Trace) -> None:
+    figure = view.figure(long_trace, Focus("encoder-decoder"))
+    assert len(figure.to_json()) < 300_000
+
+
+@pytest.fixture(scope="module")
+def long_trace() -> Trace:
+    return fakes.trace("abcdefgh" * 128, "xyzw " * 205, layers=1, heads=2, area_size=3)
+
+
+def test_averaging_is_said_in_the_title(long_trace: Trace) -> None:
+    titles = {name: VIEWS[name].figure(long_trace, Focus("encoder-decoder")).layout.title.text for name in VIEWS}
+    averaged = {name for name, title in titles.items() if "averaged" in title.replace("<br>", " ")}
+    assert averaged == {"pyramid", "coverage", "alignment", "overview", "probabilities"}
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
+def test_hostile_labels_stay_text(view, hostile: Trace) -> None:
+    focus = Focus("encoder-decoder", 0, 0, "query", (0, 3))
+    spec = json.dumps(json.loads(view.figure(hostile, focus).to_json()), ensure_ascii=False)
+    assert [active for active in ("<b>", "$", "\u202e", "\\u202e") if active in spec] == []
+    printed = view.print(hostile, focus)
+    assert not any(text.get_parse_math() for text in printed.findobj(Text))
+    assert figure_bytes(printed, "svg").startswith(START["svg"])
+    table_csv(view.table(hostile, focus)).encode()
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_print_figure_is_written_in_every_format(kind: str, hostile: Trace) -> None:
+    view, focus = VIEWS["sizes"], Focus("encoder-decoder")
+    first, second = (figure_bytes(view.print(hostile, focus), kind) for _ in range(2))
+    assert first.startswith(START[kind])
+    assert kind == "svg" or first == second  # SVG identifiers are drawn at random
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
+def test_print_figures_carry_title_and_caption(view, trace: Trace) -> None:
+    focus = Focus("encoder-decoder", 1, 2)
+    figure = view.figure(trace, focus)
+    texts = [" ".join(text.get_text().split()) for text in view.print(trace, focus).texts]
+    assert figure.layout.meta["caption"] in texts
+    assert figure.layout.title.text.replace("<br>", " ") in texts
