@@ -24,7 +24,7 @@ class Published:
         return self.regular if mechanism == "regular" else self.area
 
 
-HEADLINE = "test_2016_flickr, beam 4"
+HEADLINE = "test_2016_flickr"
 """The entry of `Card.figures` that stands beside the paper's."""
 
 PUBLISHED: Mapping[tuple[str, str], Published] = {

@@ -28,7 +28,7 @@ def view_picker(trace: Trace, focus: Focus) -> View | None:
             st.caption(
                 f"There is no view “{escaped(shortened(before))}”; showing “{next(iter(fitting.values())).title}”."
             )
-    name = st.segmented_control(
+    name: str = st.segmented_control(
         "View",
         list(fitting),
         key=VIEW,

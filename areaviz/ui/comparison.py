@@ -7,15 +7,14 @@ from collections.abc import Iterable, Mapping
 import streamlit as st
 
 from areaviz.trace.card import Card
-from areaviz.trace.published import PUBLISHED
+from areaviz.trace.published import HEADLINE, PUBLISHED
 from areaviz.ui.measures import number
 
-TEST_SET = "test_2016_flickr"
 WHAT_DIFFERS = (
     "The paper's figures are BLEU for English to German on WMT 2014 newstest: news, trained on 4.5 million sentence "
     "pairs, the mean of three runs. Ours are BLEU on the Multi30k test set of 2016: short image captions, trained on "
-    "29,000 pairs, one run each. Captions are much easier than news, so compare regular with area attention, never ours "
-    "with theirs; differences of a few tenths are noise."
+    "29,000 pairs, one run each. Captions are much easier than news, so compare regular with area attention, never "
+    "ours with theirs; differences of a few tenths are noise."
 )
 
 
@@ -38,11 +37,18 @@ def comparison_table(cards: Iterable[Card]) -> Mapping[str, list[str]]:
         "Size": [size for (_, size), _ in rows],
         "Paper, regular": [number(published.regular) for _, published in rows],
         "Paper, area": [number(published.area) for _, published in rows],
+        "Paper, gain": [_gain(published.regular, published.area) for _, published in rows],
         "Ours, regular": [number(ours.get((*key, "regular"))) for key, _ in rows],
         "Ours, area": [number(ours.get((*key, "area"))) for key, _ in rows],
+        "Ours, gain": [_gain(ours.get((*key, "regular")), ours.get((*key, "area"))) for key, _ in rows],
     }
 
 
+def _gain(regular: float | None, area: float | None) -> str:
+    """What areas add, signed; a dash where either is missing."""
+    return "–" if regular is None or area is None else f"{area - regular:+.2f}".replace("-", "−")
+
+
 def _bleu(card: Card) -> float | None:
-    value = card.figures.get(TEST_SET, {}).get("bleu")
+    value = card.figures.get(HEADLINE, {}).get("bleu")
     return None if value is None else float(value)

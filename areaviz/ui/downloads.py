@@ -10,7 +10,7 @@ import streamlit as st
 from areaviz.trace import codec
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.views.base import View
+from areaviz.views.base import Table, View
 from areaviz.views.export import figure_bytes, table_csv, table_json
 
 
@@ -21,7 +21,7 @@ class File:
     label: str
     name: str
     mime: str
-    make: Callable[[], bytes | str]
+    make: Callable[[], bytes]
 
 
 def files(view: View, trace: Trace, focus: Focus) -> Mapping[str, File]:
@@ -31,8 +31,8 @@ def files(view: View, trace: Trace, focus: Focus) -> Mapping[str, File]:
         name = f"areaviz-{view.name}.{kind}"
         return File(kind.upper(), name, mime, lambda: figure_bytes(view.print(trace, focus), kind))
 
-    def numbers(kind: str, mime: str, write: Callable[..., bytes | str]) -> File:
-        return File(kind.upper(), f"areaviz-{view.name}.{kind}", mime, lambda: write(view.table(trace, focus)))
+    def numbers(kind: str, mime: str, write: Callable[[Table], str]) -> File:
+        return File(kind.upper(), f"areaviz-{view.name}.{kind}", mime, lambda: write(view.table(trace, focus)).encode())
 
     return {
         "svg": picture("svg", "image/svg+xml"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-MEASURES: Mapping[str, str] = {"bleu": "BLEU", "bleu_lowercased": "BLEU, lower-cased", "chrf": "chrF"}
+MEASURES: Mapping[str, str] = {"bleu": "BLEU", "bleu_lowercase": "BLEU, lower-cased", "chrf": "chrF"}
 """The measures of translation that stand out on a card, by their key in `Card.figures`."""
 
 
@@ -13,8 +13,10 @@ def measure_name(key: str) -> str:
     return MEASURES.get(key) or key.replace("_", " ").capitalize()
 
 
-def number(value: object) -> str:
-    """A value with at most two decimals; a dash where there is none."""
+def number(value: object, decimals: int = 2) -> str:
+    """A value with so many decimals if it is no whole number; a dash where there is none."""
     if value is None:
         return "–"
-    return f"{value:,.2f}" if isinstance(value, float) else str(value)
+    return (
+        f"{value:,.{decimals}f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
+    )

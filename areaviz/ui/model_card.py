@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import streamlit as st
 
 from areaviz.trace.card import Card
+from areaviz.ui.card_tables import (
+    WHAT_IT_MEANS,
+    Columns,
+    all_measures,
+    attention_table,
+    size_table,
+    translation_table,
+)
 from areaviz.ui.chart import as_columns
+from areaviz.ui.comparison import TEST_SET
 from areaviz.ui.measures import MEASURES, measure_name, number
 from areaviz.ui.plain import escaped
 from areaviz.views.history import history_figure, history_table
@@ -19,7 +27,8 @@ def model_card(card: Card) -> None:
     with st.container(border=True, key=f"model_{card.name}"):
         st.subheader(escaped(card.title), anchor=False)
         st.caption(escaped(_summary(card)))
-        _figures(card)
+        if card.figures:
+            _figures(card)
         if card.history:
             _training(card)
         if card.attention:
@@ -40,16 +49,15 @@ def _summary(card: Card) -> str:
 
 
 def _figures(card: Card) -> None:
-    """The measures on each test set; those with a plain name first."""
-    for test_set, measured in card.figures.items():
-        known = {name: measured[name] for name in MEASURES if name in measured}
-        st.caption(f"Measured on {escaped(test_set)}")
-        with st.container(horizontal=True):
-            for name, value in known.items():
-                st.metric(MEASURES[name], number(value), border=True, width=150)
-        rest = {name: value for name, value in measured.items() if name not in known}
-        if rest:
-            st.caption(escaped(" · ".join(f"{measure_name(name)}: {number(value)}" for name, value in rest.items())))
+    """The measures of translation: those of the test set the papers are compared on stand out."""
+    measured = card.figures.get(TEST_SET, {})
+    with st.container(horizontal=True):
+        for name in [name for name in MEASURES if name in measured]:
+            st.metric(MEASURES[name], number(measured[name]), border=True, width=150)
+    st.caption("Translation of held-out sentences, 0 to 100, by sacrebleu")
+    _table(translation_table(card.figures))
+    signatures = {value for values in card.figures.values() for name, value in values.items() if "signature" in name}
+    st.caption(escaped("Signatures: " + ", ".join(sorted(map(str, signatures)))) if signatures else "")
 
 
 def _training(card: Card) -> None:
@@ -64,22 +72,24 @@ def _training(card: Card) -> None:
 
 
 def _attention(measured: Mapping[str, Mapping[str, float]]) -> None:
-    """Measures of attention, one row a site, beside their baselines where the card has them."""
-    columns = list(dict.fromkeys(name for values in measured.values() for name in values))
-    table = {"Attention": list(measured)} | {
-        measure_name(name): [number(values.get(name)) for values in measured.values()] for name in columns
-    }
-    st.caption("What its attention looks like, measured on held-out sentences")
-    st.table(table, border="horizontal", hide_index=True)
+    """What the attention follows, beside what chance would give."""
+    st.caption("Does its attention follow words?")
+    _table(attention_table(measured))
+    st.caption(WHAT_IT_MEANS)
+    _table(size_table(measured))
 
 
 def _recipe(card: Card) -> None:
-    with st.expander("Data, recipe and configuration", key=f"recipe_{card.name}", type="compact"):
+    with st.expander("Data, recipe, configuration and all measures", key=f"recipe_{card.name}", type="compact"):
         for title, content in (("Data", card.data), ("Recipe", card.recipe), ("Configuration", card.config)):
             st.caption(title)
-            st.table(_pairs(content), border="horizontal", hide_index=True, hide_header=True)
+            names, values = [measure_name(name) for name in content], [str(value) for value in content.values()]
+            _table({"Setting": names, "Value": values})
+        st.caption("All measures of attention")
+        _table(all_measures(card.attention))
 
 
-def _pairs(content: Mapping[str, Any]) -> dict[str, list[str]]:
-    names = [escaped(measure_name(name)) for name in content]
-    return {"Setting": names, "Value": [escaped(str(value)) for value in content.values()]}
+def _table(columns: Columns) -> None:
+    """A table whose cells are text, whatever they hold."""
+    safe = {name: [escaped(cell) for cell in cells] for name, cells in columns.items()}
+    st.table(safe, border="horizontal", hide_index=True)

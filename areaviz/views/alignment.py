@@ -37,7 +37,7 @@ def alignment(trace: Trace, focus: Focus) -> Matrix:
         title=f"What every {name(chosen.query)} {unit[:-1]} attends to, {chosen.head_words}",
         note=f"a row sums to 100%: coverage divided by the row's total{_WORD_NOTE * (focus.unit == 'word')}",
         caption=caption(trace, focus),
-        unit="share of the row's attention",
+        unit="share of row",
         top=min(1.0, nice_top(float(shares.max()))),
         marked_rows=marked if focus.side == "query" else (),
         marked_columns=marked if focus.side == "memory" else (),

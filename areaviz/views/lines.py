@@ -102,9 +102,10 @@ def figure(trace: Trace, focus: Focus) -> Figure:
     picture = theme.screen(drawn.title, drawn.note, caption(trace, focus), 250, **margins)
     picture.add_traces([_curve(drawn, line) for line in reversed(drawn.lines)])
     picture.add_traces([*map(_key, chosen.heads), Scatter(x=[None], y=[None], xaxis="x2", showlegend=False)])
+    picture.update_layout(xaxis2=theme.axis() | {"side": "top", "overlaying": "x"})
     picture.update_layout(
         xaxis=_axis(chosen.query, below),
-        xaxis2=theme.axis() | _axis(chosen.memory, above) | {"side": "top", "overlaying": "x"},
+        xaxis2=_axis(chosen.memory, above),
         yaxis={"visible": False, "range": [0, 1]},
         showlegend=several,
         legend={"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom", "itemclick": False},

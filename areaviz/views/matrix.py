@@ -52,15 +52,16 @@ def reduced(matrix: Matrix) -> Matrix:
     rows, columns = (raster.block(side) for side in matrix.values.shape)
     if rows == columns == 1:
         return matrix
-    title = f"{matrix.title} · averaged {rows} × {columns} to a pixel"
+    title = f"{matrix.title} · averaged {rows}×{columns} to a pixel"
     values = raster.average(matrix.values, rows, columns)
-    return replace(matrix, values=values, title=title, row_block=rows, column_block=columns)
+    top = min(matrix.top, theme.nice_top(float(values.max())))
+    return replace(matrix, values=values, title=title, top=top, row_block=rows, column_block=columns)
 
 
 def draw(matrix: Matrix) -> Figure:
     """The matrix for the screen: cells with hover text, or one picture where there are too many."""
     shown = reduced(matrix)
-    height = float(np.clip(21 * len(shown.rows), 66, 460))
+    height = float(np.clip(21 * len(shown.rows), 84, 460))
     across = screen_labels(shown.columns)
     down = screen_labels(shown.rows, height, upright=True)
     figure = theme.screen(shown.title, shown.note, shown.caption, height, above=depth(across) + 24, below=8)
@@ -118,7 +119,7 @@ def _print_cells(axes: Axes, matrix: Matrix) -> ScalarMappable:
     sides = zip((len(matrix.columns), len(matrix.rows)), matrix.values.shape[::-1], strict=True)
     x, y = (np.linspace(-0.5, items - 0.5, cells + 1) for items, cells in sides)
     style: dict[str, Any] = {"cmap": theme.SEQUENCE, "vmin": 0, "vmax": matrix.top}
-    if matrix.values.size > _VECTOR_CELLS:
+    if matrix.values.size > _VECTOR_CELLS or max(matrix.values.shape) > raster.CELLS:
         extent = (x[0], x[-1], y[-1], y[0])
         return axes.imshow(matrix.values, aspect="auto", interpolation="nearest", extent=extent, **style)
     mesh = axes.pcolormesh(x, y, matrix.values, edgecolors="white", linewidth=0.4, **style)

@@ -25,7 +25,7 @@ ORDERS = ("layer", "head", "entropy", "area size", "distance")
 _ACROSS, _WIDE = 12, 4
 _TILE_PX, _LINE_PX = 104.0, 15.0
 _BROAD = 0.9
-_UNIT = "share of the row's attention"
+_UNIT = "share of row"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def overview(trace: Trace, focus: Focus, order: str = "layer") -> Overview:
     tile_px = min(_TILE_PX, theme.SCREEN_WIDTH / across)
     sheet, broad, high = _sheet(tiles, values, across, tile_px / (tile_px + text_px))
     title = f"Every head, sorted by {order}"
-    title += f" · averaged {blocks[0]} × {blocks[1]} to a cell" if max(blocks) > 1 else ""
+    title += f" · averaged {blocks[0]}×{blocks[1]} to a cell" if max(blocks) > 1 else ""
     note = f"rows {name(fields[0])} items, columns {name(fields[1])} items; {_note(across, tiles, order)}"
     top = min(1.0, theme.nice_top(float(np.nanmax(sheet))))
     whole = caption(trace, replace(focus, head=None), all_layers=True)

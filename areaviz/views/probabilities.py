@@ -81,7 +81,11 @@ def figure(trace: Trace, focus: Focus) -> Figure:
         hovertext=_hover(drawn),
         hovertemplate="%{hovertext}<br>produced at %{y:.1%}<extra></extra>",
     )
-    ring = {"color": theme.CLEAR, "size": 6, "line": {"color": theme.SECOND, "width": 1.5}}
+    ring = {
+        "color": theme.CLEAR,
+        "size": 6 if len(drawn.field) <= raster.CELLS else 3,
+        "line": {"color": theme.SECOND, "width": 1.5},
+    }
     rings = Scatter(x=drawn.x, y=drawn.other, mode="markers", marker=ring, hoverinfo="skip")
     picture.add_traces([bars, rings])
     ends = [-0.6, len(drawn.field) - 0.4]

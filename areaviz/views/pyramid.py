@@ -19,7 +19,7 @@ from areaviz.views.labels import Ticks, escape, quoted
 from areaviz.views.select import Selection, fits, name, select, shown, spans
 
 _LENGTH = "span length (items)"
-_UNIT = "share of attention"
+_UNIT = "weight"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

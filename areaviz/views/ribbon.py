@@ -7,6 +7,7 @@ needs. Shapes: H heads, Q queries, A areas, N memory items, K kept.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -66,7 +67,7 @@ def ribbon_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
     return {"header": {"id": _digest(header, arrays), **header}, "arrays": arrays}
 
 
-def pack_ribbon(payload: dict[str, Any], **more: object) -> bytes:
+def pack_ribbon(payload: Mapping[str, Any], **more: object) -> bytes:
     """A payload and a few more header entries as the bytes that travel; the layout is `ribbon_arrays.pack`'s."""
     return pack({**payload["header"], **more}, payload["arrays"])
 

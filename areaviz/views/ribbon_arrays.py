@@ -140,7 +140,8 @@ def quantised(values: FloatArray, dtype: type[np.unsignedinteger[Any]]) -> npt.N
     The scale keeps small weights apart: 8 bits are exact to 0.8 points near 1 and to 0.04 points near 0.01.
     """
     top = np.iinfo(dtype).max
-    return np.rint(np.sqrt(np.clip(values, 0, 1)) * top).astype(dtype)
+    stored: npt.NDArray[Any] = np.rint(np.sqrt(np.clip(values, 0, 1)) * top).astype(dtype)
+    return stored
 
 
 def narrow(values: IntArray, largest: int) -> npt.NDArray[Any]:

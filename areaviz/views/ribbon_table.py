@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from areaviz.trace.query import words
-from areaviz.trace.record import AttentionMap, Field, Trace
+from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
 from areaviz.trace.request import Focus
 from areaviz.views.base import Table
 from areaviz.views.ribbon_arrays import span_coverage, top_spans
@@ -99,9 +99,11 @@ def _single_or_words(field: Field, unit: str) -> list[tuple[int, ...]]:
     return [(item,) for item in range(len(field))]
 
 
-def _mean(attention: AttentionMap, layer: int, head: int, group: Sequence[int]) -> np.ndarray:
+def _mean(attention: AttentionMap, layer: int, head: int, group: Sequence[int]) -> FloatArray:
+    """The area weights of a head, averaged over a group of queries: float32 [A]."""
     weights_QA = attention.weights[layer, head]
-    return weights_QA[group[0]] if len(group) == 1 else weights_QA[list(group)].mean(0)
+    mean_A: FloatArray = weights_QA[group[0]] if len(group) == 1 else weights_QA[list(group)].mean(0)
+    return mean_A
 
 
 def _attending(attention: AttentionMap, focus: Focus, head: int, k: int) -> list[Span]:

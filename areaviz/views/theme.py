@@ -69,7 +69,9 @@ def screen(title: str, note: str, caption: str, height: float, above: float = 0,
         title={
             "text": title, "font": {"size": 13, "weight": 600},
             "subtitle": {"text": note, "font": {"size": 11.5}},
-            "x": 0, "xref": "container", "xanchor": "left", "pad": {"l": 4, "t": 8},
+            "x": 0, "xref": "container", "xanchor": "left",
+            # Plotly hangs a title of several lines too high by half a line each.
+            "pad": {"l": 4, "t": 8 + 9 * title.count("<br>")},
             "y": 1, "yref": "container", "yanchor": "top",
         },
         meta={"caption": caption},

@@ -32,7 +32,7 @@ def card(name: str, mechanism: str, pair: str = "char") -> Card:
         recipe={"steps": 3, "seed": 1},
         data={"name": "made up"},
         figures={"test_2016_flickr": {"bleu": 23.4 if mechanism == "area" else 22.1, "chrf": 50.0, "signature": "x|y"}},
-        attention={"encoder self": {"word_span_lift": 2.5}},
+        attention={"encoder self": {"purity": 0.5, "purity_random": 0.25, "purity_lift": 2.0, "area_size": 2.5}},
         history=tuple(
             {"step": 500 * i, "train_loss": 3 / i, "valid_loss": 3.2 / i, "seconds": 9.0 * i} for i in (1, 2, 3)
         ),

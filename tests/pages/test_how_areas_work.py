@@ -28,7 +28,7 @@ def choice(page: AppTest, label: str) -> Any:
 
 def test_every_lesson_stands_on_the_page_in_its_order_with_pictures_that_can_be_read_out(page: AppTest) -> None:
     assert not page.exception
-    titles = [heading.value for heading in page.subheader]
+    titles = [heading.value for heading in page.header]
     assert titles == [f"{number}. {lesson.title}" for number, lesson in enumerate(LESSONS, start=1)]
     shown = text(page)
     assert all(f"](#{lesson.name})" in shown for lesson in LESSONS)

@@ -33,7 +33,7 @@ def test_a_large_matrix_is_one_picture_with_a_colour_bar() -> None:
 
 def test_a_huge_matrix_is_averaged_and_says_so_in_title_and_table() -> None:
     huge = example(3, 801)
-    assert "averaged 1 × 3 to a pixel" in matrix.draw(huge).layout.title.text
+    assert "averaged 1×3 to a pixel" in matrix.draw(huge).layout.title.text
     table = matrix.tabulate(huge)
     assert table.columns[1:3] == ("1-3", "4-6") and table.columns[-1] == "799-801"
     assert table.rows[1][2] == pytest.approx(float(huge.values[1, 3:6].mean()), rel=1e-5)
@@ -43,6 +43,13 @@ def test_the_table_holds_the_numbers_drawn() -> None:
     table = matrix.tabulate(example(2, 3))
     assert table.columns == ("rows", "1 c0", "2 c1", "3 c2")
     assert table.rows[1][0] == "2 r1" and table.rows[1][3] == float(example(2, 3).values[1, 2])
+
+
+def test_the_scale_ends_at_what_is_drawn_after_averaging() -> None:
+    values = np.zeros((2, 1024), dtype=np.float32)
+    values[0, 0] = 0.3
+    peak = replace(example(2, 1024), values=values, top=0.5)
+    assert matrix.draw(peak).layout.coloraxis.cmax == pytest.approx(0.1)
 
 
 def test_marked_runs_are_outlined() -> None:

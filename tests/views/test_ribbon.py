@@ -1,8 +1,10 @@
 import json
 from dataclasses import replace
+from typing import Any
 
 import matplotlib.text
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,7 +21,7 @@ from tests import fakes
 FOCUS = Focus("encoder-decoder")
 
 
-def unpacked(message: bytes) -> tuple[dict, dict[str, np.ndarray]]:
+def unpacked(message: bytes) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
     size = int.from_bytes(message[:4], "little")
     header = json.loads(message[4 : 4 + size])
     body = message[4 + size :]
@@ -70,7 +72,7 @@ def test_spans_of_a_picture_are_refused() -> None:
 
 
 @pytest.mark.parametrize("dtype, tolerance", [(np.uint8, 0.004), (np.uint16, 2e-5)])
-def test_weights_survive_quantising(dtype: type, tolerance: float) -> None:
+def test_weights_survive_quantising(dtype: type[np.unsignedinteger[Any]], tolerance: float) -> None:
     values = np.linspace(0, 1, 501, dtype=np.float32)
     back = (quantised(values, dtype) / np.iinfo(dtype).max) ** 2
     assert np.abs(back - values).max() <= tolerance

@@ -41,5 +41,5 @@ def contents() -> None:
 def card(number: int, lesson: Lesson) -> None:
     """One lesson in its card."""
     with st.container(border=True, key=f"lesson-{lesson.name}"):
-        st.subheader(f"{number}. {lesson.title}", anchor=lesson.name)
+        st.header(f"{number}. {lesson.title}", anchor=lesson.name)
         lesson.show()

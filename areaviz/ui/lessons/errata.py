@@ -24,7 +24,7 @@ def show() -> None:
 
 
 def _loops() -> tuple[int, int]:
-    st.markdown("#### Algorithm 1 starts its slices one too far", help="Both versions of the paper.")
+    st.markdown("### Algorithm 1 starts its slices one too far", help="Both versions of the paper.")
     one, two = controls("errata-loops", 2)
     side = one.slider("Grid of ones, items a side", 2, 6, 4, key="errata-side")
     largest = two.slider("Largest area, items a side", 1, 6, 2, key="errata-largest")
@@ -49,7 +49,7 @@ def _loops() -> tuple[int, int]:
 
 
 def _integral(side: int) -> None:
-    st.markdown("#### Eq. 10 (2018) forgets to subtract", help="The equation is not in the 2019 version.")
+    st.markdown("### Eq. 10 (2018) forgets to subtract", help="The equation is not in the 2019 version.")
     left, right = columns()
     with left:
         picture(
@@ -69,7 +69,7 @@ def _integral(side: int) -> None:
 
 
 def _variance() -> float:
-    st.markdown("#### Algorithm 2 takes the root of negative numbers", help="Both versions of the paper.")
+    st.markdown("### Algorithm 2 takes the root of negative numbers", help="Both versions of the paper.")
     left, right = columns()
     with left:
         mean = st.select_slider("Mean of the numbers", rounding.MEANS, value=100, key="errata-mean")
@@ -84,7 +84,7 @@ def _variance() -> float:
 
 
 def _count() -> tuple[int, int]:
-    st.markdown("#### The count formula needs S to fit", help="Both versions of the paper.")
+    st.markdown("### The count formula needs S to fit", help="Both versions of the paper.")
     left, right = columns()
     with left:
         one, two = controls("errata-count", 2)

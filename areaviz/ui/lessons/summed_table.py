@@ -34,17 +34,13 @@ def show() -> None:
     with left:
         chosen = pick_area("table", view.grid(), Area(1, 1, 2, 2))
         question = "What does one entry of the table sum? The memory on the left, the table so far on the right."
-        reach = partial(_reach, view.MEMORY.shape[1])
+        reach = partial(reach_to, "table", view.MEMORY.shape[1])
         picture(view.figure(step, chosen), "table", question, reach)
         st.caption("Click an entry of the table: the area reaches to it.")
     with right:
         st.markdown(_WORDS[step])
         _numbers(step, chosen)
         as_table(view.table(step), "table")
-
-
-def _reach(columns: int, item: int) -> None:
-    reach_to("table", item, columns)
 
 
 def _numbers(step: int, chosen: Area) -> None:

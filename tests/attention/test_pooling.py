@@ -1,0 +1,87 @@
+"""Pooling over areas: the papers' known answers, slow loops, and numbers that make sums cancel."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from areaviz.attention.features import AreaFeatures, area_std
+from areaviz.attention.pooling import area_pool, box_moments
+from areaviz.attention.table import table_sums
+from areaviz.trace.areas import AreaGrid
+from tests import reference
+
+SEQUENCE = torch.tensor([[1.0, 2], [3, 4], [5, 6], [7, 8], [9, 10]])
+GRID = torch.arange(1.0, 7)[:, None]
+TWICE = {
+    "mean": SEQUENCE.tolist() + [[2, 3], [4, 5], [6, 7], [8, 9]] + [[3, 4], [5, 6], [7, 8]],
+    "sum": SEQUENCE.tolist() + [[4, 6], [8, 10], [12, 14], [16, 18]] + [[9, 12], [15, 18], [21, 24]],
+    "max": SEQUENCE.tolist() + [[3, 4], [5, 6], [7, 8], [9, 10]] + [[5, 6], [7, 8], [9, 10]],
+}
+
+
+@pytest.mark.parametrize("mode", TWICE)
+def test_five_items_with_areas_up_to_three(mode: str) -> None:
+    assert area_pool(SEQUENCE[None], AreaGrid(1, 5, 1, 3), mode)[0].tolist() == TWICE[mode]
+
+
+def test_standard_deviations_of_five_items() -> None:
+    found = area_std(SEQUENCE[None], AreaGrid(1, 5, 1, 3))[0]
+    expected = torch.tensor([0.0] * 5 + [1.0] * 4 + [1.632993] * 3)[:, None].expand(-1, 2)
+    torch.testing.assert_close(found, expected, atol=1e-6, rtol=1e-6)
+
+
+@pytest.mark.parametrize("pool", [lambda x, grid: area_pool(x, grid, "sum"), table_sums])
+def test_sums_of_a_grid_of_two_by_three(pool: object) -> None:
+    found = pool(GRID[None], AreaGrid(2, 3, 2, 3))[0, :, 0]  # type: ignore[operator]
+    assert found.tolist() == [1, 2, 3, 4, 5, 6, 3, 5, 9, 11, 6, 15, 5, 7, 9, 12, 16, 21]
+
+
+@given(height=st.integers(1, 4), width=st.integers(1, 6), data=st.data())
+@settings(max_examples=40, deadline=None)
+def test_every_pool_equals_the_loops(height: int, width: int, data: st.DataObject) -> None:
+    area = data.draw(st.integers(1, height)), data.draw(st.integers(1, width))
+    grid = AreaGrid(height, width, *area)
+    torch.manual_seed(data.draw(st.integers(0, 99)))
+    x = torch.randn(2, height * width, 3, dtype=torch.float64)
+    memory = reference.areas(height, width, *area)
+    pools = {"mean": torch.Tensor.mean, "sum": torch.Tensor.sum, "max": torch.Tensor.amax}
+    for mode, pool in pools.items():
+        expected = torch.stack([pool(x[:, items], 1) for items in memory], 1)
+        torch.testing.assert_close(area_pool(x, grid, mode), expected)
+    means, variances = box_moments(x, grid)
+    torch.testing.assert_close(means, area_pool(x, grid, "mean"))
+    for r, items in enumerate(memory):
+        np.testing.assert_allclose(variances[:, r], x[:, items].numpy().var(1), atol=1e-12)
+
+
+def test_a_constant_memory_has_no_spread_where_the_difference_of_squares_has() -> None:
+    x, grid = torch.full((1, 512, 1), 1000.1), AreaGrid(1, 512, 1, 5)
+    _, variance = box_moments(x, grid)
+    assert variance.eq(0).all()
+    sizes = torch.tensor(grid.sizes(), dtype=torch.float32)[:, None]
+    naive = table_sums(x * x, grid) / sizes - (table_sums(x, grid) / sizes) ** 2
+    assert naive.abs().max() > 1
+
+
+def test_the_spread_has_a_finite_gradient_where_it_is_zero() -> None:
+    x = torch.ones(1, 6, 2, requires_grad=True)
+    area_std(x, AreaGrid(1, 6, 1, 3)).sum().backward()
+    assert x.grad is not None and x.grad.isfinite().all()
+
+
+def test_area_features_are_equation_nine() -> None:
+    torch.manual_seed(0)
+    grid, features, x = AreaGrid(2, 4, 2, 3), AreaFeatures(5, (2, 3)), torch.randn(2, 8, 5)
+    found = features(x, grid)
+    for r, items in enumerate(reference.areas(2, 4, 2, 3)):
+        area = grid.area(r)
+        shape = torch.cat(
+            [features.height_embedding.weight[area.height - 1], features.width_embedding.weight[area.width - 1]]
+        )
+        mean, std = x[:, items].mean(1), x[:, items].std(1, correction=0)
+        parts = mean @ features.mean.weight.T + std @ features.std.weight.T + shape @ features.shape.weight.T
+        torch.testing.assert_close(found[:, r], torch.relu(parts) @ features.down.weight.T, atol=1e-5, rtol=1e-4)

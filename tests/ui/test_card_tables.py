@@ -1,0 +1,36 @@
+"""Tables of a card: the test set of the papers first, attention beside its baselines."""
+
+from __future__ import annotations
+
+from areaviz.ui.card_tables import all_measures, attention_table, size_table, translation_table
+from areaviz.ui.measures import measure_name, number
+
+ATTENTION = {
+    "encoder self": {"purity": 0.8, "multi_purity": 0.6, "multi_purity_random": 0.3, "multi_purity_lift": 2.0},
+    "elsewhere": {"purity": 0.5, "purity_position": 0.25, "area_size": 1.0, "entropy_normalised": 0.5},
+}
+
+
+def test_the_test_set_of_the_papers_comes_first_and_gaps_are_dashes() -> None:
+    table = translation_table({"other_set": {"bleu": 1.0}, "val": {}, "test_2016_flickr": {"bleu": 29.131, "beam": 4}})
+    assert table["Sentences from"] == ["Test 2016", "Validation, which chose the checkpoint", "Other set"]
+    assert table["BLEU"] == ["29.13", "–", "1.00"] and table["Beam"] == ["4", "–", "–"]
+
+
+def test_areas_of_several_items_are_counted_alone_where_there_are_any() -> None:
+    table = attention_table(ATTENTION)
+    assert table["Attention"] == ["Within the source", "elsewhere"]
+    assert table["Measured"] == ["60.0%", "50.0%"]
+    assert table["Random places"] == ["30.0%", "–"] and table["Positions alone"] == ["–", "25.0%"]
+    assert table["Lift"] == ["2.00", "–"]
+
+
+def test_every_table_has_columns_of_one_length() -> None:
+    for table in (translation_table({}), attention_table({}), size_table(ATTENTION), all_measures(ATTENTION)):
+        assert len({len(cells) for cells in table.values()}) == 1
+    assert len(all_measures(ATTENTION)["Measure"]) == 7
+
+
+def test_values_and_names_in_words() -> None:
+    assert [number(value) for value in (None, 1.005, 29000, "x")] == ["–", "1.00", "29,000", "x"]
+    assert number(0.12345, 4) == "0.1235" and measure_name("length_ratio") == "Length ratio"

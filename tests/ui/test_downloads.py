@@ -1,0 +1,37 @@
+"""Every view gives every file, with a name and a type that belong to it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+
+from areaviz.trace.request import Focus
+from areaviz.ui.chart import as_columns
+from areaviz.ui.downloads import files
+from areaviz.views import VIEWS
+from areaviz.views.base import Table, View
+from tests import fakes
+
+TRACE = fakes.trace("A dog.", "Hund.")
+FOCUS = Focus("encoder-decoder", items=(1,))
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=list(VIEWS))
+def test_the_numbers_of_a_view_are_the_same_in_every_file(view: View) -> None:
+    assert view.fits(TRACE, FOCUS)
+    made = files(view, TRACE, FOCUS)
+    assert set(made) == {"svg", "pdf", "png", "csv", "json", "npz"}
+    assert all(file.name.endswith(f".{kind}") and file.mime for kind, file in made.items())
+    rows = list(csv.reader(io.StringIO(made["csv"].make().decode())))
+    stored = json.loads(made["json"].make())
+    assert rows[0] == list(stored["columns"]) and len(rows) - 1 == len(stored["rows"])
+
+
+def test_a_table_as_columns_shows_what_is_hidden() -> None:
+    assert as_columns(Table(("item", "weight"), [("a\u200b", 1.0), ("b", 0.5)])) == {
+        "item": ["a⟨U+200B⟩", "b"],
+        "weight": [1.0, 0.5],
+    }

@@ -1,0 +1,47 @@
+"""A focus is fitted to its trace, and shared between traces only where it means the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from areaviz.trace.request import Focus
+from areaviz.ui.explore import clicked, same_text, shared
+from areaviz.ui.focus_state import fitted, heads, sites
+from areaviz.ui.ribbon import Selection
+from tests import fakes
+
+MAIN = fakes.trace("A dog.", "Ein Hund.")
+OTHER = fakes.trace("A dog.", "Hund!", layers=1, heads=2)
+
+
+@pytest.mark.parametrize(
+    ("focus", "expected"),
+    [
+        (Focus("encoder-decoder", 1, 3, items=(0, 9)), Focus("encoder-decoder", 1, 3, items=(0, 9))),
+        (Focus("encoder-decoder", 5, 9, items=(0, 10)), Focus("encoder-decoder", 1, None, items=(0,))),
+        (Focus("encoder-decoder", 0, 0, "memory", (6, 7)), Focus("encoder-decoder", 0, 0, "memory", (6,))),
+    ],
+)
+def test_what_a_trace_does_not_have_is_left_out(focus: Focus, expected: Focus) -> None:
+    assert fitted(MAIN, focus) == expected
+
+
+def test_items_are_shared_where_the_text_is_the_same() -> None:
+    source = Focus("encoder-decoder", 1, 3, "memory", (2,))
+    target = Focus("encoder-decoder", 1, 3, "query", (2,))
+    assert same_text(MAIN, OTHER, source) and not same_text(MAIN, OTHER, target)
+    assert shared(MAIN, OTHER, source) == Focus("encoder-decoder", 0, None, "memory", (2,))
+    assert shared(MAIN, OTHER, target) == Focus("encoder-decoder", 0, None, "query", ())
+    assert shared(MAIN, MAIN, target) == target
+
+
+def test_a_click_changes_what_the_ribbon_says_and_nothing_else() -> None:
+    asked = Focus("encoder self", 1, 2, "query", (3,), "word")
+    assert clicked(None, asked) == Focus("encoder self", 1, 2, "query", (), "word")
+    assert clicked(Selection("memory", (1, 2), None, "item"), asked) == Focus("encoder self", 1, None, "memory", (1, 2))
+    assert clicked(Selection.of(asked), asked) == asked
+
+
+def test_choices_begin_with_the_site_between_the_languages_and_all_heads() -> None:
+    assert sites(MAIN)[0] == "encoder-decoder" and set(sites(MAIN)) == set(MAIN.maps)
+    assert heads(OTHER, "encoder self") == [-1, 0, 1]
