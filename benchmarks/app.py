@@ -14,8 +14,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
-import re
 import tempfile
 import time
 from collections.abc import Callable
@@ -30,14 +28,13 @@ from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Output, Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.views.ribbon import ribbon_payload
+from benchmarks.report import README, processor, write_section
 from tests.browser.server import ARGUMENTS, Server, browser_path
 
 ITEMS = (32, 128, 512, 1024, 4096)
 LAYERS = HEADS = 12
 AREA_SIZE = 5
 HOVERS, SWITCHES, VIEWS = 60, 24, 3
-README = Path(__file__).parent / "README.md"
-MARKERS = ("<!-- app:begin -->", "<!-- app:end -->")
 SETTING = "AREAVIZ_BENCH_ITEMS"
 COLUMNS = (
     "tokens", "first view s", "building s", "KB sent", "hover p50 ms", "hover p95 ms", "head switch p95 ms",
@@ -180,13 +177,6 @@ def _building(items: int) -> float:
     return time.perf_counter() - start
 
 
-def processor() -> str:
-    """The CPU's name and how many cores there are."""
-    info = Path("/proc/cpuinfo")
-    names = re.findall(r"model name\s*:\s*(.+)", info.read_text()) if info.exists() else []
-    return f"{names[0] if names else platform.processor() or platform.machine()}, {os.cpu_count()} cores"
-
-
 def table(figures: list[Figures]) -> str:
     """The figures as Markdown, with the machine and what was measured."""
     lines = [
@@ -199,20 +189,6 @@ def table(figures: list[Figures]) -> str:
         *(each.row() for each in figures),
     ]
     return "\n".join(lines)
-
-
-def write(text: str, readme: Path = README) -> None:
-    """Put the table between its markers; the rest of the file stays."""
-    begin, end = MARKERS
-    section = f"{begin}\n{text}\n{end}"
-    before = readme.read_text("utf-8") if readme.exists() else "# Benchmarks\n"
-    if begin in before and end in before:
-        head, _, rest = before.partition(begin)
-        after = f"{head}{section}{rest.partition(end)[2]}"
-    else:
-        heading = "## The token ribbon in a browser\n\n`python -m benchmarks.app --write`"
-        after = f"{before.rstrip()}\n\n{heading}\n\n{section}\n"
-    readme.write_text(after, "utf-8")
 
 
 def main() -> None:
@@ -230,7 +206,7 @@ def main() -> None:
         browser.close()
     print(text := table(figures))
     if options.write:
-        write(text)
+        write_section("app", text)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -25,14 +26,14 @@ def tokenizer(level: str = "character") -> Tokenizer:
     return Tokenizer.train(SENTENCES, level, 60)
 
 
-def network(vocabulary: int, seed: int = 0, **options: object) -> Transformer:
+def network(vocabulary: int, seed: int = 0, **options: Any) -> Transformer:
     """Two layers of width 16 with two heads."""
     torch.manual_seed(seed)
     sizes = {"layers": 2, "width": 16, "filter": 32, "heads": 2, "dropout": 0.0, "area_size": 3, **options}
-    return Transformer(TransformerConfig(vocabulary, **sizes)).eval()  # type: ignore[arg-type]
+    return Transformer(TransformerConfig(vocabulary, **sizes)).eval()
 
 
-def checkpoint(folder: Path, name: str = "tiny-area", level: str = "character", **options: object) -> Path:
+def checkpoint(folder: Path, name: str = "tiny-area", level: str = "character", **options: Any) -> Path:
     """A checkpoint folder `folder`/`name`; returns it."""
     words = tokenizer(level)
     model = network(len(words), **options)

@@ -99,7 +99,7 @@ def fused(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResu
     _check(query, spec)
     lengths = _lengths(spec, query, key.shape[-2])
     rows = [x.flatten(0, -3).contiguous() for x in (query, key, value)]
-    out_NQD: Tensor = _SpanAttention.apply(*rows, lengths, spec.grid.max_width, spec.scale)
+    out_NQD: Tensor = _SpanAttention.apply(*rows, lengths, spec.grid.max_width, spec.scale)  # type: ignore[no-untyped-call]
     return AreaResult(out_NQD.unflatten(0, query.shape[:-2]))
 
 

@@ -19,12 +19,14 @@ def area_mask(item_mask: Tensor, grid: AreaGrid) -> Tensor:
     """Which areas may be attended: those whose items all may. bool [..., M] -> bool [..., R]."""
     blocked_1MN = (~item_mask).flatten(0, -2).to(torch.float32).T[None]
     allowed_RN = box_sum(blocked_1MN, grid)[0] == 0
-    return allowed_RN.T.unflatten(0, item_mask.shape[:-1])
+    result: Tensor = allowed_RN.T.unflatten(0, item_mask.shape[:-1])
+    return result
 
 
 def area_bias(bias: Tensor, grid: AreaGrid) -> Tensor:
     """The mean bias of every area: [..., M] -> [..., R]."""
-    return box_mean(bias.flatten(0, -2).T[None], grid)[0].T.unflatten(0, bias.shape[:-1])
+    result: Tensor = box_mean(bias.flatten(0, -2).T[None], grid)[0].T.unflatten(0, bias.shape[:-1])
+    return result
 
 
 def causal_areas(queries: int, grid: AreaGrid, device: torch.device) -> Tensor:

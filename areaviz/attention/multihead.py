@@ -134,7 +134,8 @@ class MultiHeadAttention(nn.Module):
         return AreaGrid.clamped((1, items), (1, self.areas.size))
 
     def _split(self, x_BMW: Tensor) -> Tensor:
-        return x_BMW.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        result: Tensor = x_BMW.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        return result
 
     def _merge(self, x_BHQD: Tensor) -> Tensor:
         out: Tensor = self.out(x_BHQD.transpose(1, 2).flatten(2))

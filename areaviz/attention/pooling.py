@@ -38,7 +38,8 @@ def area_pool(x: Tensor, grid: AreaGrid, mode: str) -> Tensor:
     Half-precision sums are taken in float32 and rounded once.
     """
     pool = {"mean": box_mean, "sum": box_sum, "max": box_max}[mode]
-    return pool(x.flatten(0, -3).to(wide(x.dtype)), grid).unflatten(0, x.shape[:-2]).to(x.dtype)
+    pooled: Tensor = pool(x.flatten(0, -3).to(wide(x.dtype)), grid).unflatten(0, x.shape[:-2]).to(x.dtype)
+    return pooled
 
 
 def wide(dtype: torch.dtype) -> torch.dtype:
@@ -123,19 +124,19 @@ class _BoxScatter(torch.autograd.Function):
 
 def box_mean(x_NMD: Tensor, grid: AreaGrid) -> Tensor:
     """The mean of every area (Eq. 3, Li et al. 2019): [N, M, D] -> [N, R, D]."""
-    out: Tensor = _BoxMean.apply(x_NMD, grid)
+    out: Tensor = _BoxMean.apply(x_NMD, grid)  # type: ignore[no-untyped-call]
     return out
 
 
 def box_sum(x_NMD: Tensor, grid: AreaGrid) -> Tensor:
     """The sum of every area (Eq. 4, Li et al. 2019): [N, M, D] -> [N, R, D]."""
-    out: Tensor = _BoxSum.apply(x_NMD, grid)
+    out: Tensor = _BoxSum.apply(x_NMD, grid)  # type: ignore[no-untyped-call]
     return out
 
 
 def box_scatter(x_NRD: Tensor, grid: AreaGrid) -> Tensor:
     """Add each area's value to all its items (the adjoint of `box_sum`): [N, R, D] -> [N, M, D]."""
-    out: Tensor = _BoxScatter.apply(x_NRD, grid)
+    out: Tensor = _BoxScatter.apply(x_NRD, grid)  # type: ignore[no-untyped-call]
     return out
 
 

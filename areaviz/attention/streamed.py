@@ -39,7 +39,7 @@ def streamed(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaR
     masks = tuple(_row_mask(mask, key.shape[:-2]) for mask in spec.mask.blocked)
     row_bias = None if bias is None else _row_mask(bias, key.shape[:-2])
     problem = _Problem(_tall(spec.grid), spec.scale, spec.value_mode == "mean", masks, row_bias, spec.mask.causal)
-    output_NQV: Tensor = _Streamed.apply(*(x.flatten(0, -3) for x in (query, key, value)), problem)
+    output_NQV: Tensor = _Streamed.apply(*(x.flatten(0, -3) for x in (query, key, value)), problem)  # type: ignore[no-untyped-call]
     return AreaResult(output_NQV.unflatten(0, query.shape[:-2]))
 
 

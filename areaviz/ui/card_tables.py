@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from areaviz.trace.published import HEADLINE
 from areaviz.ui.focus_state import SITE_NAMES
 from areaviz.ui.measures import MEASURES, measure_name, number
 
 Columns = dict[str, list[str]]
 
 SETS = {
-    "test_2016_flickr": "Test 2016",
+    HEADLINE: "Test 2016",
     "test_2017_flickr": "Test 2017",
     "val": "Validation, which chose the checkpoint",
 }
@@ -28,7 +29,7 @@ WHAT_IT_MEANS = (
 def translation_table(figures: Mapping[str, Mapping[str, Any]]) -> Columns:
     """One row a set of sentences, the test sets first."""
     names = sorted(figures, key=lambda name: list(SETS).index(name) if name in SETS else len(SETS))
-    shown = MEASURES | {"sentences": "Sentences", "beam": "Beam"}
+    shown = {**MEASURES, "sentences": "Sentences", "beam": "Beam"}
     columns = {title: [number(figures[name].get(key)) for name in names] for key, title in shown.items()}
     return {"Sentences from": [SETS.get(name, measure_name(name)) for name in names], **columns}
 

@@ -11,7 +11,7 @@ from areaviz.trace.request import Focus
 from areaviz.ui.focus_state import VIEW
 from areaviz.ui.plain import escaped, shortened, visible
 from areaviz.views import VIEWS
-from areaviz.views.base import Table, View
+from areaviz.views.base import Table, Takeaway, View
 
 _CONFIG = {"displayModeBar": False, "displaylogo": False}
 
@@ -28,7 +28,7 @@ def view_picker(trace: Trace, focus: Focus) -> View | None:
             st.caption(
                 f"There is no view “{escaped(shortened(before))}”; showing “{next(iter(fitting.values())).title}”."
             )
-    name: str = st.segmented_control(
+    st.segmented_control(
         "View",
         list(fitting),
         key=VIEW,
@@ -36,7 +36,7 @@ def view_picker(trace: Trace, focus: Focus) -> View | None:
         required=True,
         persist_state="session",
     )
-    return fitting[name]
+    return fitting[st.session_state[VIEW]]
 
 
 def chart(view: View, trace: Trace, focus: Focus, key: str) -> None:
@@ -44,7 +44,12 @@ def chart(view: View, trace: Trace, focus: Focus, key: str) -> None:
     figure = view.figure(trace, focus)
     st.plotly_chart(figure, key=f"chart_{key}", config=_CONFIG, alt=f"{view.title}: {view.question}")
     st.caption(escaped(figure.layout.meta["caption"]))
-    shown = st.expander("Show as table", key=f"table_{key}", type="compact", on_change="rerun")
+    numbers(view.takeaway, trace, focus, key)
+
+
+def numbers(view: Takeaway, trace: Trace, focus: Focus, key: str) -> None:
+    """The numbers of a picture as a table, worked out when it is opened."""
+    shown = st.expander("Show as table", key=f"table_{view.name}_{key}", type="compact", on_change="rerun")
     if shown.open:
         with shown:
             st.dataframe(as_columns(view.table(trace, focus)), hide_index=True)

@@ -10,7 +10,7 @@ import streamlit as st
 from areaviz.trace import codec
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.views.base import Table, View
+from areaviz.views.base import Table, Takeaway
 from areaviz.views.export import figure_bytes, table_csv, table_json
 
 
@@ -24,7 +24,7 @@ class File:
     make: Callable[[], bytes]
 
 
-def files(view: View, trace: Trace, focus: Focus) -> Mapping[str, File]:
+def files(view: Takeaway, trace: Trace, focus: Focus) -> Mapping[str, File]:
     """The files of a view, by ending; making one touches no disk."""
 
     def picture(kind: str, mime: str) -> File:
@@ -44,10 +44,10 @@ def files(view: View, trace: Trace, focus: Focus) -> Mapping[str, File]:
     }
 
 
-def downloads(view: View, trace: Trace, focus: Focus, key: str) -> None:
+def downloads(view: Takeaway, trace: Trace, focus: Focus, key: str) -> None:
     """A menu of files; nothing is computed before one is chosen."""
     made = files(view, trace, focus)
-    with st.popover("Download", key=f"files_{key}"):
+    with st.popover("Download", key=f"files_{view.name}_{key}"):
         for title, kinds in (("The picture, for print", ("svg", "pdf", "png")), ("Its numbers", ("csv", "json"))):
             st.caption(title)
             _buttons([made[kind] for kind in kinds], key)

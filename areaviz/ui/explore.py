@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.address import address, keep, link
-from areaviz.ui.chart import chart, view_picker
+from areaviz.ui.chart import chart, numbers, view_picker
 from areaviz.ui.downloads import downloads
 from areaviz.ui.errors import calm
 from areaviz.ui.focus_picker import focus_picker
@@ -19,6 +19,7 @@ from areaviz.ui.focus_state import adopt, current_focus, fitted
 from areaviz.ui.plain import escaped
 from areaviz.ui.ribbon import Selection, ribbon
 from areaviz.ui.translation import translation
+from areaviz.views.ribbon import TAKEAWAY
 
 TOGETHER = "translate"
 
@@ -54,6 +55,9 @@ def _ribbons(traces: Sequence[Trace], titles: Sequence[str], focus: Focus) -> li
             # The ribbons drawn so far do not know of it yet.
             if index:
                 st.rerun(scope="fragment")
+        with place:
+            numbers(TAKEAWAY, trace, chosen, str(index))
+            downloads(TAKEAWAY, trace, chosen, str(index))
         seen.append(chosen)
     return seen
 
@@ -94,7 +98,7 @@ def _views(traces: Sequence[Trace], titles: Sequence[str], seen: Sequence[Focus]
             if len(traces) > 1:
                 st.caption(escaped(titles[index]))
             chart(view, trace, focus, str(index))
-            downloads(view, trace, focus, str(index))
+            downloads(view.takeaway, trace, focus, str(index))
     return view.name
 
 

@@ -85,7 +85,7 @@ def layer_name(layer: int) -> str:
 
 def head_name(head: int) -> str:
     """A head as counted on the page, from 1."""
-    return "all" if head == ALL_HEADS else str(head + 1)
+    return "All" if head == ALL_HEADS else str(head + 1)
 
 
 def fitted(trace: Trace, focus: Focus) -> Focus:

@@ -15,8 +15,11 @@ def measure_name(key: str) -> str:
 
 def number(value: object, decimals: int = 2) -> str:
     """A value with so many decimals if it is no whole number; a dash where there is none."""
-    if value is None:
-        return "–"
-    return (
-        f"{value:,.{decimals}f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
-    )
+    match value:
+        case None:
+            return "–"
+        case float():
+            return f"{value:,.{decimals}f}"
+        case int():
+            return f"{value:,}"
+    return str(value)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 from areaviz.trace.card import Card
+from areaviz.trace.published import HEADLINE
 from areaviz.ui.card_tables import (
     WHAT_IT_MEANS,
     Columns,
@@ -16,7 +17,6 @@ from areaviz.ui.card_tables import (
     translation_table,
 )
 from areaviz.ui.chart import as_columns
-from areaviz.ui.comparison import TEST_SET
 from areaviz.ui.measures import MEASURES, measure_name, number
 from areaviz.ui.plain import escaped
 from areaviz.views.history import history_figure, history_table
@@ -50,14 +50,15 @@ def _summary(card: Card) -> str:
 
 def _figures(card: Card) -> None:
     """The measures of translation: those of the test set the papers are compared on stand out."""
-    measured = card.figures.get(TEST_SET, {})
+    measured = card.figures.get(HEADLINE, {})
     with st.container(horizontal=True):
         for name in [name for name in MEASURES if name in measured]:
             st.metric(MEASURES[name], number(measured[name]), border=True, width=150)
     st.caption("Translation of held-out sentences, 0 to 100, by sacrebleu")
     _table(translation_table(card.figures))
     signatures = {value for values in card.figures.values() for name, value in values.items() if "signature" in name}
-    st.caption(escaped("Signatures: " + ", ".join(sorted(map(str, signatures)))) if signatures else "")
+    if signatures:
+        st.caption(escaped("Signatures: " + ", ".join(sorted(map(str, signatures)))))
 
 
 def _training(card: Card) -> None:

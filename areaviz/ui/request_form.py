@@ -100,6 +100,7 @@ def _decoding_picker() -> None:
         "Decoding",
         METHODS,
         key=METHOD,
+        format_func=str.capitalize,
         required=True,
         persist_state="session",
         help="Greedy takes the most probable item at every step; beam search follows several candidates at once.",
@@ -114,7 +115,7 @@ def _area_picker(card: Card) -> None:
         "Largest area",
         range(AS_TRAINED, max(LARGEST_AREA, chosen) + 1),
         key=AREA_SIZE,
-        format_func=lambda size: "as trained" if size == AS_TRAINED else str(size),
+        format_func=lambda size: "As trained" if size == AS_TRAINED else str(size),
         width=260,
         persist_state="session",
     )

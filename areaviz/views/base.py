@@ -21,12 +21,25 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class Takeaway:
+    """What can be taken away as files: numbers, and a picture for print.
+
+    name: part of the file names. table: the numbers. print: the picture, by matplotlib's object-oriented Figure
+    (never pyplot), for SVG, PDF and PNG.
+    """
+
+    name: str
+    table: Callable[[Trace, Focus], Table]
+    print: Callable[[Trace, Focus], PrintFigure]
+
+
+@dataclass(frozen=True, slots=True)
 class View:
     """One way of looking at a trace. One file and one registry line each.
 
     name: its key in links. title: for people. question: the one question it answers. fits: whether it
     has something to show for this trace and focus. figure, table: for the screen. print: the same as
-    `figure` with matplotlib's object-oriented Figure (never pyplot), for SVG, PDF and PNG.
+    `figure` for print, see `Takeaway`.
     """
 
     name: str
@@ -36,6 +49,11 @@ class View:
     figure: Callable[[Trace, Focus], Figure]
     table: Callable[[Trace, Focus], Table]
     print: Callable[[Trace, Focus], PrintFigure]
+
+    @property
+    def takeaway(self) -> Takeaway:
+        """The part of the view that becomes files."""
+        return Takeaway(self.name, self.table, self.print)
 
 
 def caption(trace: Trace, focus: Focus, all_layers: bool = False) -> str:

@@ -17,18 +17,22 @@ import numpy.typing as npt
 from areaviz.trace.query import words
 from areaviz.trace.record import AttentionMap, Field, Trace
 from areaviz.trace.request import Focus
-from areaviz.views.base import caption
+from areaviz.views.base import Takeaway, caption
 from areaviz.views.ribbon_arrays import narrow, pack, quantised, top_queries, top_spans
 from areaviz.views.ribbon_print import ribbon_print
 from areaviz.views.ribbon_table import TOP, ribbon_table
 from areaviz.views.select import NAMES
 from areaviz.views.theme import HEAD_COLOURS
 
-__all__ = ["pack_ribbon", "ribbon_fits", "ribbon_payload", "ribbon_print", "ribbon_table"]
+__all__ = ["TAKEAWAY", "pack_ribbon", "ribbon_fits", "ribbon_payload", "ribbon_print", "ribbon_table"]
 
 ROOMY = 1 << 14
 """Up to this many (head, query) pairs weights travel with 16 bits and 4 queries an item; above with 8 bits and 2,
 which keeps 4,096 items and 12 heads below 1 MB."""
+
+
+TAKEAWAY = Takeaway("ribbon", ribbon_table, ribbon_print)
+"""The ribbon as files: in the browser it moves, on paper it shows the chosen items."""
 
 
 def ribbon_fits(trace: Trace, focus: Focus) -> bool:

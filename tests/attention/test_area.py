@@ -57,9 +57,9 @@ class Case:
         for b in range(self.query.shape[0]):
             seen = allowed if self.padding is None else allowed & ~self.padding[b]
             for h in range(self.query.shape[1]):
-                rows = (x[b, h] for x in self.inputs)
+                query, key, value = (x[b, h] for x in self.inputs)
                 scale = self.query.shape[-1] ** -0.5
-                parts.append(reference.attention(*rows, memory, seen, scale, key_mode, value_mode))
+                parts.append(reference.attention(query, key, value, memory, seen, scale, key_mode, value_mode))
         lead = self.query.shape[:2]
         return AreaResult(*(torch.stack(part).unflatten(0, lead) for part in zip(*parts, strict=True)))
 
@@ -71,9 +71,9 @@ def cases(draw: st.DrawFn) -> Case:
     batch, heads, queries = draw(st.integers(1, 2)), draw(st.integers(1, 2)), draw(st.integers(1, 5))
     torch.manual_seed(draw(st.integers(0, 999)))
     shapes = [(queries, 3), (height * width, 3), (height * width, 2)]
-    tensors = [torch.randn(batch, heads, *shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
+    query, key, value = (torch.randn(batch, heads, *shape, dtype=torch.float64, requires_grad=True) for shape in shapes)
     padding = torch.rand(batch, height * width) < 0.3 if draw(st.booleans()) else None
-    return Case(*tensors, (height, width), area, padding, draw(st.booleans()))
+    return Case(query, key, value, (height, width), area, padding, draw(st.booleans()))
 
 
 @given(case=cases())
@@ -215,9 +215,9 @@ def test_a_float_mask_is_averaged_over_the_area(impl: str) -> None:
     torch.manual_seed(4)
     query, key, value = (torch.randn(1, 1, 4, 2, dtype=torch.float64) for _ in range(3))
     bias = torch.randn(4, 4, dtype=torch.float64)
-    wider = [torch.cat([query, torch.eye(4, dtype=torch.float64).expand(1, 1, 4, 4)], -1)]
-    wider.append(torch.cat([key, bias.T.expand(1, 1, 4, 4)], -1))
-    expected = area_attention(*wider, value, area_size=3, scale=1.0)
+    wider_query = torch.cat([query, torch.eye(4, dtype=torch.float64).expand(1, 1, 4, 4)], -1)
+    wider_key = torch.cat([key, bias.T.expand(1, 1, 4, 4)], -1)
+    expected = area_attention(wider_query, wider_key, value, area_size=3, scale=1.0)
     torch.testing.assert_close(
         area_attention(query, key, value, area_size=3, scale=1.0, attn_mask=bias, impl=impl), expected
     )

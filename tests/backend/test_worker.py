@@ -52,7 +52,7 @@ def test_like_requests_run_together_and_others_apart() -> None:
     run = Recorder()
     requests = [Request("a", text) for text in ("first", "b", "c")] + [Request("other", "d"), Request("a", "e")]
     found = submit_behind(Worker(run), run, requests)
-    assert [result.request for result in found] == requests  # type: ignore[union-attr]
+    assert [result.request for result in found] == requests
     assert run.batches == [["first"], ["b", "c"], ["d"], ["e"]]
 
 

@@ -44,7 +44,7 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None
             raise KeyboardInterrupt
         return original(batch)  # type: ignore[arg-type]
 
-    first._update = killed  # type: ignore[method-assign, assignment]
+    first._update = killed  # type: ignore[method-assign]
     with pytest.raises(KeyboardInterrupt):
         first.train(PAIRS, PAIRS)
     second = trainer(tmp_path / "killed")

@@ -13,8 +13,8 @@ from tests import fakes
 
 def example(rows: int, columns: int) -> Matrix:
     values = np.random.default_rng(0).random((rows, columns), dtype=np.float32)
-    labels = [tuple(f"{side}{i}" for i in range(n)) for side, n in (("r", rows), ("c", columns))]
-    return Matrix(values, *labels, "rows", "columns", "A title", "A note", "A caption", "a unit", 1.0)
+    row_labels, column_labels = (tuple(f"{side}{i}" for i in range(n)) for side, n in (("r", rows), ("c", columns)))
+    return Matrix(values, row_labels, column_labels, "rows", "columns", "A title", "A note", "A caption", "a unit", 1.0)
 
 
 def test_a_small_matrix_is_drawn_cell_by_cell() -> None:
@@ -60,7 +60,7 @@ def test_marked_runs_are_outlined() -> None:
 
 def overlaps(figure: PrintFigure) -> int:
     """How many neighbouring tick labels touch, by their drawn outlines."""
-    renderer = FigureCanvasAgg(figure).get_renderer()
+    renderer = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
     figure.draw(renderer)
     touching = 0
     for axes in figure.axes:

@@ -9,6 +9,7 @@ from matplotlib.text import Text
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
+from areaviz.views.base import View
 from areaviz.views.export import FORMATS, figure_bytes, table_csv, table_json
 from tests import fakes
 
@@ -37,13 +38,12 @@ def hostile() -> Trace:
 
 
 def test_the_registry_names_every_view_by_its_key() -> None:
-    assert list(VIEWS) == ["pyramid", "coverage", "alignment", "lines", "overview", "sizes", "probabilities"]
     assert all(view.name == name and view.question.endswith("?") for name, view in VIEWS.items())
 
 
 @pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
 @pytest.mark.parametrize("focus", FOCI, ids=str)
-def test_every_view_draws_what_it_says_it_fits(view, focus: Focus, trace: Trace) -> None:
+def test_every_view_draws_what_it_says_it_fits(view: View, focus: Focus, trace: Trace) -> None:
     assert view.fits(trace, focus)
     figure = view.figure(trace, focus)
     assert "char-tiny-area" in figure.layout.meta["caption"]
@@ -61,7 +61,7 @@ def test_every_view_draws_what_it_says_it_fits(view, focus: Focus, trace: Trace)
     [(fakes.trace("A", "B"), (0,)), (fakes.trace("", ""), ()), (fakes.trace(layers=12, heads=12, area_size=1), (1,))],
     ids=["one item", "memory of 1", "12x12"],
 )
-def test_every_view_draws_small_and_deep_traces(view, trace: Trace, items: tuple[int, ...]) -> None:
+def test_every_view_draws_small_and_deep_traces(view: View, trace: Trace, items: tuple[int, ...]) -> None:
     for site in SITES:
         focus = Focus(site, items=items)
         assert view.fits(trace, focus)
@@ -83,12 +83,12 @@ def test_every_view_draws_small_and_deep_traces(view, trace: Trace, items: tuple
     ],
     ids=str,
 )
-def test_a_view_says_that_it_does_not_fit(view, focus: Focus, trace: Trace) -> None:
+def test_a_view_says_that_it_does_not_fit(view: View, focus: Focus, trace: Trace) -> None:
     assert not view.fits(trace, focus)
 
 
 @pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
-def test_a_long_trace_stays_a_small_figure(view, long_trace: Trace) -> None:
+def test_a_long_trace_stays_a_small_figure(view: View, long_trace: Trace) -> None:
     figure = view.figure(long_trace, Focus("encoder-decoder"))
     assert len(figure.to_json()) < 300_000
 
@@ -105,7 +105,7 @@ def test_averaging_is_said_in_the_title(long_trace: Trace) -> None:
 
 
 @pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
-def test_hostile_labels_stay_text(view, hostile: Trace) -> None:
+def test_hostile_labels_stay_text(view: View, hostile: Trace) -> None:
     focus = Focus("encoder-decoder", 0, 0, "query", (0, 3))
     spec = json.dumps(json.loads(view.figure(hostile, focus).to_json()), ensure_ascii=False)
     assert [active for active in ("<b>", "$", "\u202e", "\\u202e") if active in spec] == []
@@ -124,7 +124,7 @@ def test_a_print_figure_is_written_in_every_format(kind: str, hostile: Trace) ->
 
 
 @pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
-def test_print_figures_carry_title_and_caption(view, trace: Trace) -> None:
+def test_print_figures_carry_title_and_caption(view: View, trace: Trace) -> None:
     focus = Focus("encoder-decoder", 1, 2)
     figure = view.figure(trace, focus)
     texts = [" ".join(text.get_text().split()) for text in view.print(trace, focus).texts]

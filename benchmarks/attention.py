@@ -1,0 +1,213 @@
+"""Area attention in time and memory, each beside regular attention on the same inputs in the same run.
+
+    python -m benchmarks.attention [--cases char image8 ...] [--write]
+
+Time: all implementations take turns, round after round in one process; a figure is the median over rounds of the
+ratio to `scaled_dot_product_attention` (SDPA) of that round. Memory: growth of the process's peak (on CUDA, of the
+allocator's) during one call, in a fresh process. The PyPI package `area-attention` 0.1.0 takes part where it is
+installed (`pip install --no-deps area-attention==0.1.0`); it has no masks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from areaviz.attention import fused
+from areaviz.attention.area import area_attention
+from benchmarks.report import README, processor, write_section
+
+PACKAGE = "area_attention"
+BASE = "SDPA"
+ROUNDS = 7
+
+
+@dataclass(frozen=True)
+class Case:
+    """Inputs as the issue of speed poses itself: B batch, H heads, L items and queries, D width of a head."""
+
+    title: str
+    batch: int
+    heads: int
+    items: int
+    width: int
+    grid: tuple[int, int]
+    area: tuple[int, int]
+
+    def inputs(self, device: torch.device) -> list[Tensor]:
+        """Query, key, value [B, H, L, D]."""
+        generator = torch.Generator().manual_seed(0)
+        shape = (self.batch, self.heads, self.items, self.width)
+        return [torch.randn(shape, generator=generator).to(device).requires_grad_() for _ in range(3)]
+
+
+CASES = {
+    "char": Case("characters, spans of 5: B8 H4 L256 d32", 8, 4, 256, 32, (1, 256), (1, 5)),
+    "long": Case("long text, spans of 5: B1 H8 L1024 d64", 1, 8, 1024, 64, (1, 1024), (1, 5)),
+    "image8": Case("8x8 grid, areas 3x3: B32 H8 d64", 32, 8, 64, 64, (8, 8), (3, 3)),
+    "image14": Case("14x14 grid, areas 4x4: B16 H8 d64", 16, 8, 196, 64, (14, 14), (4, 4)),
+}
+MASKS = ("plain", "causal", "padded")
+Attention = Callable[[Tensor, Tensor, Tensor], Tensor]
+
+
+def contestants(case: Case, mask: str, device: torch.device) -> dict[str, Attention]:
+    """Every implementation that can take the case, by name."""
+    padding = None
+    if mask == "padded":
+        kept = torch.linspace(0.5, 1.0, case.batch, device=device)[:, None] * case.items
+        padding = torch.arange(case.items, device=device) >= kept
+    options = {
+        "area_size": case.area,
+        "memory_shape": case.grid,
+        "is_causal": mask == "causal",
+        "key_padding_mask": padding,
+    }
+    names = ["table", "pooled", "streamed"]
+    if case.grid[0] == 1 and device.type == "cpu" and fused.available():
+        names.append("fused")
+    found: dict[str, Attention] = {BASE: partial(_regular, padding, mask == "causal")}
+    found |= {name: partial(area_attention, impl=name, **options) for name in names}
+    if mask == "plain" and find_spec(PACKAGE):
+        found["package"] = _package(case)
+    return found
+
+
+def _regular(padding: Tensor | None, causal: bool, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    keep = None if padding is None else ~padding[:, None, None]
+    return F.scaled_dot_product_attention(query, key, value, attn_mask=keep, is_causal=causal)
+
+
+def _package(case: Case) -> Attention:
+    from area_attention import AreaAttention
+
+    module = AreaAttention(
+        case.width,
+        max_area_height=case.area[0],
+        max_area_width=case.area[1],
+        memory_height=case.grid[0],
+        memory_width=case.grid[1],
+    )
+    return lambda query, key, value: module(*(x.flatten(0, 1) for x in (query, key, value))).view_as(query)
+
+
+def call(attention: Attention, inputs: list[Tensor], backward: bool) -> None:
+    """One call, with or without its gradients."""
+    if not backward:
+        with torch.no_grad():
+            attention(*inputs)
+        return
+    torch.autograd.grad(attention(*inputs).sum(), inputs)
+
+
+def seconds(attention: Attention, inputs: list[Tensor], backward: bool) -> float:
+    """The time of one call."""
+    cuda = inputs[0].is_cuda
+    start = time.perf_counter()
+    call(attention, inputs, backward)
+    if cuda:
+        torch.cuda.synchronize()
+    return time.perf_counter() - start
+
+
+def ratios(case: Case, mask: str, backward: bool, device: torch.device) -> tuple[float, dict[str, float]]:
+    """SDPA in milliseconds, and the median ratio of each implementation to it."""
+    inputs, found = case.inputs(device), contestants(case, mask, device)
+    for attention in found.values():
+        call(attention, inputs, backward)
+    rounds = [{name: seconds(run, inputs, backward) for name, run in found.items()} for _ in range(ROUNDS)]
+    base = statistics.median(times[BASE] for times in rounds) * 1e3
+    return base, {name: statistics.median(times[name] / times[BASE] for times in rounds) for name in found}
+
+
+def peak(case: Case, name: str, backward: bool, device: torch.device) -> float:
+    """Megabytes the peak grows by in one call; in the process that calls this."""
+    inputs = case.inputs(device)
+    attention = contestants(case, "plain", device)[name]
+    tiny = Case("", 1, 1, 4, 4, (1, 4), (1, 2)) if case.grid[0] == 1 else Case("", 1, 1, 4, 4, (2, 2), (2, 2))
+    if name != "package":  # what is allocated once, on the first call of anything, is not this call's
+        call(contestants(tiny, "plain", device)[name], tiny.inputs(device), backward)
+    gc.collect()
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        call(attention, inputs, backward)
+        return (torch.cuda.max_memory_allocated() - before) / 2**20
+    Path("/proc/self/clear_refs").write_text("5")
+    before = _resident("VmRSS")
+    call(attention, inputs, backward)
+    return (_resident("VmHWM") - before) / 1024
+
+
+def _resident(field: str) -> int:
+    """A field of /proc/self/status, in KiB."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(field))
+
+
+def peak_elsewhere(case: str, name: str, backward: bool) -> float:
+    """`peak` in a fresh process."""
+    command = [sys.executable, "-m", "benchmarks.attention", "--peak", case, name, str(int(backward))]
+    return float(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
+
+
+def table(names: list[str], device: torch.device) -> str:
+    """The figures as Markdown, with the machine named."""
+    where = torch.cuda.get_device_name() if device.type == "cuda" else processor()
+    lines = [
+        f"Measured on {where}; torch {torch.__version__}, {torch.get_num_threads()} threads, float32. Time: ratio to "
+        f"{BASE} (its milliseconds in the first column), median of {ROUNDS} rounds. Memory: megabytes a call adds.",
+        "",
+    ]
+    columns = [BASE, "table", "pooled", "streamed", "fused", "package"]
+    lines += [f"| case | | {' | '.join(columns)} |", f"|---|---|{'--:|' * len(columns)}"]
+    for name in names:
+        case = CASES[name]
+        for backward in (False, True):
+            passed = "forward + backward" if backward else "forward"
+            for mask in MASKS:
+                base, found = ratios(case, mask, backward, device)
+                cells = [f"{base:.1f} ms", *(f"{found[c]:.1f}x" if c in found else "-" for c in columns[1:])]
+                lines.append(f"| {case.title} | {passed}, {mask} | {' | '.join(cells)} |")
+            able = contestants(case, "plain", device)
+            cells = [f"{peak_elsewhere(name, c, backward):.0f}" if c in able else "-" for c in columns]
+            lines.append(f"| {case.title} | {passed}, MB | {' | '.join(cells)} |")
+            print(*lines[-4:], sep="\n", flush=True)
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measure, print, and write when asked to."""
+    parser = argparse.ArgumentParser(description="Area attention beside regular attention.")
+    parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES))
+    parser.add_argument("--write", action="store_true", help=f"write the table to {README.name}")
+    parser.add_argument("--peak", nargs=3, metavar=("CASE", "NAME", "BACKWARD"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if options.peak:
+        case, name, backward = options.peak
+        print(json.dumps(peak(CASES[case], name, bool(int(backward)), device)))
+        return
+    if not find_spec(PACKAGE):
+        print("The PyPI package is left out: pip install --no-deps area-attention==0.1.0")
+    print(text := table(options.cases, device))
+    if options.write:
+        write_section("attention", text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,31 @@
+"""Where the benchmarks write: their sections of benchmarks/README.md, with the machine named."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from pathlib import Path
+
+README = Path(__file__).parent / "README.md"
+
+
+def processor() -> str:
+    """The CPU's name and how many cores there are."""
+    info = Path("/proc/cpuinfo")
+    names = re.findall(r"model name\s*:\s*(.+)", info.read_text()) if info.exists() else []
+    return f"{names[0] if names else platform.processor() or platform.machine()}, {os.cpu_count()} cores"
+
+
+def write_section(name: str, text: str, readme: Path = README) -> None:
+    """Put `text` between the markers of section `name`; the rest of the file stays.
+
+    Raises:
+        ValueError: when the file has no such section.
+    """
+    begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
+    before = readme.read_text("utf-8")
+    if begin not in before or end not in before:
+        raise ValueError(f"{readme.name} has no section {begin} ... {end}.")
+    head, _, rest = before.partition(begin)
+    readme.write_text(f"{head}{begin}\n{text}\n{end}{rest.partition(end)[2]}", "utf-8")

@@ -1,0 +1,88 @@
+"""The app as a stranger uses it, with the shipped models, in a real browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import App
+
+SENTENCE = "A man plays the guitar."
+PAGES = ("", "translate", "how_areas_work", "models")
+
+
+@pytest.fixture
+def translated(app: App, page: Page) -> Locator:
+    """The ribbon of a sentence that was typed and translated."""
+    page.goto(app("app.py"))
+    page.get_by_role("link", name="Translate", exact=True).click()
+    box = page.get_by_label("English text")
+    box.fill(SENTENCE)
+    box.press("Control+Enter")
+    ribbon = page.locator(".ribbon[data-ready]")
+    expect(ribbon).to_have_count(1)
+    return ribbon
+
+
+def point(ribbon: Locator, item: str) -> None:
+    box = ribbon.locator(f"#{item}").bounding_box()
+    assert box is not None
+    ribbon.page.mouse.move(2, 2)
+    ribbon.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+
+
+def test_a_typed_sentence_is_translated_and_can_be_pointed_at(translated: Locator) -> None:
+    expect(translated.page.get_by_text("Ein Mann", exact=False).first).to_be_visible()
+    point(translated, "query-4")
+    expect(translated.locator(".say")).to_contain_text("attends most to")
+    expect(translated.locator(".legend li")).to_have_count(4)
+
+
+def test_a_click_locks_and_a_head_can_be_chosen(translated: Locator) -> None:
+    point(translated, "query-5")
+    translated.locator("#query-5").click()
+    translated.page.mouse.move(2, 2)
+    expect(translated.locator(".say")).to_contain_text("attends most to")
+    translated.get_by_role("button", name="2", exact=True).click()
+    expect(translated.locator(".legend li")).to_have_count(1)
+
+
+def test_a_link_restores_everything_in_a_fresh_session(app: App, page: Page) -> None:
+    asked = {"text": SENTENCE, "method": "beam", "beam": "2", "site": "encoder self", "layer": "2", "items": "3"}
+    page.goto(f"{app('app.py')}/translate?{urlencode(asked)}")
+    expect(page.get_by_label("English text")).to_have_value(SENTENCE)
+    expect(page.locator(".ribbon[data-ready] .say")).to_contain_text("attends most to")
+    expect(page.get_by_label("Beam width")).to_have_value("2")
+
+
+def test_a_picture_can_be_taken_away(translated: Locator) -> None:
+    page = translated.page
+    page.get_by_role("button", name="Download").first.click()
+    with page.expect_download() as started:
+        page.get_by_role("button", name="SVG", exact=True).first.click()
+    path = Path(started.value.path())
+    assert path.read_bytes().lstrip().startswith(b"<?xml")
+
+
+@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("width", [1280, 800])
+def test_no_page_scrolls_sideways(app: App, page: Page, path: str, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(f"{app('app.py')}/{path}")
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    page.wait_for_timeout(500)
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_pages_have_no_serious_barrier(app: App, page: Page, path: str) -> None:
+    page.goto(f"{app('app.py')}/{path}")
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    page.wait_for_timeout(1500)
+    found = Axe().run(page).response["violations"]
+    serious = {rule["id"]: len(rule["nodes"]) for rule in found if rule["impact"] in ("serious", "critical")}
+    assert serious == {}

@@ -1,0 +1,91 @@
+"""The registry walk: every shipped model runs, is whole, and has something to show in every view."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from areaviz.backend.local import LocalBackend
+from areaviz.models import MODELS
+from areaviz.trace import codec
+from areaviz.trace.card import read_card
+from areaviz.trace.record import validate
+from areaviz.trace.request import Focus, Request
+from areaviz.ui.samples import SAMPLES
+from areaviz.views import VIEWS
+from areaviz.views.base import caption
+
+ROOT = Path(__file__).parents[1]
+CHECKPOINTS = ROOT / "checkpoints"
+NAMES = sorted(path.parent.name for path in CHECKPOINTS.glob("*/card.json"))
+LARGEST_CHECKPOINT, LARGEST_FOLDER = 12_000_000, 150_000_000
+
+
+@pytest.fixture(scope="module")
+def backend() -> LocalBackend:
+    return LocalBackend(CHECKPOINTS, "cpu")
+
+
+def test_there_are_models_and_none_is_damaged(backend: LocalBackend) -> None:
+    assert NAMES
+    assert backend.problems() == ()
+    assert sorted(backend.models()) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_shipped_model_gives_a_valid_trace_and_every_view_shows_it(backend: LocalBackend, name: str) -> None:
+    trace = backend.trace(Request(name, SAMPLES[0]))
+    validate(trace)
+    assert trace.fields["target"].raw.strip()
+    for site, attention in trace.maps.items():
+        focus = Focus(site, layer=attention.layers - 1, head=attention.heads - 1, items=(1,))
+        fitting = [view for view in VIEWS.values() if view.fits(trace, focus)]
+        assert fitting, f"no view for {site}"
+        for view in fitting:
+            assert view.table(trace, focus).rows
+            assert name in view.figure(trace, focus).layout.meta["caption"]
+            assert view.print(trace, focus).axes
+        assert name in caption(trace, focus)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_view_fits_some_site(backend: LocalBackend, name: str) -> None:
+    trace = backend.trace(Request(name, SAMPLES[0]))
+    for view in VIEWS.values():
+        assert any(view.fits(trace, Focus(site)) for site in trace.maps), view.name
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_card_tells_what_was_measured(name: str) -> None:
+    card = read_card(CHECKPOINTS / name / "card.json")
+    assert card.name == name
+    assert card.family in MODELS
+    assert card.figures["test_2016_flickr"]["sentences"] == 1000
+    assert {"bleu", "bleu_signature", "bleu_lowercase", "chrf", "beam"} <= set(card.figures["test_2016_flickr"])
+    assert card.attention and card.history and card.limits and card.licence and card.recipe["seed"] is not None
+
+
+def test_checkpoints_stay_small() -> None:
+    sizes = {path: path.stat().st_size for path in CHECKPOINTS.glob("*/*")}
+    assert max(sizes.values()) <= LARGEST_CHECKPOINT
+    assert sum(sizes.values()) <= LARGEST_FOLDER
+
+
+def test_the_models_of_a_pair_differ_in_their_attention_alone() -> None:
+    pairs: dict[str, list[tuple[object, ...]]] = {}
+    for name in NAMES:
+        card = read_card(CHECKPOINTS / name / "card.json")
+        recipe = {**card.recipe, "name": None, "model": {**card.recipe["model"], "area_size": None}}
+        pairs.setdefault(card.pair, []).append((recipe, card.parameters, card.history[-1]["step"]))
+    assert all(one == members[0] for members in pairs.values() for one in members)
+
+
+def test_the_example_of_the_front_page_is_what_its_model_says() -> None:
+    stored = codec.load(ROOT / "assets" / "home.npz")
+    again = LocalBackend(CHECKPOINTS, "cpu").trace(stored.request)
+    assert again.fields["target"].raw == stored.fields["target"].raw
+    for site, attention in stored.maps.items():
+        found = torch.as_tensor(again.maps[site].weights)
+        torch.testing.assert_close(found, torch.as_tensor(attention.weights), atol=2e-3, rtol=2e-2)
