@@ -50,9 +50,9 @@ def downloads(view: Takeaway, trace: Trace, focus: Focus, key: str) -> None:
     with st.popover("Download", key=f"files_{view.name}_{key}"):
         for title, kinds in (("The picture, for print", ("svg", "pdf", "png")), ("Its numbers", ("csv", "json"))):
             st.caption(title)
-            _buttons([made[kind] for kind in kinds], key)
+            _buttons([made[kind] for kind in kinds], f"{view.name}_{key}")
         st.caption("Everything the model attended to, to be opened here again")
-        _buttons([made["npz"]], key)
+        _buttons([made["npz"]], f"{view.name}_{key}")
 
 
 def _buttons(offered: list[File], key: str) -> None:
