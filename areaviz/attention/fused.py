@@ -8,7 +8,6 @@ Q queries, M memory items, D width of a head.
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import os
 import shutil
 import subprocess
@@ -23,31 +22,33 @@ from torch import Tensor
 from areaviz.attention.spec import AreaResult, AreaSpec
 
 _SOURCE = Path(__file__).with_name("fused.c")
-_FLAGS = ("-O3", "-march=native", "-mprefer-vector-width=512", "-ffast-math", "-fopenmp", "-shared", "-fPIC")
+_BASE = ("-O3", "-ffast-math", "-shared", "-fPIC")
+# The fastest first; what a compiler or processor does not know is left out.
+_FLAGS = ((*_BASE, "-fopenmp", "-march=native", "-mprefer-vector-width=512"), (*_BASE, "-fopenmp"), _BASE)
 
 
 def available() -> bool:
-    """Whether a C compiler is at hand."""
-    return _compiler() is not None
-
-
-def _compiler() -> str | None:
-    return shutil.which(os.environ.get("CC", "gcc")) or shutil.which("cc")
+    """Whether the kernel can be compiled here."""
+    try:
+        _library()
+    except RuntimeError:
+        return False
+    return True
 
 
 @cache
 def _library() -> ctypes.CDLL:
-    """The kernel, compiled on first use and kept beside other temporary files by its content."""
-    compiler = _compiler()
+    """The kernel, compiled on first use; RuntimeError where that is not possible."""
+    compiler = shutil.which(os.environ.get("CC", "gcc")) or shutil.which("cc")
     if compiler is None:
         raise RuntimeError('impl="fused" needs a C compiler (gcc or cc) and none was found; use impl="auto".')
-    key = hashlib.sha256(_SOURCE.read_bytes() + " ".join(_FLAGS).encode()).hexdigest()[:16]
-    folder = Path(tempfile.mkdtemp(prefix=f"areaviz-{key}-"))
-    library = folder / "fused.so"
-    subprocess.run([compiler, *_FLAGS, str(_SOURCE), "-o", str(library), "-lm"], check=True, capture_output=True)
-    loaded = ctypes.CDLL(str(library))
-    shutil.rmtree(folder)
-    return loaded
+    with tempfile.TemporaryDirectory(prefix="areaviz-") as folder:
+        library = Path(folder) / "fused.so"
+        for flags in _FLAGS:
+            command = [compiler, *flags, str(_SOURCE), "-o", str(library), "-lm"]
+            if subprocess.run(command, capture_output=True, check=False).returncode == 0:
+                return ctypes.CDLL(str(library))
+    raise RuntimeError(f'impl="fused" could not be compiled by {compiler}; use impl="auto".')
 
 
 def _call(name: str, tensors: list[Tensor], items: int, size: int) -> None:

@@ -45,10 +45,15 @@ def test_what_it_cannot_do_is_refused(options: dict[str, object]) -> None:
         area_attention(x, x, x, area_size=2, impl="fused", **options)  # type: ignore[call-overload]
 
 
-def test_without_a_compiler_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fused.shutil, "which", lambda name: None)
-    fused._library.cache_clear()
+@pytest.mark.parametrize(("compiler", "told"), [(None, "needs a C compiler"), ("/bin/false", "could not be compiled")])
+def test_without_a_working_compiler_it_says_so(
+    monkeypatch: pytest.MonkeyPatch, compiler: str | None, told: str
+) -> None:
     x = torch.randn(1, 1, 4, 2)
-    assert not fused.available()
-    with pytest.raises(RuntimeError, match="needs a C compiler"):
-        area_attention(x, x, x, area_size=2, impl="fused")
+    fused._library.cache_clear()
+    with monkeypatch.context() as patch:
+        patch.setattr(fused.shutil, "which", lambda name: compiler)
+        assert not fused.available()
+        with pytest.raises(RuntimeError, match=told):
+            area_attention(x, x, x, area_size=2, impl="fused")
+    fused._library.cache_clear()
