@@ -54,8 +54,12 @@ def default_model(cards: Mapping[str, Card]) -> str:
 
 
 def counterpart(card: Card, cards: Mapping[str, Card]) -> Card | None:
-    """The model that differs from `card` in its attention only."""
-    return next((c for c in cards.values() if c.pair == card.pair and c.mechanism != card.mechanism), None)
+    """The model of the same task, level and size with another kind of attention."""
+
+    def kind(one: Card) -> tuple[str, str, str]:
+        return one.task, one.level, one.size
+
+    return next((c for c in cards.values() if kind(c) == kind(card) and c.mechanism != card.mechanism), None)
 
 
 def _request(card: Card) -> Request:

@@ -44,7 +44,7 @@ EXAMPLES: tuple[Example, ...] = (
     Example(
         "Regular and area attention, side by side",
         SAMPLES[0],
-        "The same sentence by two models that differ only in their attention. Pointing at one lights up both.",
+        "The same sentence by a model with regular attention and by one with areas. Pointing at one lights up both.",
         Focus("encoder-decoder", layer=0, items=(0,)),
         compare=True,
     ),

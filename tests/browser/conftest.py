@@ -21,7 +21,7 @@ from tests.browser.server import ARGUMENTS, Server, browser_path
 MISSING = "no Chromium found: install one with `apt-get install chromium`, or put `chromium` on the PATH"
 LEFT_OUT = pytest.StashKey[int]()
 HERE = Path(__file__).parent
-PATIENCE = 60_000  # ms; a busy machine draws slowly
+PATIENCE = 120_000  # ms; a busy machine draws slowly
 
 App = Callable[..., str]
 
