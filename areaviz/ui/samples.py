@@ -36,9 +36,9 @@ class Example:
 
 EXAMPLES: tuple[Example, ...] = (
     Example(
-        "A word seen as one area",
+        "Letters and spans",
         SAMPLES[5],
-        "Point at a letter of the German sentence: the heaviest areas often hold several letters of one English word.",
+        "Point at a letter of the German sentence: which letters and spans of the English one does each head weigh most?",
         Focus("encoder-decoder", layer=0, items=(4,)),
     ),
     Example(

@@ -17,8 +17,9 @@ STYLE = """<style>
 [class*="st-key-lesson-"] [data-testid="stHorizontalBlock"] { flex-wrap: wrap; row-gap: 0.25rem; column-gap: 2rem; }
 [class*="st-key-lesson-"] [data-testid="stColumn"] { min-width: min(20rem, 100%); }
 [class*="st-key-controls-"] [data-testid="stColumn"] { min-width: 8rem; }
-[class*="st-key-lesson-"] .katex-display { margin: 0.2em 0 0.6em; padding: 0.1em 0; }
-@media (max-width: 640px) { [class*="st-key-lesson-"] .katex-display { overflow: auto hidden; } }
+[class*="st-key-lesson-"] .katex-display {
+  margin: 0.2em 0 0.6em; padding: 0.1em 0; overflow: visible !important; }
+@media (max-width: 640px) { [class*="st-key-lesson-"] .katex-display { overflow: auto hidden !important; } }
 [class*="st-key-lesson-"] .main-svg text:not([style*="fill: rgb(26, 26, 26)"], [style*="fill: rgb(255, 255, 255)"]) {
   fill: currentColor !important; }
 .katex [style*="color: rgb(0, 114, 178)"] { color: light-dark(#00639B, #63BDF0) !important; }
