@@ -38,7 +38,7 @@ EXAMPLES: tuple[Example, ...] = (
     Example(
         "Letters and spans",
         SAMPLES[5],
-        "Point at a letter of the German sentence: which letters and spans of the English one does each head weigh most?",
+        "Point at a letter of the German sentence: which letters and spans of the English one weigh most in each head?",
         Focus("encoder-decoder", layer=0, items=(4,)),
     ),
     Example(
