@@ -22,7 +22,7 @@ from torch import Tensor
 from areaviz.attention.spec import AreaResult, AreaSpec
 
 _SOURCE = Path(__file__).with_name("fused.c")
-_BASE = ("-O3", "-ffast-math", "-shared", "-fPIC")
+_BASE = ("-O3", "-ffast-math", "-fPIC")
 # The fastest first; what a compiler or processor does not know is left out.
 _FLAGS = ((*_BASE, "-fopenmp", "-march=native", "-mprefer-vector-width=512"), (*_BASE, "-fopenmp"), _BASE)
 
@@ -43,12 +43,26 @@ def _library() -> ctypes.CDLL:
     if compiler is None:
         raise RuntimeError('impl="fused" needs a C compiler (gcc or cc) and none was found; use impl="auto".')
     with tempfile.TemporaryDirectory(prefix="areaviz-") as folder:
-        library = Path(folder) / "fused.so"
         for flags in _FLAGS:
-            command = [compiler, *flags, str(_SOURCE), "-o", str(library), "-lm"]
-            if subprocess.run(command, capture_output=True, check=False).returncode == 0:
+            if library := _compiled(compiler, flags, Path(folder)):
                 return ctypes.CDLL(str(library))
     raise RuntimeError(f'impl="fused" could not be compiled by {compiler}; use impl="auto".')
+
+
+def _compiled(compiler: str, flags: tuple[str, ...], folder: Path) -> Path | None:
+    """The shared library, or None where the compiler does not know the flags.
+
+    Linked in a step of its own: a library linked with -ffast-math would make the loading thread, and so all of
+    Python, treat the smallest floats as zero.
+    """
+    part, library = folder / "fused.o", folder / "fused.so"
+    threads = [flag for flag in flags if flag == "-fopenmp"]
+    steps = (
+        [compiler, *flags, "-c", str(_SOURCE), "-o", str(part)],
+        [compiler, "-shared", *threads, str(part), "-o", str(library), "-lm"],
+    )
+    works = all(subprocess.run(step, capture_output=True, check=False).returncode == 0 for step in steps)
+    return library if works else None
 
 
 def _call(name: str, tensors: list[Tensor], items: int, size: int) -> None:

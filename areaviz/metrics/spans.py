@@ -6,9 +6,12 @@ that stands for no text, so an area that holds one is in no case pure or exact. 
 purity: all its items belong to one word. cover: it holds all items of at least one word. exact: its items
 are those of one word, no more and no less.
 
-Areas of one item are pure by nature, save on blanks, so the figure to quote is `multi_purity_lift`: of the
-top areas with two or more items, the share that lies within a word, divided by the share to be expected
-were each of these areas put at a random place of the same sentence.
+Which areas are asked. With mean keys (Eq. 3) the logit of an area is the mean of its items' logits and never
+above the highest of them, so the heaviest area of a query is a single item, which says nothing of spans.
+Two figures do: `weighted_MEASURE_lift`, over all areas by their weight, and `multi_MEASURE_lift`, over the
+heaviest area of two or more items (of two or three, in truth: the mean of a longer span lies between the
+means of two such parts). Both are divided by what the same areas would have at random places of the same
+sentence.
 
 Shapes: L layers, H heads, Q queries, N items, A areas, W widths of areas (index is width - 1), M measures.
 """
@@ -27,7 +30,7 @@ from areaviz.trace.query import entropy
 from areaviz.trace.record import AttentionMap, Field, FloatArray, IntArray, Trace
 
 MEASURES = ("purity", "cover", "exact")
-_COUNTS = ("queries", "multi_queries", "choices")
+_COUNTS = ("queries", "multi_queries", "multi_tops", "choices")
 Array = npt.NDArray[np.float64]
 
 
@@ -54,7 +57,8 @@ class SpanCounts:
         sizes anywhere in the same sentence, each place equally likely; MEASURE_position: expected for the
         same sizes at the same distances from another query of the sentence, all queries equally likely, what a
         head would have that looks at positions and not at text; MEASURE_lift and MEASURE_position_lift:
-        the first divided by either. The same with "multi_" in front for top areas of two or more items.
+        the first divided by either. The same with "multi_" in front for the heaviest area of two or more items,
+        over the queries that have one with any weight.
         weighted_MEASURE: share of the attention on areas that have it, with its _random and _lift;
         uniform_MEASURE: of attention that is equal everywhere. area_size: mean items of an attended area,
         weighted by attention, and uniform_area_size. entropy: of the area weights in bits, and
@@ -149,14 +153,23 @@ def _layer_sums(attention: AttentionMap, layer: int, judged: _Judged, visible_Q:
     weights_HQA = attention.weights[layer]
     seen_HQ = weights_HQA.any(-1)
     bits_HQ = np.stack([entropy(attention, layer, head) for head in range(attention.heads)])
-    sums = _top_sums(weights_HQA.argmax(-1), seen_HQ, judged, visible_Q)
-    return sums | _weighted_sums(weights_HQA, seen_HQ, bits_HQ, judged, visible_Q)
+    top_HQ = weights_HQA.argmax(-1)
+    multi_HQA = np.where(judged.width_A > 1, weights_HQA, 0)
+    multi_seen_HQ: npt.NDArray[np.bool_] = np.any(multi_HQA, -1)
+    return {
+        "queries": seen_HQ.sum(-1, dtype=np.float64),
+        "multi_queries": multi_seen_HQ.sum(-1, dtype=np.float64),
+        "multi_tops": (judged.width_A[top_HQ] > 1).sum(-1, dtype=np.float64),
+        **_top_sums("", top_HQ, seen_HQ, judged, visible_Q),
+        **_top_sums("multi_", multi_HQA.argmax(-1), multi_seen_HQ, judged, visible_Q),
+        **_weighted_sums(weights_HQA, seen_HQ, bits_HQ, judged, visible_Q),
+    }
 
 
 def _top_sums(
-    top_HQ: IntArray, seen_HQ: npt.NDArray[np.bool_], judged: _Judged, visible_Q: IntArray
+    prefix: str, top_HQ: IntArray, seen_HQ: npt.NDArray[np.bool_], judged: _Judged, visible_Q: IntArray
 ) -> dict[str, Array]:
-    """Sums over the top area of every query."""
+    """Sums over one area of every query that is seen, named with `prefix`."""
     width_HQ = judged.width_A[top_HQ]
     found = {
         "": judged.hits_AM[top_HQ],
@@ -164,11 +177,9 @@ def _top_sums(
         "_position": _moved(judged.left_A[top_HQ], width_HQ, judged, visible_Q),
     }
     sums: dict[str, Array] = {}
-    for prefix, chosen_HQ in (("", seen_HQ), ("multi_", seen_HQ & (width_HQ > 1))):
-        sums[f"{prefix}queries"] = chosen_HQ.sum(-1, dtype=np.float64)
-        for suffix, values_HQM in found.items():
-            total_HM = np.einsum("hqm,hq->hm", values_HQM, chosen_HQ)
-            sums |= {f"{prefix}{name}{suffix}": total_HM[:, m] for m, name in enumerate(MEASURES)}
+    for suffix, values_HQM in found.items():
+        total_HM = np.einsum("hqm,hq->hm", values_HQM, seen_HQ)
+        sums |= {f"{prefix}{name}{suffix}": total_HM[:, m] for m, name in enumerate(MEASURES)}
     return sums
 
 
@@ -227,7 +238,7 @@ def _figures(sums: Mapping[str, Array]) -> dict[str, Array]:
             for kind, chance in (("", "_random"), ("_position", "_position"))
             if f"{name}{chance}" in shares
         }
-    counts = {"queries": sums["queries"], "multi_share": shares["multi_queries"]}
+    counts = {"queries": sums["queries"], "multi_share": shares["multi_tops"]}
     return counts | {name: share for name, share in shares.items() if name not in _COUNTS} | lifts
 
 

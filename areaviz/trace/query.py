@@ -52,13 +52,21 @@ class HeadSummary:
 
 
 def top_areas(
-    attention: AttentionMap, layer: int, head: int | None, query: int, k: int = 3, max_overlap: float = 0.5
+    attention: AttentionMap,
+    layer: int,
+    head: int | None,
+    query: int,
+    k: int = 3,
+    max_overlap: float = 0.5,
+    min_size: int = 1,
 ) -> list[Attended]:
     """The k heaviest areas of a query, skipping those that overlap a heavier one by more than `max_overlap` (IoU).
 
-    Areas without weight never count; of equal weights the area of lower index comes first.
+    min_size: areas of fewer items are left out. Areas without weight never count; of equal weights the
+    area of lower index comes first.
     """
     weights_RA = _weights(attention, layer, head)[query : query + 1]
+    weights_RA = np.where(attention.grid.sizes() >= min_size, weights_RA, 0)
     index_RK, weight_RK = _heaviest(weights_RA, attention.grid, k, max_overlap)
     pairs = zip(index_RK[0].tolist(), weight_RK[0].tolist(), strict=True)
     return [Attended(attention.grid.area(index), weight) for index, weight in pairs if index >= 0]

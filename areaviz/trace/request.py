@@ -20,6 +20,7 @@ MAX_POSITION = 65_536
 METHODS = ("greedy", "beam")
 SIDES = ("query", "memory")
 UNITS = ("item", "word")
+AREAS = ("any", "several")
 BEAMS = (1, 16)
 AREA_SIZES = (1, 16)
 SEEDS = (0, 2**32 - 1)
@@ -71,7 +72,8 @@ class Focus:
     site: name of an attention map. layer, head: 0-based; head None means all heads. side: "query" when
     `items` are queries (what do they attend to?), "memory" when they are memory items (who attends to
     them?). items: 0-based, possibly several. unit: what the reader points at, "item" (as the model sees
-    it) or "word".
+    it) or "word". areas: those of "any" size, or those of "several" items, two or more: where keys are
+    means, the heaviest area of all is always a single item.
     """
 
     site: str
@@ -80,12 +82,13 @@ class Focus:
     side: str = "query"
     items: tuple[int, ...] = ()
     unit: str = "item"
+    areas: str = "any"
 
 
 def to_params(request: Request, focus: Focus | None = None) -> dict[str, str]:
     """The address parameters that restore a request and a focus; defaults are left out.
 
-    Names: model, text, method, beam, area, seed; site, layer, head, side, items ("3-7,12"), unit.
+    Names: model, text, method, beam, area, seed; site, layer, head, side, items ("3-7,12"), unit, areas.
     """
     params = {"model": request.model} | _unless("text", request.text, "")
     params |= _unless("method", request.method, "greedy") | _unless("beam", request.beam, 4)
@@ -96,7 +99,7 @@ def to_params(request: Request, focus: Focus | None = None) -> dict[str, str]:
     if focus.head is not None:
         params["head"] = str(focus.head + 1)
     params |= _unless("side", focus.side, "query") | _unless("items", _packed(focus.items), "")
-    return params | _unless("unit", focus.unit, "item")
+    return params | _unless("unit", focus.unit, "item") | _unless("areas", focus.areas, "any")
 
 
 def from_params(params: Mapping[str, str]) -> tuple[Request, Focus | None]:
@@ -122,7 +125,7 @@ def from_params(params: Mapping[str, str]) -> tuple[Request, Focus | None]:
 def _focus(params: Mapping[str, str]) -> Focus | None:
     """The focus of a link, or None where it has none."""
     if "site" not in params:
-        stray = next((name for name in ("layer", "head", "side", "items", "unit") if name in params), None)
+        stray = next((name for name in ("layer", "head", "side", "items", "unit", "areas") if name in params), None)
         if stray:
             raise InputError(f'The link has "{stray}" but no "site"; add the site or remove "{stray}".')
         return None
@@ -136,6 +139,7 @@ def _focus(params: Mapping[str, str]) -> Focus | None:
         side=_choice("side", params.get("side", "query"), SIDES),
         items=tuple(_unpacked(params.get("items", ""))),
         unit=_choice("unit", params.get("unit", "item"), UNITS),
+        areas=_choice("areas", params.get("areas", "any"), AREAS),
     )
 
 

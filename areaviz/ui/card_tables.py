@@ -18,11 +18,16 @@ SETS = {
 }
 KINDS = {"purity": "lies within one word", "cover": "holds a whole word", "exact": "is exactly one word"}
 BASELINES = {"": "Measured", "_random": "Random places", "_position": "Positions alone"}
+WEIGHTED, HEAVIEST = "weighted_", "multi_"
+WHAT_IS_COUNTED = {
+    WEIGHTED: "All areas by their weight: the share of its attention on areas of which this is true",
+    HEAVIEST: "The heaviest area of two or more items of every query: how often this is true of it",
+}
 WHAT_IT_MEANS = (
-    "Each query's heaviest area, over all layers and heads, on held-out sentences. Random places: areas of the same "
-    "sizes anywhere in the same sentence. Positions alone: a head that knows distances but no text. Lift: measured "
-    "over random. Where the model has areas of two or more items, only those are counted, as a single item always lies "
-    "within its word."
+    "Over all layers and heads, on held-out sentences. Random places: areas of the same sizes and weights anywhere in "
+    "the same sentence. Positions alone: a head that knows distances but no text. Lift: measured over random. "
+    "Single items have a table entry only by their weight: where keys are means, no area outweighs its best item, so "
+    "the heaviest area of all is always one item."
 )
 
 
@@ -34,18 +39,22 @@ def translation_table(figures: Mapping[str, Mapping[str, Any]]) -> Columns:
     return {"Sentences from": [SETS.get(name, measure_name(name)) for name in names], **columns}
 
 
-def attention_table(attention: Mapping[str, Mapping[str, float]]) -> Columns:
-    """One row a site and kind of hit: how often, how often by chance, and the ratio."""
-    rows = [
-        (site, values, kind) for site, values in attention.items() for kind in KINDS if _key(values, kind) in values
-    ]
+def attention_table(attention: Mapping[str, Mapping[str, float]], counted: str) -> Columns:
+    """One row a site and kind of hit: how often, how often by chance, and the ratio; no row where nothing is known.
+
+    counted: WEIGHTED or HEAVIEST.
+    """
+    rows = [(site, f"{counted}{kind}", kind) for site in attention for kind in KINDS]
+    rows = [(site, key, kind) for site, key, kind in rows if key in attention[site]]
     table = {
         "Attention": [SITE_NAMES.get(site, site) for site, _, _ in rows],
-        "The heaviest area": [KINDS[kind] for _, _, kind in rows],
+        "The area": [KINDS[kind] for _, _, kind in rows],
     }
     for suffix, title in BASELINES.items():
-        table[title] = [_share(values.get(f"{_key(values, kind)}{suffix}")) for _, values, kind in rows]
-    return table | {"Lift": [number(values.get(f"{_key(values, kind)}_lift")) for _, values, kind in rows]}
+        cells = [_share(attention[site].get(f"{key}{suffix}")) for site, key, _ in rows]
+        if any(f"{key}{suffix}" in attention[site] for site, key, _ in rows):
+            table[title] = cells
+    return table | {"Lift": [number(attention[site].get(f"{key}_lift")) for site, key, _ in rows]}
 
 
 def size_table(attention: Mapping[str, Mapping[str, float]]) -> Columns:
@@ -72,10 +81,6 @@ def all_measures(attention: Mapping[str, Mapping[str, float]]) -> Columns:
         for site, values in attention.items()
     }
     return {"Measure": [measure_name(name) for name in names], **columns}
-
-
-def _key(values: Mapping[str, float], kind: str) -> str:
-    return f"multi_{kind}" if f"multi_{kind}" in values else kind
 
 
 def _share(value: float | None) -> str:

@@ -83,7 +83,14 @@ def clicked(selection: Selection | None, asked: Focus) -> Focus:
     """The focus after what a ribbon says is locked in it; nothing locked keeps head and unit."""
     if selection is None:
         return replace(asked, items=())
-    return replace(asked, side=selection.side, items=selection.items, head=selection.head, unit=selection.unit)
+    return replace(
+        asked,
+        side=selection.side,
+        items=selection.items,
+        head=selection.head,
+        unit=selection.unit,
+        areas=selection.areas,
+    )
 
 
 def _views(traces: Sequence[Trace], titles: Sequence[str], seen: Sequence[Focus]) -> str:

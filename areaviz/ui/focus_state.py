@@ -9,10 +9,11 @@ from typing import Any
 import streamlit as st
 
 from areaviz.trace.record import Trace
-from areaviz.trace.request import UNITS, Focus
+from areaviz.trace.request import AREAS, UNITS, Focus
 from areaviz.ui.plain import escaped, shortened
 
-SITE, LAYER, HEAD, UNIT, VIEW = "focus_site", "focus_layer", "focus_head", "focus_unit", "focus_view"
+SITE, LAYER, HEAD, VIEW = "focus_site", "focus_layer", "focus_head", "focus_view"
+UNIT, SHOWN = "focus_unit", "focus_areas"
 ALL_HEADS = -1
 FIRST_SITE = "encoder-decoder"
 SITE_NAMES = {
@@ -25,7 +26,7 @@ _SELECTED = "focus_selected"
 
 def recall_focus(focus: Focus | None, view: str | None) -> None:
     """Look at what a link says; without a focus, at the default."""
-    for key in (SITE, LAYER, HEAD, UNIT, VIEW, _SELECTED):
+    for key in (SITE, LAYER, HEAD, UNIT, SHOWN, VIEW, _SELECTED):
         st.session_state.pop(key, None)
     if view:
         st.session_state[VIEW] = view
@@ -35,9 +36,10 @@ def recall_focus(focus: Focus | None, view: str | None) -> None:
 
 
 def adopt(focus: Focus) -> None:
-    """Make the selection, the head and the unit those of `focus`."""
+    """Make the selection, the head, the unit and the areas those of `focus`."""
     st.session_state[HEAD] = ALL_HEADS if focus.head is None else focus.head
     st.session_state[UNIT] = focus.unit
+    st.session_state[SHOWN] = focus.areas
     st.session_state[_SELECTED] = (focus.site, focus.side, focus.items)
 
 
@@ -52,9 +54,9 @@ def current_focus(trace: Trace) -> Focus:
     attention = trace.maps[site]
     layer = _settled("Layer", LAYER, range(attention.layers), layer_name)
     head = _settled("Head", HEAD, heads(trace, site), head_name)
-    unit = _settled("Point at", UNIT, UNITS, str)
+    unit, areas = _settled("Point at", UNIT, UNITS, str), _settled("Areas of", SHOWN, AREAS, str)
     chosen, side, items = st.session_state.get(_SELECTED, (site, "query", ()))
-    wanted = Focus(site, layer, None if head == ALL_HEADS else head, side, items, unit)
+    wanted = Focus(site, layer, None if head == ALL_HEADS else head, side, items, unit, areas)
     if chosen != site:
         return replace(wanted, side="query", items=())
     focus = fitted(trace, wanted)

@@ -9,6 +9,7 @@ import streamlit as st
 from areaviz.trace.card import Card
 from areaviz.trace.published import HEADLINE
 from areaviz.ui.card_tables import (
+    WHAT_IS_COUNTED,
     WHAT_IT_MEANS,
     Columns,
     all_measures,
@@ -74,8 +75,11 @@ def _training(card: Card) -> None:
 
 def _attention(measured: Mapping[str, Mapping[str, float]]) -> None:
     """What the attention follows, beside what chance would give."""
-    st.caption("Does its attention follow words?")
-    _table(attention_table(measured))
+    st.write("**Does its attention follow words?**")
+    for counted, words in WHAT_IS_COUNTED.items():
+        if any(f"{counted}purity" in values for values in measured.values()):
+            st.caption(words)
+            _table(attention_table(measured, counted))
     st.caption(WHAT_IT_MEANS)
     _table(size_table(measured))
 

@@ -27,8 +27,8 @@ from areaviz.views.theme import HEAD_COLOURS
 __all__ = ["TAKEAWAY", "pack_ribbon", "ribbon_fits", "ribbon_payload", "ribbon_print", "ribbon_table"]
 
 ROOMY = 1 << 14
-"""Up to this many (head, query) pairs weights travel with 16 bits and 4 queries an item; above with 8 bits and 2,
-which keeps 4,096 items and 12 heads below 1 MB."""
+"""Up to this many (head, query) pairs weights travel with 16 bits, and 4 areas, 4 of several items and 4 queries of
+each; above with 8 bits, and 3, 1 and 2 of them, which keeps 4,096 items and 12 heads below 1 MB."""
 
 
 TAKEAWAY = Takeaway("ribbon", ribbon_table, ribbon_print)
@@ -46,11 +46,12 @@ def ribbon_fits(trace: Trace, focus: Focus) -> bool:
 def ribbon_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
     """What the browser needs of one site and layer: `header` (plain values) and `arrays` (NumPy, unsigned).
 
-    arrays: `area` [H, Q, 4] indices into the grid's areas with `area_weight`, `query` [H, N, K] with
-    `query_weight` (coverage), each heaviest first with weight 0 where nothing is left, weights stored as
-    `ribbon_arrays.quantised`; and for each field f0 (, f1) `start` and `end` of every item in characters and
-    `word`, the first item of every word. `header["id"]` changes with the content. Independent of the focused
-    head, items and unit. Raises ValueError when the memory is not a sequence.
+    arrays: `area` [H, Q, K] indices into the grid's areas with `area_weight`, `several` and `several_weight` the
+    same of areas of two or more items where there are any, `query` [H, N, K] with `query_weight` (coverage), each
+    heaviest first with weight 0 where nothing is left, weights stored as `ribbon_arrays.quantised`; and for each
+    field f0 (, f1) `start` and `end` of every item in characters and `word`, the first item of every word.
+    `header["id"]` changes with the content. Independent of the focused head, items, unit and areas. Raises ValueError
+    when the memory is not a sequence.
     """
     attention = trace.maps[focus.site]
     arrays = _attention_arrays(attention, focus.layer)
@@ -61,7 +62,7 @@ def ribbon_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
     header = {
         "heads": attention.heads,
         "grid": [attention.grid.width, attention.grid.max_width],
-        "keep": [TOP, arrays["query"].shape[-1]],
+        "keep": {name: arrays[name].shape[-1] for name in ("area", "several", "query") if name in arrays},
         "fields": [_field_header(trace.fields[name]) for name in names],
         "query": names.index(attention.query),
         "memory": names.index(attention.memory),
@@ -80,14 +81,18 @@ def _attention_arrays(attention: AttentionMap, layer: int) -> dict[str, npt.NDAr
     weights_HQA = attention.weights[layer]
     roomy = weights_HQA.shape[0] * weights_HQA.shape[1] <= ROOMY
     depth: type[np.unsignedinteger[Any]] = np.uint16 if roomy else np.uint8
-    areas = top_spans(weights_HQA, attention.grid, TOP)
-    queries = top_queries(weights_HQA, attention.grid, TOP if roomy else TOP // 2)
-    return {
-        "area": narrow(areas.index, attention.grid.count),
-        "area_weight": quantised(areas.weight, depth),
-        "query": narrow(queries.index, weights_HQA.shape[1]),
-        "query_weight": quantised(queries.weight, depth),
+    keep = dict(zip(("area", "several", "query"), (TOP, TOP, TOP) if roomy else (3, 1, 2), strict=True))
+    found = {
+        "area": top_spans(weights_HQA, attention.grid, keep["area"]),
+        "query": top_queries(weights_HQA, attention.grid, keep["query"]),
     }
+    if attention.grid.max_width > 1:
+        found["several"] = top_spans(weights_HQA, attention.grid, keep["several"], min_size=2)
+    largest = max(attention.grid.count, weights_HQA.shape[1])
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    for name, ranked in found.items():
+        arrays |= {name: narrow(ranked.index, largest), f"{name}_weight": quantised(ranked.weight, depth)}
+    return arrays
 
 
 def _field_arrays(field: Field) -> dict[str, npt.NDArray[Any]]:

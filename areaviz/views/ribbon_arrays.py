@@ -32,17 +32,19 @@ class Ranked:
     weight: FloatArray
 
 
-def top_spans(weights_HQA: FloatArray, grid: AreaGrid, k: int, max_overlap: float = 0.5) -> Ranked:
+def top_spans(weights_HQA: FloatArray, grid: AreaGrid, k: int, max_overlap: float = 0.5, min_size: int = 1) -> Ranked:
     """The k heaviest areas of every query, skipping any that overlap a heavier one by more than `max_overlap` (IoU).
 
-    Indices [H, Q, k] are the grid's. Raises ValueError when the memory is not a sequence (height 1).
+    min_size: spans of fewer items are left out. Indices [H, Q, k] are the grid's. Raises ValueError when the memory
+    is not a sequence (height 1).
     """
     if grid.height != 1:
         raise ValueError(f"Spans need a memory of one row, but this one has {grid.height}.")
     rivals = _Rivals.of(grid, max_overlap)
+    smaller = grid.slab(1, min_size)[0]  # how many areas of fewer items there are; they come first
 
     def of_head(weights_QA: FloatArray) -> Ranked:
-        parts = [_greedy(weights_QA[i : i + CHUNK], k, rivals) for i in range(0, len(weights_QA), CHUNK)]
+        parts = [_greedy(weights_QA[i : i + CHUNK], k, rivals, smaller) for i in range(0, len(weights_QA), CHUNK)]
         return _joined(parts, np.concatenate)
 
     return _joined(_each_head(of_head, weights_HQA), np.stack)
@@ -109,9 +111,10 @@ def _too_close(chosen: int, width: int, max_overlap: float) -> list[tuple[int, i
     return [(width, s) for s, both in shared.items() if both > max_overlap * (chosen + width - both)]
 
 
-def _greedy(values_RA: FloatArray, k: int, rivals: _Rivals | None = None) -> Ranked:
-    """Take the largest of each row, strike out its rivals, k times."""
+def _greedy(values_RA: FloatArray, k: int, rivals: _Rivals | None = None, first: int = 0) -> Ranked:
+    """Take the largest of each row from index `first` on, strike out its rivals, k times."""
     left_RA = np.array(values_RA, np.float32)
+    left_RA[:, :first] = -1
     rows = np.arange(len(left_RA))
     picks = np.zeros((len(left_RA), k), np.int64)
     weights = np.zeros((len(left_RA), k), np.float32)

@@ -16,7 +16,7 @@ from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 from areaviz.views.base import caption
 from areaviz.views.labels import clip, for_print
-from areaviz.views.ribbon_table import TOP, Span, items_text, spans_of
+from areaviz.views.ribbon_table import TOP, Span, items_text, only_several, spans_of
 from areaviz.views.select import NAMES
 from areaviz.views.theme import PRINT_EDGE, PRINT_FONT, finish, head_colour, paper
 
@@ -58,7 +58,8 @@ def ribbon_print(trace: Trace, focus: Focus) -> PrintFigure:
     chosen = clip(for_print(items_text(own, focus.items)), 60)
     title = f"What the {NAMES.get(own.name, own.name)} “{chosen}” {verb}"
     shown = "all lines" if len(rows) == placed[-1].row + 1 else f"the {len(rows)} lines with the heaviest spans"
-    note = f"Bands: the {TOP} heaviest spans of each head, the strongest solid; height and depth of colour by weight"
+    which = " of two or more items" * only_several(attention, focus)
+    note = f"Bands: the {TOP} heaviest spans{which} of each head, the strongest solid; height and depth by weight"
     figure, axes = paper(title, f"{note}; {shown}.", caption(trace, focus), height)
     axes.set(xlim=(-4, MEASURE + 4), ylim=(height, 0), xticks=[], yticks=[])
     tops = {row: n * pitch for n, row in enumerate(rows)}

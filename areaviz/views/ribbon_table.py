@@ -60,7 +60,7 @@ def spans_of(trace: Trace, focus: Focus, k: int = TOP) -> list[Span]:
         return [span for head in heads for span in _attending(attention, focus, head, k)]
     groups = [focus.items] if focus.items else _single_or_words(trace.fields[attention.query], focus.unit)
     weights_HGA = np.stack([[_mean(attention, focus.layer, head, group) for group in groups] for head in heads])
-    top = top_spans(weights_HGA, attention.grid, k)
+    top = top_spans(weights_HGA, attention.grid, k, min_size=2 if only_several(attention, focus) else 1)
     spans = []
     for g, group in enumerate(groups):
         for h, head in enumerate(heads):
@@ -69,6 +69,11 @@ def spans_of(trace: Trace, focus: Focus, k: int = TOP) -> list[Span]:
                     area = attention.grid.area(index)
                     spans.append(Span(group, head, area.left, area.width, weight))
     return spans
+
+
+def only_several(attention: AttentionMap, focus: Focus) -> bool:
+    """Whether single items are left out; never where there is nothing else."""
+    return focus.areas == "several" and attention.grid.max_width > 1
 
 
 def items_text(field: Field, items: Sequence[int]) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -43,6 +46,14 @@ def test_what_it_cannot_do_is_refused(options: dict[str, object]) -> None:
     x = torch.randn(1, 1, 4, 2)
     with pytest.raises(ValueError, match="fused"):
         area_attention(x, x, x, area_size=2, impl="fused", **options)  # type: ignore[call-overload]
+
+
+def test_loading_it_leaves_the_arithmetic_of_python_alone() -> None:
+    program = (
+        "from areaviz.attention import fused; fused._library(); least = float.fromhex('0x1p-1022'); print(least / 2)"
+    )
+    printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert float(printed) > 0
 
 
 @pytest.mark.parametrize(("compiler", "told"), [(None, "needs a C compiler"), ("/bin/false", "could not be compiled")])

@@ -95,7 +95,9 @@ def test_a_click_locks_and_tells_the_server_and_escape_lets_go(ribbons: tuple[Lo
     page = area.page
     page.mouse.down()
     page.mouse.up()
-    expect(page.get_by_text("area has Selection(side='query', items=(4,), head=None, unit='item')")).to_be_visible()
+    expect(
+        page.get_by_text("area has Selection(side='query', items=(4,), head=None, unit='item', areas='any')")
+    ).to_be_visible()
     page.mouse.move(2, 2)
     expect(sentence(area)).to_contain_text("“k” attends")
     expect(area.locator("#query-4")).to_have_attribute("aria-selected", "true")
@@ -159,6 +161,22 @@ def test_words_act_as_one_and_spans_snap_to_them(ribbons: tuple[Locator, Locator
     for text in area.locator(".legend .what").all_text_contents():
         parts = text.strip("“”").replace("␣", " ").replace(" + ⟨end⟩", "").replace("⟨end⟩", "").split()
         assert all(part in words for part in parts), text
+
+
+def test_areas_of_two_or_more_items_can_be_asked_for(ribbons: tuple[Locator, Locator]) -> None:
+    regular, area = ribbons
+    assert regular.locator(".areas button").count() == 0
+    area.get_by_role("button", name="2+ characters").click()
+    point(area, "query", 4)
+    trace = fakes.trace(layers=1)
+    lines = area.locator(".legend li")
+    for head in range(4):
+        top = top_areas(trace.maps["encoder-decoder"], 0, head, 4, 1, min_size=2)[0].area
+        text = items_text(trace.fields["source"], range(top.left, top.left + top.width))
+        assert (lines.nth(head).locator(".what").text_content() or "").replace("␣", " ") == f"“{text}”"
+    area.page.mouse.down()
+    area.page.mouse.up()
+    expect(area.page.get_by_text("areas='several'")).to_be_visible()
 
 
 def test_the_keyboard_moves_locks_and_lets_go(ribbons: tuple[Locator, Locator]) -> None:

@@ -40,17 +40,19 @@ HAND_FIGURES = {
     "purity_random": (1 / 4 + 3 / 5) / 2,
     "cover_random": (3 / 4 + 1 / 5) / 2,
     "exact_random": (1 / 4 + 1 / 5) / 2,
-    "multi_purity": 1,
+    # Of two items: "ab" and, second to "c", " c".
+    "multi_purity": 1 / 2,
+    "multi_cover": 1,
     "multi_purity_random": 1 / 4,
-    "multi_purity_lift": 4,
+    "multi_purity_lift": 2,
     "multi_cover_lift": 4 / 3,
-    "multi_exact_lift": 4,
-    # "ab" moved from the first to the second query is " c"; "c" moved back is "b".
+    "multi_exact_lift": 2,
+    # "ab" moved from the first to the second query is " c"; "c" moved back is "b", and " c" is "ab".
     "multi_purity_position": 1 / 2,
     "multi_cover_position": 1,
     "purity_position": (1 / 2 + 1) / 2,
     "exact_position": (1 / 2 + 1 / 2) / 2,
-    "multi_purity_position_lift": 2,
+    "multi_purity_position_lift": 1,
     "weighted_purity": (1 + 0.5) / 2,
     "weighted_cover": (1 + 0.8) / 2,
     "weighted_exact": (1 + 0.5) / 2,
@@ -100,41 +102,52 @@ def places(attention: AttentionMap, query: int, top: Area, widest: int) -> list[
     return [area for other, area in enumerate(moved) if area in visible_areas(attention, other, widest)]
 
 
-def slow_row(attention: AttentionMap, memory: Field, head: int, query: int, widest: int) -> dict[str, float]:
-    """The figures of one query, one area at a time."""
-    weights_A, grid = attention.weights[0, head, query], attention.grid
-    top, seen = grid.area(int(weights_A.argmax())), visible_areas(attention, query, widest)
-    attended = [(grid.area(int(index)), float(weights_A[index])) for index in np.flatnonzero(weights_A)]
-    bits = -sum(weight * math.log2(weight) for _, weight in attended)
-    row = {
-        "multi_share": float(top.width > 1),
-        "area_size": sum(weight * area.width for area, weight in attended),
-        "uniform_area_size": mean(area.width for area in seen),
-        "entropy": bits,
-        "entropy_normalised": bits / math.log2(len(seen)) if len(seen) > 1 else math.nan,
-    }
+def slow_top(attention: AttentionMap, memory: Field, query: int, top: Area, widest: int) -> dict[str, float]:
+    """Whether an area has each measure, beside what it would have elsewhere."""
+    seen = [area for area in visible_areas(attention, query, widest) if area.width == top.width]
+    moved = places(attention, query, top, widest)
+    row: dict[str, float] = {}
     for m, name in enumerate(MEASURES):
         row |= {
             name: float(judge(memory, top)[m]),
-            f"{name}_random": mean(judge(memory, area)[m] for area in seen if area.width == top.width),
-            f"{name}_position": mean(judge(memory, area)[m] for area in places(attention, query, top, widest)),
-            f"weighted_{name}": sum(weight * judge(memory, area)[m] for area, weight in attended),
-            f"uniform_{name}": mean(judge(memory, area)[m] for area in seen),
+            f"{name}_random": mean(judge(memory, area)[m] for area in seen),
+            f"{name}_position": mean(judge(memory, area)[m] for area in moved),
         }
     return row
 
 
+def slow_row(attention: AttentionMap, memory: Field, head: int, query: int, widest: int) -> dict[str, float]:
+    """The figures of one query, one area at a time."""
+    weights_A, grid = attention.weights[0, head, query], attention.grid
+    seen = visible_areas(attention, query, widest)
+    attended = [(grid.area(int(index)), float(weights_A[index])) for index in np.flatnonzero(weights_A)]
+    heaviest = sorted(attended, key=lambda found: -found[1])
+    multi = [area for area, _ in heaviest if area.width > 1]
+    bits = -sum(weight * math.log2(weight) for _, weight in attended)
+    row = {
+        "multi_share": float(heaviest[0][0].width > 1),
+        "area_size": sum(weight * area.width for area, weight in attended),
+        "uniform_area_size": mean(area.width for area in seen),
+        "entropy": bits,
+        "entropy_normalised": bits / math.log2(len(seen)) if len(seen) > 1 else math.nan,
+        **slow_top(attention, memory, query, heaviest[0][0], widest),
+    }
+    for m, name in enumerate(MEASURES):
+        row[f"weighted_{name}"] = sum(weight * judge(memory, area)[m] for area, weight in attended)
+        row[f"uniform_{name}"] = mean(judge(memory, area)[m] for area in seen)
+    for name, value in (slow_top(attention, memory, query, multi[0], widest) if multi else {}).items():
+        row[f"multi_{name}"] = value
+    return row
+
+
 def slow_figures(attention: AttentionMap, memory: Field) -> dict[str, float]:
-    """The figures of a map of one layer: means over the queries that attend to anything."""
+    """The figures of a map of one layer: means over the queries that have them."""
     used = np.flatnonzero(attention.weights.any((0, 1, 2)))
     widest = max((attention.grid.area(int(index)).width for index in used), default=1)
     shown = np.argwhere(attention.weights[0].any(-1)).tolist()
     rows = [slow_row(attention, memory, head, query, widest) for head, query in shown]
-    figures = {name: float(np.nanmean([row[name] for row in rows])) for name in rows[0]}
-    multi = [row for row in rows if row["multi_share"]]
-    for name in [f"{name}{kind}" for name in MEASURES for kind in ("", "_random", "_position")] if multi else []:
-        figures[f"multi_{name}"] = mean(row[name] for row in multi)
-    return figures
+    names = {name for row in rows for name in row}
+    return {name: float(np.nanmean([row[name] for row in rows if name in row])) for name in names}
 
 
 @settings(deadline=None, max_examples=15)

@@ -41,6 +41,7 @@ def focuses() -> st.SearchStrategy[Focus]:
         side=st.sampled_from(["query", "memory"]),
         items=st.lists(POSITIONS, max_size=12).map(tuple),
         unit=st.sampled_from(["item", "word"]),
+        areas=st.sampled_from(["any", "several"]),
     )
 
 

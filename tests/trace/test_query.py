@@ -57,6 +57,7 @@ def test_known_answers() -> None:
         query.Attended(Area(0, 0, 1, 1), 0.25),
     ]
     assert query.top_areas(attention, 0, 0, 0, k=9, max_overlap=1.0)[2].area == Area(0, 1, 1, 3)
+    assert query.top_areas(attention, 0, 0, 0, min_size=3) == [query.Attended(Area(0, 1, 1, 3), 0.25)]
     assert query.top_queries(attention, 0, 0, item=2) == [query.Attending(0, 0.75)]
     summary = query.head_summary(attention)
     assert (summary.entropy.item(), summary.area_size.item(), summary.peak.item()) == (1.5, 2.0, 0.5)

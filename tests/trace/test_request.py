@@ -93,7 +93,7 @@ def test_a_default_link_is_short() -> None:
 
 def test_a_full_link_reads_like_the_page() -> None:
     request_ = Request("m", "A dog.", "beam", 8, 3, 7)
-    focus = Focus("encoder-decoder", 1, 3, "memory", (2, 3, 4, 5, 6, 11), "word")
+    focus = Focus("encoder-decoder", 1, 3, "memory", (2, 3, 4, 5, 6, 11), "word", "several")
     assert to_params(request_, focus) == {
         "model": "m",
         "text": "A dog.",
@@ -107,6 +107,7 @@ def test_a_full_link_reads_like_the_page() -> None:
         "side": "memory",
         "items": "3-7,12",
         "unit": "word",
+        "areas": "several",
     }
 
 

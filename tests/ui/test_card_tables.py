@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from areaviz.ui.card_tables import all_measures, attention_table, size_table, translation_table
+from areaviz.ui.card_tables import HEAVIEST, WEIGHTED, all_measures, attention_table, size_table, translation_table
 from areaviz.ui.measures import measure_name, number
 
 ATTENTION = {
-    "encoder self": {"purity": 0.8, "multi_purity": 0.6, "multi_purity_random": 0.3, "multi_purity_lift": 2.0},
-    "elsewhere": {"purity": 0.5, "purity_position": 0.25, "area_size": 1.0, "entropy_normalised": 0.5},
+    "encoder self": {"multi_purity": 0.6, "multi_purity_random": 0.3, "multi_purity_lift": 2.0},
+    "elsewhere": {
+        "multi_purity": 0.5,
+        "multi_purity_position": 0.25,
+        "weighted_exact": 0.2,
+        "weighted_exact_random": 0.1,
+        "weighted_exact_lift": 2.0,
+        "area_size": 1.0,
+    },
 }
 
 
@@ -17,18 +24,28 @@ def test_the_test_set_of_the_papers_comes_first_and_gaps_are_dashes() -> None:
     assert table["BLEU"] == ["29.13", "–", "1.00"] and table["Beam"] == ["4", "–", "–"]
 
 
-def test_areas_of_several_items_are_counted_alone_where_there_are_any() -> None:
-    table = attention_table(ATTENTION)
+def test_the_heaviest_areas_of_several_items_stand_beside_their_baselines() -> None:
+    table = attention_table(ATTENTION, HEAVIEST)
     assert table["Attention"] == ["Within the source", "elsewhere"]
     assert table["Measured"] == ["60.0%", "50.0%"]
     assert table["Random places"] == ["30.0%", "–"] and table["Positions alone"] == ["–", "25.0%"]
     assert table["Lift"] == ["2.00", "–"]
 
 
+def test_attention_by_weight_has_rows_only_where_it_was_measured_and_no_empty_column() -> None:
+    assert attention_table(ATTENTION, WEIGHTED) == {
+        "Attention": ["elsewhere"],
+        "The area": ["is exactly one word"],
+        "Measured": ["20.0%"],
+        "Random places": ["10.0%"],
+        "Lift": ["2.00"],
+    }
+
+
 def test_every_table_has_columns_of_one_length() -> None:
-    for table in (translation_table({}), attention_table({}), size_table(ATTENTION), all_measures(ATTENTION)):
+    for table in (translation_table({}), attention_table({}, HEAVIEST), size_table(ATTENTION), all_measures(ATTENTION)):
         assert len({len(cells) for cells in table.values()}) == 1
-    assert len(all_measures(ATTENTION)["Measure"]) == 7
+    assert len(all_measures(ATTENTION)["Measure"]) == 8
 
 
 def test_values_and_names_in_words() -> None:

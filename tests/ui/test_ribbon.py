@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
@@ -24,7 +24,7 @@ def mounted(asked: Selection = NOTHING) -> Mounted:
 
 
 def report(of: Mounted, selection: Selection, click: int = 1) -> dict[str, Any]:
-    plain = {"side": selection.side, "items": list(selection.items), "head": selection.head, "unit": selection.unit}
+    plain = {**asdict(selection), "items": list(selection.items)}
     return {"id": of.payload["header"]["id"], "click": click, **plain}
 
 

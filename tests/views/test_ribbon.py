@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.query import coverage, top_area_indices, words
+from areaviz.trace.query import coverage, top_area_indices, top_areas, words
 from areaviz.trace.record import AttentionMap
 from areaviz.trace.request import Focus
 from areaviz.views.ribbon import pack_ribbon, ribbon_fits, ribbon_payload, ribbon_print, ribbon_table
@@ -42,6 +42,19 @@ def test_top_spans_are_those_of_the_slow_search(items: int, queries: int, area_s
     found = top_spans(attention.weights[0], attention.grid, k)
     np.testing.assert_array_equal(found.weight, weight)
     np.testing.assert_array_equal(found.index[weight > 0], index[weight > 0])
+
+
+@given(st.integers(2, 24), st.integers(1, 9), st.integers(2, 6), st.integers(1, 5), st.integers(0, 99))
+def test_top_spans_of_several_items_are_those_of_the_slow_search(
+    items: int, queries: int, area_size: int, k: int, seed: int
+) -> None:
+    attention = random_map(items, queries, area_size, seed)
+    found = top_spans(attention.weights[0], attention.grid, k, min_size=2)
+    for head, query in np.ndindex(found.weight.shape[:2]):
+        expected = top_areas(attention, 0, head, query, k, min_size=2)
+        kept = found.weight[head, query] > 0
+        assert [attention.grid.area(i) for i in found.index[head, query][kept]] == [top.area for top in expected]
+        assert all(top.area.width > 1 for top in expected)
 
 
 @given(st.integers(1, 20), st.integers(1, 80), st.integers(1, 6), st.integers(0, 99))
@@ -128,8 +141,10 @@ def test_a_lone_surrogate_stays_one_character() -> None:
 def test_a_long_text_stays_below_a_megabyte() -> None:
     grid = AreaGrid(1, 4096, 1, 5)
     arrays = {
-        "area": narrow(np.zeros((12, 4096, 4), np.int64), grid.count),
-        "area_weight": quantised(np.zeros((12, 4096, 4), np.float32), np.uint8),
+        "area": narrow(np.zeros((12, 4096, 3), np.int64), grid.count),
+        "area_weight": quantised(np.zeros((12, 4096, 3), np.float32), np.uint8),
+        "several": narrow(np.zeros((12, 4096, 1), np.int64), grid.count),
+        "several_weight": quantised(np.zeros((12, 4096, 1), np.float32), np.uint8),
         "query": narrow(np.zeros((12, 4096, 2), np.int64), 4096),
         "query_weight": quantised(np.zeros((12, 4096, 2), np.float32), np.uint8),
     }
@@ -140,7 +155,8 @@ def test_many_queries_travel_with_fewer_bits(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("areaviz.views.ribbon.ROOMY", 10)
     payload = ribbon_payload(fakes.trace(), FOCUS)
     assert payload["arrays"]["area_weight"].dtype == np.uint8
-    assert payload["header"]["keep"] == [4, 2] and payload["arrays"]["query"].shape[-1] == 2
+    assert payload["header"]["keep"] == {"area": 3, "several": 1, "query": 2}
+    assert all(payload["arrays"][name].shape[-1] == kept for name, kept in payload["header"]["keep"].items())
 
 
 def test_fits_text_only() -> None:
@@ -162,6 +178,14 @@ def test_the_table_lists_every_heads_spans_of_a_query() -> None:
     assert rows[0][0] == "k" and rows[0][3:5] == (area.left + 1, area.width)
     assert rows[0][2].replace(" + ⟨end⟩", "") == fakes.SENTENCE[area.left : area.left + area.width]
     assert rows[0][5] == pytest.approx(attention.weights[0, :, 4].max(), abs=1e-4)
+
+
+def test_the_table_can_leave_out_single_items_where_there_are_larger_areas() -> None:
+    several = replace(FOCUS, items=(4,), areas="several")
+    assert all(int(row[4]) > 1 for row in ribbon_table(fakes.trace(), several).rows)
+    assert ribbon_table(fakes.trace(area_size=1), several) == ribbon_table(
+        fakes.trace(area_size=1), replace(FOCUS, items=(4,))
+    )
 
 
 def test_several_queries_are_averaged() -> None:

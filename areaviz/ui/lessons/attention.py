@@ -12,6 +12,7 @@ from areaviz.ui.lessons.choose import choose, pick_area
 from areaviz.ui.lessons.frame import as_table, columns, controls, picture
 from areaviz.views.teaching import attention as view
 from areaviz.views.teaching.arithmetic import Floats
+from areaviz.views.teaching.sequence import describe
 
 
 @st.fragment
@@ -32,6 +33,7 @@ def show() -> None:
         )
         st.latex(view.logit_equation(found, chosen))
         st.markdown(_coverage_words(found))
+        st.markdown(_heaviest_words(found))
         st.markdown("The **output** is every item's value times its coverage:")
         st.latex(view.output_equation(found))
     below, beside = columns()
@@ -57,6 +59,21 @@ def _coverage_words(found: view.Attention) -> str:
         "An item receives the weight of every area that holds it: its **coverage** (green). The coverage sums to "
         f"**{total:.3f}**, the mean size of the attended areas"
         + (", because every area is one item." if found.grid.max_width == 1 else ", not to 1.")
+    )
+
+
+def _heaviest_words(found: view.Attention) -> str:
+    area, weight = view.heaviest(found)
+    words = (
+        f"The heaviest area is {describe(area)}, with {weight:.3f}. It is **always a single item**: a mean is never "
+        "above the largest of what it is the mean of, so no area outweighs its best item."
+    )
+    if found.grid.max_width == 1:
+        return words
+    several, share = view.heaviest(found, 2)
+    return (
+        f"{words} The larger areas count by their number and by what they hold together; the heaviest of them is "
+        f"{describe(several)}, with {share:.3f}. That is why the other pages can leave out single items."
     )
 
 

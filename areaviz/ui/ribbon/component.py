@@ -23,17 +23,21 @@ SCRIPTS = ("data.js", "text.js", "painter.js", "side.js", "legend.js", "ribbon.j
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What is locked: `items` of a `side` ("query" or "memory"), seen through `head` (None: several), by `unit`."""
+    """What is locked: `items` of a `side` ("query" or "memory"), seen through `head` (None: several), by `unit`.
+
+    areas: whether "any" or only those of "several" items light up.
+    """
 
     side: str = "query"
     items: tuple[int, ...] = ()
     head: int | None = None
     unit: str = "item"
+    areas: str = "any"
 
     @classmethod
     def of(cls, focus: Focus) -> Selection:
         """The selection a focus asks for."""
-        return cls(focus.side, focus.items, focus.head, focus.unit)
+        return cls(focus.side, focus.items, focus.head, focus.unit, focus.areas)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,7 +119,7 @@ def _report(key: str) -> Mapping[str, Any] | None:
 
 
 def _selection(report: Mapping[str, Any]) -> Selection:
-    return Selection(report["side"], tuple(report["items"]), report["head"], report["unit"])
+    return Selection(report["side"], tuple(report["items"]), report["head"], report["unit"], report["areas"])
 
 
 def _plain(selection: Selection) -> dict[str, Any]:
@@ -124,6 +128,7 @@ def _plain(selection: Selection) -> dict[str, Any]:
         "items": list(selection.items),
         "head": selection.head,
         "unit": selection.unit,
+        "areas": selection.areas,
     }
 
 

@@ -81,30 +81,30 @@ class Attention {
   constructor({ header, arrays }) {
     this.heads = header.heads;
     this.arrays = arrays;
-    [this.keepAreas, this.keepQueries] = header.keep;
+    this.keep = header.keep;
+    this.hasSeveral = 'several' in header.keep;
     const sides = header.fields.map((field, f) => new Items(field, arrays[`f${f}.start`], arrays[`f${f}.end`], arrays[`f${f}.word`]));
     this.sides = { query: sides[header.query], memory: sides[header.memory] };
     const [items, widest] = header.grid;
     this.firstArea = Array.from({ length: widest }, (_, w) => w * items - (w * (w - 1)) / 2);
   }
 
-  /** What is lit in the other text when `items` of `side` are pointed at. */
-  spans(side, items, heads, byWord) {
+  /** What is lit in the other text when `items` of `side` are pointed at; `several` leaves out areas of one item. */
+  spans(side, items, heads, byWord, several) {
+    const kept = side === 'memory' ? 'query' : several && this.hasSeveral ? 'several' : 'area';
     const other = this.sides[side === 'query' ? 'memory' : 'query'];
     return heads.flatMap((head) => {
       const weights = new Map();
-      for (const item of items) this.gather(side, head, item, byWord ? other : null, weights);
-      return heaviest(weights, head, items.length, this.keepAreas);
+      for (const item of items) this.gather(kept, this.sides[side].count, head, item, byWord ? other : null, weights);
+      return heaviest(weights, head, items.length, this.keep.area);
     });
   }
 
-  gather(side, head, item, words, weights) {
-    const areas = side === 'query';
-    const [index, stored, keep] = areas
-      ? [this.arrays.area, this.arrays.area_weight, this.keepAreas]
-      : [this.arrays.query, this.arrays.query_weight, this.keepQueries];
+  gather(kept, count, head, item, words, weights) {
+    const areas = kept !== 'query';
+    const [index, stored, keep] = [this.arrays[kept], this.arrays[`${kept}_weight`], this.keep[kept]];
     const largest = 2 ** (8 * stored.BYTES_PER_ELEMENT) - 1;
-    const from = (head * this.sides[side].count + item) * keep;
+    const from = (head * count + item) * keep;
     for (let i = from; i < from + keep && stored[i] > 0; i += 1) {
       let [first, last] = areas ? this.area(index[i]) : [index[i], index[i]];
       let weight = (stored[i] / largest) ** 2;

@@ -22,20 +22,25 @@ function quoted(text) {
 }
 
 class Controls {
-  constructor(root, onHeads, onUnit) {
+  constructor(root, onHeads, onUnit, onAreas) {
     this.heads = root.querySelector('.heads');
     this.units = root.querySelector('.units');
+    this.areas = root.querySelector('.areas');
     this.heads.onclick = (event) => {
       const chip = event.target.closest('button');
       if (chip) onHeads(chip.dataset.head === 'all' ? null : +chip.dataset.head, isAdding(event));
     };
     this.units.onclick = (event) => {
       const button = event.target.closest('button');
-      if (button) onUnit(button.dataset.unit);
+      if (button) onUnit(button.dataset.value);
+    };
+    this.areas.onclick = (event) => {
+      const button = event.target.closest('button');
+      if (button) onAreas(button.dataset.value);
     };
   }
 
-  load(heads, level, colours) {
+  load(heads, level, colours, hasSeveral) {
     const all = this.chip('All heads', 'all');
     const single = Array.from({ length: heads }, (_, head) => {
       const chip = this.chip(`${head + 1}`, head);
@@ -46,12 +51,9 @@ class Controls {
     });
     this.heads.replaceChildren(all, ...single);
     const names = level === 'token' ? 'Tokens' : 'Characters';
-    this.units.replaceChildren(...[[names, 'item'], ['Words', 'word']].map(([text, unit]) => {
-      const button = element('button', '', text);
-      button.type = 'button';
-      button.dataset.unit = unit;
-      return button;
-    }));
+    this.units.replaceChildren(...choices([[names, 'item'], ['Words', 'word']]));
+    const plural = level === 'token' ? 'tokens' : 'characters';
+    this.areas.replaceChildren(...(hasSeveral ? choices([['Any area', 'any'], [`2+ ${plural}`, 'several']]) : []));
   }
 
   chip(text, head) {
@@ -61,15 +63,26 @@ class Controls {
     return chip;
   }
 
-  show(active, heads, unit) {
+  show(active, heads, unit, areas) {
     const everyone = active.length === heads;
     for (const chip of this.heads.children) {
       const on = chip.dataset.head === 'all' ? everyone : !everyone && active.includes(+chip.dataset.head);
       chip.setAttribute('aria-pressed', on);
       chip.classList.toggle('lit', everyone || on);
     }
-    for (const button of this.units.children) button.setAttribute('aria-pressed', button.dataset.unit === unit);
+    for (const button of this.units.children) button.setAttribute('aria-pressed', button.dataset.value === unit);
+    for (const button of this.areas.children) button.setAttribute('aria-pressed', button.dataset.value === areas);
   }
+}
+
+/** One button for every [text, value]. */
+function choices(pairs) {
+  return pairs.map(([text, value]) => {
+    const button = element('button', '', text);
+    button.type = 'button';
+    button.dataset.value = value;
+    return button;
+  });
 }
 
 function swatch(head, colours) {

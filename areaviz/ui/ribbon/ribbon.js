@@ -8,7 +8,8 @@ const ARROWS = ['ArrowLeft', 'ArrowRight', 'ArrowUp', 'ArrowDown', 'Home', 'End'
 class Ribbon {
   constructor(root) {
     this.root = root;
-    this.controls = new Controls(root, (head, adding) => this.chooseHead(head, adding), (unit) => this.chooseUnit(unit));
+    const chosen = [(head, adding) => this.chooseHead(head, adding), (unit) => this.chooseUnit(unit), (areas) => this.chooseAreas(areas)];
+    this.controls = new Controls(root, ...chosen);
     this.legend = new Legend(root);
     this.pen = document.createElement('canvas').getContext('2d');
     this.sides = Object.fromEntries(Object.keys(OTHER).map((name) => {
@@ -56,15 +57,15 @@ class Ribbon {
       side.scroller.setAttribute('aria-label', `${items.title}, ${role}`);
     }
     this.tallest = Math.max(height / 2, 60);
-    this.controls.load(heads, this.attention.sides.query.level, colours);
+    this.controls.load(heads, this.attention.sides.query.level, colours, this.attention.hasSeveral);
     this.legend.load(this.header, colours);
     this.fit(true);
     performance.mark('areaviz:ribbon');
     this.root.dataset.ready = this.header.id;
   }
 
-  select({ side, items, head, unit }) {
-    this.unit = unit;
+  select({ side, items, head, unit, areas }) {
+    Object.assign(this, { unit, areas });
     this.locked = items.length ? { side, items } : null;
     this.setHeads(head === null ? this.everyHead() : [head]);
     if (this.locked) this.sides[side].reveal(items[0]);
@@ -156,7 +157,7 @@ class Ribbon {
     const { side, items } = this.locked ?? { side: 'query', items: [] };
     const head = this.active.length === 1 && this.header.heads > 1 ? this.active[0] : null;
     this.clicks += 1;
-    this.tell('selection', { id: this.header.id, click: this.clicks, side, items, head, unit: this.unit });
+    this.tell('selection', { id: this.header.id, click: this.clicks, side, items, head, unit: this.unit, areas: this.areas });
   }
 
   // Keyboard
@@ -217,12 +218,19 @@ class Ribbon {
     this.active = heads;
     for (const side of Object.values(this.sides)) side.activeHeads = heads;
     this.legend.lines(heads);
-    this.controls.show(heads, this.header.heads, this.unit);
+    this.controls.show(heads, this.header.heads, this.unit, this.areas);
+  }
+
+  chooseAreas(areas) {
+    this.areas = areas;
+    this.setHeads(this.active);
+    this.schedule();
+    if (this.locked) this.report();
   }
 
   chooseUnit(unit) {
     this.unit = unit;
-    this.controls.show(this.active, this.header.heads, unit);
+    this.setHeads(this.active);
     if (this.locked && unit === 'word') {
       const side = this.sides[this.locked.side];
       const items = [...new Set(this.locked.items.flatMap((item) => this.unitOf(side, item)))].sort((a, b) => a - b);
@@ -263,7 +271,7 @@ class Ribbon {
     this.frame ??= requestAnimationFrame(() => { this.frame = undefined; this.draw(); });
   }
 
-  spansOf({ side, items }) { return this.attention.spans(side, items, this.active, this.unit === 'word'); }
+  spansOf({ side, items }) { return this.attention.spans(side, items, this.active, this.unit === 'word', this.areas === 'several'); }
 
   draw() {
     if (!this.width) return;

@@ -53,6 +53,12 @@ def held(grid: AreaGrid) -> Floats:
     return inside
 
 
+def heaviest(found: Attention, min_size: int = 1) -> tuple[Area, float]:
+    """The area with the most weight among those of at least `min_size` items, and its weight."""
+    number = int(np.where(found.grid.sizes() >= min_size, found.weights, -1).argmax())
+    return found.grid.area(number), float(found.weights[number])
+
+
 def figure(found: Attention, chosen: Area) -> Figure:
     """How much weight does each area get? Its weight in its cell, what the items receive below."""
     grid = found.grid

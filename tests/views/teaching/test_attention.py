@@ -39,6 +39,16 @@ def test_areas_of_one_item_are_regular_attention(query: Floats) -> None:
     np.testing.assert_allclose(found.output, softmax @ attention.VALUES_ND)
 
 
+@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+def test_the_heaviest_area_is_a_single_item_and_without_those_one_of_two_or_three(query: Floats, size: int) -> None:
+    found = attention.attend(query, size)
+    area, weight = attention.heaviest(found)
+    assert area.width == 1 and weight == found.weights.max()
+    if size > 1:
+        assert attention.heaviest(found, 2)[0].width in (2, 3)
+
+
 def test_the_equations_carry_the_numbers_of_the_chosen_area() -> None:
     found = attention.attend(QUERIES[0], 3)
     assert r"(1, 0)\cdot(1.5, 0) = 1.5" in attention.logit_equation(found, Area(0, 2, 1, 2))
