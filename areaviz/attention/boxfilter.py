@@ -49,7 +49,7 @@ def buffer_count(grid: AreaGrid) -> int:
 
 
 class BoxFilter:
-    """Turns the item scores in `items` into the coverage of every item.
+    """Turns the item scores in `items`, in units of log 2, into the coverage of every item.
 
     Args:
         grid: the memory and its areas.
@@ -96,7 +96,7 @@ class BoxFilter:
     def _weigh(self, step: _Step, total_K: Tensor | None) -> Tensor | None:
         for lerp in step.lerps:
             _lerp(lerp)
-        torch.exp(step.logit, out=step.weight)
+        torch.exp2(step.logit, out=step.weight)
         if self.average:
             if not self.gradient:
                 total_K = _plus(total_K, step.weight.sum((0, 1)))

@@ -11,6 +11,7 @@ holds [M, n, q] scores of n rows and q queries.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -27,6 +28,9 @@ from areaviz.trace.areas import AreaGrid
 
 # A masked score: far below any real one, yet its mean with others stays finite and exp gives 0.
 MASKED = -1e30
+# Scores are in units of log 2: exp is up to 200 times slower where its result underflows (torch 2.13 on a CPU), as
+# it does for everything masked; exp2 is not.
+LOG2_E = math.log2(math.e)
 # Values one block may hold, so that it stays in the processor's cache; see benchmarks/README.md.
 CPU_BLOCK, GPU_BLOCK = 1 << 20, 1 << 24
 
@@ -115,6 +119,7 @@ class _Worker:
         room = problem.grid.items * rows * self.queries_per_block * halves
         self.scratch = torch.empty(buffer_count(problem.grid), room, dtype=wide(like.dtype), device=like.device)
         self.filters: dict[tuple[int, int], BoxFilter] = {}
+        self.later: dict[tuple[int, int, int], Tensor] = {}
 
     def filter(self, items: int, columns: int) -> BoxFilter:
         found = self.filters.get((items, columns))
@@ -126,10 +131,24 @@ class _Worker:
             self.filters[items, columns] = found
         return found
 
+    def hide_later(self, scores_MNQ: Tensor, queries: int, start: int) -> None:
+        """Mask in a block, whose queries begin at `start` of `queries`, what causality hides."""
+        items, _, columns = scores_MNQ.shape
+        first = self.problem.grid.items - queries + start
+        begin = min(max(first, 0), items)  # padding may hide all items that causality would
+        hidden_MQ = self.later.get((begin - first, items - begin, columns))
+        if hidden_MQ is None:
+            item = torch.arange(begin - first, items - first, device=scores_MNQ.device)
+            hidden_MQ = item[:, None] > torch.arange(columns, device=scores_MNQ.device)
+            hidden_MQ = self.later[begin - first, items - begin, columns] = hidden_MQ.to(scores_MNQ.dtype)
+        scores_MNQ[begin:].add_(hidden_MQ[:, None], alpha=MASKED)
+
     def blocks(self, rows: int, queries: int) -> Iterator[_Block]:
         """Cover rows x queries; blocks in which nothing can be seen are left out."""
-        problem, width, items = self.problem, self.problem.grid.width, self.problem.grid.items
+        problem, items = self.problem, self.problem.grid.items
         seen = _last_seen(problem, rows)
+        # Whole rows of the memory, and few different lengths: each needs a filter of its own.
+        step = problem.grid.width * -(-problem.grid.height // 4)
         for j in range(0, queries, self.queries_per_block):
             end = min(queries, j + self.queries_per_block)
             limit = items - queries + end if problem.causal else items
@@ -137,24 +156,24 @@ class _Worker:
                 stop = min(rows, i + self.rows_per_block)
                 last = min(limit, max(seen[i:stop]))
                 if last > 0:
-                    yield _Block(slice(i, stop), slice(j, end), -(-last // width) * width)
+                    yield _Block(slice(i, stop), slice(j, end), min(items, -(-last // step) * step))
 
 
-def _scores(block: _Block, query_NQE: Tensor, key_NME: Tensor, out_MNQ: Tensor, problem: _Problem) -> None:
-    """Masked, scaled item scores of a block."""
-    out = out_MNQ.transpose(0, 1)
+def _scores(block: _Block, query_NQE: Tensor, key_NME: Tensor, out_MNQ: Tensor, worker: _Worker) -> None:
+    """Masked, scaled item scores of a block, in units of log 2.
+
+    Masks are added: on a CPU that takes a fifth of the time of `masked_fill_`.
+    """
+    out, problem = out_MNQ.transpose(0, 1), worker.problem
     key = key_NME[block.rows, : block.items].to(out.dtype)
     query = query_NQE[block.rows, block.queries].to(out.dtype)
-    torch.baddbmm(out, key, query.transpose(1, 2), beta=0, alpha=problem.scale, out=out)
+    torch.baddbmm(out, key, query.transpose(1, 2), beta=0, alpha=problem.scale * LOG2_E, out=out)
     if problem.bias is not None:
-        out_MNQ.add_(problem.bias.block(*block))
+        out_MNQ.add_(problem.bias.block(*block), alpha=LOG2_E)
     for mask in problem.blocked:
-        out_MNQ.masked_fill_(mask.block(*block), MASKED)
+        out_MNQ.add_(mask.block(*block).to(out.dtype), alpha=MASKED)
     if problem.causal:
-        first = problem.grid.items - query_NQE.shape[1] + block.queries.start
-        item = torch.arange(max(first, 0), block.items, device=out.device)
-        last = torch.arange(query.shape[1], device=out.device) + first
-        out_MNQ[max(first, 0) :].masked_fill_((item[:, None] > last)[:, None], MASKED)
+        worker.hide_later(out_MNQ, query_NQE.shape[1], block.queries.start)
 
 
 class _Streamed(torch.autograd.Function):
@@ -193,7 +212,7 @@ def _forward_block(block: _Block, worker: _Worker, inputs: Three, output_NQV: Te
     shape = (items, rows.stop - rows.start, queries.stop - queries.start)
     boxes = worker.filter(items, shape[1] * shape[2])
     scores_MNQ = boxes.items[: boxes.grid.items * boxes.columns].view(shape)
-    _scores(block, query, key, scores_MNQ, worker.problem)
+    _scores(block, query, key, scores_MNQ, worker)
     # Single items are areas and a mean never exceeds the largest item, so this is the largest logit.
     most_NQ = scores_MNQ.amax(0)
     scores_MNQ.sub_(most_NQ)
@@ -201,12 +220,12 @@ def _forward_block(block: _Block, worker: _Worker, inputs: Three, output_NQV: Te
     assert weight_K is not None
     weight_NQ = weight_K.view(shape[1:])
     result = torch.bmm(coverage.view(shape).permute(1, 2, 0), value[rows, :items].to(coverage.dtype))
-    result.div_(weight_NQ.unsqueeze(-1))
-    log_total = most_NQ + weight_NQ.log()
+    log_total, share_NQ = most_NQ + weight_NQ.log2(), weight_NQ.reciprocal()
     if worker.problem.masked:
         nothing = most_NQ <= MASKED / 2
-        result.masked_fill_(nothing.unsqueeze(-1), 0.0)
+        share_NQ.masked_fill_(nothing, 0.0)
         log_total.masked_fill_(nothing, -MASKED)
+    result.mul_(share_NQ.unsqueeze(-1))
     output_NQV[rows, queries] = result
     total_NQ[rows, queries] = log_total
 
@@ -218,7 +237,7 @@ def _backward_block(block: _Block, worker: _Worker, inputs: Three, outer: Three,
     boxes = worker.filter(items, n * q)
     both = boxes.items[: items * 2 * n * q].view(items, 2, n, q)
     scores_MNQ, pull_MNQ, dtype = both[:, 0], both[:, 1], both.dtype
-    _scores(block, query, key, scores_MNQ, problem)
+    _scores(block, query, key, scores_MNQ, worker)
     scores_MNQ.sub_(total[rows, queries])
     grad_NQV, value_NMV = grad[rows, queries].to(dtype), value[rows, :items].to(dtype)
     torch.bmm(value_NMV, grad_NQV.transpose(1, 2), out=pull_MNQ.transpose(0, 1))
@@ -268,6 +287,6 @@ def _block_size(problem: _Problem, like: Tensor, queries: int, gradient: bool) -
     columns = max(1, budget // (live * grid.items * (2 if gradient else 1)))
     parts = -(-queries // columns)
     if problem.causal:
-        parts = max(parts, min(4, queries // 32))
+        parts = max(parts, min(4, queries // 128))
     per_block = -(-queries // parts)
     return min(like.shape[0], max(1, columns // per_block)), per_block

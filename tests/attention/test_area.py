@@ -200,6 +200,14 @@ def test_coverage_sums_to_the_expected_area_size() -> None:
     torch.testing.assert_close(found.coverage.sum(-1), found.weights @ sizes)
 
 
+@pytest.mark.parametrize("impl", ["direct", "table", "pooled", "streamed"])
+def test_padding_may_hide_more_than_causality(impl: str) -> None:
+    query, key, value = (torch.randn(1, 1, n, 3) for n in (2, 4, 4))
+    padding = torch.tensor([[False, True, True, True]])
+    found = area_attention(query, key, value, area_size=2, is_causal=True, key_padding_mask=padding, impl=impl)
+    torch.testing.assert_close(found, value[:, :, :1].expand_as(found))
+
+
 def test_masks_mean_what_they_say() -> None:
     query, key, value = (torch.randn(2, 1, 5, 3) for _ in range(3))
     keep = torch.tensor([True, True, True, False, True])
