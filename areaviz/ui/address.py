@@ -9,7 +9,8 @@ import streamlit as st
 
 from areaviz.trace.card import Card
 from areaviz.trace.errors import InputError
-from areaviz.trace.request import Focus, Request, from_params, to_params
+from areaviz.trace.link import from_params, to_params
+from areaviz.trace.request import Focus, Request
 from areaviz.ui.focus_state import recall_focus
 from areaviz.ui.plain import shortened
 from areaviz.ui.request_form import TEXT, default_model, recall_request

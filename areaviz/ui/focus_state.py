@@ -8,8 +8,9 @@ from typing import Any
 
 import streamlit as st
 
+from areaviz.trace.limits import AREAS, UNITS
 from areaviz.trace.record import Trace
-from areaviz.trace.request import AREAS, UNITS, Focus
+from areaviz.trace.request import Focus
 from areaviz.ui.plain import escaped, shortened
 
 SITE, LAYER, HEAD, VIEW = "focus_site", "focus_layer", "focus_head", "focus_view"

@@ -8,7 +8,8 @@ from dataclasses import replace
 import streamlit as st
 
 from areaviz.trace.card import Card
-from areaviz.trace.request import METHODS, Request
+from areaviz.trace.limits import METHODS
+from areaviz.trace.request import Request
 from areaviz.ui.focus_state import unselect
 from areaviz.ui.plain import escaped
 from areaviz.ui.samples import SAMPLES

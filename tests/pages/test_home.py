@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from streamlit.runtime.pages_manager import PagesManager
 
-from areaviz.trace.request import Focus, from_params
+from areaviz.trace.link import from_params
+from areaviz.trace.request import Focus
 from areaviz.ui.gallery import link_of
 from areaviz.ui.samples import EXAMPLES, SAMPLES, Example
 from areaviz.ui.taxonomy import KINDS

@@ -15,8 +15,9 @@ from areaviz.backend.base import Backend, Progress
 from areaviz.trace import codec
 from areaviz.trace.card import Card
 from areaviz.trace.errors import BackendError
+from areaviz.trace.link import to_params
 from areaviz.trace.record import Trace
-from areaviz.trace.request import Focus, Request, to_params
+from areaviz.trace.request import Focus, Request
 from areaviz.ui import request_form
 from areaviz.ui.downloads import files
 from areaviz.views import VIEWS

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.trace import codec, record, request
+from areaviz.trace import codec, limits, link, record, request
 from areaviz.trace.areas import AreaGrid
 from tests import fakes
 
@@ -45,10 +45,10 @@ def test_the_version_is_the_codes() -> None:
 
 def test_the_limits_are_the_codes() -> None:
     for limit in (
-        f"at most {request.MAX_CODE_POINTS:,} characters",
-        f"more than {request.MAX_COMBINING_MARKS} combining marks",
-        "width of the beam, {} to {}".format(*request.BEAMS),
-        "largest area in items, {} to {}".format(*request.AREA_SIZES),
+        f"at most {limits.MAX_CODE_POINTS:,} characters",
+        f"more than {limits.MAX_COMBINING_MARKS} combining marks",
+        "width of the beam, {} to {}".format(*limits.BEAMS),
+        "largest area in items, {} to {}".format(*limits.AREA_SIZES),
         "for models that sample, {} to {}".format(*request.SEEDS),
         f"within {record.TOLERANCE:g}",
         f"more than {codec.MAX_BYTES // 2**20} MiB",
@@ -84,8 +84,8 @@ def test_the_history_example_is_what_traces_have() -> None:
 
 def test_the_link_table_is_what_links_have() -> None:
     rows = table(section("Links"))
-    asked, focus = request.from_params({name: example for name, example, _ in rows})
-    assert request.to_params(asked, focus) == {name: example for name, example, _ in rows}
+    asked, focus = link.from_params({name: example for name, example, _ in rows})
+    assert link.to_params(asked, focus) == {name: example for name, example, _ in rows}
     for _, _, restores in rows:
         owner, name = re.findall(r"(Request|Focus)\.(\w+)", restores)[0]
         default = getattr(request.Request("", "") if owner == "Request" else request.Focus(""), name)

@@ -1,0 +1,164 @@
+"""What the streamed form works through: blocks of rows and queries, their masked scores, and its scratch memory.
+
+Shapes: N rows (batch and heads), Q queries, M items, E key width; a block holds [M, n, q] scores of n rows
+and q queries. Masks come by K rows, each of which may serve many of the N.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from areaviz.attention.boxfilter import BoxFilter, buffer_count
+from areaviz.attention.pooling import wide
+from areaviz.trace.areas import AreaGrid
+
+# A masked score: far below any real one, yet its mean with others stays finite and exp gives 0.
+MASKED = -1e30
+# Scores are in units of log 2: exp is up to 200 times slower where its result underflows (torch 2.13 on a CPU), as
+# it does for everything masked; exp2 is not.
+LOG2_E = math.log2(math.e)
+# Values one block may hold, so that it stays in the processor's cache; see benchmarks/README.md.
+CPU_BLOCK, GPU_BLOCK = 1 << 20, 1 << 24
+
+
+class RowMask(NamedTuple):
+    """A mask or bias by row: `data` [K, M, Q or 1] and, for every one of the N rows, which of the K."""
+
+    data: Tensor
+    rows: list[int]
+
+    def block(self, rows: slice, queries: slice, items: int) -> Tensor:
+        """[items, n or 1, q or 1]."""
+        data = self.data[:, :items] if self.data.shape[2] == 1 else self.data[:, :items, queries]
+        used = self.rows[rows]
+        if len(set(used)) == 1:
+            return data[used[0], :, None]
+        return data[torch.tensor(used, device=data.device)].transpose(0, 1)
+
+
+def row_mask(mask: Tensor, rows: torch.Size) -> RowMask:
+    """Transpose a mask [..., Q or 1, M or 1] once; broadcast rows are not copied."""
+    lead = mask.shape[:-2]
+    data_KMQ = mask.detach().flatten(0, -3).transpose(1, 2)
+    index = torch.arange(lead.numel()).view(lead).expand(rows).flatten()
+    return RowMask(data_KMQ.contiguous(), index.tolist())
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What stays the same over all blocks."""
+
+    grid: AreaGrid
+    scale: float
+    average: bool
+    blocked: tuple[RowMask, ...]
+    bias: RowMask | None
+    causal: bool
+
+    @property
+    def masked(self) -> bool:
+        return self.causal or bool(self.blocked)
+
+
+class Block(NamedTuple):
+    """n rows by q queries and the first `items` items; nobody in the block sees the others."""
+
+    rows: slice
+    queries: slice
+    items: int
+
+
+class Workspace:
+    """The scratch memory of one pass, with what is made from it once: filters, and causal masks by their place."""
+
+    def __init__(self, problem: Problem, like: Tensor, queries: int, gradient: bool) -> None:
+        self.problem, self.gradient = problem, gradient
+        rows, self.queries_per_block = _block_size(problem, like, queries, gradient)
+        self.rows_per_block = rows
+        halves = 2 if gradient else 1
+        room = problem.grid.items * rows * self.queries_per_block * halves
+        self.scratch = torch.empty(buffer_count(problem.grid), room, dtype=wide(like.dtype), device=like.device)
+        self.filters: dict[tuple[int, int], BoxFilter] = {}
+        self.later: dict[tuple[int, int, int], Tensor] = {}
+
+    def filter(self, items: int, columns: int) -> BoxFilter:
+        found = self.filters.get((items, columns))
+        if found is None:
+            grid = self.problem.grid
+            rows = items // grid.width
+            cut = AreaGrid(rows, grid.width, min(grid.max_height, rows), grid.max_width)
+            found = BoxFilter(cut, columns, self.scratch, self.gradient, self.problem.average)
+            self.filters[items, columns] = found
+        return found
+
+    def scores(self, block: Block, query_NQE: Tensor, key_NME: Tensor, out_MNQ: Tensor) -> None:
+        """Write the masked, scaled item scores of a block, in units of log 2, to `out_MNQ`.
+
+        Masks are added: on a CPU that takes a fifth of the time of `masked_fill_`.
+        """
+        out, problem = out_MNQ.transpose(0, 1), self.problem
+        key = key_NME[block.rows, : block.items].to(out.dtype)
+        query = query_NQE[block.rows, block.queries].to(out.dtype)
+        torch.baddbmm(out, key, query.transpose(1, 2), beta=0, alpha=problem.scale * LOG2_E, out=out)
+        if problem.bias is not None:
+            out_MNQ.add_(problem.bias.block(*block), alpha=LOG2_E)
+        for mask in problem.blocked:
+            out_MNQ.add_(mask.block(*block).to(out.dtype), alpha=MASKED)
+        if problem.causal:
+            self._hide_later(out_MNQ, query_NQE.shape[1], block.queries.start)
+
+    def _hide_later(self, scores_MNQ: Tensor, queries: int, start: int) -> None:
+        """Mask in a block, whose queries begin at `start` of `queries`, what causality hides."""
+        items, _, columns = scores_MNQ.shape
+        first = self.problem.grid.items - queries + start
+        begin = min(max(first, 0), items)  # padding may hide all items that causality would
+        hidden_MQ = self.later.get((begin - first, items - begin, columns))
+        if hidden_MQ is None:
+            item = torch.arange(begin - first, items - first, device=scores_MNQ.device)
+            hidden_MQ = item[:, None] > torch.arange(columns, device=scores_MNQ.device)
+            hidden_MQ = self.later[begin - first, items - begin, columns] = hidden_MQ.to(scores_MNQ.dtype)
+        scores_MNQ[begin:].add_(hidden_MQ[:, None], alpha=MASKED)
+
+    def blocks(self, rows: int, queries: int) -> Iterator[Block]:
+        """Cover rows x queries; blocks in which nothing can be seen are left out."""
+        problem, items = self.problem, self.problem.grid.items
+        seen = _last_seen(problem, rows)
+        # Whole rows of the memory, and few different lengths: each needs a filter of its own.
+        step = problem.grid.width * -(-problem.grid.height // 4)
+        for j in range(0, queries, self.queries_per_block):
+            end = min(queries, j + self.queries_per_block)
+            limit = items - queries + end if problem.causal else items
+            for i in range(0, rows, self.rows_per_block):
+                stop = min(rows, i + self.rows_per_block)
+                last = min(limit, max(seen[i:stop]))
+                if last > 0:
+                    yield Block(slice(i, stop), slice(j, end), min(items, -(-last // step) * step))
+
+
+def _last_seen(problem: Problem, rows: int) -> list[int]:
+    """For every row, one more than the last item that any query may see."""
+    items = problem.grid.items
+    seen = [items] * rows
+    for mask in problem.blocked:
+        open_KM = (~mask.data).any(2).expand(-1, items)
+        last_K = (open_KM * torch.arange(1, items + 1, device=open_KM.device)).amax(1).tolist()
+        seen = [min(limit, last_K[k]) for limit, k in zip(seen, mask.rows, strict=True)]
+    return seen
+
+
+def _block_size(problem: Problem, like: Tensor, queries: int, gradient: bool) -> tuple[int, int]:
+    """Rows and queries of a block: about the budget, queries split evenly."""
+    grid, budget = problem.grid, GPU_BLOCK if like.is_cuda else CPU_BLOCK
+    live = grid.max_height + grid.max_width + (2 if grid.max_width > 1 else 1)
+    columns = max(1, budget // (live * grid.items * (2 if gradient else 1)))
+    parts = -(-queries // columns)
+    if problem.causal:
+        parts = max(parts, min(4, queries // 128))
+    per_block = -(-queries // parts)
+    return min(like.shape[0], max(1, columns // per_block)), per_block

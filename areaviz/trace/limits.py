@@ -1,0 +1,74 @@
+"""The limits of what can be asked, and the sentences that refuse what goes beyond them."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from itertools import groupby
+
+from areaviz.trace.errors import InputError
+
+MAX_CODE_POINTS = 4096
+MAX_COMBINING_MARKS = 30
+MAX_POSITION = 65_536
+METHODS = ("greedy", "beam")
+SIDES = ("query", "memory")
+UNITS = ("item", "word")
+AREAS = ("any", "several")
+BEAMS = (1, 16)
+AREA_SIZES = (1, 16)
+SEEDS = (0, 2**32 - 1)
+
+
+def check_text(text: str) -> None:
+    """Size and well-formedness; an empty text passes.
+
+    Raises:
+        InputError: when the text is too long, has too many combining marks in a row or half a surrogate pair.
+    """
+    if len(text) > MAX_CODE_POINTS:
+        raise InputError(
+            f"The text has {len(text):,} characters but at most {MAX_CODE_POINTS:,} are possible; "
+            f"shorten it by {len(text) - MAX_CODE_POINTS:,}."
+        )
+    start, run = _longest_marks(text)
+    if run > MAX_COMBINING_MARKS:
+        raise InputError(
+            f"The text has {run:,} combining marks in a row after character {start:,} but at most "
+            f"{MAX_COMBINING_MARKS} are possible; remove some of them."
+        )
+    half = next((i for i, character in enumerate(text, 1) if "\ud800" <= character <= "\udfff"), None)
+    if half:
+        raise InputError(
+            f"Character {half:,} of the text is broken (half a surrogate pair); delete it or type it anew."
+        )
+
+
+def check_range(name: str, value: int, limits: tuple[int, int]) -> None:
+    """A number from the first of `limits` to the second, both included; else InputError."""
+    low, high = limits
+    if not low <= value <= high:
+        raise InputError(f'"{name}" is {value} but must lie between {low} and {high}; choose a number in that range.')
+
+
+def choice(name: str, value: str, choices: Sequence[str]) -> str:
+    """The value if it is one of the choices; else InputError."""
+    if value not in choices:
+        raise InputError(f'"{name}" is "{shown(value)}" but must be one of: {", ".join(choices)}; choose one of them.')
+    return value
+
+
+def shown(value: str) -> str:
+    """At most 40 characters of what was given."""
+    return value if len(value) <= 40 else value[:39] + "…"
+
+
+def _longest_marks(text: str) -> tuple[int, int]:
+    """The longest run of combining marks: (how many characters stand before it, its length)."""
+    position, longest = 0, (0, 0)
+    for is_mark, group in groupby(text, lambda character: unicodedata.category(character).startswith("M")):
+        length = sum(1 for _ in group)
+        if is_mark and length > longest[1]:
+            longest = (position, length)
+        position += length
+    return longest
