@@ -78,7 +78,7 @@ def contestants(case: Case, mask: str, device: torch.device) -> dict[str, Attent
         "key_padding_mask": padding,
     }
     names = ["table", "pooled", "streamed"]
-    if case.grid[0] == 1 and device.type == "cpu" and fused.available():
+    if (case.grid[0] == 1 or mask == "plain") and device.type == "cpu" and fused.available():
         names.append("fused")
     found: dict[str, Attention] = {BASE: partial(_regular, padding, mask == "causal")}
     found |= {name: partial(area_attention, impl=name, **options) for name in names}

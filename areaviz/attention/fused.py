@@ -1,4 +1,4 @@
-"""Area attention over spans by a small C kernel, for training on a CPU where a C compiler exists.
+"""Area attention by a small C kernel, for training on a CPU where a C compiler exists.
 
 The rest of the package needs no compiler; this is the same mathematics as the streamed form (item logits,
 running means, coverage) with a row of logits kept in the first-level cache. Shapes: N batch times heads,
@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from areaviz.attention.spec import AreaResult, AreaSpec
+from areaviz.trace.areas import AreaGrid
 
 _SOURCE = Path(__file__).with_name("fused.c")
 _BASE = ("-O3", "-ffast-math", "-fPIC")
@@ -65,25 +66,32 @@ def _compiled(compiler: str, flags: tuple[str, ...], folder: Path) -> Path | Non
     return library if works else None
 
 
-def _call(name: str, tensors: list[Tensor], items: int, size: int) -> None:
+def _call(name: str, tensors: list[Tensor], grid: AreaGrid) -> None:
     pointers = [ctypes.c_void_p(x.data_ptr()) for x in tensors]
-    rows = ctypes.c_int64(tensors[0].numel() // items)
-    getattr(_library(), name)(*pointers, rows, items, size, torch.get_num_threads())
+    rows = ctypes.c_int64(tensors[0].numel() // grid.items)
+    sizes = (grid.items, grid.width, grid.max_height, grid.max_width)
+    getattr(_library(), name)(*pointers, rows, *sizes, torch.get_num_threads())
 
 
-class _SpanAttention(torch.autograd.Function):
+class _Fused(torch.autograd.Function):
     """Keys are transposed by a copy: batched products of small matrices are several times faster then."""
 
     @staticmethod
     def forward(
-        ctx: Any, query_NQD: Tensor, key_NMD: Tensor, value_NMD: Tensor, lengths_NQ: Tensor, size: int, scale: float
+        ctx: Any,
+        query_NQD: Tensor,
+        key_NMD: Tensor,
+        value_NMD: Tensor,
+        lengths_NQ: Tensor,
+        grid: AreaGrid,
+        scale: float,
     ) -> Tensor:
         logits_NQM = torch.bmm(query_NQD * scale, key_NMD.transpose(1, 2).contiguous())
         coverage_NQM = torch.empty_like(logits_NQM)
         log_sum_NQ = logits_NQM.new_empty(logits_NQM.shape[:-1])
-        _call("spans_forward", [logits_NQM, lengths_NQ, coverage_NQM, log_sum_NQ], logits_NQM.shape[-1], size)
+        _call("areas_forward", [logits_NQM, lengths_NQ, coverage_NQM, log_sum_NQ], grid)
         out_NQD = torch.bmm(coverage_NQM, value_NMD)
-        ctx.size, ctx.scale = size, scale
+        ctx.grid, ctx.scale = grid, scale
         ctx.save_for_backward(query_NQD, key_NMD, value_NMD, lengths_NQ, logits_NQM, log_sum_NQ, coverage_NQM, out_NQD)
         return out_NQD
 
@@ -95,7 +103,7 @@ class _SpanAttention(torch.autograd.Function):
         delta_NQ = (grad_NQD * out_NQD).sum(-1)
         grad_logits_NQM = torch.empty_like(logits_NQM)
         tensors = [logits_NQM, lengths_NQ, log_sum_NQ, grad_coverage_NQM, delta_NQ, grad_logits_NQM]
-        _call("spans_backward", tensors, logits_NQM.shape[-1], ctx.size)
+        _call("areas_backward", tensors, ctx.grid)
         grad_query = torch.bmm(grad_logits_NQM, key_NMD).mul_(ctx.scale)
         grad_key = torch.bmm(grad_logits_NQM.transpose(1, 2), query_NQD).mul_(ctx.scale)
         grad_value = torch.bmm(coverage_NQM.transpose(1, 2), grad_NQD)
@@ -103,28 +111,28 @@ class _SpanAttention(torch.autograd.Function):
 
 
 def fused(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:
-    """[..., Q, E], [..., M, E], [..., M, V] -> [..., Q, V]: mean keys and sum values (Eq. 3, 4) over spans.
+    """[..., Q, E], [..., M, E], [..., M, V] -> [..., Q, V]: mean keys and sum values (Eq. 3, 4).
 
-    Masks may hide items at the end of the memory: padding and causality.
+    Masks may hide items at the end of a memory of one row: padding and causality.
 
     Raises:
-        ValueError: for a grid, another mask or mode, a device or type the kernel was not written for.
+        ValueError: for another mask or mode, a device or type the kernel was not written for.
         RuntimeError: when there is no C compiler.
     """
     _check(query, spec)
     lengths = _lengths(spec, query, key.shape[-2])
     rows = [x.flatten(0, -3).contiguous() for x in (query, key, value)]
-    out_NQD: Tensor = _SpanAttention.apply(*rows, lengths, spec.grid.max_width, spec.scale)  # type: ignore[no-untyped-call]
+    out_NQD: Tensor = _Fused.apply(*rows, lengths, spec.grid, spec.scale)  # type: ignore[no-untyped-call]
     return AreaResult(out_NQD.unflatten(0, query.shape[:-2]))
 
 
 def _check(query: Tensor, spec: AreaSpec) -> None:
     modes = (spec.key_mode, spec.value_mode) == ("mean", "sum")
     where = query.device.type == "cpu" and query.dtype == torch.float32
-    if not (modes and where and spec.plain and spec.grid.height == 1 and spec.mask.bias is None):
+    if not (modes and where and spec.plain and spec.mask.bias is None):
         raise ValueError(
-            'impl="fused" computes mean keys and sum values over spans, in float32 on the CPU, without weights, '
-            'dropout, top_k or a float mask; use impl="auto".'
+            'impl="fused" computes mean keys and sum values, in float32 on the CPU, without weights, dropout, top_k '
+            'or a float mask; use impl="auto".'
         )
 
 
@@ -135,6 +143,7 @@ def _lengths(spec: AreaSpec, query: Tensor, items: int) -> Tensor:
     if allowed is None:
         return torch.full(shape, items, dtype=torch.int32).flatten(0, -2)
     lengths = allowed.sum(-1, dtype=torch.int32)
-    if not torch.equal(allowed, torch.arange(items) < lengths.unsqueeze(-1)):
-        raise ValueError('impl="fused" can only hide items at the end of the memory; use impl="auto".')
+    whole = spec.grid.height == 1 or bool((lengths == items).all())
+    if not (whole and torch.equal(allowed, torch.arange(items) < lengths.unsqueeze(-1))):
+        raise ValueError('impl="fused" can only hide items at the end of a memory of one row; use impl="auto".')
     return lengths.expand(shape).flatten(0, -2).contiguous()

@@ -35,10 +35,30 @@ def test_output_and_gradients_equal_the_direct_form(
         torch.testing.assert_close(own, literal, atol=2e-5, rtol=1e-3)
 
 
-def test_a_mask_in_the_middle_is_refused() -> None:
+@given(
+    grid=st.tuples(st.integers(2, 6), st.integers(1, 7)),
+    area=st.tuples(st.integers(1, 4), st.integers(1, 4)),
+    seed=st.integers(0, 99),
+)
+@settings(max_examples=40, deadline=None)
+def test_rectangles_equal_the_direct_form(grid: tuple[int, int], area: tuple[int, int], seed: int) -> None:
+    torch.manual_seed(seed)
+    size = min(area[0], grid[0]), min(area[1], grid[1])
+    inputs = [torch.randn(2, n, 3, requires_grad=True) for n in (5, grid[0] * grid[1], grid[0] * grid[1])]
+    outputs = [area_attention(*inputs, area_size=size, memory_shape=grid, impl=impl) for impl in ("fused", "direct")]
+    torch.testing.assert_close(*outputs, atol=1e-5, rtol=1e-4)
+    weight = torch.randn_like(outputs[0])
+    gradients = [torch.autograd.grad(output, inputs, weight) for output in outputs]
+    for own, literal in zip(*gradients, strict=True):
+        torch.testing.assert_close(own, literal, atol=2e-5, rtol=1e-3)
+
+
+@pytest.mark.parametrize("shape", [(1, 4), (2, 2)])
+def test_a_mask_in_the_middle_or_of_a_grid_is_refused(shape: tuple[int, int]) -> None:
     x = torch.randn(1, 1, 4, 2)
-    with pytest.raises(ValueError, match="at the end of the memory"):
-        area_attention(x, x, x, area_size=2, attn_mask=torch.tensor([True, False, True, True]), impl="fused")
+    mask = torch.tensor([True, shape[0] == 2, True, False])
+    with pytest.raises(ValueError, match="at the end of a memory of one row"):
+        area_attention(x, x, x, area_size=(1, 2), memory_shape=shape, attn_mask=mask, impl="fused")
 
 
 @pytest.mark.parametrize("options", [{"key_mode": "max"}, {"need_weights": True}, {"dropout_p": 0.1}, {"top_k": 1}])
