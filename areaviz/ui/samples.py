@@ -58,7 +58,7 @@ EXAMPLES: tuple[Example, ...] = (
     Example(
         "What a letter knows of its word",
         SAMPLES[7],
-        "Inside the encoder, letters look at each other: which neighbours does one letter take together?",
-        Focus("encoder self", layer=0, items=(2,)),
+        "Inside the encoder, letters look at each other: which neighbours does one letter take together, two or more?",
+        Focus("encoder self", layer=0, items=(2,), areas="several"),
     ),
 )
