@@ -5,7 +5,8 @@
 Time: all implementations take turns, round after round in one process; a figure is the median over rounds of the
 ratio to `scaled_dot_product_attention` (SDPA) of that round. Memory: growth of the process's peak (on CUDA, of the
 allocator's) during one call, in a fresh process. The PyPI package `area-attention` 0.1.0 takes part where it is
-installed (`pip install --no-deps area-attention==0.1.0`); it has no masks.
+installed (`pip install --no-deps area-attention==0.1.0`); it has no masks. `compiled` is the streamed form's algebra in
+one block under `torch.compile`, where there is a C++ compiler; it too is measured without masks.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import gc
 import json
+import shutil
 import statistics
 import subprocess
 import sys
@@ -29,6 +31,10 @@ from torch.nn import functional as F
 
 from areaviz.attention import fused
 from areaviz.attention.area import area_attention
+from areaviz.attention.masks import ItemMask
+from areaviz.attention.spec import AreaSpec
+from areaviz.attention.streamed import with_weights
+from areaviz.trace.areas import AreaGrid
 from benchmarks.report import README, processor, write_section
 
 PACKAGE = "area_attention"
@@ -82,6 +88,8 @@ def contestants(case: Case, mask: str, device: torch.device) -> dict[str, Attent
         names.append("fused")
     found: dict[str, Attention] = {BASE: partial(_regular, padding, mask == "causal")}
     found |= {name: partial(area_attention, impl=name, **options) for name in names}
+    if mask == "plain" and (shutil.which("g++") or device.type == "cuda"):
+        found["compiled"] = _compiled(case)
     if mask == "plain" and find_spec(PACKAGE):
         found["package"] = _package(case)
     return found
@@ -90,6 +98,11 @@ def contestants(case: Case, mask: str, device: torch.device) -> dict[str, Attent
 def _regular(padding: Tensor | None, causal: bool, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     keep = None if padding is None else ~padding[:, None, None]
     return F.scaled_dot_product_attention(query, key, value, attn_mask=keep, is_causal=causal)
+
+
+def _compiled(case: Case) -> Attention:
+    spec = AreaSpec(AreaGrid(*case.grid, *case.area), case.width**-0.5, ItemMask())
+    return torch.compile(lambda *inputs: with_weights(*inputs, spec).output)
 
 
 def _package(case: Case) -> Attention:
@@ -173,7 +186,7 @@ def table(names: list[str], device: torch.device) -> str:
         f"{BASE} (its milliseconds in the first column), median of {ROUNDS} rounds. Memory: megabytes a call adds.",
         "",
     ]
-    columns = [BASE, "table", "pooled", "streamed", "fused", "package"]
+    columns = [BASE, "table", "pooled", "streamed", "fused", "compiled", "package"]
     lines += [f"| case | | {' | '.join(columns)} |", f"|---|---|{'--:|' * len(columns)}"]
     for name in names:
         case = CASES[name]
@@ -183,7 +196,7 @@ def table(names: list[str], device: torch.device) -> str:
                 base, found = ratios(case, mask, backward, device)
                 cells = [f"{base:.1f} ms", *(f"{found[c]:.1f}x" if c in found else "-" for c in columns[1:])]
                 lines.append(f"| {case.title} | {passed}, {mask} | {' | '.join(cells)} |")
-            able = contestants(case, "plain", device)
+            able = contestants(case, "plain", device).keys() - {"compiled"}  # its peak is the compiler's
             cells = [f"{peak_elsewhere(name, c, backward):.0f}" if c in able else "-" for c in columns]
             lines.append(f"| {case.title} | {passed}, MB | {' | '.join(cells)} |")
             print(*lines[-4:], sep="\n", flush=True)

@@ -26,8 +26,8 @@ WHAT_IS_COUNTED = {
 WHAT_IT_MEANS = (
     "Over all layers and heads, on held-out sentences. Random places: areas of the same sizes and weights anywhere in "
     "the same sentence. Positions alone: a head that knows distances but no text. Lift: measured over random. "
-    "Single items have a table entry only by their weight: where keys are means, no area outweighs its best item, so "
-    "the heaviest area of all is always one item."
+    "Where keys are means, no area outweighs its best item, so the heaviest area of all is always a single item: a "
+    "table of heaviest areas leaves those out."
 )
 
 

@@ -14,7 +14,7 @@ _STYLE = """<style>
 [data-testid="stPageLink-NavLink"] { padding-left: 0; padding-right: 0; }
 [data-testid="stPageLink-NavLink"] p { text-decoration: underline; text-underline-offset: 0.2em; }
 [data-testid="stPageLink-NavLink"]:hover { background: none; }
-[data-testid="stBaseButton-segmented_controlActive"] { color: inherit; font-weight: 600; }
+button[data-variant="segmented_control"][data-selected="true"], [data-testid="stSliderThumbValue"] { color: inherit; }
 @media (max-width: 62rem) { [class*="st-key-pair"] [data-testid="stColumn"] { min-width: 100%; } }
 </style>"""
 

@@ -13,7 +13,7 @@ from areaviz.ui.errors import calm
 from areaviz.ui.ribbon import ribbon
 
 STORED = Path(__file__).parents[2] / "assets" / "home.npz"
-FOCUS = Focus("encoder-decoder", items=(0,))
+FOCUS = Focus("encoder-decoder", layer=1, items=(32,))
 
 
 def picture() -> None:

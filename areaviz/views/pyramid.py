@@ -68,7 +68,8 @@ def figure(trace: Trace, focus: Focus) -> Figure:
     memory = f"{name(drawn.chosen.memory)} items"
     picture.update_xaxes(screen_ticks(across), range=[-0.5, drawn.items - 0.5], title_text=memory)
     lengths = _lengths(drawn)
-    picture.update_yaxes(screen_ticks(lengths), range=[0.5, len(drawn.rows) + 0.5], title_text=_LENGTH)
+    title = _LENGTH if len(drawn.rows) > 3 else ""  # longer than the axis of a few rows
+    picture.update_yaxes(screen_ticks(lengths), range=[0.5, len(drawn.rows) + 0.5], title_text=title)
     return picture
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 from urllib.parse import urlencode
 
 import pytest
@@ -78,10 +79,15 @@ def test_no_page_scrolls_sideways(app: App, page: Page, path: str, width: int) -
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("path", PAGES)
-def test_pages_have_no_serious_barrier(app: App, page: Page, path: str) -> None:
-    page.goto(f"{app('app.py')}/{path}")
+def test_pages_have_no_serious_barrier(app: App, page: Page, path: str, scheme: Literal["light", "dark"]) -> None:
+    page.emulate_media(color_scheme=scheme)
+    result = {"model": "char-tiny-area", "text": SENTENCE, "site": "encoder-decoder", "items": "3"}
+    page.goto(f"{app('app.py')}/{path}?{urlencode(result if path == 'translate' else {})}")
     expect(page.get_by_role("heading", level=1)).to_be_visible()
+    if path == "translate":
+        expect(page.locator(".ribbon[data-ready]")).to_have_count(1)
     page.wait_for_timeout(6000)
     found = Axe().run(page).response["violations"]
     serious = {rule["id"]: len(rule["nodes"]) for rule in found if rule["impact"] in ("serious", "critical")}
