@@ -102,7 +102,7 @@ def _regular(padding: Tensor | None, causal: bool, query: Tensor, key: Tensor, v
 
 def _compiled(case: Case) -> Attention:
     spec = AreaSpec(AreaGrid(*case.grid, *case.area), case.width**-0.5, ItemMask())
-    return torch.compile(lambda *inputs: with_weights(*inputs, spec).output)
+    return torch.compile(lambda query, key, value: with_weights(query, key, value, spec).output)
 
 
 def _package(case: Case) -> Attention:

@@ -39,8 +39,12 @@ def test_the_area_size_can_be_asked_for(backend: LocalBackend) -> None:
 
 def test_progress_ends_with_the_writing(backend: LocalBackend) -> None:
     told: list[tuple[float, str]] = []
-    backend.trace(Request("tiny-area", "A small dog " * 12), lambda share, what: told.append((share, what)))
-    assert told[0][1] in ("Waiting for the model", "Loading the model")
+    backend.trace(Request("tiny-area", "A small dog " * 24), lambda share, what: told.append((share, what)))
+    assert told[-1][1].startswith("Writing item ")
+    assert {what for _, what in told if not what.startswith("Writing")} <= {
+        "Waiting for the model",
+        "Loading the model",
+    }
     assert all(0 <= share <= 1 for share, _ in told)
 
 

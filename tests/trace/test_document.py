@@ -49,13 +49,13 @@ def test_the_limits_are_the_codes() -> None:
         f"more than {limits.MAX_COMBINING_MARKS} combining marks",
         "width of the beam, {} to {}".format(*limits.BEAMS),
         "largest area in items, {} to {}".format(*limits.AREA_SIZES),
-        "for models that sample, {} to {}".format(*request.SEEDS),
+        "for models that sample, {} to {}".format(*limits.SEEDS),
         f"within {record.TOLERANCE:g}",
         f"more than {codec.MAX_BYTES // 2**20} MiB",
         f"than {codec.MAX_DOCUMENT_BYTES // 2**20} MiB",
     ):
         assert limit in " ".join(TEXT.split())
-    assert all(f'"{choice}"' in TEXT for choice in (*request.METHODS, *request.UNITS, *record.KINDS))
+    assert all(f'"{choice}"' in TEXT for choice in (*limits.METHODS, *limits.UNITS, *record.KINDS))
 
 
 def test_the_order_of_areas_is_the_codes() -> None:
