@@ -14,7 +14,8 @@ _STYLE = """<style>
 [data-testid="stPageLink-NavLink"] { padding-left: 0; padding-right: 0; }
 [data-testid="stPageLink-NavLink"] p { text-decoration: underline; text-underline-offset: 0.2em; }
 [data-testid="stPageLink-NavLink"]:hover { background: none; }
-button[data-variant="segmented_control"][data-selected="true"], [data-testid="stSliderThumbValue"] { color: inherit !important; }
+button[data-variant="segmented_control"][data-selected="true"] { color: inherit !important; }
+[data-testid="stSliderThumbValue"] { color: inherit !important; }
 @media (max-width: 62rem) { [class*="st-key-pair"] [data-testid="stColumn"] { min-width: 100%; } }
 </style>"""
 
