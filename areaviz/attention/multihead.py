@@ -20,13 +20,24 @@ from areaviz.trace.areas import Area, AreaGrid
 class AreaOptions:
     """How a layer sees its memory.
 
-    size: most items an area holds; 1 is regular attention. key_mode: "mean" (Eq. 3), "max" or "features"
-    (Eq. 9). value_mode: "sum" (Eq. 4), "mean" or "max". Li et al. 2019.
+    size: most items an area holds; 1 is regular attention. On a grid, the most rows and columns. key_mode:
+    "mean" (Eq. 3), "max" or "features" (Eq. 9). value_mode: "sum" (Eq. 4), "mean" or "max". shape: rows and
+    columns of a memory that is a grid, row by row; None for a sequence. Li et al. 2019.
     """
 
-    size: int = 1
+    size: int | tuple[int, int] = 1
     key_mode: str = "mean"
     value_mode: str = "sum"
+    shape: tuple[int, int] | None = None
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """The most rows and columns an area has."""
+        return (1, self.size) if isinstance(self.size, int) else self.size
+
+    def grid(self, items: int) -> AreaGrid:
+        """The areas of a memory of so many items; they never exceed it."""
+        return AreaGrid.clamped(self.shape or (1, items), self.extent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +77,7 @@ class MultiHeadAttention(nn.Module):
         self.key = nn.Linear(width, width)
         self.value = nn.Linear(width, width)
         self.out = nn.Linear(width, width)
-        self.features = AreaFeatures(width // heads, (1, areas.size)) if areas.key_mode == "features" else None
+        self.features = AreaFeatures(width // heads, areas.extent) if areas.key_mode == "features" else None
 
     def forward(
         self,
@@ -80,17 +91,19 @@ class MultiHeadAttention(nn.Module):
 
         key_padding_mask: bool [B, M], True where an item is padding. Areas never exceed the memory.
         """
+        grid = self.areas.grid(memory_BMW.shape[1])
         attended = area_attention(
             self._split(self.query(query_BQW)),
             self._split(self.key(memory_BMW)),
             self._split(self.value(memory_BMW)),
-            area_size=self._grid(memory_BMW.shape[1]).max_width,
+            area_size=(grid.max_height, grid.max_width),
+            memory_shape=(grid.height, grid.width),
             key_padding_mask=key_padding_mask,
             is_causal=is_causal,
             key_mode=self.areas.key_mode,
             value_mode=self.areas.value_mode,
             key_features=self.features,
-            impl=self.impl,
+            impl="auto" if need_weights and self.impl == "fused" else self.impl,  # the C kernel keeps no weights
             need_weights=need_weights,
         )
         context_BHQD, weights = attended[:2] if isinstance(attended, tuple) else (attended, None)
@@ -99,7 +112,7 @@ class MultiHeadAttention(nn.Module):
     def remember(self, memory_BMW: Tensor, key_padding_mask: Tensor | None = None) -> AreaMemory:
         """Keys and values of every area of a finished memory, pooled once."""
         key_BHMD, value_BHMD = self._split(self.key(memory_BMW)), self._split(self.value(memory_BMW))
-        grid = self._grid(memory_BMW.shape[1])
+        grid = self.areas.grid(memory_BMW.shape[1])
         allowed = None if key_padding_mask is None else area_mask(~key_padding_mask, grid)[:, None, None]
         keys, values = self._area_keys(key_BHMD, grid), area_pool(value_BHMD, grid, self.areas.value_mode)
         return AreaMemory(keys, values, allowed, key_BHMD[:, :, :0], value_BHMD[:, :, :0])
@@ -112,16 +125,16 @@ class MultiHeadAttention(nn.Module):
         )
 
     def extend(self, memory: AreaMemory | None, item_B1W: Tensor) -> AreaMemory:
-        """The memory with one more item: at most `size` areas end at it, and they need no mask."""
+        """The sequence with one more item: at most `size` areas end at it, and they need no mask."""
         key, value = self._split(self.key(item_B1W)), self._split(self.value(item_B1W))
         if memory is not None:
             key, value = torch.cat([memory.recent_key, key], 2), torch.cat([memory.recent_value, value], 2)
-        grid = self._grid(key.shape[2])
+        grid = self.areas.grid(key.shape[2])
         keys = self._area_keys(key, grid)[:, :, _areas_at_end(grid)]
         values = area_pool(value, grid, self.areas.value_mode)[:, :, _areas_at_end(grid)]
         if memory is not None:
             keys, values = torch.cat([memory.key, keys], 2), torch.cat([memory.value, values], 2)
-        recent = max(0, key.shape[2] - self.areas.size + 1)
+        recent = max(0, key.shape[2] - self.areas.extent[1] + 1)
         return AreaMemory(keys, values, None, key[:, :, recent:], value[:, :, recent:])
 
     def _area_keys(self, key_BHMD: Tensor, grid: AreaGrid) -> Tensor:
@@ -129,9 +142,6 @@ class MultiHeadAttention(nn.Module):
             keys: Tensor = self.features(key_BHMD, grid)
             return keys
         return area_pool(key_BHMD, grid, self.areas.key_mode)
-
-    def _grid(self, items: int) -> AreaGrid:
-        return AreaGrid.clamped((1, items), (1, self.areas.size))
 
     def _split(self, x_BMW: Tensor) -> Tensor:
         result: Tensor = x_BMW.unflatten(-1, (self.heads, -1)).transpose(1, 2)

@@ -8,7 +8,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from areaviz.backend.base import Backend, Progress
 from areaviz.trace.card import Card
@@ -89,10 +89,12 @@ class CachedBackend:
 
 
 def _key(request: Request, card: Card | None) -> str:
-    content = [asdict(request), None if card is None else asdict(card)]
+    picture = request.picture and request.picture.digest
+    content = [asdict(replace(request, picture=None)), picture, None if card is None else asdict(card)]
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def _weight(trace: Trace) -> int:
-    """How many bytes the attention weights take."""
-    return sum(attention.weights.nbytes for attention in trace.maps.values())
+    """How many bytes the attention weights and the picture take."""
+    picture = 0 if trace.request.picture is None else len(trace.request.picture.rgb)
+    return picture + sum(attention.weights.nbytes for attention in trace.maps.values())

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from areaviz.data.settings import data_folder
-from areaviz.training.config import TrainConfig
+from areaviz.training.run import load_recipe
 from areaviz.training.run import train as run
 
 
@@ -19,5 +19,5 @@ def train(
     device: Annotated[str, typer.Option(help="auto, cuda, mps or cpu.")] = "auto",
 ) -> None:
     """Train a model from a recipe; a run that was killed goes on where it last validated."""
-    folder = run(TrainConfig.load(config), data or data_folder(), runs, device)
+    folder = run(load_recipe(config), data or data_folder(), runs, device)
     typer.echo(f"The checkpoint is in {folder}; measure it with: python -m areaviz evaluate {folder}")

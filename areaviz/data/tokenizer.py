@@ -1,4 +1,4 @@
-"""Text to tokens and back: one SentencePiece tokenizer for characters and for subwords."""
+"""Text to tokens and back: one SentencePiece tokenizer for characters, subwords and words."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Token:
 
 
 class Tokenizer:
-    """Characters or unigram subwords, with character offsets into the raw text.
+    """Characters, unigram subwords or words, with character offsets into the raw text.
 
     Text is normalised to NFKC and runs of blanks become one; offsets point into the text as typed.
     """
@@ -36,9 +36,12 @@ class Tokenizer:
 
     @classmethod
     def train(cls, lines: Iterable[str], level: str, vocabulary: int) -> Tokenizer:
-        """Learn a tokenizer of `level` "character" or "token" with at most `vocabulary` tokens."""
+        """Learn a tokenizer of `level` "character", "token" or "word" with at most `vocabulary` tokens.
+
+        Words are what stands between blanks, so marks must stand apart.
+        """
         buffer = io.BytesIO()
-        options = {"character": ("char", False), "token": ("unigram", True)}
+        options = {"character": ("char", False), "token": ("unigram", True), "word": ("word", True)}
         model_type, dummy_prefix = options[level]
         spm.SentencePieceTrainer.train(
             sentence_iterator=iter(lines),

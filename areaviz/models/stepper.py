@@ -1,16 +1,19 @@
 """The Transformer one token at a time: what greedy and beam search drive.
 
-Shapes: B sentences, K beams a sentence, N = B * K rows sentence by sentence, M source items, V vocabulary.
+Shapes: B examples, K beams an example, N = B * K rows example by example, M memory items, W width, V vocabulary.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from areaviz.attention.multihead import AreaMemory
 from areaviz.data.tokenizer import PAD, START, UNKNOWN
-from areaviz.models.transformer import DecoderLayer, Transformer
+from areaviz.models.layers import DecoderLayer
 
 
 def token_log_probabilities(logits: Tensor) -> Tensor:
@@ -20,33 +23,43 @@ def token_log_probabilities(logits: Tensor) -> Tensor:
     return logits.log_softmax(-1)
 
 
+class Decodes(Protocol):
+    """The half of a network that writes."""
+
+    @property
+    def layers(self) -> Sequence[DecoderLayer]:
+        """The decoder's layers, first to last."""
+
+    def embed_at(self, token_N: Tensor, position: int) -> Tensor:
+        """One embedded token a row at a 0-based position: [N, 1, W]."""
+
+    def logits(self, x_BTW: Tensor) -> Tensor:
+        """Output logits [B, T, V]."""
+
+
 class TransformerStepper:
-    """Decoding state of B source sentences (padded, [B, M]).
+    """Decoding state over the encoder's output [B, M, W] with its padding [B, M] (True = padding) or None.
 
     Each step appends the areas that end at the new item, so nothing is computed twice; the areas of the
-    source are pooled once and shared by all beams of a sentence.
+    memory are pooled once and shared by all beams of an example.
     """
 
-    def __init__(self, network: Transformer, source_BM: Tensor) -> None:
-        padding_BM = source_BM == PAD
-        padding = padding_BM if bool(padding_BM.any()) else None
-        memory_BMW, _ = network.encode(source_BM, padding)
+    def __init__(self, network: Decodes, memory_BMW: Tensor, padding_BM: Tensor | None = None) -> None:
         self._network = network
-        self._layers = [layer for layer in network.decoder if isinstance(layer, DecoderLayer)]
-        self._sources = [layer.cross_attention.remember(memory_BMW, padding) for layer in self._layers]
-        self._histories: list[AreaMemory | None] = [None] * len(self._layers)
+        self._sources = [layer.cross_attention.remember(memory_BMW, padding_BM) for layer in network.layers]
+        self._histories: list[AreaMemory | None] = [None] * len(self._sources)
         self._position = 0
-        self._device = source_BM.device
+        self._device = memory_BMW.device
 
     def step(self, tokens: Tensor) -> Tensor:
         """Feed the last token of every row, int64 [N]; log-probabilities of the next, [N, V]."""
         x_N1W = self._network.embed_at(tokens.to(self._device), self._position)
-        for index, layer in enumerate(self._layers):
+        for index, layer in enumerate(self._network.layers):
             x_N1W, self._histories[index] = layer.step(x_N1W, self._histories[index], self._sources[index])
         self._position += 1
         return token_log_probabilities(self._network.logits(x_N1W)[:, 0])
 
     def select(self, rows: Tensor) -> None:
-        """Keep and reorder rows; the source memories stay, for rows never leave their sentence."""
+        """Keep and reorder rows; the source memories stay, for rows never leave their example."""
         rows = rows.to(self._device)
         self._histories = [history and history.select(rows) for history in self._histories]

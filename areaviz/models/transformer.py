@@ -12,12 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from areaviz.attention.multihead import AreaMemory, AreaOptions, MultiHeadAttention
+from areaviz.attention.multihead import AreaOptions
 from areaviz.data.tokenizer import PAD
+from areaviz.models.layers import DecoderLayer, EncoderLayer, initialise, positions
+from areaviz.models.stepper import TransformerStepper
 
 SIZES: Mapping[str, Mapping[str, int]] = {
     "Tiny": {"layers": 2, "width": 128, "filter": 512, "heads": 4},
@@ -71,65 +72,6 @@ class Pass:
     weights: Mapping[str, list[Tensor]]
 
 
-def positions(first: int, count: int, width: int, device: torch.device) -> Tensor:
-    """Sinusoids of positions first..first+count-1: [count, width]."""
-    rate = torch.exp(torch.arange(0, width, 2, device=device) * (-math.log(10000.0) / width))
-    angle = torch.arange(first, first + count, device=device)[:, None] * rate
-    return torch.cat([angle.sin(), angle.cos()], 1)
-
-
-def _feed_forward(config: TransformerConfig) -> nn.Sequential:
-    return nn.Sequential(nn.Linear(config.width, config.filter), nn.ReLU(), nn.Linear(config.filter, config.width))
-
-
-class EncoderLayer(nn.Module):
-    """Self-attention and feed-forward, each normalised before and added to its input."""
-
-    def __init__(self, config: TransformerConfig, layer: int, impl: str) -> None:
-        super().__init__()
-        self.self_attention = MultiHeadAttention(config.width, config.heads, config.areas(layer), impl)
-        self.feed_forward = _feed_forward(config)
-        self.norms = nn.ModuleList(nn.LayerNorm(config.width) for _ in range(2))
-        self.dropout = nn.Dropout(config.dropout)
-
-    def forward(self, x_BMW: Tensor, padding_BM: Tensor | None, need_weights: bool) -> tuple[Tensor, Tensor | None]:
-        y = self.norms[0](x_BMW)
-        context, weights = self.self_attention(y, y, padding_BM, need_weights=need_weights)
-        x = x_BMW + self.dropout(context)
-        return x + self.dropout(self.feed_forward(self.norms[1](x))), weights
-
-
-class DecoderLayer(nn.Module):
-    """Causal self-attention, attention to the encoder's output, and feed-forward."""
-
-    def __init__(self, config: TransformerConfig, layer: int, impl: str) -> None:
-        super().__init__()
-        self.self_attention = MultiHeadAttention(config.width, config.heads, config.areas(layer), impl)
-        self.cross_attention = MultiHeadAttention(config.width, config.heads, config.areas(layer), impl)
-        self.feed_forward = _feed_forward(config)
-        self.norms = nn.ModuleList(nn.LayerNorm(config.width) for _ in range(3))
-        self.dropout = nn.Dropout(config.dropout)
-
-    def forward(
-        self, x_BTW: Tensor, memory_BMW: Tensor, padding_BM: Tensor | None, need_weights: bool
-    ) -> tuple[Tensor, Tensor | None, Tensor | None]:
-        y = self.norms[0](x_BTW)
-        context, self_weights = self.self_attention(y, y, is_causal=True, need_weights=need_weights)
-        x = x_BTW + self.dropout(context)
-        context, weights = self.cross_attention(self.norms[1](x), memory_BMW, padding_BM, need_weights=need_weights)
-        x = x + self.dropout(context)
-        return x + self.dropout(self.feed_forward(self.norms[2](x))), self_weights, weights
-
-    def step(self, x_N1W: Tensor, history: AreaMemory | None, memory: AreaMemory) -> tuple[Tensor, AreaMemory]:
-        """One position more: N rows share the memories of B sentences, N = B * beams, sentence by sentence."""
-        y = self.norms[0](x_N1W)
-        history = self.self_attention.extend(history, y)
-        x = x_N1W + self.self_attention.ask(y, history)
-        beams_BKW = self.norms[1](x).unflatten(0, (memory.key.shape[0], -1)).squeeze(2)
-        x = x + self.cross_attention.ask(beams_BKW, memory).flatten(0, 1).unsqueeze(1)
-        return x + self.feed_forward(self.norms[2](x)), history
-
-
 class Transformer(nn.Module):
     """The whole network. impl: how area attention is computed, see `area_attention`."""
 
@@ -137,11 +79,11 @@ class Transformer(nn.Module):
         super().__init__()
         self.config = config
         self.embedding = nn.Embedding(config.vocabulary, config.width, padding_idx=PAD)
-        self.encoder = nn.ModuleList(EncoderLayer(config, layer, impl) for layer in range(config.layers))
-        self.decoder = nn.ModuleList(DecoderLayer(config, layer, impl) for layer in range(config.layers))
+        self.encoder = nn.ModuleList(EncoderLayer(config, config.areas(layer), impl) for layer in range(config.layers))
+        self.decoder = nn.ModuleList(DecoderLayer(config, config.areas(layer), config.areas(layer), impl) for layer in range(config.layers))
         self.encoder_norm, self.decoder_norm = nn.LayerNorm(config.width), nn.LayerNorm(config.width)
         self.dropout = nn.Dropout(config.dropout)
-        self._initialise()
+        initialise(self, self.embedding)
 
     def forward(self, source_BM: Tensor, target_BT: Tensor) -> Tensor:
         """Logits [B, T, V] of the token after each token of `target_BT`, which begins with the start symbol."""
@@ -170,6 +112,17 @@ class Transformer(nn.Module):
             weights.append(layer_weights)
         return self.encoder_norm(x), weights
 
+    def write(self, source_BM: Tensor) -> TransformerStepper:
+        """The decoder over these sources, one token at a time."""
+        padding_BM = source_BM == PAD
+        padding = padding_BM if bool(padding_BM.any()) else None
+        return TransformerStepper(self, self.encode(source_BM, padding)[0], padding)
+
+    @property
+    def layers(self) -> list[DecoderLayer]:
+        """The decoder's layers, first to last."""
+        return [layer for layer in self.decoder if isinstance(layer, DecoderLayer)]
+
     def embed_at(self, token_N: Tensor, position: int) -> Tensor:
         """One embedded token a row at a 0-based position: [N, 1, W]."""
         return self._embed(token_N[:, None], position)
@@ -182,11 +135,3 @@ class Transformer(nn.Module):
         x_BMW = self.embedding(ids_BM) * math.sqrt(self.config.width)
         embedded: Tensor = self.dropout(x_BMW + positions(first, ids_BM.shape[1], self.config.width, ids_BM.device))
         return embedded
-
-    def _initialise(self) -> None:
-        nn.init.normal_(self.embedding.weight, std=self.config.width**-0.5)
-        for module in self.modules():
-            if isinstance(module, nn.Linear):
-                nn.init.xavier_uniform_(module.weight)
-                if module.bias is not None:
-                    nn.init.zeros_(module.bias)

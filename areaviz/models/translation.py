@@ -74,7 +74,7 @@ class Translator:
         """The best output of every text; texts of like length cost least together."""
         ids = [self.tokenizer.ids(text) for text in texts]
         limits = [self.limit(len(row)) for row in ids]
-        stepper = _Watched(TransformerStepper(self.network, pad(ids).to(self._device)), max(limits), on_step)
+        stepper = _Watched(self.network.write(pad(ids).to(self._device)), max(limits), on_step)
         if method == "greedy":
             return greedy(stepper, START, END, limits)
         return [best[0] for best in beam_search(stepper, START, END, limits, beam, LENGTH_PENALTY)]

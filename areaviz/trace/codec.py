@@ -26,7 +26,7 @@ DOCUMENT = "trace.json"
 MAX_BYTES = 512 * 2**20
 MAX_DOCUMENT_BYTES = 8 * 2**20
 MAX_DIRECTORY_BYTES = 2**16
-TYPES = ("<f2", "<f4", "<i8")
+TYPES = ("<f2", "<f4", "<i8", "|u1")
 
 _END_OF_DIRECTORY = struct.Struct("<4s4H2LH")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import InputError
-from areaviz.trace.record import VERSION, AttentionMap, Field, FloatArray, Output, Trace
+from areaviz.trace.picture import Picture, check_picture
+from areaviz.trace.record import VERSION, AttentionMap, Field, FloatArray, Gaze, Output, Trace
 from areaviz.trace.request import Request
 
 FORMAT = "areaviz trace"
@@ -26,6 +27,11 @@ def to_arrays(trace: Trace, half: bool = False) -> dict[str, npt.NDArray[Any]]:
     arrays: dict[str, npt.NDArray[Any]] = {"output.probabilities": trace.output.probabilities}
     arrays |= {f"field.{name}.anchors": item.anchors for name, item in trace.fields.items()}
     arrays |= {f"map.{site}.weights": item.weights.astype(weight_type, copy=False) for site, item in trace.maps.items()}
+    arrays |= {f"map.{site}.chosen": item.chosen for site, item in trace.maps.items() if item.chosen is not None}
+    for site, gaze in trace.gazes.items():
+        arrays |= {f"gaze.{site}.corners": gaze.corners, f"gaze.{site}.seen": gaze.seen}
+    if trace.request.picture is not None:
+        arrays["request.picture"] = trace.request.picture.pixels
     return {name: np.ascontiguousarray(array) for name, array in arrays.items()}
 
 
@@ -39,12 +45,19 @@ def to_document(trace: Trace) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "version": trace.version,
-        "request": asdict(trace.request),
+        "request": _request_entry(trace.request),
         "fields": fields,
         "output": {"field": trace.output.field, "alternatives": trace.output.alternatives},
         "maps": maps,
+        "gazes": [{"site": g.site, "query": g.query, "memory": g.memory} for g in trace.gazes.values()],
         "details": dict(trace.details),
     }
+
+
+def _request_entry(request: Request) -> dict[str, Any]:
+    """A request without its pixels, which are an array."""
+    name = None if request.picture is None else request.picture.name
+    return {**asdict(replace(request, picture=None)), "picture": name}
 
 
 def from_document(document: Any, arrays: Arrays) -> Trace:
@@ -55,16 +68,26 @@ def from_document(document: Any, arrays: Arrays) -> Trace:
         Exception: of any kind where the document is not as specified.
     """
     _check_version(document)
+    if document["version"] == 1:
+        document = _from_version_1(document)
     fields = [_field(entry, arrays) for entry in _take(document, "fields", list)]
     maps = [_map(entry, arrays) for entry in _take(document, "maps", list)]
+    gazes = [_gaze(entry, arrays) for entry in _take(document, "gazes", list)]
     details = _take(document, "details", dict)
     return Trace(
-        request=_request(_take(document, "request", dict)),
+        request=_request(_take(document, "request", dict), arrays),
         fields={entry.name: entry for entry in fields},
         output=_output(_take(document, "output", dict), arrays),
         maps={entry.site: entry for entry in maps},
         details={name: _take(details, name, str) for name in details},
+        gazes={entry.site: entry for entry in gazes},
     )
+
+
+def _from_version_1(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Version 1 knew no pictures, no sampling and no gazes."""
+    request = {**_take(dict(document), "request", dict), "picture": None, "sample": False}
+    return {**document, "version": 2, "request": request, "gazes": []}
 
 
 def _check_version(document: Any) -> None:
@@ -79,10 +102,25 @@ def _check_version(document: Any) -> None:
         raise ValueError(f"version {version} does not exist")
 
 
-def _request(entry: Mapping[str, Any]) -> Request:
+def _request(entry: Mapping[str, Any], arrays: Arrays) -> Request:
     model, text, method = (_take(entry, key, str) for key in ("model", "text", "method"))
     area_size = None if entry["area_size"] is None else _take(entry, "area_size", int)
-    return Request(model, text, method, _take(entry, "beam", int), area_size, _take(entry, "seed", int))
+    picture = None if entry["picture"] is None else _picture(_take(entry, "picture", str), arrays["request.picture"])
+    beam, seed = _take(entry, "beam", int), _take(entry, "seed", int)
+    return Request(model, text, method, beam, area_size, seed, picture, entry["sample"] is True)
+
+
+def _picture(name: str, pixels: npt.NDArray[Any]) -> Picture:
+    if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3:
+        raise ValueError("the picture is no array of red, green and blue bytes")
+    picture = Picture.of(name, pixels)
+    check_picture(picture)
+    return picture
+
+
+def _gaze(entry: Mapping[str, Any], arrays: Arrays) -> Gaze:
+    site, query, memory = (_take(entry, key, str) for key in ("site", "query", "memory"))
+    return Gaze(site, query, memory, arrays[f"gaze.{site}.corners"], arrays[f"gaze.{site}.seen"])
 
 
 def _field(entry: Mapping[str, Any], arrays: Arrays) -> Field:
@@ -103,7 +141,8 @@ def _map(entry: Mapping[str, Any], arrays: Arrays) -> AttentionMap:
     )
     sides = _take(entry, "grid", dict)
     grid = AreaGrid(*(_take(sides, side, int) for side in ("height", "width", "max_height", "max_width")))
-    return AttentionMap(site, query, memory, grid, _full(arrays[f"map.{site}.weights"]), normalisation)
+    weights = _full(arrays[f"map.{site}.weights"])
+    return AttentionMap(site, query, memory, grid, weights, normalisation, arrays.get(f"map.{site}.chosen"))
 
 
 def _full(weights: npt.NDArray[Any]) -> npt.NDArray[Any]:

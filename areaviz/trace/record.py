@@ -1,6 +1,6 @@
 """The Trace: what one run of one model attended to, without any framework. Specified in docs/trace.md.
 
-Shapes: L layers, H heads, Q queries, A areas, N items, T output items.
+Shapes: L layers, H heads, Q queries, A areas, N items, T output items, K scales of a glimpse, S side of a patch.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Focus, Request
 
-VERSION = 1
-KINDS = ("text",)
+VERSION = 2
+KINDS = ("text", "picture")
 TOLERANCE = 1e-3
 """How far a row of weights may be from summing to 1."""
 
@@ -32,9 +32,11 @@ class Field:
     """Items that attend or are attended to, anchored in the raw input.
 
     name: "source", "target" (what was produced) or "history" (what the decoder had been fed: a start
-    symbol, then the target but for its last item). kind: "text". raw: the text. labels: what each item
-    shows, one for each item. anchors: int64 [N, 2], start and end (exclusive) of each item in `raw`, in
-    characters; symbols that stand for no text, such as the end of the sentence, have start = end.
+    symbol, then the target but for its last item), "picture" (the cells of the request's picture). kind:
+    "text" or "picture". raw: the text, "" for a picture. labels: what each item shows, one for each item.
+    anchors of a text: int64 [N, 2], start and end (exclusive) of each item in `raw`, in characters; symbols
+    that stand for no text, such as the end of the sentence, have start = end. anchors of a picture: int64
+    [N, 4], left, top, right and bottom of each cell in pixels of the request's picture, the last two exclusive.
     """
 
     name: str
@@ -54,7 +56,8 @@ class AttentionMap:
     site: "encoder self", "decoder self" or "encoder-decoder". query, memory: names of fields. grid: the
     areas of the memory. weights: float32 [L, H, Q, A], each row sums to 1 (or to 0 where everything is
     masked). A layer with smaller areas than the grid has weight 0 on the larger ones. normalisation: what
-    the weights sum over, in words, for the reader.
+    the weights sum over, in words, for the reader. chosen: of hard attention, int64 [L, H, Q], the index of
+    the one area that was read; None where all were, by their weights.
     """
 
     site: str
@@ -63,6 +66,7 @@ class AttentionMap:
     grid: AreaGrid
     weights: FloatArray
     normalisation: str = "softmax over areas"
+    chosen: IntArray | None = None
 
     @property
     def layers(self) -> int:
@@ -73,6 +77,23 @@ class AttentionMap:
     def heads(self) -> int:
         """How many heads a layer has."""
         return int(self.weights.shape[1])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gaze:
+    """Places of a picture that were read one after the other: glimpses, or a spatial transformer's quadrilateral.
+
+    site: "glimpses" or "transformer". query: name of the field with one item a step. memory: name of the
+    picture's field. corners: float32 [Q, K, 4, 2], the corners (x, y) of what was read at each scale, finest
+    first, in pixels of the request's picture, clockwise from what became the top left; they may lie outside.
+    seen: uint8 [Q, K, S, S], what was read there, 0 black to 255 white.
+    """
+
+    site: str
+    query: str
+    memory: str
+    corners: FloatArray
+    seen: npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,7 +111,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trace:
-    """One decoded example: fields, output, and one attention map a site.
+    """One decoded example: fields, output, one attention map a site, and the places that were looked at.
 
     details: facts about the run for the reader, such as "device", "seconds" or "warning".
     """
@@ -101,6 +122,7 @@ class Trace:
     maps: Mapping[str, AttentionMap]
     details: Mapping[str, str] = field(default_factory=dict)
     version: int = VERSION
+    gazes: Mapping[str, Gaze] = field(default_factory=dict)
 
 
 def validate(trace: Trace) -> None:
@@ -112,8 +134,11 @@ def validate(trace: Trace) -> None:
     _require(trace.version == VERSION, f"The trace has version {trace.version}; this code writes {VERSION}.")
     for name, item in trace.fields.items():
         _require(name == item.name, f'The field "{item.name}" is filed under "{name}".')
-        _check_field(item)
+        _check_field(trace, item)
     _check_output(trace)
+    for site, gaze in trace.gazes.items():
+        _require(site == gaze.site, f'The gaze of "{gaze.site}" is filed under "{site}".')
+        _check_gaze(trace, gaze)
     for site, attention in trace.maps.items():
         _require(site == attention.site, f'The map of "{attention.site}" is filed under "{site}".')
         _check_map(trace, attention)
@@ -143,17 +168,41 @@ def _require(holds: bool, sentence: str) -> None:
         raise ValueError(sentence)
 
 
-def _check_field(item: Field) -> None:
+def _check_field(trace: Trace, item: Field) -> None:
     called = f'The field "{item.name}"'
     _require(bool(_NAME.fullmatch(item.name)), f"{called} may only have small letters, digits, blanks and hyphens.")
     _require(item.kind in KINDS, f'{called} is of the unknown kind "{item.kind}".')
     _require(all(isinstance(label, str) for label in item.labels), f"{called} has labels that are no text.")
-    anchors = item.anchors
+    anchors, width = item.anchors, 2 if item.kind == "text" else 4
     _require(anchors.dtype == np.int64, f"{called} has anchors of type {anchors.dtype}, not int64.")
-    _require(anchors.shape == (len(item), 2), f"{called} has {len(item)} labels but anchors of shape {anchors.shape}.")
-    start, end = anchors.T
-    inside = bool(np.all((start >= 0) & (start <= end) & (end <= len(item.raw))))
-    _require(inside, f"{called} has anchors outside its {len(item.raw)} characters.")
+    shape = (len(item), width)
+    _require(anchors.shape == shape, f"{called} has {len(item)} labels but anchors of shape {anchors.shape}.")
+    if item.kind == "text":
+        start, end = anchors.T
+        inside = bool(np.all((start >= 0) & (start <= end) & (end <= len(item.raw))))
+        _require(inside, f"{called} has anchors outside its {len(item.raw)} characters.")
+        return
+    picture = trace.request.picture
+    _require(picture is not None, f"{called} is a picture's but the request has none.")
+    assert picture is not None
+    left, top, right, bottom = anchors.T
+    inside = bool(np.all((0 <= left) & (left <= right) & (right <= picture.width)))
+    inside &= bool(np.all((0 <= top) & (top <= bottom) & (bottom <= picture.height)))
+    _require(inside, f"{called} has anchors outside its {picture.width} x {picture.height} pixels.")
+
+
+def _check_gaze(trace: Trace, gaze: Gaze) -> None:
+    called = f'The gaze of "{gaze.site}"'
+    _require(bool(_NAME.fullmatch(gaze.site)), f"{called} may only have small letters, digits, blanks and hyphens.")
+    missing = [name for name in (gaze.query, gaze.memory) if name not in trace.fields]
+    _require(not missing, f"{called} names a field that the trace lacks: {', '.join(missing)}.")
+    _require(trace.fields[gaze.memory].kind == "picture", f"{called} looks at a field that is no picture.")
+    steps, scales = len(trace.fields[gaze.query]), gaze.corners.shape[1] if gaze.corners.ndim > 1 else 0
+    fits = gaze.corners.dtype == np.float32 and gaze.corners.shape == (steps, scales, 4, 2)
+    _require(fits, f"{called} has corners of shape {gaze.corners.shape} for {steps} steps.")
+    _require(bool(np.isfinite(gaze.corners).all()), f"{called} has corners that are no numbers.")
+    fits = gaze.seen.dtype == np.uint8 and gaze.seen.ndim == 4 and gaze.seen.shape[:2] == (steps, scales)
+    _require(fits, f"{called} has patches of shape {gaze.seen.shape} for {steps} steps at {scales} scales.")
 
 
 def _check_output(trace: Trace) -> None:
@@ -191,6 +240,11 @@ def _check_map(trace: Trace, attention: AttentionMap) -> None:
     sums_LHQ = weights_LHQA.sum(-1)
     summed = np.minimum(np.abs(sums_LHQ - 1), sums_LHQ) <= TOLERANCE
     _require(bool(summed.all()), f"{called} has rows of weights that sum to neither 1 nor 0.")
+    if attention.chosen is not None:
+        chosen = attention.chosen
+        fits = chosen.dtype == np.int64 and chosen.shape == weights_LHQA.shape[:3]
+        _require(fits, f"{called} has choices of shape {chosen.shape} and type {chosen.dtype}.")
+        _require(bool(np.all((chosen >= 0) & (chosen < grid.count))), f"{called} has choices that are no areas.")
 
 
 def _shares(values: npt.NDArray[np.floating]) -> bool:

@@ -17,6 +17,7 @@ from areaviz.trace.limits import (
     choice,
     shown,
 )
+from areaviz.trace.picture import Picture, check_picture
 
 _MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _BREAKS = str.maketrans(dict.fromkeys("\t\n\v\f\r\x1c\x1d\x1e\x85\u2028\u2029", " "))
@@ -26,9 +27,10 @@ _BREAKS = str.maketrans(dict.fromkeys("\t\n\v\f\r\x1c\x1d\x1e\x85\u2028\u2029", 
 class Request:
     """One example to run.
 
-    model: name of a checkpoint. text: the input. method: "greedy" or "beam"; beam: its width, 1..16.
+    model: name of a checkpoint. text: the input, "" for a model that only takes a picture. method: "greedy" or "beam"; beam: its width, 1..16.
     area_size: largest area, 1..16 items, or None for the size the model was trained with. seed: for
-    models that sample, 0..2^32-1.
+    models that sample, 0..2^32-1. picture: for models that take one. sample: whether a model that chooses
+    where to look draws its choices, by the seed, or takes the most probable ones.
     """
 
     model: str
@@ -37,6 +39,8 @@ class Request:
     beam: int = 4
     area_size: int | None = None
     seed: int = 0
+    picture: Picture | None = None
+    sample: bool = False
 
     def checked(self) -> Request:
         """This request as it can be run: every line break and tab is one blank, so offsets stay as typed.
@@ -44,10 +48,12 @@ class Request:
         Emoji, right-to-left text, combining marks and any language are welcome.
 
         Raises:
-            InputError: the text is blank, longer than 4,096 characters, has more than 30 combining marks
+            InputError: the text is blank and there is no picture; the text is longer than 4,096 characters, has more than 30 combining marks
                 in a row or half a surrogate pair, or an option is outside its range.
         """
-        if not self.text.strip():
+        if self.picture is not None:
+            check_picture(self.picture)
+        elif not self.text.strip():
             state = "only blanks" if self.text else "no characters"
             raise InputError(f"The text has {state}; type between 1 and {MAX_CODE_POINTS:,} characters.")
         check_text(self.text)

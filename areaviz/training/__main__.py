@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from areaviz.training.config import TrainConfig
-from areaviz.training.run import train
+from areaviz.training.run import load_recipe, train
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m areaviz.training", description="Train a model from a recipe.")
@@ -15,4 +14,4 @@ if __name__ == "__main__":
     parser.add_argument("--runs", type=Path, default=Path("runs"))
     parser.add_argument("--device", default="auto")
     options = parser.parse_args()
-    print(train(TrainConfig.load(options.config), options.data, options.runs, options.device))
+    print(train(load_recipe(options.config), options.data, options.runs, options.device))

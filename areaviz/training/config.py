@@ -6,54 +6,48 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from areaviz.trace.errors import InputError
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TrainConfig:
-    """The recipe of one translation model.
+    """What every recipe says; each task adds its own options.
 
-    name: the folder it is saved in; pair: what it shares with the model it is compared to. level:
-    "character" or "token". size: "Tiny", "Small", "Base" or "Big". vocabulary: most tokens the tokenizer
-    may have. steps: updates. batch_tokens: padded target tokens a batch. peak_rate: highest learning rate,
-    reached after `warmup` steps, then a straight line to zero at the last step. max_length: longer
-    sentences (in tokens) are left out of training. precision: "auto" is bfloat16 on CUDA and float32
-    elsewhere. model: further options of `TransformerConfig`.
+    name: the folder the model is saved in; pair: what it shares with the model it is compared to. task: a
+    key of `TASKS`. steps: updates. peak_rate: highest learning rate, reached after `warmup` steps, then a
+    straight line to zero at the last step. rates: parts of the network that learn at another rate, by the
+    beginning of their name, as a factor. precision: "auto" is bfloat16 on CUDA and float32 elsewhere.
+    model: options of the network's config.
     """
 
     name: str
-    level: str
-    vocabulary: int
     steps: int
-    batch_tokens: int
     peak_rate: float
     warmup: int
-    size: str = "Tiny"
+    task: str = "translation"
     pair: str = ""
-    max_length: int = 1000
-    label_smoothing: float = 0.1
     weight_decay: float = 0.0
     clip: float = 1.0
     seed: int = 1
     validate_every: int = 500
     precision: str = "auto"
-    source: str = "en"
-    target: str = "de"
+    rates: Mapping[str, float] = field(default_factory=dict)
     model: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def load(cls, path: Path) -> TrainConfig:
+    def load(cls, path: Path) -> Self:
         """Read a TOML file.
 
         Raises:
             InputError: the file is missing, is not TOML, or has an option that is unknown or absent.
         """
-        try:
-            values = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise InputError(f"The recipe {path} cannot be read: {error}.") from error
+        return cls.of(read_recipe(path), path)
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any], path: Path) -> Self:
+        """The recipe that `path` holds; InputError for an option that is unknown or absent."""
         unknown = sorted(set(values) - {option.name for option in fields(cls)})
         if unknown:
             raise InputError(f"The recipe {path} has options that do not exist: {', '.join(unknown)}.")
@@ -65,3 +59,11 @@ class TrainConfig:
     def to_dict(self) -> dict[str, Any]:
         """The recipe as plain values, for the card."""
         return asdict(self)
+
+
+def read_recipe(path: Path) -> dict[str, Any]:
+    """The entries of a TOML file; InputError when it is missing or is not TOML."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"The recipe {path} cannot be read: {error}.") from error

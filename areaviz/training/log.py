@@ -28,10 +28,10 @@ class RunLog:
             self._bar.set_postfix(loss=f"{loss:.3f}", refresh=False)
 
     def validation(self, entry: Mapping[str, float]) -> None:
-        """One validation is done: an entry has step, train_loss, valid_loss (nats a token) and seconds."""
+        """One validation is done: an entry has step, train_loss, seconds and the task's own measures."""
         with self._path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(entry) + "\n")
-        for name in ("train_loss", "valid_loss"):
+        for name in set(entry) - {"step", "seconds"}:
             if self._board is not None:
                 self._board.add_scalar(name, entry[name], int(entry["step"]))
 
