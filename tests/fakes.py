@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.record import AttentionMap, Field, Output, Trace
+from areaviz.trace.picture import Picture
+from areaviz.trace.record import AttentionMap, Field, Gaze, Output, Trace
 from areaviz.trace.request import Request
 
 SENTENCE = "A small dog runs."
@@ -59,3 +60,73 @@ def trace(
     )
     request = Request(model="char-tiny-area", text=source)
     return Trace(request, fields, Output("target", likely, alternatives), maps, {"device": "CPU", "seconds": "0.1"})
+
+
+def picture(name: str = "fake", width: int = 96, height: int = 64, seed: int = 0) -> Picture:
+    """A picture with a gradient and a bright square in it."""
+    y, x = np.mgrid[:height, :width]
+    pixels = np.stack([x * 255 // width, y * 255 // height, np.full_like(x, 90)], 2).astype(np.uint8)
+    pixels[height // 4 : height // 2, width // 2 : 3 * width // 4] = 250
+    return Picture.of(name, pixels)
+
+
+def picture_field(seen: Picture, rows: int, columns: int) -> Field:
+    """The cells of a picture, row by row."""
+    tops, lefts = np.linspace(0, seen.height, rows + 1).round(), np.linspace(0, seen.width, columns + 1).round()
+    anchors = [(lefts[c], tops[r], lefts[c + 1], tops[r + 1]) for r in range(rows) for c in range(columns)]
+    labels = tuple(f"row {r + 1}, column {c + 1}" for r in range(rows) for c in range(columns))
+    return Field("picture", "picture", "", labels, np.array(anchors, dtype=np.int64))
+
+
+def caption_trace(
+    words: str = "a small red circle",
+    grid: int = 4,
+    area_size: int = 2,
+    layers: int = 2,
+    heads: int = 4,
+    hard: bool = False,
+) -> Trace:
+    """A caption of a picture, word by word, with random attention to its cells; hard: one area is read each time."""
+    seen, tokens = picture(), words.split()
+    ends = np.cumsum([len(word) + 1 for word in tokens]) - 1
+    anchors = np.stack([ends - [len(word) for word in tokens], ends], 1)
+    target = Field("target", "text", words, (*tokens, "⟨end⟩"), np.vstack([anchors, [[len(words)] * 2]]))
+    history = Field("history", "text", words, ("⟨start⟩", *tokens), np.vstack([[[0, 0]], anchors]))
+    cells = picture_field(seen, grid, grid)
+    fields = {"picture": cells, "target": target, "history": history}
+    areas = AreaGrid.clamped((grid, grid), (area_size, area_size))
+    maps = {"decoder self": attention_map("decoder self", target, history, layers, heads, 1)}
+    for seed, (site, query) in enumerate((("encoder self", cells), ("encoder-decoder", target))):
+        logits = np.random.default_rng(seed).normal(0, 2, (layers, heads, len(query), areas.count)).astype(np.float32)
+        weights = np.exp(logits - logits.max(-1, keepdims=True))
+        weights /= weights.sum(-1, keepdims=True)
+        chosen = weights.argmax(-1) if hard and site == "encoder-decoder" else None
+        maps[site] = AttentionMap(site, query.name, "picture", areas, weights, chosen=chosen)
+    likely = np.linspace(0.9, 0.5, len(target)).astype(np.float32)
+    alternatives = tuple(
+        ((label, float(p)), ("ring", float(1 - p))) for label, p in zip(target.labels, likely, strict=True)
+    )
+    request = Request("captioner", "", picture=seen)
+    return Trace(request, fields, Output("target", likely, alternatives), maps, {"device": "CPU"})
+
+
+def gaze_trace(site: str = "glimpses", steps: int = 3, scales: int = 2, side: int = 8) -> Trace:
+    """Glimpses at a picture, with the label after each; or, as "transformer", one turned quadrilateral."""
+    seen = picture("digit", 60, 60)
+    labels = ("3", "3", "8")[-steps:]
+    target = Field("target", "text", "".join(labels), labels, np.array([(i, i + 1) for i in range(steps)]))
+    whole = Field("picture", "picture", "", ("the picture",), np.array([[0, 0, 60, 60]]))
+    rng = np.random.default_rng(0)
+    middle = rng.uniform(15, 45, (steps, 1, 1, 2))
+    half = side / 2 * 2.0 ** np.arange(scales)[None, :, None, None]
+    square = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]], dtype=np.float32)
+    if site == "transformer":
+        square = square @ np.array([[0.9, 0.4], [-0.4, 0.9]], dtype=np.float32)
+    corners = (middle + half * square).astype(np.float32)
+    patches = rng.integers(0, 256, (steps, scales, side, side)).astype(np.uint8)
+    likely = np.linspace(0.4, 0.95, steps).astype(np.float32)
+    alternatives = tuple(((label, float(p)), ("5", float(1 - p))) for label, p in zip(labels, likely, strict=True))
+    request = Request("reader", "", picture=seen)
+    gazes = {site: Gaze(site, "target", "picture", corners, patches)}
+    fields = {"picture": whole, "target": target}
+    return Trace(request, fields, Output("target", likely, alternatives), {}, {"answer": labels[-1]}, gazes=gazes)

@@ -1,5 +1,12 @@
 """The models, by family: each entry loads a checkpoint and turns requests into traces."""
 
+from areaviz.models.base import Family
+from areaviz.models.captioning import CaptionModel
+from areaviz.models.digits import NETWORKS, DigitReader
 from areaviz.models.translation import Translator
 
-MODELS = {"transformer": Translator}
+MODELS: dict[str, Family] = {
+    "transformer": Translator,
+    "captioner": CaptionModel,
+    **dict.fromkeys(NETWORKS, DigitReader),
+}

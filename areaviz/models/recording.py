@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from areaviz.data.tokenizer import END, Token, Tokenizer
 from areaviz.models.stepper import token_log_probabilities
@@ -37,10 +38,14 @@ def record(
     details: Mapping[str, str],
 ) -> Trace:
     """The trace of a pass over one sentence that produced `target_ids`."""
-    fields = _fields(request.text, target_ids, tokenizer)
+    source = text_field("source", request.text, tokenizer.tokens(request.text), end=True)
+    fields = {"source": source, **target_fields(target_ids, tokenizer)}
     size = config.area_size if config.area_layers else 1
-    maps = {site: _map(site, fields, size, run) for site in SITES}
-    return Trace(request, fields, _output(run, target_ids, tokenizer), maps, details)
+    maps = {}
+    for site, (query, memory) in SITES.items():
+        grid = AreaGrid.clamped((1, len(fields[memory])), (1, size))
+        maps[site] = attention_map(site, query, memory, grid, run.weights[site])
+    return Trace(request, fields, output(run.logits[0], target_ids, tokenizer), maps, details)
 
 
 def trace_bytes(config: TransformerConfig, source: int, target: int) -> int:
@@ -57,17 +62,17 @@ def trace_bytes(config: TransformerConfig, source: int, target: int) -> int:
     )
 
 
-def _fields(text: str, target_ids: Sequence[int], tokenizer: Tokenizer) -> dict[str, Field]:
-    target_text, target = tokenizer.decode(target_ids)
+def target_fields(target_ids: Sequence[int], tokenizer: Tokenizer) -> dict[str, Field]:
+    """The fields "target" and "history" of what was written."""
+    text, tokens = tokenizer.decode(target_ids)
     finished = target_ids[-1] == END
     return {
-        "source": _field("source", text, tokenizer.tokens(text), end=True),
-        "target": _field("target", target_text, target, end=finished),
-        "history": _field("history", target_text, target if finished else target[:-1], start=True),
+        "target": text_field("target", text, tokens, end=finished),
+        "history": text_field("history", text, tokens if finished else tokens[:-1], start=True),
     }
 
 
-def _field(name: str, raw: str, tokens: list[Token], start: bool = False, end: bool = False) -> Field:
+def text_field(name: str, raw: str, tokens: list[Token], start: bool = False, end: bool = False) -> Field:
     """A text field with an optional symbol in front and behind, which stand for no text."""
     labels = [*([START_LABEL] if start else []), *(token.text for token in tokens), *([END_LABEL] if end else [])]
     anchors = [*([(0, 0)] if start else []), *((token.start, token.end) for token in tokens)]
@@ -75,10 +80,9 @@ def _field(name: str, raw: str, tokens: list[Token], start: bool = False, end: b
     return Field(name, "text", raw, tuple(labels), np.array(anchors, dtype=np.int64).reshape(-1, 2))
 
 
-def _map(site: str, fields: Mapping[str, Field], area_size: int, run: Pass) -> AttentionMap:
-    query, memory = SITES[site]
-    grid = AreaGrid.clamped((1, len(fields[memory])), (1, area_size))
-    layers = [_widened(weights[0].float().cpu().numpy(), grid.count) for weights in run.weights[site]]
+def attention_map(site: str, query: str, memory: str, grid: AreaGrid, weights: Sequence[Tensor]) -> AttentionMap:
+    """The map of a site from its layers' weights [1, H, Q, A], one tensor a layer."""
+    layers = [_widened(layer[0].float().cpu().numpy(), grid.count) for layer in weights]
     return AttentionMap(site, query, memory, grid, np.stack(layers))
 
 
@@ -87,8 +91,9 @@ def _widened(weights_HQA: FloatArray, areas: int) -> FloatArray:
     return np.pad(weights_HQA, ((0, 0), (0, 0), (0, areas - weights_HQA.shape[2])))
 
 
-def _output(run: Pass, target_ids: Sequence[int], tokenizer: Tokenizer) -> Output:
-    likely_TV = token_log_probabilities(run.logits[0]).exp().cpu()
+def output(logits_TV: Tensor, target_ids: Sequence[int], tokenizer: Tokenizer) -> Output:
+    """What was written, with its probabilities and the most probable alternatives."""
+    likely_TV = token_log_probabilities(logits_TV).exp().cpu()
     chosen_T = likely_TV[torch.arange(len(target_ids)), torch.tensor(target_ids)]
     best = likely_TV.topk(min(ALTERNATIVES, likely_TV.shape[1]))
     alternatives = tuple(

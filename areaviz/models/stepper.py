@@ -6,6 +6,7 @@ Shapes: B examples, K beams an example, N = B * K rows example by example, M mem
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import torch
@@ -13,6 +14,7 @@ from torch import Tensor
 
 from areaviz.attention.multihead import AreaMemory
 from areaviz.data.tokenizer import PAD, START, UNKNOWN
+from areaviz.models.base import OnStep
 from areaviz.models.layers import DecoderLayer
 
 
@@ -63,3 +65,22 @@ class TransformerStepper:
         """Keep and reorder rows; the source memories stay, for rows never leave their example."""
         rows = rows.to(self._device)
         self._histories = [history and history.select(rows) for history in self._histories]
+
+
+@dataclass(slots=True)
+class Watched:
+    """A stepper that reports its progress."""
+
+    inner: TransformerStepper
+    most: int
+    on_step: OnStep | None
+    done: int = 0
+
+    def step(self, tokens: Tensor) -> Tensor:
+        self.done += 1
+        if self.on_step is not None:
+            self.on_step(self.done, self.most)
+        return self.inner.step(tokens)
+
+    def select(self, rows: Tensor) -> None:
+        self.inner.select(rows)

@@ -80,7 +80,9 @@ class Transformer(nn.Module):
         self.config = config
         self.embedding = nn.Embedding(config.vocabulary, config.width, padding_idx=PAD)
         self.encoder = nn.ModuleList(EncoderLayer(config, config.areas(layer), impl) for layer in range(config.layers))
-        self.decoder = nn.ModuleList(DecoderLayer(config, config.areas(layer), config.areas(layer), impl) for layer in range(config.layers))
+        self.decoder = nn.ModuleList(
+            DecoderLayer(config, config.areas(layer), config.areas(layer), impl) for layer in range(config.layers)
+        )
         self.encoder_norm, self.decoder_norm = nn.LayerNorm(config.width), nn.LayerNorm(config.width)
         self.dropout = nn.Dropout(config.dropout)
         initialise(self, self.embedding)

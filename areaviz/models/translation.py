@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Self
 
 import torch
-from torch import Tensor
 
 from areaviz.data.batches import pad
 from areaviz.data.tokenizer import END, START, UNKNOWN, Tokenizer
@@ -19,7 +18,7 @@ from areaviz.decoding.stepper import Hypothesis
 from areaviz.models.base import OnStep
 from areaviz.models.checkpoint import load_tokenizer, load_weights
 from areaviz.models.recording import MAX_TRACE_BYTES, record, trace_bytes
-from areaviz.models.stepper import TransformerStepper
+from areaviz.models.stepper import Watched
 from areaviz.models.transformer import Transformer, TransformerConfig
 from areaviz.trace.card import Card
 from areaviz.trace.errors import InputError
@@ -74,7 +73,7 @@ class Translator:
         """The best output of every text; texts of like length cost least together."""
         ids = [self.tokenizer.ids(text) for text in texts]
         limits = [self.limit(len(row)) for row in ids]
-        stepper = _Watched(self.network.write(pad(ids).to(self._device)), max(limits), on_step)
+        stepper = Watched(self.network.write(pad(ids).to(self._device)), max(limits), on_step)
         if method == "greedy":
             return greedy(stepper, START, END, limits)
         return [best[0] for best in beam_search(stepper, START, END, limits, beam, LENGTH_PENALTY)]
@@ -135,25 +134,6 @@ class Translator:
         if not found.finished:
             notes.append(f"The model did not come to an end and was stopped after {len(found.ids)} {unit}.")
         return notes
-
-
-@dataclass(slots=True)
-class _Watched:
-    """A stepper that reports its progress."""
-
-    inner: TransformerStepper
-    most: int
-    on_step: OnStep | None
-    done: int = 0
-
-    def step(self, tokens: Tensor) -> Tensor:
-        self.done += 1
-        if self.on_step is not None:
-            self.on_step(self.done, self.most)
-        return self.inner.step(tokens)
-
-    def select(self, rows: Tensor) -> None:
-        self.inner.select(rows)
 
 
 def _resized(config: TransformerConfig, area_size: int | None) -> TransformerConfig:

@@ -186,8 +186,8 @@ def _check_field(trace: Trace, item: Field) -> None:
     _require(picture is not None, f"{called} is a picture's but the request has none.")
     assert picture is not None
     left, top, right, bottom = anchors.T
-    inside = bool(np.all((0 <= left) & (left <= right) & (right <= picture.width)))
-    inside &= bool(np.all((0 <= top) & (top <= bottom) & (bottom <= picture.height)))
+    inside = bool(np.all((left >= 0) & (left <= right) & (right <= picture.width)))
+    inside &= bool(np.all((top >= 0) & (top <= bottom) & (bottom <= picture.height)))
     _require(inside, f"{called} has anchors outside its {picture.width} x {picture.height} pixels.")
 
 

@@ -27,10 +27,10 @@ _BREAKS = str.maketrans(dict.fromkeys("\t\n\v\f\r\x1c\x1d\x1e\x85\u2028\u2029", 
 class Request:
     """One example to run.
 
-    model: name of a checkpoint. text: the input, "" for a model that only takes a picture. method: "greedy" or "beam"; beam: its width, 1..16.
-    area_size: largest area, 1..16 items, or None for the size the model was trained with. seed: for
-    models that sample, 0..2^32-1. picture: for models that take one. sample: whether a model that chooses
-    where to look draws its choices, by the seed, or takes the most probable ones.
+    model: name of a checkpoint. text: the input, "" for a model that only takes a picture. method: "greedy" or
+    "beam"; beam: its width, 1..16. area_size: largest area, 1..16 items, or None for the size the model was
+    trained with. seed: for models that sample, 0..2^32-1. picture: for models that take one. sample: whether
+    a model that chooses where to look draws its choices, by the seed, or takes the most probable ones.
     """
 
     model: str
@@ -48,8 +48,9 @@ class Request:
         Emoji, right-to-left text, combining marks and any language are welcome.
 
         Raises:
-            InputError: the text is blank and there is no picture; the text is longer than 4,096 characters, has more than 30 combining marks
-                in a row or half a surrogate pair, or an option is outside its range.
+            InputError: there is no picture and the text is blank; the text is longer than 4,096 characters,
+                has more than 30 combining marks in a row or half a surrogate pair; or an option is outside
+                its range.
         """
         if self.picture is not None:
             check_picture(self.picture)

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from areaviz.data.batches import pad
-from areaviz.models.stepper import TransformerStepper, token_log_probabilities
+from areaviz.models.stepper import token_log_probabilities
 from areaviz.models.transformer import SIZES, Transformer, TransformerConfig
 from tests.tiny import network
 
@@ -39,7 +39,7 @@ def test_mean_and_sum_areas_have_no_parameters() -> None:
 def test_steps_equal_the_whole_pass(mode: tuple[str, str], area_layers: int) -> None:
     model = network(VOCABULARY, key_mode=mode[0], value_mode=mode[1], area_layers=area_layers)
     whole_TV = token_log_probabilities(model(SOURCE, TARGET))[0]
-    stepper = TransformerStepper(model, SOURCE)
+    stepper = model.write(SOURCE)
     for t, token in enumerate(TARGET[0]):
         torch.testing.assert_close(stepper.step(token[None])[0], whole_TV[t], atol=1e-5, rtol=1e-4)
 
@@ -60,7 +60,7 @@ def test_a_target_never_sees_what_comes_after_it() -> None:
 def test_beams_share_the_source_and_reorder_their_own_past() -> None:
     model = network(VOCABULARY)
     sources = pad([SOURCE[0].tolist(), [6, 5, 3]])
-    stepper = TransformerStepper(model, sources)
+    stepper = model.write(sources)
     rows = [[2, 8, 5], [2, 9, 5], [2, 4, 7], [2, 6, 7]]
     for tokens in zip(*[row[:2] for row in rows], strict=True):
         stepper.step(torch.tensor(tokens))

@@ -38,11 +38,17 @@ def assert_equal(one: Trace, other: Trace, tolerance: float = 0.0) -> None:
         np.testing.assert_array_equal(field.anchors, found.anchors, strict=True)
     assert (one.output.field, one.output.alternatives) == (other.output.field, other.output.alternatives)
     np.testing.assert_array_equal(one.output.probabilities, other.output.probabilities, strict=True)
+    assert list(one.gazes) == list(other.gazes)
+    for site, gaze in one.gazes.items():
+        assert (gaze.site, gaze.query, gaze.memory) == (site, other.gazes[site].query, other.gazes[site].memory)
+        np.testing.assert_array_equal(gaze.corners, other.gazes[site].corners, strict=True)
+        np.testing.assert_array_equal(gaze.seen, other.gazes[site].seen, strict=True)
     for site, attention in one.maps.items():
         copy = other.maps[site]
         assert (attention.site, attention.query, attention.memory) == (copy.site, copy.query, copy.memory)
         assert (attention.grid, attention.normalisation) == (copy.grid, copy.normalisation)
         assert copy.weights.dtype == np.float32
+        np.testing.assert_array_equal(copy.chosen, attention.chosen)
         np.testing.assert_allclose(copy.weights, attention.weights, rtol=tolerance, atol=tolerance and 3e-8)
 
 
@@ -50,6 +56,20 @@ def assert_equal(one: Trace, other: Trace, tolerance: float = 0.0) -> None:
 @given(traces())
 def test_a_trace_comes_back_exactly(trace: Trace) -> None:
     assert_equal(trace, codec.from_bytes(codec.to_bytes(trace)))
+
+
+@pytest.mark.parametrize(
+    "trace",
+    [fakes.caption_trace(), fakes.caption_trace(hard=True), fakes.gaze_trace(), fakes.gaze_trace("transformer", 1, 1)],
+)
+def test_a_trace_of_a_picture_comes_back_exactly(trace: Trace) -> None:
+    assert_equal(trace, codec.from_bytes(codec.to_bytes(trace)))
+
+
+def test_a_file_of_version_1_is_read() -> None:
+    stored = codec.load(Path(__file__).parent / "version_1.npz")
+    assert (stored.request.text, stored.request.picture, stored.request.sample) == ("A dog.", None, False)
+    assert (stored.version, dict(stored.gazes)) == (VERSION, {})
 
 
 @SOME

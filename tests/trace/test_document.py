@@ -5,7 +5,7 @@ from __future__ import annotations
 import doctest
 import re
 import zipfile
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -32,7 +32,7 @@ def table(text: str, number: int = 0) -> list[list[str]]:
 
 @pytest.mark.parametrize(
     "kind",
-    [record.Trace, request.Request, record.Field, record.Output, record.AttentionMap],
+    [record.Trace, request.Request, record.Field, record.Output, record.Gaze, record.AttentionMap],
     ids=lambda kind: kind.__name__,
 )
 def test_every_field_is_specified_in_order(kind: type) -> None:
@@ -93,13 +93,16 @@ def test_the_link_table_is_what_links_have() -> None:
 
 
 def test_the_files_entries_are_what_files_have(tmp_path: Path) -> None:
-    trace = fakes.trace()
+    hard, gaze = fakes.caption_trace(hard=True), fakes.gaze_trace()
+    trace = replace(hard, gazes={"glimpses": replace(gaze.gazes["glimpses"], query="looks")})
     codec.save(trace, tmp_path / "a.npz")
     with zipfile.ZipFile(tmp_path / "a.npz") as archive:
         written = set(archive.namelist())
-    names = {"NAME": list(trace.fields), "SITE": list(trace.maps), "": [""]}
+    names = {"map.SITE.chosen": ["encoder-decoder"], "map.SITE": list(trace.maps), "gaze.SITE": list(trace.gazes)}
+    names |= {"field.NAME": list(trace.fields), "": [""]}
     specified = set()
-    for entry, _ in table(section("The file")):
+    for entry in ", ".join(row[0] for row in table(section("The file"))).split(", "):
         pattern = next(key for key in names if key in entry)
-        specified |= {entry.replace(pattern, name) if pattern else entry for name in names[pattern]}
+        own = "SITE" if "SITE" in pattern else "NAME"
+        specified |= {entry.replace(own, name) if pattern else entry for name in names[pattern]}
     assert written == specified

@@ -11,8 +11,8 @@ from hypothesis import given
 
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import InputError
-from areaviz.trace.record import AttentionMap, Field, Output, Trace, check_focus, validate
-from areaviz.trace.request import Focus
+from areaviz.trace.record import AttentionMap, Field, Gaze, IntArray, Output, Trace, check_focus, validate
+from areaviz.trace.request import Focus, Request
 from tests import fakes
 from tests.trace.strategies import SOME, traces
 
@@ -71,10 +71,30 @@ def refiled(part: str, old: str, new: str) -> Trace:
     return replace(trace, fields=entries) if part == "fields" else replace(trace, maps=entries)
 
 
+def with_cells(change: Callable[[Field], Field]) -> Trace:
+    """A caption whose picture field is changed."""
+    trace = fakes.caption_trace()
+    return replace(trace, fields={**trace.fields, "picture": change(trace.fields["picture"])})
+
+
+def with_chosen(change: Callable[[IntArray], IntArray]) -> Trace:
+    """A caption by hard attention whose choices are changed."""
+    trace = fakes.caption_trace(hard=True)
+    attention = trace.maps[SITE]
+    assert attention.chosen is not None
+    return replace(trace, maps={**trace.maps, SITE: replace(attention, chosen=change(attention.chosen))})
+
+
+def with_gaze(change: Callable[[Gaze], Gaze]) -> Trace:
+    """A reading by glimpses that is changed."""
+    trace = fakes.gaze_trace()
+    return replace(trace, gazes={"glimpses": change(trace.gazes["glimpses"])})
+
+
 @pytest.mark.parametrize(
     ("trace", "sentence"),
     [
-        (replace(fakes.trace(), version=2), "version 2"),
+        (replace(fakes.trace(), version=3), "version 3"),
         (refiled("fields", "source", "input"), 'filed under "input"'),
         (refiled("maps", SITE, "cross"), 'filed under "cross"'),
         (with_source(lambda field: replace(field, kind="smell")), "smell"),
@@ -106,6 +126,15 @@ def refiled(part: str, old: str, new: str) -> Trace:
         (with_weight(-0.001), "below 0"),
         (with_weight(float("nan")), "not a number"),
         (with_weight(float("inf")), "neither 1 nor 0"),
+        (replace(fakes.caption_trace(), request=Request("captioner", "x")), "the request has none"),
+        (with_cells(lambda cells: replace(cells, anchors=cells.anchors + 40)), "outside its 96 x 64 pixels"),
+        (with_cells(lambda cells: replace(cells, anchors=cells.anchors[:, :2])), r"anchors of shape \(16, 2\)"),
+        (with_chosen(lambda chosen: chosen + 36), "choices that are no areas"),
+        (with_chosen(lambda chosen: chosen[:1]), r"choices of shape \(1, 4, 5\)"),
+        (with_gaze(lambda gaze: replace(gaze, memory="target")), "a field that is no picture"),
+        (with_gaze(lambda gaze: replace(gaze, corners=gaze.corners[:2])), "for 3 steps"),
+        (with_gaze(lambda gaze: replace(gaze, corners=gaze.corners * np.float32("nan"))), "no numbers"),
+        (with_gaze(lambda gaze: replace(gaze, seen=gaze.seen[:, :1])), "patches of shape"),
     ],
 )
 def test_a_disagreement_is_told(trace: Trace, sentence: str) -> None:

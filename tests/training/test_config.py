@@ -7,41 +7,48 @@ from pathlib import Path
 import pytest
 
 from areaviz.trace.errors import InputError
-from areaviz.training.config import TrainConfig
-from areaviz.training.run import model_config
+from areaviz.training.run import TASKS, load_recipe
+from areaviz.training.translation import TranslationConfig, model_config
 from tests.tiny import tokenizer
 
 CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("*.toml"))
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
-def test_every_recipe_describes_a_network(path: Path) -> None:
-    config = TrainConfig.load(path)
+def test_every_recipe_is_whole(path: Path) -> None:
+    config = load_recipe(path)
     assert config.name == path.stem
-    assert model_config(config, tokenizer()).area_size in (1, 5)
+    assert isinstance(config, TASKS[config.task][0])
+    if isinstance(config, TranslationConfig):
+        assert model_config(config, tokenizer()).area_size in (1, 5)
 
 
 def test_the_models_of_a_pair_differ_in_their_attention_alone() -> None:
     pairs: dict[str, list[dict[str, object]]] = {}
-    for config in map(TrainConfig.load, CONFIGS):
-        options = {**config.to_dict(), "name": "", "model": {**config.model}}
-        for own in ("area_size", "key_mode", "value_mode"):
+    for config in map(load_recipe, CONFIGS):
+        options = {**config.to_dict(), "name": "", "rates": {}, "model": {**config.model}}
+        for own in ("area_size", "key_mode", "value_mode", "hard", "attends"):
             options["model"].pop(own, None)
-        pairs.setdefault(config.pair, []).append(options)
+        pairs.setdefault(config.pair or config.name, []).append(options)
     assert all(options == same[0] for same in pairs.values() for options in same)
 
 
 @pytest.mark.parametrize(
     ("text", "told"),
-    [("name = ", "cannot be read"), ("colour = 1", "do not exist: colour"), ('name = "x"', "not complete")],
+    [
+        ("name = ", "cannot be read"),
+        ("colour = 1", "do not exist: colour"),
+        ('task = "singing"', "choose one of: translation"),
+        ('name = "x"', "not complete"),
+    ],
 )
 def test_what_cannot_be_used_is_named(tmp_path: Path, text: str, told: str) -> None:
     path = tmp_path / "recipe.toml"
     path.write_text(text)
     with pytest.raises(InputError, match=told):
-        TrainConfig.load(path)
+        load_recipe(path)
 
 
 def test_a_missing_recipe_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.toml cannot be read"):
-        TrainConfig.load(tmp_path / "none.toml")
+        load_recipe(tmp_path / "none.toml")

@@ -8,34 +8,38 @@ from pathlib import Path
 import pytest
 import torch
 
-from areaviz.training.config import TrainConfig
-from areaviz.training.loop import BEST, Trainer, batches, learning_rate, validation_loss
-from tests.tiny import network
+from areaviz.training.loop import BEST, Trainer, learning_rate, parameter_groups
+from areaviz.training.translation import Translation, TranslationConfig
+from tests.tiny import network, tokenizer
 
 CPU = torch.device("cpu")
 PAIRS = [([5, 6, 7, 3], [7, 6, 5, 3]), ([8, 9, 3], [9, 8, 3]), ([4, 4, 5, 6, 3], [6, 5, 4, 4, 3]), ([9, 3], [9, 3])]
 
 
-def config(**options: object) -> TrainConfig:
+def config(**options: object) -> TranslationConfig:
     values = {"steps": 12, "batch_tokens": 10, "peak_rate": 1e-2, "warmup": 2, "validate_every": 4, **options}
-    return TrainConfig("test", "character", 20, **values)  # type: ignore[arg-type]
+    return TranslationConfig(name="test", level="character", vocabulary=20, **values)  # type: ignore[arg-type]
+
+
+def task(**options: object) -> Translation:
+    return Translation(config(**options), tokenizer(), network(12).train(), PAIRS, PAIRS, CPU)
 
 
 def trainer(folder: Path, **options: object) -> Trainer:
-    return Trainer(network(12).train(), config(**options), folder, CPU)
+    return Trainer(task(**options), folder, CPU)
 
 
 def test_it_learns_to_turn_four_rows_round(tmp_path: Path) -> None:
     run = trainer(tmp_path, steps=150, validate_every=150, label_smoothing=0.0)
-    before = validation_loss(run.network, PAIRS, 10, CPU)
-    run.train(PAIRS, PAIRS)
+    before = run.task.validate()["score"]
+    run.train()
     assert before > 2
     assert run.best < 0.3
 
 
 def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None:
     whole = trainer(tmp_path / "whole")
-    whole.train(PAIRS, PAIRS)
+    whole.train()
     first = trainer(tmp_path / "killed")
     original = first._update
 
@@ -46,10 +50,10 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None
 
     first._update = killed  # type: ignore[method-assign]
     with pytest.raises(KeyboardInterrupt):
-        first.train(PAIRS, PAIRS)
+        first.train()
     second = trainer(tmp_path / "killed")
     assert second.step == 8
-    second.train(PAIRS, PAIRS)
+    second.train()
     for one, other in zip(whole.network.parameters(), second.network.parameters(), strict=True):
         torch.testing.assert_close(one, other)
     assert [entry["valid_loss"] for entry in whole.history] == pytest.approx(
@@ -59,15 +63,15 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None
 
 def test_the_best_is_kept_not_the_last(tmp_path: Path) -> None:
     run = trainer(tmp_path, steps=4)
-    run.train(PAIRS, PAIRS)
+    run.train()
     run.best = -1.0
     kept = (tmp_path / BEST).read_bytes()
-    run._validate(0.0, PAIRS)
+    run._validate(0.0)
     assert (tmp_path / BEST).read_bytes() == kept
 
 
 def test_every_validation_is_a_line_of_the_log(tmp_path: Path) -> None:
-    trainer(tmp_path).train(PAIRS, PAIRS)
+    trainer(tmp_path).train()
     lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
     assert [line["step"] for line in lines] == [4, 8, 12]
     assert set(lines[0]) == {"step", "train_loss", "valid_loss", "seconds"}
@@ -84,9 +88,18 @@ def test_the_rate_rises_and_falls_in_straight_lines() -> None:
 
 def test_batches_depend_on_seed_and_step_alone() -> None:
     def take(first: int, seed: int = 1) -> list[list[int]]:
-        stream = batches(PAIRS, config(seed=seed), first)
+        stream = task(seed=seed).batches(first)
         return [next(stream).source.flatten().tolist() for _ in range(6)]
 
     assert take(0)[3:] == take(3)[:3]
     assert take(0) == take(0)
     assert any(take(0, seed=1) != take(0, seed=other) for other in (2, 3, 4))
+
+
+def test_parts_of_a_network_may_learn_at_their_own_rate() -> None:
+    whole = network(12)
+    groups = parameter_groups(whole, config(rates={"encoder": 0.1}))
+    assert {group["factor"]: len(group["params"]) for group in groups} == {
+        0.1: sum(name.startswith("encoder") for name, _ in whole.named_parameters()),
+        1.0: sum(not name.startswith("encoder") for name, _ in whole.named_parameters()),
+    }

@@ -13,8 +13,8 @@ from areaviz.analysis.evaluation import evaluate, translate_all
 from areaviz.models.device import choose_device
 from areaviz.models.translation import Translator
 from areaviz.trace.card import read_card
-from areaviz.training.config import TrainConfig
-from areaviz.training.run import length_limit, train
+from areaviz.training.run import train
+from areaviz.training.translation import TranslationConfig, length_limit
 from tests.tiny import SENTENCES
 
 PAIRS = list(zip(SENTENCES[:2], SENTENCES[2:], strict=True)) * 3
@@ -34,7 +34,17 @@ def corpus(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("level", ["character", "token"])
 def test_a_recipe_becomes_a_measured_checkpoint(corpus: Path, tmp_path: Path, level: str) -> None:
     options = {"layers": 1, "width": 16, "filter": 16, "heads": 2, "area_size": 3}
-    config = TrainConfig("tiny", level, 60, 3, 200, 1e-3, 1, validate_every=3, model=options)
+    config = TranslationConfig(
+        name="tiny",
+        level=level,
+        vocabulary=60,
+        steps=3,
+        batch_tokens=200,
+        peak_rate=1e-3,
+        warmup=1,
+        validate_every=3,
+        model=options,
+    )
     folder = train(config, corpus, tmp_path / "runs", "cpu")
     card = read_card(folder / "card.json")
     assert (card.level, card.mechanism, card.config["area_size"], len(card.history)) == (level, "area", 3, 1)

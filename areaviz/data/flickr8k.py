@@ -1,0 +1,94 @@
+"""Flickr8k: 8,000 photos with captions, some with German and gold boxes (Hodosh et al. 2013; Plummer et al. 2015).
+
+The splits are the joint ones: no photo that tests a captioner or a translator trains the other.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import tarfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from areaviz.data.grounding import FUNCTION_WORDS, Box, Grounded
+
+SIDE = 128
+_ARCHIVES = ("train", "val", "test")
+
+
+@dataclass(frozen=True, slots=True)
+class Photo:
+    """What is known of a photo but its pixels.
+
+    captions: five, lower-cased, words and marks split by blanks. pair: an English sentence and its German
+    translation, or None. grounded: five sentences, lower-cased, with the gold boxes of their content words.
+    """
+
+    name: str
+    captions: tuple[str, ...]
+    pair: tuple[str, str] | None
+    grounded: tuple[Grounded, ...]
+
+
+def read_photos(folder: Path, split: str) -> list[Photo]:
+    """The photos of "train", "val" or "test".
+
+    Raises:
+        FileNotFoundError: the corpus is not in `folder`.
+    """
+    place = folder / "images_flickr8k"
+    rows = zip(_lines(place / "captions.jsonl.gz"), _lines(place / "boxes.jsonl.gz"), strict=True)
+    return [_photo(row, boxes) for row, boxes in rows if row["split_joint"] == split]
+
+
+def read_pixels(folder: Path, photos: list[Photo], side: int = SIDE) -> npt.NDArray[np.uint8]:
+    """The pixels of photos, each squeezed to a square: uint8 [N, side, side, 3]. Needs Pillow."""
+    from PIL import Image
+
+    wanted = {photo.name: index for index, photo in enumerate(photos)}
+    pixels = np.empty((len(photos), side, side, 3), dtype=np.uint8)
+    for archive in _ARCHIVES:
+        with tarfile.open(folder / "images_flickr8k" / f"images_{archive}.tar") as files:
+            for member in files:
+                content = files.extractfile(member) if member.name in wanted else None
+                if content is not None:
+                    image = Image.open(io.BytesIO(content.read())).convert("RGB")
+                    pixels[wanted[member.name]] = np.asarray(image.resize((side, side), Image.Resampling.BILINEAR))
+    return pixels
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    if not path.exists():
+        raise FileNotFoundError(f"{path} is missing; the photos are given for research on request, see docs/data.md.")
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
+
+
+def _photo(row: dict[str, Any], gold: dict[str, Any]) -> Photo:
+    boxes: dict[int, list[Box]] = {}
+    for chain, left, top, right, bottom in gold["boxes"]:
+        boxes.setdefault(chain, []).append((left, top, right, bottom))
+    grounded = tuple(_grounded(sentence, boxes) for sentence in gold["sents"])
+    texts = row.get("m30k")
+    pair = (texts["en"].replace("&amp;", "&"), texts["de"]) if texts else None
+    return Photo(row["file"], tuple(caption.lower() for caption in row["en"]), pair, grounded)
+
+
+def _grounded(sentence: dict[str, Any], boxes: dict[int, list[Box]]) -> Grounded:
+    """The content words of the phrases that have boxes."""
+    text = sentence["text"].lower()
+    words = text.split()
+    places = [
+        (index, tuple(boxes[chain]))
+        for first, count, chain, _ in sentence["phrases"]
+        for index in range(first, first + count)
+        if chain in boxes and words[index] not in FUNCTION_WORDS
+    ]
+    return Grounded(text, tuple(places))

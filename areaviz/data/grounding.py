@@ -1,0 +1,25 @@
+"""A sentence whose words are tied to places in a picture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+Box = tuple[float, float, float, float]
+"""Left, top, right, bottom as shares of the picture's width and height."""
+
+_FUNCTION_WORDS = """
+a an the in on is are and with of to at his her their its it he she they them him that which who while through down
+over up by for from into as out near next off behind around across along another other some there one two three
+four five something someone has have be being each are's 's . , " ' - ! ? ; : & this these another against under
+above during towards toward onto about after before between both very where what all
+"""
+FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
+"""English words that name nothing one could point at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grounded:
+    """text: words split by single blanks. boxes: for each word that has any, its index and its gold boxes."""
+
+    text: str
+    boxes: tuple[tuple[int, tuple[Box, ...]], ...]

@@ -1,0 +1,50 @@
+"""MNIST: 70,000 handwritten digits of 28 x 28 pixels (LeCun et al. 1998)."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from areaviz.trace.errors import BackendError
+
+Images = npt.NDArray[np.uint8]
+Labels = npt.NDArray[np.int64]
+
+SIDE = 28
+VALIDATION = 5000
+"""The last training digits, kept for choosing checkpoints."""
+
+_FILES = {"train": "train", "val": "train", "test": "t10k"}
+
+
+def read_digits(folder: Path, split: str) -> tuple[Images, Labels]:
+    """The digits of "train" (55,000), "val" (5,000) or "test" (10,000): uint8 [N, 28, 28] and int64 [N].
+
+    0 is ground, 255 is ink.
+
+    Raises:
+        FileNotFoundError: when the corpus is not in `folder`.
+        BackendError: a file is not what it says.
+    """
+    name = _FILES[split]
+    images = _read_idx(folder / "mnist" / f"{name}-images-idx3-ubyte.gz").reshape(-1, SIDE, SIDE)
+    labels = _read_idx(folder / "mnist" / f"{name}-labels-idx1-ubyte.gz").astype(np.int64)
+    part = {"train": slice(None, -VALIDATION), "val": slice(-VALIDATION, None), "test": slice(None)}[split]
+    return images[part], labels[part]
+
+
+def _read_idx(path: Path) -> Images:
+    """The bytes of an idx file behind its header: two zeros, type 8 (unsigned byte), the axes, their lengths."""
+    if not path.exists():
+        raise FileNotFoundError(f"{path} is missing; put MNIST's four idx files (gzipped) into that folder.")
+    with gzip.open(path) as file:
+        content = file.read()
+    axes = content[3] if content[:3] == b"\0\0\x08" else 0
+    lengths = np.frombuffer(content, ">u4", axes, 4)
+    values = np.frombuffer(content, np.uint8, offset=4 + 4 * axes)
+    if not axes or values.size != lengths.prod():
+        raise BackendError(f"{path.name} is no idx file of bytes, or it is cut short; fetch it again.")
+    return values

@@ -1,0 +1,175 @@
+"""Shapes and textured grounds, drawn at twice the size and sampled down. Needs Pillow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image, ImageDraw, ImageFilter
+
+from areaviz.data.scene_grammar import Object
+
+_OVERSAMPLING = 2
+INKS: Mapping[str, tuple[int, int, int]] = {
+    "red": (206, 52, 48),
+    "green": (46, 150, 84),
+    "blue": (48, 98, 196),
+    "yellow": (242, 204, 58),
+    "orange": (238, 134, 42),
+    "purple": (134, 78, 168),
+    "white": (246, 246, 242),
+    "black": (38, 38, 42),
+}
+_GROUNDS = ((214, 205, 188), (188, 202, 190), (190, 200, 212), (208, 194, 200), (202, 202, 202), (176, 186, 178))
+
+Box = tuple[float, float, float, float]
+Pen = ImageDraw.ImageDraw
+Points = list[tuple[float, float]]
+
+
+def draw_scene(objects: tuple[Object, ...], side: int, rng: np.random.Generator) -> npt.NDArray[np.uint8]:
+    """The objects on a ground, each with a soft shadow: uint8 [side, side, 3]."""
+    large = side * _OVERSAMPLING
+    picture = _ground(large, rng)
+    for thing in objects:
+        mask = _mask(thing, large)
+        shadow = mask.filter(ImageFilter.GaussianBlur(large / 90)).point(lambda value: value * 2 // 5)
+        moved = Image.new("L", mask.size)
+        moved.paste(shadow, (large // 90, large // 70))
+        picture.paste((30, 30, 40), mask=moved)
+        picture.paste(_ink(thing.colour, rng), mask=mask)
+    return np.asarray(picture.resize((side, side), Image.Resampling.BOX))
+
+
+def _ink(colour: str, rng: np.random.Generator) -> tuple[int, int, int]:
+    red, green, blue = np.clip(np.array(INKS[colour]) + rng.integers(-12, 13, 3), 0, 255).tolist()
+    return red, green, blue
+
+
+def _ground(side: int, rng: np.random.Generator) -> Image.Image:
+    """Smooth noise of three sizes over a quiet colour, sometimes with faint stripes."""
+    light = np.zeros((side, side))
+    for cells, strength in ((3, 14), (12, 8), (side // 4, 7)):
+        noise = Image.fromarray(rng.normal(0, 1, (cells, cells)).astype(np.float32))
+        light += strength * np.asarray(noise.resize((side, side), Image.Resampling.BICUBIC))
+    if rng.random() < 0.4:
+        angle, period = rng.uniform(0, math.pi), rng.uniform(side / 24, side / 8)
+        y, x = np.mgrid[:side, :side]
+        light += 6 * np.sign(np.sin((x * math.cos(angle) + y * math.sin(angle)) * 2 * math.pi / period))
+    colour = np.array(_GROUNDS[rng.integers(len(_GROUNDS))]) + rng.integers(-10, 11, 3)
+    return Image.fromarray(np.clip(colour + light[..., None], 0, 255).astype(np.uint8))
+
+
+def _mask(thing: Object, side: int) -> Image.Image:
+    """Where the shape is: a mask of the whole picture."""
+    mask = Image.new("L", (side, side))
+    left, top, right, bottom = (value * side for value in thing.box)
+    _SHAPES[thing.shape](ImageDraw.Draw(mask), (left, top, right, bottom))
+    return mask
+
+
+def _place(points: Points, box: Box) -> Points:
+    """Points of the unit square in a box."""
+    left, top, right, bottom = box
+    return [(left + x * (right - left), top + y * (bottom - top)) for x, y in points]
+
+
+def _part(box: Box, left: float, top: float, right: float, bottom: float) -> Box:
+    (x0, y0), (x1, y1) = _place([(left, top), (right, bottom)], box)
+    return x0, y0, x1, y1
+
+
+def _polygon(points: Points) -> Callable[[Pen, Box], None]:
+    return lambda pen, box: pen.polygon(_place(points, box), fill=255)
+
+
+def _circle(pen: Pen, box: Box) -> None:
+    pen.ellipse(box, fill=255)
+
+
+def _ring(pen: Pen, box: Box) -> None:
+    pen.ellipse(box, fill=255)
+    pen.ellipse(_part(box, 0.27, 0.27, 0.73, 0.73), fill=0)
+
+
+def _moon(pen: Pen, box: Box) -> None:
+    pen.ellipse(_part(box, 0, 0, 1, 1), fill=255)
+    pen.ellipse(_part(box, 0.32, -0.08, 1.18, 0.82), fill=0)
+
+
+def _heart(pen: Pen, box: Box) -> None:
+    angles = [2 * math.pi * i / 60 for i in range(60)]
+    curve = [
+        (
+            math.sin(a) ** 3,
+            13 / 16 * math.cos(a) - 5 / 16 * math.cos(2 * a) - math.cos(3 * a) / 8 - math.cos(4 * a) / 16,
+        )
+        for a in angles
+    ]
+    pen.polygon(_place([(0.5 + x / 2, 0.43 - y * 0.53) for x, y in curve], box), fill=255)
+
+
+def _star() -> Points:
+    points = []
+    for corner in range(10):
+        radius, angle = (0.53, 0.22)[corner % 2], math.pi * (corner / 5 - 0.5)
+        points.append((0.5 + radius * math.cos(angle), 0.53 + radius * math.sin(angle)))
+    return points
+
+
+def _gem(pen: Pen, box: Box) -> None:
+    pen.polygon(_place([(0.22, 0.1), (0.78, 0.1), (1, 0.38), (0.5, 0.96), (0, 0.38)], box), fill=255)
+    width = max(2, round((box[2] - box[0]) / 16))
+    for line in ([(0.02, 0.38), (0.98, 0.38)], [(0.34, 0.38), (0.5, 0.92)], [(0.66, 0.38), (0.5, 0.92)]):
+        pen.line(_place(line, box), fill=0, width=width)
+
+
+def _envelope(pen: Pen, box: Box) -> None:
+    pen.rectangle(_part(box, 0, 0.16, 1, 0.84), fill=255)
+    width = max(2, round((box[2] - box[0]) / 13))
+    pen.line(_place([(0.02, 0.18), (0.5, 0.58), (0.98, 0.18)], box), fill=0, width=width)
+
+
+def _glyph(pen: Pen, box: Box) -> None:
+    width = round((box[2] - box[0]) / 5.5)
+    pen.line(_place([(0.12, 0.98), (0.5, 0.06), (0.88, 0.98)], box), fill=255, width=width, joint="curve")
+    pen.line(_place([(0.26, 0.66), (0.74, 0.66)], box), fill=255, width=width)
+
+
+def _lock_key(pen: Pen, box: Box) -> None:
+    pen.ellipse(_part(box, 0, 0.26, 0.46, 0.74), fill=255)
+    pen.ellipse(_part(box, 0.14, 0.4, 0.32, 0.6), fill=0)
+    pen.rectangle(_part(box, 0.42, 0.44, 1, 0.57), fill=255)
+    pen.rectangle(_part(box, 0.9, 0.5, 1, 0.78), fill=255)
+    pen.rectangle(_part(box, 0.7, 0.5, 0.8, 0.72), fill=255)
+
+
+def _piano_key(pen: Pen, box: Box) -> None:
+    pen.rounded_rectangle(box, radius=(box[2] - box[0]) * 0.18, fill=255)
+    pen.rounded_rectangle(_part(box, 0.13, 0.1, 0.87, 0.8), radius=(box[2] - box[0]) * 0.12, outline=0, width=3)
+    pen.line(_place([(0.34, 0.45), (0.66, 0.45)], box), fill=0, width=4)
+
+
+_SHAPES: Mapping[str, Callable[[Pen, Box], None]] = {
+    "circle": _circle,
+    "square": _polygon([(0.03, 0.03), (0.97, 0.03), (0.97, 0.97), (0.03, 0.97)]),
+    "triangle": _polygon([(0.5, 0), (1, 0.94), (0, 0.94)]),
+    "star": _polygon(_star()),
+    "cross": _polygon(
+        [
+            *((0.33, 0), (0.67, 0), (0.67, 0.33), (1, 0.33), (1, 0.67), (0.67, 0.67)),
+            *((0.67, 1), (0.33, 1), (0.33, 0.67), (0, 0.67), (0, 0.33), (0.33, 0.33)),
+        ]
+    ),
+    "ring": _ring,
+    "heart": _heart,
+    "moon": _moon,
+    "rhombus": _polygon([(0.5, 0), (0.9, 0.5), (0.5, 1), (0.1, 0.5)]),
+    "gem": _gem,
+    "envelope": _envelope,
+    "glyph": _glyph,
+    "lock key": _lock_key,
+    "piano key": _piano_key,
+}

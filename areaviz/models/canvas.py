@@ -1,0 +1,84 @@
+"""A request's picture as a network sees it, and where what it saw lies in the picture.
+
+Shapes: H, W of the picture, S side of the network's square.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from areaviz.trace.picture import Picture
+from areaviz.trace.record import Field, IntArray
+
+FloatArray = npt.NDArray[np.floating]
+
+_DARK = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Canvas:
+    """A square of `side` pixels that holds a picture, squeezed or with black margins.
+
+    scale: pixels of the square for one of the picture, (x, y). offset: where the picture begins in the square.
+    """
+
+    side: int
+    scale: tuple[float, float]
+    offset: tuple[float, float]
+
+    def in_picture(self, places: FloatArray) -> npt.NDArray[np.float32]:
+        """Places (x, y) [..., 2] in pixels of the square as pixels of the picture, float32."""
+        moved: npt.NDArray[np.float32] = ((places - np.array(self.offset)) / np.array(self.scale)).astype(np.float32)
+        return moved
+
+
+def squeezed(picture: Picture, side: int) -> Tensor:
+    """The whole picture in a square, its proportions given up: uint8 [S, S, 3]."""
+    return _resized(picture, (side, side)).permute(1, 2, 0).contiguous()
+
+
+def fitted(picture: Picture, side: int) -> tuple[Tensor, Canvas, bool]:
+    """The picture in grey with its proportions kept, as light ink on dark ground: float32 [S, S], 0..1.
+
+    Also where it lies, and whether it was turned from dark on light, which its border tells.
+    """
+    scale = side / max(picture.height, picture.width)
+    height, width = (max(1, round(length * scale)) for length in (picture.height, picture.width))
+    grey = _resized(picture, (height, width)).float().mean(0)
+    border = torch.cat([grey[0], grey[-1], grey[:, 0], grey[:, -1]])
+    inverted = bool(border.median() >= _DARK)
+    ink = (255 - grey if inverted else grey) / 255
+    top, left = (side - height) // 2, (side - width) // 2
+    square = F.pad(ink, (left, side - width - left, top, side - height - top))
+    return square, Canvas(side, (width / picture.width, height / picture.height), (left, top)), inverted
+
+
+def cell_field(picture: Picture, rows: int, columns: int, canvas: Canvas | None = None) -> Field:
+    """The cells of a grid over the picture (or over its canvas), row by row, each cut to the picture."""
+    place = canvas or Canvas(1, (1 / picture.width, 1 / picture.height), (0, 0))
+    x, y = (np.arange(count + 1) / count * place.side for count in (columns, rows))
+    across = _whole(place.in_picture(np.stack([x, 0 * x], 1))[:, 0], picture.width)
+    down = _whole(place.in_picture(np.stack([0 * y, y], 1))[:, 1], picture.height)
+    left, right, top, bottom = across[:-1], across[1:], down[:-1], down[1:]
+    anchors = [(left[c], top[r], right[c], bottom[r]) for r in range(rows) for c in range(columns)]
+    labels = tuple(f"row {r + 1}, column {c + 1}" for r in range(rows) for c in range(columns))
+    return Field("picture", "picture", "", labels, np.array(anchors, dtype=np.int64))
+
+
+def _whole(places: FloatArray, longest: int) -> IntArray:
+    whole: IntArray = np.clip(np.rint(places), 0, longest).astype(np.int64)
+    return whole
+
+
+def _resized(picture: Picture, size: tuple[int, int]) -> Tensor:
+    """uint8 [3, height, width]; smaller sizes average what they leave out."""
+    pixels = torch.from_numpy(picture.pixels.copy()).permute(2, 0, 1)[None]
+    if pixels.shape[2:] == size:
+        return pixels[0]
+    return F.interpolate(pixels, size, mode="bilinear", antialias=True, align_corners=False)[0]

@@ -1,0 +1,130 @@
+"""The captioning Transformer: a grid of picture features is encoded with 2-D areas and described word by word.
+
+Li et al. 2019, section 4.2: areas of at most 3 x 3 cells in the encoder's self-attention and in the attention
+from the caption to the picture, in the first layers.
+Shapes: B batch, M = G * G cells, C channels, T words, W model width, V vocabulary, H heads, R areas.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from areaviz.attention.multihead import AreaOptions
+from areaviz.data.tokenizer import PAD
+from areaviz.models.layers import DecoderLayer, EncoderLayer, initialise, positions
+from areaviz.models.stepper import TransformerStepper
+from areaviz.models.transformer import Pass
+from areaviz.models.vision import EncoderConfig, PictureEncoder
+
+
+@dataclass(frozen=True, slots=True)
+class CaptionerConfig:
+    """What the network is made of.
+
+    vocabulary: words. encoder: of the pictures, see `EncoderConfig`. grid: side of the grid that is
+    attended to. layers, width, filter, heads, dropout: see `TransformerConfig`. area_size: most rows and
+    most columns an area has, 1 for regular attention; area_layers: how many of the first layers have areas.
+    key_mode, value_mode: see `AreaOptions`.
+    """
+
+    vocabulary: int
+    encoder: Mapping[str, Any] = field(default_factory=dict)
+    grid: int = 8
+    layers: int = 2
+    width: int = 256
+    filter: int = 1024
+    heads: int = 4
+    dropout: float = 0.2
+    area_size: int = 1
+    area_layers: int = 2
+    key_mode: str = "mean"
+    value_mode: str = "sum"
+
+    def areas(self, layer: int) -> AreaOptions:
+        """How the given layer (0-based) sees the grid."""
+        shape, size = (self.grid, self.grid), (self.area_size, self.area_size)
+        has_areas = layer < self.area_layers and self.area_size > 1
+        return (
+            AreaOptions(size, self.key_mode, self.value_mode, shape) if has_areas else AreaOptions((1, 1), shape=shape)
+        )
+
+
+class CaptionTransformer(nn.Module):
+    """The whole network, from pixels to words. impl: how area attention is computed, see `area_attention`."""
+
+    def __init__(self, config: CaptionerConfig, impl: str = "auto") -> None:
+        super().__init__()
+        self.config = config
+        self.encoder_config = EncoderConfig(**{**config.encoder, "grids": (config.grid,)})
+        self.pictures = PictureEncoder(self.encoder_config)
+        self.enter = nn.Linear(self.encoder_config.width, config.width)
+        self.place = nn.Parameter(torch.randn(config.grid**2, config.width) * 0.02)
+        self.embedding = nn.Embedding(config.vocabulary, config.width, padding_idx=PAD)
+        areas = [config.areas(layer) for layer in range(config.layers)]
+        self.encoder = nn.ModuleList(EncoderLayer(config, area, impl) for area in areas)
+        self.decoder = nn.ModuleList(DecoderLayer(config, AreaOptions(), area, impl) for area in areas)
+        self.norms = nn.ModuleList(nn.LayerNorm(config.width) for _ in range(3))
+        self.dropout = nn.Dropout(config.dropout)
+        initialise(self, self.embedding)
+
+    def look(self, pixels_BHWC: Tensor) -> Tensor:
+        """The grid of features of uint8 pixels [B, side, side, 3]: [B, M, C]."""
+        features: Tensor = self.pictures(pixels_BHWC)[self.config.grid]
+        return features
+
+    def forward(self, features_BMC: Tensor, target_NT: Tensor) -> Tensor:
+        """Logits [N, T, V] of the word after each word of N captions, equally many a picture, picture by picture."""
+        memory_BMW, _ = self.encode(features_BMC)
+        return self._decode(memory_BMW, target_NT, need_weights=False).logits
+
+    def attend(self, features_BMC: Tensor, target_BT: Tensor) -> Pass:
+        """The same, with the area weights of every site from the same pass."""
+        memory_BMW, encoder_self = self.encode(features_BMC, need_weights=True)
+        run = self._decode(memory_BMW, target_BT, need_weights=True)
+        return Pass(run.logits, {"encoder self": encoder_self, **run.weights})
+
+    def encode(self, features_BMC: Tensor, need_weights: bool = False) -> tuple[Tensor, list[Tensor]]:
+        """The encoder's output [B, M, W] and its weights, one tensor a layer."""
+        x_BMW = self.dropout(self.norms[0](self.enter(features_BMC)) + self.place)
+        weights = []
+        for layer in self.encoder:
+            x_BMW, layer_weights = layer(x_BMW, None, need_weights)
+            weights.append(layer_weights)
+        return self.norms[1](x_BMW), weights
+
+    def write(self, features_BMC: Tensor) -> TransformerStepper:
+        """The decoder over these pictures, one word at a time."""
+        return TransformerStepper(self, self.encode(features_BMC)[0])
+
+    @property
+    def layers(self) -> list[DecoderLayer]:
+        """The decoder's layers, first to last."""
+        return [layer for layer in self.decoder if isinstance(layer, DecoderLayer)]
+
+    def embed_at(self, token_N: Tensor, position: int) -> Tensor:
+        """One embedded word a row at a 0-based position: [N, 1, W]."""
+        return self._embed(token_N[:, None], position)
+
+    def logits(self, x_BTW: Tensor) -> Tensor:
+        """Output logits [B, T, V]: the decoder's output times the embeddings."""
+        return F.linear(self.norms[2](x_BTW), self.embedding.weight)
+
+    def _decode(self, memory_BMW: Tensor, target_BT: Tensor, need_weights: bool) -> Pass:
+        y, own, across = self._embed(target_BT), [], []
+        for layer in self.decoder:
+            y, self_weights, weights = layer(y, memory_BMW, None, need_weights)
+            own.append(self_weights)
+            across.append(weights)
+        return Pass(self.logits(y), {"decoder self": own, "encoder-decoder": across} if need_weights else {})
+
+    def _embed(self, ids_BT: Tensor, first: int = 0) -> Tensor:
+        x_BTW = self.embedding(ids_BT) * math.sqrt(self.config.width)
+        embedded: Tensor = self.dropout(x_BTW + positions(first, ids_BT.shape[1], self.config.width, ids_BT.device))
+        return embedded

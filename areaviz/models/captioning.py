@@ -1,0 +1,122 @@
+"""A captioner: a picture in, a sentence and a Trace out.
+
+Shapes: L layers, H heads, Q queries, A areas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Self
+
+import torch
+from torch import Tensor
+
+from areaviz.data.tokenizer import END, START, Tokenizer
+from areaviz.decoding.beam import beam_search
+from areaviz.decoding.greedy import greedy
+from areaviz.decoding.stepper import Hypothesis
+from areaviz.models.base import OnStep
+from areaviz.models.canvas import cell_field, squeezed
+from areaviz.models.captioner import CaptionerConfig, CaptionTransformer
+from areaviz.models.checkpoint import load_tokenizer, load_weights
+from areaviz.models.recording import attention_map, output, target_fields
+from areaviz.models.stepper import Watched
+from areaviz.trace.areas import AreaGrid
+from areaviz.trace.card import Card
+from areaviz.trace.errors import InputError
+from areaviz.trace.picture import Picture
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Request
+
+LONGEST = 30
+LENGTH_PENALTY = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class CaptionModel:
+    """Describes pictures and records what it attended to."""
+
+    card: Card
+    tokenizer: Tokenizer
+    network: CaptionTransformer
+
+    @classmethod
+    def load(cls, folder: Path, card: Card, device: torch.device, area_size: int | None = None) -> Self:
+        """Read a checkpoint; `area_size` replaces the trained one, in rows and columns, where areas have no parameters.
+
+        Raises:
+            InputError: when this model's areas cannot be resized.
+            BackendError: when a file is missing or damaged.
+        """
+        network = CaptionTransformer(_resized(CaptionerConfig(**card.config), area_size))
+        load_weights(network, folder)
+        return cls(card, load_tokenizer(folder), network.to(device).eval().requires_grad_(False))
+
+    @torch.inference_mode()
+    def look(self, pictures: Sequence[Picture]) -> Tensor:
+        """What the encoder of pictures makes of them: [B, M, C]."""
+        pixels = torch.stack([squeezed(picture, self.network.encoder_config.side) for picture in pictures])
+        return self.network.look(pixels.to(self._device))
+
+    @torch.inference_mode()
+    def decode(
+        self, features_BMC: Tensor, method: str = "greedy", beam: int = 4, on_step: OnStep | None = None
+    ) -> list[Hypothesis]:
+        """The best sentence for every picture's features."""
+        limits = [LONGEST] * len(features_BMC)
+        stepper = Watched(self.network.write(features_BMC), LONGEST, on_step)
+        if method == "greedy":
+            return greedy(stepper, START, END, limits)
+        return [best[0] for best in beam_search(stepper, START, END, limits, beam, LENGTH_PENALTY)]
+
+    def trace(self, requests: Sequence[Request], on_step: OnStep | None = None) -> list[Trace]:
+        """Describe pictures that share method and beam together, then record one pass each.
+
+        Raises:
+            InputError: a request has no picture.
+        """
+        pictures = [request.picture for request in requests if request.picture is not None]
+        if len(pictures) < len(requests):
+            raise InputError("This model describes pictures; choose or upload one.")
+        features = self.look(pictures)
+        found = self.decode(features, requests[0].method, requests[0].beam, on_step)
+        rows = zip(requests, features.unsqueeze(1), found, strict=True)
+        return [self.record(request, one, hypothesis) for request, one, hypothesis in rows]
+
+    @torch.inference_mode()
+    def record(self, request: Request, features_1MC: Tensor, found: Hypothesis) -> Trace:
+        """The trace of a given sentence: weights, probabilities and alternatives of one and the same pass."""
+        assert request.picture is not None
+        config, ids = self.network.config, list(found.ids)
+        fed = torch.tensor([[START, *ids[:-1]]], device=self._device)
+        run = self.network.attend(features_1MC, fed)
+        fields = {
+            "picture": cell_field(request.picture, config.grid, config.grid),
+            **target_fields(ids, self.tokenizer),
+        }
+        cells = AreaGrid.clamped((config.grid,) * 2, (config.area_size if config.area_layers else 1,) * 2)
+        words = AreaGrid(1, len(ids), 1, 1)
+        sites = {
+            "encoder-decoder": ("target", "picture", cells),
+            "encoder self": ("picture", "picture", cells),
+            "decoder self": ("target", "history", words),
+        }
+        maps = {site: attention_map(site, *parts, run.weights[site]) for site, parts in sites.items()}
+        details = {"device": self._device.type, "log-probability": f"{found.log_probability:.3f}"}
+        if not found.finished:
+            details["warning"] = f"The model did not come to an end and was stopped after {len(ids)} words."
+        return Trace(request, fields, output(run.logits[0], ids, self.tokenizer), maps, details)
+
+    @property
+    def _device(self) -> torch.device:
+        return self.network.embedding.weight.device
+
+
+def _resized(config: CaptionerConfig, area_size: int | None) -> CaptionerConfig:
+    if area_size is None or area_size == config.area_size:
+        return config
+    if config.key_mode == "features":
+        raise InputError("The areas of this model have learned features, so their largest size cannot be changed.")
+    return replace(config, area_size=min(area_size, config.grid), area_layers=config.area_layers or config.layers)

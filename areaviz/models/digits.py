@@ -1,0 +1,130 @@
+"""Models that read digits in a picture: every kind of attention, one record.
+
+Shapes: T looks, K scales, S side of a patch, M cells, C classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isqrt
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from areaviz.data.digit_scenes import KINDS
+from areaviz.models.base import OnStep
+from areaviz.models.canvas import Canvas, cell_field, fitted
+from areaviz.models.checkpoint import load_weights
+from areaviz.models.dram import Dram, DramConfig
+from areaviz.models.items import Items, ItemsConfig
+from areaviz.models.ram import Ram, RamConfig
+from areaviz.models.reading import Reading
+from areaviz.models.stn import Stn, StnConfig
+from areaviz.trace.areas import AreaGrid
+from areaviz.trace.card import Card
+from areaviz.trace.errors import InputError
+from areaviz.trace.picture import Picture
+from areaviz.trace.record import AttentionMap, Field, Gaze, Output, Trace
+from areaviz.trace.request import Request
+
+NETWORKS: Mapping[str, tuple[type[Any], type[nn.Module]]] = {
+    "ram": (RamConfig, Ram),
+    "dram": (DramConfig, Dram),
+    "stn": (StnConfig, Stn),
+    "items": (ItemsConfig, Items),
+}
+"""Every network that reads digits: its config and its class."""
+
+DigitOptions = RamConfig | DramConfig | StnConfig | ItemsConfig
+
+ALTERNATIVES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class DigitReader:
+    """Reads the digits of a picture and records where it looked."""
+
+    card: Card
+    network: nn.Module
+    side: int
+
+    @classmethod
+    def load(cls, folder: Path, card: Card, device: torch.device, area_size: int | None = None) -> Self:
+        """Read a checkpoint.
+
+        Raises:
+            BackendError: when a file is missing or damaged.
+        """
+        options, build = NETWORKS[card.family]
+        config = options(**card.config)
+        network = build(config)
+        load_weights(network, folder)
+        return cls(card, network.to(device).eval().requires_grad_(False), KINDS[config.kind])
+
+    def trace(self, requests: Sequence[Request], on_step: OnStep | None = None) -> list[Trace]:
+        """Read pictures, one after the other.
+
+        Raises:
+            InputError: a request has no picture.
+        """
+        return [self._trace(request) for request in requests]
+
+    @torch.inference_mode()
+    def _trace(self, request: Request) -> Trace:
+        picture = request.picture
+        if picture is None:
+            raise InputError("This model reads pictures; choose or upload one.")
+        ink_SS, canvas, inverted = fitted(picture, self.side)
+        device = next(self.network.parameters()).device
+        torch.manual_seed(request.seed)
+        reading: Reading = self.network(ink_SS[None].to(device), sample=request.sample)
+        fields, maps, gazes = _looks(reading, picture, canvas)
+        output = _output(reading, fields["target"])
+        details = {"device": device.type, "answer": "".join(str(d) for d in reading.answers[0].argmax(1).tolist())}
+        details |= {"warning": "The picture was inverted: this model reads light digits on dark."} if inverted else {}
+        return Trace(request, fields, output, maps, details, gazes=gazes)
+
+
+def _looks(
+    reading: Reading, picture: Picture, canvas: Canvas
+) -> tuple[dict[str, Field], dict[str, AttentionMap], dict[str, Gaze]]:
+    """Fields, attention maps and gazes of the first picture of a reading."""
+    labels = [str(label) for label in reading.logits[0].argmax(1).tolist()]
+    anchors = np.stack([np.arange(len(labels)), np.arange(len(labels)) + 1], 1)
+    target = Field("target", "text", "".join(labels), tuple(labels), anchors)
+    side = 1 if reading.weights is None else isqrt(reading.weights.shape[2])
+    cells = cell_field(picture, side, side, None if side == 1 else canvas)
+    return {"picture": cells, "target": target}, _maps(reading, side), _gazes(reading, canvas)
+
+
+def _maps(reading: Reading, side: int) -> dict[str, AttentionMap]:
+    if reading.weights is None:
+        return {}
+    weights_LHTM = reading.weights.float().cpu().numpy()[:1, None]
+    chosen = None if reading.chosen is None else reading.chosen.cpu().numpy()[:1, None]
+    grid = AreaGrid(side, side, 1, 1)
+    site = "encoder-decoder"
+    return {site: AttentionMap(site, "target", "picture", grid, weights_LHTM, "softmax over cells", chosen)}
+
+
+def _gazes(reading: Reading, canvas: Canvas) -> dict[str, Gaze]:
+    if reading.corners is None or reading.seen is None:
+        return {}
+    site = "glimpses" if reading.log_probability is not None else "transformer"
+    corners = canvas.in_picture(reading.corners[0].cpu().numpy())
+    seen = (reading.seen[0].clamp(0, 1) * 255).round().to(torch.uint8).cpu().numpy()
+    return {site: Gaze(site, "target", "picture", corners, seen)}
+
+
+def _output(reading: Reading, target: Field) -> Output:
+    likely_TC: Tensor = reading.logits[0].float().softmax(1).cpu()
+    best = likely_TC.topk(ALTERNATIVES, 1)
+    alternatives = tuple(
+        tuple((str(label), share) for label, share in zip(*row, strict=True))
+        for row in zip(best.indices.tolist(), best.values.tolist(), strict=True)
+    )
+    return Output("target", likely_TC.amax(1).numpy().astype(np.float32), alternatives)

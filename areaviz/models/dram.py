@@ -1,0 +1,100 @@
+"""The deep recurrent attention model (Ba et al. 2015; survey Figs. 13 and 14): digits read one after the other.
+
+Two recurrent layers: the lower one sees glimpses and names digits, the upper one only decides where to
+look. The upper one starts from a coarse look at the whole picture, so that the first glimpse is no guess; the
+lower one never sees that context, so what it names it has looked at.
+Shapes: B batch, H, W of the picture, T glimpses, K scales, S side of a patch, N hidden width.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from areaviz.attention.glimpse import Retina
+from areaviz.attention.hard import sample_place
+from areaviz.models.reading import Reading, box_corners, coordinates
+
+
+@dataclass(frozen=True, slots=True)
+class DramConfig:
+    """What the network is made of.
+
+    kind: the pictures it reads, a key of `digit_scenes.KINDS`. digits: how many are read, `glimpses`
+    each. side, scales: of the patches, see `RamConfig`. width: hidden units of each layer. coarse: pixels
+    of the coarse look. context: whether there is one. std: of the places sampled in training.
+    """
+
+    kind: str = "pairs"
+    digits: int = 2
+    glimpses: int = 4
+    side: int = 14
+    scales: int = 2
+    width: int = 256
+    coarse: int = 25
+    context: bool = True
+    std: float = 0.1
+    classes: int = 10
+
+
+class Dram(nn.Module):
+    """Context network, glimpse network, two recurrent layers, locator, baseline and classifier."""
+
+    def __init__(self, config: DramConfig) -> None:
+        super().__init__()
+        self.config = config
+        width = config.width
+        self.context = _convolutions(3, config.coarse, width) if config.context else None
+        self.what = _convolutions(config.scales, config.side, width)
+        self.where = nn.Linear(2, width)
+        self.reader = nn.LSTMCell(width, width)
+        self.mover = nn.LSTMCell(width, width)
+        self.locator = nn.Linear(width, 2)
+        self.baseline = nn.Linear(width, 1)
+        self.classifier = nn.Linear(width, config.classes)
+
+    def forward(self, pictures_BHW: Tensor, sample: bool) -> Reading:
+        """Look at pictures (0..1). With `sample` places are drawn around the locator's mean, else they are the mean."""
+        config, zeros = self.config, pictures_BHW.new_zeros(len(pictures_BHW), self.config.width)
+        retina = Retina(pictures_BHW, config.side, config.scales)
+        mover = (self._coarse(pictures_BHW), zeros)
+        reader = (zeros, zeros)
+        steps = []
+        for _ in range(config.digits * config.glimpses):
+            mean = torch.tanh(self.locator(mover[0]))
+            place, log_probability = sample_place(mean, config.std, sample)
+            baseline = self.baseline(mover[0].detach())[:, 0]
+            patches, boxes = retina.read(place)
+            reader = self.reader(self.what(patches) * F.relu(self.where(place)), reader)
+            mover = self.mover(reader[0].detach(), mover)
+            steps.append((boxes, patches, self.classifier(reader[0]), log_probability, baseline))
+        boxes, seen, logits, chance, baselines = (torch.stack(part, 1) for part in zip(*steps, strict=True))
+        corners = box_corners(boxes.float())
+        return Reading(logits, config.digits, corners, seen, log_probability=chance, baseline=baselines)
+
+    def _coarse(self, pictures_BHW: Tensor) -> Tensor:
+        """The first state of the mover: from the whole picture, averaged to a few pixels, or zero without context."""
+        if self.context is None:
+            return pictures_BHW.new_zeros(len(pictures_BHW), self.config.width)
+        small = F.interpolate(pictures_BHW[:, None], (self.config.coarse,) * 2, mode="area")[:, 0]
+        state: Tensor = torch.tanh(self.context(coordinates(small)))
+        return state
+
+
+def _convolutions(channels: int, side: int, width: int) -> nn.Sequential:
+    """Two convolutions, each halving, and a linear layer: [B, channels, side, side] to [B, width]."""
+    last = (side + 3) // 4
+    return nn.Sequential(
+        nn.Conv2d(channels, 24, 3, stride=1, padding=1),
+        nn.ReLU(),
+        nn.Conv2d(24, 32, 3, stride=2, padding=1),
+        nn.ReLU(),
+        nn.Conv2d(32, 48, 3, stride=2, padding=1),
+        nn.ReLU(),
+        nn.Flatten(),
+        nn.Linear(48 * last * last, width),
+        nn.ReLU(),
+    )

@@ -1,0 +1,84 @@
+"""A digit reader that looks at a grid of features again and again: item-wise attention, soft or hard.
+
+Survey Fig. 7 and Eq. 9-17: at every step a recurrent state scores each cell; soft attention reads the weighted sum
+of all cells, hard attention reads one cell, drawn by the weights and learned by REINFORCE.
+Shapes: B pictures, H, W of the picture, T looks, M = G * G cells, C channels, N hidden width.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from areaviz.attention.hard import choose_item
+from areaviz.data.digit_scenes import KINDS
+from areaviz.models.reading import Reading
+
+
+@dataclass(frozen=True, slots=True)
+class ItemsConfig:
+    """What the network is made of.
+
+    kind: the pictures it reads, a key of `digit_scenes.KINDS`. hard: whether one cell is read, not all by their
+    weights. looks: how many. channels: of the features. width: hidden units. classes: labels.
+    """
+
+    kind: str = "cluttered"
+    hard: bool = False
+    looks: int = 6
+    channels: int = 64
+    width: int = 128
+    classes: int = 10
+
+    @property
+    def grid(self) -> int:
+        """Side of the grid of cells."""
+        return KINDS[self.kind] // 4
+
+
+class Items(nn.Module):
+    """Convolutions, a recurrent state, additive scores of the cells (survey Eq. 10), a classifier."""
+
+    def __init__(self, config: ItemsConfig) -> None:
+        super().__init__()
+        self.config = config
+        channels, width = config.channels, config.width
+        self.features = nn.Sequential(
+            nn.Conv2d(1, channels // 4, 3, 2, 1),
+            nn.ReLU(),
+            nn.Conv2d(channels // 4, channels // 2, 3, 2, 1),
+            nn.ReLU(),
+            nn.Conv2d(channels // 2, channels, 3, 1, 1),
+            nn.ReLU(),
+        )
+        self.place = nn.Parameter(torch.randn(config.grid**2, channels) * 0.1)
+        self.key, self.query = nn.Linear(channels, 48), nn.Linear(width, 48)
+        self.score = nn.Linear(48, 1)
+        self.core = nn.LSTMCell(channels, width)
+        self.baseline = nn.Linear(width, 1)
+        self.classifier = nn.Linear(width, config.classes)
+
+    def forward(self, pictures_BHW: Tensor, sample: bool) -> Reading:
+        """Look at pictures (0..1). Hard attention draws its cells with `sample`, else it takes the heaviest."""
+        cells_BMC = self.features(pictures_BHW[:, None]).flatten(2).transpose(1, 2) + self.place
+        keys_BMK = self.key(cells_BMC)
+        state = (cells_BMC.new_zeros(len(cells_BMC), self.config.width),) * 2
+        steps = []
+        for _ in range(self.config.looks):
+            score_BM = self.score(torch.tanh(keys_BMK + self.query(state[0])[:, None]))[:, :, 0]
+            weights_BM, baseline_B = score_BM.softmax(1), self.baseline(state[0].detach())[:, 0]
+            chosen_B, log_B = choose_item(weights_BM, sample)
+            soft_BC = (weights_BM[:, None] @ cells_BMC)[:, 0]
+            state = self.core(_rows(cells_BMC, chosen_B) if self.config.hard else soft_BC, state)
+            steps.append((weights_BM, chosen_B, self.classifier(state[0]), log_B, baseline_B))
+        weights, chosen, logits, chance, baseline = (torch.stack(part, 1) for part in zip(*steps, strict=True))
+        if not self.config.hard:
+            return Reading(logits, weights=weights)
+        return Reading(logits, weights=weights, chosen=chosen, log_probability=chance, baseline=baseline)
+
+
+def _rows(cells_BMC: Tensor, chosen_B: Tensor) -> Tensor:
+    """One cell of each picture: [B, C]."""
+    return cells_BMC[torch.arange(len(chosen_B), device=chosen_B.device), chosen_B]

@@ -1,0 +1,106 @@
+"""The layers of every Transformer here (Vaswani et al. 2017), normalised before each sublayer, with area attention.
+
+Shapes: B batch, M source items, T target items, W model width, N = B * K rows of K beams a sentence.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+import torch
+from torch import Tensor, nn
+
+from areaviz.attention.multihead import AreaMemory, AreaOptions, MultiHeadAttention
+
+
+class LayerSizes(Protocol):
+    """What a layer needs to know of a network's config."""
+
+    @property
+    def width(self) -> int:
+        """Of an item's vector."""
+
+    @property
+    def filter(self) -> int:
+        """Hidden width of the feed-forward sublayer."""
+
+    @property
+    def heads(self) -> int:
+        """Of every attention."""
+
+    @property
+    def dropout(self) -> float:
+        """On sublayer outputs, 0..1."""
+
+
+def positions(first: int, count: int, width: int, device: torch.device) -> Tensor:
+    """Sinusoids of positions first..first+count-1: [count, width]."""
+    rate = torch.exp(torch.arange(0, width, 2, device=device) * (-math.log(10000.0) / width))
+    angle = torch.arange(first, first + count, device=device)[:, None] * rate
+    return torch.cat([angle.sin(), angle.cos()], 1)
+
+
+def feed_forward(sizes: LayerSizes) -> nn.Sequential:
+    """Two linear layers with a rectifier between them."""
+    return nn.Sequential(nn.Linear(sizes.width, sizes.filter), nn.ReLU(), nn.Linear(sizes.filter, sizes.width))
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention and feed-forward, each normalised before and added to its input."""
+
+    def __init__(self, sizes: LayerSizes, areas: AreaOptions, impl: str) -> None:
+        super().__init__()
+        self.self_attention = MultiHeadAttention(sizes.width, sizes.heads, areas, impl)
+        self.feed_forward = feed_forward(sizes)
+        self.norms = nn.ModuleList(nn.LayerNorm(sizes.width) for _ in range(2))
+        self.dropout = nn.Dropout(sizes.dropout)
+
+    def forward(self, x_BMW: Tensor, padding_BM: Tensor | None, need_weights: bool) -> tuple[Tensor, Tensor | None]:
+        y = self.norms[0](x_BMW)
+        context, weights = self.self_attention(y, y, padding_BM, need_weights=need_weights)
+        x = x_BMW + self.dropout(context)
+        return x + self.dropout(self.feed_forward(self.norms[1](x))), weights
+
+
+class DecoderLayer(nn.Module):
+    """Causal self-attention, attention to the encoder's output, and feed-forward."""
+
+    def __init__(self, sizes: LayerSizes, areas: AreaOptions, memory_areas: AreaOptions, impl: str) -> None:
+        super().__init__()
+        self.self_attention = MultiHeadAttention(sizes.width, sizes.heads, areas, impl)
+        self.cross_attention = MultiHeadAttention(sizes.width, sizes.heads, memory_areas, impl)
+        self.feed_forward = feed_forward(sizes)
+        self.norms = nn.ModuleList(nn.LayerNorm(sizes.width) for _ in range(3))
+        self.dropout = nn.Dropout(sizes.dropout)
+
+    def forward(
+        self, x_NTW: Tensor, memory_BMW: Tensor, padding_BM: Tensor | None, need_weights: bool
+    ) -> tuple[Tensor, Tensor | None, Tensor | None]:
+        """Outputs [N, T, W] and the weights of both attentions; N rows share B memories, as in `step`."""
+        y = self.norms[0](x_NTW)
+        context, self_weights = self.self_attention(y, y, is_causal=True, need_weights=need_weights)
+        x = x_NTW + self.dropout(context)
+        query_BQW = self.norms[1](x).unflatten(0, (len(memory_BMW), -1)).flatten(1, 2)
+        context, weights = self.cross_attention(query_BQW, memory_BMW, padding_BM, need_weights=need_weights)
+        x = x + self.dropout(context.unflatten(1, (-1, x.shape[1])).flatten(0, 1))
+        return x + self.dropout(self.feed_forward(self.norms[2](x))), self_weights, weights
+
+    def step(self, x_N1W: Tensor, history: AreaMemory | None, memory: AreaMemory) -> tuple[Tensor, AreaMemory]:
+        """One position more: N rows share the memories of B sentences, N = B * beams, sentence by sentence."""
+        y = self.norms[0](x_N1W)
+        history = self.self_attention.extend(history, y)
+        x = x_N1W + self.self_attention.ask(y, history)
+        beams_BKW = self.norms[1](x).unflatten(0, (memory.key.shape[0], -1)).squeeze(2)
+        x = x + self.cross_attention.ask(beams_BKW, memory).flatten(0, 1).unsqueeze(1)
+        return x + self.feed_forward(self.norms[2](x)), history
+
+
+def initialise(network: nn.Module, embedding: nn.Embedding) -> None:
+    """Xavier for every linear layer, zero biases, and an embedding that is one long when scaled by sqrt(width)."""
+    nn.init.normal_(embedding.weight, std=embedding.embedding_dim**-0.5)
+    for module in network.modules():
+        if isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)

@@ -1,0 +1,71 @@
+"""The recurrent attention model (Mnih et al. 2014; survey Fig. 12, Eq. 18-24): six glimpses, then an answer.
+
+Shapes: B batch, H, W of the picture, T glimpses, K scales, S side of a patch, N hidden width.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from areaviz.attention.glimpse import Retina
+from areaviz.attention.hard import sample_place
+from areaviz.models.reading import Reading, box_corners
+
+
+@dataclass(frozen=True, slots=True)
+class RamConfig:
+    """What the network is made of.
+
+    kind: the pictures it reads, a key of `digit_scenes.KINDS`. glimpses: how many. side: of a patch, in
+    pixels; scales: how many patches a glimpse has, each twice as wide. width: hidden units. std: of the
+    places sampled in training, in half pictures. classes: labels.
+    """
+
+    kind: str = "centred"
+    glimpses: int = 6
+    side: int = 8
+    scales: int = 1
+    width: int = 256
+    std: float = 0.15
+    classes: int = 10
+
+
+class Ram(nn.Module):
+    """Glimpse network, recurrent core, locator, baseline and classifier."""
+
+    def __init__(self, config: RamConfig) -> None:
+        super().__init__()
+        self.config = config
+        half, width = config.width // 2, config.width
+        self.what = nn.Linear(config.scales * config.side**2, half)
+        self.where = nn.Linear(2, half)
+        self.glimpse = nn.Linear(2 * half, width)
+        self.core = nn.Linear(2 * width, width)
+        self.locator = nn.Linear(width, 2)
+        self.baseline = nn.Linear(width, 1)
+        self.classifier = nn.Linear(width, config.classes)
+
+    def forward(self, pictures_BHW: Tensor, sample: bool) -> Reading:
+        """Look at pictures (0..1). With `sample` places are drawn around the locator's mean, else they are the mean.
+
+        The first place is the middle of the picture, or near it.
+        """
+        retina = Retina(pictures_BHW, self.config.side, self.config.scales)
+        hidden = pictures_BHW.new_zeros(len(pictures_BHW), self.config.width)
+        mean = pictures_BHW.new_zeros(len(pictures_BHW), 2)
+        steps = []
+        for _ in range(self.config.glimpses):
+            place, log_probability = sample_place(mean, self.config.std, sample)
+            baseline = self.baseline(hidden.detach())[:, 0]
+            patches, boxes = retina.read(place)
+            seen = torch.cat([F.relu(self.what(patches.flatten(1))), F.relu(self.where(place))], 1)
+            hidden = F.relu(self.core(torch.cat([hidden, F.relu(self.glimpse(seen))], 1)))
+            mean = torch.tanh(self.locator(hidden.detach()))
+            steps.append((boxes, patches, self.classifier(hidden), log_probability, baseline))
+        boxes, seen, logits, chance, baselines = (torch.stack(part, 1) for part in zip(*steps, strict=True))
+        corners = box_corners(boxes.float())
+        return Reading(logits, 1, corners, seen, log_probability=chance, baseline=baselines)

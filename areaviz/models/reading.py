@@ -1,0 +1,76 @@
+"""What every model that reads digits gives back, and how it learns.
+
+Shapes: B pictures, T looks, K scales, S side of a patch, M cells, D digits to be read, C classes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from areaviz.attention.hard import reinforce
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One reading of a batch of pictures, look by look.
+
+    logits: [B, T, C], of the label as known after each look. digits: how many are read one after the other,
+    T / digits looks each; the logits behind a digit's last look are its answer.
+    Of attention to locations: corners [B, T, K, 4, 2], of what was read at each scale, (x, y) in pixels,
+    clockwise from what became the top left; seen [B, T, K, S, S], what was read there, 0..1.
+    Of attention to items: weights [B, T, M], of the cells; chosen int64 [B, T], the one read by hard attention.
+    Of everything that was drawn by chance: log_probability, baseline [B, T], of each choice and the reward
+    expected before it.
+    """
+
+    logits: Tensor
+    digits: int = 1
+    corners: Tensor | None = None
+    seen: Tensor | None = None
+    weights: Tensor | None = None
+    chosen: Tensor | None = None
+    log_probability: Tensor | None = None
+    baseline: Tensor | None = None
+
+    @property
+    def answers(self) -> Tensor:
+        """The logits of every digit's answer: [B, D, C]."""
+        each = self.logits.shape[1] // self.digits
+        return self.logits[:, each - 1 :: each]
+
+
+def reading_loss(reading: Reading, labels_BD: Tensor, early: float) -> Tensor:
+    """Cross-entropy of the answers; where looks were drawn, REINFORCE for them and their baseline's error.
+
+    The reward of a look is the number of digits read rightly from then on. early: weight of the
+    cross-entropy after every look, so that what the model would say before the last one means something.
+    """
+    answers_BDC, each = reading.answers, reading.logits.shape[1] // reading.digits
+    loss = F.cross_entropy(answers_BDC.flatten(0, 1), labels_BD.flatten())
+    if each > 1:
+        labels_BT = labels_BD.repeat_interleave(each, 1)
+        loss = loss + early * F.cross_entropy(reading.logits.flatten(0, 1), labels_BT.flatten())
+    if reading.log_probability is None or reading.baseline is None:
+        return loss
+    right_BD = (answers_BDC.argmax(2) == labels_BD).float()
+    to_go_BD = right_BD.flip(1).cumsum(1).flip(1)
+    return loss + reinforce(reading.log_probability, to_go_BD.repeat_interleave(each, 1), reading.baseline)
+
+
+def box_corners(boxes: Tensor) -> Tensor:
+    """Boxes [..., 4] (left, top, right, bottom) as corners [..., 4, 2], clockwise from the top left."""
+    left, top, right, bottom = boxes.unbind(-1)
+    around = ((left, top), (right, top), (right, bottom), (left, bottom))
+    return torch.stack([torch.stack(corner, -1) for corner in around], -2)
+
+
+def coordinates(pictures_BHW: Tensor) -> Tensor:
+    """The place of every pixel, (x, y) in -1..1, as two further channels: [B, 3, H, W]."""
+    height, width = pictures_BHW.shape[1:]
+    y = torch.linspace(-1, 1, height, device=pictures_BHW.device)[:, None].expand(height, width)
+    x = torch.linspace(-1, 1, width, device=pictures_BHW.device).expand(height, width)
+    return torch.stack([pictures_BHW, *(axis.expand_as(pictures_BHW) for axis in (x, y))], 1)

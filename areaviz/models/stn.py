@@ -1,0 +1,85 @@
+"""A digit reader behind a spatial transformer (Jaderberg et al. 2015), and the same reader without one.
+
+Shapes: B batch, H, W of the picture, S side of what the reader sees, C classes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from areaviz.attention.stn import quadrilateral, transform
+from areaviz.models.reading import Reading
+
+
+@dataclass(frozen=True, slots=True)
+class StnConfig:
+    """What the network is made of.
+
+    kind: the pictures it reads, a key of `digit_scenes.KINDS`. attends: whether the spatial transformer
+    stands in front; without it the reader sees the whole picture. side: of the transformer's output, in
+    pixels. width: channels of the reader's convolutions. classes: labels.
+    """
+
+    kind: str = "cluttered"
+    attends: bool = True
+    side: int = 28
+    width: int = 32
+    classes: int = 10
+
+
+class Stn(nn.Module):
+    """Localiser (begins as the identity), transformer, reader."""
+
+    def __init__(self, config: StnConfig) -> None:
+        super().__init__()
+        self.config = config
+        width = config.width
+        self.localiser = _localiser() if config.attends else None
+        self.reader = nn.Sequential(
+            nn.Conv2d(1, width, 5, padding=2),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+            nn.Conv2d(width, width, 5, padding=2),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+            nn.Conv2d(width, 2 * width, 3, padding=1),
+            nn.ReLU(),
+            nn.AdaptiveMaxPool2d(3 if config.attends else 4),
+            nn.Flatten(),
+            nn.Linear(2 * width * (9 if config.attends else 16), 128),
+            nn.ReLU(),
+            nn.Linear(128, config.classes),
+        )
+
+    def forward(self, pictures_BHW: Tensor, sample: bool = False) -> Reading:
+        """Read pictures (0..1) in one look; there is nothing to sample."""
+        if self.localiser is None:
+            return Reading(self.reader(pictures_BHW[:, None])[:, None])
+        theta_B23 = self.localiser(pictures_BHW[:, None]).unflatten(1, (2, 3))
+        seen_B1SS = transform(pictures_BHW[:, None], theta_B23, self.config.side)
+        corners_B42 = quadrilateral(theta_B23, *pictures_BHW.shape[1:])
+        return Reading(self.reader(seen_B1SS)[:, None], 1, corners_B42[:, None, None], seen_B1SS[:, None])
+
+
+def _localiser() -> nn.Sequential:
+    """Picture [B, 1, H, W] to the six numbers of theta; they begin as those of the identity."""
+    last = nn.Linear(64, 6)
+    nn.init.zeros_(last.weight)
+    with torch.no_grad():
+        last.bias.copy_(torch.tensor([1.0, 0, 0, 0, 1, 0]))
+    return nn.Sequential(
+        nn.MaxPool2d(2),
+        nn.Conv2d(1, 20, 5),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(20, 20, 5),
+        nn.ReLU(),
+        nn.AdaptiveMaxPool2d(5),
+        nn.Flatten(),
+        nn.Linear(500, 64),
+        nn.ReLU(),
+        last,
+    )

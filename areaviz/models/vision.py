@@ -1,0 +1,87 @@
+"""The convolutional encoder of pictures: pixels in, a grid of features out.
+
+Shapes: B pictures, H = W their side in pixels, C channels, G side of the grid, M = G * G cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+MEAN, STD = (0.45, 0.44, 0.40), (0.27, 0.27, 0.28)
+"""Roughly those of photographs, for each of red, green and blue."""
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderConfig:
+    """What the network is made of.
+
+    side: of the pictures it reads, in pixels, a multiple of 16. channels: of the first stage; the last has
+    eight times as many. grids: sides of the grids it gives.
+    """
+
+    side: int = 128
+    channels: int = 32
+    grids: tuple[int, ...] = (8, 14)
+
+    @property
+    def width(self) -> int:
+        """Channels of every grid."""
+        return 8 * self.channels
+
+
+class Block(nn.Module):
+    """Two convolutions around a shortcut (He et al. 2016)."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(*_convolution(channels, channels), *_convolution(channels, channels)[:-1])
+
+    def forward(self, x_BCHW: Tensor) -> Tensor:
+        """The same shape."""
+        return F.relu(x_BCHW + self.layers(x_BCHW))
+
+
+class PictureEncoder(nn.Module):
+    """Four stages to a sixteenth of the side; the stage before adds its detail to the finer grid."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        self.config = config
+        first = config.channels
+        self.fine = nn.Sequential(
+            *_convolution(3, first, 2),
+            *_convolution(first, 2 * first, 2),
+            Block(2 * first),
+            *_convolution(2 * first, 4 * first, 2),
+            Block(4 * first),
+        )
+        self.coarse = nn.Sequential(*_convolution(4 * first, 8 * first, 2), Block(8 * first))
+        self.lateral = nn.Sequential(nn.Conv2d(4 * first, 8 * first, 1, bias=False), nn.BatchNorm2d(8 * first))
+
+    def forward(self, pixels_BHWC: Tensor) -> Mapping[int, Tensor]:
+        """Features of uint8 pixels [B, side, side, 3], for each grid: [B, M, C], row by row."""
+        fine = self.fine(_normalised(pixels_BHWC))
+        coarse = self.coarse(fine)
+        whole = F.relu(self.lateral(fine) + F.interpolate(coarse, scale_factor=2, mode="bilinear"))
+        sources = {grid: coarse if grid <= coarse.shape[2] else whole for grid in self.config.grids}
+        return {grid: F.adaptive_avg_pool2d(x, grid).flatten(2).transpose(1, 2) for grid, x in sources.items()}
+
+
+def _convolution(inside: int, outside: int, stride: int = 1) -> list[nn.Module]:
+    return [
+        nn.Conv2d(inside, outside, 3, stride, padding=1, bias=False),
+        nn.BatchNorm2d(outside),
+        nn.ReLU(inplace=True),
+    ]
+
+
+def _normalised(pixels_BHWC: Tensor) -> Tensor:
+    """Bytes as floats around zero: [B, 3, H, W], laid out so that convolutions are fast."""
+    mean, std = (torch.tensor(values, device=pixels_BHWC.device) for values in (MEAN, STD))
+    x_BCHW = ((pixels_BHWC.float() / 255 - mean) / std).permute(0, 3, 1, 2)
+    return x_BCHW.contiguous(memory_format=torch.channels_last)

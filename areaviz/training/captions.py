@@ -1,0 +1,144 @@
+"""Training of the captioning Transformer, on photos (with a finished encoder) or shape scenes (from pixels).
+
+Shapes: B pictures, N captions, T words, M cells, C channels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from areaviz.attention import fused
+from areaviz.data.batches import pad
+from areaviz.data.tokenizer import Tokenizer
+from areaviz.metrics.pointing import points_right
+from areaviz.models.captioner import CaptionerConfig, CaptionTransformer
+from areaviz.models.checkpoint import TOKENIZER
+from areaviz.trace.record import IntArray
+from areaviz.training.config import TrainConfig
+from areaviz.training.described import Described, described
+from areaviz.training.sentences import cross_entropy, shifted, word_tokenizer
+from areaviz.training.task import Description
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaptionsConfig(TrainConfig):
+    """The recipe of a captioner.
+
+    pictures: "photos" or "scenes". batch: pictures an update. vocabulary: most words the tokenizer may have.
+    encoder_run: name of the run whose picture encoder is taken over and left as it is; "" to learn one.
+    """
+
+    pictures: str
+    batch: int = 32
+    vocabulary: int = 3000
+    encoder_run: str = ""
+    label_smoothing: float = 0.1
+
+
+@dataclass(slots=True)
+class Captions:
+    """The task: pictures, or what a finished encoder makes of them, and captions."""
+
+    config: CaptionsConfig
+    network: CaptionTransformer
+    tokenizer: Tokenizer
+    train: Described
+    valid: Described
+    device: torch.device
+
+    @classmethod
+    def build(cls, config: CaptionsConfig, data: Path, folder: Path, device: torch.device) -> Self:
+        """Read or generate the pictures, learn the words, and make the network."""
+        train, valid = (described(config.pictures, split, data, folder.parent) for split in ("train", "val"))
+        tokenizer = word_tokenizer(folder / TOKENIZER, train.texts(), config.vocabulary)
+        torch.manual_seed(config.seed)
+        options = CaptionerConfig(len(tokenizer), **config.model)
+        network = CaptionTransformer(options, _fastest(options, device)).to(device)
+        if config.encoder_run:
+            train, valid = (one.encoded(network, folder.parent / config.encoder_run, device) for one in (train, valid))
+        return cls(config, network, tokenizer, train, valid, device)
+
+    def batches(self, first_step: int) -> Iterator[tuple[Tensor, Tensor]]:
+        """Pictures and their captions, equally many each, for ever."""
+        step = first_step
+        while True:
+            rng = np.random.default_rng((self.config.seed, step))
+            chosen = np.sort(rng.choice(len(self.train), self.config.batch, replace=False))
+            captions = pad([self.tokenizer.ids(text) for i in chosen.tolist() for text in self.train.captions[i]])
+            yield self.train.look(chosen, rng).to(self.device), captions.to(self.device)
+            step += 1
+
+    def loss(self, batch: tuple[Tensor, Tensor]) -> Tensor:
+        """Cross-entropy of the next word with label smoothing, in nats."""
+        pictures, captions_NT = batch
+        logits_NTV = self.network(self._features(pictures), shifted(captions_NT))
+        return cross_entropy(logits_NTV.float(), captions_NT, self.config.label_smoothing)
+
+    def validate(self) -> dict[str, float]:
+        """Cross-entropy a word and, over the gold boxes, how often the caption's attention points right."""
+        losses, right = [], []
+        for first in range(0, len(self.valid), self.config.batch):
+            chosen = np.arange(first, min(first + self.config.batch, len(self.valid)))
+            features = self._features(self.valid.look(chosen, None).to(self.device))
+            captions = pad([self.tokenizer.ids(text) for i in chosen.tolist() for text in self.valid.captions[i]])
+            captions = captions.to(self.device)
+            losses.append(cross_entropy(self.network(features, shifted(captions)), captions).item())
+            if first < 320:
+                right += self._points(features, chosen)
+        loss, pointing = float(np.mean(losses)), float(np.mean(right))
+        return {"valid_loss": loss, "valid_pointing": pointing, "score": loss - 0.3 * pointing}
+
+    def save(self, folder: Path) -> None:
+        """Write the tokenizer."""
+        self.tokenizer.save(folder / TOKENIZER)
+
+    def describe(self) -> Description:
+        """The task's part of the card."""
+        config = self.network.config
+        areas = config.area_size > 1
+        attention = f"areas up to {config.area_size}x{config.area_size}" if areas else "regular attention"
+        about = self.train.about
+        return Description(
+            family="captioner",
+            title=f"{about.title}, {attention}",
+            task="caption",
+            level="word",
+            mechanism="area" if areas else "regular",
+            size="",
+            trained_length=max(len(text.split()) for texts in self.train.captions for text in texts),
+            config=asdict(config),
+            data=about.data,
+            limits=about.limits,
+            licence=about.licence,
+            recipe={"chosen by": "validation loss - 0.3 x pointing accuracy", "encoder": dict(self.train.encoder)},
+        )
+
+    def _features(self, pictures: Tensor) -> Tensor:
+        """Features of pixels; features stay what they are."""
+        return self.network.look(pictures) if pictures.dtype == torch.uint8 else pictures.float()
+
+    def _points(self, features_BMC: Tensor, chosen: IntArray) -> list[bool]:
+        """For the first grounded caption of each picture: whether each boxed word's attention lies on its box."""
+        grounded = [self.valid.grounded[i][0] for i in chosen.tolist()]
+        captions = pad([self.tokenizer.ids(sentence.text) for sentence in grounded]).to(self.device)
+        run = self.network.attend(features_BMC, shifted(captions))
+        areas = self.network.config.areas(self.network.config.layers - 1).grid(features_BMC.shape[1])
+        weights_BQA = run.weights["encoder-decoder"][-1].mean(1).cpu().numpy()
+        return [
+            points_right(weights_QA[word], areas, boxes)
+            for weights_QA, sentence in zip(weights_BQA, grounded, strict=True)
+            for word, boxes in sentence.boxes
+        ]
+
+
+def _fastest(config: CaptionerConfig, device: torch.device) -> str:
+    """The C kernel where it applies and can be compiled, else what `area_attention` chooses itself."""
+    plain = config.key_mode == "mean" and config.value_mode == "sum"
+    return "fused" if device.type == "cpu" and plain and fused.available() else "auto"

@@ -1,0 +1,153 @@
+"""Training of the models that read digits: glimpses by REINFORCE, spatial transformers by gradient.
+
+Shapes: B pictures, S their side, D digits to be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from areaviz.data.digit_scenes import DigitScenes, compose
+from areaviz.data.mnist import Images, Labels, read_digits
+from areaviz.models.digits import NETWORKS, DigitOptions
+from areaviz.models.dram import DramConfig
+from areaviz.models.items import ItemsConfig
+from areaviz.models.ram import RamConfig
+from areaviz.models.reading import reading_loss
+from areaviz.models.reading_figures import pixels, reading_figures
+from areaviz.models.stn import StnConfig
+from areaviz.training.config import TrainConfig
+from areaviz.training.task import Description
+
+DATA = {
+    "name": "MNIST (LeCun et al. 1998), laid into larger pictures by our own generator",
+    "train": "55,000 digits and {drawn:,} drawn by our own code, in new places and clutter each time",
+    "valid": "5,000 digits, used to choose the checkpoint",
+    "test": "10,000 digits, read once",
+    "licence": "MNIST: Creative Commons Attribution-Share Alike 3.0; it is not part of this repository",
+}
+LICENCE = "Apache-2.0 for the weights file; trained on MNIST (Creative Commons Attribution-Share Alike 3.0)"
+LIMITS = (
+    "Reads white digits on black in pictures like those it was trained on; anything else gets a digit all the same. "
+    "Where it looks is learned from being right or wrong alone."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DigitsConfig(TrainConfig):
+    """The recipe of a digit reader.
+
+    network: "ram", "dram", "stn" or "items". batch: pictures an update. drawn: digits of our own drawing mixed into
+    MNIST's. early: weight of the cross-entropy before the last glimpse.
+    """
+
+    network: str
+    batch: int = 128
+    drawn: int = 5000
+    early: float = 0.1
+
+
+@dataclass(slots=True)
+class Digits:
+    """The task: digits, and the pictures they are laid into."""
+
+    config: DigitsConfig
+    options: DigitOptions
+    network: nn.Module
+    digits: Images
+    labels: Labels
+    valid: DigitScenes
+    device: torch.device
+
+    @classmethod
+    def build(cls, config: DigitsConfig, data: Path, folder: Path, device: torch.device) -> Self:
+        """Read MNIST in `data`, draw the further digits, and make the network; `folder` holds what was drawn."""
+        options, network = NETWORKS[config.network]
+        torch.manual_seed(config.seed)
+        chosen: DigitOptions = options(**config.model)
+        made = network(chosen).to(device)
+        digits, labels = read_digits(data, "train")
+        drawn, drawn_labels = _drawn(folder / "drawn.npy", config)
+        valid = compose(chosen.kind, *read_digits(data, "val"), np.random.default_rng(0))
+        both = np.concatenate([digits, drawn]), np.concatenate([labels, drawn_labels])
+        return cls(config, chosen, made, *both, valid, device)
+
+    def batches(self, first_step: int) -> Iterator[DigitScenes]:
+        """Random digits in random places for ever."""
+        kind = self.options.kind
+        each = self.config.batch * (2 if kind == "pairs" else 1)
+        step = first_step
+        while True:
+            rng = np.random.default_rng((self.config.seed, step))
+            chosen = rng.integers(len(self.digits), size=each)
+            yield compose(kind, self.digits[chosen], self.labels[chosen], rng)
+            step += 1
+
+    def loss(self, batch: DigitScenes) -> Tensor:
+        """See `reading_loss`."""
+        reading = self.network(pixels(batch.pictures, self.device), sample=True)
+        return reading_loss(reading, torch.from_numpy(batch.labels).to(self.device), self.config.early)
+
+    def validate(self) -> dict[str, float]:
+        """Errors and how well the looks lie, see `reading_figures`; the score weighs both."""
+        figures = reading_figures(self.network, self.valid, self.device)
+        score = figures["error"] + 0.05 * (1 - figures.get("hit", 1.0))
+        return {"score": score, **{f"valid_{name}": value for name, value in figures.items()}}
+
+    def save(self, folder: Path) -> None:
+        """Nothing is needed beside the weights."""
+
+    def describe(self) -> Description:
+        """The task's part of the card."""
+        title, mechanism = _named(self.options)
+        return Description(
+            family=self.config.network,
+            title=title,
+            task="digits",
+            level="digit",
+            mechanism=mechanism,
+            size="",
+            trained_length=self.valid.labels.shape[1],
+            config=asdict(self.options),
+            data={**DATA, "train": DATA["train"].format(drawn=self.config.drawn)},
+            limits=LIMITS,
+            licence=LICENCE,
+            recipe={"chosen by": "validation error + 0.05 x (1 - share of looks that hit a digit)"},
+        )
+
+
+WHERE = {"centred": "a digit", "translated": "a moved digit", "cluttered": "a digit in clutter", "pairs": "two digits"}
+
+
+def _named(config: DigitOptions) -> tuple[str, str]:
+    """A title and the kind of attention, in the survey's words."""
+    match config:
+        case RamConfig():
+            return f"Glimpses at {WHERE[config.kind]}", "location-wise hard"
+        case DramConfig():
+            context = "after a coarse look" if config.context else "without a coarse look"
+            return f"Glimpses at {WHERE[config.kind]}, {context}", "location-wise hard"
+        case StnConfig(attends=True):
+            return f"Spatial transformer on {WHERE[config.kind]}", "location-wise soft"
+        case StnConfig():
+            return f"No attention, {WHERE[config.kind]}", "none"
+        case ItemsConfig():
+            hard = "hard" if config.hard else "soft"
+            return f"{hard.capitalize()} attention to cells, {WHERE[config.kind]}", f"item-wise {hard}"
+
+
+def _drawn(path: Path, config: DigitsConfig) -> tuple[Images, Labels]:
+    """The drawn digits of a run, kept in its folder, for a machine without Pillow may go on with it."""
+    labels = np.arange(config.drawn, dtype=np.int64) % 10
+    if not path.exists():
+        from areaviz.data.strokes import draw_digits  # needs Pillow
+
+        np.save(path, draw_digits(labels, np.random.default_rng(config.seed)))
+    return np.load(path), labels

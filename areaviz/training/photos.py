@@ -1,0 +1,69 @@
+"""Photos for training: packed pixels, changed a little each time, and the words of their captions.
+
+Shapes: B pictures, H = W their side, C = 3 colours.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from areaviz.data.flickr8k import Photo, read_photos, read_pixels
+from areaviz.data.grounding import FUNCTION_WORDS
+
+
+def packed_photos(data: Path, runs: Path, split: str) -> tuple[list[Photo], npt.NDArray[np.uint8]]:
+    """The photos of a split and their pixels [N, 128, 128, 3], decoded once and then mapped from `runs`/photos."""
+    photos, path = read_photos(data, split), runs / "photos" / f"{split}.npy"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(".part.npy")
+        np.save(part, read_pixels(data, photos))
+        part.replace(path)
+    return photos, np.load(path, mmap_mode="c")
+
+
+def content_words(photos: Sequence[Photo], count: int) -> list[str]:
+    """The words that occur in the captions of most photos, function words left out."""
+    seen = Counter(word for photo in photos for word in {word for text in photo.captions for word in text.split()})
+    return [word for word, _ in seen.most_common() if word not in FUNCTION_WORDS][:count]
+
+
+def word_labels(photos: Sequence[Photo], words: Sequence[str]) -> npt.NDArray[np.float32]:
+    """Whether each word occurs in any caption of each photo: float32 [N, words]."""
+    index = {word: number for number, word in enumerate(words)}
+    labels = np.zeros((len(photos), len(words)), dtype=np.float32)
+    for row, photo in enumerate(photos):
+        found = [index[word] for text in photo.captions for word in text.split() if word in index]
+        labels[row, found] = 1
+    return labels
+
+
+def augment(pixels_BHWC: Tensor, generator: torch.Generator, least: float = 0.7) -> Tensor:
+    """Another cut, mirrored half of the time, lighter or darker: uint8, the same shape.
+
+    least: the smallest side of a cut, as a share of the picture's.
+    """
+    count, side = len(pixels_BHWC), pixels_BHWC.shape[1]
+
+    def draw(low: float, high: float, width: int = 1) -> Tensor:
+        return torch.rand(count, width, generator=generator) * (high - low) + low
+
+    scale_B2 = draw(least, 1, 2)
+    shift_B2 = draw(-1, 1, 2) * (1 - scale_B2)
+    mirror = torch.where(draw(0, 1) < 0.5, -1.0, 1.0)[:, 0]
+    theta = torch.zeros(count, 2, 3)
+    theta[:, 0, 0], theta[:, 1, 1], theta[:, :, 2] = scale_B2[:, 0] * mirror, scale_B2[:, 1], shift_B2
+    x = pixels_BHWC.permute(0, 3, 1, 2).float()
+    grid = F.affine_grid(theta.to(x.device), [count, 3, side, side], align_corners=False)
+    cut = F.grid_sample(x, grid, padding_mode="reflection", align_corners=False)
+    light, contrast = draw(-20, 20)[..., None, None].to(x.device), draw(0.8, 1.2)[..., None, None].to(x.device)
+    changed = (cut - 110) * contrast + 110 + light
+    return changed.clamp(0, 255).to(torch.uint8).permute(0, 2, 3, 1)
