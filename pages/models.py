@@ -2,22 +2,23 @@
 
 import streamlit as st
 
+from areaviz.trace.tasks import TASKS
 from areaviz.ui.chrome import page_frame
-from areaviz.ui.comparison import comparison
+from areaviz.ui.comparison import beside, by_task
 from areaviz.ui.engine import engine
 from areaviz.ui.errors import calm, problem
 from areaviz.ui.model_card import model_card
 
-page_frame("Models", "The translators of this app, trained from scratch, with their measured figures and their limits.")
+page_frame("Models", "The models of this app, trained from scratch, with their measured figures and their limits.")
 with calm("reading the model cards"):
     backend = engine()
     cards = list(backend.models().values())
     st.caption(f"Models run on: {backend.device()}")
     for sentence in backend.problems():
         problem(sentence)
-    st.header("Beside the paper", anchor=False)
-    comparison(cards)
-    st.header("Cards", anchor=False)
-    for card in cards:
-        with calm(f"showing the card of {card.name}"):
-            model_card(card)
+    for task, group in by_task(cards).items():
+        st.header(TASKS[task].title, anchor=False)
+        beside(task, group)
+        for card in group:
+            with calm(f"showing the card of {card.name}"):
+                model_card(card)

@@ -5,7 +5,7 @@ from areaviz.ui.chrome import page_frame
 from areaviz.ui.engine import engine
 from areaviz.ui.errors import calm, problem
 from areaviz.ui.explore import explore
-from areaviz.ui.request_form import request_form
+from areaviz.ui.request_form import recall_request, request_form
 from areaviz.ui.result import up_to_date
 from areaviz.ui.upload import stored_trace
 
@@ -16,11 +16,11 @@ page_frame(
 )
 with calm("opening the models"):
     backend = engine()
-    cards = backend.models()
+    cards = {name: card for name, card in backend.models().items() if card.task == "translation"}
     for sentence in backend.problems():
         problem(sentence)
     with calm("reading the link"):
-        address.restore(cards)
+        address.restore(cards, recall_request)
     requests = request_form(cards) if cards else ()
     with calm("reading the stored trace"):
         stored = stored_trace()

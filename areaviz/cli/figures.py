@@ -13,6 +13,7 @@ from areaviz.trace.card import Card, read_card
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import write_whole
 from areaviz.trace.published import HEADLINE, PUBLISHED
+from areaviz.trace.tasks import TASKS
 
 ROOT = Path(__file__).resolve().parents[2]
 BEGIN, END = "<!-- figures:begin -->", "<!-- figures:end -->"
@@ -32,13 +33,18 @@ def figures(
 
 
 def read_cards(checkpoints: Path) -> list[Card]:
-    """The cards of a folder of checkpoints: character level first, small before large, regular before area.
+    """The cards of a folder of checkpoints: by task, character level first, small before large, regular before area.
 
     Raises:
         BackendError: a card that cannot be read; the sentence names it.
     """
     cards = [read_card(path) for path in sorted(checkpoints.glob("*/card.json"))]
-    return sorted(cards, key=lambda card: (card.level, SIZES.index(card.size), card.mechanism != "regular", card.name))
+
+    def place(card: Card) -> tuple[object, ...]:
+        size = SIZES.index(card.size) if card.size in SIZES else 0
+        return list(TASKS).index(card.task), card.level, size, card.mechanism != "regular", card.name
+
+    return sorted(cards, key=place)
 
 
 def filled(text: str, cards: Sequence[Card]) -> str:
@@ -51,8 +57,40 @@ def filled(text: str, cards: Sequence[Card]) -> str:
     _, end, after = rest.partition(END)
     if not (begin and end):
         raise InputError(f"The file has no place for the figures; add the lines {BEGIN} and {END}.")
-    lines = [*_table(cards), "", *_differences(cards)] if cards else ["No model is shipped yet."]
+    translators = [card for card in cards if card.task == "translation"]
+    lines = [*_table(translators), "", *_differences(translators)] if translators else []
+    for task in [task for task in TASKS if task != "translation"]:
+        lines += _task_lines(task, [card for card in cards if card.task == task])
+    lines = lines or ["No model is shipped yet."]
     return "\n".join([before + begin, *lines, end + after])
+
+
+def _task_lines(task: str, cards: Sequence[Card]) -> Iterator[str]:
+    """A heading, a table of our figures, and what papers report; nothing without cards."""
+    if not cards:
+        return
+    about = TASKS[task]
+    measures = [key for key in about.measures if any(key in card.figures.get(about.headline, {}) for card in cards)]
+    yield from ("", f"**{about.title}.** {about.about}.".replace("..", "."), "")
+    yield _row(["Model", "Attention", "Parameters", *(about.measures[key] for key in measures)])
+    yield _row(["---"] * 2 + ["--:"] * (1 + len(measures)))
+    for card in cards:
+        figures = card.figures.get(about.headline, {})
+        cells = [_measured(figures.get(key), key in about.percent) for key in measures]
+        yield _row([f"`{card.name}`", card.mechanism, f"{card.parameters:,}", *cells])
+    if about.published:
+        yield ""
+        yield (
+            "Papers report, on other data or with larger networks: "
+            + "; ".join(f"{system}: {figure}" for system, figure in about.published.items())
+            + "."
+        )
+
+
+def _measured(value: float | None, is_share: bool) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.2%}" if is_share else f"{value:.2f}"
 
 
 def _table(cards: Sequence[Card]) -> Iterator[str]:

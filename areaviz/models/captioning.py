@@ -12,7 +12,9 @@ from typing import Self
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
+from areaviz.data.batches import pad
 from areaviz.data.tokenizer import END, START, Tokenizer
 from areaviz.decoding.beam import beam_search
 from areaviz.decoding.greedy import greedy
@@ -27,7 +29,7 @@ from areaviz.trace.areas import AreaGrid
 from areaviz.trace.card import Card
 from areaviz.trace.errors import InputError
 from areaviz.trace.picture import Picture
-from areaviz.trace.record import Trace
+from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Request
 
 LONGEST = 30
@@ -70,6 +72,22 @@ class CaptionModel:
         if method == "greedy":
             return greedy(stepper, START, END, limits)
         return [best[0] for best in beam_search(stepper, START, END, limits, beam, LENGTH_PENALTY)]
+
+    def untrained(self) -> CaptionModel:
+        """The same network before it learned anything: a baseline."""
+        torch.manual_seed(0)
+        network = CaptionTransformer(self.network.config).to(self._device)
+        return replace(self, network=network.eval().requires_grad_(False))
+
+    @torch.inference_mode()
+    def pointing(self, features_BMC: Tensor, texts: Sequence[str]) -> list[FloatArray]:
+        """From given sentences to the pictures: area weights float32 [B, H, Q, A], one array a layer.
+
+        Query q is the q-th word; what stands behind the end of a short sentence means nothing.
+        """
+        ids = pad([self.tokenizer.ids(text) for text in texts]).to(self._device)
+        run = self.network.attend(features_BMC, F.pad(ids, (1, 0), value=START)[:, :-1])
+        return [weights.float().cpu().numpy() for weights in run.weights["encoder-decoder"]]
 
     def trace(self, requests: Sequence[Request], on_step: OnStep | None = None) -> list[Trace]:
         """Describe pictures that share method and beam together, then record one pass each.

@@ -6,7 +6,7 @@ Shapes: T looks, K scales, S side of a patch, M cells, C classes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isqrt
 from pathlib import Path
 from typing import Any, Self
@@ -14,8 +14,9 @@ from typing import Any, Self
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.utils.flop_counter import FlopCounterMode
 
-from areaviz.data.digit_scenes import KINDS
+from areaviz.data.digit_scenes import KINDS, DigitScenes
 from areaviz.models.base import OnStep
 from areaviz.models.canvas import Canvas, cell_field, fitted
 from areaviz.models.checkpoint import load_weights
@@ -23,6 +24,7 @@ from areaviz.models.dram import Dram, DramConfig
 from areaviz.models.items import Items, ItemsConfig
 from areaviz.models.ram import Ram, RamConfig
 from areaviz.models.reading import Reading
+from areaviz.models.reading_figures import reading_figures
 from areaviz.models.stn import Stn, StnConfig
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.card import Card
@@ -51,6 +53,7 @@ class DigitReader:
     card: Card
     network: nn.Module
     side: int
+    multiply_adds: int
 
     @classmethod
     def load(cls, folder: Path, card: Card, device: torch.device, area_size: int | None = None) -> Self:
@@ -63,7 +66,19 @@ class DigitReader:
         config = options(**card.config)
         network = build(config)
         load_weights(network, folder)
-        return cls(card, network.to(device).eval().requires_grad_(False), KINDS[config.kind])
+        network.to(device).eval().requires_grad_(False)
+        return cls(card, network, KINDS[config.kind], _multiply_adds(network, KINDS[config.kind], device))
+
+    def untrained(self) -> DigitReader:
+        """The same network before it learned anything: a baseline."""
+        options, build = NETWORKS[self.card.family]
+        torch.manual_seed(0)
+        network = build(options(**self.card.config)).to(next(self.network.parameters()).device)
+        return replace(self, network=network.eval().requires_grad_(False))
+
+    def figures(self, scenes: DigitScenes) -> dict[str, float]:
+        """Measures over pictures with known digits, see `reading_figures`."""
+        return reading_figures(self.network, scenes, next(self.network.parameters()).device)
 
     def trace(self, requests: Sequence[Request], on_step: OnStep | None = None) -> list[Trace]:
         """Read pictures, one after the other.
@@ -84,9 +99,28 @@ class DigitReader:
         reading: Reading = self.network(ink_SS[None].to(device), sample=request.sample)
         fields, maps, gazes = _looks(reading, picture, canvas)
         output = _output(reading, fields["target"])
-        details = {"device": device.type, "answer": "".join(str(d) for d in reading.answers[0].argmax(1).tolist())}
+        details = {
+            "device": device.type,
+            "answer": "".join(str(digit) for digit in reading.answers[0].argmax(1).tolist()),
+            **self._costs(reading, request.sample),
+        }
         details |= {"warning": "The picture was inverted: this model reads light digits on dark."} if inverted else {}
         return Trace(request, fields, output, maps, details, gazes=gazes)
+
+    def _costs(self, reading: Reading, sample: bool) -> dict[str, str]:
+        """What one reading takes: values of the picture that enter, multiply-adds, and choices by chance."""
+        chosen = reading.log_probability is not None
+        glimpses = reading.seen[0].numel() if chosen and reading.seen is not None else self.side**2
+        draws = reading.logits.shape[1] if chosen and sample else 0
+        numbers = {"pixels read": glimpses, "multiply-adds": self.multiply_adds, "draws": draws}
+        return {name: f"{number:,}" for name, number in numbers.items()}
+
+
+def _multiply_adds(network: nn.Module, side: int, device: torch.device) -> int:
+    """How many multiplications with addition one reading takes, in matrix products and convolutions."""
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        network(torch.zeros(1, side, side, device=device), sample=False)
+    return counter.get_total_flops() // 2
 
 
 def _looks(

@@ -23,6 +23,7 @@ from areaviz.trace.limits import (
     choice,
     shown,
 )
+from areaviz.trace.picture import NAME
 from areaviz.trace.request import Focus, Request, check_options
 
 _SITE = re.compile(r"[a-z][a-z0-9 -]{0,39}")
@@ -33,11 +34,14 @@ _ITEMS = re.compile(r"[0-9]{1,5}(-[0-9]{1,5})?(,[0-9]{1,5}(-[0-9]{1,5})?)*")
 def to_params(request: Request, focus: Focus | None = None) -> dict[str, str]:
     """The address parameters that restore a request and a focus; defaults are left out.
 
-    Names: model, text, method, beam, area, seed; site, layer, head, side, items ("3-7,12"), unit, areas.
+    Names: model, text, method, beam, area, seed, picture, sample; site, layer, head, side, items ("3-7,12"),
+    unit, areas.
     """
     params = {"model": request.model} | _unless("text", request.text, "")
     params |= _unless("method", request.method, "greedy") | _unless("beam", request.beam, 4)
     params |= _unless("area", request.area_size, None) | _unless("seed", request.seed, 0)
+    params |= {"picture": request.picture.name} if request.picture else {}
+    params |= {"sample": "1"} if request.sample else {}
     if focus is None:
         return params
     params |= {"site": focus.site} | _unless("layer", focus.layer + 1, 1)
@@ -50,6 +54,8 @@ def to_params(request: Request, focus: Focus | None = None) -> dict[str, str]:
 def from_params(params: Mapping[str, str]) -> tuple[Request, Focus | None]:
     """Read address parameters back; unknown names are ignored, a missing text is an empty one.
 
+    A link has no more than a picture's name: `picture_name` reads it, and the page finds the picture.
+
     Raises:
         InputError: a parameter cannot be used, in one sentence.
     """
@@ -61,10 +67,19 @@ def from_params(params: Mapping[str, str]) -> tuple[Request, Focus | None]:
         beam=_number(params, "beam", 4, BEAMS),
         area_size=area,
         seed=_number(params, "seed", 0, SEEDS),
+        sample=params.get("sample") == "1",
     )
     check_text(request.text)
     check_options(request)
     return request, _focus(params)
+
+
+def picture_name(params: Mapping[str, str]) -> str | None:
+    """The name of a link's picture, or None; InputError for what cannot be a name."""
+    name = params.get("picture")
+    if name is not None and not NAME.fullmatch(name):
+        raise InputError(f'The link asks for the picture "{shown(name)}", which cannot exist; choose a picture.')
+    return name
 
 
 def _focus(params: Mapping[str, str]) -> Focus | None:

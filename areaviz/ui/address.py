@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -11,38 +11,54 @@ from areaviz.trace.card import Card
 from areaviz.trace.errors import InputError
 from areaviz.trace.link import from_params, to_params
 from areaviz.trace.request import Focus, Request
+from areaviz.ui.asking import default_model
 from areaviz.ui.focus_state import recall_focus
 from areaviz.ui.plain import shortened
-from areaviz.ui.request_form import TEXT, default_model, recall_request
+from areaviz.ui.result import just_run
 
 _SEEN = "address"
+_PROBLEM = "address_problem"
 _VIEW, _COMPARE = "view", "compare"
 
 
-def restore(cards: Mapping[str, Card]) -> None:
+Recall = Callable[[Request, Mapping[str, str], bool, bool], None]
+"""Fills a page's form with a link's request: the request, all parameters, whether to compare, whether to run."""
+
+
+def restore(cards: Mapping[str, Card], recall: Recall) -> None:
     """Set the widgets to what the address says, if it says something new, and ask for the result.
 
     Raises:
-        InputError: the link cannot be followed; the page stays usable, with the text of the link if it has one.
+        InputError: the link cannot be followed; the page stays usable, with what could be read of the link.
     """
-    params = st.query_params.to_dict()
+    params, problem = st.query_params.to_dict(), st.session_state.pop(_PROBLEM, None)
+    if just_run() and problem:
+        raise InputError(problem)  # the page was only drawn again; the sentence has not been read yet
     if not cards or not params or params == st.session_state.get(_SEEN):
         return
-    st.session_state[_SEEN] = params
+    try:
+        _follow(cards, recall, params)
+    except InputError as error:
+        st.session_state[_PROBLEM] = str(error)
+        raise
+
+
+def _follow(cards: Mapping[str, Card], recall: Recall, params: dict[str, str]) -> None:
+    st.session_state[_SEEN] = dict(params)
     view, compare = params.pop(_VIEW, None), params.pop(_COMPARE, "") == "1"
-    st.session_state[TEXT] = params.get("text", "")
+    recall(Request(default_model(cards), ""), params, False, False)
     request, focus = from_params({"model": default_model(cards), **params})
-    recall_request(request, compare, asked=request.model in cards)
+    recall(request, params, compare, request.model in cards)
     recall_focus(focus, view)
     if request.model not in cards:
         raise InputError(
             f"The link asks for the model “{shortened(request.model, 40)}”, which is not here; "
-            "choose one of the models below and translate again."
+            "choose one of the models below."
         )
 
 
 def address(request: Request, focus: Focus | None = None, view: str = "", compare: bool = False) -> dict[str, str]:
-    """The address parameters of a view of Translate."""
+    """The address parameters of a view."""
     own = {_VIEW: view} if view else {}
     return {**to_params(request, focus), **own, **({_COMPARE: "1"} if compare else {})}
 

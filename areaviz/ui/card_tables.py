@@ -5,19 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from areaviz.trace.published import HEADLINE
-from areaviz.ui.focus_state import SITE_NAMES
-from areaviz.ui.measures import MEASURES, measure_name, number
+from areaviz.trace.tasks import TASKS
+from areaviz.ui.focus_state import TEXT_SITES
+from areaviz.ui.measures import measure_name, measured, number
 
 Columns = dict[str, list[str]]
 
 SETS = {
-    HEADLINE: "Test 2016",
+    "test": "Test",
+    "test_2016_flickr": "Test 2016",
     "test_2017_flickr": "Test 2017",
     "val": "Validation, which chose the checkpoint",
 }
 KINDS = {"purity": "lies within one word", "cover": "holds a whole word", "exact": "is exactly one word"}
 BASELINES = {"": "Measured", "_random": "Random places", "_position": "Positions alone"}
+COUNTS = {"sentences": "Sentences", "captions": "Pictures", "pictures": "Pictures", "beam": "Beam"}
+LOOKS = {
+    "pointing": "Words whose heaviest cell lies in the gold box",
+    "mass": "Attention inside the gold box",
+    "hit": "Looks whose middle lies on a digit",
+    "first_hit": "First looks whose middle lies on a digit",
+    "coverage": "Digit covered by the glimpses",
+    "overlap": "Overlap of what was cut out and the digit's box",
+}
+BLIND = {"_uniform": "Everywhere alike", "_position": "One mean map for all", "_untrained": "Untrained"}
 WEIGHTED, HEAVIEST = "weighted_", "multi_"
 WHAT_IS_COUNTED = {
     WEIGHTED: "All areas by their weight: the share of its attention on areas of which this is true",
@@ -31,12 +42,28 @@ WHAT_IT_MEANS = (
 )
 
 
-def translation_table(figures: Mapping[str, Mapping[str, Any]]) -> Columns:
-    """One row a set of sentences, the test sets first."""
+def figure_table(task: str, figures: Mapping[str, Mapping[str, Any]]) -> Columns:
+    """One row a set of examples, the test sets first; measures nobody took are left out."""
     names = sorted(figures, key=lambda name: list(SETS).index(name) if name in SETS else len(SETS))
-    shown = {**MEASURES, "sentences": "Sentences", "beam": "Beam"}
-    columns = {title: [number(figures[name].get(key)) for name in names] for key, title in shown.items()}
-    return {"Sentences from": [SETS.get(name, measure_name(name)) for name in names], **columns}
+    shown = {**TASKS[task].measures, **COUNTS}
+    taken = [key for key in shown if any(key in figures[name] for name in names) or key in TASKS[task].measures]
+    columns = {shown[key]: [measured(task, key, figures[name].get(key)) for name in names] for key in taken}
+    return {"Examples from": [SETS.get(name, measure_name(name)) for name in names], **columns}
+
+
+def quality_table(attention: Mapping[str, Mapping[str, float]]) -> Columns:
+    """How well looks at pictures lie on what is there: one row a set and measure, beside looks that know nothing."""
+    rows = [(place, key) for place in attention for key in LOOKS if key in attention[place]]
+    table = {
+        "Measured on": [SETS.get(place.split(", ")[-1], place) for place, _ in rows],
+        "Share": [LOOKS[key] for _, key in rows],
+        "Measured": [_share(attention[place][key]) for place, key in rows],
+    }
+    for suffix, title in BLIND.items():
+        cells = [_share(attention[place].get(f"{key}{suffix}")) for place, key in rows]
+        if any(cell != "–" for cell in cells):
+            table[title] = cells
+    return table
 
 
 def attention_table(attention: Mapping[str, Mapping[str, float]], counted: str) -> Columns:
@@ -47,7 +74,7 @@ def attention_table(attention: Mapping[str, Mapping[str, float]], counted: str) 
     rows = [(site, f"{counted}{kind}", kind) for site in attention for kind in KINDS]
     rows = [(site, key, kind) for site, key, kind in rows if key in attention[site]]
     table = {
-        "Attention": [SITE_NAMES.get(site, site) for site, _, _ in rows],
+        "Attention": [TEXT_SITES.get(site, site) for site, _, _ in rows],
         "The area": [KINDS[kind] for _, _, kind in rows],
     }
     for suffix, title in BASELINES.items():
@@ -67,7 +94,7 @@ def size_table(attention: Mapping[str, Mapping[str, float]]) -> Columns:
     }
     columns = {title: [number(attention[site].get(key)) for site in sites] for key, title in measures.items()}
     return {
-        "Attention": [SITE_NAMES.get(site, site) for site in sites],
+        "Attention": [TEXT_SITES.get(site, site) for site in sites],
         **columns,
         "Entropy, share of the most possible": [_share(attention[site].get("entropy_normalised")) for site in sites],
     }
@@ -77,7 +104,7 @@ def all_measures(attention: Mapping[str, Mapping[str, float]]) -> Columns:
     """Every measure as a row, every site as a column."""
     names = list(dict.fromkeys(name for values in attention.values() for name in values))
     columns = {
-        SITE_NAMES.get(site, site): [number(values.get(name), 4) for name in names]
+        TEXT_SITES.get(site, site): [number(values.get(name), 4) for name in names]
         for site, values in attention.items()
     }
     return {"Measure": [measure_name(name) for name in names], **columns}

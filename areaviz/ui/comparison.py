@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import streamlit as st
 
 from areaviz.trace.card import Card
 from areaviz.trace.published import HEADLINE, PUBLISHED
-from areaviz.ui.measures import number
+from areaviz.trace.tasks import TASKS
+from areaviz.ui.measures import measured, number
 
 WHAT_DIFFERS = (
     "The paper's figures are BLEU for English to German on WMT 2014 newstest: news, trained on 4.5 million sentence "
@@ -16,6 +17,36 @@ WHAT_DIFFERS = (
     "29,000 pairs, one run each. Captions are much easier than news, so compare regular with area attention, never "
     "ours with theirs; differences of a few tenths are noise."
 )
+
+
+def by_task(cards: Iterable[Card]) -> Mapping[str, list[Card]]:
+    """The cards of each task that has any, in the order of `TASKS`."""
+    listed = list(cards)
+    groups = {task: [card for card in listed if card.task == task] for task in TASKS}
+    return {task: group for task, group in groups.items() if group}
+
+
+def beside(task: str, cards: Sequence[Card]) -> None:
+    """Our figures of a task and the papers'."""
+    if task == "translation":
+        comparison(cards)
+        return
+    st.table(task_table(task, cards), border="horizontal", hide_index=True)
+    published = TASKS[task].published
+    if published:
+        st.caption("For scale, what papers report, on other data or with larger networks:")
+        st.table(
+            {"System": list(published), "Reported": list(published.values())}, border="horizontal", hide_index=True
+        )
+
+
+def task_table(task: str, cards: Sequence[Card]) -> Mapping[str, list[str]]:
+    """Our models of a task, one row each."""
+    about = TASKS[task]
+    figures = [card.figures.get(about.headline, {}) for card in cards]
+    taken = [key for key in about.measures if any(key in one for one in figures)]
+    columns = {about.measures[key]: [measured(task, key, one.get(key)) for one in figures] for key in taken}
+    return {"Model": [card.title for card in cards], "Attention": [card.mechanism for card in cards], **columns}
 
 
 def comparison(cards: Iterable[Card]) -> None:

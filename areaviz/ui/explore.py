@@ -15,13 +15,16 @@ from areaviz.ui.chart import chart, numbers, view_picker
 from areaviz.ui.downloads import downloads
 from areaviz.ui.errors import calm
 from areaviz.ui.focus_picker import focus_picker
-from areaviz.ui.focus_state import adopt, current_focus, fitted
+from areaviz.ui.focus_state import adopt, current_focus, fitted, side_field, sites
+from areaviz.ui.grid import grid
 from areaviz.ui.plain import escaped
 from areaviz.ui.ribbon import Selection, ribbon
 from areaviz.ui.translation import translation
-from areaviz.views.ribbon import TAKEAWAY
+from areaviz.views.base import Takeaway
+from areaviz.views.grid import TAKEAWAY as GRID
+from areaviz.views.ribbon import TAKEAWAY as RIBBON
 
-TOGETHER = "translate"
+TOGETHER = "together"
 
 
 @st.fragment
@@ -49,17 +52,33 @@ def _ribbons(traces: Sequence[Trace], titles: Sequence[str], focus: Focus) -> li
         asked = shared(traces[0], trace, focus)
         with place:
             translation(trace, titles[index], str(index))
-            chosen = clicked(ribbon(trace, asked, key=f"ribbon_{index}", link=link), asked)
+            chosen = clicked(_pointed(trace, asked, str(index), link), asked)
         if chosen != asked and same_text(traces[0], trace, chosen):
             adopt(focus := chosen)
             # The ribbons drawn so far do not know of it yet.
             if index:
                 st.rerun(scope="fragment")
         with place:
-            numbers(TAKEAWAY, trace, chosen, str(index))
-            downloads(TAKEAWAY, trace, chosen, str(index))
+            numbers(_takeaway(trace, chosen), trace, chosen, str(index))
+            downloads(_takeaway(trace, chosen), trace, chosen, str(index))
         seen.append(chosen)
     return seen
+
+
+def _pointed(trace: Trace, focus: Focus, key: str, link: str | None) -> Selection | None:
+    """What to point at: a grid where a picture is attended to, else the ribbon; returns what is locked in it."""
+    if _memory_kind(trace, focus) == "picture":
+        return grid(trace, focus, key=f"grid_{key}", link=link)
+    return ribbon(trace, focus, key=f"ribbon_{key}", link=link)
+
+
+def _takeaway(trace: Trace, focus: Focus) -> Takeaway:
+    """The files of what is pointed at."""
+    return GRID if _memory_kind(trace, focus) == "picture" else RIBBON
+
+
+def _memory_kind(trace: Trace, focus: Focus) -> str:
+    return trace.fields[trace.maps[focus.site].memory].kind
 
 
 def _places(traces: Sequence[Trace], key: str) -> Sequence[DeltaGenerator]:
@@ -69,14 +88,18 @@ def _places(traces: Sequence[Trace], key: str) -> Sequence[DeltaGenerator]:
 
 def shared(main: Trace, other: Trace, focus: Focus) -> Focus:
     """What of a focus on `main` holds for `other`: the items only where both have the same text."""
+    if focus.site not in sites(other):
+        return Focus(sites(other)[0])
     wanted = focus if same_text(main, other, focus) else replace(focus, items=())
     return fitted(other, wanted)
 
 
 def same_text(main: Trace, other: Trace, focus: Focus) -> bool:
-    """Whether the items of a focus are of the same text in both traces."""
-    texts = (trace.fields[getattr(trace.maps[focus.site], focus.side)] for trace in (main, other))
-    return len({text.raw for text in texts}) == 1
+    """Whether the items of a focus are of the same text, or cells of the same picture, in both traces."""
+    if focus.site not in other.maps:
+        return False
+    fields = [side_field(trace, focus) for trace in (main, other)]
+    return len({(field.kind, field.raw, len(field) if field.kind == "picture" else 0) for field in fields}) == 1
 
 
 def clicked(selection: Selection | None, asked: Focus) -> Focus:

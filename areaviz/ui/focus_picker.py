@@ -1,27 +1,24 @@
-"""The widgets that choose what is looked at: attention site, layer and head. The ribbon itself chooses the items."""
+"""The widgets that choose what is looked at: attention site, layer and head. Items are chosen where they are drawn."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from areaviz.trace.record import Trace
-from areaviz.ui.focus_state import (
-    HEAD,
-    LAYER,
-    SITE,
-    head_name,
-    heads,
-    layer_name,
-    site_name,
-    sites,
-)
+from areaviz.ui.focus_state import HEAD, LAYER, SITE, head_name, heads, layer_name, layers, site_name, sites
 
 
 def focus_picker(trace: Trace, site: str) -> None:
-    """Draw the widgets for a site of `trace`; their values are those of `focus_state.current_focus`."""
-    choose = st.segmented_control
+    """Draw the widgets for a site of `trace`; their values are those of `focus_state.current_focus`.
+
+    A choice of one is none and is not drawn.
+    """
+    offered = (
+        ("Attention", sites(trace), SITE, lambda one: site_name(trace, one)),
+        ("Layer", layers(trace, site), LAYER, layer_name),
+        ("Head", heads(trace, site), HEAD, head_name),
+    )
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        choose("Attention", sites(trace), key=SITE, format_func=site_name, required=True, persist_state="session")
-        layers = range(trace.maps[site].layers)
-        choose("Layer", layers, key=LAYER, format_func=layer_name, required=True, persist_state="session")
-        choose("Head", heads(trace, site), key=HEAD, format_func=head_name, required=True, persist_state="session")
+        for label, options, key, name in offered:
+            if len(options) > (2 if key == HEAD else 1):
+                st.segmented_control(label, options, key=key, format_func=name, required=True, persist_state="session")

@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from areaviz.trace.limits import AREAS, UNITS
-from areaviz.trace.record import Trace
+from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.plain import escaped, shortened
 
@@ -17,10 +17,17 @@ SITE, LAYER, HEAD, VIEW = "focus_site", "focus_layer", "focus_head", "focus_view
 UNIT, SHOWN = "focus_unit", "focus_areas"
 ALL_HEADS = -1
 FIRST_SITE = "encoder-decoder"
-SITE_NAMES = {
+TEXT_SITES = {
     "encoder-decoder": "Translation to source",
     "encoder self": "Within the source",
     "decoder self": "Within the translation",
+}
+PICTURE_SITES = {
+    "encoder-decoder": "Words to picture",
+    "encoder self": "Within the picture",
+    "decoder self": "Within the sentence",
+    "glimpses": "Glimpses",
+    "transformer": "Sampling grid",
 }
 _SELECTED = "focus_selected"
 
@@ -51,9 +58,8 @@ def unselect() -> None:
 
 def current_focus(trace: Trace) -> Focus:
     """What is being looked at, fitted to `trace`; says in a caption what it does not have."""
-    site = _settled("Attention", SITE, sites(trace), site_name)
-    attention = trace.maps[site]
-    layer = _settled("Layer", LAYER, range(attention.layers), layer_name)
+    site = _settled("Attention", SITE, sites(trace), lambda site: site_name(trace, site))
+    layer = _settled("Layer", LAYER, layers(trace, site), layer_name)
     head = _settled("Head", HEAD, heads(trace, site), head_name)
     unit, areas = _settled("Point at", UNIT, UNITS, str), _settled("Areas of", SHOWN, AREAS, str)
     chosen, side, items = st.session_state.get(_SELECTED, (site, "query", ()))
@@ -67,18 +73,30 @@ def current_focus(trace: Trace) -> Focus:
 
 
 def sites(trace: Trace) -> list[str]:
-    """The attention sites of a trace, the one between the languages first."""
-    return sorted(trace.maps, key=lambda site: site != FIRST_SITE)
+    """The attention sites of a trace, the one from output to input first, then the gazes."""
+    return [*sorted(trace.maps, key=lambda site: site != FIRST_SITE), *trace.gazes]
+
+
+def layers(trace: Trace, site: str) -> range:
+    """The layers of a site; a gaze has one."""
+    return range(trace.maps[site].layers if site in trace.maps else 1)
 
 
 def heads(trace: Trace, site: str) -> list[int]:
     """All heads together, then each."""
-    return [ALL_HEADS, *range(trace.maps[site].heads)]
+    return [ALL_HEADS, *range(trace.maps[site].heads if site in trace.maps else 1)]
 
 
-def site_name(site: str) -> str:
+def site_name(trace: Trace, site: str) -> str:
     """A site in words."""
-    return SITE_NAMES.get(site, site)
+    names = TEXT_SITES if trace.request.picture is None else PICTURE_SITES
+    return names.get(site, site)
+
+
+def side_field(trace: Trace, focus: Focus) -> Field:
+    """The field whose items a focus chooses."""
+    attention = trace.maps.get(focus.site) or trace.gazes[focus.site]
+    return trace.fields[attention.query if focus.side == "query" else attention.memory]
 
 
 def layer_name(layer: int) -> str:
@@ -93,12 +111,11 @@ def head_name(head: int) -> str:
 
 def fitted(trace: Trace, focus: Focus) -> Focus:
     """`focus`, whose site `trace` must have, with every layer, head and item that it does not have left out."""
-    attention = trace.maps[focus.site]
-    length = len(trace.fields[attention.query if focus.side == "query" else attention.memory])
+    length = len(side_field(trace, focus))
     return replace(
         focus,
-        layer=min(focus.layer, attention.layers - 1),
-        head=focus.head if focus.head is not None and focus.head < attention.heads else None,
+        layer=min(focus.layer, layers(trace, focus.site)[-1]),
+        head=focus.head if focus.head in heads(trace, focus.site) else None,
         items=tuple(item for item in focus.items if item < length),
     )
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-MEASURES: Mapping[str, str] = {"bleu": "BLEU", "bleu_lowercase": "BLEU, lower-cased", "chrf": "chrF"}
-"""The measures of translation that stand out on a card, by their key in `Card.figures`."""
+from areaviz.trace.tasks import TASKS
 
 
 def measure_name(key: str) -> str:
     """The key of a measure or a setting as words."""
-    return MEASURES.get(key) or key.replace("_", " ").capitalize()
+    named = {name: title for task in TASKS.values() for name, title in task.measures.items()}
+    return named.get(key) or key.replace("_", " ").capitalize()
+
+
+def measured(task: str, key: str, value: object) -> str:
+    """A measure of a task as a reader wants it: shares in percent."""
+    if isinstance(value, float) and key in TASKS[task].percent:
+        return f"{value:.2%}"
+    return number(value)
 
 
 def number(value: object, decimals: int = 2) -> str:

@@ -7,18 +7,19 @@ from collections.abc import Mapping
 import streamlit as st
 
 from areaviz.trace.card import Card
-from areaviz.trace.published import HEADLINE
+from areaviz.trace.tasks import TASKS
 from areaviz.ui.card_tables import (
     WHAT_IS_COUNTED,
     WHAT_IT_MEANS,
     Columns,
     all_measures,
     attention_table,
+    figure_table,
+    quality_table,
     size_table,
-    translation_table,
 )
 from areaviz.ui.chart import as_columns
-from areaviz.ui.measures import MEASURES, measure_name, number
+from areaviz.ui.measures import measure_name, measured
 from areaviz.ui.plain import escaped
 from areaviz.views.history import history_figure, history_table
 
@@ -33,7 +34,7 @@ def model_card(card: Card) -> None:
         if card.history:
             _training(card)
         if card.attention:
-            _attention(card.attention)
+            _attention(card)
         for note in card.notes:
             st.write(escaped(note))
         st.write(f"**Limits.** {escaped(card.limits)}")
@@ -42,21 +43,24 @@ def model_card(card: Card) -> None:
 
 
 def _summary(card: Card) -> str:
+    size = f", size {card.size}" if card.size else ""
+    reach = f", with texts of up to {card.trained_length:,} items" if card.task == "translation" else ""
     return (
-        f"{card.name}: {card.level} level, {card.mechanism} attention, size {card.size}, "
-        f"{card.parameters:,} parameters. Trained on {card.trained_on}, with texts of up to "
-        f"{card.trained_length:,} items; code version {card.code_version}."
+        f"{card.name}: {card.level} level, {card.mechanism} attention{size}, {card.parameters:,} parameters. "
+        f"Trained on {card.trained_on}{reach}; code version {card.code_version}."
     )
 
 
 def _figures(card: Card) -> None:
-    """The measures of translation: those of the test set the papers are compared on stand out."""
-    measured = card.figures.get(HEADLINE, {})
+    """The measures of the task: those of the test set that counts stand out."""
+    task = TASKS[card.task]
+    figures = card.figures.get(task.headline, {})
     with st.container(horizontal=True):
-        for name in [name for name in MEASURES if name in measured]:
-            st.metric(MEASURES[name], number(measured[name]), border=True, width=150)
-    st.caption("Translation of held-out sentences, 0 to 100, by sacrebleu")
-    _table(translation_table(card.figures))
+        for key, title in task.measures.items():
+            if key in figures:
+                st.metric(title, measured(card.task, key, figures[key]), border=True, width=150)
+    st.caption(task.about)
+    _table(figure_table(card.task, card.figures))
     signatures = {value for values in card.figures.values() for name, value in values.items() if "signature" in name}
     if signatures:
         st.caption(escaped("Signatures: " + ", ".join(sorted(map(str, signatures)))))
@@ -73,8 +77,16 @@ def _training(card: Card) -> None:
         st.dataframe(as_columns(history_table(card)), hide_index=True)
 
 
-def _attention(measured: Mapping[str, Mapping[str, float]]) -> None:
+def _attention(card: Card) -> None:
     """What the attention follows, beside what chance would give."""
+    if card.task == "translation":
+        _follows_words(card.attention)
+        return
+    st.write("**Does it look at what it speaks of?**")
+    _table(quality_table(card.attention))
+
+
+def _follows_words(measured: Mapping[str, Mapping[str, float]]) -> None:
     st.write("**Does its attention follow words?**")
     for counted, words in WHAT_IS_COUNTED.items():
         if any(f"{counted}purity" in values for values in measured.values()):

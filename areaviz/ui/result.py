@@ -11,7 +11,7 @@ from areaviz.backend.base import Backend, Progress
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 
-_KEPT = "result"
+_KEPT, _JUST_RUN = "result", "result_just_run"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -20,6 +20,11 @@ class Result:
 
     requests: tuple[Request, ...]
     traces: tuple[Trace, ...]
+
+
+def just_run() -> bool:
+    """Whether this rerun of the page only follows the one that ran the model, and no wish of the reader's; once."""
+    return bool(st.session_state.pop(_JUST_RUN, False))
 
 
 def up_to_date(backend: Backend, requests: tuple[Request, ...]) -> Result:
@@ -40,6 +45,7 @@ def up_to_date(backend: Backend, requests: tuple[Request, ...]) -> Result:
             backend.trace(request, _reporter(bar, turn, len(requests))) for turn, request in enumerate(requests)
         )
     st.session_state[_KEPT] = Result(requests, traces)
+    st.session_state[_JUST_RUN] = True
     st.rerun()
 
 

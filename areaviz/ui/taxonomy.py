@@ -9,12 +9,12 @@ import streamlit as st
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One field of the map; `page` is the page that shows it, or "" where this version has none."""
+    """One field of the map; `page` is the page that shows it."""
 
     title: str
     what: str
     examples: str
-    page: str = ""
+    page: str
 
 
 KINDS: tuple[tuple[Kind, Kind], ...] = (
@@ -30,7 +30,8 @@ KINDS: tuple[tuple[Kind, Kind], ...] = (
             "Item-wise, hard",
             "One item is drawn by chance according to the weights, and only that one is read. Learning needs a reward "
             "instead of a gradient through the choice.",
-            "Hard attention for image captions.",
+            "A digit reader that reads one cell of a picture at each look.",
+            "pages/four_ways.py",
         ),
     ),
     (
@@ -38,27 +39,29 @@ KINDS: tuple[tuple[Kind, Kind], ...] = (
             "Location-wise, soft",
             "The memory is a whole picture or map of features. The model computes a smooth transformation of it and "
             "reads the part that the transformation cuts out.",
-            "Spatial transformer networks.",
+            "A spatial transformer that straightens a digit before it is read.",
+            "pages/four_ways.py",
         ),
         Kind(
             "Location-wise, hard",
             "The model chooses a place in the picture and reads only a small window around it, one glimpse after "
             "another.",
-            "The recurrent attention model.",
+            "The recurrent attention model, which reads a digit by six glimpses.",
+            "pages/four_ways.py",
         ),
     ),
 )
 
 
+PAGES = {"pages/translate.py": "Translate", "pages/four_ways.py": "Four ways to look"}
+
+
 def taxonomy() -> None:
-    """The 2x2 as cards; those with a demonstration open it, the others say that there is none yet."""
+    """The 2x2 as cards; each opens the page that shows it."""
     for row in KINDS:
         for kind, place in zip(row, st.columns(2), strict=True):
             with place.container(border=True, height="stretch"):
                 st.subheader(kind.title, anchor=False)
                 st.write(kind.what)
                 st.caption(kind.examples)
-                if kind.page:
-                    st.page_link(kind.page, label="Open Translate")
-                else:
-                    st.caption("This version has no demonstration of it.")
+                st.page_link(kind.page, label=f"Open {PAGES[kind.page]}")

@@ -103,10 +103,10 @@ def test_only_the_chosen_view_is_computed_and_all_can_be_chosen(open_page: Open)
 def test_every_setting_belongs_to_what_is_shown(open_page: Open, use_backend: Callable[[Backend], None]) -> None:
     use_backend(faked := Faked())
     app = ask(open_page("translate"), folder.TEXT)
-    app.select_slider(key=request_form.AREA_SIZE).set_value(1).run()
-    app.segmented_control(key=request_form.METHOD).set_value("beam").run()
-    app.number_input(key=request_form.BEAM).set_value(2).run()
-    app.selectbox(key=request_form.MODEL).set_value("char-regular").run()
+    app.select_slider(key=request_form.ASKING.key("area_size")).set_value(1).run()
+    app.segmented_control(key=request_form.ASKING.key("method")).set_value("beam").run()
+    app.number_input(key=request_form.ASKING.key("beam")).set_value(2).run()
+    app.selectbox(key=request_form.ASKING.key("model")).set_value("char-regular").run()
     area = Request("char-area", folder.TEXT)
     assert faked.asked == [
         area,
@@ -135,7 +135,7 @@ def test_an_older_result_is_never_shown_for_a_newer_text(open_page: Open) -> Non
 
 def test_the_pair_stands_side_by_side(open_page: Open) -> None:
     app = ask(open_page("translate"), folder.TEXT)
-    app = app.toggle(key=request_form.COMPARE).set_value(True).run()
+    app = app.toggle(key=request_form.ASKING.key("compare")).set_value(True).run()
     assert not app.exception and not app.error
     assert {AREA, REGULAR} <= set(texts(app))
     assert len(app.get("plotly_chart")) == 2
@@ -158,7 +158,7 @@ def test_a_link_restores_everything_in_a_fresh_session(open_page: Open) -> None:
     assert not app.exception and not app.error
     assert AREA in texts(app)
     assert app.text_area(key=request_form.TEXT).value == folder.TEXT
-    assert app.segmented_control(key=request_form.METHOD).value == "beam"
+    assert app.segmented_control(key=request_form.ASKING.key("method")).value == "beam"
     assert app.segmented_control(key="focus_site").value == "encoder self"
     assert (control(app, "Layer").value, control(app, "Head").value) == (1, 2)
     assert {name: app.query_params[name] for name in to_params(request, focus)} == to_params(request, focus)
@@ -291,7 +291,7 @@ def test_an_unknown_setting_is_one_sentence(open_page: Open, monkeypatch: pytest
 def test_all_files_are_offered_for_each_trace(open_page: Open) -> None:
     app = ask(open_page("translate"), folder.TEXT)
     assert [button.label for button in app.download_button] == ["SVG", "PDF", "PNG", "CSV", "JSON", "Trace"] * 2
-    app = app.toggle(key=request_form.COMPARE).set_value(True).run()
+    app = app.toggle(key=request_form.ASKING.key("compare")).set_value(True).run()
     assert len(app.download_button) == 24
 
 
@@ -311,7 +311,7 @@ def newer() -> bytes:
         for name in source.namelist():
             content = source.read(name)
             archive.writestr(
-                name, content.replace(b'"version": 1', b'"version": 9') if name.endswith("json") else content
+                name, content.replace(b'"version": 2', b'"version": 9') if name.endswith("json") else content
             )
     return target.getvalue()
 

@@ -85,6 +85,8 @@ def test_the_history_example_is_what_traces_have() -> None:
 def test_the_link_table_is_what_links_have() -> None:
     rows = table(section("Links"))
     asked, focus = link.from_params({name: example for name, example, _ in rows})
+    named = link.picture_name({name: example for name, example, _ in rows})
+    asked = replace(asked, picture=fakes.picture(named or ""))
     assert link.to_params(asked, focus) == {name: example for name, example, _ in rows}
     for _, _, restores in rows:
         owner, name = re.findall(r"(Request|Focus)\.(\w+)", restores)[0]

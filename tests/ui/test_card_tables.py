@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from areaviz.ui.card_tables import HEAVIEST, WEIGHTED, all_measures, attention_table, size_table, translation_table
+from areaviz.ui.card_tables import (
+    HEAVIEST,
+    WEIGHTED,
+    all_measures,
+    attention_table,
+    figure_table,
+    quality_table,
+    size_table,
+)
 from areaviz.ui.measures import measure_name, number
 
 ATTENTION = {
@@ -19,8 +27,10 @@ ATTENTION = {
 
 
 def test_the_test_set_of_the_papers_comes_first_and_gaps_are_dashes() -> None:
-    table = translation_table({"other_set": {"bleu": 1.0}, "val": {}, "test_2016_flickr": {"bleu": 29.131, "beam": 4}})
-    assert table["Sentences from"] == ["Test 2016", "Validation, which chose the checkpoint", "Other set"]
+    table = figure_table(
+        "translation", {"other_set": {"bleu": 1.0}, "val": {}, "test_2016_flickr": {"bleu": 29.131, "beam": 4}}
+    )
+    assert table["Examples from"] == ["Test 2016", "Validation, which chose the checkpoint", "Other set"]
     assert table["BLEU"] == ["29.13", "–", "1.00"] and table["Beam"] == ["4", "–", "–"]
 
 
@@ -43,7 +53,12 @@ def test_attention_by_weight_has_rows_only_where_it_was_measured_and_no_empty_co
 
 
 def test_every_table_has_columns_of_one_length() -> None:
-    for table in (translation_table({}), attention_table({}, HEAVIEST), size_table(ATTENTION), all_measures(ATTENTION)):
+    for table in (
+        figure_table("translation", {}),
+        attention_table({}, HEAVIEST),
+        size_table(ATTENTION),
+        all_measures(ATTENTION),
+    ):
         assert len({len(cells) for cells in table.values()}) == 1
     assert len(all_measures(ATTENTION)["Measure"]) == 8
 
@@ -51,3 +66,21 @@ def test_every_table_has_columns_of_one_length() -> None:
 def test_values_and_names_in_words() -> None:
     assert [number(value) for value in (None, 1.005, 29000, "x")] == ["–", "1.00", "29,000", "x"]
     assert number(0.12345, 4) == "0.1235" and measure_name("length_ratio") == "Length ratio"
+
+
+def test_looks_stand_beside_looks_that_know_nothing() -> None:
+    measured = {"pointing": 0.5, "pointing_uniform": 0.1, "mass": 0.25, "words": 7}
+    assert quality_table({"encoder-decoder, test": measured}) == {
+        "Measured on": ["Test", "Test"],
+        "Share": ["Words whose heaviest cell lies in the gold box", "Attention inside the gold box"],
+        "Measured": ["50.0%", "25.0%"],
+        "Everywhere alike": ["10.0%", "–"],
+    }
+
+
+def test_shares_are_percent_and_measures_nobody_took_stay_away() -> None:
+    assert figure_table("digits", {"test": {"error": 0.0456, "pictures": 10000}}) == {
+        "Examples from": ["Test"],
+        "Error": ["4.56%"],
+        "Pictures": ["10,000"],
+    }

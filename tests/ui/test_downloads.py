@@ -8,24 +8,37 @@ import json
 
 import pytest
 
+from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.chart import as_columns
 from areaviz.ui.downloads import files
 from areaviz.views import VIEWS
 from areaviz.views.base import Table, Takeaway
+from areaviz.views.grid import TAKEAWAY as GRID
 from areaviz.views.ribbon import TAKEAWAY as RIBBON
 from tests import fakes
 
-TRACE = fakes.trace("A dog.", "Hund.")
-FOCUS = Focus("encoder-decoder", items=(1,))
+SEEN = [
+    (fakes.trace("A dog.", "Hund."), Focus("encoder-decoder", items=(1,))),
+    (fakes.caption_trace(), Focus("encoder-decoder", items=(1,))),
+    (fakes.gaze_trace(), Focus("glimpses", items=(1,))),
+    (fakes.gaze_trace("transformer", 1, 1), Focus("transformer")),
+]
+TAKEAWAYS = [
+    pytest.param(view.takeaway, trace, focus, id=f"{view.name}, {trace.request.model}")
+    for view in VIEWS.values()
+    for trace, focus in SEEN
+    if view.fits(trace, focus)
+]
+POINTED = [
+    pytest.param(RIBBON, *SEEN[0], id="ribbon"),
+    pytest.param(GRID, *SEEN[1], id="grid"),
+]
 
 
-TAKEAWAYS = [RIBBON, *(view.takeaway for view in VIEWS.values())]
-
-
-@pytest.mark.parametrize("takeaway", TAKEAWAYS, ids=lambda takeaway: takeaway.name)
-def test_the_numbers_are_the_same_in_every_file(takeaway: Takeaway) -> None:
-    made = files(takeaway, TRACE, FOCUS)
+@pytest.mark.parametrize(("takeaway", "trace", "focus"), [*POINTED, *TAKEAWAYS])
+def test_the_numbers_are_the_same_in_every_file(takeaway: Takeaway, trace: Trace, focus: Focus) -> None:
+    made = files(takeaway, trace, focus)
     assert set(made) == {"svg", "pdf", "png", "csv", "json", "npz"}
     assert all(file.name.endswith(f".{kind}") and file.mime for kind, file in made.items())
     rows = list(csv.reader(io.StringIO(made["csv"].make().decode())))

@@ -1,0 +1,128 @@
+"""A captioner and held-out pictures in, the figures of its card out.
+
+Shapes: B pictures, H heads, Q words, A areas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from areaviz.data.flickr8k import read_photos, read_pixels
+from areaviz.data.grounding import Box, Grounded
+from areaviz.data.scenes import make_scene
+from areaviz.metrics.captions import caption_scores
+from areaviz.metrics.pointing import FloatArray, pointing_figures
+from areaviz.models.captioning import CaptionModel
+from areaviz.models.device import choose_device
+from areaviz.trace.areas import AreaGrid
+from areaviz.trace.card import Card, read_card, write_card
+from areaviz.trace.picture import Picture
+
+BATCH = 32
+SCENES = 1000
+SITE = "encoder-decoder"
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Held-out pictures. true: for each, every sentence that is true of it; None where nobody knows them all."""
+
+    pictures: Sequence[Picture]
+    references: Sequence[Sequence[str]]
+    grounded: Sequence[Sequence[Grounded]]
+    true: Sequence[frozenset[str]] | None
+
+
+def held_out(pictures: str, split: str, data: Path) -> Held:
+    """The "photos" or "scenes" of a split."""
+    if pictures == "photos":
+        photos = read_photos(data, split)
+        pixels = read_pixels(data, photos)
+        made = [Picture.of("photo", one) for one in pixels]
+        return Held(made, [photo.captions for photo in photos], [photo.grounded for photo in photos], None)
+    scenes = [make_scene(split, number) for number in range(SCENES)]
+    made = [Picture.of("scene", scene.pixels()) for scene in scenes]
+    references = [(scene.english.text,) for scene in scenes]
+    return Held(made, references, [(s.grounded,) for s in scenes], [s.true_sentences() for s in scenes])
+
+
+def evaluate_captions(
+    folder: Path, data: Path, split: str, beam: int = 4, device: str = "auto"
+) -> tuple[Card, list[str]]:
+    """Measure a captioner on a split, "val" or "test", write the figures on its card and return it with the captions.
+
+    The head that points best on "val" is noted on the card; "test" measures that head.
+
+    Raises:
+        FileNotFoundError: the photos are not in `data`.
+        BackendError: the checkpoint cannot be loaded.
+    """
+    card = read_card(folder / "card.json")
+    model = CaptionModel.load(folder, card, choose_device(device))
+    held = held_out(str(card.recipe["pictures"]), split, data)
+    captions = describe(model, held.pictures, beam)
+    figures: dict[str, Any] = {**caption_scores(captions, held.references), "beam": beam}
+    if held.true is not None:
+        figures["true"] = 100 * float(np.mean([text in true for text, true in zip(captions, held.true, strict=True)]))
+    card = replace(card, figures={**card.figures, split: figures})
+    card = _with_attention(card, model, held, split)
+    write_card(card, folder / "card.json")
+    return card, captions
+
+
+def describe(model: CaptionModel, pictures: Sequence[Picture], beam: int) -> list[str]:
+    """One caption a picture."""
+    captions = []
+    for first in range(0, len(pictures), BATCH):
+        features = model.look(pictures[first : first + BATCH])
+        found = model.decode(features, "greedy" if beam == 1 else "beam", beam)
+        captions += [model.tokenizer.decode(one.ids)[0] for one in found]
+    return captions
+
+
+def _with_attention(card: Card, model: CaptionModel, held: Held, split: str) -> Card:
+    """The card with how well the attention points, of the head that points best on validation."""
+    config = model.network.config
+    places = [(layer, head) for layer in range(config.layers) for head in range(config.heads)]
+    weights = list(_weights(model, held))
+    measured = {place: pointing_figures(_rows(weights, model, held, *place)) for place in places}
+    recipe = dict(card.recipe)
+    if split == "val" or "pointing head" not in recipe:
+        recipe["pointing head"] = max(places, key=lambda place: measured[place]["pointing"])
+    layer, head = recipe["pointing head"]
+    blank = model.untrained()
+    untrained = pointing_figures(_rows(list(_weights(blank, held)), blank, held, layer, head))
+    figures = {
+        **measured[layer, head],
+        "pointing_untrained": untrained["pointing"],
+        "mass_untrained": untrained["mass"],
+        "pointing_mean_of_heads": float(np.mean([one["pointing"] for one in measured.values()])),
+    }
+    return replace(card, recipe=recipe, attention={**card.attention, f"{SITE}, {split}": figures})
+
+
+def _weights(model: CaptionModel, held: Held) -> Iterator[list[FloatArray]]:
+    """For the first grounded sentence of each picture, batch by batch: the weights of its words, one array a layer.
+
+    The sentences are given, not the model's own, so that words and boxes are known.
+    """
+    for first in range(0, len(held.pictures), BATCH):
+        part = slice(first, first + BATCH)
+        texts = [sentences[0].text for sentences in held.grounded[part]]
+        yield model.pointing(model.look(held.pictures[part]), texts)
+
+
+def _rows(
+    weights: Sequence[Sequence[FloatArray]], model: CaptionModel, held: Held, layer: int, head: int
+) -> Iterator[tuple[FloatArray, AreaGrid, Sequence[Box]]]:
+    """Each boxed word's weights as one head has them, and its boxes."""
+    grid = model.network.config.areas(layer).grid(model.network.config.grid**2)
+    each = (weights_HQA for batch in weights for weights_HQA in batch[layer])
+    for weights_HQA, sentences in zip(each, held.grounded, strict=True):
+        for word, boxes in sentences[0].boxes:
+            yield weights_HQA[head, word], grid, boxes

@@ -1,0 +1,62 @@
+"""What is measured for each task: the set that counts, the measures that stand out, and what papers report.
+
+Published figures are for reading beside ours, never as a contest: data, networks and runs differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFigures:
+    """title: of the task. headline: the entry of `Card.figures` that counts. measures: key -> name, the first is the
+    one models are ordered by. percent: keys that are shares and shown as such. about: what the measures are.
+    published: what papers report, system -> figure in words, with its source.
+    """
+
+    title: str
+    headline: str
+    measures: Mapping[str, str]
+    about: str
+    percent: frozenset[str] = frozenset()
+    published: Mapping[str, str] = field(default_factory=dict)
+
+
+TASKS: Mapping[str, TaskFigures] = {
+    "translation": TaskFigures(
+        "Translation",
+        "test_2016_flickr",
+        {"bleu": "BLEU", "bleu_lowercase": "BLEU, lower-cased", "chrf": "chrF"},
+        "Translation of held-out sentences, 0 to 100, by sacrebleu",
+    ),
+    "caption": TaskFigures(
+        "Captions",
+        "test",
+        {"bleu_4": "BLEU-4", "rouge_l": "ROUGE-L", "cider_d": "CIDEr-D", "true": "True, %"},
+        "Captions of held-out pictures: BLEU-4 and ROUGE-L from 0 to 100, CIDEr-D from 0 to 10. True: how many "
+        "captions of shape scenes say what is there; a scene has many true captions but one reference.",
+        published={
+            "Area attention paper, Flickr, regular": "CIDEr 0.355",
+            "Area attention paper, Flickr, areas of 3x3": "CIDEr 0.377",
+            "Show, attend and tell on Flickr8k, soft": "BLEU-4 19.5",
+            "Show, attend and tell on Flickr8k, hard": "BLEU-4 21.3",
+        },
+    ),
+    "digits": TaskFigures(
+        "Digits in pictures",
+        "test",
+        {"error": "Error"},
+        "Share of held-out pictures with any digit read wrongly, in a single pass without sampling",
+        percent=frozenset({"error"}),
+        published={
+            "Recurrent attention, 28x28, 6 glimpses": "1.1 to 1.3 %",
+            "Recurrent attention, 60x60 cluttered, 6 glimpses": "4.1 %",
+            "Convolutional network, 60x60 cluttered": "8.1 %",
+            "Deep recurrent attention, pairs: with, without context": "5 %, 7 %",
+            "Recurrent attention, pairs": "9 %",
+        },
+    ),
+}
+"""By `Card.task`, in the order pages show them."""

@@ -1,0 +1,125 @@
+"""The widgets that pages ask with: the model, how it decodes, its largest area, and what to compare it with.
+
+Each page has values of its own; they survive a visit to another page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import streamlit as st
+
+from areaviz.trace.card import Card
+from areaviz.trace.limits import METHODS
+from areaviz.trace.request import Request
+from areaviz.ui.plain import escaped
+
+AS_TRAINED = 0
+LARGEST_AREA, WIDEST_BEAM = 5, 16
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """The widgets of one page; `page` is the beginning of their keys."""
+
+    page: str
+
+    def key(self, name: str) -> str:
+        """The session key of "model", "method", "beam", "area_size" or "compare"."""
+        return f"{self.page}_{name}"
+
+    def recall(self, request: Request, compare: bool) -> None:
+        """Set the widgets to a request, for instance a link's."""
+        state = st.session_state
+        state[self.key("model")], state[self.key("method")] = request.model, request.method
+        state[self.key("beam")], state[self.key("compare")] = request.beam, compare
+        state[self.key("area_size")] = request.area_size or AS_TRAINED
+
+    def pickers(self, cards: Mapping[str, Card], largest: int = LARGEST_AREA) -> tuple[Card, Card | None]:
+        """Draw all widgets; returns the model, and the one to compare it with or None."""
+        with st.container(horizontal=True, gap="medium"):
+            card = self._model(cards)
+            self._decoding()
+            self._area(largest)
+        st.caption(about_areas(st.session_state[self.key("area_size")]))
+        other = counterpart(card, cards)
+        return card, other if other is not None and self._compare(other) else None
+
+    def requests(self, request: Request, other: Card | None) -> tuple[Request, ...]:
+        """A request with the chosen options, and the same for the model it is compared with."""
+        state = st.session_state
+        asked = replace(request, area_size=state[self.key("area_size")] or None)
+        if state[self.key("method")] != "greedy":
+            asked = replace(asked, method=state[self.key("method")], beam=state[self.key("beam")])
+        return (asked,) if other is None else (asked, replace(asked, model=other.name, area_size=None))
+
+    def _model(self, cards: Mapping[str, Card]) -> Card:
+        key = self.key("model")
+        if st.session_state.get(key) not in cards:
+            st.session_state[key] = default_model(cards)
+        name = st.selectbox(
+            "Model",
+            list(cards),
+            key=key,
+            format_func=lambda name: cards[name].title,
+            width=320,
+            persist_state="session",
+        )
+        return cards[name]
+
+    def _decoding(self) -> None:
+        method, beam = self.key("method"), self.key("beam")
+        st.session_state.setdefault(method, METHODS[0])
+        st.session_state.setdefault(beam, 4)
+        st.segmented_control(
+            "Decoding",
+            METHODS,
+            key=method,
+            format_func=str.capitalize,
+            required=True,
+            persist_state="session",
+            help="Greedy takes the most probable item at every step; beam search follows several candidates at once.",
+        )
+        if st.session_state[method] != "greedy":
+            st.number_input("Beam width", 1, WIDEST_BEAM, key=beam, width=120, persist_state="session")
+
+    def _area(self, largest: int) -> None:
+        key = self.key("area_size")
+        chosen = st.session_state.setdefault(key, AS_TRAINED)
+        st.select_slider(
+            "Largest area",
+            range(AS_TRAINED, max(largest, chosen) + 1),
+            key=key,
+            format_func=lambda size: "As trained" if size == AS_TRAINED else str(size),
+            width=260,
+            persist_state="session",
+        )
+
+    def _compare(self, other: Card) -> bool:
+        return st.toggle(f"Compare with: {escaped(other.title)}", key=self.key("compare"), persist_state="session")
+
+
+def default_model(cards: Mapping[str, Card]) -> str:
+    """The model to begin with: the first that attends to areas."""
+    return next((card.name for card in cards.values() if card.mechanism == "area"), next(iter(cards), ""))
+
+
+def counterpart(card: Card, cards: Mapping[str, Card]) -> Card | None:
+    """The model of the same task, level and size with another kind of attention; one of the same pair comes first."""
+
+    def kind(one: Card) -> tuple[str, str, str]:
+        return one.task, one.level, one.size
+
+    others = [c for c in cards.values() if kind(c) == kind(card) and c.mechanism != card.mechanism]
+    return next((other for other in others if other.pair == card.pair), next(iter(others), None))
+
+
+def about_areas(size: int) -> str:
+    """What the chosen size means."""
+    if size == 1:
+        return "With areas of one item this is regular attention, by the same weights."
+    reach = "" if size == AS_TRAINED else f"Areas hold up to {size} neighbouring items in each direction. "
+    return (
+        f"{reach}Areas add no parameters, so the same model runs with any largest area; with 1 it is regular attention."
+    )

@@ -1,0 +1,102 @@
+"""The survey's four mechanisms at one and the same picture, look by look, and what each of them costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from areaviz.trace.card import Card
+from areaviz.trace.record import Trace
+from areaviz.trace.tasks import TASKS
+from areaviz.ui.measures import measured
+from areaviz.ui.plain import escaped
+from areaviz.views.look import look_picture, steps
+
+STEP = "ways_step"
+COSTS = {
+    "pixels read": "Picture values read",
+    "multiply-adds": "Multiply-adds",
+    "draws": "Choices by chance",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One of the survey's four: its key in `Card.mechanism`, its name, and what it does."""
+
+    mechanism: str
+    title: str
+    what: str
+
+
+WAYS = (
+    Way("item-wise soft", "Item-wise, soft", "Reads all cells, each by its weight."),
+    Way("item-wise hard", "Item-wise, hard", "Reads one cell; which, is decided by its weight."),
+    Way("location-wise hard", "Location-wise, hard", "Reads small boxes around a place, and chooses the next place."),
+    Way("location-wise soft", "Location-wise, soft", "Cuts one quadrilateral out and reads it straightened."),
+)
+
+
+def models_of_ways(cards: Mapping[str, Card], kind: str) -> Mapping[str, Card]:
+    """For each way that has one, the model that reads pictures of a kind."""
+    fitting = [card for card in cards.values() if card.task == "digits" and card.config.get("kind") == kind]
+    found = {way.mechanism: [card for card in fitting if card.mechanism == way.mechanism] for way in WAYS}
+    return {mechanism: group[0] for mechanism, group in found.items() if group}
+
+
+def four_ways(traces: Mapping[str, Trace], cards: Mapping[str, Card]) -> None:
+    """Draw all ways at the chosen look; `traces` and `cards` are by mechanism."""
+    step = _step(list(traces.values()))
+    with st.container(key="pair_ways"):
+        for row in (WAYS[:2], WAYS[2:]):
+            for way, place in zip(row, st.columns(2, gap="medium"), strict=True):
+                with place.container(border=True, height="stretch"):
+                    _way(way, traces.get(way.mechanism), step)
+    _costs(traces, cards)
+
+
+def _step(traces: Sequence[Trace]) -> int:
+    """The look that is shown, from 0."""
+    most = max(map(steps, traces), default=1)
+    if most < 2:
+        return 0
+    st.session_state.setdefault(STEP, most)
+    st.session_state[STEP] = min(st.session_state[STEP], most)
+    return int(st.slider("Look", 1, most, key=STEP, help="All models are shown after the same number of looks.")) - 1
+
+
+def _way(way: Way, trace: Trace | None, step: int) -> None:
+    st.subheader(way.title, anchor=False)
+    st.caption(way.what)
+    if trace is None:
+        st.caption("No model of this kind is here.")
+        return
+    seen = min(step, steps(trace) - 1)
+    st.image(look_picture(trace, seen), width=300, alt=f"{way.title}: what look {seen + 1} read")
+    label = trace.fields[trace.output.field].labels[seen]
+    done = "its only look" if steps(trace) == 1 else f"look {seen + 1} of {steps(trace)}"
+    st.write(f"After {done}: **{escaped(label)}**, {float(trace.output.probabilities[seen]):.0%} sure")
+    if "warning" in trace.details:
+        st.caption(f"Note: {escaped(trace.details['warning'])}")
+
+
+def _costs(traces: Mapping[str, Trace], cards: Mapping[str, Card]) -> None:
+    """What the whole reading cost, and how often the model errs on held-out digits."""
+    st.subheader("What each of them costs", anchor=False)
+    shown = [way for way in WAYS if way.mechanism in traces]
+    table = {"": [way.title for way in shown]}
+    for key, title in COSTS.items():
+        table[title] = [traces[way.mechanism].details.get(key, "–") for way in shown]
+    table["Error on held-out pictures"] = [_error(cards[way.mechanism]) for way in shown]
+    st.table(table, border="horizontal", hide_index=True)
+    st.caption(
+        "Picture values read: how many pixels, or means of pixels, enter the model. Multiply-adds: of the whole "
+        "reading. Choices by chance: with sampling on. They make learning noisy, as only a reward teaches them."
+    )
+
+
+def _error(card: Card) -> str:
+    figures = card.figures.get(TASKS["digits"].headline, {})
+    return measured("digits", "error", figures.get("error"))

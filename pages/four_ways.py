@@ -1,0 +1,27 @@
+"""The survey's four mechanisms of attention look at one and the same picture."""
+
+from areaviz.ui import address
+from areaviz.ui.chrome import page_frame
+from areaviz.ui.engine import engine
+from areaviz.ui.errors import calm, problem
+from areaviz.ui.four_ways import four_ways, models_of_ways
+from areaviz.ui.result import up_to_date
+from areaviz.ui.ways_form import KIND, recall_ways, ways_form
+
+page_frame(
+    "Four ways to look",
+    "Four models find and read the digit in one and the same picture, each with its own kind of attention.",
+)
+with calm("opening the models"):
+    backend = engine()
+    cards = models_of_ways(backend.models(), KIND)
+    for sentence in backend.problems():
+        problem(sentence)
+    with calm("reading the link"):
+        address.restore({card.name: card for card in cards.values()}, recall_ways)
+    requests = ways_form(cards)
+    if requests:
+        with calm("reading the picture"):
+            result = up_to_date(backend, requests)
+            address.keep(address.address(requests[0]))
+            four_ways(dict(zip(cards, result.traces, strict=True)), cards)

@@ -1,0 +1,64 @@
+"""Caption: a picture is described at once, compared, linked; what cannot be had is told in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from streamlit.testing.v1 import AppTest
+
+from areaviz.backend.base import Backend
+from areaviz.ui.caption_form import ASKING
+from tests.pages.conftest import Open, shown
+from tests.pages.pictured import Pictured
+
+Use = Callable[[Backend], None]
+
+
+def opened(open_page: Open, use_backend: Use, **params: str) -> tuple[AppTest, Pictured]:
+    backend = Pictured()
+    use_backend(backend)
+    return open_page("caption", **params), backend
+
+
+def test_the_first_picture_is_described_at_once(open_page: Open, use_backend: Use) -> None:
+    app, backend = opened(open_page, use_backend)
+    assert not app.exception and not app.error
+    assert "a small red circle" in shown(app)
+    assert [(request.model, request.text) for request in backend.asked] == [("scene-area", "")]
+    assert backend.asked[0].picture is not None and app.query_params["picture"] == backend.asked[0].picture.name
+
+
+def test_two_models_are_compared_on_the_same_picture(open_page: Open, use_backend: Use) -> None:
+    app, backend = opened(open_page, use_backend)
+    app.toggle(key=ASKING.key("compare")).set_value(True).run()
+    assert not app.exception and not app.error
+    assert "a large blue ring" in shown(app)
+    assert backend.asked[-1].picture == backend.asked[0].picture
+
+
+def test_a_link_restores_picture_site_and_items(open_page: Open, use_backend: Use) -> None:
+    params = {"picture": "scene-1", "site": "encoder self", "items": "3"}
+    app, backend = opened(open_page, use_backend, model="scene-area", **params)
+    assert not app.exception and not app.error
+    assert backend.asked[0].picture is not None and backend.asked[0].picture.name == "scene-1"
+    assert {name: app.query_params[name] for name in params} == params
+
+
+def test_the_link_of_an_upload_says_that_the_picture_is_missing(open_page: Open, use_backend: Use) -> None:
+    app, _ = opened(open_page, use_backend, model="scene-area", picture="upload-0123456789ab")
+    assert not app.exception
+    assert len(app.error) == 1 and "upload" in app.error[0].value
+    assert "a small red circle" in shown(app), "a sample stands in"
+
+
+def test_a_picture_name_that_cannot_be_is_refused_in_a_sentence(open_page: Open, use_backend: Use) -> None:
+    app, _ = opened(open_page, use_backend, model="scene-area", picture="../../etc/passwd")
+    assert not app.exception and len(app.error) == 1
+    assert "cannot exist" in app.error[0].value
+
+
+def test_every_site_of_a_caption_can_be_looked_at(open_page: Open, use_backend: Use) -> None:
+    for site in ("encoder-decoder", "encoder self", "decoder self"):
+        app, _ = opened(open_page, use_backend, model="scene-area", picture="scene-1", site=site)
+        assert not app.exception and not app.error, site
+        assert app.query_params["site"] == site

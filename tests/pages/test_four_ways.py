@@ -1,0 +1,54 @@
+"""Four ways to look: one picture, four models, look by look."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from areaviz.backend.base import Backend
+from areaviz.ui.four_ways import STEP, WAYS, models_of_ways
+from areaviz.ui.ways_form import SAMPLE
+from tests.pages.conftest import Open, shown
+from tests.pages.pictured import Pictured
+
+Use = Callable[[Backend], None]
+
+
+def test_all_four_read_the_same_picture(open_page: Open, use_backend: Use) -> None:
+    backend = Pictured()
+    use_backend(backend)
+    app = open_page("four_ways")
+    assert not app.exception and not app.error
+    assert [request.model for request in backend.asked] == [way.mechanism.replace(" ", "-") for way in WAYS]
+    assert len({request.picture for request in backend.asked}) == 1
+    assert {way.title for way in WAYS} <= {element.value for element in app.subheader}
+    assert "4.56%" in list(app.table[0].value["Error on held-out pictures"])
+
+
+def test_the_looks_move_together(open_page: Open, use_backend: Use) -> None:
+    use_backend(Pictured())
+    app = open_page("four_ways")
+    assert "After look 3 of 3: **8**" in shown(app)
+    app.slider(key=STEP).set_value(1).run()
+    assert not app.exception
+    assert shown(app).count("After look 1 of 3: **3**") == 3 and shown(app).count("After its only look") == 1
+
+
+def test_looking_again_draws_with_another_seed(open_page: Open, use_backend: Use) -> None:
+    backend = Pictured()
+    use_backend(backend)
+    app = open_page("four_ways")
+    assert app.button[-1].disabled and not backend.asked[-1].sample
+    app.toggle(key=SAMPLE).set_value(True).run()
+    first = backend.asked[-1]
+    next(button for button in app.button if button.label == "Look again").click().run()
+    assert first.sample and backend.asked[-1].seed == first.seed + 1
+    assert app.query_params["seed"] == str(first.seed + 1)
+
+
+def test_a_way_without_a_model_is_said_so(open_page: Open, use_backend: Use) -> None:
+    backend = Pictured()
+    del backend.cards["item-wise-hard"]
+    use_backend(backend)
+    app = open_page("four_ways")
+    assert not app.exception and "No model of this kind is here." in shown(app)
+    assert set(models_of_ways(backend.models(), "cluttered")) == {way.mechanism for way in WAYS} - {"item-wise hard"}
