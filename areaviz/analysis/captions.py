@@ -93,7 +93,7 @@ def _with_attention(card: Card, model: CaptionModel, held: Held, split: str) -> 
     measured = {place: pointing_figures(_rows(weights, model, held, *place)) for place in places}
     recipe = dict(card.recipe)
     if split == "val" or "pointing head" not in recipe:
-        recipe["pointing head"] = max(places, key=lambda place: measured[place]["pointing"])
+        recipe["pointing head"] = list(max(places, key=lambda place: measured[place]["pointing"]))
     layer, head = recipe["pointing head"]
     blank = model.untrained()
     untrained = pointing_figures(_rows(list(_weights(blank, held)), blank, held, layer, head))

@@ -84,7 +84,7 @@ def _paste(pictures: Images, patches: Images, corners: npt.NDArray[np.int64]) ->
 
 def _boxes(patches_BKSS: Images, corners_BK2: npt.NDArray[np.int64]) -> Boxes:
     ink = np.greater(patches_BKSS, _INK)
-    rows, columns = ink.any(3), ink.any(2)
+    rows, columns = np.any(ink, axis=3), np.any(ink, axis=2)
     top, left = rows.argmax(2), columns.argmax(2)
     bottom, right = SIDE - rows[:, :, ::-1].argmax(2), SIDE - columns[:, :, ::-1].argmax(2)
     y, x = corners_BK2[..., 0], corners_BK2[..., 1]

@@ -66,7 +66,9 @@ def read_pixels(folder: Path, photos: list[Photo], side: int = SIDE) -> npt.NDAr
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
     if not path.exists():
-        raise FileNotFoundError(f"{path} is missing; the photos are given for research on request, see docs/data.md.")
+        raise FileNotFoundError(
+            f"{path} is missing; Flickr8k's photos are given for research on request by its authors."
+        )
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         yield from map(json.loads, lines)
 

@@ -40,11 +40,14 @@ def _read_idx(path: Path) -> Images:
     """The bytes of an idx file behind its header: two zeros, type 8 (unsigned byte), the axes, their lengths."""
     if not path.exists():
         raise FileNotFoundError(f"{path} is missing; put MNIST's four idx files (gzipped) into that folder.")
-    with gzip.open(path) as file:
-        content = file.read()
-    axes = content[3] if content[:3] == b"\0\0\x08" else 0
-    lengths = np.frombuffer(content, ">u4", axes, 4)
-    values = np.frombuffer(content, np.uint8, offset=4 + 4 * axes)
-    if not axes or values.size != lengths.prod():
-        raise BackendError(f"{path.name} is no idx file of bytes, or it is cut short; fetch it again.")
+    try:
+        with gzip.open(path) as file:
+            content = file.read()
+        axes = content[3] if content[:3] == b"\0\0\x08" else 0
+        lengths = np.frombuffer(content, ">u4", axes, 4)
+        values = np.frombuffer(content, np.uint8, offset=4 + 4 * axes)
+        if not axes or values.size != lengths.prod():
+            raise ValueError("its header and its length disagree")
+    except (EOFError, OSError, ValueError) as error:
+        raise BackendError(f"{path.name} is no idx file of bytes, or it is cut short; fetch it again.") from error
     return values

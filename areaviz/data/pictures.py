@@ -7,8 +7,9 @@ any pixel is decoded.
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,13 +23,17 @@ FORMATS_TEXT = "JPEG, PNG, WebP, GIF, BMP or TIFF"
 MAX_MEGABYTES = 20
 MAX_MEGAPIXELS = 16
 MEGA = 1 << 20
-"""Pixels are counted by this too, so that the pictures of a camera sold with 16 megapixels fit."""
+"""Counts pixels, too, so that cameras sold with 16 megapixels fit."""
 
-MAX_SCANS = 200
-"""Of a JPEG; a progressive one has about ten. Each costs the time of a whole picture and may be a few bytes long."""
+MAX_SCANS, MAX_SEGMENTS = 100, 10_000
+"""Of a JPEG. A scan may be a few bytes and costs the time of a whole picture; ordinary ones have about ten."""
 
-MAX_FRAMES = 1000
-"""Frames are counted up to here."""
+COUNTED = 4 * MEGA
+"""Frames of a larger GIF are not counted: it may have a million empty ones."""
+
+_SCAN, _END = b"\xff\xda", b"\xff\xd9"
+_MARKER = re.compile(rb"\xff[^\x00\x01\xd0-\xd8\xff]")
+"""Begins a segment of a JPEG; others stand alone, or within a scan."""
 
 _ORIENTATION = 0x0112
 _UPRIGHT = {
@@ -40,12 +45,12 @@ _UPRIGHT = {
     7: Image.Transpose.TRANSVERSE,
     8: Image.Transpose.ROTATE_90,
 }
-"""What brings each EXIF orientation upright; 5 to 8 exchange the sides."""
+"""What brings an EXIF orientation upright."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """A picture, and what was done to it: sentences for the reader."""
+    """A picture and, for the reader, a sentence for each thing that was changed."""
 
     picture: Picture
     notes: tuple[str, ...]
@@ -54,20 +59,29 @@ class Decoded:
 def decode(content: bytes, name: str = "upload") -> Decoded:
     """The picture in a file's bytes, called `name`, a hyphen and its digest.
 
-    RGB, upright, the first frame, transparent parts on white, sides of 1 to `MAX_SIDE` pixels.
+    It is RGB and upright, the first frame, on white where it was transparent, with sides of 1 to `MAX_SIDE` pixels.
 
     Raises:
-        InputError: the file is empty, larger than 20 MB or 16 megapixels, damaged, or of another format.
+        InputError: the file is empty, has more than 20 MB or 16 megapixels, is damaged or of another format.
     """
     _check_bytes(content)
-    with _refusals(f"The file is no {FORMATS_TEXT} picture; save it as JPEG or PNG and choose that."):
+    with _refusals(f"The file is no {FORMATS_TEXT} picture; save it as JPEG or PNG and choose that file."):
         image: Image.Image = Image.open(io.BytesIO(content), formats=FORMATS)
-    _check_header(image, content)
-    with _refusals("The picture is damaged or cut short; save or send it again, or choose another one."):
-        notes = _first_frame(image)
-        pixels, more = _small_rgb(image)
-    picture = Picture.of(name, np.asarray(pixels))
+    _check_size(image)
+    with _refusals("The picture is damaged or cut short; save it again, or choose another one."):
+        notes = _about_frames(image, len(content))
+        pixels_HWC, more = _decoded(image)
+    picture = Picture.of(name, pixels_HWC)
     return Decoded(replace(picture, name=f"{name}-{picture.digest}"), (*notes, *more))
+
+
+def small_file(picture: Picture, side: int) -> bytes:
+    """The picture as a file a browser shows, with sides of 1 to `side` pixels: a JPEG if it was larger, else a PNG."""
+    image, file = Image.fromarray(picture.pixels), io.BytesIO()
+    fits = max(image.size) <= side
+    image.thumbnail((side, side))
+    image.save(file, "PNG" if fits else "JPEG", quality=85)
+    return file.getvalue()
 
 
 def _check_bytes(content: bytes) -> None:
@@ -78,15 +92,29 @@ def _check_bytes(content: bytes) -> None:
             f"The file has {len(content) / MEGA:,.1f} MB but at most {MAX_MEGABYTES} are possible; "
             "make the picture smaller and choose it again."
         )
+    if content.startswith(b"\xff\xd8"):
+        _check_scans(content)
 
 
-def _check_header(image: Image.Image, content: bytes) -> None:
-    """Refuse what would take too long or too much memory to decode."""
+def _check_size(image: Image.Image) -> None:
+    """Refuse what would take too much memory to decode."""
     pixels = image.width * image.height
     if pixels > MAX_MEGAPIXELS * MEGA:
         raise _too_large(f"{pixels / 1e6:,.0f} megapixels")
-    if image.format in ("JPEG", "MPO") and content.count(b"\xff\xda") > MAX_SCANS:
-        raise InputError(f"The JPEG has more than {MAX_SCANS} passes; save it again, as PNG or as an ordinary JPEG.")
+
+
+def _check_scans(jpeg: bytes) -> None:
+    """Refuse a JPEG that goes over its picture again and again; what stands behind its end is not looked at."""
+    scans, at = 0, 2
+    for _ in range(MAX_SEGMENTS):
+        marker = _MARKER.search(jpeg, at)
+        if not marker or marker[0] == _END:
+            return
+        scans += marker[0] == _SCAN
+        if scans > MAX_SCANS:
+            break
+        at = marker.end() + int.from_bytes(jpeg[marker.end() : marker.end() + 2], "big")
+    raise InputError("The JPEG has far more parts than a picture needs; save it again as PNG or as an ordinary JPEG.")
 
 
 def _too_large(size: str) -> InputError:
@@ -98,34 +126,76 @@ def _too_large(size: str) -> InputError:
 
 @contextmanager
 def _refusals(sentence: str) -> Iterator[None]:
-    """Turn whatever the decoder of a stranger's bytes raises into an InputError; it is not picky about what."""
+    """Turn whatever is raised on a stranger's bytes into an InputError: decoders raise nearly everything there is."""
     try:
         yield
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise _too_large("far too many pixels") from None
-    except (Exception, Warning) as error:
+    except Exception as error:
         raise InputError(sentence) from error
 
 
-def _first_frame(image: Image.Image) -> tuple[str, ...]:
-    """Stay at the first frame; says so where there are more. A JPEG's further pictures are only its previews."""
+def _about_frames(image: Image.Image, size: int) -> tuple[str, ...]:
+    """What to tell of an animation or of pages; further pictures of a photograph are only its previews."""
     if image.format == "MPO" or not getattr(image, "is_animated", False):
         return ()
-    frames = 1
-    try:
-        while frames <= MAX_FRAMES:
-            image.seek(frames)
-            frames += 1
-    except EOFError:
-        pass
-    image.seek(0)
-    count = f"{frames:,}" if frames <= MAX_FRAMES else f"more than {MAX_FRAMES:,}"
-    return (f"The first of {count} frames is used.",)
+    # Counting pages of a TIFF takes time that grows with their square.
+    cheap = image.format in ("PNG", "WEBP") or (image.format == "GIF" and size <= COUNTED)
+    frames: int = getattr(image, "n_frames", 1) if cheap else 0
+    return (f"The first of {frames:,} frames is used." if frames else "Only the first frame is used.",)
 
 
-def _small_rgb(image: Image.Image) -> tuple[Image.Image, tuple[str, ...]]:
-    """Decoded, made small, then upright and RGB; says what was done."""
-    turn = _UPRIGHT.get(image.getexif().get(_ORIENTATION, 1))
-    before = image.size if turn is None or turn <= 1 else image.size
-    ...
+def _decoded(image: Image.Image) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.uint8]], tuple[str, ...]]:
+    """The pixels, uint8 [H, W, 3], and what was changed. Made small first, then turned: that takes least memory."""
+    if image.format == "TIFF":
+        image.load()  # turns it upright, unlike other formats
+    plain, notes = _eight_bits(image)
+    before = plain.size
+    # This decodes a JPEG at a fraction of its size, and averages others before it filters.
+    plain.thumbnail((MAX_SIDE, MAX_SIDE), Image.Resampling.LANCZOS, reducing_gap=2.0)
+    after, turned = plain.size, _upright(plain, image)
+    if turned.size != after:
+        before = before[::-1]
+    if after[0] * after[1] < before[0] * before[1]:
+        sizes = [f"{width:,} x {height:,}" for width, height in (before, turned.size)]
+        notes = (*notes, f"Made smaller, from {sizes[0]} to {sizes[1]} pixels.")
+    return np.asarray(_on_white(turned)), notes
+
+
+def _eight_bits(image: Image.Image) -> tuple[Image.Image, tuple[str, ...]]:
+    """The picture in a mode that can be made smaller: eight bits a channel, no palette."""
+    if image.mode.startswith("I;16"):
+        return Image.fromarray((np.asarray(image) // 257).astype(np.uint8)), ()
+    if image.mode in ("I", "F"):
+        return _stretched(image), ("Its darkest grey is shown as black and its lightest as white.",)
+    if image.has_transparency_data:
+        return image.convert("RGBA"), ()
+    if image.mode in ("1", "P"):
+        return image.convert("RGB"), ()
     return image, ()
+
+
+def _stretched(image: Image.Image) -> Image.Image:
+    """Greys of 32 bits, whose range nothing tells; what is no number becomes black."""
+    # Halved, as the span of two single precision numbers may be none.
+    values = np.asarray(image).astype(np.float32) / 2
+    known = np.isfinite(values)
+    low, high = (values[known].min(), values[known].max()) if known.any() else (np.float32(0), np.float32(1))
+    shares = (np.where(known, values, low) - low) / max(high - low, np.finfo(np.float32).tiny)
+    return Image.fromarray((shares * 255).round().astype(np.uint8))
+
+
+def _upright(picture: Image.Image, original: Image.Image) -> Image.Image:
+    """The picture turned as the camera was held; what cannot be read of that is left."""
+    orientation = 1
+    with suppress(Exception):
+        orientation = original.getexif().get(_ORIENTATION, 1)
+    return picture.transpose(_UPRIGHT[orientation]) if orientation in _UPRIGHT else picture
+
+
+def _on_white(image: Image.Image) -> Image.Image:
+    if image.mode != "RGBA":
+        return image.convert("RGB")
+    white = Image.new("RGB", image.size, "white")
+    white.paste(image, mask=image.getchannel("A"))
+    return white

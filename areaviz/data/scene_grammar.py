@@ -56,6 +56,8 @@ COLOURS: Mapping[str, str] = {
 SIZES: Mapping[str, str] = {"small": "klein", "large": "groß"}
 RELATIONS: Mapping[str, str] = {"above": "über", "below": "unter", "left of": "links von", "right of": "rechts von"}
 
+_WEAK = {"Buchstabe": "n", "Diamant": "en"}
+"""What weak nouns end in, in all cases but the nominative."""
 _ENDINGS = {("nominative", "m"): "er", ("nominative", "f"): "e", ("nominative", "n"): "es"}
 _ARTICLES = {
     ("nominative", "m"): "ein",
@@ -121,7 +123,7 @@ def _english(thing: Object) -> list[tuple[str, str]]:
 def _german(thing: Object, case: str) -> list[tuple[str, str]]:
     noun = NOUNS[thing.shape]
     ending = "en" if case == "dative" else _ENDINGS[case, noun.gender]
-    name = noun.german + ("n" if noun.german == "Buchstabe" and case == "dative" else "")
+    name = noun.german + (_WEAK.get(noun.german, "") if case == "dative" else "")
     size = SIZES[thing.size] + ending if thing.size else ""
     return _phrase(_ARTICLES[case, noun.gender], size, COLOURS[thing.colour] + ending, name)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import permutations
 
 import numpy as np
 import numpy.typing as npt
@@ -67,6 +68,12 @@ class Scene:
             if kind in ("size", "colour", "noun")
         ]
         return Grounded(sentence.text, tuple(places))
+
+    def true_sentences(self) -> frozenset[str]:
+        """Every English sentence of the grammar that this scene shows: of each object, and of every two."""
+        single = [english((thing,), None) for thing in self.objects]
+        pairs = permutations(self.objects, 2)
+        return frozenset(s.text for s in [*single, *(english(pair, _relation(*pair)) for pair in pairs)])
 
     def pixels(self, side: int = SIDE) -> npt.NDArray[np.uint8]:
         """The picture: uint8 [side, side, 3]. Needs Pillow."""

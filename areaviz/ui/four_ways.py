@@ -74,7 +74,8 @@ def _way(way: Way, trace: Trace | None, step: int) -> None:
         st.caption("No model of this kind is here.")
         return
     seen = min(step, steps(trace) - 1)
-    st.image(look_picture(trace, seen), width=300, alt=f"{way.title}: what look {seen + 1} read")
+    pixels = look_picture(trace, seen)
+    st.image(pixels, width=pixels.shape[1], alt=f"{way.title}: what look {seen + 1} read")
     label = trace.fields[trace.output.field].labels[seen]
     done = "its only look" if steps(trace) == 1 else f"look {seen + 1} of {steps(trace)}"
     st.write(f"After {done}: **{escaped(label)}**, {float(trace.output.probabilities[seen]):.0%} sure")

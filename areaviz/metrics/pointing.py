@@ -1,0 +1,111 @@
+"""Whether attention over a picture lies on gold boxes: the pointing game and the mass in the box, beside chance.
+
+Shapes: A areas, N = H * W cells. Boxes are left, top, right, bottom as shares of the picture; a place on the
+right or bottom edge of a box is outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from areaviz.trace.areas import AreaGrid
+from areaviz.trace.query import item_shares
+from areaviz.trace.record import AttentionMap
+
+FloatArray = npt.NDArray[np.floating]
+BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.int64]
+Box = tuple[float, float, float, float]
+
+
+def cell_shares(weights_A: FloatArray, grid: AreaGrid) -> FloatArray:
+    """What share of the attention each cell receives: float32 [N], sums to 1."""
+    weights = np.asarray(weights_A, dtype=np.float32)[None, None, None]
+    shares: FloatArray = item_shares(AttentionMap("picture", "word", "picture", grid, weights), 0, 0)[0]
+    return shares
+
+
+def points_right(weights_A: FloatArray, grid: AreaGrid, boxes: Sequence[Box]) -> bool:
+    """The pointing game (Zhang et al. 2018): whether the middle of the cell with the largest share lies in any box.
+
+    Of equal cells the first counts.
+    """
+    return bool(middles_inside(grid, boxes)[cell_shares(weights_A, grid).argmax()])
+
+
+def mass_in_boxes(weights_A: FloatArray, grid: AreaGrid, boxes: Sequence[Box]) -> float:
+    """The share of the attention inside the gold boxes, 0..1; a cell that lies partly inside counts partly."""
+    return float(cell_shares(weights_A, grid) @ inside_share(grid, boxes))
+
+
+def middles_inside(grid: AreaGrid, boxes: Sequence[Box]) -> BoolArray:
+    """Whether the middle of each cell lies in any box: bool [N]."""
+    y, x = (np.arange(grid.height) + 0.5) / grid.height, (np.arange(grid.width) + 0.5) / grid.width
+    return _in_any(x, y, boxes).ravel()
+
+
+def inside_share(grid: AreaGrid, boxes: Sequence[Box]) -> FloatArray:
+    """The part of each cell that lies in any box: float64 [N], 0..1; its mean is the area of the boxes together."""
+    edges = np.array(boxes, dtype=np.float64).reshape(-1, 4).clip(0, 1)
+    x, column_C = _cuts(edges[:, 0::2], grid.width)
+    y, row_R = _cuts(edges[:, 1::2], grid.height)
+    # No edge of a cell or a box crosses the pieces between the cuts, so their middles speak for all of them.
+    inside_RC = _in_any((x[1:] + x[:-1]) / 2, (y[1:] + y[:-1]) / 2, boxes)
+    area_RC = np.diff(y)[:, None] * np.diff(x) * inside_RC
+    share: FloatArray = np.add.reduceat(np.add.reduceat(area_RC, row_R, 0), column_C, 1).ravel() * grid.items
+    return share
+
+
+def pointing_figures(rows: Iterable[tuple[FloatArray, AreaGrid, Sequence[Box]]]) -> dict[str, float]:
+    """Both measures over many words, each row a word's weights [A], their grid and its gold boxes; read once.
+
+    pointing: share of the words that `points_right`. mass: mean of `mass_in_boxes`. Beside them what two maps
+    would get that do not look at the picture. _uniform: every cell alike, so any is as likely the largest:
+    pointing is the mean share of cells whose middle lies in the boxes, mass the mean area of the boxes. (Equal
+    weights for all areas of several cells are another thing: these favour the middle of the picture.)
+    _position: the mean of all words' cell shares, the same for every word: where this model looks and boxes lie
+    on the whole. A model shows that it finds things only by what it has above _position; an untrained
+    model's figures come from this function too. words: how many. Only sums over cells are kept.
+
+    Raises:
+        ValueError: there are no words, or their grids have different cells.
+    """
+    words, right, mass, shape, sums_3N = 0, 0.0, 0.0, (0, 0), np.zeros((3, 0))
+    for weights_A, grid, boxes in rows:
+        if words and (grid.height, grid.width) != shape:
+            raise ValueError(f"Only words over the same cells have a mean, got {shape} and {grid.height, grid.width}.")
+        row_3N = np.stack([cell_shares(weights_A, grid), middles_inside(grid, boxes), inside_share(grid, boxes)])
+        shares_N, middles_N, inside_N = row_3N
+        right, mass = right + middles_N[shares_N.argmax()], mass + shares_N @ inside_N
+        sums_3N = sums_3N + row_3N if words else row_3N
+        words, shape = words + 1, (grid.height, grid.width)
+    if not words:
+        raise ValueError("Figures need at least one word that has gold boxes, got none.")
+    shares_N, middles_N, inside_N = sums_3N / words
+    return {
+        "pointing": float(right / words),
+        "mass": float(mass / words),
+        "pointing_uniform": float(middles_N.mean()),
+        "mass_uniform": float(inside_N.mean()),
+        "pointing_position": float(middles_N[shares_N.argmax()]),
+        "mass_position": float(shares_N @ inside_N),
+        "words": words,
+    }
+
+
+def _in_any(x: FloatArray, y: FloatArray, boxes: Sequence[Box]) -> BoolArray:
+    """Whether each pair of coordinates lies in any box: bool [len(y), len(x)]."""
+    inside = np.zeros((len(y), len(x)), dtype=bool)
+    for left, top, right, bottom in boxes:
+        inside |= ((top <= y) & (y < bottom))[:, None] & ((left <= x) & (x < right))
+    return inside
+
+
+def _cuts(edges: FloatArray, cells: int) -> tuple[FloatArray, IntArray]:
+    """The edges of cells and boxes together, 0..1 in rising order, and which of them begin a cell."""
+    borders = np.arange(cells + 1) / cells
+    cuts = np.unique(np.concatenate([borders, edges.ravel()]))
+    return cuts, np.searchsorted(cuts, borders[:-1])

@@ -1,0 +1,116 @@
+"""The app's own pictures: named for links, the same every time, made quickly, and what their titles say."""
+
+from __future__ import annotations
+
+import io
+import time
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from areaviz.data import picture_samples
+from areaviz.data.digit_scenes import KINDS as SIDES
+from areaviz.data.picture_samples import KINDS, SAMPLES, THUMBNAIL_SIDE, names, sample, scene_sample, thumbnail
+from areaviz.trace.errors import BackendError, InputError
+from areaviz.trace.picture import check_picture
+
+COUNTS = {"scene": 12, "digit": 8, "single digit": 6, "pair": 6, "photo": 1}
+DIGITS = {"digit": "cluttered", "single digit": "centred", "pair": "pairs"}
+
+
+def made_anew(name: str) -> bytes:
+    picture_samples._digits.cache_clear()
+    return SAMPLES[name].make().rgb
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_sample_can_be_asked_for(name: str) -> None:
+    picture = sample(name)
+    check_picture(picture)
+    assert picture.name == name
+    assert picture.rgb == made_anew(name), "the same every time"
+    assert picture.pixels.std() > 5, "shows something"
+
+
+def test_every_kind_has_its_samples() -> None:
+    assert {kind: len(names(kind)) for kind in KINDS} == COUNTS
+    assert names() == tuple(SAMPLES)
+    assert set(names("pair", "digit")) == {*names("pair"), *names("digit")}
+    assert names("nothing such") == ()
+
+
+def test_no_two_samples_are_alike() -> None:
+    assert len({sample(name).digest for name in names()}) == len({entry.title for entry in SAMPLES.values()}) == 33
+
+
+@pytest.mark.parametrize("kind", DIGITS)
+def test_digits_are_grey_and_as_large_as_models_read_them(kind: str) -> None:
+    for name in names(kind):
+        pixels = sample(name).pixels
+        assert pixels.shape == (SIDES[DIGITS[kind]],) * 2 + (3,)
+        assert (pixels == pixels[:, :, :1]).all()
+        assert pixels[0, 0, 0] < 128 < pixels.max(), "light ink on a dark ground"
+
+
+@pytest.mark.parametrize("name", names("digit", "single digit", "pair"))
+def test_titles_of_digits_are_their_labels(name: str) -> None:
+    kind, labels, index = SAMPLES[name].make.args
+    drawn = picture_samples._digits(kind, labels).labels[index]
+    assert [int(sign) for sign in SAMPLES[name].title if sign.isdigit()] == drawn.tolist()
+    assert name.partition("-")[2] == "".join(map(str, drawn))
+
+
+@pytest.mark.parametrize("name", names("scene"))
+def test_a_scene_is_the_one_of_its_number(name: str) -> None:
+    scene = scene_sample(name)
+    assert scene is not None
+    assert (scene.split, f"scene-{scene.number}") == ("samples", name)
+    assert SAMPLES[name].title.lower() == scene.english.text
+    assert np.array_equal(sample(name).pixels, scene.pixels(256))
+
+
+def test_other_samples_show_no_scene() -> None:
+    assert [scene_sample(name) for name in ("hopper", "digit-2", "scene-2", "scene-x", "")] == [None] * 5
+
+
+def test_the_photograph_is_the_portrait() -> None:
+    portrait = sample("hopper")
+    assert (portrait.width, portrait.height) == (512, 600)
+    red, _, blue = portrait.pixels[60:160, -60:].reshape(-1, 3).mean(0)
+    assert blue > red + 50, "a blue ground"
+
+
+@pytest.mark.parametrize("name", ["", "scene-2", "Scene-1", "../hopper", "upload-123456789abc", "x" * 99])
+def test_an_unknown_name_is_refused(name: str) -> None:
+    with pytest.raises(InputError, match=r"^There is no sample picture .*; choose one of the samples or upload"):
+        sample(name)
+
+
+def test_a_photograph_that_is_not_installed_is_told() -> None:
+    with pytest.raises(BackendError, match=r"^The sample picture none\.jpg is not installed; choose another sample\.$"):
+        picture_samples._photo("matplotlib/mpl-data/none.jpg")
+
+
+@pytest.mark.parametrize("name", names())
+def test_thumbnails_are_small_and_show_the_sample(name: str) -> None:
+    image = Image.open(io.BytesIO(thumbnail(name)))
+    assert max(image.size) <= THUMBNAIL_SIDE
+    assert len(thumbnail(name)) < 8000
+    whole = sample(name)
+    expected = np.asarray(Image.fromarray(whole.pixels).resize(image.size, Image.Resampling.BOX)).astype(int)
+    assert np.abs(np.asarray(image).astype(int) - expected).mean() < 6
+    assert image.format == ("PNG" if max(whole.width, whole.height) <= THUMBNAIL_SIDE else "JPEG")
+
+
+def test_all_thumbnails_are_made_in_time() -> None:
+    for cached in (sample, thumbnail, picture_samples._digits):
+        cached.cache_clear()
+    start = time.process_time()
+    for name in names():
+        thumbnail(name)
+    assert time.process_time() - start < 1.5
+
+
+def test_what_was_made_is_kept() -> None:
+    assert all(sample(name) is sample(name) and thumbnail(name) is thumbnail(name) for name in names())

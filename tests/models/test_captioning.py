@@ -1,0 +1,131 @@
+"""Captioners: rectangles of the picture, from one pass, for any picture and any decoding."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from areaviz.data.tokenizer import START, Tokenizer
+from areaviz.decoding.beam import beam_search
+from areaviz.models.captioner import CaptionerConfig, CaptionTransformer
+from areaviz.models.captioning import CaptionModel
+from areaviz.models.checkpoint import TOKENIZER, save_weights
+from areaviz.trace.errors import InputError
+from areaviz.trace.picture import Picture
+from areaviz.trace.record import validate
+from areaviz.trace.request import Request
+from tests import fakes
+from tests.pages import folder
+
+CPU = torch.device("cpu")
+LINES = ["a small red circle above a large blue square", "a large green ring left of a small white star"]
+ENCODER = {"side": 32, "channels": 2}
+
+
+def config(words: int, **options: object) -> CaptionerConfig:
+    values = {"grid": 4, "layers": 2, "width": 16, "filter": 16, "heads": 2, "dropout": 0.0, "area_size": 2, **options}
+    return CaptionerConfig(words, ENCODER, **values)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> CaptionModel:
+    path = tmp_path_factory.mktemp("captioner")
+    tokenizer = Tokenizer.train(LINES * 3, "word", 40)
+    tokenizer.save(path / TOKENIZER)
+    torch.manual_seed(0)
+    options = config(len(tokenizer))
+    save_weights(CaptionTransformer(options), path)
+    card = replace(folder.card("captioner", "area"), family="captioner", task="caption", config=asdict(options))
+    return CaptionModel.load(path, card, CPU)
+
+
+def test_words_are_tokens_of_their_own() -> None:
+    tokenizer = Tokenizer.train(LINES * 3, "word", 40)
+    tokens = tokenizer.tokens("a large red ring")
+    assert [token.text for token in tokens] == ["a", "large", "red", "ring"]
+    assert [(token.start, token.end) for token in tokens] == [(0, 1), (2, 7), (8, 11), (12, 16)]
+
+
+@pytest.mark.parametrize("method", ["greedy", "beam"])
+def test_a_picture_gives_a_valid_trace(model: CaptionModel, method: str) -> None:
+    trace = model.trace([Request("captioner", "", method, 2, picture=fakes.picture())])[0]
+    validate(trace)
+    grids = {site: (one.grid.height, one.grid.width, one.grid.max_height) for site, one in trace.maps.items()}
+    words = len(trace.fields["target"])
+    assert grids == {"encoder self": (4, 4, 2), "encoder-decoder": (4, 4, 2), "decoder self": (1, words, 1)}
+    assert trace.fields["picture"].anchors[-1].tolist() == [72, 48, 96, 64]
+
+
+def test_the_recorded_pass_is_the_one_that_decoded(model: CaptionModel) -> None:
+    """Step by step and all at once, the same words have the same probability."""
+    trace = model.trace([Request("captioner", "", picture=fakes.picture())])[0]
+    told = float(trace.details["log-probability"])
+    assert float(np.log(trace.output.probabilities).sum()) == pytest.approx(told, abs=2e-3)
+
+
+def test_a_batch_is_what_its_pictures_are_alone(model: CaptionModel) -> None:
+    pictures = [fakes.picture("one"), fakes.picture("two", 40, 80)]
+    both = model.trace([Request("captioner", "", picture=picture) for picture in pictures])
+    for trace, picture in zip(both, pictures, strict=True):
+        alone = model.trace([Request("captioner", "", picture=picture)])[0]
+        assert trace.fields["target"].raw == alone.fields["target"].raw
+        np.testing.assert_allclose(
+            trace.maps["encoder-decoder"].weights, alone.maps["encoder-decoder"].weights, atol=1e-5
+        )
+
+
+def test_captions_of_one_picture_share_its_memory(model: CaptionModel) -> None:
+    """In training several captions attend to one picture: the same as attending to copies of it."""
+    features = model.look([fakes.picture("one"), fakes.picture("two", 40, 80)])
+    captions = torch.tensor([[START, 5, 6], [START, 7, 8], [START, 5, 9], [START, 4, 4]])
+    together = model.network(features, captions)
+    copies = model.network(features.repeat_interleave(2, 0), captions)
+    torch.testing.assert_close(together, copies)
+
+
+def test_areas_may_be_resized_where_they_have_no_parameters(model: CaptionModel, tmp_path: Path) -> None:
+    model.tokenizer.save(tmp_path / TOKENIZER)
+    save_weights(model.network, tmp_path)
+    single = CaptionModel.load(tmp_path, model.card, CPU, area_size=1)
+    assert single.trace([Request("captioner", "", picture=fakes.picture())])[0].maps["encoder self"].grid.count == 16
+    features = replace(model.card, config={**model.card.config, "key_mode": "features"})
+    with pytest.raises(InputError, match="learned features"):
+        CaptionModel.load(tmp_path, features, CPU, area_size=1)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 640), (640, 3)])
+def test_pictures_of_any_shape_are_described(model: CaptionModel, shape: tuple[int, int]) -> None:
+    picture = Picture.of("odd", np.zeros((*shape, 3), np.uint8))
+    validate(model.trace([Request("captioner", "", picture=picture)])[0])
+
+
+def test_a_text_is_refused(model: CaptionModel) -> None:
+    with pytest.raises(InputError, match="describes pictures"):
+        model.trace([Request("captioner", "a dog")])
+
+
+def test_areas_on_a_grid_decode_as_they_were_trained(model: CaptionModel) -> None:
+    """Beams share the picture's pooled areas; a beam of one is greedy."""
+    features = model.look([fakes.picture()])
+    greedy = model.decode(features)[0]
+    found = beam_search(model.network.write(features), START, 3, [30], 1, 0.0)[0][0]
+    assert found.ids == greedy.ids
+
+
+def test_given_sentences_are_pointed_at(model: CaptionModel) -> None:
+    weights = model.pointing(model.look([fakes.picture()]), ["a small red circle"])
+    assert [layer.shape for layer in weights] == [(1, 2, 5, 49)] * 2
+    np.testing.assert_allclose(weights[0].sum(-1), 1, atol=1e-5)
+
+
+@pytest.mark.parametrize("mode", [("max", "sum"), ("features", "sum"), ("mean", "mean")])
+def test_other_keys_and_values_can_be_trained(mode: tuple[str, str]) -> None:
+    torch.manual_seed(0)
+    network = CaptionTransformer(config(20, key_mode=mode[0], value_mode=mode[1]))
+    pixels = torch.randint(0, 255, (2, 32, 32, 3), dtype=torch.uint8)
+    network(network.look(pixels), torch.randint(4, 20, (4, 5))).sum().backward()
+    assert all(value.grad is not None for value in network.parameters())

@@ -1,0 +1,158 @@
+"""Digit readers: every kind of attention gives the record its own looks, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from areaviz.data.digit_scenes import KINDS, compose
+from areaviz.models.checkpoint import save_weights
+from areaviz.models.digits import NETWORKS, DigitOptions, DigitReader
+from areaviz.models.dram import DramConfig
+from areaviz.models.items import ItemsConfig
+from areaviz.models.ram import RamConfig
+from areaviz.models.reading import Reading, box_corners, reading_loss
+from areaviz.models.stn import StnConfig
+from areaviz.trace.errors import InputError
+from areaviz.trace.picture import Picture
+from areaviz.trace.record import Trace, validate
+from areaviz.trace.request import Request
+from tests.pages import folder
+
+CPU = torch.device("cpu")
+OPTIONS: dict[str, tuple[str, DigitOptions]] = {
+    "ram": ("ram", RamConfig("cluttered", 3, 12, 3, 16)),
+    "dram": ("dram", DramConfig(glimpses=2, width=16)),
+    "dram, no context": ("dram", DramConfig(glimpses=2, width=16, context=False)),
+    "stn": ("stn", StnConfig(width=4)),
+    "no attention": ("stn", StnConfig(attends=False, width=4)),
+    "soft": ("items", ItemsConfig(looks=3, channels=8, width=16)),
+    "hard": ("items", ItemsConfig(hard=True, looks=3, channels=8, width=16)),
+}
+
+
+def reader(name: str, path: Path) -> DigitReader:
+    family, options = OPTIONS[name]
+    torch.manual_seed(1)
+    save_weights(NETWORKS[family][1](options), path)
+    card = replace(folder.card(family, "glimpses"), family=family, task="digits", config=asdict(options))
+    return DigitReader.load(path, card, CPU)
+
+
+def digit(side: int = 60, seed: int = 0, name: str = "digit") -> Picture:
+    """A grey square that is brighter in one place."""
+    pixels = np.zeros((side, side, 3), np.uint8)
+    top, left = np.random.default_rng(seed).integers(0, side // 2, 2)
+    pixels[top : top + side // 4, left : left + side // 8] = 230
+    return Picture.of(name, pixels)
+
+
+def read(name: str, path: Path, picture: Picture | None = None, **options: object) -> Trace:
+    request = Request("reader", "", picture=picture or digit(), **options)  # type: ignore[arg-type]
+    trace = reader(name, path).trace([request])[0]
+    validate(trace)
+    return trace
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_a_picture_gives_a_valid_trace_with_costs(name: str, tmp_path: Path) -> None:
+    trace = read(name, tmp_path)
+    assert len(trace.details["answer"]) == (2 if "dram" in name else 1)
+    assert int(trace.details["multiply-adds"].replace(",", "")) > 1000
+    assert trace.details["draws"] == "0"
+
+
+def test_each_kind_of_attention_has_looks_of_its_own(tmp_path: Path) -> None:
+    found = {name: read(name, tmp_path) for name in OPTIONS}
+    gazes = {name: tuple(trace.gazes) for name, trace in found.items()}
+    assert gazes["ram"] == gazes["dram"] == ("glimpses",) and gazes["stn"] == ("transformer",)
+    assert gazes["soft"] == gazes["hard"] == gazes["no attention"] == ()
+    assert found["ram"].gazes["glimpses"].corners.shape == (3, 3, 4, 2)
+    assert found["stn"].gazes["transformer"].seen.shape == (1, 1, 28, 28)
+    soft, hard = (found[name].maps["encoder-decoder"] for name in ("soft", "hard"))
+    assert soft.chosen is None and soft.weights.shape == hard.weights.shape == (1, 1, 3, 225)
+    assert hard.chosen is not None
+    np.testing.assert_array_equal(hard.chosen, hard.weights.argmax(-1))
+
+
+@pytest.mark.parametrize(("name", "draws"), [("ram", 3), ("hard", 3), ("soft", 0), ("stn", 0)])
+def test_sampling_follows_the_seed(name: str, draws: int, tmp_path: Path) -> None:
+    def looks(seed: int) -> list[float]:
+        trace = read(name, tmp_path, sample=True, seed=seed)
+        assert trace.details["draws"] == str(draws)
+        parts = [gaze.corners for gaze in trace.gazes.values()]
+        parts += [one.chosen for one in trace.maps.values() if one.chosen is not None]
+        return np.concatenate([part.ravel() for part in parts]).tolist() if parts else []
+
+    assert looks(1) == looks(1)
+    assert (looks(1) != looks(2)) == bool(draws)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (30, 200), (300, 40)])
+def test_any_shape_is_read_and_what_was_looked_at_is_placed_in_it(shape: tuple[int, int], tmp_path: Path) -> None:
+    picture = Picture.of("any", np.random.default_rng(0).integers(0, 90, (*shape, 3), dtype=np.uint8))
+    for name in ("soft", "stn", "ram"):
+        trace = read(name, tmp_path, picture)
+        for gaze in trace.gazes.values():
+            middle = gaze.corners[0, 0].mean(0)
+            assert (np.abs(middle - [shape[1] / 2, shape[0] / 2]) <= max(shape)).all()
+
+
+def test_the_first_glimpse_is_in_the_middle_of_any_picture(tmp_path: Path) -> None:
+    picture = Picture.of("wide", np.zeros((32, 120, 3), np.uint8))
+    corners = read("ram", tmp_path, picture).gazes["glimpses"].corners[0, 0]
+    np.testing.assert_allclose(corners.mean(0), [60, 16], atol=1e-4)
+    np.testing.assert_allclose(np.ptp(corners, axis=0), [24, 24], atol=1e-4)
+
+
+def test_dark_digits_on_light_are_inverted_and_told(tmp_path: Path) -> None:
+    light = digit()
+    dark = Picture.of("dark", 255 - light.pixels)
+    one, other = read("soft", tmp_path, light), read("soft", tmp_path, dark)
+    assert "inverted" in other.details["warning"] and "warning" not in one.details
+    np.testing.assert_allclose(one.output.probabilities, other.output.probabilities, atol=1e-6)
+
+
+def test_a_text_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="reads pictures"):
+        reader("ram", tmp_path).trace([Request("reader", "seven")])
+
+
+def test_the_loss_rewards_looks_for_digits_read_from_then_on() -> None:
+    """Two digits, two looks each: the first right, the second wrong."""
+    logits = torch.zeros(1, 4, 3)
+    logits[0, :, 0] = 9
+    chance = torch.zeros(1, 4, requires_grad=True)
+    reading = Reading(logits, 2, log_probability=chance, baseline=torch.zeros(1, 4))
+    reading_loss(reading, torch.tensor([[0, 1]]), early=0.0).backward()
+    assert chance.grad is not None
+    assert chance.grad.tolist() == [[-1, -1, 0, 0]]
+
+
+def test_answers_are_those_behind_each_digits_last_look() -> None:
+    logits = torch.arange(6.0).reshape(1, 6, 1)
+    assert Reading(logits, 2).answers.flatten().tolist() == [2, 5]
+
+
+def test_corners_run_clockwise_from_the_top_left() -> None:
+    assert box_corners(torch.tensor([1, 2, 5, 9])).tolist() == [[1, 2], [5, 2], [5, 9], [1, 9]]
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_figures_are_shares(name: str, tmp_path: Path) -> None:
+    model = reader(name, tmp_path)
+    kind = str(model.card.config["kind"])
+    rng = np.random.default_rng(0)
+    patches = np.zeros((8, 28, 28), np.uint8)
+    patches[:, 4:24, 10:18] = 200
+    scenes = compose(kind, patches, np.arange(8) % 10, rng)
+    assert scenes.pictures.shape[1] == KINDS[kind]
+    figures = model.figures(scenes)
+    assert figures.pop("loss") > 0 and all(0 <= value <= 1 for value in figures.values())
+    expected = {"stn": {"overlap"}, "no attention": set(), "soft": set(), "hard": set()}.get(name, {"coverage"})
+    assert expected <= figures.keys() and ("hit" in figures) == (name != "no attention")
+    assert model.untrained().figures(scenes) == model.untrained().figures(scenes)

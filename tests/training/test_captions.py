@@ -1,0 +1,104 @@
+"""Captioners are trained on scenes from pixels and on photos from a finished encoder, shipped and measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from areaviz.analysis import captions as analysis
+from areaviz.models import MODELS
+from areaviz.models.device import choose_device
+from areaviz.trace.card import read_card
+from areaviz.training import described
+from areaviz.training.captions import Captions, CaptionsConfig
+from areaviz.training.encoder import EncoderTaskConfig
+from areaviz.training.photos import augment, content_words, word_labels
+from areaviz.training.run import train
+from tests import flickr
+
+TINY = {"layers": 1, "width": 16, "filter": 16, "heads": 2, "dropout": 0.0}
+COMMON: dict[str, Any] = {"steps": 2, "peak_rate": 1e-3, "warmup": 1, "validate_every": 2, "batch": 4, "vocabulary": 60}
+
+
+def recipe(pictures: str, **options: Any) -> CaptionsConfig:
+    model = {**TINY, "encoder": {"side": 128, "channels": 2}, "grid": 8, "area_size": 2}
+    return CaptionsConfig(name="captions", task="captions", pictures=pictures, model=model, **{**COMMON, **options})
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(described, "SCENES", {"train": 8, "val": 4, "test": 4})
+    monkeypatch.setattr(analysis, "SCENES", 4)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return flickr.write(tmp_path_factory.mktemp("data"))
+
+
+@pytest.mark.usefixtures("few")
+def test_scenes_become_a_measured_captioner(tmp_path: Path) -> None:
+    folder = train(recipe("scenes"), tmp_path, tmp_path / "runs", "cpu")
+    card = read_card(folder / "card.json")
+    assert (card.family, card.task, card.mechanism) == ("captioner", "caption", "area")
+    assert {"valid_loss", "valid_pointing"} <= card.history[0].keys()
+    measured, captions = analysis.evaluate_captions(folder, tmp_path, "val", beam=2, device="cpu")
+    assert measured == read_card(folder / "card.json") and len(captions) == 4
+    assert {"bleu_4", "rouge_l", "cider_d", "true", "beam"} <= measured.figures["val"].keys()
+    quality = measured.attention["encoder-decoder, val"]
+    assert {f"{m}{b}" for m in ("pointing", "mass") for b in ("", "_uniform", "_position", "_untrained")} <= set(quality)
+    assert len(measured.recipe["pointing head"]) == 2
+    MODELS[card.family].load(folder, card, choose_device("cpu"))
+
+
+def test_photos_are_described_by_what_a_finished_encoder_sees(data: Path, tmp_path: Path) -> None:
+    model = {**TINY, "encoder": {"side": 128, "channels": 2}, "grid": 8}
+    encoder = EncoderTaskConfig(
+        name="encoder", task="encoder", model=model, words=5, captions_from=1, **{**COMMON, "steps": 3}
+    )
+    train(encoder, data, tmp_path, "cpu")
+    folder = train(recipe("photos", encoder_run="encoder"), data, tmp_path, "cpu")
+    weights = torch.load(tmp_path / "encoder" / "best.pt", weights_only=True)
+    task = Captions.build(recipe("photos", encoder_run="encoder"), data, tmp_path / "captions", choose_device("cpu"))
+    kept = task.network.pictures.state_dict()
+    for name, value in kept.items():
+        torch.testing.assert_close(value, weights[f"captioner.pictures.{name}"])
+    assert task.train.features is not None and task.train.features.shape == (described.VIEWS, 12, 64, 16)
+    measured, _ = analysis.evaluate_captions(folder, data, "test", beam=1, device="cpu")
+    assert "true" not in measured.figures["test"] and measured.figures["test"]["captions"] == 4
+
+
+@pytest.mark.usefixtures("few")
+def test_batches_depend_on_seed_and_step_alone(tmp_path: Path) -> None:
+    def words(first: int, seed: int) -> list[list[int]]:
+        task = Captions.build(recipe("scenes", seed=seed), tmp_path, tmp_path / "runs" / "one", choose_device("cpu"))
+        stream = task.batches(first)
+        return [next(stream)[1].flatten().tolist() for _ in range(4)]
+
+    (tmp_path / "runs" / "one").mkdir(parents=True)
+    assert words(0, 1)[2:] == words(2, 1)[:2]
+    assert words(0, 1) != words(0, 2)
+
+
+def test_a_changed_photo_keeps_its_shape_and_its_content() -> None:
+    pixels = torch.zeros(6, 32, 32, 3, dtype=torch.uint8)
+    pixels[:, 8:24, 8:24] = 220
+    changed = augment(pixels, torch.Generator().manual_seed(0))
+    assert changed.shape == pixels.shape and changed.dtype == torch.uint8
+    assert (changed[:, 12:20, 12:20].float().mean((1, 2, 3)) > 150).all()
+    assert len({one.numpy().tobytes() for one in changed}) == 6
+
+
+def test_words_are_those_of_most_photos_without_function_words(data: Path) -> None:
+    from areaviz.data.flickr8k import read_photos
+
+    photos = read_photos(data, "train")
+    words = content_words(photos, 4)
+    assert "a" not in words and {"small", "large"} & set(words)
+    labels = word_labels(photos, words)
+    expected = [[word in " ".join(photo.captions).split() for word in words] for photo in photos]
+    np.testing.assert_array_equal(labels, np.array(expected, np.float32))

@@ -1,0 +1,79 @@
+"""A digit reader is trained from MNIST's files, resumes, is shipped and measured."""
+
+from __future__ import annotations
+
+import gzip
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from areaviz.analysis.digits import evaluate_digits
+from areaviz.data.mnist import VALIDATION
+from areaviz.data.strokes import draw_digits
+from areaviz.models import MODELS
+from areaviz.models.device import choose_device
+from areaviz.trace.card import read_card
+from areaviz.training.digits import Digits, DigitsConfig
+from areaviz.training.run import train
+
+MODELS_OF: dict[str, dict[str, Any]] = {
+    "ram": {"kind": "cluttered", "glimpses": 2, "side": 8, "scales": 2, "width": 16},
+    "dram": {"kind": "pairs", "glimpses": 1, "width": 16},
+    "stn": {"kind": "cluttered", "width": 2},
+    "items": {"kind": "cluttered", "hard": True, "looks": 2, "channels": 4, "width": 8},
+}
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Twenty drawn digits, many times over, in MNIST's format."""
+    data = tmp_path_factory.mktemp("data")
+    (data / "mnist").mkdir()
+    labels = np.arange(20) % 10
+    images = draw_digits(labels, np.random.default_rng(0))
+    for name, count in (("train", VALIDATION + 40), ("t10k", 20)):
+        each = np.arange(count) % 20
+        head = struct.pack(">4I", 2051, count, 28, 28), struct.pack(">2I", 2049, count)
+        (data / "mnist" / f"{name}-images-idx3-ubyte.gz").write_bytes(gzip.compress(head[0] + images[each].tobytes()))
+        content = head[1] + labels[each].astype(np.uint8).tobytes()
+        (data / "mnist" / f"{name}-labels-idx1-ubyte.gz").write_bytes(gzip.compress(content))
+    return data
+
+
+def recipe(network: str, **options: Any) -> DigitsConfig:
+    values = {"steps": 2, "peak_rate": 1e-3, "warmup": 1, "validate_every": 2, "batch": 4, "drawn": 10, **options}
+    return DigitsConfig(name=network, task="digits", network=network, model=MODELS_OF[network], **values)
+
+
+@pytest.mark.parametrize("network", MODELS_OF)
+def test_a_recipe_becomes_a_measured_checkpoint(network: str, corpus: Path, tmp_path: Path) -> None:
+    folder = train(recipe(network), corpus, tmp_path, "cpu")
+    card = read_card(folder / "card.json")
+    assert (card.family, card.task, len(card.history)) == (network, "digits", 1)
+    assert {"valid_loss", "valid_error", "train_loss"} <= card.history[0].keys() and "score" not in card.history[0]
+    measured = evaluate_digits(folder, corpus, "test", "cpu")
+    assert measured == read_card(folder / "card.json")
+    assert measured.figures["test"]["pictures"] == (10 if network == "dram" else 20)
+    looks = measured.attention["looks, test"]
+    assert all(f"{name}_untrained" in looks for name in looks if not name.endswith("_untrained"))
+    MODELS[card.family].load(folder, card, choose_device("cpu"))
+
+
+def test_batches_depend_on_seed_and_step_alone(corpus: Path, tmp_path: Path) -> None:
+    def pictures(first: int, seed: int) -> list[int]:
+        task = Digits.build(recipe("ram", seed=seed), corpus, tmp_path, choose_device("cpu"))
+        stream = task.batches(first)
+        return [int(next(stream).pictures.astype(int).sum()) for _ in range(4)]
+
+    assert pictures(0, 1)[2:] == pictures(2, 1)[:2]
+    assert pictures(0, 1) != pictures(0, 2)
+
+
+def test_what_counts_is_error_and_where_it_looks(corpus: Path, tmp_path: Path) -> None:
+    task = Digits.build(recipe("ram"), corpus, tmp_path, choose_device("cpu"))
+    measured = task.validate()
+    expected = measured["valid_error"] + 0.05 * (1 - measured["valid_hit"])
+    assert measured["score"] == pytest.approx(expected)
