@@ -16,6 +16,8 @@ _STYLE = """<style>
 [data-testid="stPageLink-NavLink"]:hover { background: none; }
 button[data-variant="segmented_control"][data-selected="true"] { color: inherit !important; }
 [data-testid="stSliderThumbValue"] { color: inherit !important; }
+[class*="st-key-ways"] [data-testid="stImage"] img { image-rendering: pixelated; }
+@media (max-width: 62rem) { .st-key-ways [data-testid="stColumn"] { min-width: calc(50% - 1rem); } }
 @media (max-width: 62rem) { [class*="st-key-pair"] [data-testid="stColumn"] { min-width: 100%; } }
 </style>"""
 

@@ -9,12 +9,16 @@ import streamlit as st
 
 from areaviz.trace.card import Card
 from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
 from areaviz.trace.tasks import TASKS
+from areaviz.ui.chart import chart, view_picker
+from areaviz.ui.downloads import downloads
+from areaviz.ui.focus_state import sites
 from areaviz.ui.measures import measured
 from areaviz.ui.plain import escaped
 from areaviz.views.look import look_picture, steps
 
-STEP = "ways_step"
+STEP, CLOSER = "ways_step", "ways_closer"
 COSTS = {
     "pixels read": "Picture values read",
     "multiply-adds": "Multiply-adds",
@@ -49,12 +53,12 @@ def models_of_ways(cards: Mapping[str, Card], kind: str) -> Mapping[str, Card]:
 def four_ways(traces: Mapping[str, Trace], cards: Mapping[str, Card]) -> None:
     """Draw all ways at the chosen look; `traces` and `cards` are by mechanism."""
     step = _step(list(traces.values()))
-    with st.container(key="pair_ways"):
-        for row in (WAYS[:2], WAYS[2:]):
-            for way, place in zip(row, st.columns(2, gap="medium"), strict=True):
-                with place.container(border=True, height="stretch"):
-                    _way(way, traces.get(way.mechanism), step)
+    with st.container(key="ways"):
+        for way, place in zip(WAYS, st.columns(len(WAYS), gap="small"), strict=True):
+            with place.container(border=True, height="stretch"):
+                _way(way, traces.get(way.mechanism), step)
     _costs(traces, cards)
+    _closer(traces)
 
 
 def _step(traces: Sequence[Trace]) -> int:
@@ -74,8 +78,7 @@ def _way(way: Way, trace: Trace | None, step: int) -> None:
         st.caption("No model of this kind is here.")
         return
     seen = min(step, steps(trace) - 1)
-    pixels = look_picture(trace, seen)
-    st.image(pixels, width=pixels.shape[1], alt=f"{way.title}: what look {seen + 1} read")
+    st.image(look_picture(trace, seen), width="stretch", alt=f"{way.title}: what look {seen + 1} read")
     label = trace.fields[trace.output.field].labels[seen]
     done = "its only look" if steps(trace) == 1 else f"look {seen + 1} of {steps(trace)}"
     st.write(f"After {done}: **{escaped(label)}**, {float(trace.output.probabilities[seen]):.0%} sure")
@@ -96,6 +99,31 @@ def _costs(traces: Mapping[str, Trace], cards: Mapping[str, Card]) -> None:
         "Picture values read: how many pixels, or means of pixels, enter the model. Multiply-adds: of the whole "
         "reading. Choices by chance: with sampling on. They make learning noisy, as only a reward teaches them."
     )
+
+
+@st.fragment
+def _closer(traces: Mapping[str, Trace]) -> None:
+    """One of the readings in every view that fits it, with its files."""
+    titles = {way.mechanism: way.title for way in WAYS if way.mechanism in traces}
+    if not titles:
+        return
+    st.subheader("Look closer", anchor=False)
+    with st.container(border=True):
+        chosen = st.segmented_control(
+            "Reading",
+            list(titles),
+            key=CLOSER,
+            default=next(iter(titles)),
+            format_func=lambda mechanism: titles[mechanism],
+            required=True,
+        )
+        trace = traces[chosen if chosen in titles else next(iter(titles))]
+        focus = Focus(sites(trace)[0])
+        view = view_picker(trace, focus)
+        if view is not None:
+            st.caption(view.question)
+            chart(view, trace, focus, "ways")
+            downloads(view.takeaway, trace, focus, "ways")
 
 
 def _error(card: Card) -> str:
