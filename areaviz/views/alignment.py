@@ -14,7 +14,7 @@ from areaviz.views import matrix
 from areaviz.views.base import Table, View, caption
 from areaviz.views.labels import visible
 from areaviz.views.matrix import Matrix
-from areaviz.views.select import fits, name, select
+from areaviz.views.select import fits_text, name, select
 from areaviz.views.theme import nice_top
 
 Runs = Sequence[tuple[int, int]]
@@ -91,7 +91,7 @@ VIEW = View(
     name="alignment",
     title="Alignment matrix",
     question="Which items does every produced item attend to?",
-    fits=fits,
+    fits=fits_text,
     figure=figure,
     table=table,
     print=paper,

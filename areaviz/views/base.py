@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from matplotlib.figure import Figure as PrintFigure
 from plotly.graph_objects import Figure
 
-from areaviz.trace.record import Trace
+from areaviz.trace.areas import AreaGrid
+from areaviz.trace.record import Gaze, Trace
 from areaviz.trace.request import Focus
 
 
@@ -59,9 +60,12 @@ class View:
 def caption(trace: Trace, focus: Focus, all_layers: bool = False) -> str:
     """One line that names model, decoding, site, layer, head and normalisation: stands under every figure.
 
+    Where the site is a gaze: model, site, steps, scales, and how places were chosen and read.
     all_layers: the figure shows every layer, not the focused one. The printed figure carries the line itself;
     the figure for the screen has it in `layout.meta["caption"]`, and the page sets it as text below.
     """
+    if focus.site not in trace.maps:
+        return _gaze_caption(trace, trace.gazes[focus.site])
     attention = trace.maps[focus.site]
     head = "all heads" if focus.head is None else f"head {focus.head + 1} of {attention.heads}"
     one_layer = f"layer {focus.layer + 1} of {attention.layers}"
@@ -70,5 +74,22 @@ def caption(trace: Trace, focus: Focus, all_layers: bool = False) -> str:
     decoding = request.method if request.method == "greedy" else f"beam {request.beam}"
     return (
         f"{request.model}, {decoding} · {attention.site}, {layer}, {head} · "
-        f"{attention.normalisation}, areas up to {attention.grid.max_width} items"
+        f"{attention.normalisation}, areas up to {_extent(attention.grid)}"
     )
+
+
+def _extent(grid: AreaGrid) -> str:
+    """The largest area: of a text in items, of a picture in rows and columns of cells."""
+    return f"{grid.max_width} items" if grid.height == 1 else f"{grid.max_height}×{grid.max_width} cells"
+
+
+def _gaze_caption(trace: Trace, gaze: Gaze) -> str:
+    """The same of places that were read: there are no layers, heads and areas, but steps, scales and pixels."""
+    request, (steps, scales, side, _) = trace.request, gaze.seen.shape
+    if gaze.site == "transformer":
+        site, places, reading = "spatial transformer", "", "bilinear sampling, zero outside the picture"
+    else:
+        places = f", places drawn by seed {request.seed}" if request.sample else ", most probable places"
+        site, reading = gaze.site, "labels: softmax over classes"
+    many = [f"{count} {name}{'s' * (count > 1)}" for count, name in ((steps, "step"), (scales, "scale"))]
+    return f"{request.model}{places} · {site}, {', '.join(many)} · {side}×{side} pixels each, {reading}"

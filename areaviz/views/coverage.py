@@ -14,7 +14,7 @@ from areaviz.trace.request import Focus
 from areaviz.views import matrix
 from areaviz.views.base import Table, View, caption
 from areaviz.views.matrix import Matrix
-from areaviz.views.select import fits, name, select, shown
+from areaviz.views.select import fits_text, name, select, shown
 from areaviz.views.theme import nice_top
 
 
@@ -60,7 +60,7 @@ VIEW = View(
     name="coverage",
     title="Coverage strip",
     question="How much of each head's attention does every item receive?",
-    fits=fits,
+    fits=fits_text,
     figure=figure,
     table=table,
     print=paper,

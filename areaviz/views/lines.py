@@ -19,7 +19,7 @@ from areaviz.views import theme
 from areaviz.views.axes import depth, print_labels, print_ticks, screen_labels, screen_ticks
 from areaviz.views.base import Table, View, caption
 from areaviz.views.labels import Ticks, for_screen, quoted, visible
-from areaviz.views.select import Selection, fits, name, positions, select, shown
+from areaviz.views.select import Selection, fits_text, name, positions, select, shown
 
 MOST = 150
 """How many lines are drawn at most."""
@@ -196,7 +196,7 @@ VIEW = View(
     name="lines",
     title="Lines",
     question="Which item is tied to which, and how strongly?",
-    fits=fits,
+    fits=fits_text,
     figure=figure,
     table=table,
     print=paper,

@@ -48,10 +48,16 @@ def certainty(trace: Trace) -> Certainty:
     block = raster.block(len(field))
     chosen, other = (raster.average(values[None], 1, block)[0] for values in (output.probabilities, other))
     title = _TITLE + (f" · averaged {block} items to a bar" if block > 1 else "")
+    return Certainty(field, output, chosen, other, block, title, _caption(trace, field))
+
+
+def _caption(trace: Trace, field: Field) -> str:
+    """Without a history the items are no text written one after the other, but what was made of each look."""
     request = trace.request
+    if "history" not in trace.fields:
+        return f"{request.model} · probability of each {name(field)} item, given what was seen until then"
     decoding = request.method if request.method == "greedy" else f"beam {request.beam}"
-    caption = f"{request.model}, {decoding} · probability of each {name(field)} item given the items before it"
-    return Certainty(field, output, chosen, other, block, title, caption)
+    return f"{request.model}, {decoding} · probability of each {name(field)} item given the items before it"
 
 
 def _runner_up(output: Output, field: Field, t: int) -> float:

@@ -16,7 +16,7 @@ from areaviz.views import raster, theme
 from areaviz.views.axes import depth, lay_picture, print_labels, print_scale, print_ticks, screen_labels, screen_ticks
 from areaviz.views.base import Table, View, caption
 from areaviz.views.labels import Ticks, escape, quoted
-from areaviz.views.select import Selection, fits, name, select, shown, spans
+from areaviz.views.select import Selection, fits_text, name, select, shown, spans
 
 _LENGTH = "span length (items)"
 _UNIT = "weight"
@@ -136,7 +136,7 @@ def paper(trace: Trace, focus: Focus) -> PrintFigure:
 
 def _fits(trace: Trace, focus: Focus) -> bool:
     """Spans only: a pyramid cannot show rectangles."""
-    return fits(trace, focus) and trace.maps[focus.site].grid.height == 1
+    return fits_text(trace, focus) and trace.maps[focus.site].grid.height == 1
 
 
 VIEW = View(

@@ -69,6 +69,14 @@ def fits(trace: Trace, focus: Focus) -> bool:
     )
 
 
+def fits_text(trace: Trace, focus: Focus) -> bool:
+    """The same, where both sides are text: for views that lay items out in a row."""
+    if not fits(trace, focus):
+        return False
+    attention = trace.maps[focus.site]
+    return trace.fields[attention.query].kind == trace.fields[attention.memory].kind == "text"
+
+
 def select(trace: Trace, focus: Focus) -> Selection:
     """The part of `trace` that `focus` looks at."""
     attention = trace.maps[focus.site]

@@ -5,7 +5,7 @@ The data of a trace, site and layer travels once: it does not contain the select
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -17,8 +17,11 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.views.ribbon import pack_ribbon, ribbon_payload
 
+Build = Callable[[Trace, str, int], tuple[Trace, dict[str, Any]]]
+"""What works out the data of a trace, site and layer."""
+
 HEIGHT = 480
-SCRIPTS = ("data.js", "text.js", "painter.js", "side.js", "legend.js", "ribbon.js")
+SCRIPTS = ("data.js", "text.js", "painter.js", "side.js", "legend.js", "looking.js", "ribbon.js")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,27 +86,29 @@ def ribbon(trace: Trace, focus: Focus, *, key: str, link: str | None = None, hei
     later on (from another view) moves the ribbon to it. Raises ValueError when the memory is not text.
     """
     place = f"{key}:mounted"
-    mounted = _mounted(st.session_state.get(place), trace, focus).heard(_report(key), Selection.of(focus))
-    st.session_state[place] = mounted
+    shown = _mounted(st.session_state.get(place), trace, focus).heard(last_report(key), Selection.of(focus))
+    st.session_state[place] = shown
     _component()(
         key=key,
-        data=pack_ribbon(
-            mounted.payload, selection=_plain(mounted.sent), serial=mounted.serial, link=link, height=height
-        ),
+        data=pack_ribbon(shown.payload, selection=plain(shown.sent), serial=shown.serial, link=link, height=height),
         on_selection_change=lambda: None,
     )
-    return mounted.current if mounted.current.items else None
+    return shown.current if shown.current.items else None
 
 
-def _mounted(before: Mounted | None, trace: Trace, focus: Focus) -> Mounted:
+def mounted(before: Mounted | None, trace: Trace, focus: Focus, build: Build) -> Mounted:
     """What is remembered if it still fits, with new data if it is another trace, anew if that differs in content."""
     if before is not None and before.shows(trace, focus):
         return before
     subject, asked = (trace, focus.site, focus.layer), Selection.of(focus)
-    _, payload = _built(*subject)
+    _, payload = build(*subject)
     if before is not None and before.payload["header"]["id"] == payload["header"]["id"]:
         return replace(before, subject=subject, payload=payload)
     return Mounted(subject, payload, asked, asked, asked)
+
+
+def _mounted(before: Mounted | None, trace: Trace, focus: Focus) -> Mounted:
+    return mounted(before, trace, focus, _built)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False, hash_funcs={Trace: id})
@@ -112,7 +117,7 @@ def _built(trace: Trace, site: str, layer: int) -> tuple[Trace, dict[str, Any]]:
     return trace, ribbon_payload(trace, Focus(site, layer))
 
 
-def _report(key: str) -> Mapping[str, Any] | None:
+def last_report(key: str) -> Mapping[str, Any] | None:
     """What the browser last told, if the ribbon has been on the page since."""
     state = st.session_state.get(key)
     return state.get("selection") if state else None
@@ -122,7 +127,8 @@ def _selection(report: Mapping[str, Any]) -> Selection:
     return Selection(report["side"], tuple(report["items"]), report["head"], report["unit"], report["areas"])
 
 
-def _plain(selection: Selection) -> dict[str, Any]:
+def plain(selection: Selection) -> dict[str, Any]:
+    """A selection as the browser is told it."""
     return {
         "side": selection.side,
         "items": list(selection.items),

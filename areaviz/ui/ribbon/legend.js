@@ -94,6 +94,8 @@ function swatch(head, colours) {
 function isAdding(event) { return event.shiftKey || event.ctrlKey || event.metaKey; }
 
 class Legend {
+  idle = 'Point at an item of either text. Click to keep it, click with Shift or Ctrl to add more, Escape to let go.';
+
   constructor(root) {
     this.sentence = root.querySelector('.say');
     this.live = root.querySelector('.live');
@@ -128,27 +130,27 @@ class Legend {
       const nth = rank.get(row.head) ?? 0;
       rank.set(row.head, nth + 1);
       const span = spans.filter((candidate) => candidate.head === row.head)[nth];
-      row.what.textContent = span ? quoted(other.run(span.start, span.start + span.length - 1)) : '';
+      row.what.textContent = span ? this.named(span, other) : '';
       row.share.textContent = span ? percent(span.weight) : '';
       row.line.style.setProperty('--share', span ? Math.min(span.weight, 1) * 100 : 0);
     }
-    this.say(side ? sentence(side, what, spans, other, weighed) : '');
+    this.say(side ? this.phrase(side, what, spans, other, weighed) : '');
+  }
+
+  /** What a span of the other text is called. */
+  named(span, other) { return quoted(other.run(span.start, span.start + span.length - 1)); }
+
+  phrase(side, what, spans, other, weighed) {
+    const top = spans.reduce((best, span) => (best && best.weight >= span.weight ? best : span), null);
+    if (!top) return `${what} ${side === 'query' ? 'attends to nothing here' : 'is hardly attended to'}.`;
+    const verb = side === 'query' ? 'attends most to' : 'is attended to most by';
+    const average = weighed > 1 ? `, mean of ${weighed}` : '';
+    return `${what} ${verb} ${this.named(top, other)} (head ${top.head + 1}, ${percent(top.weight)}${average}).`;
   }
 
   say(text) {
-    const idle = 'Point at an item of either text. Click to keep it, click with Shift or Ctrl to add more, Escape to let go.';
-    this.sentence.textContent = text || idle;
+    this.sentence.textContent = text || this.idle;
     clearTimeout(this.waiting);
     this.waiting = setTimeout(() => { this.live.textContent = text; }, 250);
   }
-}
-
-function sentence(side, what, spans, other, weighed) {
-  const top = spans.reduce((best, span) => (best && best.weight >= span.weight ? best : span), null);
-  if (!top) return `${what} ${side === 'query' ? 'attends to nothing here' : 'is hardly attended to'}.`;
-  const text = quoted(other.run(top.start, top.start + top.length - 1));
-  const average = weighed > 1 ? `, mean of ${weighed}` : '';
-  return side === 'query'
-    ? `${what} attends most to ${text} (head ${top.head + 1}, ${percent(top.weight)}${average}).`
-    : `${what} is attended to most by ${text} (head ${top.head + 1}, ${percent(top.weight)}${average}).`;
 }

@@ -1,47 +1,21 @@
-// The token ribbon: state, pointer and keyboard, and the link to other ribbons on the page. The parts above are joined
+// The token ribbon: pointer and keyboard, and the link to other ribbons on the page. The parts above are joined
 // with this one by areaviz/ui/ribbon/component.py. Nothing asks the server; only a locked selection is told to it.
 
-const LINK_EVENT = 'areaviz:ribbon';
-const OTHER = { query: 'memory', memory: 'query' };
 const ARROWS = ['ArrowLeft', 'ArrowRight', 'ArrowUp', 'ArrowDown', 'Home', 'End'];
 
-class Ribbon {
+class Ribbon extends Looking {
   constructor(root) {
-    this.root = root;
-    const chosen = [(head, adding) => this.chooseHead(head, adding), (unit) => this.chooseUnit(unit), (areas) => this.chooseAreas(areas)];
-    this.controls = new Controls(root, ...chosen);
-    this.legend = new Legend(root);
+    super(root, new Legend(root));
+    this.controls = new Controls(root, ...this.choosers);
     this.pen = document.createElement('canvas').getContext('2d');
     this.sides = Object.fromEntries(Object.keys(OTHER).map((name) => {
       const side = new Side(root.querySelector(`[data-side=${name}]`), name);
       this.listen(side);
       return [name, side];
     }));
-    this.clicks = 0;
-    this.listeners = new AbortController();
-    root.addEventListener('keydown', (event) => this.escape(event));
-    globalThis.addEventListener(LINK_EVENT, (event) => this.follow(event.detail), this.listeners);
     document.fonts.addEventListener('loadingdone', () => this.fit(true), this.listeners);
     this.observer = new ResizeObserver(() => this.fit(false));
     this.observer.observe(root);
-  }
-
-  destroy() {
-    this.listeners.abort();
-    this.observer.disconnect();
-    cancelAnimationFrame(this.frame);
-  }
-
-  /** Take what the server sent: new data, or only another selection. */
-  update(bytes, tell) {
-    this.tell = tell;
-    const message = readMessage(bytes);
-    const { header } = message;
-    const fresh = header.id !== this.header?.id;
-    if (fresh) this.load(message);
-    if (fresh || header.serial !== this.serial) this.select(header.selection);
-    Object.assign(this, { header, serial: header.serial });
-    this.schedule();
   }
 
   load(message) {
@@ -62,14 +36,6 @@ class Ribbon {
     this.fit(true);
     performance.mark('areaviz:ribbon');
     this.root.dataset.ready = this.header.id;
-  }
-
-  select({ side, items, head, unit, areas }) {
-    Object.assign(this, { unit, areas });
-    this.locked = items.length ? { side, items } : null;
-    this.setHeads(head === null ? this.everyHead() : [head]);
-    if (this.locked) this.sides[side].reveal(items[0]);
-    this.share();
   }
 
   // Layout
@@ -107,57 +73,10 @@ class Ribbon {
     scroller.addEventListener('blur', () => this.leave());
   }
 
-  point(side, item) {
-    const items = item < 0 ? null : this.unitOf(side, item);
-    if (item < 0 ? !this.hover : this.hover?.side === side.name && this.hover.items[0] === items[0]) return;
-    this.hover = items && { side: side.name, items };
-    this.ring = -1;
-    this.share();
-    this.schedule();
-  }
-
-  unitOf(side, item) {
-    if (this.unit !== 'word') return [item];
-    const [first, last] = side.items.word(item);
-    return Array.from({ length: last - first + 1 }, (_, i) => first + i);
-  }
-
-  lock(side, item, adding) {
-    if (item < 0) return;
-    const items = this.unitOf(side, item);
-    const chosen = this.locked?.side === side.name ? this.locked.items : [];
-    const inside = items.every((i) => chosen.includes(i));
-    let next = items;
-    if (adding) next = inside ? chosen.filter((i) => !items.includes(i)) : [...new Set([...chosen, ...items])].sort((a, b) => a - b);
-    else if (inside && chosen.length === items.length) next = [];
-    this.locked = next.length ? { side: side.name, items: next } : null;
-    this.share();
-    this.schedule();
-    this.report();
-    if (this.locked) this.revealStrongest();
-  }
-
-  revealStrongest() {
+  settle() {
     const spans = this.spansOf(this.locked);
     const top = spans.reduce((best, span) => (best && best.weight >= span.weight ? best : span), null);
     if (top) this.sides[OTHER[this.locked.side]].reveal(top.start);
-  }
-
-  escape(event) {
-    if (event.key !== 'Escape' || !this.locked) return;
-    event.stopPropagation();
-    this.locked = null;
-    this.share();
-    this.schedule();
-    this.report();
-  }
-
-  /** Tell the server what is locked; the count makes every click distinct. */
-  report() {
-    const { side, items } = this.locked ?? { side: 'query', items: [] };
-    const head = this.active.length === 1 && this.header.heads > 1 ? this.active[0] : null;
-    this.clicks += 1;
-    this.tell('selection', { id: this.header.id, click: this.clicks, side, items, head, unit: this.unit, areas: this.areas });
   }
 
   // Keyboard
@@ -179,65 +98,8 @@ class Ribbon {
     return Math.min(Math.max(edge + (forward ? 1 : -1), 0), side.items.count - 1);
   }
 
-  focusOn(side, item) {
-    this.focus = { ...this.focus, [side.name]: item };
-    side.reveal(item);
-    this.point(side, item);
-    Object.assign(this, { ring: item, ringSide: side.name });
-    side.scroller.setAttribute('aria-activedescendant', side.elementId(item));
-    this.schedule();
-  }
-
   firstInView(side) {
     return side.layout.firsts[Math.ceil(side.scroller.scrollTop / side.layout.rowHeight)] ?? 0;
-  }
-
-  leave() {
-    this.hover = null;
-    this.ring = -1;
-    this.share();
-    this.schedule();
-  }
-
-  // Heads and units
-
-  everyHead() { return Array.from({ length: this.header.heads }, (_, head) => head); }
-
-  chooseHead(head, adding) {
-    let next = head === null ? this.everyHead() : [head];
-    if (adding && head !== null) {
-      const several = this.active.length === this.header.heads ? [] : this.active;
-      next = several.includes(head) ? several.filter((h) => h !== head) : [...several, head].sort((a, b) => a - b);
-    } else if (this.active.length === 1 && this.active[0] === head) next = this.everyHead();
-    this.setHeads(next.length ? next : this.everyHead());
-    this.schedule();
-    if (this.locked) this.report();
-  }
-
-  setHeads(heads) {
-    this.active = heads;
-    for (const side of Object.values(this.sides)) side.activeHeads = heads;
-    this.legend.lines(heads);
-    this.controls.show(heads, this.header.heads, this.unit, this.areas);
-  }
-
-  chooseAreas(areas) {
-    this.areas = areas;
-    this.setHeads(this.active);
-    this.schedule();
-    if (this.locked) this.report();
-  }
-
-  chooseUnit(unit) {
-    this.unit = unit;
-    this.setHeads(this.active);
-    if (this.locked && unit === 'word') {
-      const side = this.sides[this.locked.side];
-      const items = [...new Set(this.locked.items.flatMap((item) => this.unitOf(side, item)))].sort((a, b) => a - b);
-      this.locked = { side: side.name, items };
-    }
-    this.schedule();
-    if (this.locked) this.report();
   }
 
   // The link: ribbons of one group light up the same characters of the same text
@@ -260,16 +122,6 @@ class Ribbon {
   }
 
   // Drawing
-
-  /** What is looked at now: the own pointer, then another ribbon's, then the own lock, then another ribbon's. */
-  pointed() {
-    if (this.hover) return this.hover;
-    return this.linked && !this.linked.held ? this.linked : this.locked ?? this.linked;
-  }
-
-  schedule() {
-    this.frame ??= requestAnimationFrame(() => { this.frame = undefined; this.draw(); });
-  }
 
   spansOf({ side, items }) { return this.attention.spans(side, items, this.active, this.unit === 'word', this.areas === 'several'); }
 

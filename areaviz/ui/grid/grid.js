@@ -1,0 +1,156 @@
+// The image grid: pointer and keyboard, and the link to other grids and ribbons on the page. The parts above are joined
+// with this one by areaviz/ui/grid/component.py. Nothing asks the server; only a locked selection is told to it.
+
+const KEYS = ['ArrowLeft', 'ArrowRight', 'ArrowUp', 'ArrowDown', 'Home', 'End'];
+
+class Grid extends Looking {
+  constructor(root) {
+    super(root, new GridLegend(root));
+    this.controls = new GridControls(root, ...this.choosers);
+    this.tools = new Tools(root, () => { this.legend.lines(this.active); this.schedule(); });
+    const section = (side, kind) => root.querySelector(`[data-side=${side}][data-kind=${kind}]`);
+    const words = new Chips(section('query', 'text'), 'query');
+    this.views = { text: words, picture: new PictureView(section('query', 'picture'), 'query') };
+    this.memory = new PictureView(section('memory', 'picture'), 'memory');
+    for (const side of [...Object.values(this.views), this.memory]) this.listen(side);
+    this.observer = new ResizeObserver(() => this.schedule());
+    this.observer.observe(root);
+  }
+
+  load(message) {
+    const { header } = message;
+    this.header = header;
+    this.data = new Pictured(message);
+    Object.assign(this, { hover: null, linked: null, locked: null, focus: null, from: null, bitmap: null });
+    this.root.dataset.query = header.text ? 'text' : 'picture';
+    this.sides = { query: this.views[this.root.dataset.query], memory: this.memory };
+    for (const side of Object.values(this.sides)) {
+      side.load(this.data, header.colours);
+      const title = side instanceof Chips ? header.text.title : header.picture.title;
+      const role = side.name === 'query' ? 'attends' : 'is attended to';
+      side.title.replaceChildren(element('b', '', title), ` ${role}`);
+      side.scroller.setAttribute('aria-label', `${title}, ${role}`);
+    }
+    this.controls.load(this.data, header.colours);
+    this.legend.load(this.data, header.colours);
+    this.tools.load(header.heat);
+    this.decode(message);
+  }
+
+  async decode({ header, arrays }) {
+    const bitmap = await createImageBitmap(new Blob([arrays.picture], { type: 'image/png' }));
+    if (this.header.id !== header.id) return;
+    this.bitmap = bitmap;
+    this.draw();
+    performance.mark('areaviz:grid');
+    this.root.dataset.ready = header.id;
+  }
+
+  // Pointing
+
+  listen(side) {
+    const { scroller } = side;
+    scroller.addEventListener('pointerdown', (event) => this.press(side, event));
+    scroller.addEventListener('pointermove', (event) => this.move(side, side.hit(event)));
+    scroller.addEventListener('pointerup', (event) => this.release(side, side.hit(event), isAdding(event)));
+    for (const name of ['pointerleave', 'pointercancel']) scroller.addEventListener(name, () => this.away());
+    scroller.addEventListener('keydown', (event) => this.key(side, event));
+    scroller.addEventListener('focus', () => { if (scroller.matches(':focus-visible')) this.focusOn(side, this.focus?.[side.name] ?? 0); });
+    scroller.addEventListener('blur', () => this.leave());
+  }
+
+  press(side, event) {
+    if (event.button) return;
+    const item = side.hit(event);
+    if (item < 0) return;
+    this.from = { side, item };
+    side.scroller.setPointerCapture(event.pointerId);
+    this.point(side, item);
+  }
+
+  /** The items from where the pointer was pressed to where it is; those of one place alone where it was not. */
+  reach(side, item) {
+    if (item < 0) return null;
+    const run = this.from?.side === side ? side.between(this.from.item, item) : [item];
+    return [...new Set(run.flatMap((one) => this.unitOf(side, one)))];
+  }
+
+  move(side, item) { this.pointItems(side, this.reach(side, item)); }
+
+  release(side, item, adding) {
+    if (this.from?.side !== side) return;
+    const items = this.reach(side, item) ?? this.reach(side, this.from.item);
+    this.from = null;
+    this.lockItems(side, items, adding);
+  }
+
+  away() {
+    this.from = null;
+    this.leave();
+  }
+
+  unitOf(side, item) { return side instanceof Chips ? super.unitOf(side, item) : [item]; }
+
+  key(side, event) {
+    const item = this.focus?.[side.name] ?? 0;
+    if (event.key === 'Enter' || event.key === ' ') this.lock(side, item, isAdding(event));
+    else if (KEYS.includes(event.key)) this.focusOn(side, side.moved(item, event.key));
+    else return;
+    event.preventDefault();
+  }
+
+  // The link: the same characters of a text, in ribbons too, or the same place of the same picture
+
+  share() {
+    if (!this.header.link) return;
+    const { side, items } = this.hover ?? this.locked ?? { side: null, items: [] };
+    const { text } = this.data;
+    const words = side === 'query' && text;
+    const ranges = words ? items.map((item) => [text.start[item], text.end[item]]) : [];
+    const boxes = words ? [] : items.map((cell) => this.data.pixels(this.data.areaOf(cell)));
+    const what = { side, raw: words ? text.raw : undefined, ranges, digest: this.header.picture.digest, boxes };
+    globalThis.dispatchEvent(new CustomEvent(LINK_EVENT, { detail: { from: this, link: this.header.link, held: !this.hover, ...what } }));
+  }
+
+  follow({ from, link, side, raw, ranges, digest, boxes, held }) {
+    if (from === this || !this.header?.link || link !== this.header.link) return;
+    const { text, header } = this.data;
+    let found = null;
+    if (text && raw === text.raw && ranges.length) found = { side: 'query', items: this.sides.query.at(ranges) };
+    else if (boxes?.length && digest === header.picture.digest && !(side === 'query' && text)) found = { side, items: this.sides[side].at(boxes) };
+    this.linked = found?.items.length ? { ...found, held } : null;
+    this.schedule();
+  }
+
+  // Drawing
+
+  draw() {
+    if (!this.data || !this.active) return;
+    const { many, strength, warm } = this.tools.settings;
+    const pointed = this.pointed();
+    const several = this.areas === 'several';
+    const deep = this.active.length > 1 ? many : Math.max(many, TOP_LISTED); // the legend lists more than is drawn
+    const marks = pointed ? this.data.marks(pointed.side, pointed.items, this.active, several, deep) : [];
+    const drawn = marks.filter(({ rank }) => rank < many);
+    const heat = pointed && this.data.heat(pointed.side, pointed.items, this.active);
+    for (const side of [this.memory, this.sides.query]) { // the canvas is measured before words change the page
+      const own = pointed?.side === side.name;
+      const other = pointed && !own;
+      const focus = this.ringSide === side.name ? this.ring ?? -1 : -1;
+      const locked = this.locked?.side === side.name ? this.locked.items : [];
+      const scene = { marks: other ? drawn : [], heat: other ? heat : null, pointed: own && pointed !== this.locked ? pointed.items : [], locked, focus };
+      side.show(scene, this.bitmap, { strength, warm });
+    }
+    this.tools.show(heat, pointed?.side);
+    this.legend.show(pointed?.side, pointed && this.data.name(pointed.side, pointed.items), marks, null, pointed?.items.length);
+    this.root.dataset.marks = drawn.length;
+  }
+}
+
+export default function ({ data, parentElement, setStateValue }) {
+  const root = parentElement.querySelector('.grid');
+  if (!root || !data) return undefined;
+  root.model ??= new Grid(root);
+  root.model.update(data, setStateValue);
+  return () => { root.model?.destroy(); root.model = undefined; };
+}

@@ -1,0 +1,157 @@
+// Draws one picture with what lights up in it: a tint for every cell's share, each head's areas as frames in a lane of
+// their own, what hard attention read, and the cells pointed at or locked.
+
+const DARK = 'rgba(15, 15, 15, 0.85)';
+const LIGHT = 'rgba(255, 255, 255, 0.85)';
+const LANE = 3.5; // pixels from one head's frame to the next
+const TAG = 15;
+
+class Marks {
+  constructor(pen, view, size) {
+    const style = getComputedStyle(view.section);
+    const read = (name, otherwise) => style.getPropertyValue(name).trim() || otherwise;
+    Object.assign(this, { pen, view, size, data: view.data, scale: size.width / view.data.header.picture.size[0] });
+    this.accent = read('--st-primary-color', '#0072B2');
+    this.family = read('font-family', 'sans-serif');
+    const { clientWidth } = view.view;
+    this.cell = clientWidth / view.data.columns;
+  }
+
+  picture(bitmap) {
+    if (!bitmap) return;
+    const { coarse } = this.data.header.picture;
+    this.pen.imageSmoothingEnabled = !coarse;
+    this.pen.imageSmoothingQuality = 'high';
+    this.pen.drawImage(bitmap, 0, 0, this.size.width, this.size.height);
+  }
+
+  /** The cells' borders, faint on dark and light. */
+  lines() {
+    this.pen.strokeStyle = 'rgba(128, 128, 128, 0.38)';
+    this.pen.lineWidth = 1;
+    for (let cell = 0; cell < this.data.cells; cell += 1) {
+      const box = this.box(this.data.areaOf(cell));
+      this.pen.strokeRect(Math.round(box.x) + 0.5, Math.round(box.y) + 0.5, Math.round(box.width), Math.round(box.height));
+    }
+  }
+
+  /** Shares as colour and cover: the largest is the end of the scale. */
+  heat(values, strength) {
+    const most = Math.max(...values);
+    if (!most) return;
+    values.forEach((value, cell) => {
+      const level = value / most;
+      const box = this.box(this.data.areaOf(cell));
+      const [x, y] = [Math.round(box.x), Math.round(box.y)];
+      this.pen.globalAlpha = strength * level;
+      this.pen.fillStyle = this.ramp(level);
+      this.pen.fillRect(x, y, Math.round(box.x + box.width) - x, Math.round(box.y + box.height) - y);
+    });
+    this.pen.globalAlpha = 1;
+  }
+
+  ramp(level) {
+    const stops = this.data.header.heat;
+    return stops[Math.round(level * (stops.length - 1))];
+  }
+
+  /** Frames, the weaker below: a head's strongest is bold, the others thin. */
+  areas(marks, heads, strength) {
+    this.pen.globalAlpha = 0.25 + 0.75 * Math.sqrt(strength);
+    const edge = this.data.arrays.read ? 6 : 2; // room for the frame of what was read
+    const lane = Math.min(LANE, this.cell / (2.4 * heads.length));
+    for (const mark of [...marks].sort((a, b) => b.rank - a.rank || a.weight - b.weight)) {
+      const inset = edge + lane * heads.indexOf(mark.head);
+      this.frame(this.box(mark.area, inset), this.colour(mark.head), this.behind(mark.head), mark.rank ? 1.5 : 3, mark.head >= this.view.colours.length);
+    }
+    this.pen.globalAlpha = 1;
+    for (const mark of marks) if (mark.read) this.frame(this.box(mark.area, 2.5), '#ffffff', '#101010', 2.5);
+  }
+
+  /** The number of the head at its strongest area, so that colour is not all that tells heads apart. */
+  tags(marks) {
+    const taken = [];
+    for (const mark of marks.filter(({ rank }) => rank === 0)) {
+      const box = this.box(mark.area);
+      const spot = { x: Math.min(box.x, this.size.width - TAG), y: Math.max(box.y - TAG / 2, 0) };
+      while (taken.some((other) => Math.abs(other.x - spot.x) < TAG && Math.abs(other.y - spot.y) < TAG)) spot.x += TAG + 1;
+      if (spot.x + TAG > this.size.width) spot.x = Math.max(Math.min(...taken.map((other) => other.x)) - TAG - 1, 0);
+      taken.push(spot);
+      this.tag(spot, mark.head);
+    }
+  }
+
+  tag({ x, y }, head) {
+    this.pen.fillStyle = DARK;
+    this.block(x - 1, y - 1, TAG + 2, 4);
+    this.pen.fillStyle = this.colour(head);
+    this.block(x, y, TAG, 3.5);
+    this.pen.fillStyle = luminous(this.colour(head), 140) ? '#111111' : '#ffffff';
+    this.pen.font = `600 ${head > 8 ? 9 : 11}px ${this.family}`;
+    this.pen.textAlign = 'center';
+    this.pen.textBaseline = 'middle';
+    this.pen.fillText(`${head + 1}`, x + TAG / 2, y + TAG / 2 + 0.5);
+  }
+
+  block(x, y, side, radius) {
+    this.pen.beginPath();
+    this.pen.roundRect(x, y, side, side, radius);
+    this.pen.fill();
+  }
+
+  /** Cells looked at, outlined where their neighbour is not. */
+  outline(cells, locked) {
+    const inside = new Set(cells);
+    const { columns } = this.data;
+    const lines = cells.flatMap((cell) => {
+      const { x, y, width, height } = this.box(this.data.areaOf(cell));
+      const [left, right] = [cell % columns ? cell - 1 : -1, (cell + 1) % columns ? cell + 1 : -1];
+      return [
+        !inside.has(cell - columns) && [x, y, x + width, y], !inside.has(cell + columns) && [x, y + height, x + width, y + height],
+        !inside.has(left) && [x, y, x, y + height], !inside.has(right) && [x + width, y, x + width, y + height],
+      ].filter(Boolean);
+    });
+    for (const [colour, width] of [['#ffffff', locked ? 6 : 5], [this.accent, locked ? 3.5 : 2.5]]) this.stroke(lines, colour, width);
+  }
+
+  stroke(lines, colour, width) {
+    Object.assign(this.pen, { strokeStyle: colour, lineWidth: width, lineCap: 'square' });
+    this.pen.beginPath();
+    for (const [x, y, toX, toY] of lines) {
+      this.pen.moveTo(x, y);
+      this.pen.lineTo(toX, toY);
+    }
+    this.pen.stroke();
+  }
+
+  /** The keyboard's place. */
+  ring(cell) { this.frame(this.box(this.data.areaOf(cell), 3), '#ffffff', '#101010', 1.5); }
+
+  /** A frame with a wider one behind it, so that it shows on any picture. */
+  frame({ x, y, width, height }, colour, behind, thick, dashed = false) {
+    for (const [style, line] of [[behind, thick + 1.75], [colour, thick]]) {
+      Object.assign(this.pen, { strokeStyle: style, lineWidth: line, lineJoin: 'round' });
+      this.pen.setLineDash(dashed && style === colour ? [6, 3] : []);
+      this.pen.strokeRect(x, y, width, height);
+    }
+    this.pen.setLineDash([]);
+  }
+
+  /** An area on the canvas, `inset` pixels inside its edge. */
+  box(area, inset = 0) {
+    const [left, top, right, bottom] = this.data.pixels(area).map((value) => value * this.scale);
+    const [x, y] = [left + inset, top + inset];
+    return { x, y, width: Math.max(right - inset - x, 2), height: Math.max(bottom - inset - y, 2) };
+  }
+
+  /** What makes a head's colour show on any picture: a light line behind a dark colour, a dark one behind a light. */
+  behind(head) { return luminous(this.colour(head), 175) ? DARK : LIGHT; }
+
+  colour(head) { return this.view.colours[head % this.view.colours.length]; }
+}
+
+/** Whether a colour "#rrggbb" is lighter than a level of 0..255. */
+function luminous(colour, level) {
+  const [red, green, blue] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+  return 0.3 * red + 0.59 * green + 0.11 * blue > level;
+}

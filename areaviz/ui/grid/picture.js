@@ -1,0 +1,126 @@
+// One side that is a picture: a canvas with the picture, drawn once, one with all that lights up, and over them one
+// element for every cell, for keyboard and screen reader.
+
+const WIDEST = 420;
+const TALLEST = 460;
+
+class PictureView {
+  constructor(section, name) {
+    Object.assign(this, { section, name });
+    this.title = section.querySelector('.title');
+    this.view = section.querySelector('.view');
+    [this.below, this.above] = section.querySelectorAll('canvas');
+    this.scroller = section.querySelector('.scroller');
+    this.scene = { marks: [], heat: null, pointed: [], locked: [], focus: -1 };
+  }
+
+  load(data, colours) {
+    Object.assign(this, { data, colours, count: data.cells });
+    const [width, height] = data.header.picture.size;
+    this.section.style.setProperty('--widest', `${Math.min(WIDEST, (TALLEST * width) / height)}px`);
+    this.view.style.aspectRatio = `${width} / ${height}`;
+    this.scroller.replaceChildren(...Array.from({ length: data.cells }, (_, cell) => this.option(cell, width, height)));
+    this.scene = { marks: [], heat: null, pointed: [], locked: [], focus: -1 };
+  }
+
+  option(cell, width, height) {
+    const made = element('span', 'cell');
+    const [left, top, right, bottom] = this.data.pixels(this.data.areaOf(cell));
+    made.id = this.elementId(cell);
+    made.setAttribute('role', 'option');
+    made.setAttribute('aria-label', areaText(this.data.areaOf(cell)));
+    made.setAttribute('aria-selected', 'false');
+    const box = { left: left / width, top: top / height, width: (right - left) / width, height: (bottom - top) / height };
+    for (const [side, part] of Object.entries(box)) made.style[side] = `${part * 100}%`;
+    return made;
+  }
+
+  elementId(cell) { return `${this.name}-${cell}`; }
+
+  reveal() {}
+
+  /** The cell under a pointer, the nearest one where the pointer is dragged outside. */
+  hit(event) {
+    const box = this.scroller.getBoundingClientRect();
+    const [width, height] = this.data.header.picture.size;
+    const x = ((event.clientX - box.left) / box.width) * width;
+    const y = ((event.clientY - box.top) / box.height) * height;
+    const away = (cell) => {
+      const [left, top, right, bottom] = this.data.pixels(this.data.areaOf(cell));
+      return Math.max(left - x, x - right, 0) + Math.max(top - y, y - bottom, 0);
+    };
+    let best = 0;
+    for (let cell = 1; cell < this.count; cell += 1) if (away(cell) < away(best)) best = cell;
+    return best;
+  }
+
+  /** The cells of the box between two. */
+  between(one, other) { return this.data.cellsOf(this.data.box([one, other])); }
+
+  moved(cell, key) {
+    const { columns } = this.data;
+    if (key === 'Home') return 0;
+    if (key === 'End') return this.count - 1;
+    if (key === 'ArrowUp' || key === 'ArrowDown') {
+      const next = cell + (key === 'ArrowUp' ? -columns : columns);
+      return next >= 0 && next < this.count ? next : cell;
+    }
+    return Math.min(Math.max(cell + (key === 'ArrowRight' ? 1 : -1), 0), this.count - 1);
+  }
+
+  /** Cells that show what `boxes` show, in pixels: those whose middle lies in a box, or that hold a box's middle. */
+  at(boxes) {
+    const holds = ([left, top, right, bottom], [x, y]) => left <= x && x < right && top <= y && y < bottom;
+    const middle = ([left, top, right, bottom]) => [(left + right) / 2, (top + bottom) / 2];
+    const cells = Array.from({ length: this.count }, (_, cell) => cell);
+    return cells.filter((cell) => {
+      const own = this.data.pixels(this.data.areaOf(cell));
+      return boxes.some((box) => holds(box, middle(own)) || holds(own, middle(box)));
+    });
+  }
+
+  show(scene, bitmap, settings) {
+    const before = this.scene.locked;
+    this.scene = scene;
+    for (const cell of new Set([...before, ...scene.locked])) {
+      this.scroller.children[cell]?.setAttribute('aria-selected', scene.locked.includes(cell));
+    }
+    this.paint(bitmap, settings);
+  }
+
+  paint(bitmap, { strength, warm }) {
+    const { clientWidth: width, clientHeight: height } = this.view;
+    if (!width) return;
+    const scale = globalThis.devicePixelRatio || 1;
+    const ground = [this.data.header.id, Boolean(bitmap), width, height, scale].join();
+    const anew = ground !== this.ground;
+    if (anew) this.paintGround(new Marks(sized(this.below, width, height, scale), this, { width, height }), bitmap);
+    this.ground = ground;
+    const { marks, heat, pointed, locked, focus } = this.scene;
+    const empty = !marks.length && !heat && !pointed.length && !locked.length && focus < 0;
+    if (empty && this.empty && !anew) return;
+    this.empty = empty;
+    const drawn = new Marks(sized(this.above, width, height, scale), this, { width, height });
+    if (warm && heat) drawn.heat(heat, strength);
+    drawn.areas(marks, this.activeHeads, strength);
+    if (locked.length) drawn.outline(locked, true);
+    if (pointed.length) drawn.outline(pointed, false);
+    if (this.data.heads > 1) drawn.tags(marks);
+    if (focus >= 0) drawn.ring(focus);
+  }
+
+  paintGround(drawn, bitmap) {
+    drawn.picture(bitmap);
+    drawn.lines();
+  }
+}
+
+/** The pen of a canvas of a size in page pixels, wiped clean. */
+function sized(canvas, width, height, scale) {
+  const [wide, tall] = [Math.round(width * scale), Math.round(height * scale)];
+  if (canvas.width !== wide || canvas.height !== tall) Object.assign(canvas, { width: wide, height: tall });
+  const pen = canvas.getContext('2d');
+  pen.setTransform(scale, 0, 0, scale, 0, 0);
+  pen.clearRect(0, 0, width, height);
+  return pen;
+}

@@ -1,0 +1,137 @@
+// Attention to the cells of a picture, and the questions a pointer asks of it. Layout of the message:
+// `grid_payload` in areaviz/views/grid.py.
+
+/** Where an area lies, counted from 1. */
+function areaText({ top, left, height, width }) {
+  const span = (name, first, count) => (count === 1 ? `${name} ${first + 1}` : `${name}s ${first + 1}-${first + count}`);
+  return `${span('row', top, height)}, ${span('column', left, width)}`;
+}
+
+/** Intersection over union of two areas. */
+function shared(a, b) {
+  const rows = Math.min(a.top + a.height, b.top + b.height) - Math.max(a.top, b.top);
+  const columns = Math.min(a.left + a.width, b.left + b.width) - Math.max(a.left, b.left);
+  const both = Math.max(rows, 0) * Math.max(columns, 0);
+  return both / (a.height * a.width + b.height * b.width - both);
+}
+
+class Pictured {
+  constructor({ header, arrays }) {
+    Object.assign(this, { header, arrays, heads: header.heads, keep: header.keep });
+    [this.rows, this.columns] = header.grid;
+    this.cells = this.rows * this.columns;
+    this.hasSeveral = 'several' in header.keep;
+    this.text = header.text && new Items(header.text, arrays.start, arrays.end, arrays.word);
+    this.queries = this.text ? this.text.count : this.cells;
+    this.areas = enumerated(...header.grid);
+    this.shares = this.unpacked(arrays.share);
+  }
+
+  /** The share of every cell, [H, Q, N]: rows sum to 1, or to 0 where everything is masked. */
+  unpacked(stored) {
+    const shares = new Float32Array(stored.length);
+    for (let row = 0; row < stored.length; row += this.cells) {
+      let total = 0;
+      for (let i = row; i < row + this.cells; i += 1) total += shares[i] = stored[i] ** 2;
+      if (total) for (let i = row; i < row + this.cells; i += 1) shares[i] /= total;
+    }
+    return shares;
+  }
+
+  areaOf(cell) { return { top: Math.floor(cell / this.columns), left: cell % this.columns, height: 1, width: 1 }; }
+
+  /** The smallest area that holds all `cells`. */
+  box(cells) {
+    const [rows, columns] = [cells.map((c) => Math.floor(c / this.columns)), cells.map((c) => c % this.columns)];
+    const [top, left] = [Math.min(...rows), Math.min(...columns)];
+    return { top, left, height: Math.max(...rows) - top + 1, width: Math.max(...columns) - left + 1 };
+  }
+
+  cellsOf({ top, left, height, width }) {
+    return Array.from({ length: height * width }, (_, i) => (top + Math.floor(i / width)) * this.columns + left + (i % width));
+  }
+
+  /** An area in pixels of the picture: [left, top, right, bottom]. */
+  pixels({ top, left, height, width }) {
+    const [first, last] = [top * this.columns + left, (top + height - 1) * this.columns + left + width - 1];
+    const { cells } = this.arrays;
+    return [cells[4 * first], cells[4 * first + 1], cells[4 * last + 2], cells[4 * last + 3]];
+  }
+
+  /** What lights up on the other side: marks {head, rank, weight, area, items, read}, heaviest first in a head. */
+  marks(side, items, heads, several, many) {
+    return heads.flatMap((head) => (side === 'query' ? this.attended(items, head, several, many) : this.attending(items, head, many)));
+  }
+
+  attended(items, head, several, many) {
+    const kept = several && this.hasSeveral ? 'several' : 'area';
+    const weights = new Map();
+    for (const item of items) this.gather(kept, head * this.queries + item, weights);
+    const found = items.length === 1 ? this.read(head, items[0]) : [];
+    const isNew = (area) => found.every((mark) => (mark.read ? mark.area !== area : shared(area, mark.area) <= MAX_OVERLAP));
+    for (const [index, weight] of [...weights].sort((a, b) => b[1] - a[1])) {
+      if (found.length >= many) break;
+      if (isNew(this.areas[index])) found.push({ head, area: this.areas[index], weight: weight / items.length, read: false });
+    }
+    return found.map((mark, rank) => ({ ...mark, rank }));
+  }
+
+  gather(kept, row, weights) {
+    const [index, stored, keep] = [this.arrays[kept], this.arrays[`${kept}_weight`], this.keep[kept]];
+    for (let i = row * keep; i < (row + 1) * keep; i += 1) {
+      if (stored[i]) weights.set(index[i], (weights.get(index[i]) ?? 0) + (stored[i] / 65535) ** 2);
+    }
+  }
+
+  /** What hard attention read for one query, as a list of one; empty where attention is soft. */
+  read(head, item) {
+    const { read, read_weight: weight } = this.arrays;
+    const at = head * this.queries + item;
+    return read ? [{ head, area: this.areas[read[at]], weight: (weight[at] / 65535) ** 2, read: true }] : [];
+  }
+
+  /** The queries that give the cells `items` the largest share together. */
+  attending(items, head, many) {
+    const given = Array.from({ length: this.queries }, (_, query) => [query, this.given(head, query, items)]);
+    const best = given.filter(([, weight]) => weight > 0).sort((a, b) => b[1] - a[1]).slice(0, many);
+    return best.map(([query, weight], rank) => ({ head, rank, weight, query, area: this.text ? null : this.areaOf(query), read: false }));
+  }
+
+  given(head, query, items) {
+    const row = (head * this.queries + query) * this.cells;
+    return items.reduce((total, item) => total + this.shares[row + item], 0);
+  }
+
+  /** The tint of the other side: the mean share of every cell, or what every query gives the cells `items`. */
+  heat(side, items, heads) {
+    const heat = new Float32Array(side === 'query' ? this.cells : this.queries);
+    for (const head of heads) {
+      if (side === 'memory') for (let q = 0; q < this.queries; q += 1) heat[q] += this.given(head, q, items) / heads.length;
+      else for (const item of items) {
+        const row = (head * this.queries + item) * this.cells;
+        for (let n = 0; n < this.cells; n += 1) heat[n] += this.shares[row + n] / (heads.length * items.length);
+      }
+    }
+    return heat;
+  }
+
+  /** What items of a side are called. */
+  name(side, items) {
+    if (side === 'query' && this.text) return this.text.runs(items).map(([first, last]) => quoted(this.text.run(first, last))).join(', ');
+    const box = this.box(items);
+    return box.height * box.width === items.length ? areaText(box) : `${items.length} cells`;
+  }
+}
+
+/** Every area in the order of the indices: size-major, then row by row (areaviz/trace/areas.py). */
+function enumerated(rows, columns, tallest, widest) {
+  const areas = [];
+  for (let height = 1; height <= tallest; height += 1) {
+    for (let width = 1; width <= widest; width += 1) {
+      for (let top = 0; top <= rows - height; top += 1) {
+        for (let left = 0; left <= columns - width; left += 1) areas.push({ top, left, height, width });
+      }
+    }
+  }
+  return areas;
+}

@@ -1,0 +1,77 @@
+"""The film strip as a moving picture: one frame a word, the sentence below with the word of the moment marked."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
+from areaviz.views.film_frames import film
+from areaviz.views.labels import drawable
+
+MILLISECONDS = 700
+NARROWEST, WIDEST = 256, 480
+"""Width of the moving picture, in pixels."""
+_FONT_PX, _LINE_PX, _MARGIN_PX = 16, 24, 10
+_PAPER, _INK, _QUIET = "#FFFFFF", "#111111", "#707070"
+
+Placed = tuple[float, int, str]
+"""Left edge in pixels, line (0-based) and text of a word."""
+
+
+def film_gif(trace: Trace, focus: Focus) -> bytes:
+    """The film of a focus as an animated GIF, 0.7 seconds a frame, played without end."""
+    drawn = film(trace, focus)
+    height, width = drawn.picture.shape[:2]
+    wide = int(np.clip(width, NARROWEST, WIDEST))
+    high = max(1, round(height * wide / width))
+    regular, bold = (_font(name) for name in ("DejaVuSans", "DejaVuSans-Bold"))
+    words = [drawable(frame.label) for frame in drawn.frames]
+    placed = wrapped(words, bold, wide - 2 * _MARGIN_PX)
+    foot = 2 * _MARGIN_PX + _LINE_PX * (placed[-1][1] + 1)
+    images = []
+    for current, frame in enumerate(drawn.frames):
+        still = Image.fromarray(drawn.still(frame, max(wide, high)))
+        image = Image.new("RGB", (wide, high + foot), _PAPER)
+        image.paste(still.resize((wide, high), Image.Resampling.NEAREST), (0, 0))
+        _write(ImageDraw.Draw(image), placed, current, high + _MARGIN_PX, (regular, bold))
+        images.append(image.quantize(128, dither=Image.Dither.NONE))
+    buffer = io.BytesIO()
+    images[0].save(buffer, "GIF", save_all=True, append_images=images[1:], duration=MILLISECONDS, loop=0, disposal=1)
+    return buffer.getvalue()
+
+
+def wrapped(words: Sequence[str], font: ImageFont.FreeTypeFont, room: float) -> list[Placed]:
+    """Where the words of a sentence stand in lines of `room` pixels; a word wider than that begins a line."""
+    blank, x, line = font.getlength(" "), 0.0, 0
+    placed: list[Placed] = []
+    for word in words:
+        length = font.getlength(word)
+        if x and x + length > room:
+            x, line = 0.0, line + 1
+        placed.append((x, line, word))
+        x += length + blank
+    return placed
+
+
+def _write(
+    pen: ImageDraw.ImageDraw, placed: Sequence[Placed], current: int, top: int, fonts: Sequence[ImageFont.FreeTypeFont]
+) -> None:
+    """The sentence, with the word of the moment bold and underlined."""
+    for number, (x, line, word) in enumerate(placed):
+        left, upper, marked = x + _MARGIN_PX, top + line * _LINE_PX, number == current
+        pen.text((left, upper), word, font=fonts[marked], fill=_INK if marked else _QUIET)
+        if marked:
+            right, under = left + fonts[1].getlength(word), upper + _FONT_PX + 4
+            pen.line((left, under, right, under), fill=_INK, width=2)
+
+
+def _font(name: str) -> ImageFont.FreeTypeFont:
+    """A font that comes with matplotlib, so it is there on every machine."""
+    return ImageFont.truetype(Path(matplotlib.get_data_path()) / "fonts" / "ttf" / f"{name}.ttf", _FONT_PX)

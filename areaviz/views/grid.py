@@ -1,0 +1,112 @@
+"""The image grid: point at a word or a cell and see, for every head, the areas of the picture it attends to.
+
+The interaction happens in the browser (`areaviz/ui/grid`); this module works out, once for a site and layer, all it
+needs. Shapes: H heads, Q queries, A areas, N cells, K kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from areaviz.trace.picture import Picture
+from areaviz.trace.query import words
+from areaviz.trace.record import AttentionMap, Field, Trace
+from areaviz.trace.request import Focus
+from areaviz.views.base import Takeaway
+from areaviz.views.grid_arrays import chosen_arrays, kept_areas, png, stored_shares
+from areaviz.views.grid_panel import is_coarse
+from areaviz.views.grid_print import grid_print
+from areaviz.views.grid_table import grid_caption, grid_table
+from areaviz.views.ribbon_arrays import narrow, pack, quantised
+from areaviz.views.select import NAMES
+from areaviz.views.theme import HEAD_COLOURS, SEQUENCE_STOPS
+
+__all__ = ["TAKEAWAY", "fits", "grid_payload", "grid_print", "grid_table", "pack_grid"]
+
+TAKEAWAY = Takeaway("grid", grid_table, grid_print)
+"""The grid as files: in the browser it moves, on paper it shows the chosen items."""
+
+
+def fits(trace: Trace, focus: Focus) -> bool:
+    """Whether the focused site attends to the cells of a picture, from a text or from the same picture."""
+    attention = trace.maps.get(focus.site)
+    if attention is None or trace.request.picture is None or trace.fields[attention.memory].kind != "picture":
+        return False
+    return trace.fields[attention.query].kind == "text" or attention.query == attention.memory
+
+
+def grid_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
+    """What the browser needs of one site and layer: `header` (plain values) and `arrays` (NumPy, unsigned).
+
+    arrays: `area` [H, Q, K] indices into the grid's areas with `area_weight`, `several` and `several_weight` the same
+    of areas of two or more cells where there are any, as `kept_areas` orders them; `share` [H, Q, N], see
+    `stored_shares`; `cells` [N, 4] in pixels; `picture`, a PNG file; of hard attention `read` and `read_weight` [H, Q];
+    and of a text that attends `start`, `end` and `word` as in the ribbon. `header["id"]` changes with the content.
+    Independent of the focused head, items, unit and areas. Raises ValueError where `fits` does not hold.
+    """
+    if not fits(trace, focus):
+        raise ValueError(f'The site "{focus.site}" does not attend to cells of a picture.')
+    attention, picture = trace.maps[focus.site], trace.request.picture
+    assert picture is not None
+    query, memory = trace.fields[attention.query], trace.fields[attention.memory]
+    arrays = _attention_arrays(attention, focus.layer)
+    arrays |= {"cells": narrow(memory.anchors, max(picture.width, picture.height)), "picture": png(picture)}
+    if query.kind == "text":
+        arrays |= _text_arrays(query)
+    before, _, after = grid_caption(trace, replace(focus, head=None)).rpartition("all heads")
+    header = {
+        "heads": attention.heads,
+        "grid": [attention.grid.height, attention.grid.width, attention.grid.max_height, attention.grid.max_width],
+        "keep": {name: arrays[name].shape[-1] for name in ("area", "several") if name in arrays},
+        "text": _text_header(query) if query.kind == "text" else None,
+        "picture": _picture_header(picture, memory),
+        "colours": HEAD_COLOURS,
+        "heat": [colour for _, colour in SEQUENCE_STOPS],
+        "caption": [before, after],
+    }
+    return {"header": {"id": _digest(header, arrays), **header}, "arrays": arrays}
+
+
+def pack_grid(payload: Mapping[str, Any], **more: object) -> bytes:
+    """A payload and a few more header entries as the bytes that travel; the layout is `ribbon_arrays.pack`'s."""
+    return pack({**payload["header"], **more}, payload["arrays"])
+
+
+def _attention_arrays(attention: AttentionMap, layer: int) -> dict[str, npt.NDArray[Any]]:
+    arrays: dict[str, npt.NDArray[Any]] = {"share": stored_shares(attention, layer)}
+    for name, least in (("area", 1), ("several", 2)):
+        if least <= attention.grid.sizes().max():
+            kept = kept_areas(attention, layer, least)
+            weight = quantised(kept.weight, np.uint16)
+            arrays |= {name: narrow(kept.index, attention.grid.count), f"{name}_weight": weight}
+    return arrays | chosen_arrays(attention, layer)
+
+
+def _text_arrays(field: Field) -> dict[str, npt.NDArray[Any]]:
+    firsts = np.array([start for start, _ in words(field)], dtype=np.int64)
+    columns = {"start": field.anchors[:, 0], "end": field.anchors[:, 1], "word": firsts}
+    return {name: narrow(values, len(field.raw) + len(field)) for name, values in columns.items()}
+
+
+def _text_header(field: Field) -> dict[str, Any]:
+    return {"title": NAMES.get(field.name, field.name).capitalize(), "raw": field.raw, "labels": list(field.labels)}
+
+
+def _picture_header(picture: Picture, field: Field) -> dict[str, Any]:
+    """digest: what linked grids know the picture by. coarse: whether its pixels are to be seen as squares."""
+    return {
+        "title": NAMES.get(field.name, field.name).capitalize(),
+        "size": [picture.width, picture.height],
+        "digest": picture.digest,
+        "coarse": is_coarse(picture),
+    }
+
+
+def _digest(header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> str:
+    return hashlib.sha256(pack(header, arrays)).hexdigest()[:16]

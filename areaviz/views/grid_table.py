@@ -1,0 +1,123 @@
+"""The numbers under the image grid: which areas of a picture the chosen queries attend to, or who attends to cells.
+
+Shapes: H heads, Q queries, A areas, N cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from areaviz.trace.areas import Area, AreaGrid
+from areaviz.trace.query import item_shares, top_areas, words
+from areaviz.trace.record import AttentionMap, Field, Trace
+from areaviz.trace.request import Focus
+from areaviz.views.base import Table, caption
+from areaviz.views.ribbon_table import items_text
+
+TOP = 5
+COLUMNS = ("query", "head", "area", "row", "column", "height", "width", "weight", "read")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One area a head attends to on behalf of some queries; read: whether hard attention read it."""
+
+    queries: tuple[int, ...]
+    head: int
+    area: Area
+    weight: float
+    read: bool = False
+
+
+def grid_table(trace: Trace, focus: Focus) -> Table:
+    """Every head's top areas for the chosen queries (all queries when none is chosen), what was read first.
+
+    Rows and columns count from 1. On the memory side: the queries that give most of their attention to the cells.
+    """
+    attention = trace.maps[focus.site]
+    query = trace.fields[attention.query]
+    rows = []
+    for place in places_of(trace, focus):
+        area, read = place.area, "yes" if place.read else ""
+        who = query_text(query, place.queries, attention.grid)
+        shape = (area.top + 1, area.left + 1, area.height, area.width)
+        rows.append((who, place.head + 1, area_text(area), *shape, round(place.weight, 4), read))
+    return Table(COLUMNS, rows)
+
+
+def places_of(trace: Trace, focus: Focus, k: int = TOP) -> list[Place]:
+    """What the table lists: the k heaviest a head and query (several chosen queries are averaged)."""
+    attention = trace.maps[focus.site]
+    heads = range(attention.heads) if focus.head is None else [focus.head]
+    if focus.side == "memory" and focus.items:
+        return [place for head in heads for place in _attending(attention, focus, head, k)]
+    groups = [focus.items] if focus.items else single_queries(trace.fields[attention.query], focus.unit)
+    return [place for group in groups for head in heads for place in _attended(attention, focus, head, group, k)]
+
+
+def single_queries(field: Field, unit: str) -> list[tuple[int, ...]]:
+    """The queries one by one, or a text's word by word."""
+    if unit == "word" and field.kind == "text":
+        return [tuple(range(start, end)) for start, end in words(field)]
+    return [(item,) for item in range(len(field))]
+
+
+def area_text(area: Area) -> str:
+    """Where an area lies, counted from 1: "rows 2-3, columns 4-6"."""
+    return f"{_span('row', area.top, area.height)}, {_span('column', area.left, area.width)}"
+
+
+def query_text(field: Field, items: Sequence[int], grid: AreaGrid) -> str:
+    """What queries read as: their text, or where their cells lie."""
+    return items_text(field, items) if field.kind == "text" else cells_text(items, grid)
+
+
+def cells_text(items: Sequence[int], grid: AreaGrid) -> str:
+    """Where cells lie: as one area where they fill it, otherwise one by one."""
+    box = box_of(items, grid)
+    if box.size == len(set(items)):
+        return area_text(box)
+    return " + ".join(area_text(box_of([item], grid)) for item in items)
+
+
+def box_of(items: Sequence[int], grid: AreaGrid) -> Area:
+    """The smallest area that holds all these cells; it may be larger than the grid's."""
+    rows, columns = np.divmod(np.asarray(items), grid.width)
+    top, left = int(rows.min()), int(columns.min())
+    return Area(top, left, int(rows.max()) - top + 1, int(columns.max()) - left + 1)
+
+
+def grid_caption(trace: Trace, focus: Focus) -> str:
+    """The line under every figure, with the largest area in cells."""
+    grid = trace.maps[focus.site].grid
+    size = f"areas up to {grid.max_height} x {grid.max_width} cells of {grid.height} x {grid.width}"
+    return f"{caption(trace, focus).rpartition(', areas up to')[0]}, {size}"
+
+
+def _span(name: str, first: int, count: int) -> str:
+    return f"{name} {first + 1}" if count == 1 else f"{name}s {first + 1}-{first + count}"
+
+
+def _attended(attention: AttentionMap, focus: Focus, head: int, group: tuple[int, ...], k: int) -> list[Place]:
+    """The heaviest areas of the mean over a group of queries; of one query, the area that was read comes first."""
+    mean_A = attention.weights[focus.layer, head, list(group)].mean(0)
+    alone = replace(attention, weights=mean_A[None, None, None])
+    least = 2 if focus.areas == "several" and attention.grid.sizes().max() > 1 else 1
+    found = [Place(group, head, top.area, top.weight) for top in top_areas(alone, 0, 0, 0, k, min_size=least)]
+    if attention.chosen is None or len(group) > 1:
+        return found
+    index = int(attention.chosen[focus.layer, head, group[0]])
+    read = Place(group, head, attention.grid.area(index), float(mean_A[index]), read=True)
+    return [read, *(place for place in found if place.area != read.area)][:k]
+
+
+def _attending(attention: AttentionMap, focus: Focus, head: int, k: int) -> list[Place]:
+    """The queries that give the largest share of their attention to the chosen cells together."""
+    items = list(focus.items)
+    shares_Q = item_shares(attention, focus.layer, head)[:, items].sum(1)
+    best = np.argsort(-shares_Q, kind="stable")[:k].tolist()
+    box = box_of(items, attention.grid)
+    return [Place((query,), head, box, float(shares_Q[query])) for query in best if shares_Q[query] > 0]

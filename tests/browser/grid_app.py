@@ -1,0 +1,50 @@
+"""A page with two linked image grids over the fakes, for the browser tests; settings come from the environment."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+import streamlit as st
+
+from areaviz.data.scenes import make_scene
+from areaviz.trace.picture import Picture
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
+from areaviz.ui.grid import grid
+from tests import fakes
+
+SITE = os.environ.get("GRID_SITE", "encoder-decoder")
+CELLS = int(os.environ.get("GRID_CELLS", "4"))
+WORDS = os.environ.get("GRID_WORDS", "a small red circle")
+COLUMNS = int(os.environ.get("GRID_COLUMNS", "2"))
+SCENE = int(os.environ.get("GRID_SCENE", "0"))
+"""Pixels a side of a drawn scene, or 0 for the small fake picture."""
+
+
+@st.cache_resource
+def traces() -> tuple[Trace, Trace]:
+    """Hard attention to single cells, and soft attention to areas up to three by three."""
+    made = [fakes.caption_trace(WORDS, CELLS, size, layers=1, hard=size == 1) for size in (1, 3)]
+    one, other = [_with_scene(trace) if SCENE else trace for trace in made]
+    return one, other
+
+
+def _with_scene(trace: Trace) -> Trace:
+    picture = Picture.of("scene", make_scene("samples", 3).pixels(SCENE))
+    cells = fakes.picture_field(picture, CELLS, CELLS)
+    request = replace(trace.request, picture=picture)
+    return replace(trace, request=request, fields={**trace.fields, "picture": cells})
+
+
+st.set_page_config(layout="wide")
+focus = st.session_state.setdefault("focus", Focus(SITE))
+if st.button("Choose the third item"):
+    focus = st.session_state["focus"] = Focus(SITE, items=(2,))
+if st.toggle("Show grids", value=True):
+    for column, trace, name in zip(
+        st.columns(COLUMNS), traces()[2 - COLUMNS :], ("regular", "area")[2 - COLUMNS :], strict=True
+    ):
+        with column:
+            selection = grid(trace, focus, key=name, link="pair")
+            st.caption(f"{name} has {selection}", unsafe_allow_html=False)

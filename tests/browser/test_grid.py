@@ -1,0 +1,348 @@
+"""The image grid in a real browser: everything here happens without the server but for what is locked."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from areaviz.trace.query import item_shares, top_areas
+from areaviz.trace.record import Trace
+from areaviz.views.grid_table import area_text
+from tests import fakes
+from tests.browser.conftest import App
+
+SCRIPT = "tests/browser/grid_app.py"
+IDLE = "Point at"
+HOVER_LIMIT = 50.0  # ms
+
+WATCH = """
+window.times = [];
+addEventListener('pointermove', (event) => requestAnimationFrame(() => {
+  const channel = new MessageChannel();
+  channel.port1.onmessage = () => window.times.push(performance.now() - event.timeStamp);
+  channel.port2.postMessage(0);
+}), {capture: true});
+"""
+
+
+@pytest.fixture
+def grids(app: App, page: Page) -> tuple[Locator, Locator]:
+    """A caption's hard and soft attention to a picture."""
+    return opened(page, app(SCRIPT))
+
+
+@pytest.fixture
+def selves(app: App, page: Page) -> tuple[Locator, Locator]:
+    """Two pictures that attend to themselves."""
+    return opened(page, app(SCRIPT, GRID_SITE="encoder self"))
+
+
+def opened(page: Page, url: str) -> tuple[Locator, Locator]:
+    page.goto(url)
+    both = page.locator(".grid[data-ready]")
+    expect(both).to_have_count(2)
+    return both.nth(0), both.nth(1)
+
+
+def soft() -> Trace:
+    """What the second grid of the page shows."""
+    return fakes.caption_trace(area_size=3, layers=1)
+
+
+def middle(grid: Locator, side: str, item: int) -> tuple[float, float]:
+    box = grid.locator(f"#{side}-{item}:visible").bounding_box()
+    assert box is not None
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def point(grid: Locator, side: str, item: int) -> None:
+    """Move the pointer onto an item."""
+    grid.locator(f"#{side}-{item}:visible").scroll_into_view_if_needed()
+    grid.page.mouse.move(2, 2)
+    grid.page.mouse.move(*middle(grid, side, item))
+
+
+def click(grid: Locator, side: str, item: int) -> None:
+    point(grid, side, item)
+    grid.page.mouse.down()
+    grid.page.mouse.up()
+
+
+def sentence(grid: Locator) -> Locator:
+    return grid.locator(".say")
+
+
+def ink(grid: Locator, side: str) -> int:
+    """How many points light up over a side's picture."""
+    canvas = grid.locator(f"[data-side={side}][data-kind=picture] .above")
+    count = canvas.evaluate(
+        "c => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.filter((v, i) => i % 4 == 3 && v).length"
+    )
+    return int(count)
+
+
+def colour_at(grid: Locator, layer: str, cell: int) -> list[int]:
+    """Red, green and blue in the middle of a memory cell, of the picture ("below") or of what lights up ("above")."""
+    canvas = grid.locator(f"[data-side=memory] .{layer}")
+    box, (x, y) = canvas.bounding_box(), middle(grid, "memory", cell)
+    assert box is not None
+    at = [(x - box["x"]) / box["width"], (y - box["y"]) / box["height"]]
+    read = "(c, [x, y]) => [...c.getContext('2d').getImageData(x * c.width, y * c.height, 1, 1).data.slice(0, 3)]"
+    return [int(value) for value in canvas.evaluate(read, at)]
+
+
+def test_pointing_at_a_word_shows_every_heads_strongest_area(grids: tuple[Locator, Locator]) -> None:
+    _, area = grids
+    assert ink(area, "memory") == 0
+    point(area, "query", 2)
+    expect(sentence(area)).to_contain_text("“red” attends most to")
+    attention = soft().maps["encoder-decoder"]
+    lines = area.locator(".legend li")
+    expect(lines).to_have_count(4)
+    for head in range(4):
+        top = top_areas(attention, 0, head, 2, 1)[0]
+        assert lines.nth(head).locator(".what").text_content() == area_text(top.area)
+        shown = f"{top.weight * 100:.0f} %" if top.weight >= 0.1 else f"{top.weight * 100:.1f} %"
+        assert lines.nth(head).locator(".share").text_content() == shown
+    assert ink(area, "memory") > 500
+    area.page.mouse.move(2, 2)
+    expect(sentence(area)).to_contain_text(IDLE)
+    assert ink(area, "memory") == 0
+
+
+def test_the_picture_and_the_heat_are_drawn_where_they_belong(grids: tuple[Locator, Locator]) -> None:
+    _, area = grids
+    trace = soft()
+    picture, cells = trace.request.picture, trace.fields["picture"].anchors
+    assert picture is not None
+    left, top, right, bottom = cells[0].tolist()
+    np.testing.assert_allclose(
+        colour_at(area, "below", 0), picture.pixels[(top + bottom) // 2, (left + right) // 2], atol=6
+    )
+    area.locator(".strength").fill("100")
+    shares = np.mean([item_shares(trace.maps["encoder-decoder"], 0, head)[3] for head in range(4)], 0)
+    most = int(shares.argmax())
+    area.locator(".many").fill("1")
+    point(area, "query", 3)
+    expect(area.locator(".most")).to_contain_text(
+        f"{shares.max() * 100:.0f} %" if shares.max() >= 0.1 else f"{shares.max() * 100:.1f} %"
+    )
+    np.testing.assert_allclose(colour_at(area, "above", most), (253, 231, 37), atol=6)  # the end of viridis
+    area.get_by_role("button", name="Heat map").click()
+    point(area, "query", 3)
+    expect(area.locator(".scale")).to_have_class("scale idle")
+
+
+def test_pointing_at_a_cell_shows_which_words_attend(grids: tuple[Locator, Locator]) -> None:
+    _, area = grids
+    point(area, "memory", 5)
+    trace = soft()
+    shares = [item_shares(trace.maps["encoder-decoder"], 0, head)[:, 5] for head in range(4)]
+    head = int(np.argmax([share.max() for share in shares]))
+    word = trace.fields["target"].labels[int(shares[head].argmax())]
+    expect(sentence(area)).to_contain_text(f"Row 2, column 2 is attended to most by “{word}” (head {head + 1},")
+    assert area.locator(".chip .swatch").count() == 4
+
+
+def test_hard_attention_says_what_was_read(grids: tuple[Locator, Locator]) -> None:
+    hard, _ = grids
+    attention = fakes.caption_trace(area_size=1, layers=1, hard=True).maps["encoder-decoder"]
+    assert attention.chosen is not None
+    point(hard, "query", 1)
+    expect(sentence(hard)).to_contain_text("“small” reads row")
+    for head in range(4):
+        read = area_text(attention.grid.area(int(attention.chosen[0, head, 1])))
+        assert hard.locator(".legend .what").nth(head).text_content() == f"read: {read}"
+
+
+def test_the_other_grid_lights_up_the_same_word_and_cells(grids: tuple[Locator, Locator]) -> None:
+    hard, area = grids
+    point(area, "query", 3)
+    expect(sentence(hard)).to_contain_text("“circle” reads")
+    expect(hard.locator("#query-3:visible")).to_have_class(re.compile("pointed"))
+    point(hard, "memory", 6)
+    expect(sentence(area)).to_contain_text("Row 2, column 3 is attended to")
+    area.page.mouse.move(2, 2)
+    expect(sentence(area)).to_contain_text(IDLE)
+
+
+def test_a_click_locks_and_tells_the_server_and_escape_lets_go(grids: tuple[Locator, Locator]) -> None:
+    _, area = grids
+    click(area, "query", 2)
+    page = area.page
+    expect(
+        page.get_by_text("area has Selection(side='query', items=(2,), head=None, unit='item', areas='any')")
+    ).to_be_visible()
+    page.mouse.move(2, 2)
+    expect(sentence(area)).to_contain_text("“red” attends")
+    expect(area.locator("#query-2:visible")).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("Escape")
+    expect(sentence(area)).to_contain_text(IDLE)
+    expect(page.get_by_text("area has None")).to_be_visible()
+
+
+def test_a_second_click_unlocks_and_shift_adds(grids: tuple[Locator, Locator]) -> None:
+    _, area = grids
+    page = area.page
+    click(area, "query", 1)
+    page.keyboard.down("Shift")
+    click(area, "query", 3)
+    page.keyboard.up("Shift")
+    expect(page.get_by_text("items=(1, 3)")).to_be_visible()
+    page.mouse.move(2, 2)
+    expect(sentence(area)).to_contain_text("mean of 2")
+    click(area, "query", 1)
+    expect(page.get_by_text("area has Selection(side='query', items=(1,)")).to_be_visible()
+    click(area, "query", 1)
+    expect(page.get_by_text("area has None")).to_be_visible()
+
+
+def test_a_drag_over_cells_asks_for_their_mean(selves: tuple[Locator, Locator]) -> None:
+    _, area = selves
+    page = area.page
+    point(area, "query", 0)
+    expect(sentence(area)).to_contain_text("Row 1, column 1 attends most to")
+    page.mouse.down()
+    page.mouse.move(*middle(area, "query", 5), steps=4)
+    page.mouse.up()
+    expect(page.get_by_text("items=(0, 1, 4, 5)")).to_be_visible()
+    page.mouse.move(2, 2)
+    expect(sentence(area)).to_contain_text("Rows 1-2, columns 1-2 attend most to")
+    expect(sentence(area)).to_contain_text("mean of 4")
+    attention = soft().maps["encoder self"]
+    mean_HA = attention.weights[0][:, [0, 1, 4, 5]].mean(1)
+    head = int(mean_HA.max(1).argmax())
+    expect(sentence(area)).to_contain_text(area_text(attention.grid.area(int(mean_HA[head].argmax()))))
+
+
+def test_a_cell_of_the_right_picture_shows_the_cells_that_attend(selves: tuple[Locator, Locator]) -> None:
+    _, area = selves
+    assert ink(area, "query") == 0
+    point(area, "memory", 10)
+    expect(sentence(area)).to_contain_text("Row 3, column 3 is attended to most by row")
+    assert ink(area, "query") > 500
+
+
+def test_head_chips_and_sliders_work_without_the_server(app: App, page: Page) -> None:
+    sent: list[object] = []
+    page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(frame)))
+    _, area = opened(page, app(SCRIPT))
+    point(area, "query", 2)
+    expect(area).to_have_attribute("data-marks", "8")
+    before = len(sent)
+    area.locator(".many").fill("3")
+    point(area, "query", 2)
+    expect(area).to_have_attribute("data-marks", "12")
+    area.get_by_role("button", name="Head 2").click()
+    expect(area.locator(".caption")).to_contain_text("head 2 of 4")
+    point(area, "query", 2)
+    expect(area).to_have_attribute("data-marks", "3")
+    assert area.locator(".legend .who").all_text_contents() == ["head 2"] * 4
+    attention = soft().maps["encoder-decoder"]
+    expected = [area_text(top.area) for top in top_areas(attention, 0, 1, 2, 4)]
+    assert area.locator(".legend .what").all_text_contents() == expected
+    assert len(sent) == before
+
+
+def test_areas_of_two_or_more_cells_can_be_asked_for(grids: tuple[Locator, Locator]) -> None:
+    hard, area = grids
+    assert hard.locator(".areas button").count() == 0
+    area.get_by_role("button", name="2+ cells").click()
+    point(area, "query", 2)
+    attention = soft().maps["encoder-decoder"]
+    for head in range(4):
+        top = top_areas(attention, 0, head, 2, 1, min_size=2)[0].area
+        assert area.locator(".legend .what").nth(head).text_content() == area_text(top)
+
+
+def test_the_keyboard_moves_locks_and_lets_go(selves: tuple[Locator, Locator]) -> None:
+    _, area = selves
+    page = area.page
+    area.get_by_role("button", name="2+ cells").focus()
+    page.keyboard.press("Tab")
+    expect(sentence(area)).to_contain_text("Row 1, column 1 attends")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    expect(sentence(area)).to_contain_text("Row 2, column 2 attends")
+    scroller = area.locator("[data-side=query][data-kind=picture] .scroller")
+    expect(scroller).to_have_attribute("aria-activedescendant", "query-5")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("area has Selection(side='query', items=(5,)")).to_be_visible()
+    page.keyboard.press("End")
+    expect(sentence(area)).to_contain_text("Row 4, column 4 attends")
+    page.keyboard.press("Escape")
+    expect(page.get_by_text("area has None")).to_be_visible()
+    expect(area.locator(".live")).to_contain_text("Row 4, column 4 attends")
+
+
+def test_a_finger_taps_words(app: App, page: Page) -> None:
+    browser = page.context.browser
+    assert browser is not None
+    context = browser.new_context(has_touch=True, viewport={"width": 400, "height": 900})
+    phone = context.new_page()
+    phone.goto(app(SCRIPT))
+    area = phone.locator(".grid[data-ready]").nth(1)
+    area.locator("#query-3:visible").tap()
+    expect(phone.get_by_text("area has Selection(side='query', items=(3,)")).to_be_visible()
+    expect(sentence(area)).to_contain_text("“circle” attends")
+    context.close()
+
+
+def test_the_page_can_move_the_grid_and_it_survives_being_hidden(grids: tuple[Locator, Locator]) -> None:
+    _, area = grids
+    page = area.page
+    page.get_by_role("button", name="Choose the third item").click()
+    expect(sentence(area)).to_contain_text("“red” attends")
+    click(area, "query", 0)
+    expect(page.get_by_text("area has Selection(side='query', items=(0,)")).to_be_visible()
+    page.get_by_text("Show grids").click()
+    expect(page.locator(".grid")).to_have_count(0)
+    page.get_by_text("Show grids").click()
+    page.mouse.move(2, 2)
+    expect(sentence(area)).to_contain_text("“a” attends")
+
+
+def test_a_click_sends_no_data_again(app: App, page: Page) -> None:
+    received: list[int] = []
+    page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: received.append(len(frame))))
+    url = app(SCRIPT, GRID_SITE="encoder self", GRID_CELLS="14", GRID_SCENE="256", GRID_COLUMNS="1")
+    page.goto(url)
+    area = page.locator(".grid[data-ready]")
+    expect(area).to_be_visible()
+    first = sum(received)
+    received.clear()
+    click(area, "query", 5)
+    expect(page.get_by_text("area has Selection(side='query', items=(5,)")).to_be_visible()
+    assert sum(received) < 0.1 * first
+
+
+def test_most_hovers_are_answered_within_fifty_milliseconds(app: App, page: Page) -> None:
+    page.add_init_script(WATCH)
+    page.goto(app(SCRIPT, GRID_SITE="encoder self", GRID_CELLS="14", GRID_SCENE="256", GRID_COLUMNS="1"))
+    area = page.locator(".grid[data-ready]")
+    point(area, "query", 0)
+    page.wait_for_timeout(300)
+    page.evaluate("window.times.length = 0")
+    for cell in range(0, 196, 3):
+        page.mouse.move(*middle(area, "query", cell))
+        page.wait_for_timeout(30)
+    times = [float(time) for time in page.evaluate("window.times")]
+    assert len(times) >= 60
+    assert np.median(times) <= HOVER_LIMIT  # the median, because a test may share the machine
+
+
+@pytest.mark.parametrize("width", [1280, 800, 400])
+def test_nothing_is_wider_than_the_page(app: App, page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(app(SCRIPT, GRID_SITE="encoder self", GRID_CELLS="14", GRID_SCENE="256", GRID_COLUMNS="1"))
+    area = page.locator(".grid[data-ready]")
+    expect(area).to_be_visible()
+    assert area.evaluate("root => root.scrollWidth <= root.clientWidth")
+    own, other = (area.locator(f"[data-side={side}] .below:visible").bounding_box() for side in ("query", "memory"))
+    assert own and other
+    assert 250 <= own["width"] <= 420 and own["width"] == pytest.approx(other["width"], abs=1)
+    assert own["height"] == pytest.approx(own["width"], abs=1)
+    assert (other["y"] > own["y"]) == (width == 400)

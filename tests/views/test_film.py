@@ -1,0 +1,202 @@
+"""The film strip and its moving picture, against slow references."""
+
+import base64
+import io
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from areaviz.trace import query
+from areaviz.trace.record import Field, Trace
+from areaviz.trace.request import Focus
+from areaviz.views import VIEWS, pictures
+from areaviz.views.export import FORMATS, figure_bytes
+from areaviz.views.film_frames import DIM, GROUND, area_box, film, lifted, spread
+from areaviz.views.film_gif import film_gif
+from tests import fakes
+
+FOCUS = Focus("encoder-decoder", 1, 2)
+VIEW = VIEWS["film"]
+
+
+@pytest.fixture(scope="module")
+def trace() -> Trace:
+    return fakes.caption_trace()
+
+
+def slow_share(shares: np.ndarray, cells: Field, x: float, y: float) -> float:
+    """Bilinear interpolation at one place between the middles of the cells, held beyond the outermost ones."""
+    rows, columns = shares.shape
+    boxes = cells.anchors.reshape(rows, columns, 4)
+
+    def between(place: float, middles: list[float]) -> tuple[int, int, float]:
+        if place <= middles[0]:
+            return 0, 0, 0.0
+        for k in range(len(middles) - 1):
+            if place <= middles[k + 1]:
+                return k, k + 1, (place - middles[k]) / (middles[k + 1] - middles[k])
+        return len(middles) - 1, len(middles) - 1, 0.0
+
+    c, d, across = between(x, [(boxes[0, k, 0] + boxes[0, k, 2]) / 2 for k in range(columns)])
+    r, s, down = between(y, [(boxes[k, 0, 1] + boxes[k, 0, 3]) / 2 for k in range(rows)])
+    upper = (1 - across) * shares[r, c] + across * shares[r, d]
+    return float((1 - down) * upper + down * ((1 - across) * shares[s, c] + across * shares[s, d]))
+
+
+def test_a_mask_is_bilinear_between_the_middles_of_cells() -> None:
+    cells = fakes.picture_field(fakes.picture(width=90, height=40), 3, 5)
+    shares = np.random.default_rng(0).random((3, 5), dtype=np.float32)
+    drawn = spread(shares, cells, (40, 90), (20, 45))
+    expected = [[slow_share(shares, cells, 2 * x + 1, 2 * y + 1) for x in range(45)] for y in range(20)]
+    np.testing.assert_allclose(drawn, expected, atol=1e-6)
+
+
+def test_what_no_cell_holds_gets_no_attention() -> None:
+    cells = Field("picture", "picture", "", ("a",), np.array([[10, 0, 20, 30]]))
+    drawn = spread(np.ones((1, 1), dtype=np.float32), cells, (30, 30), (30, 30))
+    assert drawn[:, 10:20].min() == 1 and drawn[:, :10].max() == drawn[:, 20:].max() == 0
+
+
+def test_a_frame_is_the_picture_dimmed_by_the_shares_of_its_word(trace: Trace) -> None:
+    drawn = film(trace, FOCUS)
+    shares = query.item_shares(trace.maps[FOCUS.site], 1, 2)
+    assert [frame.label for frame in drawn.frames] == ["a", "small", "red", "circle"]
+    np.testing.assert_allclose(drawn.frames[2].shares.ravel(), shares[2], rtol=1e-6)
+    assert drawn.top == pytest.approx(shares.max())
+    small, lit = drawn.still(None, 96), drawn.still(drawn.frames[2], 96)
+    cells = trace.fields["picture"]
+    for y, x in ((0, 0), (20, 60), (63, 95)):
+        share = slow_share(drawn.frames[2].shares, cells, x + 0.5, y + 0.5)
+        light = DIM + (1 - DIM) * min(share / drawn.top, 1)
+        np.testing.assert_allclose(lit[y, x], small[y, x] * light, atol=0.51)
+
+
+def test_a_black_ground_is_lifted_so_that_light_shows_on_it() -> None:
+    dark = np.zeros((4, 4, 3), dtype=np.uint8)
+    dark[0, 0] = 255
+    np.testing.assert_allclose([lifted(dark)[0, 0, 0], lifted(dark)[3, 3, 0]], [255, GROUND])
+    np.testing.assert_array_equal(lifted(np.maximum(dark, 50)), np.maximum(dark, 50))
+
+
+def test_every_frame_has_the_scale_of_all_words(trace: Trace) -> None:
+    assert film(trace, replace(FOCUS, items=(0,))).top == film(trace, FOCUS).top
+
+
+def test_items_choose_frames_and_symbols_stay_out_unless_asked_for(trace: Trace) -> None:
+    assert [frame.first for frame in film(trace, replace(FOCUS, items=(4, 1))).frames] == [1, 4]
+    assert "⟨end⟩" not in [frame.label for frame in film(trace, FOCUS).frames]
+
+
+def test_items_join_to_words() -> None:
+    trace = fakes.caption_trace("a b c")
+    split = replace(trace.fields["target"], raw="ab c", anchors=np.array([[0, 1], [1, 2], [2, 4], [4, 4]]))
+    trace = replace(trace, fields={**trace.fields, "target": split})
+    drawn = film(trace, replace(FOCUS, unit="word"))
+    shares = query.item_shares(trace.maps[FOCUS.site], 1, 2)
+    assert [frame.label for frame in drawn.frames] == ["ab", "c"]
+    np.testing.assert_allclose(drawn.frames[0].shares.ravel(), shares[:2].mean(0), rtol=1e-6)
+    assert drawn.frames[0].probability == pytest.approx(np.prod(trace.output.probabilities[:2]))
+
+
+def test_hard_attention_outlines_what_was_read() -> None:
+    trace = fakes.caption_trace(hard=True)
+    attention = trace.maps[FOCUS.site]
+    assert attention.chosen is not None
+    frame = film(trace, FOCUS).frames[1]
+    area = attention.grid.area(int(attention.chosen[1, 2, 1]))
+    cells = trace.fields["picture"].anchors.reshape(4, 4, 4)
+    first, last = cells[area.top, area.left], cells[area.top + area.height - 1, area.left + area.width - 1]
+    assert [box for box, _ in frame.read] == [(*first[:2], *last[2:])]
+    assert area_box(attention, trace.fields["picture"], int(attention.chosen[1, 2, 1])) == frame.read[0][0]
+    assert len(film(trace, replace(FOCUS, head=None)).frames[1].read) == attention.heads
+    plain = replace(frame, read=())
+    drawn = film(trace, FOCUS)
+    assert (drawn.still(frame, 96) != drawn.still(plain, 96)).any()
+
+
+def test_the_caption_tells_model_site_head_normalisation_and_scale(trace: Trace) -> None:
+    told = VIEW.figure(trace, FOCUS).layout.meta["caption"]
+    for part in ("captioner", "encoder-decoder", "layer 2 of 2", "head 3 of 4", "softmax over areas", "2×2 cells"):
+        assert part in told
+    assert f"{film(trace, FOCUS).top:.1%}" in told
+
+
+def test_the_table_has_a_line_a_word_whose_cells_sum_to_one(trace: Trace) -> None:
+    table = VIEW.table(trace, FOCUS)
+    assert len(set(table.columns)) == len(table.columns) == 4 + 16
+    assert [row[1] for row in table.rows] == ["a", "small", "red", "circle"]
+    for row in table.rows:
+        assert sum(map(float, row[4:])) == pytest.approx(1, abs=1e-5)
+
+
+def test_a_strip_of_thirty_words_is_light() -> None:
+    trace = fakes.caption_trace(" ".join(["word"] * 30), grid=8)
+    noise = np.random.default_rng(0).integers(0, 256, (480, 640, 3)).astype(np.uint8)
+    picture = pictures.fitted(pictures.fitted(noise, 80), 640)
+    large = fakes.Picture.of("large", picture)
+    cells = fakes.picture_field(large, 8, 8)
+    trace = replace(trace, request=replace(trace.request, picture=large), fields={**trace.fields, "picture": cells})
+    assert len(VIEW.figure(trace, FOCUS).to_json()) < 1_000_000
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_it_is_printed(trace: Trace, kind: str) -> None:
+    assert len(figure_bytes(VIEW.print(trace, FOCUS), kind)) > 1000
+
+
+def test_labels_stay_text(trace: Trace) -> None:
+    hostile = replace(trace.fields["target"], labels=("<b>x</b>", "$5$ $6$", "\u202e", "\ud800", "⟨end⟩"))
+    trace = replace(trace, fields={**trace.fields, "target": hostile})
+    spec = VIEW.figure(trace, FOCUS).to_json()
+    assert "<b>" not in spec and "$" not in spec and "\\u202e" not in spec
+    assert figure_bytes(VIEW.print(trace, FOCUS), "svg").startswith(b"<?xml")
+    assert film_gif(trace, FOCUS).startswith(b"GIF89a")
+
+
+def test_it_fits_text_that_attends_to_a_picture_only(trace: Trace) -> None:
+    assert VIEW.fits(trace, FOCUS) and not VIEW.fits(trace, replace(FOCUS, items=(5,)))
+    assert not VIEW.fits(trace, Focus("encoder self")) and not VIEW.fits(trace, Focus("decoder self"))
+    assert not VIEW.fits(fakes.trace(), FOCUS) and not VIEW.fits(fakes.gaze_trace(), Focus("glimpses"))
+
+
+@pytest.mark.parametrize("name", ["pyramid", "coverage", "alignment", "lines"])
+def test_views_of_texts_do_not_fit_pictures(trace: Trace, name: str) -> None:
+    assert not VIEWS[name].fits(trace, FOCUS) and not VIEWS[name].fits(trace, Focus("encoder self"))
+    assert not VIEWS[name].fits(fakes.gaze_trace(), Focus("glimpses"))
+
+
+@pytest.mark.parametrize("site", ["encoder-decoder", "encoder self", "decoder self"])
+def test_every_view_that_fits_a_caption_draws_it(trace: Trace, site: str) -> None:
+    fitting = [view for view in VIEWS.values() if view.fits(trace, Focus(site))]
+    assert {view.name for view in fitting} >= {"overview", "sizes", "probabilities"}
+    for view in fitting:
+        assert view.figure(trace, Focus(site)).data and view.table(trace, Focus(site)).rows
+        assert view.print(trace, Focus(site)).axes
+
+
+def test_the_moving_picture_has_a_frame_a_word(trace: Trace) -> None:
+    moving = Image.open(io.BytesIO(film_gif(trace, FOCUS)))
+    assert getattr(moving, "n_frames", 1) == 4 and moving.info["duration"] == 700 and moving.width >= 256
+    frames = []
+    for number in range(4):
+        moving.seek(number)
+        frames.append(np.asarray(moving.convert("L"), dtype=int))
+    high = 64 * moving.width // 96
+    marked = [int((frame[high:] < 60).sum()) for frame in frames]
+    assert min(marked) > 10 and marked[1] > marked[0]  # "small" is longer than "a"
+    assert (frames[0][high:] != frames[1][high:]).any() and (frames[0][:high] != frames[1][:high]).any()
+
+
+def test_pictures_with_few_colours_stay_exact() -> None:
+    pixels = pictures.coloured(np.arange(64, dtype=np.uint8).reshape(8, 8) * 4)
+    kind, content = pictures.uri(pixels).split(",")
+    assert kind == "data:image/png;base64"
+    decoded = np.asarray(Image.open(io.BytesIO(base64.b64decode(content))).convert("RGB"))
+    np.testing.assert_array_equal(decoded, pixels)
+
+
+@pytest.mark.parametrize(("sides", "expected"), [((10, 20), (60, 120)), ((300, 200), (120, 80)), ((1, 500), (1, 120))])
+def test_pictures_are_brought_to_a_size(sides: tuple[int, int], expected: tuple[int, int]) -> None:
+    assert pictures.fitted(np.zeros((*sides, 3), dtype=np.uint8), 120).shape[:2] == expected
