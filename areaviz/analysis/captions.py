@@ -94,7 +94,7 @@ def _with_attention(card: Card, model: CaptionModel, held: Held, split: str) -> 
     recipe = dict(card.recipe)
     if split == "val" or "pointing head" not in recipe:
         recipe["pointing head"] = list(max(places, key=lambda place: measured[place]["pointing"]))
-    layer, head = recipe["pointing head"]
+    layer, head = (int(place) for place in recipe["pointing head"])
     blank = model.untrained()
     untrained = pointing_figures(_rows(list(_weights(blank, held)), blank, held, layer, head))
     figures = {

@@ -120,7 +120,7 @@ def _multiply_adds(network: nn.Module, side: int, device: torch.device) -> int:
     """How many multiplications with addition one reading takes, in matrix products and convolutions."""
     with FlopCounterMode(display=False) as counter, torch.no_grad():
         network(torch.zeros(1, side, side, device=device), sample=False)
-    return counter.get_total_flops() // 2
+    return int(counter.get_total_flops()) // 2
 
 
 def _looks(

@@ -13,6 +13,8 @@ from areaviz.trace.request import Focus
 from areaviz.views.base import Table, Takeaway
 from areaviz.views.export import figure_bytes, table_csv, table_json
 
+GROUPS = {"As a film": ("gif",), "The picture, for print": ("svg", "pdf", "png"), "Its numbers": ("csv", "json")}
+
 
 @dataclass(frozen=True, slots=True)
 class File:
@@ -34,7 +36,10 @@ def files(view: Takeaway, trace: Trace, focus: Focus) -> Mapping[str, File]:
     def numbers(kind: str, mime: str, write: Callable[[Table], str]) -> File:
         return File(kind.upper(), f"areaviz-{view.name}.{kind}", mime, lambda: write(view.table(trace, focus)).encode())
 
+    movie = view.movie
+    moving = {"gif": File("GIF", f"areaviz-{view.name}.gif", "image/gif", lambda: movie(trace, focus))} if movie else {}
     return {
+        **moving,
         "svg": picture("svg", "image/svg+xml"),
         "pdf": picture("pdf", "application/pdf"),
         "png": picture("png", "image/png"),
@@ -48,9 +53,15 @@ def downloads(view: Takeaway, trace: Trace, focus: Focus, key: str) -> None:
     """A menu of files; nothing is computed before one is chosen."""
     made = files(view, trace, focus)
     with st.popover("Download", key=f"files_{view.name}_{key}"):
-        for title, kinds in (("The picture, for print", ("svg", "pdf", "png")), ("Its numbers", ("csv", "json"))):
-            st.caption(title)
-            _buttons([made[kind] for kind in kinds], f"{view.name}_{key}")
+        groups = {
+            "As a film": ("gif",),
+            "The picture, for print": ("svg", "pdf", "png"),
+            "Its numbers": ("csv", "json"),
+        }
+        for title, kinds in groups.items():
+            if offered := [made[kind] for kind in kinds if kind in made]:
+                st.caption(title)
+                _buttons(offered, f"{view.name}_{key}")
         st.caption("Everything the model attended to, to be opened here again")
         _buttons([made["npz"]], f"{view.name}_{key}")
 

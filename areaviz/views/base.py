@@ -26,12 +26,13 @@ class Takeaway:
     """What can be taken away as files: numbers, and a picture for print.
 
     name: part of the file names. table: the numbers. print: the picture, by matplotlib's object-oriented Figure
-    (never pyplot), for SVG, PDF and PNG.
+    (never pyplot), for SVG, PDF and PNG. movie: the same as an animated GIF, where time is part of it.
     """
 
     name: str
     table: Callable[[Trace, Focus], Table]
     print: Callable[[Trace, Focus], PrintFigure]
+    movie: Callable[[Trace, Focus], bytes] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class View:
 
     name: its key in links. title: for people. question: the one question it answers. fits: whether it
     has something to show for this trace and focus. figure, table: for the screen. print: the same as
-    `figure` for print, see `Takeaway`.
+    `figure` for print; movie: see `Takeaway`.
     """
 
     name: str
@@ -50,11 +51,12 @@ class View:
     figure: Callable[[Trace, Focus], Figure]
     table: Callable[[Trace, Focus], Table]
     print: Callable[[Trace, Focus], PrintFigure]
+    movie: Callable[[Trace, Focus], bytes] | None = None
 
     @property
     def takeaway(self) -> Takeaway:
         """The part of the view that becomes files."""
-        return Takeaway(self.name, self.table, self.print)
+        return Takeaway(self.name, self.table, self.print, self.movie)
 
 
 def caption(trace: Trace, focus: Focus, all_layers: bool = False) -> str:
@@ -80,7 +82,9 @@ def caption(trace: Trace, focus: Focus, all_layers: bool = False) -> str:
 
 def _extent(grid: AreaGrid) -> str:
     """The largest area: of a text in items, of a picture in rows and columns of cells."""
-    return f"{grid.max_width} items" if grid.height == 1 else f"{grid.max_height}×{grid.max_width} cells"
+    if grid.height == 1:
+        return f"{grid.max_width} items"
+    return f"{grid.max_height}×{grid.max_width} cells of {grid.height}×{grid.width}"
 
 
 def _gaze_caption(trace: Trace, gaze: Gaze) -> str:

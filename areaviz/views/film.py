@@ -16,8 +16,6 @@ from areaviz.views.film_gif import film_gif
 from areaviz.views.labels import clip, visible
 from areaviz.views.tiles import Sheet, Tile
 
-__all__ = ["VIEW", "film_gif"]
-
 _ACROSS, _WIDTH_PX = 5, 128
 _SCREEN, _PRINT = 250, 400
 """Longest side of a frame's picture in pixels."""
@@ -86,4 +84,5 @@ VIEW = View(
     figure=figure,
     table=table,
     print=paper,
+    movie=film_gif,
 )

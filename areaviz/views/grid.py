@@ -18,11 +18,11 @@ from areaviz.trace.picture import Picture
 from areaviz.trace.query import words
 from areaviz.trace.record import AttentionMap, Field, Trace
 from areaviz.trace.request import Focus
-from areaviz.views.base import Takeaway
+from areaviz.views.base import Takeaway, caption
 from areaviz.views.grid_arrays import chosen_arrays, kept_areas, png, stored_shares
 from areaviz.views.grid_panel import is_coarse
 from areaviz.views.grid_print import grid_print
-from areaviz.views.grid_table import grid_caption, grid_table
+from areaviz.views.grid_table import grid_table
 from areaviz.views.ribbon_arrays import narrow, pack, quantised
 from areaviz.views.select import NAMES
 from areaviz.views.theme import HEAD_COLOURS, SEQUENCE_STOPS
@@ -59,7 +59,7 @@ def grid_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
     arrays |= {"cells": narrow(memory.anchors, max(picture.width, picture.height)), "picture": png(picture)}
     if query.kind == "text":
         arrays |= _text_arrays(query)
-    before, _, after = grid_caption(trace, replace(focus, head=None)).rpartition("all heads")
+    before, _, after = caption(trace, replace(focus, head=None)).rpartition("all heads")
     header = {
         "heads": attention.heads,
         "grid": [attention.grid.height, attention.grid.width, attention.grid.max_height, attention.grid.max_width],

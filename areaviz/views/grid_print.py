@@ -14,13 +14,13 @@ from matplotlib.figure import Figure as PrintFigure
 from areaviz.trace.query import item_shares
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
+from areaviz.views.base import caption
 from areaviz.views.grid_panel import TITLE, Panel, Spot, draw_panel, panel_height
 from areaviz.views.grid_table import (
     Place,
     area_text,
     box_of,
     cells_text,
-    grid_caption,
     places_of,
     query_text,
     single_queries,
@@ -49,7 +49,7 @@ def grid_print(trace: Trace, focus: Focus) -> PrintFigure:
     width = min(width, TALLEST * picture.width / picture.height)
     pitch = panel_height(width, picture, len(heads)) + GAP
     whole = pitch * -(-len(panels) // columns) - GAP
-    figure, axes = paper(_title(trace, focus), _note(trace, focus), grid_caption(trace, focus), whole)
+    figure, axes = paper(_title(trace, focus), _note(trace, focus), caption(trace, focus), whole)
     for n, panel in enumerate(panels):
         left, top = n % columns * (width + GAP), n // columns * pitch + TITLE
         cells_N4 = trace.fields[attention.memory].anchors

@@ -14,7 +14,7 @@ from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.query import item_shares, top_areas, words
 from areaviz.trace.record import AttentionMap, Field, Trace
 from areaviz.trace.request import Focus
-from areaviz.views.base import Table, caption
+from areaviz.views.base import Table
 from areaviz.views.ribbon_table import items_text
 
 TOP = 5
@@ -88,13 +88,6 @@ def box_of(items: Sequence[int], grid: AreaGrid) -> Area:
     rows, columns = np.divmod(np.asarray(items), grid.width)
     top, left = int(rows.min()), int(columns.min())
     return Area(top, left, int(rows.max()) - top + 1, int(columns.max()) - left + 1)
-
-
-def grid_caption(trace: Trace, focus: Focus) -> str:
-    """The line under every figure, with the largest area in cells."""
-    grid = trace.maps[focus.site].grid
-    size = f"areas up to {grid.max_height} x {grid.max_width} cells of {grid.height} x {grid.width}"
-    return f"{caption(trace, focus).rpartition(', areas up to')[0]}, {size}"
 
 
 def _span(name: str, first: int, count: int) -> str:

@@ -48,8 +48,8 @@ def _attended(trace: Trace, attention: AttentionMap, step: int) -> Pixels:
     share_HW = spread(shares_GM, cells, picture.shape[:2], small.shape[:2])
     light_HW = DIM + (1 - DIM) * share_HW / (share_HW.max() or 1)
     veil = np.full(3, 120.0)  # a grey veil, so that attention shows on a black ground too
-    lit = small * light_HW[..., None] + veil * 0.55 * light_HW[..., None] * (small < 60)
-    lit = np.clip(lit, 0, 255).round().astype(np.uint8)
+    light_HW1 = light_HW[..., None]
+    lit: Pixels = np.clip(light_HW1 * (small + veil * 0.55 * (small < 60)), 0, 255).round().astype(np.uint8)
     if attention.chosen is None:
         return lit
     scale = small.shape[1] / picture.shape[1]

@@ -84,9 +84,9 @@ def test_sampling_follows_the_seed(name: str, draws: int, tmp_path: Path) -> Non
     def looks(seed: int) -> list[float]:
         trace = read(name, tmp_path, sample=True, seed=seed)
         assert trace.details["draws"] == str(draws)
-        parts = [gaze.corners for gaze in trace.gazes.values()]
-        parts += [one.chosen for one in trace.maps.values() if one.chosen is not None]
-        return np.concatenate([part.ravel() for part in parts]).tolist() if parts else []
+        places = [gaze.corners.ravel().tolist() for gaze in trace.gazes.values()]
+        cells = [one.chosen.ravel().tolist() for one in trace.maps.values() if one.chosen is not None]
+        return [value for row in [*places, *cells] for value in row]
 
     assert looks(1) == looks(1)
     assert (looks(1) != looks(2)) == bool(draws)

@@ -50,7 +50,9 @@ def test_scenes_become_a_measured_captioner(tmp_path: Path) -> None:
     assert measured == read_card(folder / "card.json") and len(captions) == 4
     assert {"bleu_4", "rouge_l", "cider_d", "true", "beam"} <= measured.figures["val"].keys()
     quality = measured.attention["encoder-decoder, val"]
-    assert {f"{m}{b}" for m in ("pointing", "mass") for b in ("", "_uniform", "_position", "_untrained")} <= set(quality)
+    assert {f"{m}{b}" for m in ("pointing", "mass") for b in ("", "_uniform", "_position", "_untrained")} <= set(
+        quality
+    )
     assert len(measured.recipe["pointing head"]) == 2
     MODELS[card.family].load(folder, card, choose_device("cpu"))
 

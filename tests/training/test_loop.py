@@ -46,7 +46,7 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None
     def killed(batch: object) -> float:
         if first.step == 10:
             raise KeyboardInterrupt
-        return original(batch)  # type: ignore[arg-type]
+        return original(batch)
 
     first._update = killed  # type: ignore[method-assign]
     with pytest.raises(KeyboardInterrupt):

@@ -118,7 +118,7 @@ def test_what_hard_attention_read_travels_with_its_probability() -> None:
 def test_the_caption_has_room_for_the_heads_and_counts_cells() -> None:
     before, after = grid_payload(fakes.caption_trace(), replace(WORDS, layer=1, head=2))["header"]["caption"]
     assert before.endswith("encoder-decoder, layer 2 of 2, ")
-    assert after == " · softmax over areas, areas up to 2 x 2 cells of 4 x 4"
+    assert after == " · softmax over areas, areas up to 2×2 cells of 4×4"
 
 
 def test_the_data_does_not_depend_on_the_selection_but_on_layer_and_picture() -> None:

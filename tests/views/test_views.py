@@ -8,11 +8,12 @@ from matplotlib.text import Text
 
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.views import VIEWS
+from areaviz.views import TEXTS
 from areaviz.views.base import View
 from areaviz.views.export import FORMATS, figure_bytes, table_csv, table_json
 from tests import fakes
 
+VIEWS = {module.VIEW.name: module.VIEW for module in TEXTS}
 SITES = ("encoder self", "decoder self", "encoder-decoder")
 FOCI = (
     Focus("encoder-decoder"),
