@@ -93,7 +93,8 @@ def _with_attention(card: Card, model: CaptionModel, held: Held, split: str) -> 
     measured = {place: pointing_figures(_rows(weights, model, held, *place)) for place in places}
     recipe = dict(card.recipe)
     if split == "val" or "pointing head" not in recipe:
-        recipe["pointing head"] = list(max(places, key=lambda place: measured[place]["pointing"]))
+        best = max(places, key=lambda place: measured[place]["pointing"])
+        recipe["pointing head"] = list(best)
     layer, head = (int(place) for place in recipe["pointing head"])
     blank = model.untrained()
     untrained = pointing_figures(_rows(list(_weights(blank, held)), blank, held, layer, head))
