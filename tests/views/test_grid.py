@@ -228,7 +228,7 @@ def test_print_shows_pictures_frames_and_words(focus: Focus, panels: int, title:
     tinted = not (focus.side == "memory" and focus.site == "encoder-decoder")
     assert len(axes.images) == panels * (1 + tinted)
     assert len(axes.patches) > heads * panels
-    assert any("cells of 4 x 4" in text for text in texts)
+    assert any("cells of 4×4" in text for text in texts)
     assert not any(text.get_parse_math() for text in figure.findobj(matplotlib.text.Text))
 
 
