@@ -24,6 +24,7 @@ from areaviz.models.reading import reading_loss
 from areaviz.models.reading_figures import pixels, reading_figures
 from areaviz.models.stn import StnConfig
 from areaviz.training.config import TrainConfig
+from areaviz.training.loop import BEST
 from areaviz.training.task import Description
 
 DATA = {
@@ -45,13 +46,15 @@ class DigitsConfig(TrainConfig):
     """The recipe of a digit reader.
 
     network: "ram", "dram", "stn" or "items". batch: pictures an update. drawn: digits of our own drawing mixed into
-    MNIST's. early: weight of the cross-entropy before the last glimpse.
+    MNIST's. early: weight of the cross-entropy before the last look. start_run: name of a run whose best weights
+    this one starts from, as hard attention does from soft; "" to start from nothing.
     """
 
     network: str
     batch: int = 128
     drawn: int = 5000
     early: float = 0.1
+    start_run: str = ""
 
 
 @dataclass(slots=True)
@@ -73,6 +76,9 @@ class Digits:
         torch.manual_seed(config.seed)
         chosen: DigitOptions = options(**config.model)
         made = network(chosen).to(device)
+        if config.start_run:
+            best = folder.parent / config.start_run / BEST
+            made.load_state_dict(torch.load(best, map_location=device, weights_only=True))
         digits, labels = read_digits(data, "train")
         drawn, drawn_labels = _drawn(folder / "drawn.npy", config)
         valid = compose(chosen.kind, *read_digits(data, "val"), np.random.default_rng(0))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gzip
 import struct
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from areaviz.analysis.digits import evaluate_digits
 from areaviz.data.mnist import VALIDATION
@@ -77,3 +79,13 @@ def test_what_counts_is_error_and_where_it_looks(corpus: Path, tmp_path: Path) -
     measured = task.validate()
     expected = measured["valid_error"] + 0.05 * (1 - measured["valid_hit"])
     assert measured["score"] == pytest.approx(expected)
+
+
+def test_hard_attention_may_start_from_soft(corpus: Path, tmp_path: Path) -> None:
+    soft = replace(recipe("items"), name="soft", model={**MODELS_OF["items"], "hard": False})
+    train(soft, corpus, tmp_path, "cpu")
+    (tmp_path / "hard").mkdir()
+    task = Digits.build(recipe("items", start_run="soft"), corpus, tmp_path / "hard", choose_device("cpu"))
+    weights = torch.load(tmp_path / "soft" / "best.pt", weights_only=True)
+    for name, value in task.network.state_dict().items():
+        torch.testing.assert_close(value, weights[name])
