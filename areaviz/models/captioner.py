@@ -65,7 +65,8 @@ class CaptionTransformer(nn.Module):
         self.encoder_config = EncoderConfig(**{**config.encoder, "grids": (config.grid,)})
         self.pictures = PictureEncoder(self.encoder_config)
         self.enter = nn.Linear(self.encoder_config.width, config.width)
-        self.place = nn.Parameter(torch.randn(config.grid**2, config.width) * 0.5)  # much smaller, and it learns no places
+        # About as large as the features it is added to: much smaller, and relations between places are not learned.
+        self.place = nn.Parameter(torch.randn(config.grid**2, config.width) * 0.5)
         self.embedding = nn.Embedding(config.vocabulary, config.width, padding_idx=PAD)
         areas = [config.areas(layer) for layer in range(config.layers)]
         self.encoder = nn.ModuleList(EncoderLayer(config, area, impl) for area in areas)
