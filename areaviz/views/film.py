@@ -79,7 +79,7 @@ def paper(trace: Trace, focus: Focus) -> PrintFigure:
 VIEW = View(
     name="film",
     title="Film strip",
-    question="Where does the model look for each word?",
+    question="Where does the model look for each word or label?",
     fits=film_fits,
     figure=figure,
     table=table,
