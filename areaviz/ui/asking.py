@@ -21,9 +21,10 @@ LARGEST_AREA, WIDEST_BEAM = 5, 16
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """The widgets of one page; `page` is the beginning of their keys."""
+    """The widgets of one page; `page` is the beginning of their keys, `extent` says what an area of a size holds."""
 
     page: str
+    extent: str = "{size} neighbouring items"
 
     def key(self, name: str) -> str:
         """The session key of "model", "method", "beam", "area_size" or "compare"."""
@@ -42,7 +43,7 @@ class Asking:
             card = self._model(cards)
             self._decoding()
             self._area(largest)
-        st.caption(about_areas(st.session_state[self.key("area_size")]))
+        st.caption(about_areas(st.session_state[self.key("area_size")], self.extent))
         other = counterpart(card, cards)
         return card, other if other is not None and self._compare(other) else None
 
@@ -115,11 +116,11 @@ def counterpart(card: Card, cards: Mapping[str, Card]) -> Card | None:
     return next((other for other in others if other.pair == card.pair), next(iter(others), None))
 
 
-def about_areas(size: int) -> str:
+def about_areas(size: int, extent: str) -> str:
     """What the chosen size means."""
     if size == 1:
         return "With areas of one item this is regular attention, by the same weights."
-    reach = "" if size == AS_TRAINED else f"Areas hold up to {size} neighbouring items in each direction. "
+    reach = "" if size == AS_TRAINED else f"Areas hold up to {extent.format(size=size)}. "
     return (
         f"{reach}Areas add no parameters, so the same model runs with any largest area; with 1 it is regular attention."
     )

@@ -12,7 +12,7 @@ from areaviz.trace.request import Request
 from areaviz.ui.asking import Asking
 from areaviz.ui.picture_input import picture_input, recall_picture
 
-ASKING = Asking("caption")
+ASKING = Asking("caption", "{size} rows and {size} columns of cells")
 KINDS = ("scene", "photo")
 LARGEST_AREA = 4
 
