@@ -70,7 +70,8 @@ def evaluate_captions(
     if held.true is not None:
         figures["true"] = 100 * float(np.mean([text in true for text, true in zip(captions, held.true, strict=True)]))
     card = replace(card, figures={**card.figures, split: figures})
-    card = _with_attention(card, model, held, split)
+    if model.network.config.layers:
+        card = _with_attention(card, model, held, split)
     write_card(card, folder / "card.json")
     return card, captions
 

@@ -1,12 +1,13 @@
 """The models, by family: each entry loads a checkpoint and turns requests into traces."""
 
 from areaviz.models.base import Family
+from areaviz.models.captioning import NETWORKS as CAPTIONERS
 from areaviz.models.captioning import CaptionModel
 from areaviz.models.digits import NETWORKS, DigitReader
 from areaviz.models.translation import Translator
 
 MODELS: dict[str, Family] = {
     "transformer": Translator,
-    "captioner": CaptionModel,
+    **dict.fromkeys(CAPTIONERS, CaptionModel),
     **dict.fromkeys(NETWORKS, DigitReader),
 }

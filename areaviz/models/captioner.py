@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
@@ -18,10 +18,11 @@ from torch.nn import functional as F
 
 from areaviz.attention.multihead import AreaOptions
 from areaviz.data.tokenizer import PAD
+from areaviz.models.caption_network import CaptionNetwork
 from areaviz.models.layers import DecoderLayer, EncoderLayer, initialise, positions
 from areaviz.models.stepper import TransformerStepper
 from areaviz.models.transformer import Pass
-from areaviz.models.vision import EncoderConfig, PictureEncoder
+from areaviz.trace.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,16 @@ class CaptionerConfig:
     key_mode: str = "mean"
     value_mode: str = "sum"
 
+    @property
+    def mechanism(self) -> str:
+        """ "area" or "regular"."""
+        return "area" if self.area_size > 1 else "regular"
+
+    @property
+    def about(self) -> str:
+        """The kind of attention in words."""
+        return f"areas up to {self.area_size}x{self.area_size}" if self.area_size > 1 else "regular attention"
+
     def areas(self, layer: int) -> AreaOptions:
         """How the given layer (0-based) sees the grid."""
         shape, size = (self.grid, self.grid), (self.area_size, self.area_size)
@@ -55,15 +66,21 @@ class CaptionerConfig:
             AreaOptions(size, self.key_mode, self.value_mode, shape) if has_areas else AreaOptions((1, 1), shape=shape)
         )
 
+    def resized(self, area_size: int | None) -> Self:
+        """With another largest area; InputError where its features are learned."""
+        if area_size is None or area_size == self.area_size:
+            return self
+        if self.key_mode == "features":
+            raise InputError("The areas of this model have learned features, so their largest size cannot be changed.")
+        return replace(self, area_size=min(area_size, self.grid), area_layers=self.area_layers or self.layers)
 
-class CaptionTransformer(nn.Module):
+
+class CaptionTransformer(CaptionNetwork):
     """The whole network, from pixels to words. impl: how area attention is computed, see `area_attention`."""
 
     def __init__(self, config: CaptionerConfig, impl: str = "auto") -> None:
-        super().__init__()
-        self.config = config
-        self.encoder_config = EncoderConfig(**{**config.encoder, "grids": (config.grid,)})
-        self.pictures = PictureEncoder(self.encoder_config)
+        super().__init__(config.encoder, config.grid)
+        self.config: CaptionerConfig = config
         self.enter = nn.Linear(self.encoder_config.width, config.width)
         # About as large as the features it is added to: much smaller, and relations between places are not learned.
         self.place = nn.Parameter(torch.randn(config.grid**2, config.width) * 0.5)
@@ -74,11 +91,6 @@ class CaptionTransformer(nn.Module):
         self.norms = nn.ModuleList(nn.LayerNorm(config.width) for _ in range(3))
         self.dropout = nn.Dropout(config.dropout)
         initialise(self, self.embedding)
-
-    def look(self, pixels_BHWC: Tensor) -> Tensor:
-        """The grid of features of uint8 pixels [B, side, side, 3]: [B, M, C]."""
-        features: Tensor = self.pictures(pixels_BHWC)[self.config.grid]
-        return features
 
     def forward(self, features_BMC: Tensor, target_NT: Tensor) -> Tensor:
         """Logits [N, T, V] of the word after each word of N captions, equally many a picture, picture by picture."""

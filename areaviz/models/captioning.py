@@ -5,10 +5,10 @@ Shapes: L layers, H heads, Q queries, A areas.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import torch
 from torch import Tensor
@@ -21,9 +21,11 @@ from areaviz.decoding.greedy import greedy
 from areaviz.decoding.stepper import Hypothesis
 from areaviz.models.base import OnStep
 from areaviz.models.canvas import cell_field, squeezed
+from areaviz.models.caption_network import CaptionNetwork
 from areaviz.models.captioner import CaptionerConfig, CaptionTransformer
 from areaviz.models.checkpoint import load_tokenizer, load_weights
 from areaviz.models.recording import attention_map, output, target_fields
+from areaviz.models.show_attend_tell import ShowAttendTell, TellerConfig
 from areaviz.models.stepper import Watched
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.card import Card
@@ -32,8 +34,19 @@ from areaviz.trace.picture import Picture
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Request
 
+NETWORKS: Mapping[str, tuple[Any, Callable[[Any], CaptionNetwork]]] = {
+    "captioner": (CaptionerConfig, CaptionTransformer),
+    "teller": (TellerConfig, ShowAttendTell),
+}
+"""Every network that describes pictures, by its family: its config and its class."""
+
 LONGEST = 30
 LENGTH_PENALTY = 0.6
+SITES = {
+    "encoder-decoder": ("target", "picture"),
+    "encoder self": ("picture", "picture"),
+    "decoder self": ("target", "history"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +55,7 @@ class CaptionModel:
 
     card: Card
     tokenizer: Tokenizer
-    network: CaptionTransformer
+    network: CaptionNetwork
 
     @classmethod
     def load(cls, folder: Path, card: Card, device: torch.device, area_size: int | None = None) -> Self:
@@ -52,7 +65,8 @@ class CaptionModel:
             InputError: when this model's areas cannot be resized.
             BackendError: when a file is missing or damaged.
         """
-        network = CaptionTransformer(_resized(CaptionerConfig(**card.config), area_size))
+        options, build = NETWORKS[card.family]
+        network = build(options(**card.config).resized(area_size))
         load_weights(network, folder)
         return cls(card, load_tokenizer(folder), network.to(device).eval().requires_grad_(False))
 
@@ -76,7 +90,7 @@ class CaptionModel:
     def untrained(self) -> CaptionModel:
         """The same network before it learned anything: a baseline."""
         torch.manual_seed(0)
-        network = CaptionTransformer(self.network.config).to(self._device)
+        network = NETWORKS[self.card.family][1](self.network.config).to(self._device)
         return replace(self, network=network.eval().requires_grad_(False))
 
     @torch.inference_mode()
@@ -114,14 +128,13 @@ class CaptionModel:
             "picture": cell_field(request.picture, config.grid, config.grid),
             **target_fields(ids, self.tokenizer),
         }
-        cells = AreaGrid.clamped((config.grid,) * 2, (config.area_size if config.area_layers else 1,) * 2)
-        words = AreaGrid(1, len(ids), 1, 1)
-        sites = {
-            "encoder-decoder": ("target", "picture", cells),
-            "encoder self": ("picture", "picture", cells),
-            "decoder self": ("target", "history", words),
+        if "decoder self" not in run.weights:
+            del fields["history"]
+        areas = {"picture": config.areas(0).grid(config.grid**2), "history": AreaGrid(1, len(ids), 1, 1)}
+        maps = {
+            site: attention_map(site, *SITES[site], areas[SITES[site][1]], weights, run.chosen.get(site))
+            for site, weights in run.weights.items()
         }
-        maps = {site: attention_map(site, *parts, run.weights[site]) for site, parts in sites.items()}
         details = {"device": self._device.type, "log-probability": f"{found.log_probability:.3f}"}
         if not found.finished:
             details["warning"] = f"The model did not come to an end and was stopped after {len(ids)} words."
@@ -129,12 +142,4 @@ class CaptionModel:
 
     @property
     def _device(self) -> torch.device:
-        return self.network.embedding.weight.device
-
-
-def _resized(config: CaptionerConfig, area_size: int | None) -> CaptionerConfig:
-    if area_size is None or area_size == config.area_size:
-        return config
-    if config.key_mode == "features":
-        raise InputError("The areas of this model have learned features, so their largest size cannot be changed.")
-    return replace(config, area_size=min(area_size, config.grid), area_layers=config.area_layers or config.layers)
+        return next(self.network.parameters()).device

@@ -80,10 +80,20 @@ def text_field(name: str, raw: str, tokens: list[Token], start: bool = False, en
     return Field(name, "text", raw, tuple(labels), np.array(anchors, dtype=np.int64).reshape(-1, 2))
 
 
-def attention_map(site: str, query: str, memory: str, grid: AreaGrid, weights: Sequence[Tensor]) -> AttentionMap:
-    """The map of a site from its layers' weights [1, H, Q, A], one tensor a layer."""
-    layers = [_widened(layer[0].float().cpu().numpy(), grid.count) for layer in weights]
-    return AttentionMap(site, query, memory, grid, np.stack(layers))
+def attention_map(
+    site: str,
+    query: str,
+    memory: str,
+    grid: AreaGrid,
+    weights: Sequence[Tensor],
+    chosen: Sequence[Tensor] | None = None,
+) -> AttentionMap:
+    """The map of a site from its layers' weights [1, H, Q, A], and choices [1, H, Q], one tensor a layer."""
+    layers = np.stack([_widened(layer[0].float().cpu().numpy(), grid.count) for layer in weights])
+    if chosen is None:
+        return AttentionMap(site, query, memory, grid, layers)
+    choices = np.stack([layer[0].cpu().numpy() for layer in chosen])
+    return AttentionMap(site, query, memory, grid, layers, chosen=choices)
 
 
 def _widened(weights_HQA: FloatArray, areas: int) -> FloatArray:

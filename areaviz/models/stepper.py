@@ -14,6 +14,7 @@ from torch import Tensor
 
 from areaviz.attention.multihead import AreaMemory
 from areaviz.data.tokenizer import PAD, START, UNKNOWN
+from areaviz.decoding.stepper import Stepper
 from areaviz.models.base import OnStep
 from areaviz.models.layers import DecoderLayer
 
@@ -71,7 +72,7 @@ class TransformerStepper:
 class Watched:
     """A stepper that reports its progress."""
 
-    inner: TransformerStepper
+    inner: Stepper
     most: int
     on_step: OnStep | None
     done: int = 0

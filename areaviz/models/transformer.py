@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from torch import Tensor, nn
@@ -66,10 +66,14 @@ class TransformerConfig:
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """One teacher-forced pass: logits [B, T, V] and area weights [B, H, Q, R], one tensor a layer, by site."""
+    """One teacher-forced pass: logits [B, T, V] and area weights [B, H, Q, R], one tensor a layer, by site.
+
+    chosen: of hard attention, the items that were read, int64 [B, H, Q], one tensor a layer, by site.
+    """
 
     logits: Tensor
     weights: Mapping[str, list[Tensor]]
+    chosen: Mapping[str, list[Tensor]] = field(default_factory=dict)
 
 
 class Transformer(nn.Module):

@@ -1,45 +1,55 @@
-"""Training of the captioning Transformer, on photos (with a finished encoder) or shape scenes (from pixels).
+"""Training of captioners, on photos or shape scenes, from pixels or from what a finished encoder makes of them.
 
 Shapes: B pictures, N captions, T words, M cells, C channels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from areaviz.attention import fused
 from areaviz.data.batches import pad
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.metrics.pointing import points_right
-from areaviz.models.captioner import CaptionerConfig, CaptionTransformer
+from areaviz.models.caption_network import CaptionNetwork
+from areaviz.models.captioning import NETWORKS
 from areaviz.models.checkpoint import TOKENIZER
 from areaviz.trace.record import IntArray
 from areaviz.training.config import TrainConfig
 from areaviz.training.described import Described, described
+from areaviz.training.loop import BEST
 from areaviz.training.sentences import cross_entropy, shifted, word_tokenizer
+from areaviz.training.speed import fastest
 from areaviz.training.task import Description
+from areaviz.training.telling import telling_loss
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaptionsConfig(TrainConfig):
     """The recipe of a captioner.
 
-    pictures: "photos" or "scenes". batch: pictures an update. vocabulary: most words the tokenizer may have.
-    encoder_run: name of the run whose picture encoder is taken over and left as it is; "" to learn one.
+    network: a key of `NETWORKS`. pictures: "photos" or "scenes". batch: pictures an update. vocabulary: most words
+    the tokenizer may have. encoder_run: name of the run whose picture encoder is taken over and left as it is; ""
+    to learn one. start_run: name of a run whose best weights are the start; "" to start anew. evenly: weight of the
+    wish that every cell is attended to as much (Xu et al. 2015, Eq. 14). entropy: weight of the wish that a hard
+    choice stays open.
     """
 
     pictures: str
+    network: str = "captioner"
     batch: int = 32
     vocabulary: int = 3000
     encoder_run: str = ""
+    start_run: str = ""
     label_smoothing: float = 0.1
+    evenly: float = 1.0
+    entropy: float = 0.01
 
 
 @dataclass(slots=True)
@@ -47,7 +57,7 @@ class Captions:
     """The task: pictures, or what a finished encoder makes of them, and captions."""
 
     config: CaptionsConfig
-    network: CaptionTransformer
+    network: CaptionNetwork
     tokenizer: Tokenizer
     train: Described
     valid: Described
@@ -59,10 +69,15 @@ class Captions:
         train, valid = (described(config.pictures, split, data, folder.parent) for split in ("train", "val"))
         tokenizer = word_tokenizer(folder / TOKENIZER, train.texts(), config.vocabulary)
         torch.manual_seed(config.seed)
-        options = CaptionerConfig(len(tokenizer), **config.model)
-        network = CaptionTransformer(options, _fastest(options, device)).to(device)
+        options, make = NETWORKS[config.network]
+        network = fastest(make(options(len(tokenizer), **config.model)).to(device), device)
         if config.encoder_run:
-            train, valid = (one.encoded(network, folder.parent / config.encoder_run, device) for one in (train, valid))
+            train, valid = (
+                one.encoded(network.pictures, folder.parent / config.encoder_run, device) for one in (train, valid)
+            )
+        if config.start_run:
+            best = folder.parent / config.start_run / BEST
+            network.load_state_dict(torch.load(best, map_location=device, weights_only=True))
         return cls(config, network, tokenizer, train, valid, device)
 
     def batches(self, first_step: int) -> Iterator[tuple[Tensor, Tensor]]:
@@ -76,10 +91,9 @@ class Captions:
             step += 1
 
     def loss(self, batch: tuple[Tensor, Tensor]) -> Tensor:
-        """Cross-entropy of the next word with label smoothing, in nats."""
+        """Cross-entropy of the next word with label smoothing, in nats, and what the network wishes besides."""
         pictures, captions_NT = batch
-        logits_NTV = self.network(self._features(pictures), shifted(captions_NT))
-        return cross_entropy(logits_NTV.float(), captions_NT, self.config.label_smoothing)
+        return LOSSES[self.config.network](self.network, self._features(pictures), captions_NT, self.config)
 
     def validate(self) -> dict[str, float]:
         """Cross-entropy a word and, over the gold boxes, how often the caption's attention points right."""
@@ -92,7 +106,10 @@ class Captions:
             losses.append(cross_entropy(self.network(features, shifted(captions)), captions).item())
             if first < 320:
                 right += self._points(features, chosen)
-        loss, pointing = float(np.mean(losses)), float(np.mean(right))
+        loss = float(np.mean(losses))
+        if not right:
+            return {"valid_loss": loss, "score": loss}
+        pointing = float(np.mean(right))
         return {"valid_loss": loss, "valid_pointing": pointing, "score": loss - 0.3 * pointing}
 
     def save(self, folder: Path) -> None:
@@ -101,23 +118,21 @@ class Captions:
 
     def describe(self) -> Description:
         """The task's part of the card."""
-        config = self.network.config
-        areas = config.area_size > 1
-        attention = f"areas up to {config.area_size}x{config.area_size}" if areas else "regular attention"
-        about = self.train.about
+        config, about = self.network.config, self.train.about
+        chosen_by = "validation loss - 0.3 x pointing accuracy" if config.layers else "validation loss"
         return Description(
-            family="captioner",
-            title=f"{about.title}, {attention}",
+            family=self.config.network,
+            title=f"{about.title}, {config.about}",
             task="caption",
             level="word",
-            mechanism="area" if areas else "regular",
+            mechanism=config.mechanism,
             size="",
             trained_length=max(len(text.split()) for texts in self.train.captions for text in texts),
             config=asdict(config),
             data=about.data,
             limits=about.limits,
             licence=about.licence,
-            recipe={"chosen by": "validation loss - 0.3 x pointing accuracy", "encoder": dict(self.train.encoder)},
+            recipe={"chosen by": chosen_by, "encoder": dict(self.train.encoder)},
         )
 
     def _features(self, pictures: Tensor) -> Tensor:
@@ -126,6 +141,8 @@ class Captions:
 
     def _points(self, features_BMC: Tensor, chosen: IntArray) -> list[bool]:
         """For the first grounded caption of each picture: whether each boxed word's attention lies on its box."""
+        if not self.network.config.layers:
+            return []
         grounded = [self.valid.grounded[i][0] for i in chosen.tolist()]
         captions = pad([self.tokenizer.ids(sentence.text) for sentence in grounded]).to(self.device)
         run = self.network.attend(features_BMC, shifted(captions))
@@ -138,7 +155,13 @@ class Captions:
         ]
 
 
-def _fastest(config: CaptionerConfig, device: torch.device) -> str:
-    """The C kernel where it applies and can be compiled, else what `area_attention` chooses itself."""
-    plain = config.key_mode == "mean" and config.value_mode == "sum"
-    return "fused" if device.type == "cpu" and plain and fused.available() else "auto"
+def plain_loss(network: Any, features_BMC: Tensor, captions_NT: Tensor, config: CaptionsConfig) -> Tensor:
+    """Cross-entropy of the next word with label smoothing."""
+    return cross_entropy(network(features_BMC, shifted(captions_NT)).float(), captions_NT, config.label_smoothing)
+
+
+LOSSES: Mapping[str, Callable[[Any, Tensor, Tensor, CaptionsConfig], Tensor]] = {
+    "captioner": plain_loss,
+    "teller": telling_loss,
+}
+"""What each network of `models.captioning.NETWORKS` learns from."""

@@ -17,8 +17,7 @@ from torch import Tensor
 
 from areaviz.data.grounding import Grounded
 from areaviz.data.scenes import make_scene
-from areaviz.models.captioner import CaptionTransformer
-from areaviz.training.encoder import load_encoder
+from areaviz.models.vision import PictureEncoder
 from areaviz.training.photos import augment, packed_photos
 
 SCENES = {"train": 20000, "val": 1000, "test": 1000}
@@ -98,29 +97,35 @@ class Described:
             return pixels
         return augment(pixels, torch.Generator().manual_seed(int(rng.integers(2**62))))
 
-    def encoded(self, network: CaptionTransformer, run: Path, device: torch.device) -> Described:
-        """The same as features of the encoder that `run` trained, which the network takes over and keeps as it is."""
-        load_encoder(network, run)
-        network.pictures.requires_grad_(False)
-        views = VIEWS if self.changes else 1
-        path = run / f"features-{network.config.grid}-{len(self)}-{views}.npy"
+    def encoded(self, encoder: PictureEncoder, run: Path, device: torch.device) -> Described:
+        """The same as features of the encoder that `run` trained, which `encoder` becomes and stays."""
+        load_encoder(encoder, run)
+        encoder.requires_grad_(False)
+        grid, views = encoder.config.grids[0], VIEWS if self.changes else 1
+        path = run / f"features-{grid}-{len(self)}-{views}.npy"
         if not path.exists():
             part = path.with_suffix(".part.npy")
-            np.save(part, self._encode(network, views, device))
+            np.save(part, self._encode(encoder, views, device))
             part.replace(path)
-        encoder = {"run": run.name}
-        return replace(self, features=np.load(path, mmap_mode="c"), encoder=encoder)
+        return replace(self, features=np.load(path, mmap_mode="c"), encoder={"run": run.name})
 
     @torch.no_grad()
-    def _encode(self, network: CaptionTransformer, views: int, device: torch.device) -> npt.NDArray[np.float16]:
-        network.eval()
-        found = []
+    def _encode(self, encoder: PictureEncoder, views: int, device: torch.device) -> npt.NDArray[np.float16]:
+        encoder.eval()
+        found, grid = [], encoder.config.grids[0]
         for view in range(views):
             rng = np.random.default_rng(view) if view else None
             parts = [np.arange(i, min(i + 64, len(self))) for i in range(0, len(self), 64)]
-            looks = [network.look(self.look(part, rng).to(device)).half().cpu().numpy() for part in parts]
+            looks = [encoder(self.look(part, rng).to(device))[grid].half().cpu().numpy() for part in parts]
             found.append(np.concatenate(looks))
         return np.stack(found)
+
+
+def load_encoder(encoder: PictureEncoder, run: Path) -> None:
+    """Make an encoder that which a run of the task "encoder" trained."""
+    weights: dict[str, Any] = torch.load(run / "best.pt", map_location="cpu", weights_only=True)
+    start = "captioner.pictures."
+    encoder.load_state_dict({name.removeprefix(start): x for name, x in weights.items() if name.startswith(start)})
 
 
 def described(pictures: str, split: str, data: Path, runs: Path) -> Described:

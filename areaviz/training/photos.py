@@ -1,12 +1,10 @@
-"""Photos for training: packed pixels, changed a little each time, and the words of their captions.
+"""Photos for training: packed pixels, changed a little each time.
 
 Shapes: B pictures, H = W their side, C = 3 colours.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +14,6 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from areaviz.data.flickr8k import Photo, read_photos, read_pixels
-from areaviz.data.grounding import FUNCTION_WORDS
 
 
 def packed_photos(data: Path, runs: Path, split: str) -> tuple[list[Photo], npt.NDArray[np.uint8]]:
@@ -28,22 +25,6 @@ def packed_photos(data: Path, runs: Path, split: str) -> tuple[list[Photo], npt.
         np.save(part, read_pixels(data, photos))
         part.replace(path)
     return photos, np.load(path, mmap_mode="c")
-
-
-def content_words(photos: Sequence[Photo], count: int) -> list[str]:
-    """The words that occur in the captions of most photos, function words left out."""
-    seen = Counter(word for photo in photos for word in {word for text in photo.captions for word in text.split()})
-    return [word for word, _ in seen.most_common() if word not in FUNCTION_WORDS][:count]
-
-
-def word_labels(photos: Sequence[Photo], words: Sequence[str]) -> npt.NDArray[np.float32]:
-    """Whether each word occurs in any caption of each photo: float32 [N, words]."""
-    index = {word: number for number, word in enumerate(words)}
-    labels = np.zeros((len(photos), len(words)), dtype=np.float32)
-    for row, photo in enumerate(photos):
-        found = [index[word] for text in photo.captions for word in text.split() if word in index]
-        labels[row, found] = 1
-    return labels
 
 
 def augment(pixels_BHWC: Tensor, generator: torch.Generator, least: float = 0.7) -> Tensor:

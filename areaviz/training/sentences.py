@@ -1,16 +1,20 @@
-"""What every task that writes sentences shares: its loss, its shift, its tokenizer of words.
+"""What every task with sentences shares: its loss, its shift, its tokenizer of words, and which words occur.
 
 Shapes: N sentences, T items, V vocabulary.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 from torch import Tensor
 from torch.nn import functional as F
 
+from areaviz.data.grounding import FUNCTION_WORDS
 from areaviz.data.tokenizer import PAD, START, Tokenizer
 
 
@@ -35,3 +39,18 @@ def word_tokenizer(path: Path, texts: Iterable[str], vocabulary: int) -> Tokeniz
     if not path.exists():
         Tokenizer.train(texts, "word", vocabulary).save(path)
     return Tokenizer.load(path)
+
+
+def content_words(captions: Sequence[Sequence[str]], count: int) -> list[str]:
+    """The words that occur in the captions of most pictures, function words left out."""
+    seen = Counter(word for texts in captions for word in {word for text in texts for word in text.split()})
+    return [word for word, _ in seen.most_common() if word not in FUNCTION_WORDS][:count]
+
+
+def word_labels(captions: Sequence[Sequence[str]], words: Sequence[str]) -> npt.NDArray[np.float32]:
+    """Whether each word occurs in any caption of each picture: float32 [pictures, words]."""
+    index = {word: number for number, word in enumerate(words)}
+    labels = np.zeros((len(captions), len(words)), dtype=np.float32)
+    for row, texts in enumerate(captions):
+        labels[row, [index[word] for text in texts for word in text.split() if word in index]] = 1
+    return labels

@@ -15,7 +15,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from areaviz.attention import fused
 from areaviz.data.batches import Batch, IdPair, buckets, collate
 from areaviz.data.multi30k import Pair, read_split
 from areaviz.data.tokenizer import PAD, Tokenizer
@@ -23,6 +22,7 @@ from areaviz.models.checkpoint import TOKENIZER
 from areaviz.models.transformer import Transformer, TransformerConfig
 from areaviz.training.config import TrainConfig
 from areaviz.training.sentences import cross_entropy
+from areaviz.training.speed import fastest
 from areaviz.training.task import Description
 
 DATA = {
@@ -76,7 +76,7 @@ class Translation:
         tokenizer = _tokenizer(folder / TOKENIZER, config, pairs["train"])
         train_pairs = [pair for pair in encode(tokenizer, pairs["train"]) if max(map(len, pair)) <= config.max_length]
         torch.manual_seed(config.seed)
-        network = Transformer(model_config(config, tokenizer), _fastest(config, device)).to(device)
+        network = fastest(Transformer(model_config(config, tokenizer)).to(device), device)
         return cls(config, tokenizer, network, train_pairs, encode(tokenizer, pairs["val"]), device)
 
     def batches(self, first_step: int) -> Iterator[Batch]:
@@ -150,9 +150,3 @@ def _tokenizer(path: Path, config: TranslationConfig, pairs: Sequence[Pair]) -> 
     if not path.exists():
         Tokenizer.train([text for pair in pairs for text in pair], config.level, config.vocabulary).save(path)
     return Tokenizer.load(path)
-
-
-def _fastest(config: TrainConfig, device: torch.device) -> str:
-    """The C kernel where it applies and can be compiled, else what `area_attention` chooses itself."""
-    plain = config.model.get("key_mode", "mean") == "mean" and config.model.get("value_mode", "sum") == "sum"
-    return "fused" if device.type == "cpu" and plain and fused.available() else "auto"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,9 @@ from areaviz.trace.card import read_card
 from areaviz.training import described
 from areaviz.training.captions import Captions, CaptionsConfig
 from areaviz.training.encoder import EncoderTaskConfig
-from areaviz.training.photos import augment, content_words, word_labels
+from areaviz.training.photos import augment
 from areaviz.training.run import train
+from areaviz.training.sentences import content_words, word_labels
 from tests import flickr
 
 TINY = {"layers": 1, "width": 16, "filter": 16, "heads": 2, "dropout": 0.0}
@@ -95,12 +97,37 @@ def test_a_changed_photo_keeps_its_shape_and_its_content() -> None:
     assert len({one.numpy().tobytes() for one in changed}) == 6
 
 
-def test_words_are_those_of_most_photos_without_function_words(data: Path) -> None:
-    from areaviz.data.flickr8k import read_photos
+def test_words_are_those_of_most_pictures_without_function_words() -> None:
+    captions = [("a small dog", "the dog runs"), ("a small cat",), ("two dogs and a cat", "a cat")]
+    words = content_words(captions, 3)
+    assert words[:2] == ["small", "cat"] or words[:2] == ["cat", "small"]
+    assert not {"a", "the", "and"} & set(words)
+    labels = word_labels(captions, ["small", "dog", "cat"])
+    np.testing.assert_array_equal(labels, np.array([[1, 1, 0], [1, 0, 1], [0, 0, 1]], np.float32))
 
-    photos = read_photos(data, "train")
-    words = content_words(photos, 4)
-    assert "a" not in words and {"small", "large"} & set(words)
-    labels = word_labels(photos, words)
-    expected = [[word in " ".join(photo.captions).split() for word in words] for photo in photos]
-    np.testing.assert_array_equal(labels, np.array(expected, np.float32))
+
+@pytest.mark.usefixtures("few")
+@pytest.mark.parametrize("attention", ["soft", "hard", "none"])
+def test_tellers_are_trained_and_measured(attention: str, tmp_path: Path) -> None:
+    encoder = EncoderTaskConfig(
+        name="encoder",
+        task="encoder",
+        pictures="scenes",
+        words=5,
+        captions_from=1,
+        captions_each=1,
+        model={**TINY, "encoder": {"side": 128, "channels": 2, "grids": [8, 14]}, "grid": 8},
+        **COMMON,
+    )
+    train(encoder, tmp_path, tmp_path / "runs", "cpu")
+    model = {"attention": attention, "encoder": {"side": 128, "channels": 2}, "width": 8, "scoring": 4}
+    options: dict[str, Any] = {"network": "teller", "encoder_run": "encoder", "pair": "tellers"}
+    plan = CaptionsConfig(name="soft", task="captions", pictures="scenes", model=model, **COMMON, **options)
+    folder = train(plan, tmp_path, tmp_path / "runs", "cpu")
+    assert (tmp_path / "runs" / "encoder" / "features-14-8-1.npy").exists()
+    card, captions = analysis.evaluate_captions(folder, tmp_path, "val", beam=2, device="cpu")
+    assert len(captions) == 4 and card.family == "teller" and card.figures["val"]["captions"] == 4
+    assert bool(card.attention) == (attention != "none")
+    again = Captions.build(replace(plan, start_run="soft"), tmp_path, tmp_path / "runs" / "soft", choose_device("cpu"))
+    best = torch.load(tmp_path / "runs" / "soft" / "best.pt", weights_only=True)
+    torch.testing.assert_close(dict(again.network.state_dict()), best)

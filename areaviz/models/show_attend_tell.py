@@ -1,0 +1,241 @@
+"""Show, attend and tell (Xu et al. 2015): a recurrent network looks at a grid of a picture before each word.
+
+Soft attention reads the weighted sum of all cells (survey Eq. 9-14), hard attention reads one (Eq. 15-17), and
+without attention only the first state knows the picture (Vinyals et al. 2015), which is the control.
+Shapes: B pictures, N = B * K sentences, picture by picture, M = G * G cells, C channels, T words, W hidden width,
+D width of the scores' hidden layer, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from areaviz.attention.hard import choose_item
+from areaviz.attention.multihead import AreaOptions
+from areaviz.data.tokenizer import PAD
+from areaviz.models.caption_network import CaptionNetwork
+from areaviz.models.stepper import token_log_probabilities
+from areaviz.models.transformer import Pass
+from areaviz.trace.errors import InputError
+
+SITE = "encoder-decoder"
+
+
+@dataclass(frozen=True, slots=True)
+class TellerConfig:
+    """What the network is made of.
+
+    vocabulary: words. attention: "soft", "hard" or "none". encoder: of the pictures, see `EncoderConfig`. grid:
+    side of the grid that is attended to. width: hidden units and width of a word. scoring: hidden units of the
+    additive score. dropout: on words and on what is read out, 0..1.
+    """
+
+    vocabulary: int
+    attention: str = "soft"
+    encoder: Mapping[str, Any] = field(default_factory=dict)
+    grid: int = 14
+    width: int = 256
+    scoring: int = 128
+    dropout: float = 0.4
+
+    @property
+    def layers(self) -> int:
+        """One, or none without attention."""
+        return int(self.attention != "none")
+
+    @property
+    def heads(self) -> int:
+        """One."""
+        return 1
+
+    @property
+    def mechanism(self) -> str:
+        """The survey's name for it."""
+        return "none" if self.attention == "none" else f"item-wise {self.attention}"
+
+    @property
+    def about(self) -> str:
+        """The kind of attention in words."""
+        return "no attention" if self.attention == "none" else f"{self.attention} attention to cells"
+
+    def areas(self, layer: int) -> AreaOptions:
+        """Single cells."""
+        return AreaOptions((1, 1), shape=(self.grid, self.grid))
+
+    def resized(self, area_size: int | None) -> Self:
+        """Itself; InputError for areas of more than one cell."""
+        if area_size is not None and area_size > 1:
+            raise InputError("This model attends to single cells, not to areas; leave the largest area as trained.")
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """What is attended to: values [B, M, C], keys [B, M, D]."""
+
+    value: Tensor
+    key: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Of the recurrent network after some words of N sentences: hidden and cell [N, W]."""
+
+    hidden: Tensor
+    cell: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One look a sentence: what was read [N, C], weights [N, M], the cell chosen [N] and its log-probability [N]."""
+
+    context: Tensor
+    weights: Tensor
+    chosen: Tensor
+    log_probability: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Whole sentences: logits [N, T, V]; weights [N, T, M], choices and their log-probabilities [N, T]."""
+
+    logits: Tensor
+    weights: Tensor
+    chosen: Tensor
+    log_probability: Tensor
+
+
+class ShowAttendTell(CaptionNetwork):
+    """The whole network, from pixels to words. `usual` is for training: see `training.telling`."""
+
+    usual: Tensor
+
+    def __init__(self, config: TellerConfig) -> None:
+        super().__init__(config.encoder, config.grid)
+        self.config: TellerConfig = config
+        channels, width = self.encoder_config.width, config.width
+        self.norm = nn.LayerNorm(channels)
+        # Features say what is in a cell, not where it is; sentences need both.
+        self.place = nn.Parameter(torch.randn(config.grid**2, channels) * 0.5)
+        self.start = nn.Linear(channels, 2 * width)
+        self.embedding = nn.Embedding(config.vocabulary, width, padding_idx=PAD)
+        nn.init.normal_(self.embedding.weight, std=width**-0.5)
+        self.key, self.query = nn.Linear(channels, config.scoring, bias=False), nn.Linear(width, config.scoring)
+        self.score, self.gate = nn.Linear(config.scoring, 1), nn.Linear(width, 1)
+        self.core = nn.LSTMCell(width + channels, width)
+        self.from_hidden, self.from_context = nn.Linear(width, width), nn.Linear(channels, width, bias=False)
+        self.dropout = nn.Dropout(config.dropout)
+        self.register_buffer("usual", torch.zeros(config.vocabulary))
+
+    def forward(self, features_BMC: Tensor, target_NT: Tensor) -> Tensor:
+        """Logits [N, T, V]; hard attention takes the heaviest cells."""
+        return self.tell(features_BMC, target_NT).logits
+
+    def attend(self, features_BMC: Tensor, target_BT: Tensor) -> Pass:
+        """The same, with the weights of the cells; nothing where there is no attention."""
+        told = self.tell(features_BMC, target_BT)
+        if self.config.attention == "none":
+            return Pass(told.logits, {})
+        chosen = {SITE: [told.chosen[:, None]]} if self.config.attention == "hard" else {}
+        return Pass(told.logits, {SITE: [told.weights[:, None]]}, chosen)
+
+    def tell(self, features_BMC: Tensor, target_NT: Tensor, sample: bool = False) -> Told:
+        """All words of N sentences, teacher-forced; with `sample` hard attention draws its cells."""
+        cells, state = self.remember(features_BMC)
+        state = repeated(state, len(target_NT))
+        words_NTW = self.words(target_NT)
+        states, looks = [], []
+        for word_NW in words_NTW.unbind(1):
+            look = self.look_at(cells, state, sample)
+            state = self.next(word_NW, look, state)
+            states.append(state.hidden)
+            looks.append(look)
+        contexts, *rest = (torch.stack(part, 1) for part in zip(*map(_parts, looks), strict=True))
+        return Told(self.read_out(words_NTW, torch.stack(states, 1), contexts), *rest)
+
+    def remember(self, features_BMC: Tensor) -> tuple[Cells, State]:
+        """The cells of pictures, and the state before the first word, one a picture."""
+        value_BMC = self.norm(features_BMC)
+        hidden_BW, cell_BW = torch.tanh(self.start(value_BMC.mean(1))).chunk(2, 1)
+        value_BMC = value_BMC + self.place
+        return Cells(value_BMC, self.key(value_BMC)), State(hidden_BW, cell_BW)
+
+    def look_at(self, cells: Cells, state: State, sample: bool) -> Look:
+        """Attend to the cells, K sentences a picture: additive scores, then the sum or one cell."""
+        if self.config.attention == "none":
+            return _blind(cells, state)
+        query_BK1D = self.query(state.hidden).unflatten(0, (len(cells.key), -1)).unsqueeze(2)
+        score_BKM = self.score(torch.tanh(cells.key[:, None] + query_BK1D)).squeeze(3)
+        weights_BKM = score_BKM.softmax(2)
+        chosen_N, log_N = choose_item(weights_BKM.flatten(0, 1), sample)
+        one_BKM = F.one_hot(chosen_N, weights_BKM.shape[2]).to(weights_BKM).view_as(weights_BKM)
+        context_NC = ((one_BKM if self.config.attention == "hard" else weights_BKM) @ cells.value).flatten(0, 1)
+        # A gate decides how much of what is seen matters to the next word (Xu et al. 2015, section 4.2.1).
+        return Look(self.gate(state.hidden).sigmoid() * context_NC, weights_BKM.flatten(0, 1), chosen_N, log_N)
+
+    def next(self, word_NW: Tensor, look: Look, state: State) -> State:
+        """The state after one more word and the look before it."""
+        return State(*self.core(torch.cat([word_NW, look.context], 1), (state.hidden, state.cell)))
+
+    def read_out(self, words: Tensor, hidden: Tensor, context: Tensor) -> Tensor:
+        """Logits [..., V] from the last word, the state and what was read, times the embeddings."""
+        mixed = torch.tanh(words + self.from_hidden(hidden) + self.from_context(context))
+        logits: Tensor = F.linear(self.dropout(mixed), self.embedding.weight)
+        return logits
+
+    def write(self, features_BMC: Tensor) -> TellerStepper:
+        """The decoder over these pictures, one word at a time."""
+        return TellerStepper(self, *self.remember(features_BMC))
+
+    def words(self, ids: Tensor) -> Tensor:
+        """Embedded words [..., W]."""
+        words: Tensor = self.dropout(self.embedding(ids) * self.config.width**0.5)
+        return words
+
+
+class TellerStepper:
+    """Decoding state: cells are shared by the beams of a picture, recurrent states are each row's own."""
+
+    def __init__(self, network: ShowAttendTell, cells: Cells, state: State) -> None:
+        self._network, self._cells, self._state = network, cells, state
+
+    def step(self, tokens: Tensor) -> Tensor:
+        """Feed the last word of every row, int64 [N]; log-probabilities of the next, [N, V]."""
+        network, state = self._network, repeated(self._state, len(tokens))
+        word_NW = network.words(tokens.to(state.cell.device))
+        look = network.look_at(self._cells, state, sample=False)
+        self._state = network.next(word_NW, look, state)
+        return token_log_probabilities(network.read_out(word_NW, self._state.hidden, look.context))
+
+    def select(self, rows: Tensor) -> None:
+        """Keep and reorder rows."""
+        self._state = select(self._state, rows)
+
+
+def select(state: State, rows: Tensor) -> State:
+    """The states of some rows, in the order given."""
+    rows = rows.to(state.hidden.device)
+    return replace(state, hidden=state.hidden[rows], cell=state.cell[rows])
+
+
+def repeated(state: State, rows: int) -> State:
+    """The states of pictures once for each of their sentences; itself where there are `rows` already."""
+    count = len(state.cell)
+    return state if count == rows else select(state, torch.arange(rows) // (rows // count))
+
+
+def _blind(cells: Cells, state: State) -> Look:
+    """A look that sees nothing."""
+    rows = len(state.cell)
+    nothing_N = state.cell.new_zeros(rows)
+    return Look(cells.value.new_zeros(rows, cells.value.shape[2]), nothing_N[:, None], nothing_N.long(), nothing_N)
+
+
+def _parts(look: Look) -> tuple[Tensor, ...]:
+    return look.context, look.weights, look.chosen, look.log_probability

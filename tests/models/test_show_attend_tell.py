@@ -1,0 +1,133 @@
+"""Show, attend and tell: what each kind of attention reads, word by word, against an obvious loop."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from areaviz.data.tokenizer import START, Tokenizer
+from areaviz.decoding.stepper import Hypothesis
+from areaviz.models.captioning import CaptionModel
+from areaviz.models.checkpoint import TOKENIZER, save_weights
+from areaviz.models.show_attend_tell import SITE, ShowAttendTell, TellerConfig
+from areaviz.trace.errors import InputError
+from areaviz.trace.record import validate
+from areaviz.trace.request import Request
+from tests import fakes
+from tests.pages import folder
+
+KINDS = ("soft", "hard", "none")
+LINES = ["a small red circle above a large blue square", "a large green ring left of a small white star"]
+
+
+def network(kind: str, words: int = 20) -> ShowAttendTell:
+    torch.manual_seed(0)
+    config = TellerConfig(words, kind, {"side": 32, "channels": 2}, grid=4, width=8, scoring=6, dropout=0.0)
+    return ShowAttendTell(config).eval().requires_grad_(False)
+
+
+def model(kind: str, path: Path) -> CaptionModel:
+    tokenizer = Tokenizer.train(LINES * 3, "word", 40)
+    tokenizer.save(path / TOKENIZER)
+    made = network(kind, len(tokenizer))
+    save_weights(made, path)
+    card = replace(folder.card("teller", "area"), family="teller", task="caption", config=asdict(made.config))
+    return CaptionModel.load(path, card, torch.device("cpu"))
+
+
+def read(made: ShowAttendTell, cell_MC: Tensor, hidden_W: Tensor) -> tuple[Tensor, Tensor]:
+    """What one look reads and its weights, one cell after the other."""
+    key = [made.key(cell) for cell in cell_MC]
+    score = torch.stack([made.score(torch.tanh(one + made.query(hidden_W)))[0] for one in key])
+    weights = score.exp() / score.exp().sum()
+    seen = torch.zeros(cell_MC.shape[1])
+    for index, cell in enumerate(cell_MC):
+        share = float(weights[index]) if made.config.attention == "soft" else float(index == int(weights.argmax()))
+        seen = seen + share * cell
+    return seen * torch.sigmoid(made.gate(hidden_W)), weights
+
+
+@pytest.mark.parametrize("kind", ["soft", "hard"])
+def test_every_look_is_the_sum_of_cells_or_one_of_them(kind: str) -> None:
+    made, features, words = network(kind), torch.randn(1, 16, 16), torch.tensor([[START, 5, 9, 7]])
+    told = made.tell(features, words)
+    cells, state = made.remember(features)
+    hidden, cell = state.hidden, state.cell
+    for step, word in enumerate(words[0]):
+        seen, weights = read(made, cells.value[0], hidden[0])
+        torch.testing.assert_close(told.weights[0, step], weights)
+        embedded = made.embedding.weight[word] * 8**0.5
+        hidden, cell = made.core(torch.cat([embedded, seen])[None], (hidden, cell))
+        mixed = torch.tanh(embedded + made.from_hidden(hidden[0]) + made.from_context(seen))
+        torch.testing.assert_close(told.logits[0, step], made.embedding.weight @ mixed)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_word_by_word_is_the_same_as_all_at_once_for_every_sentence_of_a_picture(kind: str) -> None:
+    made, features = network(kind), torch.randn(2, 16, 16)
+    words = torch.randint(4, 20, (6, 5))
+    words[:, 0] = START
+    whole = made(features, words)
+    whole[..., [0, 1, 2]] = -torch.inf
+    stepper = made.write(features)
+    for step in range(5):
+        likely = stepper.step(words[:, step])
+        writable = torch.isfinite(likely[0])
+        torch.testing.assert_close(likely[:, writable], whole[:, step][:, writable].log_softmax(1))
+    rows = torch.tensor([2, 0, 1, 5, 4, 3])
+    before = made.write(features)
+    before.step(words[:, 0])
+    before.select(rows)
+    torch.testing.assert_close(
+        before.step(words[rows][:, 1])[:, writable], _second(made, features, words[rows], writable)
+    )
+
+
+def _second(made: ShowAttendTell, features: Tensor, words: Tensor, writable: Tensor) -> Tensor:
+    stepper = made.write(features)
+    stepper.step(words[:, 0])
+    return stepper.step(words[:, 1])[:, writable]
+
+
+def test_without_attention_only_the_mean_of_the_picture_is_known() -> None:
+    features, words = torch.randn(1, 16, 16), torch.tensor([[START, 5, 9]])
+    mixed_up = features[:, torch.randperm(16)]
+    assert torch.allclose(network("none")(features, words), network("none")(mixed_up, words), atol=1e-6)
+    assert not torch.allclose(network("soft")(features, words), network("soft")(mixed_up, words), atol=1e-3)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("method", ["greedy", "beam"])
+def test_a_picture_gives_a_valid_trace(kind: str, method: str, tmp_path: Path) -> None:
+    trace = model(kind, tmp_path).trace([Request("teller", "", method, 2, picture=fakes.picture())])[0]
+    validate(trace)
+    if kind == "none":
+        assert not trace.maps
+        return
+    attention = trace.maps[SITE]
+    assert attention.weights.shape == (1, 1, len(trace.fields["target"]), 16)
+    if kind == "hard":
+        np.testing.assert_array_equal(attention.chosen, attention.weights.argmax(3))
+    else:
+        assert attention.chosen is None
+
+
+def test_a_trace_is_of_the_pass_that_wrote_the_sentence(tmp_path: Path) -> None:
+    loaded = model("soft", tmp_path)
+    request = Request("teller", "", picture=fakes.picture())
+    features = loaded.look([fakes.picture()])
+    found = loaded.decode(features)[0]
+    trace = loaded.record(request, features, Hypothesis(found.ids, found.log_probability, found.finished))
+    assert np.log(trace.output.probabilities).sum() == pytest.approx(found.log_probability, abs=1e-3)
+
+
+def test_areas_are_single_cells(tmp_path: Path) -> None:
+    loaded = model("soft", tmp_path)
+    CaptionModel.load(tmp_path, loaded.card, torch.device("cpu"), area_size=1)
+    with pytest.raises(InputError, match="single cells"):
+        CaptionModel.load(tmp_path, loaded.card, torch.device("cpu"), area_size=3)
