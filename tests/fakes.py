@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from areaviz.trace.areas import AreaGrid
@@ -108,6 +110,27 @@ def caption_trace(
     )
     request = Request("captioner", "", picture=seen)
     return Trace(request, fields, Output("target", likely, alternatives), maps, {"device": "CPU"})
+
+
+def doubly_trace(
+    source: str = "a ? star", target: str = "ein roter Stern", grid: int = 4, layers: int = 2, heads: int = 4
+) -> Trace:
+    """A translation, word by word, with random attention to the source and to the cells of a picture."""
+    described = caption_trace(target, grid, 1, layers, heads)
+    fields = {"source": caption_trace(source).fields["target"], **described.fields}
+    fields["source"] = replace(fields["source"], name="source")
+    sites = {"encoder self": "source", "encoder-decoder": "source"}
+    maps = {
+        site: attention_map(site, fields["target" if "decoder" in site else "source"], fields[memory], layers, heads, 1)
+        for site, memory in sites.items()
+    }
+    maps["decoder self"] = described.maps["decoder self"]
+    maps["encoder-decoder picture"] = replace(described.maps["encoder-decoder"], site="encoder-decoder picture")
+    rng = np.random.default_rng(3)
+    for site in ("encoder-decoder", "encoder-decoder picture"):
+        strength = rng.uniform(0.1, 2, maps[site].weights.shape[:3]).astype(np.float32)
+        maps[site] = replace(maps[site], strength=strength)
+    return replace(described, request=replace(described.request, text=source), fields=fields, maps=maps)
 
 
 def gaze_trace(site: str = "glimpses", steps: int = 3, scales: int = 2, side: int = 8) -> Trace:

@@ -128,8 +128,6 @@ class CaptionModel:
             "picture": cell_field(request.picture, config.grid, config.grid),
             **target_fields(ids, self.tokenizer),
         }
-        if "decoder self" not in run.weights:
-            del fields["history"]
         areas = {"picture": config.areas(0).grid(config.grid**2), "history": AreaGrid(1, len(ids), 1, 1)}
         maps = {
             site: attention_map(site, *SITES[site], areas[SITES[site][1]], weights, run.chosen.get(site))

@@ -28,6 +28,7 @@ def to_arrays(trace: Trace, half: bool = False) -> dict[str, npt.NDArray[Any]]:
     arrays |= {f"field.{name}.anchors": item.anchors for name, item in trace.fields.items()}
     arrays |= {f"map.{site}.weights": item.weights.astype(weight_type, copy=False) for site, item in trace.maps.items()}
     arrays |= {f"map.{site}.chosen": item.chosen for site, item in trace.maps.items() if item.chosen is not None}
+    arrays |= {f"map.{site}.strength": item.strength for site, item in trace.maps.items() if item.strength is not None}
     for site, gaze in trace.gazes.items():
         arrays |= {f"gaze.{site}.corners": gaze.corners, f"gaze.{site}.seen": gaze.seen}
     if trace.request.picture is not None:
@@ -142,7 +143,8 @@ def _map(entry: Mapping[str, Any], arrays: Arrays) -> AttentionMap:
     sides = _take(entry, "grid", dict)
     grid = AreaGrid(*(_take(sides, side, int) for side in ("height", "width", "max_height", "max_width")))
     weights = _full(arrays[f"map.{site}.weights"])
-    return AttentionMap(site, query, memory, grid, weights, normalisation, arrays.get(f"map.{site}.chosen"))
+    chosen, strength = (arrays.get(f"map.{site}.{name}") for name in ("chosen", "strength"))
+    return AttentionMap(site, query, memory, grid, weights, normalisation, chosen, strength)
 
 
 def _full(weights: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -53,11 +53,13 @@ class Field:
 class AttentionMap:
     """Attention of one site: for every layer, head and query a distribution over areas of the memory.
 
-    site: "encoder self", "decoder self" or "encoder-decoder". query, memory: names of fields. grid: the
+    site: such as "encoder self", "decoder self" or "encoder-decoder". query, memory: names of fields. grid: the
     areas of the memory. weights: float32 [L, H, Q, A], each row sums to 1 (or to 0 where everything is
     masked). A layer with smaller areas than the grid has weight 0 on the larger ones. normalisation: what
     the weights sum over, in words, for the reader. chosen: of hard attention, int64 [L, H, Q], the index of
-    the one area that was read; None where all were, by their weights.
+    the one area that was read; None where all were, by their weights. strength: where the contexts of several
+    attentions are added, float32 [L, H, Q], the length of this one's, 0 or more, so that one can tell how much
+    of the sum is its own; else None.
     """
 
     site: str
@@ -67,6 +69,7 @@ class AttentionMap:
     weights: FloatArray
     normalisation: str = "softmax over areas"
     chosen: IntArray | None = None
+    strength: FloatArray | None = None
 
     @property
     def layers(self) -> int:
@@ -245,6 +248,12 @@ def _check_map(trace: Trace, attention: AttentionMap) -> None:
         fits = chosen.dtype == np.int64 and chosen.shape == weights_LHQA.shape[:3]
         _require(fits, f"{called} has choices of shape {chosen.shape} and type {chosen.dtype}.")
         _require(bool(np.all((chosen >= 0) & (chosen < grid.count))), f"{called} has choices that are no areas.")
+    if attention.strength is not None:
+        strength = attention.strength
+        fits = strength.dtype == np.float32 and strength.shape == weights_LHQA.shape[:3]
+        _require(fits, f"{called} has strengths of shape {strength.shape} and type {strength.dtype}.")
+        finite = bool(np.isfinite(strength).all() and strength.min() >= 0)
+        _require(finite, f"{called} has strengths below 0 or not a number.")
 
 
 def _shares(values: npt.NDArray[np.floating]) -> bool:

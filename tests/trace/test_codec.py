@@ -49,6 +49,7 @@ def assert_equal(one: Trace, other: Trace, tolerance: float = 0.0) -> None:
         assert (attention.grid, attention.normalisation) == (copy.grid, copy.normalisation)
         assert copy.weights.dtype == np.float32
         np.testing.assert_array_equal(copy.chosen, attention.chosen)
+        np.testing.assert_array_equal(copy.strength, attention.strength)
         np.testing.assert_allclose(copy.weights, attention.weights, rtol=tolerance, atol=tolerance and 3e-8)
 
 
@@ -60,7 +61,13 @@ def test_a_trace_comes_back_exactly(trace: Trace) -> None:
 
 @pytest.mark.parametrize(
     "trace",
-    [fakes.caption_trace(), fakes.caption_trace(hard=True), fakes.gaze_trace(), fakes.gaze_trace("transformer", 1, 1)],
+    [
+        fakes.caption_trace(),
+        fakes.caption_trace(hard=True),
+        fakes.gaze_trace(),
+        fakes.doubly_trace(),
+        fakes.gaze_trace("transformer", 1, 1),
+    ],
 )
 def test_a_trace_of_a_picture_comes_back_exactly(trace: Trace) -> None:
     assert_equal(trace, codec.from_bytes(codec.to_bytes(trace)))

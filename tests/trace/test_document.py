@@ -96,11 +96,19 @@ def test_the_link_table_is_what_links_have() -> None:
 
 def test_the_files_entries_are_what_files_have(tmp_path: Path) -> None:
     hard, gaze = fakes.caption_trace(hard=True), fakes.gaze_trace()
+    attention = hard.maps["encoder-decoder"]
+    strong = replace(attention, strength=attention.weights.max(3))
+    hard = replace(hard, maps={**hard.maps, "encoder-decoder": strong})
     trace = replace(hard, gazes={"glimpses": replace(gaze.gazes["glimpses"], query="looks")})
     codec.save(trace, tmp_path / "a.npz")
     with zipfile.ZipFile(tmp_path / "a.npz") as archive:
         written = set(archive.namelist())
-    names = {"map.SITE.chosen": ["encoder-decoder"], "map.SITE": list(trace.maps), "gaze.SITE": list(trace.gazes)}
+    names = {
+        "map.SITE.chosen": ["encoder-decoder"],
+        "map.SITE.strength": ["encoder-decoder"],
+        "map.SITE": list(trace.maps),
+        "gaze.SITE": list(trace.gazes),
+    }
     names |= {"field.NAME": list(trace.fields), "": [""]}
     specified = set()
     for entry in ", ".join(row[0] for row in table(section("The file"))).split(", "):

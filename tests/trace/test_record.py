@@ -131,6 +131,8 @@ def with_gaze(change: Callable[[Gaze], Gaze]) -> Trace:
         (with_cells(lambda cells: replace(cells, anchors=cells.anchors[:, :2])), r"anchors of shape \(16, 2\)"),
         (with_chosen(lambda chosen: chosen + 36), "choices that are no areas"),
         (with_chosen(lambda chosen: chosen[:1]), r"choices of shape \(1, 4, 5\)"),
+        (with_map(lambda item: replace(item, strength=item.weights.max(3)[:1])), r"strengths of shape \(1, 4, 24\)"),
+        (with_map(lambda item: replace(item, strength=-item.weights.max(3))), "strengths below 0"),
         (with_gaze(lambda gaze: replace(gaze, memory="target")), "a field that is no picture"),
         (with_gaze(lambda gaze: replace(gaze, corners=gaze.corners[:2])), "for 3 steps"),
         (with_gaze(lambda gaze: replace(gaze, corners=gaze.corners * np.float32("nan"))), "no numbers"),
