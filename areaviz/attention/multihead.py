@@ -5,79 +5,18 @@ Shapes: B batch, Q queries, M memory items, R areas, W model width, H heads, D w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
-from areaviz.attention.area import area_attention, area_mask, area_pool
-from areaviz.attention.features import AreaFeatures
-from areaviz.trace.areas import Area, AreaGrid
+from areaviz.attention.memory import AreaMemory, AreaOptions, KeysAndValues
 
 
-@dataclass(frozen=True, slots=True)
-class AreaOptions:
-    """How a layer sees its memory.
-
-    size: most items an area holds; 1 is regular attention. On a grid, the most rows and columns. key_mode:
-    "mean" (Eq. 3), "max" or "features" (Eq. 9). value_mode: "sum" (Eq. 4), "mean" or "max". shape: rows and
-    columns of a memory that is a grid, row by row; None for a sequence. Li et al. 2019.
-    """
-
-    size: int | tuple[int, int] = 1
-    key_mode: str = "mean"
-    value_mode: str = "sum"
-    shape: tuple[int, int] | None = None
-
-    @property
-    def extent(self) -> tuple[int, int]:
-        """The most rows and columns an area has."""
-        return (1, self.size) if isinstance(self.size, int) else self.size
-
-    def grid(self, items: int) -> AreaGrid:
-        """The areas of a memory of so many items; they never exceed it."""
-        return AreaGrid.clamped(self.shape or (1, items), self.extent)
-
-
-@dataclass(frozen=True, slots=True)
-class AreaMemory:
-    """Keys and values of areas, ready to be asked again and again while a sentence is decoded.
-
-    key, value: [B, H, R, D]. allowed: bool [B, 1, 1, R] or None where every area may be attended.
-    recent_key, recent_value: projections of the last items, [B, H, at most size-1, D], from which the
-    areas that end at the next item are made.
-    """
-
-    key: Tensor
-    value: Tensor
-    allowed: Tensor | None
-    recent_key: Tensor
-    recent_value: Tensor
-
-    def select(self, rows: Tensor) -> AreaMemory:
-        """The memory of some rows of the batch, in the order given."""
-        parts = (x.index_select(0, rows) for x in (self.key, self.value, self.recent_key, self.recent_value))
-        key, value, recent_key, recent_value = parts
-        return AreaMemory(key, value, None if self.allowed is None else self.allowed[rows], recent_key, recent_value)
-
-
-def _areas_at_end(grid: AreaGrid) -> list[int]:
-    """Indices of the spans that end at the last item, shortest first."""
-    return [grid.index(Area(0, grid.width - width, 1, width)) for width in range(1, grid.max_width + 1)]
-
-
-class MultiHeadAttention(nn.Module):
+class MultiHeadAttention(KeysAndValues):
     """Projections, area attention for every head, and the output projection (Vaswani et al. 2017, 3.2.2)."""
 
     def __init__(self, width: int, heads: int, areas: AreaOptions, impl: str = "auto") -> None:
-        super().__init__()
-        self.heads, self.areas, self.impl = heads, areas, impl
+        super().__init__(width, heads, areas, impl)
         self.query = nn.Linear(width, width)
-        self.key = nn.Linear(width, width)
-        self.value = nn.Linear(width, width)
         self.out = nn.Linear(width, width)
-        self.features = AreaFeatures(width // heads, areas.extent) if areas.key_mode == "features" else None
 
     def forward(
         self,
@@ -87,66 +26,16 @@ class MultiHeadAttention(nn.Module):
         is_causal: bool = False,
         need_weights: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        """Context [B, Q, W] and, when asked for, area weights [B, H, Q, R] of the same pass.
-
-        key_padding_mask: bool [B, M], True where an item is padding. Areas never exceed the memory.
-        """
-        grid = self.areas.grid(memory_BMW.shape[1])
-        attended = area_attention(
-            self._split(self.query(query_BQW)),
-            self._split(self.key(memory_BMW)),
-            self._split(self.value(memory_BMW)),
-            area_size=(grid.max_height, grid.max_width),
-            memory_shape=(grid.height, grid.width),
-            key_padding_mask=key_padding_mask,
-            is_causal=is_causal,
-            key_mode=self.areas.key_mode,
-            value_mode=self.areas.value_mode,
-            key_features=self.features,
-            impl="auto" if need_weights and self.impl == "fused" else self.impl,  # the C kernel keeps no weights
-            need_weights=need_weights,
-        )
-        context_BHQD, weights = attended[:2] if isinstance(attended, tuple) else (attended, None)
-        return self._merge(context_BHQD), weights
-
-    def remember(self, memory_BMW: Tensor, key_padding_mask: Tensor | None = None) -> AreaMemory:
-        """Keys and values of every area of a finished memory, pooled once."""
-        key_BHMD, value_BHMD = self._split(self.key(memory_BMW)), self._split(self.value(memory_BMW))
-        grid = self.areas.grid(memory_BMW.shape[1])
-        allowed = None if key_padding_mask is None else area_mask(~key_padding_mask, grid)[:, None, None]
-        keys, values = self._area_keys(key_BHMD, grid), area_pool(value_BHMD, grid, self.areas.value_mode)
-        return AreaMemory(keys, values, allowed, key_BHMD[:, :, :0], value_BHMD[:, :, :0])
+        """Context [B, Q, W] and, when asked for, area weights [B, H, Q, R] of the same pass, see `attend`."""
+        query_BHQD = self.split(self.query(query_BQW))
+        context_BHQD, weights = self.attend(query_BHQD, memory_BMW, key_padding_mask, is_causal, need_weights)
+        return self.merge(context_BHQD), weights
 
     def ask(self, query_BQW: Tensor, memory: AreaMemory) -> Tensor:
         """Context [B, Q, W] of queries that may attend to every allowed area of `memory`."""
-        query_BHQD = self._split(self.query(query_BQW))
-        return self._merge(
-            F.scaled_dot_product_attention(query_BHQD, memory.key, memory.value, attn_mask=memory.allowed)
-        )
+        return self.merge(memory.ask(self.split(self.query(query_BQW))))
 
-    def extend(self, memory: AreaMemory | None, item_B1W: Tensor) -> AreaMemory:
-        """The sequence with one more item: at most `size` areas end at it, and they need no mask."""
-        key, value = self._split(self.key(item_B1W)), self._split(self.value(item_B1W))
-        if memory is not None:
-            key, value = torch.cat([memory.recent_key, key], 2), torch.cat([memory.recent_value, value], 2)
-        grid = self.areas.grid(key.shape[2])
-        keys = self._area_keys(key, grid)[:, :, _areas_at_end(grid)]
-        values = area_pool(value, grid, self.areas.value_mode)[:, :, _areas_at_end(grid)]
-        if memory is not None:
-            keys, values = torch.cat([memory.key, keys], 2), torch.cat([memory.value, values], 2)
-        recent = max(0, key.shape[2] - self.areas.extent[1] + 1)
-        return AreaMemory(keys, values, None, key[:, :, recent:], value[:, :, recent:])
-
-    def _area_keys(self, key_BHMD: Tensor, grid: AreaGrid) -> Tensor:
-        if self.features is not None:
-            keys: Tensor = self.features(key_BHMD, grid)
-            return keys
-        return area_pool(key_BHMD, grid, self.areas.key_mode)
-
-    def _split(self, x_BMW: Tensor) -> Tensor:
-        result: Tensor = x_BMW.unflatten(-1, (self.heads, -1)).transpose(1, 2)
-        return result
-
-    def _merge(self, x_BHQD: Tensor) -> Tensor:
+    def merge(self, x_BHQD: Tensor) -> Tensor:
+        """The output projection of all heads side by side: [B, Q, W]."""
         out: Tensor = self.out(x_BHQD.transpose(1, 2).flatten(2))
         return out

@@ -28,12 +28,13 @@ class Photo:
     """What is known of a photo but its pixels.
 
     captions: five, lower-cased, words and marks split by blanks. pair: an English sentence and its German
-    translation, or None. grounded: five sentences, lower-cased, with the gold boxes of their content words.
+    translation, or None. german: five German captions written on their own, or none. grounded: five sentences, lower-cased, with the gold boxes of their content words.
     """
 
     name: str
     captions: tuple[str, ...]
     pair: tuple[str, str] | None
+    german: tuple[str, ...]
     grounded: tuple[Grounded, ...]
 
 
@@ -80,7 +81,8 @@ def _photo(row: dict[str, Any], gold: dict[str, Any]) -> Photo:
     grounded = tuple(_grounded(sentence, boxes) for sentence in gold["sents"])
     texts = row.get("m30k")
     pair = (texts["en"].replace("&amp;", "&"), texts["de"]) if texts else None
-    return Photo(row["file"], tuple(caption.lower() for caption in row["en"]), pair, grounded)
+    german = tuple(row.get("de") or ())
+    return Photo(row["file"], tuple(caption.lower() for caption in row["en"]), pair, german, grounded)
 
 
 def _grounded(sentence: dict[str, Any], boxes: dict[int, list[Box]]) -> Grounded:

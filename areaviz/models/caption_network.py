@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Protocol, Self
 
 from torch import Tensor, nn
 
-from areaviz.attention.multihead import AreaOptions
+from areaviz.attention.memory import AreaOptions
 from areaviz.decoding.stepper import Stepper
 from areaviz.models.transformer import Pass
 from areaviz.models.vision import EncoderConfig, PictureEncoder

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from areaviz.attention.multihead import AreaOptions
+from areaviz.attention.memory import AreaMemory, AreaOptions
 from areaviz.data.tokenizer import PAD
 from areaviz.models.caption_network import CaptionNetwork
 from areaviz.models.layers import DecoderLayer, EncoderLayer, initialise, positions
@@ -112,9 +112,11 @@ class CaptionTransformer(CaptionNetwork):
             weights.append(layer_weights)
         return self.norms[1](x_BMW), weights
 
-    def write(self, features_BMC: Tensor) -> TransformerStepper:
+    def write(self, features_BMC: Tensor) -> TransformerStepper[AreaMemory]:
         """The decoder over these pictures, one word at a time."""
-        return TransformerStepper(self, self.encode(features_BMC)[0])
+        memory_BMW, _ = self.encode(features_BMC)
+        memories = [layer.cross_attention.remember(memory_BMW) for layer in self.layers]
+        return TransformerStepper(self, memories, memory_BMW.device)
 
     @property
     def layers(self) -> list[DecoderLayer]:

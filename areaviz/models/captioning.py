@@ -24,7 +24,7 @@ from areaviz.models.canvas import cell_field, squeezed
 from areaviz.models.caption_network import CaptionNetwork
 from areaviz.models.captioner import CaptionerConfig, CaptionTransformer
 from areaviz.models.checkpoint import load_tokenizer, load_weights
-from areaviz.models.recording import attention_map, output, target_fields
+from areaviz.models.recording import attention_maps, output, target_fields
 from areaviz.models.show_attend_tell import ShowAttendTell, TellerConfig
 from areaviz.models.stepper import Watched
 from areaviz.trace.areas import AreaGrid
@@ -128,11 +128,8 @@ class CaptionModel:
             "picture": cell_field(request.picture, config.grid, config.grid),
             **target_fields(ids, self.tokenizer),
         }
-        areas = {"picture": config.areas(0).grid(config.grid**2), "history": AreaGrid(1, len(ids), 1, 1)}
-        maps = {
-            site: attention_map(site, *SITES[site], areas[SITES[site][1]], weights, run.chosen.get(site))
-            for site, weights in run.weights.items()
-        }
+        grids = {"picture": config.areas(0).grid(config.grid**2), "history": AreaGrid(1, len(ids), 1, 1)}
+        maps = attention_maps(run, SITES, grids)
         details = {"device": self._device.type, "log-probability": f"{found.log_probability:.3f}"}
         if not found.finished:
             details["warning"] = f"The model did not come to an end and was stopped after {len(ids)} words."

@@ -11,7 +11,8 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
-from areaviz.attention.multihead import AreaMemory, AreaOptions, MultiHeadAttention
+from areaviz.attention.memory import AreaMemory, AreaOptions
+from areaviz.attention.multihead import MultiHeadAttention
 
 
 class LayerSizes(Protocol):

@@ -41,10 +41,8 @@ def record(
     source = text_field("source", request.text, tokenizer.tokens(request.text), end=True)
     fields = {"source": source, **target_fields(target_ids, tokenizer)}
     size = config.area_size if config.area_layers else 1
-    maps = {}
-    for site, (query, memory) in SITES.items():
-        grid = AreaGrid.clamped((1, len(fields[memory])), (1, size))
-        maps[site] = attention_map(site, query, memory, grid, run.weights[site])
+    grids = {name: AreaGrid.clamped((1, len(item)), (1, size)) for name, item in fields.items()}
+    maps = attention_maps(run, SITES, grids)
     return Trace(request, fields, output(run.logits[0], target_ids, tokenizer), maps, details)
 
 
@@ -80,20 +78,23 @@ def text_field(name: str, raw: str, tokens: list[Token], start: bool = False, en
     return Field(name, "text", raw, tuple(labels), np.array(anchors, dtype=np.int64).reshape(-1, 2))
 
 
-def attention_map(
-    site: str,
-    query: str,
-    memory: str,
-    grid: AreaGrid,
-    weights: Sequence[Tensor],
-    chosen: Sequence[Tensor] | None = None,
-) -> AttentionMap:
-    """The map of a site from its layers' weights [1, H, Q, A], and choices [1, H, Q], one tensor a layer."""
-    layers = np.stack([_widened(layer[0].float().cpu().numpy(), grid.count) for layer in weights])
-    if chosen is None:
-        return AttentionMap(site, query, memory, grid, layers)
-    choices = np.stack([layer[0].cpu().numpy() for layer in chosen])
-    return AttentionMap(site, query, memory, grid, layers, chosen=choices)
+def attention_maps(
+    run: Pass, sites: Mapping[str, tuple[str, str]], grids: Mapping[str, AreaGrid]
+) -> dict[str, AttentionMap]:
+    """The map of every site of a pass over one example; sites: the fields that attend and are attended to.
+
+    grids: the areas of each field that is attended to, by its name.
+    """
+    return {site: _map(site, *sites[site], grids[sites[site][1]], run) for site in run.weights}
+
+
+def _map(site: str, query: str, memory: str, grid: AreaGrid, run: Pass) -> AttentionMap:
+    layers = np.stack([_widened(layer[0].float().cpu().numpy(), grid.count) for layer in run.weights[site]])
+    chosen, strength = (
+        np.stack([layer[0].cpu().numpy() for layer in part[site]]) if site in part else None
+        for part in (run.chosen, run.strength)
+    )
+    return AttentionMap(site, query, memory, grid, layers, chosen=chosen, strength=strength)
 
 
 def _widened(weights_HQA: FloatArray, areas: int) -> FloatArray:

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from areaviz.attention.hard import choose_item
-from areaviz.attention.multihead import AreaOptions
+from areaviz.attention.memory import AreaOptions
 from areaviz.data.tokenizer import PAD
 from areaviz.models.caption_network import CaptionNetwork
 from areaviz.models.stepper import token_log_probabilities

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 import torch
 from torch import Tensor
 
-from areaviz.attention.multihead import AreaMemory
+from areaviz.attention.memory import AreaMemory
 from areaviz.data.tokenizer import PAD, START, UNKNOWN
 from areaviz.decoding.stepper import Stepper
 from areaviz.models.base import OnStep
-from areaviz.models.layers import DecoderLayer
 
 
 def token_log_probabilities(logits: Tensor) -> Tensor:
@@ -26,11 +25,23 @@ def token_log_probabilities(logits: Tensor) -> Tensor:
     return logits.log_softmax(-1)
 
 
-class Decodes(Protocol):
+Memory = TypeVar("Memory")
+"""What a layer attends to besides what was written: the same at every step, shared by the beams of an example."""
+_Memory = TypeVar("_Memory", contravariant=True)
+
+
+class Steps(Protocol[_Memory]):
+    """A layer of a decoder."""
+
+    def step(self, x_N1W: Tensor, history: AreaMemory | None, memory: _Memory) -> tuple[Tensor, AreaMemory]:
+        """One position more: its output and the longer history."""
+
+
+class Decodes(Protocol[_Memory]):
     """The half of a network that writes."""
 
     @property
-    def layers(self) -> Sequence[DecoderLayer]:
+    def layers(self) -> Sequence[Steps[_Memory]]:
         """The decoder's layers, first to last."""
 
     def embed_at(self, token_N: Tensor, position: int) -> Tensor:
@@ -40,25 +51,24 @@ class Decodes(Protocol):
         """Output logits [B, T, V]."""
 
 
-class TransformerStepper:
-    """Decoding state over the encoder's output [B, M, W] with its padding [B, M] (True = padding) or None.
+class TransformerStepper(Generic[Memory]):
+    """Decoding state over what each layer attends to, made once.
 
-    Each step appends the areas that end at the new item, so nothing is computed twice; the areas of the
-    memory are pooled once and shared by all beams of an example.
+    Each step appends the areas that end at the new item, so nothing is computed twice; what the
+    layers attend to is shared by all beams of an example.
     """
 
-    def __init__(self, network: Decodes, memory_BMW: Tensor, padding_BM: Tensor | None = None) -> None:
-        self._network = network
-        self._sources = [layer.cross_attention.remember(memory_BMW, padding_BM) for layer in network.layers]
-        self._histories: list[AreaMemory | None] = [None] * len(self._sources)
+    def __init__(self, network: Decodes[Memory], memories: Sequence[Memory], device: torch.device) -> None:
+        self._network, self._memories = network, memories
+        self._histories: list[AreaMemory | None] = [None] * len(memories)
         self._position = 0
-        self._device = memory_BMW.device
+        self._device = device
 
     def step(self, tokens: Tensor) -> Tensor:
         """Feed the last token of every row, int64 [N]; log-probabilities of the next, [N, V]."""
         x_N1W = self._network.embed_at(tokens.to(self._device), self._position)
         for index, layer in enumerate(self._network.layers):
-            x_N1W, self._histories[index] = layer.step(x_N1W, self._histories[index], self._sources[index])
+            x_N1W, self._histories[index] = layer.step(x_N1W, self._histories[index], self._memories[index])
         self._position += 1
         return token_log_probabilities(self._network.logits(x_N1W)[:, 0])
 

@@ -15,7 +15,7 @@ from typing import Any
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from areaviz.attention.multihead import AreaOptions
+from areaviz.attention.memory import AreaMemory, AreaOptions
 from areaviz.data.tokenizer import PAD
 from areaviz.models.layers import DecoderLayer, EncoderLayer, initialise, positions
 from areaviz.models.stepper import TransformerStepper
@@ -68,12 +68,20 @@ class TransformerConfig:
 class Pass:
     """One teacher-forced pass: logits [B, T, V] and area weights [B, H, Q, R], one tensor a layer, by site.
 
-    chosen: of hard attention, the items that were read, int64 [B, H, Q], one tensor a layer, by site.
+    chosen: of hard attention, the items that were read, int64 [B, H, Q], one tensor a layer, by site. strength:
+    where contexts are added, the length of each, [B, H, Q], one tensor a layer, by site.
     """
 
     logits: Tensor
     weights: Mapping[str, list[Tensor]]
     chosen: Mapping[str, list[Tensor]] = field(default_factory=dict)
+    strength: Mapping[str, list[Tensor]] = field(default_factory=dict)
+
+
+def padding_of(source_BM: Tensor) -> Tensor | None:
+    """Where a batch of sentences is padding: bool [B, M], or None where it is nowhere."""
+    padding_BM = source_BM == PAD
+    return padding_BM if bool(padding_BM.any()) else None
 
 
 class Transformer(nn.Module):
@@ -97,8 +105,7 @@ class Transformer(nn.Module):
 
     def attend(self, source_BM: Tensor, target_BT: Tensor, need_weights: bool = True) -> Pass:
         """The same, with the area weights of every site from the same pass."""
-        padding_BM = source_BM == PAD
-        padding = padding_BM if bool(padding_BM.any()) else None
+        padding = padding_of(source_BM)
         memory_BMW, encoder_self = self.encode(source_BM, padding, need_weights)
         y, decoder_self, encoder_decoder = self._embed(target_BT), [], []
         for layer in self.decoder:
@@ -118,11 +125,12 @@ class Transformer(nn.Module):
             weights.append(layer_weights)
         return self.encoder_norm(x), weights
 
-    def write(self, source_BM: Tensor) -> TransformerStepper:
+    def write(self, source_BM: Tensor) -> TransformerStepper[AreaMemory]:
         """The decoder over these sources, one token at a time."""
-        padding_BM = source_BM == PAD
-        padding = padding_BM if bool(padding_BM.any()) else None
-        return TransformerStepper(self, self.encode(source_BM, padding)[0], padding)
+        padding = padding_of(source_BM)
+        memory_BMW, _ = self.encode(source_BM, padding)
+        memories = [layer.cross_attention.remember(memory_BMW, padding) for layer in self.layers]
+        return TransformerStepper(self, memories, memory_BMW.device)
 
     @property
     def layers(self) -> list[DecoderLayer]:

@@ -20,6 +20,7 @@ from areaviz.training.config import TrainConfig, read_recipe
 from areaviz.training.digits import Digits, DigitsConfig
 from areaviz.training.encoder import EncoderTask, EncoderTaskConfig
 from areaviz.training.loop import BEST, Trainer
+from areaviz.training.picture_translation import PictureTranslation, PictureTranslationConfig
 from areaviz.training.task import Task
 from areaviz.training.translation import Translation, TranslationConfig
 
@@ -30,6 +31,7 @@ TASKS: Mapping[str, tuple[type[TrainConfig], Build]] = {
     "digits": (DigitsConfig, Digits.build),
     "encoder": (EncoderTaskConfig, EncoderTask.build),
     "captions": (CaptionsConfig, Captions.build),
+    "picture translation": (PictureTranslationConfig, PictureTranslation.build),
 }
 """Every task: the options of its recipe, and what makes it of a recipe, the data, the run's folder and a device."""
 

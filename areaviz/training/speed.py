@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from areaviz.attention import fused
-from areaviz.attention.multihead import MultiHeadAttention
+from areaviz.attention.memory import KeysAndValues
 
 Network = TypeVar("Network", bound=nn.Module)
 
@@ -17,7 +17,7 @@ def fastest(network: Network, device: torch.device) -> Network:
     """The same network; its areas are attended to by the C kernel where that applies and can be compiled."""
     if device.type == "cpu" and fused.available():
         for module in network.modules():
-            if isinstance(module, MultiHeadAttention) and (module.areas.key_mode, module.areas.value_mode) == PLAIN:
+            if isinstance(module, KeysAndValues) and (module.areas.key_mode, module.areas.value_mode) == PLAIN:
                 module.impl = "fused"
     return network
 

@@ -1,0 +1,176 @@
+"""The doubly attentive Transformer (Arslan et al. 2018): a translator that also looks at a picture.
+
+The encoder is the text's; each decoder layer attends to its output and to the picture's cells and adds what both
+give (Eq. 5-8). Either may lack: without a picture this is the Transformer of the same names of weights, without a
+text it is a captioner.
+Shapes: B batch, M source items, T target items, P = G * G cells, C channels, W model width, N = B * K rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from areaviz.attention.doubly import DoublyAttention, Kept, Memories, Share
+from areaviz.attention.memory import AreaMemory, AreaOptions
+from areaviz.attention.multihead import MultiHeadAttention
+from areaviz.models.layers import EncoderLayer, feed_forward, initialise, positions
+from areaviz.models.stepper import TransformerStepper
+from areaviz.models.transformer import Pass, TransformerConfig, padding_of
+from areaviz.models.vision import EncoderConfig, PictureEncoder
+
+SITES = {"text": "encoder-decoder", "picture": "encoder-decoder picture"}
+"""What the two attentions are called in a trace."""
+
+
+@dataclass(frozen=True, slots=True)
+class DoublyConfig:
+    """What the network is made of.
+
+    text: options of the Transformer but its vocabulary, see `TransformerConfig`. encoder: of the pictures, see
+    `EncoderConfig`. grid: side of the grid that is attended to. picture_size: most rows and columns of an area of
+    it. picture_dropout: on the projected features, 0..1.
+    """
+
+    vocabulary: int
+    text: Mapping[str, Any] = field(default_factory=dict)
+    encoder: Mapping[str, Any] = field(default_factory=dict)
+    grid: int = 14
+    picture_size: int = 1
+    picture_dropout: float = 0.5
+
+    @property
+    def transformer(self) -> TransformerConfig:
+        """The text's part."""
+        return TransformerConfig(self.vocabulary, **self.text)
+
+    def areas(self, layer: int) -> AreaOptions:
+        """How the given layer (0-based) sees the picture."""
+        size = self.picture_size if layer < self.transformer.area_layers else 1
+        return AreaOptions((size, size), shape=(self.grid, self.grid))
+
+
+class DoublyLayer(nn.Module):
+    """Causal self-attention, attention to text and picture, and feed-forward."""
+
+    def __init__(self, sizes: TransformerConfig, areas: AreaOptions, picture_areas: AreaOptions, impl: str) -> None:
+        super().__init__()
+        self.self_attention = MultiHeadAttention(sizes.width, sizes.heads, areas, impl)
+        self.cross_attention = DoublyAttention(sizes.width, sizes.heads, areas, picture_areas, impl)
+        self.feed_forward = feed_forward(sizes)
+        self.norms = nn.ModuleList(nn.LayerNorm(sizes.width) for _ in range(3))
+        self.dropout = nn.Dropout(sizes.dropout)
+
+    def forward(
+        self, x_BTW: Tensor, memories: Memories, need_weights: bool
+    ) -> tuple[Tensor, Tensor | None, dict[str, Share]]:
+        """Outputs [B, T, W], the weights of self-attention, and the shares of text and picture."""
+        y = self.norms[0](x_BTW)
+        context, self_weights = self.self_attention(y, y, is_causal=True, need_weights=need_weights)
+        x = x_BTW + self.dropout(context)
+        context, shares = self.cross_attention.attend_both(self.norms[1](x), memories, need_weights)
+        x = x + self.dropout(context)
+        return x + self.dropout(self.feed_forward(self.norms[2](x))), self_weights, shares
+
+    def step(self, x_N1W: Tensor, history: AreaMemory | None, memory: Kept) -> tuple[Tensor, AreaMemory]:
+        """One position more: N rows share the memories of B examples, N = B * beams, example by example."""
+        y = self.norms[0](x_N1W)
+        history = self.self_attention.extend(history, y)
+        x = x_N1W + self.self_attention.ask(y, history)
+        beams_BKW = self.norms[1](x).unflatten(0, (memory.batch, -1)).squeeze(2)
+        x = x + self.cross_attention.ask_both(beams_BKW, memory).flatten(0, 1).unsqueeze(1)
+        return x + self.feed_forward(self.norms[2](x)), history
+
+
+class DoublyAttentive(nn.Module):
+    """The whole network. impl: how area attention is computed, see `area_attention`."""
+
+    def __init__(self, config: DoublyConfig, impl: str = "auto") -> None:
+        super().__init__()
+        self.config, sizes = config, config.transformer
+        self.encoder_config = EncoderConfig(**{"grids": (config.grid,), **config.encoder})
+        self.pictures = PictureEncoder(self.encoder_config)
+        self.enter = nn.Sequential(
+            nn.LayerNorm(self.encoder_config.width),
+            nn.Linear(self.encoder_config.width, sizes.width),
+            nn.Dropout(config.picture_dropout),
+        )
+        self.place = nn.Parameter(torch.randn(config.grid**2, sizes.width) * 0.5)
+        self.embedding = nn.Embedding(config.vocabulary, sizes.width, padding_idx=0)
+        layers = range(sizes.layers)
+        self.encoder = nn.ModuleList(EncoderLayer(sizes, sizes.areas(layer), impl) for layer in layers)
+        self.decoder = nn.ModuleList(DoublyLayer(sizes, sizes.areas(n), config.areas(n), impl) for n in layers)
+        self.encoder_norm, self.decoder_norm = nn.LayerNorm(sizes.width), nn.LayerNorm(sizes.width)
+        self.dropout = nn.Dropout(sizes.dropout)
+        initialise(self, self.embedding)
+
+    def look(self, pixels_BHWC: Tensor) -> Tensor:
+        """The grid of features of uint8 pixels [B, side, side, 3]: [B, P, C]."""
+        features: Tensor = self.pictures(pixels_BHWC)[self.config.grid]
+        return features
+
+    def forward(self, source_BM: Tensor | None, features_BPC: Tensor | None, target_BT: Tensor) -> Tensor:
+        """Logits [B, T, V] of the token after each; the text or the picture may be None, not both."""
+        return self.attend(source_BM, features_BPC, target_BT, need_weights=False).logits
+
+    def attend(
+        self, source_BM: Tensor | None, features_BPC: Tensor | None, target_BT: Tensor, need_weights: bool = True
+    ) -> Pass:
+        """The same, with the weights and strengths of every site from the same pass."""
+        memories, encoder_self = self.remember(source_BM, features_BPC, need_weights)
+        y = self.embed(target_BT)
+        own, shares = [], []
+        for layer in self.decoder:
+            y, self_weights, found = layer(y, memories, need_weights)
+            own.append(self_weights)
+            shares.append(found)
+        if not need_weights:
+            return Pass(self.logits(y), {})
+        sites = {SITES[name]: [share[name] for share in shares] for name in shares[0]}
+        weights = {site: [share.weights for share in group] for site, group in sites.items()}
+        strength = {site: [share.strength for share in group] for site, group in sites.items()}
+        within = {"encoder self": encoder_self} if encoder_self else {}
+        return Pass(self.logits(y), {**within, "decoder self": own, **weights}, strength=strength)
+
+    def remember(
+        self, source_BM: Tensor | None, features_BPC: Tensor | None, need_weights: bool = False
+    ) -> tuple[Memories, list[Tensor]]:
+        """What the decoder attends to, and the weights of the encoder, one tensor a layer."""
+        picture = None if features_BPC is None else self.enter(features_BPC) + self.place
+        if source_BM is None:
+            return Memories(None, None, picture), []
+        padding, x, weights = padding_of(source_BM), self.embed(source_BM), []
+        for layer in self.encoder:
+            x, layer_weights = layer(x, padding, need_weights)
+            weights.append(layer_weights)
+        return Memories(self.encoder_norm(x), padding, picture), weights
+
+    def write(self, source_BM: Tensor | None, features_BPC: Tensor | None) -> TransformerStepper[Kept]:
+        """The decoder over these sources and pictures, one token at a time."""
+        memories, _ = self.remember(source_BM, features_BPC)
+        kept = [layer.cross_attention.keep(memories) for layer in self.layers]
+        return TransformerStepper(self, kept, self.place.device)
+
+    @property
+    def layers(self) -> list[DoublyLayer]:
+        """The decoder's layers, first to last."""
+        return [layer for layer in self.decoder if isinstance(layer, DoublyLayer)]
+
+    def embed_at(self, token_N: Tensor, position: int) -> Tensor:
+        """One embedded token a row at a 0-based position: [N, 1, W]."""
+        return self.embed(token_N[:, None], position)
+
+    def embed(self, ids_BM: Tensor, first: int = 0) -> Tensor:
+        """Embedded tokens with their positions: [B, M, W]."""
+        width = self.config.transformer.width
+        x_BMW = self.embedding(ids_BM) * width**0.5
+        embedded: Tensor = self.dropout(x_BMW + positions(first, ids_BM.shape[1], width, ids_BM.device))
+        return embedded
+
+    def logits(self, x_BTW: Tensor) -> Tensor:
+        """Output logits [B, T, V]: the decoder's output times the shared embeddings."""
+        return nn.functional.linear(self.decoder_norm(x_BTW), self.embedding.weight)

@@ -1,0 +1,158 @@
+"""A translator that may also look at a picture: a sentence, a picture or both in, a sentence and a Trace out.
+
+Shapes: B examples, P cells, C channels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Self
+
+import torch
+from torch import Tensor
+
+from areaviz.data.batches import pad
+from areaviz.data.tokenizer import END, START, UNKNOWN, Tokenizer
+from areaviz.decoding.beam import beam_search
+from areaviz.decoding.greedy import greedy
+from areaviz.decoding.stepper import Hypothesis
+from areaviz.models.base import OnStep
+from areaviz.models.canvas import cell_field, squeezed
+from areaviz.models.checkpoint import load_tokenizer, load_weights
+from areaviz.models.doubly_attentive import DoublyAttentive, DoublyConfig
+from areaviz.models.recording import SITES as TEXT_SITES
+from areaviz.models.recording import attention_maps, output, target_fields, text_field
+from areaviz.models.stepper import Watched
+from areaviz.models.translation import LENGTH_PENALTY, LengthLimit
+from areaviz.trace.areas import AreaGrid
+from areaviz.trace.card import Card
+from areaviz.trace.errors import InputError
+from areaviz.trace.picture import Picture
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Request
+
+MOST_TOKENS = 200
+LONGEST_CAPTION = 40
+SITES = {**TEXT_SITES, "encoder-decoder picture": ("target", "picture")}
+
+
+@dataclass(frozen=True, slots=True)
+class PictureTranslator:
+    """Translates with a picture, without one, or describes a picture without a sentence."""
+
+    card: Card
+    tokenizer: Tokenizer
+    network: DoublyAttentive
+    limit: LengthLimit
+
+    @classmethod
+    def load(cls, folder: Path, card: Card, device: torch.device, area_size: int | None = None) -> Self:
+        """Read a checkpoint; `area_size` is the largest area of text and picture, 1 as trained.
+
+        Raises:
+            BackendError: when a file is missing or damaged.
+        """
+        network = DoublyAttentive(_resized(DoublyConfig(**card.config), area_size))
+        load_weights(network, folder)
+        limit = LengthLimit(**card.recipe["length_limit"])
+        return cls(card, load_tokenizer(folder), network.to(device).eval().requires_grad_(False), limit)
+
+    @torch.inference_mode()
+    def look(self, pictures: Sequence[Picture]) -> Tensor:
+        """What the encoder of pictures makes of them: [B, P, C]."""
+        pixels = torch.stack([squeezed(picture, self.network.encoder_config.side) for picture in pictures])
+        return self.network.look(pixels.to(self._device))
+
+    @torch.inference_mode()
+    def decode(
+        self,
+        texts: Sequence[str] | None,
+        features_BPC: Tensor | None,
+        method: str = "greedy",
+        beam: int = 4,
+        on_step: OnStep | None = None,
+    ) -> list[Hypothesis]:
+        """The best output for every text, picture, or pair of both."""
+        ids = None if texts is None else [self.tokenizer.ids(text) for text in texts]
+        count = len(ids) if ids is not None else len(features_BPC) if features_BPC is not None else 0
+        limits = [LONGEST_CAPTION] * count if ids is None else [self.limit(len(row)) for row in ids]
+        source = None if ids is None else pad(ids).to(self._device)
+        stepper = Watched(self.network.write(source, features_BPC), max(limits), on_step)
+        if method == "greedy":
+            return greedy(stepper, START, END, limits)
+        return [best[0] for best in beam_search(stepper, START, END, limits, beam, LENGTH_PENALTY)]
+
+    def trace(self, requests: Sequence[Request], on_step: OnStep | None = None) -> list[Trace]:
+        """Translate one after the other, then record one pass each.
+
+        Raises:
+            InputError: there is neither text nor picture, or the text is too long.
+        """
+        for request in requests:
+            self._check(request)
+        return [self._trace(request, on_step) for request in requests]
+
+    def untrained(self) -> PictureTranslator:
+        """The same network before it learned anything: a baseline."""
+        torch.manual_seed(0)
+        network = DoublyAttentive(self.network.config).to(self._device)
+        return replace(self, network=network.eval().requires_grad_(False))
+
+    def _trace(self, request: Request, on_step: OnStep | None) -> Trace:
+        texts = [request.text] if request.text.strip() else None
+        features = self.look([request.picture]) if request.picture is not None else None
+        found = self.decode(texts, features, request.method, request.beam, on_step)[0]
+        return self.record(request, features, found)
+
+    @torch.inference_mode()
+    def record(self, request: Request, features_1PC: Tensor | None, found: Hypothesis) -> Trace:
+        """The trace of a given output: weights, probabilities and alternatives of one and the same pass."""
+        config, ids = self.network.config, list(found.ids)
+        has_text = bool(request.text.strip())
+        source = torch.tensor([self.tokenizer.ids(request.text)], device=self._device) if has_text else None
+        fed = torch.tensor([[START, *ids[:-1]]], device=self._device)
+        run = self.network.attend(source, features_1PC, fed)
+        fields = target_fields(ids, self.tokenizer)
+        if has_text:
+            tokens = self.tokenizer.tokens(request.text)
+            fields = {"source": text_field("source", request.text, tokens, end=True), **fields}
+        size = config.transformer.areas(0).extent
+        grids = {name: AreaGrid.clamped((1, len(item)), size) for name, item in fields.items()}
+        if request.picture is not None:
+            fields["picture"] = cell_field(request.picture, config.grid, config.grid)
+            grids["picture"] = config.areas(0).grid(config.grid**2)
+        details = {"device": self._device.type, "log-probability": f"{found.log_probability:.3f}"}
+        notes = self._notes(request, found)
+        details |= {"warning": " ".join(notes)} if notes else {}
+        result = output(run.logits[0], ids, self.tokenizer)
+        return Trace(request, fields, result, attention_maps(run, SITES, grids), details)
+
+    @property
+    def _device(self) -> torch.device:
+        return self.network.place.device
+
+    def _check(self, request: Request) -> None:
+        tokens = len(self.tokenizer.tokens(request.text))
+        if request.picture is None and not request.text.strip():
+            raise InputError("There is neither a sentence nor a picture; give one of them or both.")
+        if tokens > MOST_TOKENS:
+            raise InputError(f"The text has {tokens} {self.card.level}s, at most {MOST_TOKENS} are read; shorten it.")
+
+    def _notes(self, request: Request, found: Hypothesis) -> list[str]:
+        """What the reader should know about this run, one sentence each."""
+        tokens = self.tokenizer.tokens(request.text) if request.text.strip() else []
+        unknown = sorted({token.text for token in tokens if token.id == UNKNOWN})
+        notes = []
+        if unknown:
+            notes.append(f"This model has never seen {', '.join(unknown[:8])}: all of it reads as one unknown symbol.")
+        if not found.finished:
+            notes.append(f"The model did not come to an end and was stopped after {len(found.ids)} {self.card.level}s.")
+        return notes
+
+
+def _resized(config: DoublyConfig, area_size: int | None) -> DoublyConfig:
+    if area_size is None:
+        return config
+    return replace(config, text={**config.text, "area_size": area_size}, picture_size=area_size)

@@ -1,0 +1,112 @@
+"""The doubly attentive Transformer: the text's alone, the picture's alone, both; step by step and at once."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from areaviz.data.tokenizer import START, Tokenizer
+from areaviz.models.checkpoint import TOKENIZER, save_weights
+from areaviz.models.doubly_attentive import DoublyAttentive, DoublyConfig
+from areaviz.models.picture_translation import MOST_TOKENS, PictureTranslator
+from areaviz.models.transformer import Transformer
+from areaviz.trace.errors import InputError
+from areaviz.trace.record import validate
+from areaviz.trace.request import Request
+from tests import fakes
+from tests.pages import folder
+
+TEXT = {"layers": 2, "width": 16, "filter": 16, "heads": 2, "dropout": 0.0}
+LINES = ["a small red circle above a large blue square", "ein roter Kreis über einem blauen Quadrat", "a ? star"]
+
+
+def network(words: int = 20, **options: object) -> DoublyAttentive:
+    torch.manual_seed(0)
+    config = DoublyConfig(words, TEXT, {"side": 32, "channels": 2}, grid=4, **options)  # type: ignore[arg-type]
+    return DoublyAttentive(config).eval().requires_grad_(False)
+
+
+def examples() -> tuple[Tensor, Tensor, Tensor]:
+    torch.manual_seed(2)
+    source, target = torch.randint(4, 20, (2, 6)), torch.randint(4, 20, (2, 5))
+    source[1, 4:] = 0
+    target[:, 0] = START
+    return source, torch.randn(2, 16, 16), target
+
+
+def test_without_a_picture_it_is_the_transformer_of_the_same_weights() -> None:
+    made, (source, _, target) = network(), examples()
+    plain = Transformer(made.config.transformer).eval()
+    missing = plain.load_state_dict(made.state_dict(), strict=False)
+    assert not missing.missing_keys
+    assert {name.split(".")[0] for name in missing.unexpected_keys} == {"pictures", "enter", "place", "decoder"}
+    torch.testing.assert_close(made(source, None, target), plain(source, target), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("given", ["both", "text", "picture"])
+@pytest.mark.parametrize("size", [1, 2])
+def test_steps_equal_the_whole_pass(given: str, size: int) -> None:
+    made, (source, features, target) = network(picture_size=size), examples()
+    text, picture = (source if given != "picture" else None), (features if given != "text" else None)
+    whole = made(text, picture, target)
+    stepper = made.write(text, picture)
+    for step in range(target.shape[1]):
+        likely = stepper.step(target[:, step])
+        writable = torch.isfinite(likely[0])
+        expected = whole[:, step].masked_fill(~writable, -torch.inf).log_softmax(1)
+        torch.testing.assert_close(likely, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_the_picture_matters_where_it_is_given() -> None:
+    made, (source, features, target) = network(), examples()
+    assert not torch.allclose(made(source, features, target), made(source, features.flip(0), target))
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> PictureTranslator:
+    path = tmp_path_factory.mktemp("doubly")
+    tokenizer = Tokenizer.train(LINES * 3, "word", 40)
+    tokenizer.save(path / TOKENIZER)
+    made = network(len(tokenizer))
+    save_weights(made, path)
+    recipe = {"length_limit": {"ratio": 1.5, "extra": 3}}
+    card = replace(folder.card("doubly", "area"), family="doubly", config=asdict(made.config), recipe=recipe)
+    return PictureTranslator.load(path, card, torch.device("cpu"))
+
+
+@pytest.mark.parametrize("method", ["greedy", "beam"])
+@pytest.mark.parametrize("text", ["a red circle", ""])
+@pytest.mark.parametrize("pictured", [True, False])
+def test_what_is_given_is_attended_to(model: PictureTranslator, method: str, text: str, pictured: bool) -> None:
+    request = Request("doubly", text, method, 2, picture=fakes.picture() if pictured else None)
+    if not text and not pictured:
+        with pytest.raises(InputError, match="neither a sentence nor a picture"):
+            model.trace([request])
+        return
+    trace = model.trace([request])[0]
+    validate(trace)
+    expected = {"decoder self"} | ({"encoder self", "encoder-decoder"} if text else set())
+    expected |= {"encoder-decoder picture"} if pictured else set()
+    assert set(trace.maps) == expected
+    for site in expected & {"encoder-decoder", "encoder-decoder picture"}:
+        assert trace.maps[site].strength is not None
+    assert all(trace.maps[site].strength is None for site in expected & {"encoder self", "decoder self"})
+
+
+def test_a_text_beyond_the_limit_is_refused(model: PictureTranslator) -> None:
+    with pytest.raises(InputError, match=f"at most {MOST_TOKENS}"):
+        model.trace([Request("doubly", "star " * (MOST_TOKENS + 1))])
+
+
+def test_larger_areas_are_looked_at_without_training(model: PictureTranslator, tmp_path: Path) -> None:
+    save_weights(model.network, tmp_path)
+    model.tokenizer.save(tmp_path / TOKENIZER)
+    wider = PictureTranslator.load(tmp_path, model.card, torch.device("cpu"), area_size=2)
+    trace = wider.trace([Request("doubly", "a red circle", picture=fakes.picture())])[0]
+    validate(trace)
+    assert trace.maps["encoder-decoder picture"].grid.max_height == 2
+    assert trace.maps["encoder-decoder"].grid.max_width == 2

@@ -1,0 +1,115 @@
+"""A translator that looks is trained on a mixture of batches, on scenes and on photos, and nothing held out is read."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from areaviz.data.flickr8k import read_photos
+from areaviz.data.scene_grammar import MASK
+from areaviz.data.scenes import make_scene
+from areaviz.data.tokenizer import UNKNOWN
+from areaviz.models import MODELS
+from areaviz.models.device import choose_device
+from areaviz.trace.card import read_card
+from areaviz.training import described, illustrated
+from areaviz.training.encoder import EncoderTaskConfig
+from areaviz.training.illustrated import KINDS, Example, told
+from areaviz.training.picture_translation import PictureTranslation, PictureTranslationConfig
+from areaviz.training.run import train
+from tests import flickr
+
+ENCODER = {"side": 128, "channels": 2}
+STEPS: dict[str, Any] = {"steps": 6, "peak_rate": 1e-3, "warmup": 1, "validate_every": 6, "batch": 4}
+
+
+def encoder(pictures: str) -> EncoderTaskConfig:
+    model = {"layers": 1, "width": 16, "filter": 16, "heads": 2, "encoder": {**ENCODER, "grids": [8, 14]}, "grid": 8}
+    own = {"words": 5, "captions_from": 1, "captions_each": 1, "vocabulary": 60, "model": model}
+    return EncoderTaskConfig(name="encoder", task="encoder", pictures=pictures, **{**STEPS, **own, "steps": 2})
+
+
+def recipe(pictures: str) -> PictureTranslationConfig:
+    text = {"layers": 1, "width": 16, "filter": 16, "heads": 2}
+    return PictureTranslationConfig(
+        name="doubly",
+        task="picture translation",
+        pictures=pictures,
+        encoder_run="encoder",
+        vocabulary=90,
+        model={"text": text, "encoder": ENCODER},
+        **STEPS,
+    )
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (described, illustrated):
+        monkeypatch.setattr(module, "SCENES", {"train": 12, "val": 6, "test": 4})
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Photos, and a text corpus that holds the sentences of all of them and some more."""
+    place = flickr.write(tmp_path_factory.mktemp("data"))
+    pairs = [p.pair for split in ("train", "val", "test") for p in read_photos(place, split) if p.pair is not None]
+    pairs += [(make_scene("samples", n).english.text, make_scene("samples", n).german.text) for n in range(50, 60)]
+    folder = place / "multi30k" / "text"
+    folder.mkdir(parents=True)
+    for language, lines in zip(("en", "de"), zip(*pairs, strict=True), strict=True):
+        (folder / f"train.{language}.gz").write_bytes(gzip.compress("\n".join(lines).encode() + b"\n"))
+    return place
+
+
+@pytest.mark.usefixtures("few")
+def test_scenes_become_a_translator_that_looks(tmp_path: Path) -> None:
+    train(encoder("scenes"), tmp_path, tmp_path / "runs", "cpu")
+    folder = train(recipe("scenes"), tmp_path, tmp_path / "runs", "cpu")
+    card = read_card(folder / "card.json")
+    assert (card.family, card.task, card.level) == ("doubly", "picture translation", "word")
+    assert {"valid_loss", "valid_loss_without", "valid_loss_wrong"} <= card.history[0].keys()
+    MODELS[card.family].load(folder, card, choose_device("cpu"))
+    path = tmp_path / "runs" / "doubly"
+    task = PictureTranslation.build(recipe("scenes"), tmp_path, path, choose_device("cpu"))
+    assert UNKNOWN not in task.tokenizer.ids(f"a small {MASK} star")
+    stream = task.batches(0)
+    shapes = {(batch.source is not None, batch.pictures is not None) for batch in (next(stream) for _ in range(30))}
+    assert shapes == {(True, False), (False, True), (True, True)}
+
+
+def test_photos_become_one_too_and_nothing_held_out_is_read(data: Path, tmp_path: Path) -> None:
+    train(encoder("photos"), data, tmp_path, "cpu")
+    train(recipe("photos"), data, tmp_path, "cpu")
+    task = PictureTranslation.build(recipe("photos"), data, tmp_path / "doubly", choose_device("cpu"))
+    held = {p.pair[0] for split in ("val", "test") for p in read_photos(data, split) if p.pair is not None}
+    read = {one.source for kind in KINDS for one in task.train.examples[kind]}
+    assert held and not held & read
+    assert len(task.train.examples["text"]) > len(task.train.examples["triple"])
+
+
+def test_hidden_words_are_those_a_picture_tells() -> None:
+    sentence = make_scene("samples", 3).english
+    example = Example(0, sentence.text, "", told(sentence))
+    rng = np.random.default_rng(0)
+    assert example.masked(0, rng) == sentence.text
+    hidden = example.masked(1, rng).split()
+    for word, shown, kind in zip(sentence.words, hidden, sentence.kinds, strict=True):
+        assert shown == (MASK if kind in ("size", "colour", "noun") else word)
+
+
+@pytest.mark.usefixtures("few")
+def test_batches_depend_on_seed_and_step_alone(tmp_path: Path) -> None:
+    train(encoder("scenes"), tmp_path, tmp_path / "runs", "cpu")
+    (tmp_path / "runs" / "doubly").mkdir()
+    task = PictureTranslation.build(recipe("scenes"), tmp_path, tmp_path / "runs" / "doubly", choose_device("cpu"))
+    first, later = task.batches(0), task.batches(2)
+    next(first), next(first)
+    for _ in range(3):
+        one, other = next(first), next(later)
+        torch.testing.assert_close(one.target_out, other.target_out)
+        assert (one.source is None) == (other.source is None)
