@@ -10,6 +10,7 @@ st.navigation(
         st.Page("pages/home.py", title="Home", default=True),
         st.Page("pages/translate.py", title="Translate"),
         st.Page("pages/caption.py", title="Caption"),
+        st.Page("pages/translate_picture.py", title="Translate with a picture"),
         st.Page("pages/four_ways.py", title="Four ways to look"),
         st.Page("pages/how_areas_work.py", title="How areas work"),
         st.Page("pages/models.py", title="Models"),

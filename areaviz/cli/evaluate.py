@@ -10,6 +10,7 @@ import typer
 from areaviz.analysis.captions import evaluate_captions
 from areaviz.analysis.digits import evaluate_digits
 from areaviz.analysis.evaluation import evaluate as evaluate_translation
+from areaviz.analysis.pictured import evaluate_picture_translation
 from areaviz.data.settings import data_folder
 from areaviz.trace.card import Card, read_card
 
@@ -42,5 +43,7 @@ def _measured(checkpoint: Path, data: Path, split: str, beam: int, traces: int, 
             return evaluate_captions(checkpoint, data, split, beam, device)
         case "digits":
             return evaluate_digits(checkpoint, data, split, device), []
+        case "picture translation":
+            return evaluate_picture_translation(checkpoint, data, split, beam, device)
         case _:
             return evaluate_translation(checkpoint, data, split, beam, traces, device)

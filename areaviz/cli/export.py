@@ -13,12 +13,14 @@ from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
 from areaviz.views.export import figure_bytes
 
+SITES = ("encoder self", "decoder self", "encoder-decoder", "encoder-decoder picture")
+
 
 def export(
     trace: Annotated[Path, typer.Argument(help="A saved trace (.npz).")],
     figure: Annotated[Path, typer.Argument(help="The figure to write: .svg, .pdf or .png.")],
     view: Annotated[str, typer.Option(help=f"One of {', '.join(VIEWS)}.")] = "alignment",
-    site: Annotated[str, typer.Option(help="encoder self, decoder self or encoder-decoder.")] = "encoder-decoder",
+    site: Annotated[str, typer.Option(help=f"{', '.join(SITES[:-1])} or {SITES[-1]}.")] = "encoder-decoder",
     layer: Annotated[int, typer.Option(min=1, help="Counted from 1.")] = 1,
     head: Annotated[int | None, typer.Option(min=1, help="Counted from 1; all heads if left out.")] = None,
 ) -> None:
@@ -34,4 +36,7 @@ def export(
     if attention is None or layer > attention.layers or (head or 1) > attention.heads:
         sites = ", ".join(f"{name} ({m.layers} layers, {m.heads} heads)" for name, m in found.maps.items())
         raise InputError(f"This trace has no such site, layer or head; it has: {sites}.")
+    if not VIEWS[view].fits(found, focus):
+        fitting = ", ".join(name for name, other in VIEWS.items() if other.fits(found, focus))
+        raise InputError(f'The view "{view}" does not fit the site "{site}" of this trace; choose one of {fitting}.')
     figure.write_bytes(figure_bytes(VIEWS[view].print(found, focus), kind))

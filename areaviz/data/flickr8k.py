@@ -28,7 +28,8 @@ class Photo:
     """What is known of a photo but its pixels.
 
     captions: five, lower-cased, words and marks split by blanks. pair: an English sentence and its German
-    translation, or None. german: five German captions written on their own, or none. grounded: five sentences, lower-cased, with the gold boxes of their content words.
+    translation, or None. german: five German captions written on their own, or none. grounded: five sentences,
+    lower-cased, with the gold boxes of their content words.
     """
 
     name: str

@@ -31,6 +31,7 @@ _CLUTTERED = (2, 3, 4, 5, 6, 7, 8, 9)
 _SINGLE = (0, 1, 3, 4, 7, 8)
 _PAIRS = (27, 41, 38, 95, 60, 18)
 _SEED = 5
+_SENTENCES = {"hopper": "A woman in a dark uniform sits in front of a flag."}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,12 @@ def scene_sample(name: str) -> Scene | None:
     """The scene that a sample shows, with its sentences; None for samples that show none."""
     entry = SAMPLES.get(name)
     return make_scene("samples", int(name.removeprefix("scene-"))) if entry and entry.kind == "scene" else None
+
+
+def sentence(name: str) -> str:
+    """An English sentence that a sample shows, to be translated with it; "" where there is none."""
+    scene = scene_sample(name)
+    return scene.english.text if scene else _SENTENCES.get(name, "")
 
 
 def _scene(number: int) -> Picture:

@@ -12,6 +12,7 @@ from typing import Self
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from areaviz.data.batches import pad
 from areaviz.data.tokenizer import END, START, UNKNOWN, Tokenizer
@@ -25,6 +26,7 @@ from areaviz.models.doubly_attentive import DoublyAttentive, DoublyConfig
 from areaviz.models.recording import SITES as TEXT_SITES
 from areaviz.models.recording import attention_maps, output, target_fields, text_field
 from areaviz.models.stepper import Watched
+from areaviz.models.transformer import Pass
 from areaviz.models.translation import LENGTH_PENALTY, LengthLimit
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.card import Card
@@ -33,6 +35,7 @@ from areaviz.trace.picture import Picture
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 
+BATCH = 32
 MOST_TOKENS = 200
 LONGEST_CAPTION = 40
 SITES = {**TEXT_SITES, "encoder-decoder picture": ("target", "picture")}
@@ -84,6 +87,13 @@ class PictureTranslator:
             return greedy(stepper, START, END, limits)
         return [best[0] for best in beam_search(stepper, START, END, limits, beam, LENGTH_PENALTY)]
 
+    @torch.inference_mode()
+    def read(self, texts: Sequence[str], features_BPC: Tensor, targets: Sequence[str]) -> Pass:
+        """One pass over given pairs: item t of a target is what query t wrote; behind the end nothing has a meaning."""
+        source = pad([self.tokenizer.ids(text) for text in texts]).to(self._device)
+        ids = pad([self.tokenizer.ids(text) for text in targets]).to(self._device)
+        return self.network.attend(source, features_BPC, F.pad(ids, (1, 0), value=START)[:, :-1])
+
     def trace(self, requests: Sequence[Request], on_step: OnStep | None = None) -> list[Trace]:
         """Translate one after the other, then record one pass each.
 
@@ -93,6 +103,16 @@ class PictureTranslator:
         for request in requests:
             self._check(request)
         return [self._trace(request, on_step) for request in requests]
+
+    def translate(self, texts: Sequence[str], pictures: Sequence[Picture] | None, beam: int = 4) -> list[str]:
+        """The translation of every text, each with its picture, or of all without one."""
+        written: list[str] = []
+        for first in range(0, len(texts), BATCH):
+            part = slice(first, first + BATCH)
+            seen = None if pictures is None else self.look(pictures[part])
+            found = self.decode(texts[part], seen, "greedy" if beam == 1 else "beam", beam)
+            written += [self.tokenizer.decode(one.ids)[0] for one in found]
+        return written
 
     def untrained(self) -> PictureTranslator:
         """The same network before it learned anything: a baseline."""

@@ -44,6 +44,31 @@ TASKS: Mapping[str, TaskFigures] = {
             "Show, attend and tell on Flickr8k, hard": "BLEU-4 21.3",
         },
     ),
+    "picture translation": TaskFigures(
+        "Translation with a picture",
+        "test",
+        {
+            "bleu": "BLEU",
+            "bleu_without": "BLEU, no picture",
+            "bleu_blank": "BLEU, grey picture",
+            "bleu_wrong": "BLEU, wrong picture",
+            "colour": "Hidden colour",
+            "colour_wrong": "Hidden colour, wrong picture",
+            "noun": "Hidden noun",
+            "noun_wrong": "Hidden noun, wrong picture",
+            "ambiguous": "Ambiguous noun",
+            "ambiguous_wrong": "Ambiguous noun, wrong picture",
+        },
+        "Translation of held-out sentences with their picture, without one, with a grey one and with that of another "
+        "sentence. Hidden and ambiguous words of shape scenes: how often what only the picture tells is right.",
+        percent=frozenset(
+            {"colour", "colour_wrong", "noun", "noun_wrong", "ambiguous", "ambiguous_wrong"},
+        ),
+        published={
+            "Doubly attentive Transformer paper, with pictures": "BLEU 41.0",
+            "Doubly attentive Transformer paper, text only": "BLEU 38.6",
+        },
+    ),
     "digits": TaskFigures(
         "Digits in pictures",
         "test",

@@ -39,13 +39,18 @@ class Asking:
 
     def pickers(self, cards: Mapping[str, Card], largest: int = LARGEST_AREA) -> tuple[Card, Card | None]:
         """Draw all widgets; returns the model, and the one to compare it with or None."""
+        card = self.one(cards, largest)
+        other = counterpart(card, cards)
+        return card, other if other is not None and self._compare(other) else None
+
+    def one(self, cards: Mapping[str, Card], largest: int = LARGEST_AREA) -> Card:
+        """Draw the widgets but that of the comparison; returns the model."""
         with st.container(horizontal=True, gap="medium"):
             card = self._model(cards)
             self._decoding()
             self._area(largest)
         st.caption(about_areas(st.session_state[self.key("area_size")], self.extent))
-        other = counterpart(card, cards)
-        return card, other if other is not None and self._compare(other) else None
+        return card
 
     def requests(self, request: Request, other: Card | None) -> tuple[Request, ...]:
         """A request with the chosen options, and the same for the model it is compared with."""

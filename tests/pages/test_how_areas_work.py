@@ -70,6 +70,19 @@ def test_the_table_is_built_step_by_step(page: AppTest) -> None:
         assert not page.exception
 
 
+def test_sampling_again_moves_the_estimate_and_a_baseline_cuts_the_variance(page: AppTest) -> None:
+    assert not any("pushes" in one and "b = -2.224" in one for one in text(page).splitlines())
+    before = {metric.label: metric.value for metric in page.metric}
+    page.selectbox(key="hard-baseline").set_value("Mean reward").run()
+    after = {metric.label: metric.value for metric in page.metric}
+    assert before["Times that of none"] == "1" and after["Times that of none"] == "0.201"
+    assert "b = -2.224" in text(page)
+    shown = text(page)
+    page.button(key="hard-sample").click().run()
+    assert not page.exception
+    assert text(page) != shown
+
+
 @pytest.mark.parametrize("end", ["min", "max"])
 def test_the_ends_of_every_slider_hold(page: AppTest, end: str) -> None:
     choice(page, "Memory").set_value("Sequence of five pairs")

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 import torch
 
+from areaviz.analysis import picture_pairs
+from areaviz.analysis.pictured import CONDITIONS, evaluate_picture_translation
 from areaviz.data.flickr8k import read_photos
 from areaviz.data.scene_grammar import MASK
 from areaviz.data.scenes import make_scene
@@ -67,13 +69,20 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.usefixtures("few")
-def test_scenes_become_a_translator_that_looks(tmp_path: Path) -> None:
+def test_scenes_become_a_translator_that_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     train(encoder("scenes"), tmp_path, tmp_path / "runs", "cpu")
     folder = train(recipe("scenes"), tmp_path, tmp_path / "runs", "cpu")
     card = read_card(folder / "card.json")
     assert (card.family, card.task, card.level) == ("doubly", "picture translation", "word")
     assert {"valid_loss", "valid_loss_without", "valid_loss_wrong"} <= card.history[0].keys()
     MODELS[card.family].load(folder, card, choose_device("cpu"))
+    monkeypatch.setattr(picture_pairs, "SCENES", 8)
+    measured, written = evaluate_picture_translation(folder, tmp_path, "val", beam=1, device="cpu")
+    assert measured == read_card(folder / "card.json") and len(written) == 8
+    kinds = {f"{kind}{condition}" for kind in ("bleu", "colour", "noun", "ambiguous") for condition in CONDITIONS}
+    assert kinds <= measured.figures["val"].keys()
+    quality = measured.attention["encoder-decoder picture, val"]
+    assert 0 < quality["picture_share"] < 1 and {"pointing", "pointing_untrained", "mass_position"} <= quality.keys()
     path = tmp_path / "runs" / "doubly"
     task = PictureTranslation.build(recipe("scenes"), tmp_path, path, choose_device("cpu"))
     assert UNKNOWN not in task.tokenizer.ids(f"a small {MASK} star")
@@ -84,7 +93,9 @@ def test_scenes_become_a_translator_that_looks(tmp_path: Path) -> None:
 
 def test_photos_become_one_too_and_nothing_held_out_is_read(data: Path, tmp_path: Path) -> None:
     train(encoder("photos"), data, tmp_path, "cpu")
-    train(recipe("photos"), data, tmp_path, "cpu")
+    folder = train(recipe("photos"), data, tmp_path, "cpu")
+    card, written = evaluate_picture_translation(folder, data, "test", beam=2, device="cpu")
+    assert len(written) == card.figures["test"]["sentences"] == 2 and "colour" not in card.figures["test"]
     task = PictureTranslation.build(recipe("photos"), data, tmp_path / "doubly", choose_device("cpu"))
     held = {p.pair[0] for split in ("val", "test") for p in read_photos(data, split) if p.pair is not None}
     read = {one.source for kind in KINDS for one in task.train.examples[kind]}

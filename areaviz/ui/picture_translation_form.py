@@ -1,0 +1,131 @@
+"""What Translate with a picture asks: the picture, the sentence and its hidden words, and what is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import streamlit as st
+
+from areaviz.data.picture_samples import SAMPLES, names, sample, sentence
+from areaviz.trace.card import Card
+from areaviz.trace.link import picture_name
+from areaviz.trace.picture import Picture
+from areaviz.trace.request import Request
+from areaviz.ui.asking import Asking
+from areaviz.ui.focus_state import unselect
+from areaviz.ui.picture_input import picture_input, recall_picture
+
+ASKING = Asking("look", "{size} items of the sentence, {size} rows and {size} columns of cells")
+KINDS = ("scene", "photo")
+TEXT, HIDDEN, SEEN, OTHER = (ASKING.key(name) for name in ("text", "hidden", "seen", "other"))
+_FOLLOWED = ASKING.key("followed")
+MASK = "?"
+TRUE, NONE, WRONG, GREY = "With the picture", "Without a picture", "With another picture", "With a grey picture"
+SIGHTS = (TRUE, NONE, WRONG, GREY)
+CONTRARY = ("scene-20", "scene-34")
+"""Samples whose two ambiguous nouns mean something else than in each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """One way to ask: what is looked at, in words, and the request."""
+
+    title: str
+    request: Request
+
+
+def picture_translation_form(cards: Mapping[str, Card], default: str) -> tuple[Sight, ...]:
+    """Draw the form; returns what to run side by side. `default` is the sample to begin with."""
+    with st.container(border=True):
+        picture = picture_input(ASKING.page, KINDS, default)
+        _follow(picture)
+        st.text_area(
+            "English sentence",
+            key=TEXT,
+            height=70,
+            on_change=_new_text,
+            persist_state="session",
+            help="Leave it empty to have the picture described in German.",
+        )
+        text = _hidden(st.session_state[TEXT])
+        seen, other = _sights(picture)
+        card = ASKING.one(cards)
+    if picture is None:
+        return ()
+    asked = ASKING.requests(Request(card.name, text, picture=picture), None)[0]
+    pictures = {TRUE: picture, NONE: None, WRONG: other, GREY: _grey(picture)}
+    shown = seen if text.strip() else [sight for sight in seen if pictures[sight] is not None] or [TRUE]
+    return tuple(Sight(title, replace(asked, picture=pictures[title])) for title in shown)
+
+
+def recall_picture_translation(request: Request, params: Mapping[str, str], compare: bool, asked: bool) -> None:
+    """Fill the form with a link's request; InputError where the link's picture cannot be had."""
+    ASKING.recall(request, compare)
+    if "text" in params:
+        st.session_state[TEXT], st.session_state[HIDDEN] = params["text"], []
+    name = picture_name(params)
+    if name is not None and asked:
+        st.session_state[_FOLLOWED] = name
+        recall_picture(ASKING.page, name)
+
+
+def _follow(picture: Picture | None) -> None:
+    """A new sample brings its sentence along, unless the reader wrote one of their own."""
+    name = picture.name if picture else ""
+    before = st.session_state.get(_FOLLOWED)
+    if name == before:
+        return
+    own = st.session_state.get(TEXT, "") not in ("", sentence(before or ""))
+    st.session_state[_FOLLOWED] = name
+    if not own and sentence(name):
+        st.session_state[TEXT] = sentence(name)
+        _new_text()
+    st.session_state.setdefault(TEXT, "")
+
+
+def _new_text() -> None:
+    st.session_state[HIDDEN] = []
+    unselect()
+
+
+def _hidden(text: str) -> str:
+    """Let words be hidden; returns the text with a mark in place of each."""
+    words = text.split()
+    if not words:
+        return text
+    places = range(len(words))
+    st.session_state[HIDDEN] = [place for place in st.session_state.get(HIDDEN, []) if place in places]
+    hidden = st.pills(
+        f"Hide words: the model reads “{MASK}” and has only the picture to tell",
+        places,
+        selection_mode="multi",
+        key=HIDDEN,
+        format_func=lambda place: words[place],
+        on_change=unselect,
+    )
+    if not hidden:
+        return text
+    return " ".join(MASK if place in hidden else word for place, word in enumerate(words))
+
+
+def _sights(picture: Picture | None) -> tuple[Sequence[str], Picture]:
+    """What is looked at, side by side, and which picture the other one is."""
+    offered = [name for name in names("scene") if picture is None or name != picture.name]
+    if st.session_state.get(OTHER) not in offered:
+        st.session_state[OTHER] = next((name for name in CONTRARY if name in offered), offered[0])
+    st.session_state.setdefault(SEEN, [TRUE, NONE, WRONG])
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        seen = st.pills("Side by side", SIGHTS, selection_mode="multi", key=SEEN, persist_state="session") or [TRUE]
+        if WRONG in seen:
+            st.selectbox(
+                "The other picture", offered, key=OTHER, format_func=lambda name: SAMPLES[name].title, width=340
+            )
+    return [sight for sight in SIGHTS if sight in seen], sample(st.session_state[OTHER])
+
+
+def _grey(picture: Picture | None) -> Picture:
+    """A picture of the same size that shows nothing."""
+    height, width = (picture.height, picture.width) if picture else (8, 8)
+    return Picture.of("grey", np.full((height, width, 3), 128, np.uint8))

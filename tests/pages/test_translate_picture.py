@@ -1,0 +1,107 @@
+"""Translate with a picture: sights side by side, hidden words, links; nothing a reader wrote is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from streamlit.testing.v1 import AppTest
+
+from areaviz.backend.base import Backend, Progress
+from areaviz.data.picture_samples import sentence
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Request
+from areaviz.ui.picture_translation_form import HIDDEN, NONE, OTHER, SEEN, SIGHTS, TEXT, TRUE
+from areaviz.ui.side_by_side import LOOKED
+from tests import fakes
+from tests.pages import folder
+from tests.pages.conftest import Open, shown
+from tests.pages.pictured import Pictured
+
+Use = Callable[[Backend], None]
+PAGE = "translate_picture"
+
+
+class Looking(Pictured):
+    """A translator that says whether it was shown anything."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        made = replace(folder.card("scene-translation", "text and picture"), task="picture translation", figures={})
+        self.cards = {made.name: replace(made, title="Translation with a shape scene", family="doubly")}
+
+    def trace(self, request: Request, progress: Progress | None = None) -> Trace:
+        self.asked.append(request)
+        made = fakes.doubly_trace(request.text or "x", "ein roter Stern" if request.picture else "ein blauer Stern")
+        if request.picture is None:
+            fields = {name: field for name, field in made.fields.items() if name != "picture"}
+            maps = {site: one for site, one in made.maps.items() if one.memory != "picture"}
+            made = replace(made, fields=fields, maps=maps)
+        return replace(made, request=request)
+
+
+def opened(open_page: Open, use_backend: Use, **params: str) -> tuple[AppTest, Looking]:
+    backend = Looking()
+    use_backend(backend)
+    return open_page(PAGE, **params), backend
+
+
+def test_three_sights_are_translated_at_once(open_page: Open, use_backend: Use) -> None:
+    app, backend = opened(open_page, use_backend)
+    assert not app.exception and not app.error
+    true, none, wrong = backend.asked
+    assert true.picture is not None and none.picture is None and wrong.picture is not None
+    assert true.picture.name != wrong.picture.name
+    assert {one.text for one in backend.asked} == {sentence(true.picture.name)}
+    assert "ein blauer Stern" in shown(app) and "other words: “blauer”" in shown(app)
+
+
+def test_a_hidden_word_is_hidden_from_every_sight(open_page: Open, use_backend: Use) -> None:
+    app, backend = opened(open_page, use_backend)
+    words = app.session_state[TEXT].split()
+    app.button_group(key=HIDDEN).set_value([2]).run()
+    assert not app.exception and not app.error
+    assert {one.text for one in backend.asked[3:]} == {" ".join([*words[:2], "?", *words[3:]])}
+    app.text_area(key=TEXT).set_value("a star").run()
+    assert backend.asked[-1].text == "a star", "a new sentence hides nothing"
+
+
+def test_a_sentence_of_ones_own_stays_when_the_picture_changes(open_page: Open, use_backend: Use) -> None:
+    app, backend = opened(open_page, use_backend)
+    app.text_area(key=TEXT).set_value("my own words").run()
+    app.query_params.update({"model": "scene-translation", "picture": "scene-1", "text": "my own words"})
+    app.run()
+    assert backend.asked[-1].text == "my own words"
+
+
+def test_every_sight_can_be_chosen_and_looked_into(open_page: Open, use_backend: Use) -> None:
+    app, backend = opened(open_page, use_backend)
+    app.button_group(key=SEEN).set_value(list(SIGHTS)).run()
+    assert not app.exception and not app.error
+    assert len(backend.asked) == 4, "what was seen before is not asked again"
+    app.button_group(key=LOOKED).set_value([TRUE, NONE]).run()
+    assert not app.exception and not app.error
+    app.button_group(key=LOOKED).set_value([NONE]).run()
+    assert not app.exception and not app.error
+
+
+def test_without_a_sentence_the_picture_is_described(open_page: Open, use_backend: Use) -> None:
+    app, backend = opened(open_page, use_backend)
+    before = len(backend.asked)
+    app.text_area(key=TEXT).set_value("").run()
+    assert not app.exception and not app.error
+    assert all(one.picture is not None and not one.text for one in backend.asked[before:])
+
+
+def test_a_link_restores_picture_sentence_and_site(open_page: Open, use_backend: Use) -> None:
+    params = {"picture": "scene-1", "text": "a ? star", "site": "encoder-decoder picture", "items": "2"}
+    app, backend = opened(open_page, use_backend, model="scene-translation", **params)
+    assert not app.exception and not app.error
+    assert backend.asked[0].text == "a ? star"
+    assert backend.asked[0].picture is not None and backend.asked[0].picture.name == "scene-1"
+    assert {name: app.query_params[name] for name in params} == params
+
+
+def test_the_other_picture_is_never_the_same(open_page: Open, use_backend: Use) -> None:
+    app, _ = opened(open_page, use_backend, model="scene-translation", picture="scene-20")
+    assert app.session_state[OTHER] != "scene-20"
