@@ -26,7 +26,8 @@ class Card:
     """What a reader may know about a model.
 
     name: its folder and the request's `model`. family: key of the model registry. title: for people.
-    task: "translation". level: "character" or "token". mechanism: "regular" or "area". size: "Tiny",
+    task: a key of `trace.tasks.TASKS`. level: "character", "token" or "word". mechanism: "regular" or "area", one
+    of the survey's four, "text and picture" or "none". size: "Tiny",
     "Small", "Base" or "Big" (Li et al. 2019, section 4.1.1). pair: models of one pair differ in mechanism
     only. parameters: how many numbers were learned. trained_length: longest training input, in items.
     config, recipe, data: as trained. figures: test set -> measure -> value. attention: site -> measure ->
@@ -54,6 +55,11 @@ class Card:
     limits: str
     licence: str
     notes: tuple[str, ...] = field(default=())
+
+    @property
+    def has_areas(self) -> bool:
+        """Whether its largest area can be chosen: attention to single cells, or to places, has none."""
+        return self.mechanism in ("regular", "area", "text and picture")
 
 
 def read_card(path: Path) -> Card:

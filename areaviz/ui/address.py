@@ -21,8 +21,8 @@ _PROBLEM = "address_problem"
 _VIEW, _COMPARE = "view", "compare"
 
 
-Recall = Callable[[Request, Mapping[str, str], bool, bool], None]
-"""Fills a page's form with a link's request: the request, all parameters, whether to compare, whether to run."""
+Recall = Callable[[Request, Mapping[str, str], str, bool], None]
+"""Fills a page's form with a link's request: the request, all parameters, what to compare with, whether to run."""
 
 
 def restore(cards: Mapping[str, Card], recall: Recall) -> None:
@@ -45,8 +45,8 @@ def restore(cards: Mapping[str, Card], recall: Recall) -> None:
 
 def _follow(cards: Mapping[str, Card], recall: Recall, params: dict[str, str]) -> None:
     st.session_state[_SEEN] = dict(params)
-    view, compare = params.pop(_VIEW, None), params.pop(_COMPARE, "") == "1"
-    recall(Request(default_model(cards), ""), params, False, False)
+    view, compare = params.pop(_VIEW, None), params.pop(_COMPARE, "")
+    recall(Request(default_model(cards), ""), params, "", False)
     request, focus = from_params({"model": default_model(cards), **params})
     recall(request, params, compare, request.model in cards)
     recall_focus(focus, view)
@@ -57,10 +57,10 @@ def _follow(cards: Mapping[str, Card], recall: Recall, params: dict[str, str]) -
         )
 
 
-def address(request: Request, focus: Focus | None = None, view: str = "", compare: bool = False) -> dict[str, str]:
-    """The address parameters of a view."""
+def address(request: Request, focus: Focus | None = None, view: str = "", compare: str = "") -> dict[str, str]:
+    """The address parameters of a view; compare: the name of the other model, or `COUNTERPART`."""
     own = {_VIEW: view} if view else {}
-    return {**to_params(request, focus), **own, **({_COMPARE: "1"} if compare else {})}
+    return {**to_params(request, focus), **own, **({_COMPARE: compare} if compare else {})}
 
 
 def keep(params: Mapping[str, str]) -> None:

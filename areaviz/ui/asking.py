@@ -13,9 +13,10 @@ import streamlit as st
 from areaviz.trace.card import Card
 from areaviz.trace.limits import METHODS
 from areaviz.trace.request import Request
-from areaviz.ui.plain import escaped
 
 AS_TRAINED = 0
+COUNTERPART = "1"
+"""In a link: compare with the model that `counterpart` finds."""
 LARGEST_AREA, WIDEST_BEAM = 5, 16
 
 
@@ -30,8 +31,8 @@ class Asking:
         """The session key of "model", "method", "beam", "area_size" or "compare"."""
         return f"{self.page}_{name}"
 
-    def recall(self, request: Request, compare: bool) -> None:
-        """Set the widgets to a request, for instance a link's."""
+    def recall(self, request: Request, compare: str) -> None:
+        """Set the widgets to a request, for instance a link's; compare: a model's name, `COUNTERPART` or ""."""
         state = st.session_state
         state[self.key("model")], state[self.key("method")] = request.model, request.method
         state[self.key("beam")], state[self.key("compare")] = request.beam, compare
@@ -40,16 +41,19 @@ class Asking:
     def pickers(self, cards: Mapping[str, Card], largest: int = LARGEST_AREA) -> tuple[Card, Card | None]:
         """Draw all widgets; returns the model, and the one to compare it with or None."""
         card = self.one(cards, largest)
-        other = counterpart(card, cards)
-        return card, other if other is not None and self._compare(other) else None
+        return card, self._compare(card, cards)
 
     def one(self, cards: Mapping[str, Card], largest: int = LARGEST_AREA) -> Card:
         """Draw the widgets but that of the comparison; returns the model."""
         with st.container(horizontal=True, gap="medium"):
             card = self._model(cards)
             self._decoding()
-            self._area(largest)
-        st.caption(about_areas(st.session_state[self.key("area_size")], self.extent))
+            if card.has_areas:
+                self._area(largest)
+        if card.has_areas:
+            st.caption(about_areas(st.session_state[self.key("area_size")], self.extent))
+        else:
+            st.session_state[self.key("area_size")] = AS_TRAINED
         return card
 
     def requests(self, request: Request, other: Card | None) -> tuple[Request, ...]:
@@ -102,8 +106,27 @@ class Asking:
             persist_state="session",
         )
 
-    def _compare(self, other: Card) -> bool:
-        return st.toggle(f"Compare with: {escaped(other.title)}", key=self.key("compare"), persist_state="session")
+    def _compare(self, card: Card, cards: Mapping[str, Card]) -> Card | None:
+        """Which other model runs beside it; the counterpart is offered first."""
+        first = counterpart(card, cards)
+        others = {one.name: one for one in [*([first] if first else []), *cards.values()] if one.name != card.name}
+        if not others:
+            return None
+        key = self.key("compare")
+        wanted = st.session_state.get(key) or ""
+        wanted = first.name if wanted == COUNTERPART and first else wanted
+        st.session_state[key] = wanted if wanted in others else None
+        chosen = st.selectbox(
+            "Compare with",
+            list(others),
+            index=None,
+            key=key,
+            format_func=lambda name: others[name].title,
+            placeholder="No other model",
+            width=320,
+            persist_state="session",
+        )
+        return others[chosen] if chosen else None
 
 
 def default_model(cards: Mapping[str, Card]) -> str:

@@ -25,7 +25,7 @@ def caption_form(cards: Mapping[str, Card], default: str) -> tuple[Request, ...]
     return () if picture is None else ASKING.requests(Request(card.name, "", picture=picture), other)
 
 
-def recall_caption(request: Request, params: Mapping[str, str], compare: bool, asked: bool) -> None:
+def recall_caption(request: Request, params: Mapping[str, str], compare: str, asked: bool) -> None:
     """Fill the form with a link's request; InputError where the link's picture cannot be had."""
     ASKING.recall(request, compare)
     name = picture_name(params)

@@ -31,6 +31,10 @@ TOGETHER = "together"
 def explore(traces: Sequence[Trace], titles: Sequence[str], request: Request | None) -> None:
     """Show traces side by side under one focus. `request` is what a link restores; None where there is no link."""
     with calm("drawing the attention"):
+        traces, titles = _attending(traces, titles)
+        if not traces:
+            keep(address(request) if request else {})
+            return
         with st.container(border=True):
             controls = st.container()
             with controls:
@@ -41,7 +45,19 @@ def explore(traces: Sequence[Trace], titles: Sequence[str], request: Request | N
         with st.container(border=True):
             name = _views(traces, titles, seen)
         if request:
-            _link(address(request, seen[0], name, len(traces) > 1))
+            _link(address(request, seen[0], name, _other(traces)))
+
+
+def _attending(traces: Sequence[Trace], titles: Sequence[str]) -> tuple[Sequence[Trace], Sequence[str]]:
+    """The traces with attention in them; what the others wrote is shown here, as there is no more to see."""
+    pairs = list(zip(traces, titles, strict=True))
+    for index, (trace, title) in enumerate(pairs):
+        if not sites(trace):
+            with st.container(border=True):
+                translation(trace, title, f"blind_{index}")
+                st.caption("This model attends to nothing: it reads the whole picture once, before the first word.")
+    seeing = [(trace, title) for trace, title in pairs if sites(trace)]
+    return [trace for trace, _ in seeing], [title for _, title in seeing]
 
 
 def _ribbons(traces: Sequence[Trace], titles: Sequence[str], focus: Focus) -> list[Focus]:
@@ -127,9 +143,17 @@ def _views(traces: Sequence[Trace], titles: Sequence[str], seen: Sequence[Focus]
         with place:
             if len(traces) > 1:
                 st.caption(escaped(titles[index]))
-            chart(view, trace, focus, str(index))
-            downloads(view.takeaway, trace, focus, str(index))
+            if view.fits(trace, focus):
+                chart(view, trace, focus, str(index))
+                downloads(view.takeaway, trace, focus, str(index))
+            else:
+                st.caption("This view has nothing to show of this model.")
     return view.name
+
+
+def _other(traces: Sequence[Trace]) -> str:
+    """The name of the model that the first is compared with, "" for none."""
+    return next((trace.request.model for trace in traces if trace.request.model != traces[0].request.model), "")
 
 
 def _link(params: dict[str, str]) -> None:

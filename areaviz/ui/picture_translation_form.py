@@ -60,7 +60,7 @@ def picture_translation_form(cards: Mapping[str, Card], default: str) -> tuple[S
     return tuple(Sight(title, replace(asked, picture=pictures[title])) for title in shown)
 
 
-def recall_picture_translation(request: Request, params: Mapping[str, str], compare: bool, asked: bool) -> None:
+def recall_picture_translation(request: Request, params: Mapping[str, str], compare: str, asked: bool) -> None:
     """Fill the form with a link's request; InputError where the link's picture cannot be had."""
     ASKING.recall(request, compare)
     if "text" in params:

@@ -30,7 +30,7 @@ def request_form(cards: Mapping[str, Card]) -> tuple[Request, ...]:
     return ASKING.requests(Request(card.name, st.session_state[TEXT]), other)
 
 
-def recall_request(request: Request, params: Mapping[str, str], compare: bool, asked: bool) -> None:
+def recall_request(request: Request, params: Mapping[str, str], compare: str, asked: bool) -> None:
     """Fill the form with a request, for instance a link's; `asked` runs it at once. `params` are the link's."""
     ASKING.recall(request, compare)
     st.session_state[TEXT] = params.get("text", "")

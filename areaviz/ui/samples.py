@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from areaviz.trace.request import Focus
+from areaviz.ui.asking import COUNTERPART
 
 SAMPLES: tuple[str, ...] = (
     "A small dog runs across the wet grass.",
@@ -31,7 +32,7 @@ class Example:
     focus: Focus
     view: str = ""
     area_size: int | None = None
-    compare: bool = False
+    compare: str = ""
 
 
 EXAMPLES: tuple[Example, ...] = (
@@ -46,7 +47,7 @@ EXAMPLES: tuple[Example, ...] = (
         SAMPLES[0],
         "The same sentence by a model with regular attention and by one with areas. Pointing at one lights up both.",
         Focus("encoder-decoder", layer=0, items=(0,)),
-        compare=True,
+        compare=COUNTERPART,
     ),
     Example(
         "Areas switched off",

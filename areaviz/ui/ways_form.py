@@ -34,7 +34,7 @@ def ways_form(cards: Mapping[str, Card]) -> tuple[Request, ...]:
     return tuple(Request(card.name, "", picture=picture, sample=sample, seed=seed) for card in cards.values())
 
 
-def recall_ways(request: Request, params: Mapping[str, str], compare: bool, asked: bool) -> None:
+def recall_ways(request: Request, params: Mapping[str, str], compare: str, asked: bool) -> None:
     """Fill the form with a link's request; InputError where the link's picture cannot be had."""
     st.session_state[SAMPLE], st.session_state[SEED] = request.sample, request.seed
     name = picture_name(params)

@@ -14,7 +14,11 @@ from areaviz.trace.request import Request
 from tests import fakes
 from tests.pages import folder
 
-WORDS = {"scene-area": "a small red circle", "scene-regular": "a large blue ring"}
+WORDS = {
+    "scene-area": "a small red circle",
+    "scene-regular": "a large blue ring",
+    "scene-none": "a plain sentence",
+}
 WAYS = ("item-wise soft", "item-wise hard", "location-wise hard", "location-wise soft")
 
 
@@ -40,6 +44,7 @@ class Pictured:
     def __init__(self) -> None:
         self.asked: list[Request] = []
         captioners = [captioner("scene-area", "area"), captioner("scene-regular", "regular")]
+        captioners.append(captioner("scene-none", "none"))
         self.cards = {card.name: card for card in [*captioners, *map(reader, WAYS)]}
 
     def models(self) -> dict[str, Card]:
@@ -56,6 +61,8 @@ class Pictured:
         assert request.picture is not None
         if request.model in WORDS:
             made = fakes.caption_trace(WORDS[request.model], area_size=2 if "area" in request.model else 1)
+            if self.cards[request.model].mechanism == "none":
+                made = replace(made, maps={})
         else:
             made = _read(self.cards[request.model].mechanism)
         # The made-up anchors are those of a small picture; every picture asked about is larger.

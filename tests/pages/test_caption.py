@@ -30,10 +30,26 @@ def test_the_first_picture_is_described_at_once(open_page: Open, use_backend: Us
 
 def test_two_models_are_compared_on_the_same_picture(open_page: Open, use_backend: Use) -> None:
     app, backend = opened(open_page, use_backend)
-    app.toggle(key=ASKING.key("compare")).set_value(True).run()
+    app.selectbox(key=ASKING.key("compare")).set_value("scene-regular").run()
     assert not app.exception and not app.error
     assert "a large blue ring" in shown(app)
     assert backend.asked[-1].picture == backend.asked[0].picture
+
+
+def test_a_model_without_attention_shows_what_it_wrote(open_page: Open, use_backend: Use) -> None:
+    app, _ = opened(open_page, use_backend, model="scene-none", picture="scene-1")
+    assert not app.exception and not app.error
+    assert "a plain sentence" in shown(app) and "attends to nothing" in shown(app)
+    assert not app.get("plotly_chart") and app.query_params["model"] == "scene-none"
+    app.selectbox(key=ASKING.key("compare")).set_value("scene-regular").run()
+    assert not app.exception and not app.error
+    assert "a large blue ring" in shown(app) and app.get("plotly_chart")
+
+
+def test_single_cells_have_no_largest_area(open_page: Open, use_backend: Use) -> None:
+    app, backend = opened(open_page, use_backend, model="scene-none", area="3", picture="scene-1")
+    assert not app.exception and not app.error
+    assert backend.asked[0].area_size is None
 
 
 def test_a_link_restores_picture_site_and_items(open_page: Open, use_backend: Use) -> None:

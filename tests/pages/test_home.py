@@ -51,7 +51,7 @@ def test_the_link_of_an_example_is_its_text_and_focus(example: Example) -> None:
 
 
 def test_an_example_opens_with_whatever_model_there_is(open_page: Open) -> None:
-    example = Example("A title", folder.TEXT, "A note", Focus("encoder self", 1, items=(2,)), compare=True)
+    example = Example("A title", folder.TEXT, "A note", Focus("encoder self", 1, items=(2,)), compare="1")
     app = open_page("translate", **link_of(example))
     assert not app.exception and not app.error
     assert "Ein kleiner Hund rennt." in shown(app) and app.query_params["items"] == "3"

@@ -135,11 +135,11 @@ def test_an_older_result_is_never_shown_for_a_newer_text(open_page: Open) -> Non
 
 def test_the_pair_stands_side_by_side(open_page: Open) -> None:
     app = ask(open_page("translate"), folder.TEXT)
-    app = app.toggle(key=request_form.ASKING.key("compare")).set_value(True).run()
+    app = app.selectbox(key=request_form.ASKING.key("compare")).set_value("char-regular").run()
     assert not app.exception and not app.error
     assert {AREA, REGULAR} <= set(texts(app))
     assert len(app.get("plotly_chart")) == 2
-    assert app.query_params["compare"] == "1"
+    assert app.query_params["compare"] == "char-regular"
 
 
 def test_the_regular_model_stays_regular_when_areas_are_set(
@@ -291,7 +291,7 @@ def test_an_unknown_setting_is_one_sentence(open_page: Open, monkeypatch: pytest
 def test_all_files_are_offered_for_each_trace(open_page: Open) -> None:
     app = ask(open_page("translate"), folder.TEXT)
     assert [button.label for button in app.download_button] == ["SVG", "PDF", "PNG", "CSV", "JSON", "Trace"] * 2
-    app = app.toggle(key=request_form.ASKING.key("compare")).set_value(True).run()
+    app = app.selectbox(key=request_form.ASKING.key("compare")).set_value("char-regular").run()
     assert len(app.download_button) == 24
 
 
