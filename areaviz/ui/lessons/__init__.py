@@ -10,10 +10,12 @@ from areaviz.ui.lessons import (
     errata,
     features,
     grid,
+    hard,
     mean_and_sum,
     rounding,
     sequence,
     summed_table,
+    transformed,
 )
 from areaviz.ui.lessons.frame import STYLE, Lesson
 
@@ -26,6 +28,8 @@ LESSONS = (
     Lesson("query-to-output", "From a query to the output", attention.show),
     Lesson("features", "A key that knows spread and shape", features.show),
     Lesson("cost", "What areas cost", cost.show),
+    Lesson("hard-choice", "Learning a hard choice", hard.show),
+    Lesson("transformed-window", "A window that is a transformation", transformed.show),
     Lesson("as-printed", "As printed, as implemented", errata.show),
 )
 

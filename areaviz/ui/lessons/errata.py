@@ -1,26 +1,33 @@
-"""Lesson 9: as printed and as implemented."""
+"""Lesson 11: as printed and as implemented."""
 
 from __future__ import annotations
 
 import streamlit as st
 
+from areaviz.ui.lessons import survey_errata
 from areaviz.ui.lessons.frame import as_table, columns, controls, picture
+from areaviz.views.base import Table
 from areaviz.views.teaching import errata as view
 from areaviz.views.teaching import rounding
+from areaviz.views.teaching.survey_errata import table as survey_table
 
 
 @st.fragment
 def show() -> None:
-    """Four misprints, each run both ways on numbers of the reader's choice."""
+    """Six misprints, each run both ways on numbers of the reader's choice."""
     st.markdown(
         "Whoever implements the papers line by line gets wrong numbers. Each misprint is run here as printed and as "
-        "this tool has it. *2018* is the first version of the paper, *2019* the published one."
+        "this tool has it. *2018* is the first version of the paper on areas, *2019* the published one; the last two "
+        "misprints are the survey's."
     )
     side, largest = _loops()
     _integral(side)
     mean = _variance()
     length, size = _count()
-    as_table(view.table(side, largest, length, size, mean), "errata")
+    height, width = survey_errata.sampling()
+    glimpses = survey_errata.glimpses()
+    ours, theirs = view.table(side, largest, length, size, mean), survey_table(height, width, glimpses)
+    as_table(Table(ours.columns, [*ours.rows, *theirs.rows]), "errata")
 
 
 def _loops() -> tuple[int, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -47,10 +48,10 @@ def columns() -> tuple[DeltaGenerator, DeltaGenerator]:
     return left, right
 
 
-def controls(key: str, count: int) -> list[DeltaGenerator]:
+def controls(key: str, count: int, align: Literal["top", "bottom"] = "top") -> list[DeltaGenerator]:
     """A row of columns for sliders and choices, which may stand closer than pictures and words."""
     with st.container(key=f"controls-{key}"):
-        return list(st.columns(count, gap="medium"))
+        return list(st.columns(count, gap="medium", vertical_alignment=align))
 
 
 def picture(figure: Picture, key: str, question: str, chosen: Callable[[int], None] | None = None) -> None:
