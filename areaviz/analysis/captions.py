@@ -38,15 +38,15 @@ class Held:
     true: Sequence[frozenset[str]] | None
 
 
-def held_out(pictures: str, split: str, data: Path) -> Held:
-    """The "photos" or "scenes" of a split."""
+def held_out(pictures: str, split: str, data: Path, side: int) -> Held:
+    """The "photos" or "scenes" of a split, `side` pixels a side."""
     if pictures == "photos":
         photos = read_photos(data, split)
-        pixels = read_pixels(data, photos)
+        pixels = read_pixels(data, photos, side)
         made = [Picture.of("photo", one) for one in pixels]
         return Held(made, [photo.captions for photo in photos], [photo.grounded for photo in photos], None)
     scenes = [make_scene(split, number) for number in range(SCENES)]
-    made = [Picture.of("scene", scene.pixels()) for scene in scenes]
+    made = [Picture.of("scene", scene.pixels(side)) for scene in scenes]
     references = [(scene.english.text,) for scene in scenes]
     return Held(made, references, [(s.grounded,) for s in scenes], [s.true_sentences() for s in scenes])
 
@@ -64,7 +64,7 @@ def evaluate_captions(
     """
     card = read_card(folder / "card.json")
     model = CaptionModel.load(folder, card, choose_device(device))
-    held = held_out(str(card.recipe["pictures"]), split, data)
+    held = held_out(str(card.recipe["pictures"]), split, data, model.network.encoder_config.side)
     captions = describe(model, held.pictures, beam)
     figures: dict[str, Any] = {**caption_scores(captions, held.references), "beam": beam}
     if held.true is not None:

@@ -35,7 +35,7 @@ def evaluate_picture_translation(
     """
     card = read_card(folder / "card.json")
     model = PictureTranslator.load(folder, card, choose_device(device))
-    held = held_out(str(card.recipe["pictures"]), split, data)
+    held = held_out(str(card.recipe["pictures"]), split, data, model.network.encoder_config.side)
     seen = conditions(held.pictures)
     written = {name: model.translate(held.sources, pictures, beam) for name, pictures in seen.items()}
     figures: dict[str, float | int | str] = {**translation_scores(written[""], held.targets), "beam": beam}

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 
 from areaviz.attention.memory import AreaOptions
 from areaviz.decoding.stepper import Stepper
+from areaviz.models.encoders import picture_encoder
 from areaviz.models.transformer import Pass
-from areaviz.models.vision import EncoderConfig, PictureEncoder
 
 
 class CaptionOptions(Protocol):
@@ -55,8 +55,8 @@ class CaptionNetwork(nn.Module):
 
     def __init__(self, encoder: Mapping[str, Any], grid: int) -> None:
         super().__init__()
-        self.encoder_config = EncoderConfig(**{"grids": (grid,), **encoder})
-        self.pictures = PictureEncoder(self.encoder_config)
+        self.pictures = picture_encoder(encoder, grid)
+        self.encoder_config = self.pictures.config
 
     def look(self, pixels_BHWC: Tensor) -> Tensor:
         """The grid of features of uint8 pixels [B, side, side, 3]: [B, M, C]."""

@@ -18,10 +18,10 @@ from torch import Tensor, nn
 from areaviz.attention.doubly import DoublyAttention, Kept, Memories, Share
 from areaviz.attention.memory import AreaMemory, AreaOptions
 from areaviz.attention.multihead import MultiHeadAttention
+from areaviz.models.encoders import picture_encoder
 from areaviz.models.layers import EncoderLayer, feed_forward, initialise, positions
 from areaviz.models.stepper import TransformerStepper
 from areaviz.models.transformer import Pass, TransformerConfig, padding_of
-from areaviz.models.vision import EncoderConfig, PictureEncoder
 
 SITES = {"text": "encoder-decoder", "picture": "encoder-decoder picture"}
 """What the two attentions are called in a trace."""
@@ -92,8 +92,8 @@ class DoublyAttentive(nn.Module):
     def __init__(self, config: DoublyConfig, impl: str = "auto") -> None:
         super().__init__()
         self.config, sizes = config, config.transformer
-        self.encoder_config = EncoderConfig(**{"grids": (config.grid,), **config.encoder})
-        self.pictures = PictureEncoder(self.encoder_config)
+        self.pictures = picture_encoder(config.encoder, config.grid)
+        self.encoder_config = self.pictures.config
         self.enter = nn.Sequential(
             nn.LayerNorm(self.encoder_config.width),
             nn.Linear(self.encoder_config.width, sizes.width),

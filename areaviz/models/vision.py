@@ -20,18 +20,27 @@ MEAN, STD = (0.45, 0.44, 0.40), (0.27, 0.27, 0.28)
 class EncoderConfig:
     """What the network is made of.
 
-    side: of the pictures it reads, in pixels, a multiple of 16. channels: of the first stage; the last has
-    eight times as many. grids: sides of the grids it gives.
+    kind: a key of `encoders.ENCODERS`. side: of the pictures it reads, in pixels, a multiple of 16. channels: of
+    the first stage; the last has eight times as many ("resnet152" has its own). grids: sides of the grids it gives.
     """
 
     side: int = 128
     channels: int = 32
     grids: tuple[int, ...] = (8, 14)
+    kind: str = "small"
 
     @property
     def width(self) -> int:
         """Channels of every grid."""
         return 8 * self.channels
+
+
+class GridEncoder(nn.Module):
+    """What every encoder of pictures is: uint8 pixels [B, side, side, 3] in, features [B, M, C] of each grid out."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        self.config = config
 
 
 class Block(nn.Module):
@@ -46,12 +55,11 @@ class Block(nn.Module):
         return F.relu(x_BCHW + self.layers(x_BCHW))
 
 
-class PictureEncoder(nn.Module):
+class PictureEncoder(GridEncoder):
     """Four stages to a sixteenth of the side; the stage before adds its detail to the finer grid."""
 
     def __init__(self, config: EncoderConfig) -> None:
-        super().__init__()
-        self.config = config
+        super().__init__(config)
         first = config.channels
         self.fine = nn.Sequential(
             *_convolution(3, first, 2),

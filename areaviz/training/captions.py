@@ -22,7 +22,7 @@ from areaviz.models.captioning import NETWORKS
 from areaviz.models.checkpoint import TOKENIZER
 from areaviz.trace.record import IntArray
 from areaviz.training.config import TrainConfig
-from areaviz.training.described import Described, described
+from areaviz.training.described import Described, described, picture_side
 from areaviz.training.loop import BEST
 from areaviz.training.sentences import cross_entropy, shifted, word_tokenizer
 from areaviz.training.speed import fastest
@@ -66,7 +66,8 @@ class Captions:
     @classmethod
     def build(cls, config: CaptionsConfig, data: Path, folder: Path, device: torch.device) -> Self:
         """Read or generate the pictures, learn the words, and make the network."""
-        train, valid = (described(config.pictures, split, data, folder.parent) for split in ("train", "val"))
+        side = picture_side(config.model)
+        train, valid = (described(config.pictures, split, data, folder.parent, side) for split in ("train", "val"))
         tokenizer = word_tokenizer(folder / TOKENIZER, train.texts(), config.vocabulary)
         torch.manual_seed(config.seed)
         options, make = NETWORKS[config.network]

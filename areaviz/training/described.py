@@ -16,9 +16,10 @@ import torch
 from torch import Tensor
 
 from areaviz.data.grounding import Grounded
-from areaviz.data.scenes import make_scene
-from areaviz.models.vision import PictureEncoder
-from areaviz.training.photos import augment, packed_photos
+from areaviz.data.scenes import SIDE, make_scene
+from areaviz.models.resnet import ResNet152
+from areaviz.models.vision import GridEncoder
+from areaviz.training.photos import augment, packed_name, packed_photos
 
 SCENES = {"train": 20000, "val": 1000, "test": 1000}
 VIEWS = 5
@@ -97,7 +98,7 @@ class Described:
             return pixels
         return augment(pixels, torch.Generator().manual_seed(int(rng.integers(2**62))))
 
-    def encoded(self, encoder: PictureEncoder, run: Path, device: torch.device) -> Described:
+    def encoded(self, encoder: GridEncoder, run: Path, device: torch.device) -> Described:
         """The same as features of the encoder that `run` trained, which `encoder` becomes and stays."""
         load_encoder(encoder, run)
         encoder.requires_grad_(False)
@@ -110,7 +111,7 @@ class Described:
         return replace(self, features=np.load(path, mmap_mode="c"), encoder={"run": run.name})
 
     @torch.no_grad()
-    def _encode(self, encoder: PictureEncoder, views: int, device: torch.device) -> npt.NDArray[np.float16]:
+    def _encode(self, encoder: GridEncoder, views: int, device: torch.device) -> npt.NDArray[np.float16]:
         encoder.eval()
         found, grid = [], encoder.config.grids[0]
         for view in range(views):
@@ -121,25 +122,33 @@ class Described:
         return np.stack(found)
 
 
-def load_encoder(encoder: PictureEncoder, run: Path) -> None:
-    """Make an encoder that which a run of the task "encoder" trained."""
+def picture_side(model: Mapping[str, Any]) -> int:
+    """The side in pixels of the pictures that a recipe's model reads."""
+    return int(model.get("encoder", {}).get("side", SIDE))
+
+
+def load_encoder(encoder: GridEncoder, run: Path) -> None:
+    """Make an encoder that which a run of the task "encoder" trained, or that of a file which `run` holds."""
+    if isinstance(encoder, ResNet152):
+        encoder.read(run)
+        return
     weights: dict[str, Any] = torch.load(run / "best.pt", map_location="cpu", weights_only=True)
     start = "captioner.pictures."
     encoder.load_state_dict({name.removeprefix(start): x for name, x in weights.items() if name.startswith(start)})
 
 
-def described(pictures: str, split: str, data: Path, runs: Path) -> Described:
-    """The "photos" or "scenes" of a split; decoded or drawn once and kept in `runs`."""
+def described(pictures: str, split: str, data: Path, runs: Path, side: int = SIDE) -> Described:
+    """The "photos" or "scenes" of a split, `side` pixels a side; decoded or drawn once and kept in `runs`."""
     if pictures == "photos":
-        photos, pixels = packed_photos(data, runs, split)
+        photos, pixels = packed_photos(data, runs, split, side)
         captions, grounded = [photo.captions for photo in photos], [photo.grounded for photo in photos]
         return Described(ABOUT[pictures], pixels, captions, grounded, changes=split == "train")
     scenes = [make_scene(split, number) for number in range(SCENES[split])]
-    path = runs / "scenes" / f"{split}.npy"
+    path = runs / packed_name("scenes", split, side)
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(".part.npy")
-        np.save(part, np.stack([scene.pixels() for scene in scenes]))
+        np.save(part, np.stack([scene.pixels(side) for scene in scenes]))
         part.replace(path)
     captions = [(scene.english.text,) for scene in scenes]
     grounded = [(scene.grounded,) for scene in scenes]

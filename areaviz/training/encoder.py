@@ -22,7 +22,7 @@ from areaviz.metrics.ranking import mean_average_precision
 from areaviz.models.captioner import CaptionerConfig, CaptionTransformer
 from areaviz.models.checkpoint import TOKENIZER
 from areaviz.training.config import TrainConfig
-from areaviz.training.described import Described, described
+from areaviz.training.described import Described, described, picture_side
 from areaviz.training.sentences import content_words, cross_entropy, shifted, word_labels, word_tokenizer
 from areaviz.training.task import Description
 
@@ -75,7 +75,8 @@ class EncoderTask:
     @classmethod
     def build(cls, config: EncoderTaskConfig, data: Path, folder: Path, device: torch.device) -> Self:
         """Read or draw the pictures, learn the words, and make the network."""
-        train, valid = (described(config.pictures, split, data, folder.parent) for split in ("train", "val"))
+        side = picture_side(config.model)
+        train, valid = (described(config.pictures, split, data, folder.parent, side) for split in ("train", "val"))
         tokenizer = word_tokenizer(folder / TOKENIZER, train.texts(), config.vocabulary)
         words = content_words(train.captions, config.words)
         torch.manual_seed(config.seed)

@@ -18,7 +18,7 @@ from areaviz.data.flickr8k import Photo, read_photos
 from areaviz.data.grounding import FUNCTION_WORDS
 from areaviz.data.multi30k import read_split
 from areaviz.data.scene_grammar import MASK, Sentence
-from areaviz.data.scenes import make_scene
+from areaviz.data.scenes import SIDE, make_scene
 from areaviz.data.tokenizer import START, Tokenizer
 from areaviz.training.described import SCENES, Described, described
 
@@ -93,13 +93,13 @@ class Illustrated:
         return several[first : first + count]
 
 
-def illustrated(pictures: str, split: str, data: Path, runs: Path) -> Illustrated:
-    """The "photos" or "scenes" of "train" or "val".
+def illustrated(pictures: str, split: str, data: Path, runs: Path, side: int = SIDE) -> Illustrated:
+    """The "photos" or "scenes" of "train" or "val", `side` pixels a side.
 
     Raises:
         FileNotFoundError: a corpus is not in `data`.
     """
-    seen = described(pictures, split, data, runs)
+    seen = described(pictures, split, data, runs, side)
     if pictures == "scenes":
         return Illustrated(seen, _of_scenes(split))
     photos = read_photos(data, split)

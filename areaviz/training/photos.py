@@ -13,16 +13,21 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from areaviz.data.flickr8k import Photo, read_photos, read_pixels
+from areaviz.data.flickr8k import SIDE, Photo, read_photos, read_pixels
 
 
-def packed_photos(data: Path, runs: Path, split: str) -> tuple[list[Photo], npt.NDArray[np.uint8]]:
-    """The photos of a split and their pixels [N, 128, 128, 3], decoded once and then mapped from `runs`/photos."""
-    photos, path = read_photos(data, split), runs / "photos" / f"{split}.npy"
+def packed_name(pictures: str, split: str, side: int) -> Path:
+    """Where the pixels of a split are kept, below the runs."""
+    return Path(pictures) / (f"{split}.npy" if side == SIDE else f"{split}-{side}.npy")
+
+
+def packed_photos(data: Path, runs: Path, split: str, side: int = SIDE) -> tuple[list[Photo], npt.NDArray[np.uint8]]:
+    """The photos of a split and their pixels [N, side, side, 3], decoded once and then mapped from `runs`/photos."""
+    photos, path = read_photos(data, split), runs / packed_name("photos", split, side)
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(".part.npy")
-        np.save(part, read_pixels(data, photos))
+        np.save(part, read_pixels(data, photos, side))
         part.replace(path)
     return photos, np.load(path, mmap_mode="c")
 

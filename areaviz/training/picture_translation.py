@@ -18,6 +18,7 @@ from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.checkpoint import TOKENIZER
 from areaviz.models.doubly_attentive import DoublyAttentive, DoublyConfig
 from areaviz.training.config import TrainConfig
+from areaviz.training.described import picture_side
 from areaviz.training.illustrated import KINDS, Example, Illustrated, Mixed, illustrated
 from areaviz.training.sentences import cross_entropy
 from areaviz.training.speed import fastest
@@ -59,7 +60,8 @@ class PictureTranslation:
     @classmethod
     def build(cls, config: PictureTranslationConfig, data: Path, folder: Path, device: torch.device) -> Self:
         """Read or draw the pictures, learn the tokenizer, and make the network."""
-        train, valid = (illustrated(config.pictures, split, data, folder.parent) for split in ("train", "val"))
+        side = picture_side(config.model)
+        train, valid = (illustrated(config.pictures, split, data, folder.parent, side) for split in ("train", "val"))
         tokenizer = _tokenizer(folder / TOKENIZER, config, train)
         torch.manual_seed(config.seed)
         network = fastest(DoublyAttentive(DoublyConfig(len(tokenizer), **config.model)).to(device), device)
