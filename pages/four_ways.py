@@ -6,20 +6,22 @@ from areaviz.ui.engine import engine
 from areaviz.ui.errors import calm, problem
 from areaviz.ui.four_ways import four_ways, models_of_ways
 from areaviz.ui.result import up_to_date
-from areaviz.ui.ways_form import KIND, recall_ways, ways_form
+from areaviz.ui.ways_form import choose_pictures, recall_pictures, recall_ways, ways_form
 
 page_frame(
     "Four ways to look",
-    "Four models find and read the digit in one and the same picture, each with its own kind of attention.",
+    "Models find and read the digits in one and the same picture, each with its own kind of attention.",
 )
 with calm("opening the models"):
     backend = engine()
-    cards = models_of_ways(backend.models(), KIND)
     for sentence in backend.problems():
         problem(sentence)
+    recall_pictures(address.news())
+    pictures = choose_pictures(backend.models())
+    cards = models_of_ways(backend.models(), pictures.kind)
     with calm("reading the link"):
         address.restore({card.name: card for card in cards.values()}, recall_ways)
-    requests = ways_form(cards)
+    requests = ways_form(cards, pictures)
     if requests:
         with calm("reading the picture"):
             result = up_to_date(backend, requests)

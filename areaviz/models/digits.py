@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
@@ -98,6 +99,7 @@ class DigitReader:
         torch.manual_seed(request.seed)
         reading: Reading = self.network(ink_SS[None].to(device), sample=request.sample)
         fields, maps, gazes = _looks(reading, picture, canvas)
+        gazes |= _context(self.network, ink_SS[None].to(device), reading, canvas)
         output = _output(reading, fields["target"])
         details = {
             "device": device.type,
@@ -150,8 +152,25 @@ def _gazes(reading: Reading, canvas: Canvas) -> dict[str, Gaze]:
         return {}
     site = "glimpses" if reading.log_probability is not None else "transformer"
     corners = canvas.in_picture(reading.corners[0].cpu().numpy())
-    seen = (reading.seen[0].clamp(0, 1) * 255).round().to(torch.uint8).cpu().numpy()
-    return {site: Gaze(site, "target", "picture", corners, seen)}
+    return {site: Gaze(site, "target", "picture", corners, _bytes(reading.seen[0]))}
+
+
+def _context(network: nn.Module, ink_1SS: Tensor, reading: Reading, canvas: Canvas) -> dict[str, Gaze]:
+    """Of a model with a coarse look: what that showed, and where the model looks when it is kept from it."""
+    if not isinstance(network, Dram) or reading.coarse is None:
+        return {}
+    blind = _gazes(network(ink_1SS, sample=False, blind=True), canvas)["glimpses"]
+    side, steps = ink_1SS.shape[1], len(blind.seen)
+    whole = np.array([[0, 0], [side, 0], [side, side], [0, side]], np.float32)
+    corners = np.broadcast_to(canvas.in_picture(whole), (steps, 1, 4, 2)).copy()
+    coarse = _bytes(reading.coarse[:1, None]).repeat(steps, 0)
+    context = Gaze("context", "target", "picture", corners, coarse)
+    return {"context": context, "without context": replace(blind, site="without context")}
+
+
+def _bytes(values: Tensor) -> npt.NDArray[np.uint8]:
+    """Values 0..1 as 0..255."""
+    return (values.clamp(0, 1) * 255).round().to(torch.uint8).cpu().numpy()
 
 
 def _output(reading: Reading, target: Field) -> Output:

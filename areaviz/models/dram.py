@@ -56,11 +56,15 @@ class Dram(nn.Module):
         self.baseline = nn.Linear(width, 1)
         self.classifier = nn.Linear(width, config.classes)
 
-    def forward(self, pictures_BHW: Tensor, sample: bool) -> Reading:
-        """Look at pictures (0..1). With `sample` places are drawn around the locator's mean, else they are the mean."""
+    def forward(self, pictures_BHW: Tensor, sample: bool, blind: bool = False) -> Reading:
+        """Look at pictures (0..1). With `sample` places are drawn around the locator's mean, else they are the mean.
+
+        blind: keep the coarse look from the model, to see what it is good for.
+        """
         config, zeros = self.config, pictures_BHW.new_zeros(len(pictures_BHW), self.config.width)
         retina = Retina(pictures_BHW, config.side, config.scales)
-        mover = (self._coarse(pictures_BHW), zeros)
+        coarse = None if blind or self.context is None else self._coarse(pictures_BHW)
+        mover = (zeros if coarse is None else self._begin(coarse), zeros)
         reader = (zeros, zeros)
         steps = []
         for _ in range(config.digits * config.glimpses):
@@ -73,15 +77,16 @@ class Dram(nn.Module):
             steps.append((boxes, patches, self.classifier(reader[0]), log_probability, baseline))
         boxes, seen, logits, chance, baselines = (torch.stack(part, 1) for part in zip(*steps, strict=True))
         corners = box_corners(boxes.float())
-        return Reading(logits, config.digits, corners, seen, log_probability=chance, baseline=baselines)
+        return Reading(logits, config.digits, corners, seen, log_probability=chance, baseline=baselines, coarse=coarse)
 
     def _coarse(self, pictures_BHW: Tensor) -> Tensor:
-        """The first state of the mover: from the whole picture, averaged to a few pixels, or zero without context."""
-        if self.context is None:
-            return pictures_BHW.new_zeros(len(pictures_BHW), self.config.width)
-        small = F.interpolate(pictures_BHW[:, None], (self.config.coarse,) * 2, mode="area")[:, 0]
-        state: Tensor = torch.tanh(self.context(coordinates(small)))
-        return state
+        """The whole picture, averaged to a few pixels: [B, coarse, coarse]."""
+        return F.interpolate(pictures_BHW[:, None], (self.config.coarse,) * 2, mode="area")[:, 0]
+
+    def _begin(self, coarse_BGG: Tensor) -> Tensor:
+        """The first state of the mover: [B, N]."""
+        assert self.context is not None
+        return torch.tanh(self.context(coordinates(coarse_BGG)))
 
 
 def _convolutions(channels: int, side: int, width: int) -> nn.Sequential:

@@ -24,7 +24,7 @@ class Reading:
     clockwise from what became the top left; seen [B, T, K, S, S], what was read there, 0..1.
     Of attention to items: weights [B, T, M], of the cells; chosen int64 [B, T], the one read by hard attention.
     Of everything that was drawn by chance: log_probability, baseline [B, T], of each choice and the reward
-    expected before it.
+    expected before it. coarse: [B, G, G], the whole picture as a model saw it before its first look, 0..1.
     """
 
     logits: Tensor
@@ -35,6 +35,7 @@ class Reading:
     chosen: Tensor | None = None
     log_probability: Tensor | None = None
     baseline: Tensor | None = None
+    coarse: Tensor | None = None
 
     @property
     def answers(self) -> Tensor:

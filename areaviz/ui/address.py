@@ -31,16 +31,22 @@ def restore(cards: Mapping[str, Card], recall: Recall) -> None:
     Raises:
         InputError: the link cannot be followed; the page stays usable, with what could be read of the link.
     """
-    params, problem = st.query_params.to_dict(), st.session_state.pop(_PROBLEM, None)
+    params, problem = news(), st.session_state.pop(_PROBLEM, None)
     if just_run() and problem:
         raise InputError(problem)  # the page was only drawn again; the sentence has not been read yet
-    if not cards or not params or params == st.session_state.get(_SEEN):
+    if not cards or not params:
         return
     try:
         _follow(cards, recall, params)
     except InputError as error:
         st.session_state[_PROBLEM] = str(error)
         raise
+
+
+def news() -> dict[str, str]:
+    """What the address says if the page has not followed it yet, else nothing."""
+    params = st.query_params.to_dict()
+    return {} if params == st.session_state.get(_SEEN) else params
 
 
 def _follow(cards: Mapping[str, Card], recall: Recall, params: dict[str, str]) -> None:

@@ -16,19 +16,24 @@ from areaviz.ui.plain import escaped, shortened
 SITE, LAYER, HEAD, VIEW = "focus_site", "focus_layer", "focus_head", "focus_view"
 UNIT, SHOWN = "focus_unit", "focus_areas"
 ALL_HEADS = -1
-FIRST_SITE = "encoder-decoder"
+FIRST_SITES = ("encoder-decoder", "encoder-decoder picture")
 TEXT_SITES = {
     "encoder-decoder": "Translation to source",
+    "encoder-decoder picture": "Translation to picture",
     "encoder self": "Within the source",
     "decoder self": "Within the translation",
 }
+"""What the sites of a model are called that has a source text, with or without a picture."""
 PICTURE_SITES = {
     "encoder-decoder": "Words to picture",
     "encoder self": "Within the picture",
     "decoder self": "Within the sentence",
     "glimpses": "Glimpses",
+    "context": "Coarse look",
+    "without context": "Glimpses without it",
     "transformer": "Sampling grid",
 }
+"""What they are called where a picture is all there is."""
 _SELECTED = "focus_selected"
 
 
@@ -73,8 +78,9 @@ def current_focus(trace: Trace) -> Focus:
 
 
 def sites(trace: Trace) -> list[str]:
-    """The attention sites of a trace, the one from output to input first, then the gazes."""
-    return [*sorted(trace.maps, key=lambda site: site != FIRST_SITE), *trace.gazes]
+    """The attention sites of a trace, those from output to input first, then the gazes."""
+    first = [site for site in FIRST_SITES if site in trace.maps]
+    return [*first, *(site for site in trace.maps if site not in first), *trace.gazes]
 
 
 def layers(trace: Trace, site: str) -> range:
@@ -89,7 +95,7 @@ def heads(trace: Trace, site: str) -> list[int]:
 
 def site_name(trace: Trace, site: str) -> str:
     """A site in words."""
-    names = TEXT_SITES if trace.request.picture is None else PICTURE_SITES
+    names = TEXT_SITES if "source" in trace.fields else PICTURE_SITES
     return names.get(site, site)
 
 

@@ -2,12 +2,16 @@
 
 from areaviz.views import (
     alignment,
+    balance,
+    both,
+    context,
     coverage,
     film,
     glimpse_labels,
     glimpses,
     lines,
     overview,
+    playback,
     probabilities,
     pyramid,
     retina,
@@ -16,7 +20,8 @@ from areaviz.views import (
 )
 from areaviz.views.base import View
 
-PICTURES = (film, glimpses, transformer, retina, glimpse_labels)
+DOUBLY = (both, balance)
+PICTURES = (film, playback, glimpses, transformer, retina, context, glimpse_labels)
 TEXTS = (pyramid, coverage, alignment, lines, overview, sizes, probabilities)
-VIEWS: dict[str, View] = {module.VIEW.name: module.VIEW for module in (*PICTURES, *TEXTS)}
+VIEWS: dict[str, View] = {module.VIEW.name: module.VIEW for module in (*DOUBLY, *PICTURES, *TEXTS)}
 """Every view by its name, in the order the pages offer them."""

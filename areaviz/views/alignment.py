@@ -24,14 +24,14 @@ _WORD_NOTE = "; a word counts with the blank before it"
 def alignment(trace: Trace, focus: Focus) -> Matrix:
     """Item shares [Q, N]: row t belongs to the item produced at t. With `focus.unit` "word", shares of words."""
     chosen = select(trace, focus)
-    rows, columns = (_runs(field, focus.unit) for field in (chosen.query, chosen.memory))
+    rows, columns = (runs(field, focus.unit) for field in (chosen.query, chosen.memory))
     shares = query.merge_items(query.item_shares(chosen.attention, chosen.layer, chosen.head), rows, columns)
     unit = "words" if focus.unit == "word" else "items"
     marked = tuple(sorted({_run_of(rows if focus.side == "query" else columns, item) for item in focus.items}))
     return Matrix(
         values=shares,
-        rows=_labels(chosen.query, rows),
-        columns=_labels(chosen.memory, columns),
+        rows=run_labels(chosen.query, rows),
+        columns=run_labels(chosen.memory, columns),
         row_title=f"{name(chosen.query)} {unit}",
         column_title=f"{name(chosen.memory)} {unit}",
         title=f"What every {name(chosen.query)} {unit[:-1]} attends to, {chosen.head_words}",
@@ -44,32 +44,33 @@ def alignment(trace: Trace, focus: Focus) -> Matrix:
     )
 
 
-def _runs(field: Field, unit: str) -> Runs:
+def runs(field: Field, unit: str) -> Runs:
     """The items of every row or column; a word takes the blanks before it along, so that no row is blank."""
     if unit != "word":
         return [(i, i + 1) for i in range(len(field))]
-    runs: list[tuple[int, int]] = []
+    found: list[tuple[int, int]] = []
     blank_from = None
     for start, end in query.words(field):
         is_blank = "".join(field.labels[start:end]).isspace()
         if is_blank and end < len(field) and field.anchors[end, 0] < field.anchors[end, 1]:
             blank_from = start
             continue
-        runs.append((start if blank_from is None else blank_from, end))
+        found.append((start if blank_from is None else blank_from, end))
         blank_from = None
-    return runs
+    return found
 
 
-def _labels(field: Field, runs: Runs) -> tuple[str, ...]:
-    texts = ("".join(field.labels[start:end]) for start, end in runs)
+def run_labels(field: Field, within: Runs) -> tuple[str, ...]:
+    """What runs of items read as, a word without the blanks around it."""
+    texts = ("".join(field.labels[start:end]) for start, end in within)
     return tuple(
         visible(text if end - start == 1 else text.strip() or text)
-        for text, (start, end) in zip(texts, runs, strict=True)
+        for text, (start, end) in zip(texts, within, strict=True)
     )
 
 
-def _run_of(runs: Runs, item: int) -> int:
-    return next(i for i, (start, end) in enumerate(runs) if start <= item < end)
+def _run_of(within: Runs, item: int) -> int:
+    return next(i for i, (start, end) in enumerate(within) if start <= item < end)
 
 
 def figure(trace: Trace, focus: Focus) -> Figure:

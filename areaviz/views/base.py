@@ -83,7 +83,7 @@ def caption(trace: Trace, focus: Focus, all_layers: bool = False) -> str:
 def _extent(grid: AreaGrid) -> str:
     """The largest area: of a text in items, of a picture in rows and columns of cells."""
     if grid.height == 1:
-        return f"{grid.max_width} items"
+        return f"{grid.max_width} item{'s' * (grid.max_width > 1)}"
     return f"{grid.max_height}×{grid.max_width} cells of {grid.height}×{grid.width}"
 
 

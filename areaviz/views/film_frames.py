@@ -55,13 +55,16 @@ class Film:
     note: str
     caption: str
 
-    def still(self, frame: Frame | None, longest: int) -> Pixels:
-        """A frame, or the picture itself for None: uint8 [H, W, 3] with sides of at most `longest` pixels."""
+    def still(self, frame: Frame | None, longest: int, dim: float = DIM) -> Pixels:
+        """A frame, or the picture itself for None: uint8 [H, W, 3] with sides of at most `longest` pixels.
+
+        dim: brightness of what receives no attention.
+        """
         small = pictures.fitted(self.picture, longest)
         if frame is None:
             return small
         share_HW = spread(frame.shares, self.cells, self.picture.shape[:2], small.shape[:2])
-        light_HW = DIM + (1 - DIM) * np.clip(share_HW / self.top, 0, 1)
+        light_HW = dim + (1 - dim) * np.clip(share_HW / self.top, 0, 1)
         lit = (lifted(small) * light_HW[..., None]).round().astype(np.uint8)
         scale = small.shape[1] / self.picture.shape[1]
         boxes = [(_scaled(box, scale), colour) for box, colour in frame.read]
@@ -81,13 +84,13 @@ def film(trace: Trace, focus: Focus) -> Film:
     """The frames of the focused items, of all words where none is focused; `focus.unit` "word" joins items to words."""
     chosen = select(trace, focus)
     assert trace.request.picture is not None
-    runs = _runs(chosen.query, focus.unit)
+    runs = runs_of(chosen.query, focus.unit)
     shares_QN = query.item_shares(chosen.attention, chosen.layer, chosen.head)
     shares_RN = query.merge_items(shares_QN, runs)
     top = float(shares_RN.max()) or 1.0
     shown = _shown(chosen, runs)
     frames = tuple(_frame(trace, chosen, runs[run], shares_RN[run], focus.areas) for run in shown)
-    unit = "word" if focus.unit == "word" or _are_words(chosen.query) else "item"
+    unit = unit_name(chosen.query, focus.unit)
     scale = f"brightness: {DIM:.0%} without attention, full at {top:.1%} in a cell, the same in every frame"
     read = "; outlined: what was read" if any(frame.read for frame in frames) else ""
     title = f"Where the model looks for each {name(chosen.query)} {unit}, {chosen.head_words}"
@@ -121,7 +124,8 @@ def _along(starts: FloatArray, ends: FloatArray, length: int, drawn: int) -> Flo
     return np.where(outside[:, None], 0, weights).astype(np.float32)
 
 
-def _runs(field: Field, unit: str) -> list[tuple[int, int]]:
+def runs_of(field: Field, unit: str) -> list[tuple[int, int]]:
+    """The items of a text one by one, or in runs of a word each, as (start, end)."""
     return query.words(field) if unit == "word" else [(item, item + 1) for item in range(len(field))]
 
 
@@ -166,10 +170,11 @@ def area_box(attention: AttentionMap, cells: Field, index: int) -> Box:
     return float(left.min()), float(top.min()), float(right.max()), float(bottom.max())
 
 
-def _are_words(field: Field) -> bool:
-    """Whether every item is a whole word of several."""
+def unit_name(field: Field, unit: str) -> str:
+    """What is looked at one by one: "word", also where every item is a whole word of several, else "item"."""
     runs = query.words(field)
-    return len(runs) > 2 and all(end - start == 1 for start, end in runs)
+    are_words = len(runs) > 2 and all(end - start == 1 for start, end in runs)
+    return "word" if unit == "word" or are_words else "item"
 
 
 def _scaled(box: Box, scale: float) -> Box:

@@ -14,6 +14,8 @@ from areaviz.views.labels import visible
 from areaviz.views.pictures import Pixels
 
 GLIMPSES, TRANSFORMER = "glimpses", "transformer"
+CONTEXT, WITHOUT = "context", "without context"
+"""Of a model with a coarse look first: that look, and the glimpses without it."""
 _DARKEST = 0.4
 """Where the colours of steps begin on the scale: all of them stand out from a black picture."""
 

@@ -52,11 +52,6 @@ def for_print(label: str) -> str:
     return drawable(visible(label))
 
 
-def quoted(labels: Sequence[str], length: int = 40) -> str:
-    """Labels run together as one quotation, cut to `length` characters."""
-    return f"“{clip(''.join(visible(label) for label in labels), length)}”"
-
-
 @dataclass(frozen=True, slots=True)
 class Ticks:
     """Which labels are drawn: positions (0-based items unless moved), visible texts, angle in degrees (0 or 45)."""

@@ -18,8 +18,8 @@ from areaviz.trace.request import Focus
 from areaviz.views import theme
 from areaviz.views.axes import depth, print_labels, print_ticks, screen_labels, screen_ticks
 from areaviz.views.base import Table, View, caption
-from areaviz.views.labels import Ticks, for_screen, quoted, visible
-from areaviz.views.select import Selection, fits_text, name, positions, select, shown
+from areaviz.views.labels import Ticks, for_screen, visible
+from areaviz.views.select import Selection, fits_text, name, positions, quote, select, shown
 
 MOST = 150
 """How many lines are drawn at most."""
@@ -66,7 +66,7 @@ def lines(trace: Trace, focus: Focus) -> Lines:
 def _subject(chosen: Selection, focus: Focus) -> str:
     if focus.items and focus.side == "memory":
         items = sorted(set(focus.items))
-        return f"Lines to {name(chosen.memory)} {positions(items)} {quoted([chosen.memory.labels[i] for i in items])}"
+        return f"Lines to {name(chosen.memory)} {positions(items)} {quote(chosen.memory, items)}"
     return f"Lines from {chosen.subject[0].lower()}{chosen.subject[1:]}" if chosen.focused else "Strongest lines"
 
 

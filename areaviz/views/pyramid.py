@@ -15,8 +15,8 @@ from areaviz.trace.request import Focus
 from areaviz.views import raster, theme
 from areaviz.views.axes import depth, lay_picture, print_labels, print_scale, print_ticks, screen_labels, screen_ticks
 from areaviz.views.base import Table, View, caption
-from areaviz.views.labels import Ticks, escape, quoted
-from areaviz.views.select import Selection, fits_text, name, select, shown, spans
+from areaviz.views.labels import Ticks, escape
+from areaviz.views.select import Selection, fits_text, name, quote, select, shown, spans
 
 _LENGTH = "span length (items)"
 _UNIT = "weight"
@@ -80,8 +80,8 @@ def _lengths(drawn: Pyramid) -> Ticks:
 
 def _cells(drawn: Pyramid, width: int) -> Heatmap:
     """The spans of one length as a row of cells, shifted so that each stands over its middle."""
-    labels, values = drawn.chosen.memory.labels, drawn.rows[width - 1]
-    texts = [f"{escape(quoted(labels[i : i + width]))} {spans(i, width)}" for i in range(len(values))]
+    memory, values = drawn.chosen.memory, drawn.rows[width - 1]
+    texts = [f"{escape(quote(memory, range(i, i + width)))} {spans(i, width)}" for i in range(len(values))]
     return Heatmap(
         z=values[None, :],
         x0=(width - 1) / 2,
@@ -107,9 +107,9 @@ def half_columns(rows: tuple[FloatArray, ...]) -> FloatArray:
 def table(trace: Trace, focus: Focus) -> Table:
     """One line an area: where it starts (from 1), how long it is, what it holds, its weight."""
     drawn = pyramid(trace, focus)
-    labels = drawn.chosen.memory.labels
+    memory = drawn.chosen.memory
     lines = [
-        (start + 1, width, quoted(labels[start : start + width])[1:-1], float(weight))
+        (start + 1, width, quote(memory, range(start, start + width))[1:-1], float(weight))
         for width, row in enumerate(drawn.rows, start=1)
         for start, weight in enumerate(row)
     ]

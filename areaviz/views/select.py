@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
 from areaviz.trace.request import Focus
-from areaviz.views.labels import quoted, visible
+from areaviz.views.labels import clip, visible
 
 NAMES = {"source": "source", "target": "output", "history": "output so far"}
 """What the fields of a translation are called in front of a reader."""
@@ -39,8 +39,7 @@ class Selection:
         """Whose attention is drawn, in words, markup unescaped."""
         if not self.focused:
             return f"Mean over all {len(self.query)} {name(self.query)} items"
-        labels = [self.query.labels[i] for i in self.queries]
-        return f"{name(self.query).capitalize()} {positions(self.queries)} {quoted(labels)}"
+        return f"{name(self.query).capitalize()} {positions(self.queries)} {quote(self.query, self.queries)}"
 
     @property
     def head_words(self) -> str:
@@ -94,6 +93,14 @@ def name(field: Field) -> str:
 def shown(field: Field) -> tuple[str, ...]:
     """What the items of a field show, everything invisible made visible."""
     return tuple(map(visible, field.labels))
+
+
+def quote(field: Field, items: Sequence[int], length: int = 40) -> str:
+    """Items of a text as one quotation cut to `length` characters, with a blank where the text goes on between them."""
+    starts, ends = field.anchors[list(items)].T.tolist()
+    apart = [k > 0 and ends[k - 1] < start for k, start in enumerate(starts)]
+    pieces = (" " * gap + visible(field.labels[item]) for gap, item in zip(apart, items, strict=True))
+    return f"“{clip(''.join(pieces), length)}”"
 
 
 def positions(items: Sequence[int]) -> str:

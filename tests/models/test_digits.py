@@ -69,7 +69,8 @@ def test_a_picture_gives_a_valid_trace_with_costs(name: str, tmp_path: Path) -> 
 def test_each_kind_of_attention_has_looks_of_its_own(tmp_path: Path) -> None:
     found = {name: read(name, tmp_path) for name in OPTIONS}
     gazes = {name: tuple(trace.gazes) for name, trace in found.items()}
-    assert gazes["ram"] == gazes["dram"] == ("glimpses",) and gazes["stn"] == ("transformer",)
+    assert gazes["ram"] == gazes["dram, no context"] == ("glimpses",) and gazes["stn"] == ("transformer",)
+    assert gazes["dram"] == ("glimpses", "context", "without context")
     assert gazes["soft"] == gazes["hard"] == gazes["no attention"] == ()
     assert found["ram"].gazes["glimpses"].corners.shape == (3, 3, 4, 2)
     assert found["stn"].gazes["transformer"].seen.shape == (1, 1, 28, 28)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from areaviz.backend.base import Backend
 from areaviz.ui.four_ways import STEP, WAYS, models_of_ways
-from areaviz.ui.ways_form import SAMPLE
+from areaviz.ui.ways_form import PICTURES, SAMPLE
 from tests.pages.conftest import Open, shown
 from tests.pages.pictured import Pictured
 
@@ -43,6 +44,26 @@ def test_looking_again_draws_with_another_seed(open_page: Open, use_backend: Use
     next(button for button in app.button if button.label == "Look again").click().run()
     assert first.sample and backend.asked[-1].seed == first.seed + 1
     assert app.query_params["seed"] == str(first.seed + 1)
+
+
+def test_what_is_read_can_be_chosen_where_there_are_models(open_page: Open, use_backend: Use) -> None:
+    backend = Pictured()
+    backend.cards["pairs"] = replace(backend.cards["location-wise-hard"], name="pairs", config={"kind": "pairs"})
+    use_backend(backend)
+    app = open_page("four_ways")
+    assert "A digit alone" not in app.segmented_control(key=PICTURES).options
+    app.segmented_control(key=PICTURES).set_value("A pair of digits").run()
+    assert not app.exception and not app.error
+    assert backend.asked[-1].model == "pairs" and app.query_params["picture"] == "pair-27"
+
+
+def test_a_link_to_a_pair_opens_the_models_of_pairs(open_page: Open, use_backend: Use) -> None:
+    backend = Pictured()
+    backend.cards["pairs"] = replace(backend.cards["location-wise-hard"], name="pairs", config={"kind": "pairs"})
+    use_backend(backend)
+    app = open_page("four_ways", model="pairs", picture="pair-60")
+    assert not app.exception and not app.error
+    assert [(one.model, one.picture.name) for one in backend.asked if one.picture] == [("pairs", "pair-60")]
 
 
 def test_a_way_without_a_model_is_said_so(open_page: Open, use_backend: Use) -> None:

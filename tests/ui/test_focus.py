@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.explore import clicked, same_text, shared
-from areaviz.ui.focus_state import fitted, heads, sites
+from areaviz.ui.focus_state import fitted, heads, site_name, sites
 from areaviz.ui.ribbon import Selection
 from tests import fakes
 
@@ -45,3 +46,20 @@ def test_a_click_changes_what_the_ribbon_says_and_nothing_else() -> None:
 def test_choices_begin_with_the_site_between_the_languages_and_all_heads() -> None:
     assert sites(MAIN)[0] == "encoder-decoder" and set(sites(MAIN)) == set(MAIN.maps)
     assert heads(OTHER, "encoder self") == [-1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("trace", "expected"),
+    [
+        (MAIN, ["Translation to source", "Within the source", "Within the translation"]),
+        (fakes.caption_trace(), ["Words to picture", "Within the sentence", "Within the picture"]),
+        (
+            fakes.doubly_trace(),
+            ["Translation to source", "Translation to picture", "Within the source", "Within the translation"],
+        ),
+        (fakes.gaze_trace(), ["Glimpses"]),
+    ],
+    ids=["translation", "caption", "both", "glimpses"],
+)
+def test_sites_are_named_by_what_attends_to_what(trace: Trace, expected: list[str]) -> None:
+    assert [site_name(trace, site) for site in sites(trace)] == expected

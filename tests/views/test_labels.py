@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.views.labels import drawable, escape, for_print, for_screen, quoted, ticks, visible
+from areaviz.views.labels import drawable, escape, for_print, for_screen, ticks, visible
 
 
 @pytest.mark.parametrize(
@@ -43,11 +43,6 @@ def test_markup_and_dollars_are_escaped_for_plotly() -> None:
 def test_what_the_print_font_lacks_is_written_as_code_points() -> None:
     assert for_print("中a") == "⟨U+4E2D⟩a"
     assert drawable("two\nlines $x$") == "two\nlines $x$"
-
-
-def test_quotations_are_cut() -> None:
-    assert quoted(["a", " ", "b"]) == "“a␣b”"
-    assert len(quoted(["ab"] * 100, 10)) == 12
 
 
 def test_few_labels_are_all_drawn() -> None:

@@ -1,0 +1,11 @@
+"""The playback of a made-up caption, as the app shows views."""
+
+import streamlit as st
+
+from areaviz.trace.request import Focus
+from areaviz.ui.chart import chart
+from areaviz.views import VIEWS
+from tests import fakes
+
+st.set_page_config(layout="wide")
+chart(VIEWS["playback"], fakes.caption_trace("a small red circle"), Focus("encoder-decoder"), "playback")
