@@ -13,6 +13,7 @@ import streamlit as st
 from areaviz.trace.card import Card
 from areaviz.trace.limits import METHODS
 from areaviz.trace.request import Request
+from areaviz.ui.focus_state import begin_with
 
 AS_TRAINED = 0
 COUNTERPART = "1"
@@ -47,6 +48,7 @@ class Asking:
         """Draw the widgets but that of the comparison; returns the model."""
         with st.container(horizontal=True, gap="medium"):
             card = self._model(cards)
+            begin_with(card)
             self._decoding()
             if card.has_areas:
                 self._area(largest)

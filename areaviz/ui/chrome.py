@@ -18,6 +18,7 @@ button[data-variant="segmented_control"][data-selected="true"] { color: inherit 
 [data-testid="stSliderThumbValue"] { color: inherit !important; }
 [class*="st-key-ways"] [data-testid="stImage"] img { image-rendering: pixelated; }
 @media (max-width: 62rem) { .st-key-ways [data-testid="stColumn"] { min-width: calc(50% - 1rem); } }
+@media (max-width: 62rem) { .st-key-sights [data-testid="stColumn"] { min-width: 13rem; } }
 @media (max-width: 62rem) { [class*="st-key-pair"] [data-testid="stColumn"] { min-width: 100%; } }
 </style>"""
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import streamlit as st
 
+from areaviz.trace.card import Card
 from areaviz.trace.limits import AREAS, UNITS
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
@@ -16,7 +17,7 @@ from areaviz.ui.plain import escaped, shortened
 SITE, LAYER, HEAD, VIEW = "focus_site", "focus_layer", "focus_head", "focus_view"
 UNIT, SHOWN = "focus_unit", "focus_areas"
 ALL_HEADS = -1
-FIRST_SITES = ("encoder-decoder", "encoder-decoder picture")
+FIRST_SITES = ("encoder-decoder picture", "encoder-decoder")
 TEXT_SITES = {
     "encoder-decoder": "Translation to source",
     "encoder-decoder picture": "Translation to picture",
@@ -46,6 +47,13 @@ def recall_focus(focus: Focus | None, view: str | None) -> None:
     if focus:
         st.session_state[SITE], st.session_state[LAYER] = focus.site, focus.layer
         adopt(focus)
+
+
+def begin_with(card: Card) -> None:
+    """Until a layer is chosen, look at the one that points best at what words speak of, where that was measured."""
+    place = card.recipe.get("pointing head")
+    if place:
+        st.session_state.setdefault(LAYER, int(place[0]))
 
 
 def adopt(focus: Focus) -> None:

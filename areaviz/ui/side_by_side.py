@@ -20,7 +20,7 @@ SIDE = 132
 
 def side_by_side(traces: Sequence[Trace], titles: Sequence[str]) -> None:
     """What was written with each sight, and the attention of those that are chosen."""
-    with st.container(key="pair_sights"):
+    with st.container(key="sights"):
         for trace, title, place in zip(traces, titles, st.columns(len(traces), gap="medium"), strict=True):
             with place.container(border=True, height="stretch"):
                 _sight(trace, title, traces[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from streamlit.testing.v1 import AppTest
 
@@ -44,6 +45,15 @@ def test_a_model_without_attention_shows_what_it_wrote(open_page: Open, use_back
     app.selectbox(key=ASKING.key("compare")).set_value("scene-regular").run()
     assert not app.exception and not app.error
     assert "a large blue ring" in shown(app) and app.get("plotly_chart")
+
+
+def test_the_layer_that_points_best_is_looked_at_first(open_page: Open, use_backend: Use) -> None:
+    backend = Pictured()
+    card = backend.cards["scene-area"]
+    backend.cards["scene-area"] = replace(card, recipe={**card.recipe, "pointing head": [1, 3]})
+    use_backend(backend)
+    assert open_page("caption").query_params["layer"] == "2"
+    assert "layer" not in open_page("caption", model="scene-area", picture="scene-1", site="encoder self").query_params
 
 
 def test_single_cells_have_no_largest_area(open_page: Open, use_backend: Use) -> None:

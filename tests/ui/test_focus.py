@@ -55,7 +55,7 @@ def test_choices_begin_with_the_site_between_the_languages_and_all_heads() -> No
         (fakes.caption_trace(), ["Words to picture", "Within the sentence", "Within the picture"]),
         (
             fakes.doubly_trace(),
-            ["Translation to source", "Translation to picture", "Within the source", "Within the translation"],
+            ["Translation to picture", "Translation to source", "Within the source", "Within the translation"],
         ),
         (fakes.gaze_trace(), ["Glimpses"]),
     ],
