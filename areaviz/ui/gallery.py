@@ -1,14 +1,13 @@
-"""Ready examples: each opens Translate with its text, settings and focus."""
+"""Ready examples: each opens its page with its text, picture, settings and focus."""
 
 from __future__ import annotations
 
 import streamlit as st
 
+from areaviz.data.picture_samples import SAMPLES, thumbnail
 from areaviz.trace.request import Request
 from areaviz.ui.address import address
 from areaviz.ui.samples import EXAMPLES, Example
-
-TRANSLATE = "pages/translate.py"
 
 
 def gallery() -> None:
@@ -17,13 +16,23 @@ def gallery() -> None:
         for example, place in zip(EXAMPLES[left : left + 2], st.columns(2), strict=False):
             with place.container(border=True, height="stretch"):
                 st.subheader(example.title, anchor=False)
-                st.text(example.text)
+                _shown(example)
                 st.caption(example.note)
-                st.page_link(TRANSLATE, label="Open this example", query_params=link_of(example))
+                st.page_link(example.page, label="Open this example", query_params=link_of(example))
 
 
 def link_of(example: Example) -> dict[str, str]:
-    """The address parameters of an example; the model is left to Translate, which knows which ones there are."""
+    """The address parameters of an example; the model is left to the page, which knows which ones there are."""
     request = Request("", example.text, area_size=example.area_size)
     params = address(request, example.focus, example.view, example.compare)
+    params |= {"picture": example.picture} if example.picture else {}
     return {name: value for name, value in params.items() if name != "model"}
+
+
+def _shown(example: Example) -> None:
+    """Its picture and its sentence."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        if example.picture:
+            st.image(thumbnail(example.picture), width=72, alt=SAMPLES[example.picture].title)
+        if example.text:
+            st.text(example.text)

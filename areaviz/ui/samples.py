@@ -22,9 +22,12 @@ SAMPLES: tuple[str, ...] = (
 )
 
 
+TRANSLATE = "pages/translate.py"
+
+
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A ready view of Translate: a sentence, what to look at, and why it is worth a look."""
+    """A ready view of a page: a sentence or a sample picture or both, what to look at, and why it is worth a look."""
 
     title: str
     text: str
@@ -33,6 +36,8 @@ class Example:
     view: str = ""
     area_size: int | None = None
     compare: str = ""
+    picture: str = ""
+    page: str = TRANSLATE
 
 
 EXAMPLES: tuple[Example, ...] = (
@@ -61,5 +66,22 @@ EXAMPLES: tuple[Example, ...] = (
         SAMPLES[7],
         "Inside the encoder, letters look at each other: which neighbours does one letter take together, two or more?",
         Focus("encoder self", layer=0, items=(2,), areas="several"),
+    ),
+    Example(
+        "A word that only the picture tells",
+        "a large black key right of a small ? diamond",
+        "The colour is hidden, and a key and a diamond have two German names each. With another picture, other words.",
+        Focus("encoder-decoder picture", layer=1, items=(8,)),
+        picture="scene-34",
+        page="pages/translate_picture.py",
+    ),
+    Example(
+        "A caption and its rectangles",
+        "",
+        "Every word of the caption, and the rectangles of the picture that each head attended to when it was written.",
+        Focus("encoder-decoder", layer=1, items=(3,)),
+        view="film",
+        picture="scene-34",
+        page="pages/caption.py",
     ),
 )
