@@ -33,7 +33,8 @@ class TellerConfig:
 
     vocabulary: words. attention: "soft", "hard" or "none". encoder: of the pictures, see `EncoderConfig`. grid:
     side of the grid that is attended to. width: hidden units and width of a word. scoring: hidden units of the
-    additive score. dropout: on words and on what is read out, 0..1.
+    additive score. dropout: on words and on what is read out, 0..1. overview: whether the first state knows the
+    mean of all cells (Xu et al. 2015, section 3.1.2); without it, all that is told has been looked at.
     """
 
     vocabulary: int
@@ -43,6 +44,7 @@ class TellerConfig:
     width: int = 256
     scoring: int = 128
     dropout: float = 0.4
+    overview: bool = True
 
     @property
     def layers(self) -> int:
@@ -123,7 +125,7 @@ class ShowAttendTell(CaptionNetwork):
         self.norm = nn.LayerNorm(channels)
         # Features say what is in a cell, not where it is; sentences need both.
         self.place = nn.Parameter(torch.randn(config.grid**2, channels) * 0.5)
-        self.start = nn.Linear(channels, 2 * width)
+        self.start = nn.Linear(channels, 2 * width) if config.overview else None
         self.embedding = nn.Embedding(config.vocabulary, width, padding_idx=PAD)
         nn.init.normal_(self.embedding.weight, std=width**-0.5)
         self.key, self.query = nn.Linear(channels, config.scoring, bias=False), nn.Linear(width, config.scoring)
@@ -162,9 +164,14 @@ class ShowAttendTell(CaptionNetwork):
     def remember(self, features_BMC: Tensor) -> tuple[Cells, State]:
         """The cells of pictures, and the state before the first word, one a picture."""
         value_BMC = self.norm(features_BMC)
-        hidden_BW, cell_BW = torch.tanh(self.start(value_BMC.mean(1))).chunk(2, 1)
+        state = self._begin(value_BMC.mean(1))
         value_BMC = value_BMC + self.place
-        return Cells(value_BMC, self.key(value_BMC)), State(hidden_BW, cell_BW)
+        return Cells(value_BMC, self.key(value_BMC)), state
+
+    def _begin(self, mean_BC: Tensor) -> State:
+        if self.start is None:
+            return State(*(mean_BC.new_zeros(len(mean_BC), self.config.width) for _ in range(2)))
+        return State(*torch.tanh(self.start(mean_BC)).chunk(2, 1))
 
     def look_at(self, cells: Cells, state: State, sample: bool) -> Look:
         """Attend to the cells, K sentences a picture: additive scores, then the sum or one cell."""

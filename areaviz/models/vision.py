@@ -22,12 +22,15 @@ class EncoderConfig:
 
     kind: a key of `encoders.ENCODERS`. side: of the pictures it reads, in pixels, a multiple of 16. channels: of
     the first stage; the last has eight times as many ("resnet152" has its own). grids: sides of the grids it gives.
+    context: whether cells of grids finer than 8 x 8 also know what the coarse stage saw far around them; without
+    it there is no coarse stage, and a cell knows its own part of the picture.
     """
 
     side: int = 128
     channels: int = 32
     grids: tuple[int, ...] = (8, 14)
     kind: str = "small"
+    context: bool = True
 
     @property
     def width(self) -> int:
@@ -68,15 +71,20 @@ class PictureEncoder(GridEncoder):
             *_convolution(2 * first, 4 * first, 2),
             Block(4 * first),
         )
-        self.coarse = nn.Sequential(*_convolution(4 * first, 8 * first, 2), Block(8 * first))
+        self.coarse = (
+            nn.Sequential(*_convolution(4 * first, 8 * first, 2), Block(8 * first)) if config.context else None
+        )
         self.lateral = nn.Sequential(nn.Conv2d(4 * first, 8 * first, 1, bias=False), nn.BatchNorm2d(8 * first))
 
     def forward(self, pixels_BHWC: Tensor) -> Mapping[int, Tensor]:
         """Features of uint8 pixels [B, side, side, 3], for each grid: [B, M, C], row by row."""
         fine = self.fine(_normalised(pixels_BHWC))
-        coarse = self.coarse(fine)
-        whole = F.relu(self.lateral(fine) + F.interpolate(coarse, scale_factor=2, mode="bilinear"))
-        sources = {grid: coarse if grid <= coarse.shape[2] else whole for grid in self.config.grids}
+        whole, coarse = self.lateral(fine), None
+        if self.coarse is not None:
+            coarse = self.coarse(fine)
+            whole = whole + F.interpolate(coarse, scale_factor=2, mode="bilinear")
+        whole = F.relu(whole)
+        sources = {g: coarse if coarse is not None and g <= coarse.shape[2] else whole for g in self.config.grids}
         return {grid: F.adaptive_avg_pool2d(x, grid).flatten(2).transpose(1, 2) for grid, x in sources.items()}
 
 

@@ -101,6 +101,15 @@ def test_without_attention_only_the_mean_of_the_picture_is_known() -> None:
     assert not torch.allclose(network("soft")(features, words), network("soft")(mixed_up, words), atol=1e-3)
 
 
+def test_without_an_overview_nothing_is_known_before_the_first_look() -> None:
+    torch.manual_seed(0)
+    config = TellerConfig(20, "soft", {"side": 32, "channels": 2}, 4, 8, 6, 0.0, overview=False)
+    made = ShowAttendTell(config).eval()
+    _, state = made.remember(torch.randn(2, 16, 16))
+    assert not state.hidden.any() and not state.cell.any()
+    assert not [name for name in made.state_dict() if name.startswith("start")]
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("method", ["greedy", "beam"])
 def test_a_picture_gives_a_valid_trace(kind: str, method: str, tmp_path: Path) -> None:

@@ -33,6 +33,18 @@ def test_a_change_in_a_corner_leaves_the_far_corner_alone(grid: int) -> None:
     assert change[-3:, :3].max() < 1e-3 * change.max()
 
 
+def test_without_context_a_cell_knows_its_own_part_alone() -> None:
+    torch.manual_seed(0)
+    network = PictureEncoder(EncoderConfig(128, 4, (14,), context=False)).eval()
+    plain = torch.full((1, 128, 128, 3), 90, dtype=torch.uint8)
+    spotted = plain.clone()
+    spotted[:, :16, 112:] = 250
+    with torch.no_grad():
+        change = (network(spotted)[14] - network(plain)[14]).abs().sum(2).view(14, 14)
+    assert change.max() > 0 and change[6:, :8].max() == 0
+    assert not [name for name in network.state_dict() if name.startswith("coarse")]
+
+
 def test_alone_or_in_a_batch_a_picture_gives_the_same() -> None:
     pixels = torch.randint(0, 256, (3, 128, 128, 3), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
     network = encoder(8)
