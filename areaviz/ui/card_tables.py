@@ -26,6 +26,7 @@ LOOKS = {
     "hit": "Looks whose middle lies on a digit",
     "first_hit": "First looks whose middle lies on a digit",
     "coverage": "Digit covered by the glimpses",
+    "picture_share": "Part of what is read that the picture gives",
     "overlap": "Overlap of what was cut out and the digit's box",
 }
 BLIND = {"_uniform": "Everywhere alike", "_position": "One mean map for all", "_untrained": "Untrained"}

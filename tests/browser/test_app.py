@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.conftest import App
 
 SENTENCE = "A man plays the guitar."
-PAGES = ("", "translate", "how_areas_work", "models")
+PAGES = ("", "translate", "caption", "translate_picture", "four_ways", "how_areas_work", "models")
 
 
 @pytest.fixture
