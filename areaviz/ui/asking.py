@@ -41,22 +41,25 @@ class Asking:
 
     def pickers(self, cards: Mapping[str, Card], largest: int = LARGEST_AREA) -> tuple[Card, Card | None]:
         """Draw all widgets; returns the model, and the one to compare it with or None."""
-        card = self.one(cards, largest)
-        return card, self._compare(card, cards)
+        return self._row(cards, largest, compare=True)
 
     def one(self, cards: Mapping[str, Card], largest: int = LARGEST_AREA) -> Card:
         """Draw the widgets but that of the comparison; returns the model."""
+        return self._row(cards, largest, compare=False)[0]
+
+    def _row(self, cards: Mapping[str, Card], largest: int, compare: bool) -> tuple[Card, Card | None]:
         with st.container(horizontal=True, gap="medium"):
             card = self._model(cards)
             begin_with(card)
+            other = self._compare(card, cards) if compare else None
+        with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
             self._decoding()
             if card.has_areas:
                 self._area(largest)
-        if card.has_areas:
-            st.caption(about_areas(st.session_state[self.key("area_size")], self.extent))
-        else:
-            st.session_state[self.key("area_size")] = AS_TRAINED
-        return card
+                st.caption(about_areas(st.session_state[self.key("area_size")], self.extent))
+            else:
+                st.session_state[self.key("area_size")] = AS_TRAINED
+        return card, other
 
     def requests(self, request: Request, other: Card | None) -> tuple[Request, ...]:
         """A request with the chosen options, and the same for the model it is compared with."""
@@ -75,7 +78,7 @@ class Asking:
             list(cards),
             key=key,
             format_func=lambda name: cards[name].title,
-            width=320,
+            width=345,
             persist_state="session",
         )
         return cards[name]
@@ -104,7 +107,7 @@ class Asking:
             range(AS_TRAINED, max(largest, chosen) + 1),
             key=key,
             format_func=lambda size: "As trained" if size == AS_TRAINED else str(size),
-            width=260,
+            width=200,
             persist_state="session",
         )
 
@@ -125,7 +128,7 @@ class Asking:
             key=key,
             format_func=lambda name: others[name].title,
             placeholder="No other model",
-            width=320,
+            width=345,
             persist_state="session",
         )
         return others[chosen] if chosen else None

@@ -14,7 +14,8 @@ _STYLE = """<style>
 [data-testid="stPageLink-NavLink"] { padding-left: 0; padding-right: 0; }
 [data-testid="stPageLink-NavLink"] p { text-decoration: underline; text-underline-offset: 0.2em; }
 [data-testid="stPageLink-NavLink"]:hover { background: none; }
-button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selected="true"] { color: inherit !important; }
+button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selected="true"] {
+  color: inherit !important; }
 [data-testid="stSliderThumbValue"] { color: inherit !important; }
 [class*="st-key-ways"] [data-testid="stImage"] img { image-rendering: pixelated; }
 @media (max-width: 62rem) { .st-key-ways [data-testid="stColumn"] { min-width: calc(50% - 1rem); } }

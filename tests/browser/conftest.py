@@ -95,3 +95,9 @@ def page(chromium: Browser) -> Iterator[Page]:
     yield fresh
     context.close()
     assert not errors, f"The browser's console shows errors: {errors}"
+
+
+def settled(page: Page) -> None:
+    """Wait until the script has come to its end: what is drawn before may be drawn anew."""
+    expect(page.locator('[data-testid="stApp"]')).to_have_attribute("data-test-script-state", "notRunning")
+    page.wait_for_timeout(300)

@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from areaviz.attention.stn import transform
 from areaviz.data.scenes import make_scene
-from tests.browser.conftest import App
+from tests.browser.conftest import App, settled
 
 SCRIPT = "tests/browser/window_app.py"
 SIDE = 20
@@ -25,6 +25,7 @@ def window(app: App, page: Page) -> Locator:
 def shown(page: Page) -> Locator:
     window = page.locator(".window[data-theta]")
     expect(window).to_be_visible()
+    settled(page)
     return window
 
 
