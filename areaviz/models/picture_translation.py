@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from areaviz.data.batches import pad
-from areaviz.data.tokenizer import END, START, UNKNOWN, Tokenizer
+from areaviz.data.tokenizer import END, START, Tokenizer
 from areaviz.decoding.beam import beam_search
 from areaviz.decoding.greedy import greedy
 from areaviz.decoding.stepper import Hypothesis
@@ -27,7 +27,7 @@ from areaviz.models.recording import SITES as TEXT_SITES
 from areaviz.models.recording import attention_maps, output, target_fields, text_field
 from areaviz.models.stepper import Watched
 from areaviz.models.transformer import Pass
-from areaviz.models.translation import LENGTH_PENALTY, LengthLimit
+from areaviz.models.translation import LENGTH_PENALTY, LengthLimit, notes
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.card import Card
 from areaviz.trace.errors import InputError
@@ -144,8 +144,8 @@ class PictureTranslator:
             fields["picture"] = cell_field(request.picture, config.grid, config.grid)
             grids["picture"] = config.areas(0).grid(config.grid**2)
         details = {"device": self._device.type, "log-probability": f"{found.log_probability:.3f}"}
-        notes = self._notes(request, found)
-        details |= {"warning": " ".join(notes)} if notes else {}
+        told = notes(self.card, self.tokenizer, request.text, found)
+        details |= {"warning": " ".join(told)} if told else {}
         result = output(run.logits[0], ids, self.tokenizer)
         return Trace(request, fields, result, attention_maps(run, SITES, grids), details)
 
@@ -159,17 +159,6 @@ class PictureTranslator:
             raise InputError("There is neither a sentence nor a picture; give one of them or both.")
         if tokens > MOST_TOKENS:
             raise InputError(f"The text has {tokens} {self.card.level}s, at most {MOST_TOKENS} are read; shorten it.")
-
-    def _notes(self, request: Request, found: Hypothesis) -> list[str]:
-        """What the reader should know about this run, one sentence each."""
-        tokens = self.tokenizer.tokens(request.text) if request.text.strip() else []
-        unknown = sorted({token.text for token in tokens if token.id == UNKNOWN})
-        notes = []
-        if unknown:
-            notes.append(f"This model has never seen {', '.join(unknown[:8])}: all of it reads as one unknown symbol.")
-        if not found.finished:
-            notes.append(f"The model did not come to an end and was stopped after {len(found.ids)} {self.card.level}s.")
-        return notes
 
 
 def _resized(config: DoublyConfig, area_size: int | None) -> DoublyConfig:

@@ -103,8 +103,8 @@ class Translator:
             torch.tensor([[START, *target_ids[:-1]]], device=self._device),
         )
         details = {"device": self._device.type, "log-probability": f"{found.log_probability:.3f}"}
-        notes = self._notes(request.text, found)
-        details |= {"warning": " ".join(notes)} if notes else {}
+        told = notes(self.card, self.tokenizer, request.text, found)
+        details |= {"warning": " ".join(told)} if told else {}
         return record(request, self.tokenizer, self.network.config, run, target_ids, details)
 
     @property
@@ -122,18 +122,19 @@ class Translator:
                 f"for at most {largest - 1}; shorten the text or choose a smaller area size."
             )
 
-    def _notes(self, text: str, found: Hypothesis) -> list[str]:
-        """What the reader should know about this run, one sentence each."""
-        tokens, unit = self.tokenizer.tokens(text), f"{self.card.level}s"
-        unknown = sorted({token.text for token in tokens if token.id == UNKNOWN})
-        notes = []
-        if unknown:
-            notes.append(f"This model has never seen {', '.join(unknown[:8])}: all of it reads as one unknown symbol.")
-        if len(tokens) > self.card.trained_length:
-            notes.append(f"Longer than anything this model was trained on ({self.card.trained_length} {unit}).")
-        if not found.finished:
-            notes.append(f"The model did not come to an end and was stopped after {len(found.ids)} {unit}.")
-        return notes
+
+def notes(card: Card, tokenizer: Tokenizer, text: str, found: Hypothesis) -> list[str]:
+    """What the reader should know about a translation of `text`, one sentence each."""
+    tokens, unit = tokenizer.tokens(text), f"{card.level}s"
+    unknown = sorted({token.text for token in tokens if token.id == UNKNOWN})
+    told = []
+    if unknown:
+        told.append(f"This model has never seen {', '.join(unknown[:8])}: all of it reads as one unknown symbol.")
+    if len(tokens) > card.trained_length:
+        told.append(f"Longer than anything this model was trained on ({card.trained_length} {unit}).")
+    if not found.finished:
+        told.append(f"The model did not come to an end and was stopped after {len(found.ids)} {unit}.")
+    return told
 
 
 def _resized(config: TransformerConfig, area_size: int | None) -> TransformerConfig:

@@ -23,8 +23,8 @@ from areaviz.models.checkpoint import TOKENIZER
 from areaviz.trace.record import IntArray
 from areaviz.training.config import TrainConfig
 from areaviz.training.described import Described, described, picture_side
-from areaviz.training.loop import BEST
-from areaviz.training.sentences import cross_entropy, shifted, word_tokenizer
+from areaviz.training.loop import take_best
+from areaviz.training.sentences import cross_entropy, run_tokenizer, shifted
 from areaviz.training.speed import fastest
 from areaviz.training.task import Description
 from areaviz.training.telling import telling_loss
@@ -68,7 +68,7 @@ class Captions:
         """Read or generate the pictures, learn the words, and make the network."""
         side = picture_side(config.model)
         train, valid = (described(config.pictures, split, data, folder.parent, side) for split in ("train", "val"))
-        tokenizer = word_tokenizer(folder / TOKENIZER, train.texts(), config.vocabulary)
+        tokenizer = run_tokenizer(folder / TOKENIZER, train.texts(), config.vocabulary)
         torch.manual_seed(config.seed)
         options, make = NETWORKS[config.network]
         network = fastest(make(options(len(tokenizer), **config.model)).to(device), device)
@@ -77,8 +77,7 @@ class Captions:
                 one.encoded(network.pictures, folder.parent / config.encoder_run, device) for one in (train, valid)
             )
         if config.start_run:
-            best = folder.parent / config.start_run / BEST
-            network.load_state_dict(torch.load(best, map_location=device, weights_only=True))
+            take_best(network, folder.parent / config.start_run, device)
         return cls(config, network, tokenizer, train, valid, device)
 
     def batches(self, first_step: int) -> Iterator[tuple[Tensor, Tensor]]:

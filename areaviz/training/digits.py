@@ -24,7 +24,7 @@ from areaviz.models.reading import reading_loss
 from areaviz.models.reading_figures import pixels, reading_figures
 from areaviz.models.stn import StnConfig
 from areaviz.training.config import TrainConfig
-from areaviz.training.loop import BEST
+from areaviz.training.loop import take_best
 from areaviz.training.task import Description
 
 DATA = {
@@ -77,8 +77,7 @@ class Digits:
         chosen: DigitOptions = options(**config.model)
         made = network(chosen).to(device)
         if config.start_run:
-            best = folder.parent / config.start_run / BEST
-            made.load_state_dict(torch.load(best, map_location=device, weights_only=True))
+            take_best(made, folder.parent / config.start_run, device)
         digits, labels = read_digits(data, "train")
         drawn, drawn_labels = _drawn(folder / "drawn.npy", config)
         valid = compose(chosen.kind, *read_digits(data, "val"), np.random.default_rng(0))

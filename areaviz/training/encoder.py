@@ -23,7 +23,7 @@ from areaviz.models.captioner import CaptionerConfig, CaptionTransformer
 from areaviz.models.checkpoint import TOKENIZER
 from areaviz.training.config import TrainConfig
 from areaviz.training.described import Described, described, picture_side
-from areaviz.training.sentences import content_words, cross_entropy, shifted, word_labels, word_tokenizer
+from areaviz.training.sentences import content_words, cross_entropy, run_tokenizer, shifted, word_labels
 from areaviz.training.task import Description
 
 
@@ -77,7 +77,7 @@ class EncoderTask:
         """Read or draw the pictures, learn the words, and make the network."""
         side = picture_side(config.model)
         train, valid = (described(config.pictures, split, data, folder.parent, side) for split in ("train", "val"))
-        tokenizer = word_tokenizer(folder / TOKENIZER, train.texts(), config.vocabulary)
+        tokenizer = run_tokenizer(folder / TOKENIZER, train.texts(), config.vocabulary)
         words = content_words(train.captions, config.words)
         torch.manual_seed(config.seed)
         network = WordReader(CaptionerConfig(len(tokenizer), **config.model), len(words)).to(device)

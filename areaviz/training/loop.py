@@ -125,6 +125,11 @@ class Trainer:
         torch.set_rng_state(state["random"].cpu())
 
 
+def take_best(network: nn.Module, run: Path, device: torch.device) -> None:
+    """Give a network the best weights of a run's folder, of a network like it."""
+    network.load_state_dict(torch.load(run / BEST, map_location=device, weights_only=True))
+
+
 def _write(path: Path, state: dict[str, Any]) -> None:
     """Save so that a kill half-way leaves the old file whole."""
     part = path.with_suffix(".part")

@@ -20,7 +20,7 @@ from areaviz.models.doubly_attentive import DoublyAttentive, DoublyConfig
 from areaviz.training.config import TrainConfig
 from areaviz.training.described import picture_side
 from areaviz.training.illustrated import KINDS, Example, Illustrated, Mixed, illustrated
-from areaviz.training.sentences import cross_entropy
+from areaviz.training.sentences import cross_entropy, run_tokenizer
 from areaviz.training.speed import fastest
 from areaviz.training.task import Description
 from areaviz.training.translation import encode, length_limit
@@ -62,7 +62,7 @@ class PictureTranslation:
         """Read or draw the pictures, learn the tokenizer, and make the network."""
         side = picture_side(config.model)
         train, valid = (illustrated(config.pictures, split, data, folder.parent, side) for split in ("train", "val"))
-        tokenizer = _tokenizer(folder / TOKENIZER, config, train)
+        tokenizer = run_tokenizer(folder / TOKENIZER, train.texts(), config.vocabulary, LEVELS[config.pictures])
         torch.manual_seed(config.seed)
         network = fastest(DoublyAttentive(DoublyConfig(len(tokenizer), **config.model)).to(device), device)
         run = folder.parent / config.encoder_run
@@ -141,10 +141,3 @@ LIMITS = {
 def _turned(examples: Sequence[Example]) -> list[Example]:
     """Each example's next one, round and round."""
     return [*examples[1:], examples[0]]
-
-
-def _tokenizer(path: Path, config: PictureTranslationConfig, train: Illustrated) -> Tokenizer:
-    """The run's tokenizer, learned from the training sentences on the first start."""
-    if not path.exists():
-        Tokenizer.train(train.texts(), LEVELS[config.pictures], config.vocabulary).save(path)
-    return Tokenizer.load(path)

@@ -19,7 +19,7 @@ from areaviz.training.captions import Captions, CaptionsConfig
 from areaviz.training.config import TrainConfig, read_recipe
 from areaviz.training.digits import Digits, DigitsConfig
 from areaviz.training.encoder import EncoderTask, EncoderTaskConfig
-from areaviz.training.loop import BEST, Trainer
+from areaviz.training.loop import Trainer, take_best
 from areaviz.training.picture_translation import PictureTranslation, PictureTranslationConfig
 from areaviz.training.task import Task
 from areaviz.training.translation import Translation, TranslationConfig
@@ -68,7 +68,7 @@ def ship(trainer: Trainer) -> Path:
     """Write the best weights and a card without figures (`areaviz evaluate` adds those)."""
     folder, task, config = trainer.folder / "checkpoint", trainer.task, trainer.config
     folder.mkdir(exist_ok=True)
-    task.network.load_state_dict(torch.load(trainer.folder / BEST, map_location=trainer.device, weights_only=True))
+    take_best(task.network, trainer.folder, trainer.device)
     save_weights(task.network, folder)
     task.save(folder)
     about = task.describe()

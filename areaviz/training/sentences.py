@@ -1,4 +1,4 @@
-"""What every task with sentences shares: its loss, its shift, its tokenizer of words, and which words occur.
+"""What every task with sentences shares: its loss, its shift, its tokenizer, and which words occur.
 
 Shapes: N sentences, T items, V vocabulary.
 """
@@ -34,10 +34,10 @@ def shifted(target_NT: Tensor) -> Tensor:
     return F.pad(target_NT, (1, 0), value=START)[:, :-1]
 
 
-def word_tokenizer(path: Path, texts: Iterable[str], vocabulary: int) -> Tokenizer:
-    """The run's tokenizer of words, learned from the training sentences on the first start."""
+def run_tokenizer(path: Path, texts: Iterable[str], vocabulary: int, level: str = "word") -> Tokenizer:
+    """The run's tokenizer, learned from the training sentences on the first start."""
     if not path.exists():
-        Tokenizer.train(texts, "word", vocabulary).save(path)
+        Tokenizer.train(texts, level, vocabulary).save(path)
     return Tokenizer.load(path)
 
 

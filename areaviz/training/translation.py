@@ -21,7 +21,7 @@ from areaviz.data.tokenizer import PAD, Tokenizer
 from areaviz.models.checkpoint import TOKENIZER
 from areaviz.models.transformer import Transformer, TransformerConfig
 from areaviz.training.config import TrainConfig
-from areaviz.training.sentences import cross_entropy
+from areaviz.training.sentences import cross_entropy, run_tokenizer
 from areaviz.training.speed import fastest
 from areaviz.training.task import Description
 
@@ -73,7 +73,8 @@ class Translation:
     def build(cls, config: TranslationConfig, data: Path, folder: Path, device: torch.device) -> Self:
         """Read the corpus in `data`, learn the run's tokenizer once, and make the network."""
         pairs = {split: read_split(data, split, config.source, config.target) for split in ("train", "val")}
-        tokenizer = _tokenizer(folder / TOKENIZER, config, pairs["train"])
+        sentences = (text for pair in pairs["train"] for text in pair)
+        tokenizer = run_tokenizer(folder / TOKENIZER, sentences, config.vocabulary, config.level)
         train_pairs = [pair for pair in encode(tokenizer, pairs["train"]) if max(map(len, pair)) <= config.max_length]
         torch.manual_seed(config.seed)
         network = fastest(Transformer(model_config(config, tokenizer)).to(device), device)
@@ -143,10 +144,3 @@ def length_limit(pairs: Sequence[IdPair]) -> dict[str, Any]:
     lengths = np.array([(len(source), len(target)) for source, target in pairs])
     ratio = round(float(np.quantile(lengths[:, 1] / lengths[:, 0], 0.99)), 2)
     return {"ratio": ratio, "extra": max(0, math.ceil((lengths[:, 1] - ratio * lengths[:, 0]).max()))}
-
-
-def _tokenizer(path: Path, config: TranslationConfig, pairs: Sequence[Pair]) -> Tokenizer:
-    """The run's tokenizer, learned from the training pairs on the first start."""
-    if not path.exists():
-        Tokenizer.train([text for pair in pairs for text in pair], config.level, config.vocabulary).save(path)
-    return Tokenizer.load(path)
