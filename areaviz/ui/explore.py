@@ -31,9 +31,10 @@ TOGETHER = "together"
 def explore(traces: Sequence[Trace], titles: Sequence[str], request: Request | None) -> None:
     """Show traces side by side under one focus. `request` is what a link restores; None where there is no link."""
     with calm("drawing the attention"):
+        other = _other(traces)
         traces, titles = _attending(traces, titles)
         if not traces:
-            keep(address(request) if request else {})
+            keep(address(request, compare=other) if request else {})
             return
         with st.container(border=True):
             controls = st.container()
@@ -45,7 +46,7 @@ def explore(traces: Sequence[Trace], titles: Sequence[str], request: Request | N
         with st.container(border=True):
             name = _views(traces, titles, seen)
         if request:
-            _link(address(request, seen[0], name, _other(traces)))
+            _link(address(request, seen[0], name, other))
 
 
 def _attending(traces: Sequence[Trace], titles: Sequence[str]) -> tuple[Sequence[Trace], Sequence[str]]:

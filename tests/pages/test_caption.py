@@ -45,6 +45,7 @@ def test_a_model_without_attention_shows_what_it_wrote(open_page: Open, use_back
     app.selectbox(key=ASKING.key("compare")).set_value("scene-regular").run()
     assert not app.exception and not app.error
     assert "a large blue ring" in shown(app) and app.get("plotly_chart")
+    assert (app.query_params["model"], app.query_params["compare"]) == ("scene-none", "scene-regular")
 
 
 def test_the_layer_that_points_best_is_looked_at_first(open_page: Open, use_backend: Use) -> None:
