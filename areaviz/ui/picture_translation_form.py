@@ -16,12 +16,13 @@ from areaviz.trace.request import Request
 from areaviz.ui.asking import Asking
 from areaviz.ui.focus_state import unselect
 from areaviz.ui.picture_input import picture_input, recall_picture
+from areaviz.ui.plain import escaped
 
 ASKING = Asking("look", "{size} items of the sentence, {size} rows and {size} columns of cells")
 KINDS = ("scene", "photo")
 TEXT, HIDDEN, SEEN, OTHER = (ASKING.key(name) for name in ("text", "hidden", "seen", "other"))
 _FOLLOWED = ASKING.key("followed")
-MASK = "?"
+MASK, MOST_WORDS = "?", 40
 TRUE, NONE, WRONG, GREY = "With the picture", "Without a picture", "With another picture", "With a grey picture"
 SIGHTS = (TRUE, NONE, WRONG, GREY)
 CONTRARY = ("scene-20", "scene-34")
@@ -95,6 +96,9 @@ def _hidden(text: str) -> str:
     words = text.split()
     if not words:
         return text
+    if len(words) > MOST_WORDS:
+        st.caption(f"Words can be hidden in sentences of up to {MOST_WORDS} words.")
+        return text
     places = range(len(words))
     st.session_state[HIDDEN] = [place for place in st.session_state.get(HIDDEN, []) if place in places]
     hidden = st.pills(
@@ -102,7 +106,7 @@ def _hidden(text: str) -> str:
         places,
         selection_mode="multi",
         key=HIDDEN,
-        format_func=lambda place: words[place],
+        format_func=lambda place: escaped(words[place]),
         on_change=unselect,
     )
     if not hidden:

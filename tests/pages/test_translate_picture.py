@@ -102,6 +102,16 @@ def test_a_link_restores_picture_sentence_and_site(open_page: Open, use_backend:
     assert {name: app.query_params[name] for name in params} == params
 
 
+def test_words_are_offered_as_plain_text_and_only_in_a_sentence_of_some_length(
+    open_page: Open, use_backend: Use
+) -> None:
+    app, backend = opened(open_page, use_backend, model="scene-translation", picture="scene-1", text="a **b** :red[c]")
+    assert not app.exception and list(app.button_group(key=HIDDEN).options)[1:] == [r"\*\*b\*\*", r"\:red\[c\]"]
+    app.text_area(key=TEXT).set_value("star " * 60).run()
+    assert not app.exception and not app.error
+    assert "up to 40 words" in shown(app) and backend.asked[-1].text.count("star") == 60
+
+
 def test_the_other_picture_is_never_the_same(open_page: Open, use_backend: Use) -> None:
     app, _ = opened(open_page, use_backend, model="scene-translation", picture="scene-20")
     assert app.session_state[OTHER] != "scene-20"
