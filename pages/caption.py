@@ -28,5 +28,5 @@ with calm("opening the models"):
             explore((stored,), (f"Stored trace of {stored.request.model}",), None)
         elif requests:
             with calm("describing the picture"):
-                result = up_to_date(backend, requests)
-                explore(result.traces, [cards[r.model].title for r in requests], requests[0])
+                result = up_to_date(backend, "caption", requests, [cards[r.model].title for r in requests])
+                explore(result.traces, result.titles, result.requests[0])

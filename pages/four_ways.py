@@ -24,6 +24,6 @@ with calm("opening the models"):
     requests = ways_form(cards, pictures)
     if requests:
         with calm("reading the picture"):
-            result = up_to_date(backend, requests)
-            address.keep(address.address(requests[0]))
-            four_ways(dict(zip(cards, result.traces, strict=True)), cards)
+            result = up_to_date(backend, f"ways {pictures.kind}", requests, tuple(cards))
+            address.keep(address.address(result.requests[0]))
+            four_ways(dict(zip(result.titles, result.traces, strict=True)), cards)

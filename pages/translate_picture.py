@@ -29,5 +29,6 @@ with calm("opening the models"):
             explore((stored,), (f"Stored trace of {stored.request.model}",), None)
         elif sights:
             with calm("translating"):
-                result = up_to_date(backend, tuple(sight.request for sight in sights))
-                side_by_side(result.traces, [sight.title for sight in sights])
+                requests, titles = [sight.request for sight in sights], [sight.title for sight in sights]
+                result = up_to_date(backend, "picture", requests, titles)
+                side_by_side(result.traces, result.titles)

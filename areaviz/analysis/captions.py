@@ -1,11 +1,11 @@
 """A captioner and held-out pictures in, the figures of its card out.
 
-Shapes: B pictures, H heads, Q words, A areas.
+Shapes: H heads, Q words, A areas.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -30,12 +30,12 @@ SITE = "encoder-decoder"
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Held-out pictures. true: for each, every sentence that is true of it; None where nobody knows them all."""
+    """Held-out pictures. true: for each, every sentence that is true of it; empty where nobody knows them all."""
 
     pictures: Sequence[Picture]
     references: Sequence[Sequence[str]]
     grounded: Sequence[Sequence[Grounded]]
-    true: Sequence[frozenset[str]] | None
+    true: Sequence[Mapping[str, Grounded]]
 
 
 def held_out(pictures: str, split: str, data: Path, side: int) -> Held:
@@ -44,7 +44,7 @@ def held_out(pictures: str, split: str, data: Path, side: int) -> Held:
         photos = read_photos(data, split)
         pixels = read_pixels(data, photos, side)
         made = [Picture.of("photo", one) for one in pixels]
-        return Held(made, [photo.captions for photo in photos], [photo.grounded for photo in photos], None)
+        return Held(made, [photo.captions for photo in photos], [photo.grounded for photo in photos], ())
     scenes = [make_scene(split, number) for number in range(SCENES)]
     made = [Picture.of("scene", scene.pixels(side)) for scene in scenes]
     references = [(scene.english.text,) for scene in scenes]
@@ -67,11 +67,11 @@ def evaluate_captions(
     held = held_out(str(card.recipe["pictures"]), split, data, model.network.encoder_config.side)
     captions = describe(model, held.pictures, beam)
     figures: dict[str, Any] = {**caption_scores(captions, held.references), "beam": beam}
-    if held.true is not None:
+    if held.true:
         figures["true"] = 100 * float(np.mean([text in true for text, true in zip(captions, held.true, strict=True)]))
     card = replace(card, figures={**card.figures, split: figures})
     if model.network.config.layers:
-        card = _with_attention(card, model, held, split)
+        card = _with_attention(card, model, held, captions, split)
     write_card(card, folder / "card.json")
     return card, captions
 
@@ -86,45 +86,61 @@ def describe(model: CaptionModel, pictures: Sequence[Picture], beam: int) -> lis
     return captions
 
 
-def _with_attention(card: Card, model: CaptionModel, held: Held, split: str) -> Card:
-    """The card with how well the attention points, of the head that points best on validation."""
+def _with_attention(card: Card, model: CaptionModel, held: Held, captions: Sequence[str], split: str) -> Card:
+    """The card with how well the attention points, of the head that points best on validation.
+
+    The first grounded sentence of each picture is given, not the model's own, so that words and boxes are known. Where
+    every true sentence is known, the model's own captions are read as well, as far as they are true.
+    """
     config = model.network.config
     places = [(layer, head) for layer in range(config.layers) for head in range(config.heads)]
-    weights = list(_weights(model, held))
-    measured = {place: pointing_figures(_rows(weights, model, held, *place)) for place in places}
+    given = _read(model, held.pictures, [sentences[0] for sentences in held.grounded])
+    measured = {place: pointing_figures(_rows(given, *place)) for place in places}
     recipe = dict(card.recipe)
     if split == "val" or "pointing head" not in recipe:
         best = max(places, key=lambda place: measured[place]["pointing"])
         recipe["pointing head"] = list(best)
     layer, head = (int(place) for place in recipe["pointing head"])
-    blank = model.untrained()
-    untrained = pointing_figures(_rows(list(_weights(blank, held)), blank, held, layer, head))
+    untrained = pointing_figures(_rows(_read(model.untrained(), given.pictures, given.sentences), layer, head))
     figures = {
         **measured[layer, head],
         "pointing_untrained": untrained["pointing"],
         "mass_untrained": untrained["mass"],
         "pointing_mean_of_heads": float(np.mean([one["pointing"] for one in measured.values()])),
     }
+    said = [(p, true[text]) for p, text, true in zip(held.pictures, captions, held.true, strict=False) if text in true]
+    if said:
+        own = pointing_figures(_rows(_read(model, *zip(*said, strict=True)), layer, head))
+        figures |= {f"own_{name}": value for name, value in own.items()}
     return replace(card, recipe=recipe, attention={**card.attention, f"{SITE}, {split}": figures})
 
 
-def _weights(model: CaptionModel, held: Held) -> Iterator[list[FloatArray]]:
-    """For the first grounded sentence of each picture, batch by batch: the weights of its words, one array a layer.
+@dataclass(frozen=True, slots=True, eq=False)
+class Read:
+    """Pictures, a sentence of each, and what a model attends to as it reads them.
 
-    The sentences are given, not the model's own, so that words and boxes are known.
+    weights: of each picture, one array [H, Q, A] a layer. grids: of each layer.
     """
-    for first in range(0, len(held.pictures), BATCH):
+
+    pictures: Sequence[Picture]
+    sentences: Sequence[Grounded]
+    weights: Sequence[Sequence[FloatArray]]
+    grids: Sequence[AreaGrid]
+
+
+def _read(model: CaptionModel, pictures: Sequence[Picture], sentences: Sequence[Grounded]) -> Read:
+    """Every sentence given to the model, batch by batch."""
+    config, weights = model.network.config, []
+    for first in range(0, len(pictures), BATCH):
         part = slice(first, first + BATCH)
-        texts = [sentences[0].text for sentences in held.grounded[part]]
-        yield model.pointing(model.look(held.pictures[part]), texts)
+        layers = model.pointing(model.look(pictures[part]), [one.text for one in sentences[part]])
+        weights += list(zip(*layers, strict=True))
+    grids = [config.areas(layer).grid(config.grid**2) for layer in range(config.layers)]
+    return Read(pictures, sentences, weights, grids)
 
 
-def _rows(
-    weights: Sequence[Sequence[FloatArray]], model: CaptionModel, held: Held, layer: int, head: int
-) -> Iterator[tuple[FloatArray, AreaGrid, Sequence[Box]]]:
+def _rows(read: Read, layer: int, head: int) -> Iterator[tuple[FloatArray, AreaGrid, Sequence[Box]]]:
     """Each boxed word's weights as one head has them, and its boxes."""
-    grid = model.network.config.areas(layer).grid(model.network.config.grid**2)
-    each = (weights_HQA for batch in weights for weights_HQA in batch[layer])
-    for weights_HQA, sentences in zip(each, held.grounded, strict=True):
-        for word, boxes in sentences[0].boxes:
-            yield weights_HQA[head, word], grid, boxes
+    for weights_L, sentence in zip(read.weights, read.sentences, strict=True):
+        for word, boxes in sentence.boxes:
+            yield weights_L[layer][head, word], read.grids[layer], boxes

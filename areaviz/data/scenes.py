@@ -7,6 +7,7 @@ its split and number alone.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
@@ -60,20 +61,13 @@ class Scene:
     @property
     def grounded(self) -> Grounded:
         """The English sentence with the boxes of its size, colour and shape words."""
-        sentence = self.english
-        told = zip(sentence.objects, sentence.kinds, strict=True)
-        places = [
-            (index, (self.objects[thing].box,))
-            for index, (thing, kind) in enumerate(told)
-            if kind in ("size", "colour", "noun")
-        ]
-        return Grounded(sentence.text, tuple(places))
+        return _grounded(self.spoken, self.relation)
 
-    def true_sentences(self) -> frozenset[str]:
-        """Every English sentence of the grammar that this scene shows: of each object, and of every two."""
-        single = [english((thing,), None) for thing in self.objects]
-        pairs = permutations(self.objects, 2)
-        return frozenset(s.text for s in [*single, *(english(pair, _relation(*pair)) for pair in pairs)])
+    def true_sentences(self) -> Mapping[str, Grounded]:
+        """Every English sentence of the grammar that this scene shows, with the boxes of its words."""
+        single = [_grounded((thing,), None) for thing in self.objects]
+        pairs = [_grounded(pair, _relation(*pair)) for pair in permutations(self.objects, 2)]
+        return {sentence.text: sentence for sentence in [*single, *pairs]}
 
     def pixels(self, side: int = SIDE) -> npt.NDArray[np.uint8]:
         """The picture: uint8 [side, side, 3]. Needs Pillow."""
@@ -134,6 +128,16 @@ def _clear(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
 
 def _between(one: tuple[float, ...], other: tuple[float, ...]) -> tuple[float, float]:
     return (other[0] + other[2] - one[0] - one[2]) / 2, (other[1] + other[3] - one[1] - one[3]) / 2
+
+
+def _grounded(spoken: Sequence[Object], relation: str | None) -> Grounded:
+    """What `english` says of these objects, with their boxes."""
+    sentence = english(spoken, relation)
+    told = zip(sentence.objects, sentence.kinds, strict=True)
+    places = [
+        (index, (spoken[thing].box,)) for index, (thing, kind) in enumerate(told) if kind in ("size", "colour", "noun")
+    ]
+    return Grounded(sentence.text, tuple(places))
 
 
 def _relation(one: Object, other: Object) -> str:

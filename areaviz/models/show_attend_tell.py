@@ -34,7 +34,8 @@ class TellerConfig:
     vocabulary: words. attention: "soft", "hard" or "none". encoder: of the pictures, see `EncoderConfig`. grid:
     side of the grid that is attended to. width: hidden units and width of a word. scoring: hidden units of the
     additive score. dropout: on words and on what is read out, 0..1. overview: whether the first state knows the
-    mean of all cells (Xu et al. 2015, section 3.1.2); without it, all that is told has been looked at.
+    mean of all cells (Xu et al. 2015, section 3.1.2); without it, all that is told has been looked at. forgetting:
+    chance in training that a look leaves no memory, 0..1, so that it pays to look again at what is told next.
     """
 
     vocabulary: int
@@ -45,6 +46,7 @@ class TellerConfig:
     scoring: int = 128
     dropout: float = 0.4
     overview: bool = True
+    forgetting: float = 0.0
 
     @property
     def layers(self) -> int:
@@ -188,7 +190,10 @@ class ShowAttendTell(CaptionNetwork):
 
     def next(self, word_NW: Tensor, look: Look, state: State) -> State:
         """The state after one more word and the look before it."""
-        return State(*self.core(torch.cat([word_NW, look.context], 1), (state.hidden, state.cell)))
+        seen_NC = look.context
+        if self.training and self.config.forgetting:
+            seen_NC = seen_NC * (torch.rand_like(seen_NC[:, :1]) >= self.config.forgetting)
+        return State(*self.core(torch.cat([word_NW, seen_NC], 1), (state.hidden, state.cell)))
 
     def read_out(self, words: Tensor, hidden: Tensor, context: Tensor) -> Tensor:
         """Logits [..., V] from the last word, the state and what was read, times the embeddings."""

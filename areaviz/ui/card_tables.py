@@ -23,6 +23,8 @@ COUNTS = {"sentences": "Sentences", "captions": "Pictures", "pictures": "Picture
 LOOKS = {
     "pointing": "Words whose heaviest cell lies in the gold box",
     "mass": "Attention inside the gold box",
+    "own_pointing": "The same of its own captions' words, where the caption is true",
+    "own_mass": "Attention of these inside the gold box",
     "hit": "Looks whose middle lies on a digit",
     "first_hit": "First looks whose middle lies on a digit",
     "coverage": "Digit covered by the glimpses",

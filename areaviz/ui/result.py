@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from areaviz.backend.base import Backend, Progress
+from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
+from areaviz.ui.errors import problem
 
 _KEPT, _JUST_RUN = "result", "result_just_run"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Result:
-    """The traces of a tuple of requests, in its order."""
+    """What one page ran last: requests with a title each, and the trace of each."""
 
+    page: str
+    titles: tuple[str, ...]
     requests: tuple[Request, ...]
     traces: tuple[Trace, ...]
 
@@ -27,26 +32,45 @@ def just_run() -> bool:
     return bool(st.session_state.pop(_JUST_RUN, False))
 
 
-def up_to_date(backend: Backend, requests: tuple[Request, ...]) -> Result:
+def up_to_date(backend: Backend, page: str, requests: Sequence[Request], titles: Sequence[str]) -> Result:
     """The result of exactly these requests, run if there is none yet.
 
-    While it runs, progress stands where the older result stood, so an older result is never taken for this one.
+    While it runs, progress stands where the older result stood, so an older result is never taken for this one. Where
+    the input cannot be used, a sentence says so and the page's older result stays, named as what it is.
 
     Raises:
-        InputError, BackendError: as the backend.
+        InputError: the input cannot be used, and there is no older result.
+        BackendError: as the backend.
     """
-    requests = tuple(request.checked() for request in requests)
     kept = st.session_state.get(_KEPT)
-    if isinstance(kept, Result) and kept.requests == requests:
-        return kept
-    with st.empty():
-        bar = st.progress(0.0, text="Waiting for the model")
-        traces = tuple(
-            backend.trace(request, _reporter(bar, turn, len(requests))) for turn, request in enumerate(requests)
-        )
-    st.session_state[_KEPT] = Result(requests, traces)
+    older = kept if isinstance(kept, Result) and kept.page == page else None
+    try:
+        asked = tuple(request.checked() for request in requests)
+        if older and older.requests == asked:
+            return replace(older, titles=tuple(titles))
+        traces = _run(backend, asked)
+    except InputError as error:
+        if older is None:
+            raise
+        problem(str(error))
+        st.caption("What follows is still the result of what you asked before.")
+        return older
+    st.session_state[_KEPT] = Result(page, tuple(titles), asked, traces)
     st.session_state[_JUST_RUN] = True
     st.rerun()
+
+
+def _run(backend: Backend, requests: Sequence[Request]) -> tuple[Trace, ...]:
+    """Their traces, with one bar for all of them; it is gone where one fails."""
+    place = st.empty()
+    bar = place.progress(0.0, text="Waiting for the model")
+    try:
+        return tuple(
+            backend.trace(request, _reporter(bar, turn, len(requests))) for turn, request in enumerate(requests)
+        )
+    except Exception:
+        place.empty()
+        raise
 
 
 def _reporter(bar: DeltaGenerator, turn: int, turns: int) -> Progress:

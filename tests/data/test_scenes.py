@@ -55,6 +55,17 @@ def test_the_picture_decides_what_is_masked() -> None:
             assert one.colour != other.colour
 
 
+def test_every_true_sentence_has_the_boxes_of_the_things_it_names() -> None:
+    for scene in SCENES[:200]:
+        true = scene.true_sentences()
+        assert len(true) == {1: 1, 2: 4, 3: 9}[len(scene.objects)] and true[scene.english.text] == scene.grounded
+        for text, sentence in true.items():
+            boxes, words = dict(sentence.boxes), text.split()
+            coloured = [(place, thing) for thing in scene.objects for place, w in enumerate(words) if w == thing.colour]
+            assert coloured and all(boxes[place] == (thing.box,) for place, thing in coloured)
+            assert sum(word in ("small", "large") for word in words) == len(coloured) == len(boxes) / 3
+
+
 def test_boxes_lie_inside_and_apart_and_are_as_large_as_told() -> None:
     for scene in SCENES:
         for thing in scene.objects:

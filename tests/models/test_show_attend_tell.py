@@ -110,6 +110,19 @@ def test_without_an_overview_nothing_is_known_before_the_first_look() -> None:
     assert not [name for name in made.state_dict() if name.startswith("start")]
 
 
+def test_a_look_is_forgotten_in_training_alone_and_read_out_all_the_same() -> None:
+    config = TellerConfig(20, "soft", {"side": 32, "channels": 2}, 4, 8, 6, 0.0, overview=False, forgetting=1.0)
+    torch.manual_seed(0)
+    made = ShowAttendTell(config).requires_grad_(False)
+    words, pictures = torch.tensor([[START, 5, 9]] * 2), torch.randn(2, 16, 16)
+    (cells, state), word = made.remember(pictures), made.words(words[:, 0])
+    look = made.look_at(cells, state, sample=False)
+    after = made.train().next(word, look, state).hidden
+    torch.testing.assert_close(after[0], after[1])
+    assert not torch.allclose(*made.eval().next(word, look, state).hidden)
+    assert not torch.allclose(*made.train().tell(pictures, words).logits)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("method", ["greedy", "beam"])
 def test_a_picture_gives_a_valid_trace(kind: str, method: str, tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from areaviz.views import VIEWS
 from tests.pages import folder
 from tests.pages.conftest import Open, shown
 
+OLDER = "still the result of what you asked before"
 AREA, REGULAR = "Ein kleiner Hund rennt.", "Ein kleiner Hund läuft."
 
 
@@ -124,13 +125,26 @@ def test_single_items_are_explained_as_regular_attention(open_page: Open) -> Non
     assert "areas up to 1 item" in shown(app)
 
 
-def test_an_older_result_is_never_shown_for_a_newer_text(open_page: Open) -> None:
+def test_a_text_that_cannot_be_used_leaves_the_older_result_and_says_what_it_is(open_page: Open) -> None:
     app = ask(open_page("translate"), folder.TEXT)
-    app = ask(app, "There is no trace of this.")
-    assert len(app.error) == 1 and "no stored result" in app.error[0].value
-    assert AREA not in texts(app) and not app.get("plotly_chart")
-    assert app.text_area(key=request_form.TEXT).value == "There is no trace of this."
-    assert AREA in texts(ask(app, folder.TEXT))
+    assert OLDER not in shown(app)
+    for text in ("There is no trace of this.", "a" * 4097):
+        app = ask(app, text)
+        assert len(app.error) == 1 and OLDER in shown(app) and AREA in texts(app)
+        assert app.text_area(key=request_form.TEXT).value == text
+        assert app.query_params["text"] == folder.TEXT
+    app = ask(app, folder.TEXT)
+    assert AREA in texts(app) and not app.error and OLDER not in shown(app)
+
+
+def test_a_failure_never_shows_an_older_result_for_a_newer_text(
+    open_page: Open, use_backend: Callable[[Backend], None]
+) -> None:
+    use_backend(faked := Faked())
+    app = ask(open_page("translate"), folder.TEXT)
+    faked.error = BackendError("The model cannot be reached.")
+    app = ask(app, "Another text.")
+    assert len(app.error) == 1 and AREA not in texts(app) and not app.get("plotly_chart")
 
 
 def test_the_pair_stands_side_by_side(open_page: Open) -> None:

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from areaviz.analysis import captions as analysis
+from areaviz.data.scenes import make_scene
 from areaviz.models import MODELS
 from areaviz.models.device import choose_device
 from areaviz.trace.card import read_card
@@ -55,6 +56,7 @@ def test_scenes_become_a_measured_captioner(tmp_path: Path) -> None:
     assert {f"{m}{b}" for m in ("pointing", "mass") for b in ("", "_uniform", "_position", "_untrained")} <= set(
         quality
     )
+    assert ("own_pointing" in quality) == (measured.figures["val"]["true"] > 0)
     assert len(measured.recipe["pointing head"]) == 2
     MODELS[card.family].load(folder, card, choose_device("cpu"))
 
@@ -74,6 +76,19 @@ def test_photos_are_described_by_what_a_finished_encoder_sees(data: Path, tmp_pa
     assert task.train.features is not None and task.train.features.shape == (described.VIEWS, 12, 64, 16)
     measured, _ = analysis.evaluate_captions(folder, data, "test", beam=1, device="cpu")
     assert "true" not in measured.figures["test"] and measured.figures["test"]["captions"] == 4
+
+
+@pytest.mark.usefixtures("few")
+def test_a_captions_own_words_are_measured_where_it_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = train(recipe("scenes"), tmp_path, tmp_path / "runs", "cpu")
+    true = [make_scene("test", number).true_sentences() for number in range(4)]
+    said = ["a bird", *(list(sentences)[-1] for sentences in true[1:])]
+    monkeypatch.setattr(analysis, "describe", lambda *_: said)
+    measured, _ = analysis.evaluate_captions(folder, tmp_path, "test", beam=1, device="cpu")
+    boxed = [len(sentences[text].boxes) for sentences, text in zip(true[1:], said[1:], strict=True)]
+    quality = measured.attention["encoder-decoder, test"]
+    assert measured.figures["test"]["true"] == 75 and quality["own_words"] == sum(boxed)
+    assert 0 <= quality["own_pointing"] <= 1 and 0 < quality["own_mass"] < 1
 
 
 @pytest.mark.usefixtures("few")
