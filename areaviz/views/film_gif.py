@@ -18,7 +18,7 @@ from areaviz.views.labels import drawable
 MILLISECONDS = 700
 NARROWEST, WIDEST = 256, 480
 """Width of the moving picture, in pixels."""
-_FONT_PX, _LINE_PX, _MARGIN_PX = 16, 24, 10
+_FONT_PX, _LINE_PX, _MARGIN_PX, _SAMPLE_PX = 16, 24, 10, 64
 _PAPER, _INK, _QUIET = "#FFFFFF", "#111111", "#707070"
 
 Placed = tuple[float, int, str]
@@ -41,10 +41,21 @@ def film_gif(trace: Trace, focus: Focus) -> bytes:
         image = Image.new("RGB", (wide, high + foot), _PAPER)
         image.paste(still.resize((wide, high), Image.Resampling.NEAREST), (0, 0))
         _write(ImageDraw.Draw(image), placed, current, high + _MARGIN_PX, (regular, bold))
-        images.append(image.quantize(128, dither=Image.Dither.NONE))
+        images.append(image)
+    colours = _palette(images)
+    images = [image.quantize(palette=colours, dither=Image.Dither.NONE) for image in images]
     buffer = io.BytesIO()
     images[0].save(buffer, "GIF", save_all=True, append_images=images[1:], duration=MILLISECONDS, loop=0, disposal=1)
     return buffer.getvalue()
+
+
+def _palette(images: Sequence[Image.Image]) -> Image.Image:
+    """The colours of all frames, found on small copies: to look for them in every frame would take ten times as long."""
+    small = [image.resize((_SAMPLE_PX, _SAMPLE_PX), Image.Resampling.NEAREST) for image in images]
+    sheet = Image.new("RGB", (_SAMPLE_PX, _SAMPLE_PX * len(small)))
+    for number, image in enumerate(small):
+        sheet.paste(image, (0, number * _SAMPLE_PX))
+    return sheet.quantize(256, dither=Image.Dither.NONE)
 
 
 def wrapped(words: Sequence[str], font: ImageFont.FreeTypeFont, room: float) -> list[Placed]:
