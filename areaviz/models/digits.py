@@ -100,6 +100,8 @@ class DigitReader:
         reading: Reading = self.network(ink_SS[None].to(device), sample=request.sample)
         fields, maps, gazes = _looks(reading, picture, canvas)
         gazes |= _context(self.network, ink_SS[None].to(device), reading, canvas)
+        if "transformer" in gazes:
+            gazes["canvas"] = _whole("canvas", canvas, _bytes(ink_SS)[None, None])
         output = _output(reading, fields["target"])
         details = {
             "device": device.type,
@@ -160,12 +162,15 @@ def _context(network: nn.Module, ink_1SS: Tensor, reading: Reading, canvas: Canv
     if not isinstance(network, Dram) or reading.coarse is None:
         return {}
     blind = _gazes(network(ink_1SS, sample=False, blind=True), canvas)["glimpses"]
-    side, steps = ink_1SS.shape[1], len(blind.seen)
-    whole = np.array([[0, 0], [side, 0], [side, side], [0, side]], np.float32)
-    corners = np.broadcast_to(canvas.in_picture(whole), (steps, 1, 4, 2)).copy()
-    coarse = _bytes(reading.coarse[:1, None]).repeat(steps, 0)
-    context = Gaze("context", "target", "picture", corners, coarse)
-    return {"context": context, "without context": replace(blind, site="without context")}
+    coarse = _bytes(reading.coarse[:1, None]).repeat(len(blind.seen), 0)
+    return {"context": _whole("context", canvas, coarse), "without context": replace(blind, site="without context")}
+
+
+def _whole(site: str, canvas: Canvas, seen: npt.NDArray[np.uint8]) -> Gaze:
+    """A look at the whole canvas, `seen` [T, 1, S, S] at each step."""
+    side = canvas.side
+    corners = canvas.in_picture(np.array([[0, 0], [side, 0], [side, side], [0, side]], np.float32))
+    return Gaze(site, "target", "picture", np.broadcast_to(corners, (len(seen), 1, 4, 2)).copy(), seen)
 
 
 def _bytes(values: Tensor) -> npt.NDArray[np.uint8]:

@@ -23,7 +23,7 @@ class EncoderConfig:
     kind: a key of `encoders.ENCODERS`. side: of the pictures it reads, in pixels, a multiple of 16. channels: of
     the first stage; the last has eight times as many ("resnet152" has its own). grids: sides of the grids it gives.
     context: whether cells of grids finer than 8 x 8 also know what the coarse stage saw far around them; without
-    it there is no coarse stage, and a cell knows its own part of the picture: a square of about 39 pixels.
+    it there is no coarse stage, and a cell knows its own part of the picture.
     """
 
     side: int = 128
@@ -49,10 +49,9 @@ class GridEncoder(nn.Module):
 class Block(nn.Module):
     """Two convolutions around a shortcut (He et al. 2016)."""
 
-    def __init__(self, channels: int, kernel: int = 3) -> None:
+    def __init__(self, channels: int) -> None:
         super().__init__()
-        inner, outer = (_convolution(channels, channels, kernel=kernel) for _ in range(2))
-        self.layers = nn.Sequential(*inner, *outer[:-1])
+        self.layers = nn.Sequential(*_convolution(channels, channels), *_convolution(channels, channels)[:-1])
 
     def forward(self, x_BCHW: Tensor) -> Tensor:
         """The same shape."""
@@ -70,7 +69,7 @@ class PictureEncoder(GridEncoder):
             *_convolution(first, 2 * first, 2),
             Block(2 * first),
             *_convolution(2 * first, 4 * first, 2),
-            Block(4 * first, 3 if config.context else 1),
+            Block(4 * first),
         )
         self.coarse = (
             nn.Sequential(*_convolution(4 * first, 8 * first, 2), Block(8 * first)) if config.context else None
@@ -89,9 +88,9 @@ class PictureEncoder(GridEncoder):
         return {grid: F.adaptive_avg_pool2d(x, grid).flatten(2).transpose(1, 2) for grid, x in sources.items()}
 
 
-def _convolution(inside: int, outside: int, stride: int = 1, kernel: int = 3) -> list[nn.Module]:
+def _convolution(inside: int, outside: int, stride: int = 1) -> list[nn.Module]:
     return [
-        nn.Conv2d(inside, outside, kernel, stride, padding=kernel // 2, bias=False),
+        nn.Conv2d(inside, outside, 3, stride, padding=1, bias=False),
         nn.BatchNorm2d(outside),
         nn.ReLU(inplace=True),
     ]

@@ -86,9 +86,10 @@ class AttentionMap:
 class Gaze:
     """Places of a picture that were read one after the other: glimpses, or a spatial transformer's quadrilateral.
 
-    site: "glimpses", "transformer", "context" (a coarse look at the whole) or "without context" (the glimpses
-    without that look). query: name of the field with one item a step. memory: name of the
-    picture's field. corners: float32 [Q, K, 4, 2], the corners (x, y) of what was read at each scale, finest
+    site: "glimpses", "transformer", "context" (a coarse look at the whole), "without context" (the glimpses
+    without that look) or "canvas" (the whole picture as the network got it, which the rest is cut from). query:
+    name of the field with one item a step. memory: name of the picture's field. corners: float32 [Q, K, 4, 2], the
+    corners (x, y) of what was read at each scale, finest
     first, in pixels of the request's picture, clockwise from what became the top left; they may lie outside.
     seen: uint8 [Q, K, S, S], what was read there, 0 black to 255 white.
     """

@@ -13,6 +13,7 @@ from areaviz.trace.limits import AREAS, UNITS
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.plain import escaped, shortened
+from areaviz.views.gazes import CANVAS
 
 SITE, LAYER, HEAD, VIEW = "focus_site", "focus_layer", "focus_head", "focus_view"
 UNIT, SHOWN = "focus_unit", "focus_areas"
@@ -86,9 +87,10 @@ def current_focus(trace: Trace) -> Focus:
 
 
 def sites(trace: Trace) -> list[str]:
-    """The attention sites of a trace, those from output to input first, then the gazes."""
+    """The attention sites of a trace, those from output to input first, then the gazes that chose a place."""
     first = [site for site in FIRST_SITES if site in trace.maps]
-    return [*first, *(site for site in trace.maps if site not in first), *trace.gazes]
+    looks = [site for site in trace.gazes if site != CANVAS]
+    return [*first, *(site for site in trace.maps if site not in first), *looks]
 
 
 def layers(trace: Trace, site: str) -> range:

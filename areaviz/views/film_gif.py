@@ -50,7 +50,7 @@ def film_gif(trace: Trace, focus: Focus) -> bytes:
 
 
 def _palette(images: Sequence[Image.Image]) -> Image.Image:
-    """The colours of all frames, found on small copies: to look for them in every frame would take ten times as long."""
+    """The colours of all frames, found on small copies, as looking in all of every frame takes long."""
     small = [image.resize((_SAMPLE_PX, _SAMPLE_PX), Image.Resampling.NEAREST) for image in images]
     sheet = Image.new("RGB", (_SAMPLE_PX, _SAMPLE_PX * len(small)))
     for number, image in enumerate(small):

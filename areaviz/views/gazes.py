@@ -13,7 +13,7 @@ from areaviz.views import theme
 from areaviz.views.labels import visible
 from areaviz.views.pictures import Pixels
 
-GLIMPSES, TRANSFORMER = "glimpses", "transformer"
+GLIMPSES, TRANSFORMER, CANVAS = "glimpses", "transformer", "canvas"
 CONTEXT, WITHOUT = "context", "without context"
 """Of a model with a coarse look first: that look, and the glimpses without it."""
 _DARKEST = 0.4
@@ -44,6 +44,20 @@ def picture_of(trace: Trace) -> Pixels:
     """The request's picture: uint8 [H, W, 3]."""
     assert trace.request.picture is not None
     return trace.request.picture.pixels
+
+
+def source_of(trace: Trace, corners_42: FloatArray) -> tuple[Pixels, FloatArray]:
+    """What the network cut from, uint8 [H, W, 1 or 3], and corners (x, y) of the request's picture in its pixels.
+
+    It is smaller than a large picture, grey, and perhaps inverted. Where that was not recorded: the picture itself.
+    """
+    if CANVAS not in trace.gazes:
+        return picture_of(trace), corners_42
+    canvas = trace.gazes[CANVAS]
+    pixels, frame_42 = canvas.seen[0, 0], canvas.corners[0, 0]
+    share_42 = (corners_42 - frame_42[0]) / (frame_42[2] - frame_42[0])
+    moved: FloatArray = (share_42 * pixels.shape[::-1]).astype(np.float32)
+    return pixels[..., None], moved
 
 
 def chosen_steps(gaze: Gaze, focus: Focus) -> tuple[int, ...]:

@@ -25,7 +25,8 @@ _POINTS = 7
 class Sampling:
     """corners: float32 [4, 2]. points: float32 [P, 2], where some of the samples lie. seen: uint8 [S, S].
 
-    dots: float32 [P, 2], the same samples in pixels of the output. read: what the model got for the sample, 0..255.
+    dots: float32 [P, 2], the same samples in pixels of the output. sample: in pixels of what the network got, see
+    `gazes.source_of`. middle: its place (x, y) in the picture. read: what the model got for it, 0..255.
     """
 
     picture: Pixels
@@ -34,6 +35,7 @@ class Sampling:
     dots: FloatArray
     seen: Pixels
     sample: Sample
+    middle: tuple[float, float]
     read: int
     box: Box
     note: str
@@ -68,13 +70,16 @@ def sampling(trace: Trace, focus: Focus) -> Sampling:
     """The finest scale of the first step; the focused pixel of the output, or its middle one."""
     gaze, picture = trace.gazes[focus.site], gazes.picture_of(trace)
     corners, seen = gaze.corners[0, 0], gaze.seen[0, 0]
+    source, in_source = gazes.source_of(trace, corners)
     side = len(seen)
     index = focus.items[0] if focus.items else (side // 2) * side + side // 2
-    chosen = sample(picture, corners, side, index)
+    chosen = sample(source, in_source, side, index)
+    x, y = places(corners, side, [(chosen.row, chosen.column)])[0].tolist()
     pixels = np.array([divmod(k, min(_POINTS, side)) for k in range(min(_POINTS, side) ** 2)])
     pixels = np.linspace(0, side - 1, min(_POINTS, side)).round().astype(np.int64)[pixels]
     points = f"points: {len(pixels)} of the {side}×{side} samples"
-    note = f"{points}; corners of one colour and shape belong together; dotted: overlaps are weights"
+    made = f"; the model got {source.shape[1]}×{source.shape[0]} px" if source.shape[:2] != picture.shape[:2] else ""
+    note = f"{points}; corners of one colour and shape belong together; dotted: overlaps are weights{made}"
     return Sampling(
         picture=picture,
         corners=corners,
@@ -82,6 +87,7 @@ def sampling(trace: Trace, focus: Focus) -> Sampling:
         dots=(pixels[:, ::-1] + 0.5).astype(np.float32),
         seen=seen,
         sample=chosen,
+        middle=(x, y),
         read=int(seen[chosen.row, chosen.column]),
         box=gazes.view_box(picture, corners, 1.0),
         note=note,
@@ -95,7 +101,8 @@ def sampling_table(trace: Trace, focus: Focus) -> Table:
     corners = zip(CORNERS, drawn.corners.tolist(), strict=True)
     rows: list[tuple[str | int | float, ...]] = [(f"{name} corner", x, y, "", "", "") for name, (x, y) in corners]
     one = drawn.sample
-    rows.append((f"sample of output row {one.row + 1}, column {one.column + 1}", one.x, one.y, "", "", ""))
+    rows.append((f"sample of output row {one.row + 1}, column {one.column + 1}", *drawn.middle, "", "", ""))
+    rows.append(("the same in pixels of what the model got", one.x, one.y, "", "", ""))
     for pixel in one.neighbours:
         name = f"pixel in row {pixel.row + 1}, column {pixel.column + 1}"
         rows.append((name, pixel.column + 0.5, pixel.row + 0.5, pixel.value, pixel.weight, pixel.product))

@@ -38,7 +38,7 @@ def figure(trace: Trace, focus: Focus) -> Figure:
     result.add_traces([*_corners(drawn.corners.tolist(), ""), *_corners(drawn.edges.tolist(), "2")])
     one = drawn.sample
     hover = f"sample of output row {one.row + 1}, column {one.column + 1}<br>read: {drawn.read}"
-    marks = (("", one.x, one.y), ("2", one.column + 0.5, one.row + 0.5), ("3", one.x, one.y))
+    marks = (("", *drawn.middle), ("2", one.column + 0.5, one.row + 0.5), ("3", one.x, one.y))
     result.add_traces([_cross(x, y, axis, hover) for axis, x, y in marks])
     _zoom(result, drawn)
     _name(result, drawn)
@@ -138,7 +138,8 @@ def paper(trace: Trace, focus: Focus) -> PrintFigure:
             panel.scatter(x, y, 40, color=colour, marker=shape, edgecolors=CASING, zorder=4, clip_on=False)
     _print_zoom(panels[2], drawn)
     one = drawn.sample
-    for panel, x, y in zip(panels, (one.x, one.column + 0.5, one.x), (one.y, one.row + 0.5, one.y), strict=True):
+    marks = (drawn.middle, (one.column + 0.5, one.row + 0.5), (one.x, one.y))
+    for panel, (x, y) in zip(panels, marks, strict=True):
         panel.scatter(x, y, 42, color=theme.SECOND, marker="X", edgecolors="white", linewidths=0.7, zorder=5)
     panels[2].set_xlabel("\n".join(drawn.sum_lines), fontsize=6.5, loc="left")
     return theme.finish(result)

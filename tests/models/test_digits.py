@@ -20,7 +20,8 @@ from areaviz.models.stn import StnConfig
 from areaviz.trace.errors import InputError
 from areaviz.trace.picture import Picture
 from areaviz.trace.record import Trace, validate
-from areaviz.trace.request import Request
+from areaviz.trace.request import Focus, Request
+from areaviz.views.sampling import sampling
 from tests.pages import folder
 
 CPU = torch.device("cpu")
@@ -69,11 +70,12 @@ def test_a_picture_gives_a_valid_trace_with_costs(name: str, tmp_path: Path) -> 
 def test_each_kind_of_attention_has_looks_of_its_own(tmp_path: Path) -> None:
     found = {name: read(name, tmp_path) for name in OPTIONS}
     gazes = {name: tuple(trace.gazes) for name, trace in found.items()}
-    assert gazes["ram"] == gazes["dram, no context"] == ("glimpses",) and gazes["stn"] == ("transformer",)
+    assert gazes["ram"] == gazes["dram, no context"] == ("glimpses",) and gazes["stn"] == ("transformer", "canvas")
     assert gazes["dram"] == ("glimpses", "context", "without context")
     assert gazes["soft"] == gazes["hard"] == gazes["no attention"] == ()
     assert found["ram"].gazes["glimpses"].corners.shape == (3, 3, 4, 2)
     assert found["stn"].gazes["transformer"].seen.shape == (1, 1, 28, 28)
+    assert found["stn"].gazes["canvas"].seen.shape == (1, 1, 60, 60)
     soft, hard = (found[name].maps["encoder-decoder"] for name in ("soft", "hard"))
     assert soft.chosen is None and soft.weights.shape == hard.weights.shape == (1, 1, 3, 225)
     assert hard.chosen is not None
@@ -157,3 +159,14 @@ def test_figures_are_shares(name: str, tmp_path: Path) -> None:
     expected = {"stn": {"overlap"}, "no attention": set(), "soft": set(), "hard": set()}.get(name, {"coverage"})
     assert expected <= figures.keys() and ("hit" in figures) == (name != "no attention")
     assert model.untrained().figures(scenes) == model.untrained().figures(scenes)
+
+
+@pytest.mark.parametrize("size", [(60, 60), (301, 200)])
+def test_a_transformers_output_is_what_its_grid_says_of_what_it_got(size: tuple[int, int], tmp_path: Path) -> None:
+    """Every pixel of the output is the sample that the view explains, whatever the picture's size."""
+    shown = np.random.default_rng(0).integers(0, 256, (*size, 3)).astype(np.uint8) // 3
+    trace = read("stn", tmp_path, Picture.of("noise", shown))
+    seen = trace.gazes["transformer"].seen[0, 0]
+    for index in range(0, seen.size, 7):
+        drawn = sampling(trace, Focus("transformer", items=(index,)))
+        assert drawn.sample.total == pytest.approx(drawn.read, abs=1.6)

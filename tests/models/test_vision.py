@@ -41,7 +41,7 @@ def test_without_context_a_cell_knows_its_own_part_alone() -> None:
     spotted[:, :16, 112:] = 250
     with torch.no_grad():
         change = (network(spotted)[14] - network(plain)[14]).abs().sum(2).view(14, 14)
-    assert change.max() > 0 and change[4:].max() == 0 and change[:, :10].max() == 0
+    assert change.max() > 0 and change[6:, :8].max() == 0
     assert not [name for name in network.state_dict() if name.startswith("coarse")]
 
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.trace.record import Trace
+from areaviz.trace.picture import Picture
+from areaviz.trace.record import Gaze, Trace, validate
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
 from areaviz.views.bilinear import places, sample
@@ -94,6 +95,35 @@ def test_the_table_adds_up(trace: Trace) -> None:
     pixels = [row for name, row in rows.items() if str(name).startswith("pixel")]
     assert len(pixels) == 4
     assert rows["sum"][5] == pytest.approx(sum(float(row[3]) * float(row[4]) for row in pixels))
+
+
+@pytest.mark.parametrize("size", [(480, 320), (30, 90)])
+def test_a_sample_of_a_picture_of_another_size_is_taken_from_what_the_network_got(size: tuple[int, int]) -> None:
+    plain = fakes.gaze_trace("transformer", 1, 1)
+    width, height = size
+    shown = np.random.default_rng(1).integers(0, 256, (height, width, 3)).astype(np.uint8)
+    got = np.random.default_rng(2).integers(0, 256, (1, 1, 60, 60)).astype(np.uint8)
+    scale = 60 / max(size)  # the picture lies in the middle of the network's square
+    left, top = (60 - width * scale) / 2 / scale, (60 - height * scale) / 2 / scale
+    square = np.array([[0, 0], [60, 0], [60, 60], [0, 60]], np.float32)
+    moved = {
+        "transformer": plain.gazes["transformer"].corners / scale - (left, top),
+        "canvas": square[None, None] / scale - (left, top),
+    }
+    looks = {"transformer": plain.gazes["transformer"].seen, "canvas": got}
+    gazes = {s: Gaze(s, "target", "picture", moved[s].astype(np.float32), looks[s]) for s in looks}
+    cell = replace(plain.fields["picture"], anchors=np.array([[0, 0, width, height]]))
+    request = replace(plain.request, picture=Picture.of("photo", shown))
+    trace = replace(plain, request=request, fields={**plain.fields, "picture": cell}, gazes=gazes)
+    validate(trace)
+    drawn, same = sampling(trace, FOCUS), sampling(plain, FOCUS)
+    assert (drawn.sample.x, drawn.sample.y) == pytest.approx((same.sample.x, same.sample.y), abs=1e-2)
+    assert drawn.sample.total == pytest.approx(
+        slow_value(got[0, 0][..., None], drawn.sample.x, drawn.sample.y), abs=0.02
+    )
+    assert np.array(drawn.middle) == pytest.approx(np.array(same.middle) / scale - (left, top), abs=1e-2)
+    assert "60×60" in drawn.note and "60×60" not in same.note
+    assert VIEW.figure(trace, FOCUS).data
 
 
 def test_the_caption_tells_how_it_was_read(trace: Trace) -> None:
