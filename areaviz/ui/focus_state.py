@@ -78,7 +78,7 @@ def current_focus(trace: Trace) -> Focus:
     unit, areas = _settled("Point at", UNIT, UNITS, str), _settled("Areas of", SHOWN, AREAS, str)
     chosen, side, items = st.session_state.get(_SELECTED, (site, "query", ()))
     wanted = Focus(site, layer, None if head == ALL_HEADS else head, side, items, unit, areas)
-    if chosen != site:
+    if chosen != site and not _same_field(trace, side, chosen, site):
         return replace(wanted, side="query", items=())
     focus = fitted(trace, wanted)
     if focus != wanted:
@@ -113,6 +113,12 @@ def side_field(trace: Trace, focus: Focus) -> Field:
     """The field whose items a focus chooses."""
     attention = trace.maps.get(focus.site) or trace.gazes[focus.site]
     return trace.fields[attention.query if focus.side == "query" else attention.memory]
+
+
+def _same_field(trace: Trace, side: str, *sites: str) -> bool:
+    """Whether these sites have the same items on that side."""
+    known = all(site in trace.maps or site in trace.gazes for site in sites)
+    return known and len({side_field(trace, Focus(site, side=side)).name for site in sites}) == 1
 
 
 def layer_name(layer: int) -> str:

@@ -11,6 +11,7 @@ from areaviz.backend.base import Backend, Progress
 from areaviz.data.picture_samples import sentence
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
+from areaviz.ui.focus_state import SITE
 from areaviz.ui.picture_translation_form import HIDDEN, NONE, OTHER, SEEN, SIGHTS, TEXT, TRUE
 from areaviz.ui.side_by_side import LOOKED
 from tests import fakes
@@ -100,6 +101,19 @@ def test_a_link_restores_picture_sentence_and_site(open_page: Open, use_backend:
     assert backend.asked[0].text == "a ? star"
     assert backend.asked[0].picture is not None and backend.asked[0].picture.name == "scene-1"
     assert {name: app.query_params[name] for name in params} == params
+
+
+def test_a_word_stays_chosen_wherever_it_is_the_same_word(open_page: Open, use_backend: Use) -> None:
+    params = {
+        "model": "scene-translation",
+        "picture": "scene-1",
+        "text": "a red star",
+        "site": "encoder-decoder picture",
+    }
+    app, _ = opened(open_page, use_backend, **params, items="1")
+    for site, kept in (("encoder-decoder", True), ("encoder self", False), ("encoder-decoder picture", True)):
+        app.segmented_control(key=SITE).set_value(site).run()
+        assert app.query_params["site"] == site and ("items" in app.query_params) == kept and not app.exception
 
 
 def test_words_are_offered_as_plain_text_and_only_in_a_sentence_of_some_length(
