@@ -38,6 +38,7 @@ format: $(VENV)/.installed-dev ## Format the code and mend what ruff can mend
 bench: $(VENV)/.installed-dev ## Measure attention and the app on this machine
 	$(BIN)/python -m benchmarks.attention
 	$(BIN)/python -m benchmarks.app
+	$(BIN)/python -m benchmarks.pictures
 
 figures: $(VENV)/.installed ## Write the table of figures in README.md from the models' cards
 	$(BIN)/python -m areaviz figures

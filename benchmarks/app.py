@@ -16,7 +16,6 @@ import argparse
 import os
 import tempfile
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -28,6 +27,7 @@ from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Output, Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.views.ribbon import ribbon_payload
+from benchmarks.browser import timed, watch
 from benchmarks.report import README, processor, write_section
 from tests.browser.server import ARGUMENTS, Server, browser_path
 
@@ -40,21 +40,6 @@ COLUMNS = (
     "tokens", "first view s", "building s", "KB sent", "hover p50 ms", "hover p95 ms", "head switch p95 ms",
     "DOM nodes", "JS heap MB",
 )  # fmt: skip
-
-WATCH = """
-window.bench = {painted: 0, times: []};
-const framed = (report) => requestAnimationFrame(() => {
-  const channel = new MessageChannel();
-  channel.port1.onmessage = () => report(performance.now());
-  channel.port2.postMessage(0);
-});
-const look = () => performance.getEntriesByName('areaviz:ribbon').length
-  ? framed((now) => { window.bench.painted = now; }) : requestAnimationFrame(look);
-look();
-for (const name of ['pointermove', 'click']) addEventListener(name, (event) => {
-  framed((now) => window.bench.times.push(now - event.timeStamp));
-}, {capture: true});
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +121,7 @@ def _first_view(browser: Browser, url: str) -> tuple[Page, float, int]:
     tab.set_default_timeout(180_000)
     frames: list[str | bytes] = []
     tab.on("websocket", lambda socket: socket.on("framereceived", lambda frame: frames.append(frame)))
-    tab.add_init_script(WATCH)
+    tab.add_init_script(watch("areaviz:ribbon"))
     tab.goto(url)
     tab.wait_for_function("window.bench.painted > 0")
     return tab, float(tab.evaluate("window.bench.painted")) / 1000, sum(map(len, frames))
@@ -149,24 +134,14 @@ def _hover(tab: Page) -> list[float]:
     rng = np.random.default_rng(0)
     places = rng.uniform((8, 4), (min(box["width"], 900), min(box["height"], 200)), (HOVERS, 2))
     points = [(box["x"] + float(x), box["y"] + float(y)) for x, y in places]
-    return [_timed(tab, partial(tab.mouse.move, *point)) for point in points]
+    return [timed(tab, partial(tab.mouse.move, *point)) for point in points]
 
 
 def _switch(tab: Page) -> list[float]:
     """Choosing single heads and all of them in turn while an item is locked."""
     tab.locator("[data-side=query] .scroller").click(position={"x": 20, "y": 12})
     chips = tab.locator(".heads button")
-    return [_timed(tab, chips.nth(number % (HEADS + 1)).click, last=True) for number in range(SWITCHES)]
-
-
-def _timed(tab: Page, act: Callable[[], None], last: bool = False) -> float:
-    """Milliseconds from the event that `act` causes (the last one, or the slowest) to the end of its frame."""
-    tab.evaluate("window.bench.times = []")
-    act()
-    tab.wait_for_function("window.bench.times.length > 0")
-    tab.wait_for_timeout(60)
-    times = tab.evaluate("window.bench.times")
-    return float(times[-1] if last else max(times))
+    return [timed(tab, chips.nth(number % (HEADS + 1)).click, last=True) for number in range(SWITCHES)]
 
 
 def _building(items: int) -> float:
