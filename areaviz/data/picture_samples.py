@@ -1,25 +1,19 @@
-"""The app's own pictures, made at run time: shape scenes, digits, and a photograph that is free of rights.
-
-The photograph lies in the installed matplotlib (mpl-data/sample_data/grace_hopper.jpg): Commodore Grace M. Hopper,
-United States Navy, official portrait by James S. Davis, 1984, a work of the United States' government and so in
-the public domain. Matplotlib's other pictures are drawings, some of unknown licence, and are not used.
-"""
+"""The app's own pictures, made or read at run time: shape scenes, digits, and photographs that are free of rights."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from importlib.metadata import distribution
-from pathlib import Path
 
 import numpy as np
 
 from areaviz.data.digit_scenes import DigitScenes, compose
-from areaviz.data.pictures import decode, small_file
+from areaviz.data.pictures import small_file
+from areaviz.data.sample_photos import PHOTOS
 from areaviz.data.scenes import Scene, make_scene
 from areaviz.data.strokes import draw_digits
-from areaviz.trace.errors import BackendError, InputError
+from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shown
 from areaviz.trace.picture import Picture
 
@@ -31,7 +25,6 @@ _CLUTTERED = (2, 3, 4, 5, 6, 7, 8, 9)
 _SINGLE = (0, 1, 3, 4, 7, 8)
 _PAIRS = (27, 41, 38, 95, 60, 18)
 _SEED = 5
-_SENTENCES = {"hopper": "A woman in a dark uniform sits in front of a flag."}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +47,7 @@ def sample(name: str) -> Picture:
 
     Raises:
         InputError: there is none of this name.
-        BackendError: the photograph is not installed.
+        BackendError: a photograph is not installed.
     """
     if name not in SAMPLES:
         raise InputError(f'There is no sample picture "{shown(name)}"; choose one of the samples or upload a picture.')
@@ -76,7 +69,9 @@ def scene_sample(name: str) -> Scene | None:
 def sentence(name: str) -> str:
     """An English sentence that a sample shows, to be translated with it; "" where there is none."""
     scene = scene_sample(name)
-    return scene.english.text if scene else _SENTENCES.get(name, "")
+    if scene:
+        return scene.english.text
+    return PHOTOS[name].sentence if name in PHOTOS else ""
 
 
 def _scene(number: int) -> Picture:
@@ -96,14 +91,6 @@ def _digits(kind: str, labels: tuple[int, ...]) -> DigitScenes:
     return compose(kind, draw_digits(wanted, rng), wanted, rng)
 
 
-def _photo(path: str) -> Picture:
-    """A picture in an installed package, whose first folder has the package's name; the package is not imported."""
-    file = Path(str(distribution(path.partition("/")[0]).locate_file(path)))
-    if not file.is_file():
-        raise BackendError(f"The sample picture {file.name} is not installed; choose another sample.")
-    return decode(file.read_bytes()).picture
-
-
 def _samples() -> dict[str, Sample]:
     entries = {}
     for number in _SCENES:
@@ -119,9 +106,7 @@ def _samples() -> dict[str, Sample]:
     for index, pair in enumerate(_PAIRS):
         make = partial(_digit, "pairs", flat, index)
         entries[f"pair-{pair:02}"] = Sample("The digits {} and {}".format(*f"{pair:02}"), "pair", make)
-    portrait = partial(_photo, "matplotlib/mpl-data/sample_data/grace_hopper.jpg")
-    entries["hopper"] = Sample("A woman in uniform before a flag: Grace Hopper", "photo", portrait)
-    return entries
+    return entries | {name: Sample(photo.title, "photo", photo.read) for name, photo in PHOTOS.items()}
 
 
 SAMPLES: Mapping[str, Sample] = _samples()
