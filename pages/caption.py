@@ -21,7 +21,7 @@ with calm("opening the models"):
         problem(sentence)
     with calm("reading the link"):
         address.restore(cards, recall_caption)
-    requests = caption_form(cards, "scene-34") if cards else ()
+    requests = caption_form(cards) if cards else ()
     with calm("reading the stored trace"):
         stored = stored_trace()
         if stored:

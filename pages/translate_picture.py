@@ -22,7 +22,7 @@ with calm("opening the models"):
         problem(sentence)
     with calm("reading the link"):
         address.restore(cards, recall_picture_translation)
-    sights = picture_translation_form(cards, "scene-34") if cards else ()
+    sights = picture_translation_form(cards) if cards else ()
     with calm("reading the stored trace"):
         stored = stored_trace()
         if stored:

@@ -61,6 +61,11 @@ class Card:
         """Whether its largest area can be chosen: attention to single cells, or to places, has none."""
         return self.mechanism in ("regular", "area", "text and picture")
 
+    @property
+    def pictures(self) -> str:
+        """What its pictures show where that is told: "scenes" or "photos"; else ""."""
+        return str(self.recipe.get("pictures", ""))
+
 
 def read_card(path: Path) -> Card:
     """Read a card.json; unknown entries are ignored.

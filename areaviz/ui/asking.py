@@ -140,10 +140,10 @@ def default_model(cards: Mapping[str, Card]) -> str:
 
 
 def counterpart(card: Card, cards: Mapping[str, Card]) -> Card | None:
-    """The model of the same task, level and size with another kind of attention; one of the same pair comes first."""
+    """The model of the same task, level, size and pictures with another kind of attention; one of the pair first."""
 
-    def kind(one: Card) -> tuple[str, str, str]:
-        return one.task, one.level, one.size
+    def kind(one: Card) -> tuple[str, ...]:
+        return one.task, one.level, one.size, one.pictures
 
     others = [c for c in cards.values() if kind(c) == kind(card) and c.mechanism != card.mechanism]
     return next((other for other in others if other.pair == card.pair), next(iter(others), None))

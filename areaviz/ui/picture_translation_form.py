@@ -17,6 +17,7 @@ from areaviz.ui.asking import Asking
 from areaviz.ui.focus_state import unselect
 from areaviz.ui.picture_input import picture_input, recall_picture
 from areaviz.ui.plain import escaped
+from areaviz.ui.suited import first_sample, kind_of, mismatch, settle, suit
 
 ASKING = Asking("look", "{size} items of the sentence, {size} rows and {size} columns of cells")
 KINDS = ("scene", "photo")
@@ -37,10 +38,12 @@ class Sight:
     request: Request
 
 
-def picture_translation_form(cards: Mapping[str, Card], default: str) -> tuple[Sight, ...]:
-    """Draw the form; returns what to run side by side. `default` is the sample to begin with."""
+def picture_translation_form(cards: Mapping[str, Card]) -> tuple[Sight, ...]:
+    """Draw the form; returns what to run side by side."""
+    model = ASKING.key("model")
     with st.container(border=True):
-        picture = picture_input(ASKING.page, KINDS, default)
+        picture = picture_input(ASKING.page, KINDS, first_sample(model, cards))
+        suit(model, cards, picture)
         _follow(picture)
         st.text_area(
             "English sentence",
@@ -53,6 +56,8 @@ def picture_translation_form(cards: Mapping[str, Card], default: str) -> tuple[S
         text = _hidden(st.session_state[TEXT])
         seen, other = _sights(picture)
         card = ASKING.one(cards)
+        if warning := mismatch(card, picture):
+            st.caption(warning)
     if picture is None:
         return ()
     asked = ASKING.requests(Request(card.name, text, picture=picture), None)[0]
@@ -68,6 +73,7 @@ def recall_picture_translation(request: Request, params: Mapping[str, str], comp
         st.session_state[TEXT], st.session_state[HIDDEN] = params["text"], []
     name = picture_name(params)
     if name is not None and asked:
+        settle(ASKING.key("model"), kind_of(name))
         st.session_state[_FOLLOWED] = name
         recall_picture(ASKING.page, name)
 
@@ -116,7 +122,8 @@ def _hidden(text: str) -> str:
 
 def _sights(picture: Picture | None) -> tuple[Sequence[str], Picture]:
     """What is looked at, side by side, and which picture the other one is."""
-    offered = [name for name in names("scene") if picture is None or name != picture.name]
+    kind = "photo" if picture and kind_of(picture.name) == "photos" else "scene"
+    offered = [name for name in names(kind) if picture is None or name != picture.name]
     if st.session_state.get(OTHER) not in offered:
         st.session_state[OTHER] = next((name for name in CONTRARY if name in offered), offered[0])
     st.session_state.setdefault(SEEN, [TRUE, NONE, WRONG])

@@ -189,8 +189,10 @@ def test_the_row_holds_the_samples_with_their_titles(monkeypatch: pytest.MonkeyP
     assert [one["name"] for one in data["pictures"]] == list(names("digit", "photo"))
     assert data["chosen"] == "digit-4" and sent["component"] == "thumbnails"
     assert data["pictures"][0]["title"] == "The digit 2 among clutter"
-    sources = [one["source"].partition(",")[0] for one in data["pictures"]]
-    assert set(sources[:-1]) == {"data:image/png;base64"} and sources[-1] == "data:image/jpeg;base64"
+    sources = {one["name"]: one["source"].partition(",")[0] for one in data["pictures"]}
+    photos = names("photo")
+    assert {sources[name] for name in photos} == {"data:image/jpeg;base64"}
+    assert {sources[name] for name in sources if name not in photos} == {"data:image/png;base64"}
 
 
 def test_the_address_of_an_image_holds_its_bytes() -> None:
