@@ -72,12 +72,14 @@ def _task_lines(task: str, cards: Sequence[Card]) -> Iterator[str]:
     about = TASKS[task]
     measures = [key for key in about.measures if any(key in card.figures.get(about.headline, {}) for card in cards)]
     yield from ("", f"**{about.title}.** {about.about}.".replace("..", "."), "")
-    yield _row(["Model", "Attention", "Parameters", *(about.measures[key] for key in measures)])
-    yield _row(["---"] * 2 + ["--:"] * (1 + len(measures)))
+    seen = ["Sees"] if len(about.conditions) > 1 else []
+    yield _row(["Model", "Attention", "Parameters", *seen, *(about.measures[key] for key in measures)])
+    yield _row(["---"] * 2 + ["--:"] + ["---"] * len(seen) + ["--:"] * len(measures))
     for card in cards:
-        figures = card.figures.get(about.headline, {})
-        cells = [_measured(figures.get(key), key in about.percent) for key in measures]
-        yield _row([f"`{card.name}`", card.mechanism, f"{card.parameters:,}", *cells])
+        for condition, figures in about.by_condition(card.figures.get(about.headline, {})).items():
+            cells = [_measured(figures.get(key), key in about.percent) for key in measures]
+            told = [condition] if seen else []
+            yield _row([f"`{card.name}`", card.mechanism, f"{card.parameters:,}", *told, *cells])
     if about.published:
         yield ""
         yield (

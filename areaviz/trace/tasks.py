@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
 class TaskFigures:
     """title: of the task. headline: the entry of `Card.figures` that counts. measures: key -> name, the first is the
     one models are ordered by. percent: keys that are shares and shown as such. about: what the measures are.
-    published: what papers report, system -> figure in words, with its source.
+    published: what papers report, system -> figure in words, with its source. conditions: what is appended to the
+    key of a measure that was taken again under another condition -> the condition in words.
     """
 
     title: str
@@ -22,6 +24,15 @@ class TaskFigures:
     about: str
     percent: frozenset[str] = frozenset()
     published: Mapping[str, str] = field(default_factory=dict)
+    conditions: Mapping[str, str] = field(default_factory=lambda: {"": ""})
+
+    def by_condition(self, figures: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
+        """Figures of one set, condition in words -> measure -> value; the plain condition is there in any case."""
+        found = {
+            name: {key: figures[key + suffix] for key in self.measures if key + suffix in figures}
+            for suffix, name in self.conditions.items()
+        }
+        return {name: values for name, values in found.items() if values or name == self.conditions[""]}
 
 
 TASKS: Mapping[str, TaskFigures] = {
@@ -47,23 +58,16 @@ TASKS: Mapping[str, TaskFigures] = {
     "picture translation": TaskFigures(
         "Translation with a picture",
         "test",
-        {
-            "bleu": "BLEU",
-            "bleu_without": "BLEU, no picture",
-            "bleu_blank": "BLEU, grey picture",
-            "bleu_wrong": "BLEU, wrong picture",
-            "colour": "Hidden colour",
-            "colour_wrong": "Hidden colour, wrong picture",
-            "noun": "Hidden noun",
-            "noun_wrong": "Hidden noun, wrong picture",
-            "ambiguous": "Ambiguous noun",
-            "ambiguous_wrong": "Ambiguous noun, wrong picture",
+        {"bleu": "BLEU", "colour": "Hidden colour", "noun": "Hidden noun", "ambiguous": "Ambiguous noun"},
+        "Translation of held-out sentences, by what the model sees. Hidden and ambiguous words of shape scenes: how "
+        "often what only the picture tells is right.",
+        percent=frozenset({"colour", "noun", "ambiguous"}),
+        conditions={
+            "": "its picture",
+            "_without": "no picture",
+            "_blank": "a grey picture",
+            "_wrong": "another sentence's picture",
         },
-        "Translation of held-out sentences with their picture, without one, with a grey one and with that of another "
-        "sentence. Hidden and ambiguous words of shape scenes: how often what only the picture tells is right.",
-        percent=frozenset(
-            {"colour", "colour_wrong", "noun", "noun_wrong", "ambiguous", "ambiguous_wrong"},
-        ),
         published={
             "Doubly attentive Transformer paper, with pictures": "BLEU 41.0",
             "Doubly attentive Transformer paper, text only": "BLEU 38.6",

@@ -46,12 +46,24 @@ WHAT_IT_MEANS = (
 
 
 def figure_table(task: str, figures: Mapping[str, Mapping[str, Any]]) -> Columns:
-    """One row a set of examples, the test sets first; measures nobody took are left out."""
+    """One row a set of examples and condition, the test sets first; measures nobody took are left out."""
+    about = TASKS[task]
     names = sorted(figures, key=lambda name: list(SETS).index(name) if name in SETS else len(SETS))
-    shown = {**TASKS[task].measures, **COUNTS}
-    taken = [key for key in shown if any(key in figures[name] for name in names) or key in TASKS[task].measures]
-    columns = {shown[key]: [measured(task, key, figures[name].get(key)) for name in names] for key in taken}
-    return {"Examples from": [SETS.get(name, measure_name(name)) for name in names], **columns}
+    rows = [
+        (name, condition, {**counted(figures[name]), **values})
+        for name in names
+        for condition, values in about.by_condition(figures[name]).items()
+    ]
+    shown = {**about.measures, **COUNTS}
+    taken = [key for key in shown if any(key in values for _, _, values in rows) or key in about.measures]
+    columns = {shown[key]: [measured(task, key, values.get(key)) for _, _, values in rows] for key in taken}
+    seen = {"Sees": [condition for _, condition, _ in rows]} if len(about.conditions) > 1 else {}
+    return {"Examples from": [SETS.get(name, measure_name(name)) for name, _, _ in rows], **seen, **columns}
+
+
+def counted(figures: Mapping[str, Any]) -> dict[str, Any]:
+    """How many examples there were, and how they were decoded."""
+    return {key: figures[key] for key in COUNTS if key in figures}
 
 
 def quality_table(attention: Mapping[str, Mapping[str, float]]) -> Columns:

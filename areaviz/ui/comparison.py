@@ -41,12 +41,18 @@ def beside(task: str, cards: Sequence[Card]) -> None:
 
 
 def task_table(task: str, cards: Sequence[Card]) -> Mapping[str, list[str]]:
-    """Our models of a task, one row each."""
+    """Our models of a task, one row each and condition."""
     about = TASKS[task]
-    figures = [card.figures.get(about.headline, {}) for card in cards]
-    taken = [key for key in about.measures if any(key in one for one in figures)]
-    columns = {about.measures[key]: [measured(task, key, one.get(key)) for one in figures] for key in taken}
-    return {"Model": [card.title for card in cards], "Attention": [card.mechanism for card in cards], **columns}
+    rows = [
+        (card, condition, figures)
+        for card in cards
+        for condition, figures in about.by_condition(card.figures.get(about.headline, {})).items()
+    ]
+    taken = [key for key in about.measures if any(key in figures for _, _, figures in rows)]
+    columns = {about.measures[key]: [measured(task, key, figures.get(key)) for _, _, figures in rows] for key in taken}
+    seen = {"Sees": [condition for _, condition, _ in rows]} if len(about.conditions) > 1 else {}
+    models = {"Model": [card.title for card, _, _ in rows], "Attention": [card.mechanism for card, _, _ in rows]}
+    return {**models, **seen, **columns}
 
 
 def comparison(cards: Iterable[Card]) -> None:

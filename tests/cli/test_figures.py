@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,14 @@ def test_a_pair_is_stated_with_its_difference() -> None:
 
 def test_a_single_model_has_no_difference() -> None:
     assert "change BLEU" not in text_of(card(bleu=23.5))
+
+
+def test_a_model_measured_under_several_conditions_has_a_row_for_each() -> None:
+    figures = {"test": {"bleu": 40.0, "bleu_wrong": 30.0, "colour": 0.985, "colour_wrong": 0.124}}
+    text = text_of(replace(card(), task="picture translation", figures=figures))
+    assert "| area | 1,234,567 | its picture | 40.00 | 98.50% |" in text
+    assert "| area | 1,234,567 | another sentence's picture | 30.00 | 12.40% |" in text
+    assert "no picture" not in text
 
 
 def test_writing_twice_changes_nothing() -> None:

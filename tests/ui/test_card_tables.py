@@ -84,3 +84,12 @@ def test_shares_are_percent_and_measures_nobody_took_stay_away() -> None:
         "Error": ["4.56%"],
         "Pictures": ["10,000"],
     }
+
+
+def test_a_measure_taken_under_several_conditions_has_a_row_for_each() -> None:
+    figures = {"bleu": 99.0, "bleu_wrong": 60.0, "colour": 0.985, "colour_wrong": 0.124, "beam": 4}
+    table = figure_table("picture translation", {"test": figures, "val": {}})
+    assert table["Examples from"] == ["Test", "Test", "Validation, which chose the checkpoint"]
+    assert table["Sees"] == ["its picture", "another sentence's picture", "its picture"]
+    assert table["BLEU"] == ["99.00", "60.00", "–"] and table["Hidden colour"] == ["98.50%", "12.40%", "–"]
+    assert table["Beam"] == ["4", "4", "–"]
