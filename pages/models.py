@@ -12,13 +12,13 @@ from areaviz.ui.model_card import model_card
 page_frame("Models", "The models of this app, trained from scratch, with their measured figures and their limits.")
 with calm("reading the model cards"):
     backend = engine()
-    cards = list(backend.models().values())
+    cards = backend.models()
     st.caption(f"Models run on: {backend.device()}")
     for sentence in backend.problems():
         problem(sentence)
-    for task, group in by_task(cards).items():
+    for task, group in by_task(cards.values()).items():
         st.header(TASKS[task].title, anchor=False)
         beside(task, group)
         for card in group:
             with calm(f"showing the card of {card.name}"):
-                model_card(card)
+                model_card(card, cards)

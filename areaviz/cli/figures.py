@@ -12,6 +12,7 @@ import typer
 from areaviz.trace.card import Card, read_card
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import write_whole
+from areaviz.trace.gates import judged
 from areaviz.trace.published import HEADLINE, PUBLISHED
 from areaviz.trace.tasks import TASKS
 
@@ -58,7 +59,7 @@ def filled(text: str, cards: Sequence[Card]) -> str:
     if not (begin and end):
         raise InputError(f"The file has no place for the figures; add the lines {BEGIN} and {END}.")
     translators = [card for card in cards if card.task == "translation"]
-    lines = [*_table(translators), "", *_differences(translators)] if translators else []
+    lines = [*_table(translators), "", *_differences(translators), "", _gates(translators)] if translators else []
     for task in [task for task in TASKS if task != "translation"]:
         lines += _task_lines(task, [card for card in cards if card.task == task])
     lines = lines or ["No model is shipped yet."]
@@ -80,6 +81,7 @@ def _task_lines(task: str, cards: Sequence[Card]) -> Iterator[str]:
             cells = [_measured(figures.get(key), key in about.percent) for key in measures]
             told = [condition] if seen else []
             yield _row([f"`{card.name}`", card.mechanism, f"{card.parameters:,}", *told, *cells])
+    yield from ("", _gates(cards))
     if about.published:
         yield ""
         yield (
@@ -87,6 +89,17 @@ def _task_lines(task: str, cards: Sequence[Card]) -> Iterator[str]:
             + "; ".join(f"{system}: {figure}" for system, figure in about.published.items())
             + "."
         )
+
+
+def _gates(cards: Sequence[Card]) -> str:
+    """How many gates of the cards were reached, and which were not."""
+    by_name = {card.name: card for card in cards}
+    gates = [(card.name, gate) for card in cards for gate in judged(card, by_name) if gate.reached is not None]
+    if not gates:
+        return "No gate is set."
+    missed = [f"`{name}`: {g.what}, wanted {g.wanted}, measured {g.measured}" for name, g in gates if not g.reached]
+    told = f"{len(gates) - len(missed)} of {len(gates)} gates were reached"
+    return f"{told}; missed: {'; '.join(missed)}." if missed else f"{told}."
 
 
 def _measured(value: float | None, is_share: bool) -> str:

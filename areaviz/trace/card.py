@@ -31,7 +31,8 @@ class Card:
     "Small", "Base" or "Big" (Li et al. 2019, section 4.1.1). pair: models of one pair differ in mechanism
     only. parameters: how many numbers were learned. trained_length: longest training input, in items.
     config, recipe, data: as trained. figures: test set -> measure -> value. attention: site -> measure ->
-    value. history: one entry a validation: step, train_loss, valid_loss, seconds. limits, licence: prose.
+    value. history: one entry a validation: step, train_loss, valid_loss, seconds. limits, licence: prose. gates: what
+    it has to reach, see `trace.gates`.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Card:
     limits: str
     licence: str
     notes: tuple[str, ...] = field(default=())
+    gates: tuple[Mapping[str, Any], ...] = field(default=())
 
     @property
     def has_areas(self) -> bool:

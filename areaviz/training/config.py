@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self
@@ -19,7 +19,7 @@ class TrainConfig:
     key of `TASKS`. steps: updates. peak_rate: highest learning rate, reached after `warmup` steps, then a
     straight line to zero at the last step. rates: parts of the network that learn at another rate, by the
     beginning of their name, as a factor. precision: "auto" is bfloat16 on CUDA and float32 elsewhere.
-    model: options of the network's config.
+    model: options of the network's config. gates: what the model has to reach, see `trace.gates.Gate`.
     """
 
     name: str
@@ -35,6 +35,7 @@ class TrainConfig:
     precision: str = "auto"
     rates: Mapping[str, float] = field(default_factory=dict)
     model: Mapping[str, Any] = field(default_factory=dict)
+    gates: Sequence[Mapping[str, Any]] = ()
 
     @classmethod
     def load(cls, path: Path) -> Self:
@@ -57,8 +58,8 @@ class TrainConfig:
             raise InputError(f"The recipe {path} is not complete: {error}.") from error
 
     def to_dict(self) -> dict[str, Any]:
-        """The recipe as plain values, for the card."""
-        return asdict(self)
+        """The recipe as plain values, for the card, which has the gates elsewhere."""
+        return {name: value for name, value in asdict(self).items() if name != "gates"}
 
 
 def read_recipe(path: Path) -> dict[str, Any]:

@@ -93,6 +93,7 @@ def ship(trainer: Trainer) -> Path:
         trained_on=f"{describe_device(trainer.device)}, {platform.machine()}, {trainer.seconds / 3600:.1f} hours",
         limits=about.limits,
         licence=about.licence,
+        gates=tuple(config.gates),
     )
     write_card(card, folder / "card.json")
     return folder

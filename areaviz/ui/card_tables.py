@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from areaviz.trace.gates import Judged
 from areaviz.trace.tasks import TASKS
 from areaviz.ui.focus_state import TEXT_SITES
 from areaviz.ui.measures import measure_name, measured, number
@@ -64,6 +65,17 @@ def figure_table(task: str, figures: Mapping[str, Mapping[str, Any]]) -> Columns
 def counted(figures: Mapping[str, Any]) -> dict[str, Any]:
     """How many examples there were, and how they were decoded."""
     return {key: figures[key] for key in COUNTS if key in figures}
+
+
+def gate_table(gates: Sequence[Judged]) -> Columns:
+    """What a model had to reach before it was shipped, one row a gate."""
+    verdicts = {True: "reached", False: "missed", None: "not measured yet"}
+    return {
+        "Gate": [gate.what for gate in gates],
+        "Wanted": [gate.wanted for gate in gates],
+        "Measured": [gate.measured for gate in gates],
+        "Verdict": [verdicts[gate.reached] for gate in gates],
+    }
 
 
 def quality_table(attention: Mapping[str, Mapping[str, float]]) -> Columns:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 from areaviz.trace.card import Card
+from areaviz.trace.gates import judged
 from areaviz.trace.tasks import TASKS
 from areaviz.ui.card_tables import (
     WHAT_IS_COUNTED,
@@ -15,6 +16,7 @@ from areaviz.ui.card_tables import (
     all_measures,
     attention_table,
     figure_table,
+    gate_table,
     quality_table,
     size_table,
 )
@@ -24,13 +26,14 @@ from areaviz.ui.plain import escaped
 from areaviz.views.history import history_figure, history_table
 
 
-def model_card(card: Card) -> None:
-    """Draw the card of a model."""
+def model_card(card: Card, cards: Mapping[str, Card]) -> None:
+    """Draw the card of a model; `cards` are those of all models, as some are measured against others."""
     with st.container(border=True, key=f"model_{card.name}"):
         st.subheader(escaped(card.title), anchor=False)
         st.caption(escaped(_summary(card)))
         if card.figures:
             _figures(card)
+        _gates(card, cards)
         if card.history:
             _training(card)
         if card.attention:
@@ -49,6 +52,17 @@ def _summary(card: Card) -> str:
         f"{card.name}: {card.level} level, {card.mechanism} attention{size}, {card.parameters:,} parameters. "
         f"Trained on {card.trained_on}{reach}; code version {card.code_version}."
     )
+
+
+def _gates(card: Card, cards: Mapping[str, Card]) -> None:
+    """What the model had to reach, whether it did, and why not."""
+    gates = judged(card, cards)
+    if not gates:
+        return
+    _table(gate_table(gates))
+    for gate in gates:
+        if gate.why:
+            st.caption(escaped(f"Missed: {gate.what[0].lower()}{gate.what[1:]}. {gate.why}"))
 
 
 def _figures(card: Card) -> None:
