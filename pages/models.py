@@ -7,7 +7,7 @@ from areaviz.ui.chrome import page_frame
 from areaviz.ui.comparison import beside, by_task
 from areaviz.ui.engine import engine
 from areaviz.ui.errors import calm, problem
-from areaviz.ui.model_card import model_card
+from areaviz.ui.model_card import choose_card, model_card
 
 page_frame("Models", "The models of this app, trained from scratch, with their measured figures and their limits.")
 with calm("reading the model cards"):
@@ -19,6 +19,6 @@ with calm("reading the model cards"):
     for task, group in by_task(cards.values()).items():
         st.header(TASKS[task].title, anchor=False)
         beside(task, group)
-        for card in group:
-            with calm(f"showing the card of {card.name}"):
-                model_card(card, cards)
+        chosen = choose_card(task, group)
+        with calm(f"showing the card of {chosen.name}"):
+            model_card(chosen, cards)

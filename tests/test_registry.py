@@ -46,7 +46,8 @@ def asked(name: str) -> Request:
     card = read_card(CHECKPOINTS / name / "card.json")
     if card.task == "translation":
         return Request(name, SAMPLES[0])
-    kind = KINDS[str(card.config["kind"])] if card.task == "digits" else "scene"
+    pictured = "photo" if card.pictures == "photos" else "scene"
+    kind = KINDS[str(card.config["kind"])] if card.task == "digits" else pictured
     shown = names(kind)[0]
     text = sentence(shown) if card.task == "picture translation" else ""
     return Request(name, text, picture=sample(shown))

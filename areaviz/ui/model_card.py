@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
@@ -24,6 +24,25 @@ from areaviz.ui.chart import as_columns
 from areaviz.ui.measures import measure_name, measured
 from areaviz.ui.plain import escaped
 from areaviz.views.history import history_figure, history_table
+
+
+def choose_card(task: str, group: Sequence[Card]) -> Card:
+    """Let one of a task's models be chosen, to be shown in full; their table shows them all."""
+    by_name = {card.name: card for card in group}
+    if len(group) == 1:
+        return group[0]
+    key = f"card_{task}"
+    if st.session_state.get(key) not in by_name:
+        st.session_state[key] = group[0].name
+    st.pills(
+        "The card of",
+        list(by_name),
+        key=key,
+        format_func=lambda name: escaped(by_name[name].title),
+        required=True,
+        persist_state="session",
+    )
+    return by_name[st.session_state[key]]
 
 
 def model_card(card: Card, cards: Mapping[str, Card]) -> None:

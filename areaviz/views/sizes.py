@@ -122,11 +122,16 @@ def paper(trace: Trace, focus: Focus) -> PrintFigure:
     return theme.finish(result)
 
 
+def _fits(trace: Trace, focus: Focus) -> bool:
+    """Whether there is more than one size: attention to single items has no areas to count."""
+    return fits(trace, focus) and max(trace.maps[focus.site].grid.max_height, trace.maps[focus.site].grid.max_width) > 1
+
+
 VIEW = View(
     name="sizes",
     title="Area sizes",
     question="Does a head attend to single items or to longer areas?",
-    fits=fits,
+    fits=_fits,
     figure=figure,
     table=table,
     print=paper,

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from areaviz.backend.base import Backend
 from areaviz.backend.replay import ReplayBackend
@@ -16,14 +17,18 @@ from tests.pages import folder
 from tests.pages.conftest import Open, shown
 
 
+def titles(app: AppTest) -> list[str]:
+    return [element.value.replace("\\", "") for element in app.subheader]
+
+
 def test_every_model_has_a_card(open_page: Open) -> None:
     app = open_page("models")
     assert not app.exception and not app.error
-    assert [element.value.replace("\\", "") for element in app.subheader] == [
-        "Characters, area attention",
-        "Characters, regular attention",
-    ]
-    assert len(app.get("plotly_chart")) == 2, "training curves"
+    assert titles(app) == ["Characters, area attention"]
+    app.button_group(key="card_translation").set_value("char-regular").run()
+    assert not app.exception and titles(app) == ["Characters, regular attention"]
+    app.button_group(key="card_translation").set_value("char-area").run()
+    assert len(app.get("plotly_chart")) == 1, "the training curve"
     for said in ("1,234,567 parameters", "Limits.", "It knows nothing.", "Licence: Apache-2.0", "stored traces"):
         assert said in shown(app)
     assert [(metric.label, metric.value) for metric in app.metric][:2] == [("BLEU", "23.40"), ("chrF", "50.00")]

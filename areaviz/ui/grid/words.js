@@ -32,7 +32,7 @@ class GridLegend extends Legend {
     const verb = side === 'memory' ? `${is} attended to most by` : top.read ? reads : `${attends} most to`;
     const mean = weighed > 1 && side === 'query' ? `, mean of ${weighed}` : '';
     const share = percent(top.weight).replaceAll(' ', '\u00a0');
-    return `${subject} ${verb} ${place} (head ${top.head + 1}, ${share}${mean}).`;
+    return `${subject} ${verb} ${place} (${this.head(top)}${share}${mean}).`;
   }
 }
 

@@ -49,7 +49,7 @@ class Controls {
       chip.prepend(swatch(head, colours));
       return chip;
     });
-    this.heads.replaceChildren(all, ...single);
+    this.heads.replaceChildren(...(heads > 1 ? [all, ...single] : []));
     const names = level === 'token' ? 'Tokens' : 'Characters';
     this.units.replaceChildren(...choices([[names, 'item'], ['Words', 'word']]));
     const plural = level === 'token' ? 'tokens' : 'characters';
@@ -108,10 +108,10 @@ class Legend {
   /** One line a head (one a span when a single head is looked at), kept while nothing is pointed at: no jumping. */
   lines(active) {
     const rows = active.length > 1 ? active : Array(TOP_LISTED).fill(active[0]);
-    this.rows = rows.map((head) => {
+    this.rows = rows.map((head, place) => {
       const line = element('li', '');
       const [what, bar, share] = [element('span', 'what'), element('span', 'bar-of'), element('span', 'share')];
-      const who = element('span', 'who', `head ${head + 1}`);
+      const who = element('span', 'who', this.header.heads > 1 ? `head ${head + 1}` : `${place + 1}.`);
       line.style.setProperty('--head', this.colours[head % this.colours.length]);
       line.append(swatch(head, this.colours), who, what, bar, share);
       return { head, line, what, share };
@@ -145,8 +145,11 @@ class Legend {
     if (!top) return `${what} ${side === 'query' ? 'attends to nothing here' : 'is hardly attended to'}.`;
     const verb = side === 'query' ? 'attends most to' : 'is attended to most by';
     const average = weighed > 1 ? `, mean of ${weighed}` : '';
-    return `${what} ${verb} ${this.named(top, other)} (head ${top.head + 1}, ${percent(top.weight)}${average}).`;
+    return `${what} ${verb} ${this.named(top, other)} (${this.head(top)}${percent(top.weight)}${average}).`;
   }
+
+  /** Which head that is, where there are several. */
+  head(top) { return this.header.heads > 1 ? `head ${top.head + 1}, ` : ''; }
 
   say(text) {
     this.sentence.textContent = text || this.idle;
