@@ -64,7 +64,10 @@ def test_every_view_draws_what_it_says_it_fits(view: View, focus: Focus, trace: 
 )
 def test_every_view_draws_small_and_deep_traces(view: View, trace: Trace, items: tuple[int, ...]) -> None:
     for site in SITES:
-        focus = Focus(site, items=items)
+        focus, grid = Focus(site, items=items), trace.maps[site].grid
+        if view.name == "sizes" and grid.max_width == 1:
+            assert not view.fits(trace, focus)
+            continue
         assert view.fits(trace, focus)
         assert view.figure(trace, focus).data and view.table(trace, focus).rows
 
