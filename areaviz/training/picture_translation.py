@@ -5,6 +5,7 @@ Shapes: B examples, P cells, C channels.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -12,11 +13,13 @@ from typing import Self
 
 import numpy as np
 import torch
+from safetensors.torch import load_file
 from torch import Tensor
 
 from areaviz.data.tokenizer import Tokenizer
-from areaviz.models.checkpoint import TOKENIZER
+from areaviz.models.checkpoint import TOKENIZER, WEIGHTS
 from areaviz.models.doubly_attentive import DoublyAttentive, DoublyConfig
+from areaviz.trace.errors import InputError
 from areaviz.training.config import TrainConfig
 from areaviz.training.described import picture_side
 from areaviz.training.illustrated import KINDS, Example, Illustrated, Mixed, illustrated
@@ -25,6 +28,7 @@ from areaviz.training.speed import fastest
 from areaviz.training.task import Description
 from areaviz.training.translation import encode, length_limit
 
+ROOT = Path(__file__).resolve().parents[2]
 LEVELS = {"photos": "token", "scenes": "word"}
 
 
@@ -34,7 +38,9 @@ class PictureTranslationConfig(TrainConfig):
 
     pictures: "photos" or "scenes". encoder_run: name of the run whose picture encoder is taken over and left as it
     is. mixture: share of the batches of each kind, see `KINDS`. hide: share of the words that pictures may tell
-    that are hidden in the source. batch: examples an update. vocabulary: most items of the tokenizer.
+    that are hidden in the source. batch: examples an update. vocabulary: most items of the tokenizer. start_from: the
+    checkpoint of a translator of the same size, a folder of the repository, whose weights and tokenizer are the
+    start; "" to start anew.
     """
 
     pictures: str
@@ -43,6 +49,7 @@ class PictureTranslationConfig(TrainConfig):
     hide: float = 0.3
     batch: int = 64
     vocabulary: int = 6000
+    start_from: str = ""
     label_smoothing: float = 0.1
 
 
@@ -62,9 +69,15 @@ class PictureTranslation:
         """Read or draw the pictures, learn the tokenizer, and make the network."""
         side = picture_side(config.model)
         train, valid = (illustrated(config.pictures, split, data, folder.parent, side) for split in ("train", "val"))
+        start = ROOT / config.start_from if config.start_from else None
+        if start:
+            shutil.copyfile(start / TOKENIZER, folder / TOKENIZER)
         tokenizer = run_tokenizer(folder / TOKENIZER, train.texts(), config.vocabulary, LEVELS[config.pictures])
         torch.manual_seed(config.seed)
-        network = fastest(DoublyAttentive(DoublyConfig(len(tokenizer), **config.model)).to(device), device)
+        network = DoublyAttentive(DoublyConfig(len(tokenizer), **config.model))
+        if start:
+            take_text(network, start)
+        network = fastest(network.to(device), device)
         run = folder.parent / config.encoder_run
         train, valid = (
             replace(one, pictures=one.pictures.encoded(network.pictures, run, device)) for one in (train, valid)
@@ -128,6 +141,19 @@ class PictureTranslation:
             logits = self.network(batch.source, pictures, batch.target_in)
             losses.append(cross_entropy(logits.float(), batch.target_out).item())
         return float(np.mean(losses))
+
+
+def take_text(network: DoublyAttentive, checkpoint: Path) -> None:
+    """Give the text's part of a network the weights of a translator; without a picture it then writes the same.
+
+    Raises:
+        InputError: the translator's weights are of another size.
+    """
+    weights = {name: value.float() for name, value in load_file(checkpoint / WEIGHTS).items()}
+    kept = network.state_dict()
+    if any(name not in kept or kept[name].shape != value.shape for name, value in weights.items()):
+        raise InputError(f"The translator in {checkpoint} is of another size than the recipe; make the sizes the same.")
+    network.load_state_dict({**kept, **weights})
 
 
 TITLES = {"photos": "Translation with a photo", "scenes": "Translation with a shape scene"}
