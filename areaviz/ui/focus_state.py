@@ -28,6 +28,7 @@ TEXT_SITES = {
 """What the sites of a model are called that has a source text, with or without a picture."""
 PICTURE_SITES = {
     "encoder-decoder": "Words to picture",
+    "encoder-decoder picture": "Words to picture",
     "encoder self": "Within the picture",
     "decoder self": "Within the sentence",
     "glimpses": "Glimpses",

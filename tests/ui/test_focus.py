@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from areaviz.trace.record import Trace
@@ -13,6 +15,14 @@ from tests import fakes
 
 MAIN = fakes.trace("A dog.", "Ein Hund.")
 OTHER = fakes.trace("A dog.", "Hund!", layers=1, heads=2)
+
+
+def described() -> Trace:
+    """What a translator that looks makes of a picture alone."""
+    both = fakes.doubly_trace()
+    sites = ("encoder-decoder picture", "decoder self")
+    fields = {name: field for name, field in both.fields.items() if name != "source"}
+    return replace(both, fields=fields, maps={site: both.maps[site] for site in sites})
 
 
 @pytest.mark.parametrize(
@@ -57,9 +67,10 @@ def test_choices_begin_with_the_site_between_the_languages_and_all_heads() -> No
             fakes.doubly_trace(),
             ["Translation to picture", "Translation to source", "Within the source", "Within the translation"],
         ),
+        (described(), ["Words to picture", "Within the sentence"]),
         (fakes.gaze_trace(), ["Glimpses"]),
     ],
-    ids=["translation", "caption", "both", "glimpses"],
+    ids=["translation", "caption", "both", "picture alone", "glimpses"],
 )
 def test_sites_are_named_by_what_attends_to_what(trace: Trace, expected: list[str]) -> None:
     assert [site_name(trace, site) for site in sites(trace)] == expected
