@@ -61,11 +61,13 @@ def _judged(gate: Gate, card: Card, cards: Mapping[str, Card]) -> Judged:
     assert asked is not None
     bound = _value(asked, card, cards) if isinstance(asked, tuple) else float(asked)
     value = _value(gate.measure, card, cards)
-    known = bound is not None and value is not None
-    reached = ((value + gate.slack >= bound) if rising else (value - gate.slack <= bound)) if known else None  # type: ignore[operator]
+    reached = None
+    if bound is not None and value is not None:
+        reached = (value - bound if rising else bound - value) + gate.slack >= 0
     words = "at least" if rising else "at most"
     wanted = f"{words} {_shown(bound, gate.measure, card)}{_named(asked, gate)}"
-    return Judged(gate.what, wanted, _shown(value, gate.measure, card), reached, "" if reached else gate.why)
+    why = gate.why if reached is False else ""
+    return Judged(gate.what, wanted, _shown(value, gate.measure, card), reached, why)
 
 
 def _value(measure: Sequence[str], card: Card, cards: Mapping[str, Card]) -> float | None:

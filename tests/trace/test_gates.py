@@ -59,8 +59,8 @@ def test_attention_counts_as_well() -> None:
 
 
 def test_what_was_not_measured_is_neither_reached_nor_missed() -> None:
-    one = judged(model("a", {**ERROR, "at_most": 0.1}), {})[0]
-    assert one.reached is None and one.measured == "–"
+    one = judged(model("a", {**ERROR, "at_most": 0.1, "why": "Too short."}), {})[0]
+    assert one.reached is None and one.measured == "–" and not one.why
 
 
 @pytest.mark.parametrize("entry", [ERROR, {**ERROR, "at_most": 1, "at_least": 0}, {**ERROR, "limit": 1}, {"what": "x"}])
