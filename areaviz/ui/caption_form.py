@@ -35,5 +35,6 @@ def recall_caption(request: Request, params: Mapping[str, str], compare: str, as
     ASKING.recall(request, compare)
     name = picture_name(params)
     if name is not None and asked:
-        settle(ASKING.key("model"), kind_of(name))
+        if "model" in params:
+            settle(ASKING.key("model"), kind_of(name))
         recall_picture(ASKING.page, name)

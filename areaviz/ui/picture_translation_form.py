@@ -73,7 +73,8 @@ def recall_picture_translation(request: Request, params: Mapping[str, str], comp
         st.session_state[TEXT], st.session_state[HIDDEN] = params["text"], []
     name = picture_name(params)
     if name is not None and asked:
-        settle(ASKING.key("model"), kind_of(name))
+        if "model" in params:
+            settle(ASKING.key("model"), kind_of(name))
         st.session_state[_FOLLOWED] = name
         recall_picture(ASKING.page, name)
 

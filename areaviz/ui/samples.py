@@ -84,4 +84,22 @@ EXAMPLES: tuple[Example, ...] = (
         picture="scene-34",
         page="pages/caption.py",
     ),
+    Example(
+        "A photograph in words",
+        "",
+        "By a small network that has seen six thousand photographs: what it gets wrong tells as much as what is right.",
+        Focus("encoder-decoder", layer=1, items=(1,)),
+        view="film",
+        picture="astronaut",
+        page="pages/caption.py",
+    ),
+    Example(
+        "Two models before one picture",
+        "",
+        "Regular attention and areas describe the same scene. Pointing at a cell of one lights up both.",
+        Focus("encoder self", layer=0, items=(41,)),
+        picture="scene-20",
+        page="pages/caption.py",
+        compare=COUNTERPART,
+    ),
 )

@@ -48,6 +48,22 @@ def test_a_model_without_attention_shows_what_it_wrote(open_page: Open, use_back
     assert (app.query_params["model"], app.query_params["compare"]) == ("scene-none", "scene-regular")
 
 
+def test_a_picture_or_its_link_brings_a_model_of_its_kind_along(open_page: Open, use_backend: Use) -> None:
+    backend = Pictured()
+    for name, pictures in (("scene-area", "photos"), ("scene-regular", "scenes"), ("scene-none", "scenes")):
+        backend.cards[name] = replace(backend.cards[name], recipe={"pictures": pictures})
+    use_backend(backend)
+    assert open_page("caption").query_params["model"] == "scene-regular", "the first sample is a scene"
+    app = open_page("caption", picture="astronaut")
+    assert app.query_params["model"] == "scene-area" and "is a guess" not in shown(app)
+    app = open_page("caption", picture="scene-1")
+    assert app.query_params["model"] == "scene-regular"
+    app = open_page("caption", picture="scene-1", model="scene-area")
+    assert app.query_params["model"] == "scene-area" and "has seen photographs alone" in shown(app)
+    app = open_page("caption", model="scene-area")
+    assert app.query_params["picture"] == "astronaut"
+
+
 def test_the_layer_that_points_best_is_looked_at_first(open_page: Open, use_backend: Use) -> None:
     backend = Pictured()
     card = backend.cards["scene-area"]
