@@ -53,10 +53,14 @@ def models_of_ways(cards: Mapping[str, Card], kind: str) -> Mapping[str, Card]:
 def four_ways(traces: Mapping[str, Trace], cards: Mapping[str, Card]) -> None:
     """Draw all ways at the chosen look; `traces` and `cards` are by mechanism."""
     step = _step(list(traces.values()))
+    shown = [way for way in WAYS if way.mechanism in traces]
     with st.container(key="ways"):
-        for way, place in zip(WAYS, st.columns(len(WAYS), gap="small"), strict=True):
+        for way, place in zip(shown, st.columns(len(WAYS), gap="small"), strict=False):
             with place.container(border=True, height="stretch"):
-                _way(way, traces.get(way.mechanism), step)
+                _way(way, traces[way.mechanism], step)
+    missing = [way.title.lower() for way in WAYS if way not in shown]
+    if missing:
+        st.caption(f"No model here reads such pictures by these ways: {'; '.join(missing)}.")
     _costs(traces, cards)
     _closer(traces)
 
@@ -71,12 +75,9 @@ def _step(traces: Sequence[Trace]) -> int:
     return int(st.slider("Look", 1, most, key=STEP, help="All models are shown after the same number of looks.")) - 1
 
 
-def _way(way: Way, trace: Trace | None, step: int) -> None:
+def _way(way: Way, trace: Trace, step: int) -> None:
     st.subheader(way.title, anchor=False)
     st.caption(way.what)
-    if trace is None:
-        st.caption("No model of this kind is here.")
-        return
     seen = min(step, steps(trace) - 1)
     st.image(look_picture(trace, seen), width="stretch", alt=f"{way.title}: what look {seen + 1} read")
     label = trace.fields[trace.output.field].labels[seen]

@@ -71,5 +71,5 @@ def test_a_way_without_a_model_is_said_so(open_page: Open, use_backend: Use) -> 
     del backend.cards["item-wise-hard"]
     use_backend(backend)
     app = open_page("four_ways")
-    assert not app.exception and "No model of this kind is here." in shown(app)
+    assert not app.exception and "by these ways: item-wise, hard." in shown(app)
     assert set(models_of_ways(backend.models(), "cluttered")) == {way.mechanism for way in WAYS} - {"item-wise hard"}
