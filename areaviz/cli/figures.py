@@ -34,7 +34,8 @@ def figures(
 
 
 def read_cards(checkpoints: Path) -> list[Card]:
-    """The cards of a folder of checkpoints: by task, character level first, small before large, regular before area.
+    """The cards of a folder of checkpoints: by task, character level first, small before large, by what pictures show,
+    regular before area.
 
     Raises:
         BackendError: a card that cannot be read; the sentence names it.
@@ -43,7 +44,7 @@ def read_cards(checkpoints: Path) -> list[Card]:
 
     def place(card: Card) -> tuple[object, ...]:
         size = SIZES.index(card.size) if card.size in SIZES else 0
-        return list(TASKS).index(card.task), card.level, size, card.mechanism != "regular", card.name
+        return list(TASKS).index(card.task), card.level, size, card.pictures, card.mechanism != "regular", card.name
 
     return sorted(cards, key=place)
 
