@@ -114,7 +114,7 @@ def test_the_models_of_a_pair_differ_in_their_attention_alone() -> None:
     pairs: dict[str, list[tuple[object, ...]]] = {}
     for name in NAMES:
         card = read_card(CHECKPOINTS / name / "card.json")
-        own = dict.fromkeys(("area_size", "hard", "attends", "attention", "overview"))
+        own = dict.fromkeys(("area_size", "hard", "attends", "attention", "overview", "forgetting"))
         recipe = {**card.recipe, "model": {**card.recipe["model"], **own}}
         recipe |= dict.fromkeys(("name", "rates", "pointing head"))
         pairs.setdefault(card.pair, []).append((recipe, card.history[-1]["step"]))

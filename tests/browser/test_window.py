@@ -104,6 +104,15 @@ def test_keys_buttons_and_numbers_move_the_window(window: Locator) -> None:
         expect(window).to_have_attribute("data-theta", after)
 
 
+def test_keys_that_come_faster_than_pictures_are_drawn_all_count(window: Locator) -> None:
+    centre = window.get_by_role("button", name="Centre of the window")
+    press = (
+        "b => { for (let i = 0; i < 3; i += 1) b.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight' })); }"
+    )
+    centre.evaluate(press)
+    expect(window).to_have_attribute("data-theta", "0.5 0 0.15 0 0.5 0")
+
+
 def test_pointing_at_the_output_names_the_four_pixels(window: Locator) -> None:
     for row in (1, 2):  # half a pixel of the input, so that every dot lies in the middle of four
         window.get_by_label(f"Theta, row {row}, column 3").fill("0.025")

@@ -56,9 +56,11 @@ def written(tmp_path: Path, change: Callable[[dict[str, Any]], Any]) -> Path:
     return path
 
 
-def test_notes_may_be_missing_and_more_may_be_there(tmp_path: Path) -> None:
-    path = written(tmp_path, lambda entries: (entries.pop("notes"), entries.update(colour="blue")))
-    assert read_card(path).notes == ()
+def test_notes_and_gates_may_be_missing_and_more_may_be_there(tmp_path: Path) -> None:
+    path = written(
+        tmp_path, lambda entries: (entries.pop("notes"), entries.pop("gates"), entries.update(colour="blue"))
+    )
+    assert read_card(path).notes == read_card(path).gates == ()
 
 
 def refused(path: Path) -> str:
@@ -69,7 +71,7 @@ def refused(path: Path) -> str:
     return sentence
 
 
-@pytest.mark.parametrize("name", [field.name for field in fields(Card) if field.name != "notes"])
+@pytest.mark.parametrize("name", [field.name for field in fields(Card) if field.name not in ("notes", "gates")])
 def test_every_missing_entry_is_named(tmp_path: Path, name: str) -> None:
     assert f"lacks {name}" in refused(written(tmp_path, lambda entries: entries.pop(name)))
 

@@ -205,7 +205,7 @@ def test_every_view_that_fits_a_translation_with_a_picture_draws_it(
     fitting = {name for name, view in VIEWS.items() if view.fits(trace, focus)}
     texts = {"pyramid", "coverage", "alignment", "lines"}
     own = {SITES[0]: {"both", "balance"} | texts, SITES[1]: {"both", "balance", "film", "playback"}}
-    assert fitting == own.get(site, texts) | {"overview", "sizes", "probabilities"}
+    assert fitting == own.get(site, texts) | {"overview", "probabilities"}
     for name in fitting:
         assert "captioner" in VIEWS[name].figure(trace, focus).layout.meta["caption"]
         assert VIEWS[name].table(trace, focus).rows and VIEWS[name].print(trace, focus).axes

@@ -17,8 +17,9 @@ const SPOTS = [
 ];
 
 class Handles {
-  constructor(view, onPull) {
-    Object.assign(this, { view, onPull });
+  /** now: gives theta as it is, which is newer than what was drawn where keys come fast. */
+  constructor(view, now, onPull) {
+    Object.assign(this, { view, now, onPull });
     this.all = SPOTS.map((spot) => this.handle(spot));
     view.querySelector('.handles').append(...this.all.map(({ button }) => button));
     view.addEventListener('pointerdown', (event) => this.inside(event));
@@ -49,14 +50,14 @@ class Handles {
 
   /** The whole window can be dragged by a mouse, not only by its centre; a finger there scrolls the page. */
   inside(event) {
-    const seen = this.theta && unmapped(this.theta, this.place(event));
+    const seen = this.now() && unmapped(this.now(), this.place(event));
     if (event.button || event.pointerType !== 'mouse' || !seen || Math.max(...seen.map(Math.abs)) > 1) return;
     event.preventDefault();
     this.drag(this.all[0], this.view, event);
   }
 
   drag(handle, target, event) {
-    const [from, start] = [this.place(event), mapped(this.theta, handle.at)];
+    const [from, start] = [this.place(event), mapped(this.now(), handle.at)];
     const stop = new AbortController();
     const move = (later) => {
       const now = this.place(later);
@@ -71,14 +72,13 @@ class Handles {
     const step = STEPS[event.key];
     if (!step) return;
     event.preventDefault();
-    const [x, y] = mapped(this.theta, handle.at);
+    const [x, y] = mapped(this.now(), handle.at);
     const far = event.shiftKey ? FINE : STEP;
     this.onPull(handle.at, [x + far * step[0], y + far * step[1]]);
   }
 
   /** Put every handle where theta has it; those outside the view stay at its border. */
   show(theta) {
-    this.theta = theta;
     for (const { name, button, at } of this.all) {
       const place = mapped(theta, at);
       const [left, top] = place.map((number) => Math.min(Math.max((number / VIEW + 1) / 2, 0.02), 0.98));

@@ -10,7 +10,7 @@ class WindowOnPicture {
     this.root = root;
     const find = (name) => root.querySelector(name);
     Object.assign(this, { input: find('.input'), output: find('.output'), stage: find('.stage'), link: find('.line'), live: find('.live') });
-    this.handles = new Handles(find('.input .view'), (at, place) => this.set(pulled(this.theta, at, place), true));
+    this.handles = new Handles(find('.input .view'), () => this.theta, (at, place) => this.set(pulled(this.theta, at, place), true));
     this.numbers = new Numbers(find('.theta'), (index, number) => this.set(this.theta.with(index, number)));
     this.loupe = new Loupe(find('.loupe'));
     this.screen = find('.output canvas');
