@@ -24,7 +24,7 @@ from benchmarks.browser import timed, watch
 from benchmarks.report import README, processor, write_section
 from tests.browser.server import ARGUMENTS, Server, browser_path
 
-MODELS = ("scene-captions-area", "photo-captions-area", "photo-teller-soft")
+MODELS = ("scene-captions-area",)
 UPLOADS, HOVERS, SWITCHES = 10, 60, 20
 SIZE = 480
 """Sides of the uploaded pictures, in pixels."""
