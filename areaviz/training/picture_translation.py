@@ -5,7 +5,6 @@ Shapes: B examples, P cells, C channels.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -13,13 +12,11 @@ from typing import Self
 
 import numpy as np
 import torch
-from safetensors.torch import load_file
 from torch import Tensor
 
 from areaviz.data.tokenizer import Tokenizer
-from areaviz.models.checkpoint import TOKENIZER, WEIGHTS
+from areaviz.models.checkpoint import TOKENIZER
 from areaviz.models.doubly_attentive import DoublyAttentive, DoublyConfig
-from areaviz.trace.errors import InputError
 from areaviz.training.config import TrainConfig
 from areaviz.training.described import picture_side
 from areaviz.training.illustrated import KINDS, Example, Illustrated, Mixed, illustrated
@@ -28,7 +25,6 @@ from areaviz.training.speed import fastest
 from areaviz.training.task import Description
 from areaviz.training.translation import encode, length_limit
 
-ROOT = Path(__file__).resolve().parents[2]
 LEVELS = {"photos": "token", "scenes": "word"}
 
 
@@ -38,9 +34,7 @@ class PictureTranslationConfig(TrainConfig):
 
     pictures: "photos" or "scenes". encoder_run: name of the run whose picture encoder is taken over and left as it
     is. mixture: share of the batches of each kind, see `KINDS`. hide: share of the words that pictures may tell
-    that are hidden in the source. batch: examples an update. vocabulary: most items of the tokenizer. start_from: the
-    checkpoint of a translator of the same size, a folder of the repository, whose weights and tokenizer are the
-    start; "" to start anew.
+    that are hidden in the source. batch: examples an update. vocabulary: most items of the tokenizer.
     """
 
     pictures: str
@@ -49,7 +43,6 @@ class PictureTranslationConfig(TrainConfig):
     hide: float = 0.3
     batch: int = 64
     vocabulary: int = 6000
-    start_from: str = ""
     label_smoothing: float = 0.1
 
 
@@ -69,14 +62,9 @@ class PictureTranslation:
         """Read or draw the pictures, learn the tokenizer, and make the network."""
         side = picture_side(config.model)
         train, valid = (illustrated(config.pictures, split, data, folder.parent, side) for split in ("train", "val"))
-        start = ROOT / config.start_from if config.start_from else None
-        if start:
-            shutil.copyfile(start / TOKENIZER, folder / TOKENIZER)
         tokenizer = run_tokenizer(folder / TOKENIZER, train.texts(), config.vocabulary, LEVELS[config.pictures])
         torch.manual_seed(config.seed)
         network = DoublyAttentive(DoublyConfig(len(tokenizer), **config.model))
-        if start:
-            take_text(network, start)
         network = fastest(network.to(device), device)
         run = folder.parent / config.encoder_run
         train, valid = (
@@ -143,23 +131,10 @@ class PictureTranslation:
         return float(np.mean(losses))
 
 
-def take_text(network: DoublyAttentive, checkpoint: Path) -> None:
-    """Give the text's part of a network the weights of a translator; without a picture it then writes the same.
-
-    Raises:
-        InputError: the translator's weights are of another size.
-    """
-    weights = {name: value.float() for name, value in load_file(checkpoint / WEIGHTS).items()}
-    kept = network.state_dict()
-    if any(name not in kept or kept[name].shape != value.shape for name, value in weights.items()):
-        raise InputError(f"The translator in {checkpoint} is of another size than the recipe; make the sizes the same.")
-    network.load_state_dict({**kept, **weights})
-
-
 TITLES = {"photos": "Translation with a photo", "scenes": "Translation with a shape scene"}
 LIMITS = {
-    "photos": "Trained on 27,000 sentence pairs and 5,000 photos from scratch: a small translator, to which a photo "
-    "adds little. Attention shows where a head looks, not why the model decides.",
+    "photos": "Learned from short captions of photographs alone, with few photographs: on any other text it invents. "
+    "Attention shows where a head looks, not why the model decides.",
     "scenes": "Knows the words of the shape scenes alone, and drawn shapes alone.",
 }
 

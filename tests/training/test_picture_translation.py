@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +13,12 @@ import torch
 from areaviz.analysis import picture_pairs
 from areaviz.analysis.pictured import CONDITIONS, evaluate_picture_translation
 from areaviz.data.flickr8k import read_photos
-from areaviz.data.multi30k import read_split
 from areaviz.data.scene_grammar import MASK
 from areaviz.data.scenes import make_scene
-from areaviz.data.tokenizer import START, UNKNOWN, Tokenizer
+from areaviz.data.tokenizer import UNKNOWN
 from areaviz.models import MODELS
-from areaviz.models.checkpoint import TOKENIZER, save_weights
 from areaviz.models.device import choose_device
-from areaviz.models.transformer import Transformer, TransformerConfig
 from areaviz.trace.card import read_card
-from areaviz.trace.errors import InputError
 from areaviz.training import described, illustrated
 from areaviz.training.encoder import EncoderTaskConfig
 from areaviz.training.illustrated import KINDS, Example, told
@@ -94,29 +89,6 @@ def test_scenes_become_a_translator_that_looks(tmp_path: Path, monkeypatch: pyte
     stream = task.batches(0)
     shapes = {(batch.source is not None, batch.pictures is not None) for batch in (next(stream) for _ in range(30))}
     assert shapes == {(True, False), (False, True), (True, True)}
-
-
-def test_a_translator_can_be_the_start_and_looks_later(data: Path, tmp_path: Path) -> None:
-    train(encoder("photos"), data, tmp_path, "cpu")
-    sizes: dict[str, Any] = {"layers": 1, "width": 16, "filter": 16, "heads": 2}
-    tokenizer = Tokenizer.train([text for pair in read_split(data, "train") for text in pair], "token", 90)
-    start = tmp_path / "translator"
-    start.mkdir()
-    torch.manual_seed(5)
-    before = Transformer(TransformerConfig(len(tokenizer), **sizes)).eval()
-    save_weights(before, start)
-    tokenizer.save(start / TOKENIZER)
-    (tmp_path / "doubly").mkdir()
-    options = replace(recipe("photos"), start_from=str(start))
-    task = PictureTranslation.build(options, data, tmp_path / "doubly", choose_device("cpu"))
-    assert task.tokenizer.ids("a dog") == tokenizer.ids("a dog")
-    source, target = torch.tensor([[5, 6, 7]]), torch.tensor([[START, 8]])
-    with torch.no_grad():
-        same = task.network.eval()(source, None, target)
-        torch.testing.assert_close(same, before(source, target), rtol=1e-2, atol=1e-2)  # kept as float16
-    wider = replace(options, model={**options.model, "text": {**sizes, "width": 32}})
-    with pytest.raises(InputError, match="is of another size than the recipe"):
-        PictureTranslation.build(wider, data, tmp_path / "doubly", choose_device("cpu"))
 
 
 def test_photos_become_one_too_and_nothing_held_out_is_read(data: Path, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from areaviz.ui.chrome import stylesheet
 from areaviz.ui.lessons import (
     attention,
     cost,
@@ -36,7 +37,7 @@ LESSONS = (
 
 def contents() -> None:
     """Links to the lessons."""
-    st.html(STYLE)
+    stylesheet(STYLE)
     links = (f"{number}. [{lesson.title}](#{lesson.name})" for number, lesson in enumerate(LESSONS, start=1))
     with st.container(key="lessons"):
         st.markdown("\n".join(links))

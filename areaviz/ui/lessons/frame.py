@@ -14,7 +14,7 @@ from areaviz.views.teaching.board import Picture
 
 # Text in pictures takes the page's colour unless it stands on a lit cell; coloured formulas are darkened on a
 # light page and lightened on a dark one until they can be read.
-STYLE = """<style>
+STYLE = """
 [class*="st-key-lesson-"] [data-testid="stHorizontalBlock"] { flex-wrap: wrap; row-gap: 0.25rem; column-gap: 2rem; }
 [class*="st-key-lesson-"] [data-testid="stColumn"] { min-width: min(20rem, 100%); }
 [class*="st-key-controls-"] [data-testid="stColumn"] { min-width: 8rem; }
@@ -29,7 +29,7 @@ STYLE = """<style>
 .katex [style*="color: rgb(204, 121, 167)"] { color: light-dark(#A2477A, #E5A5C8) !important; }
 .st-key-lessons ol { columns: 3 15rem; }
 .st-key-lessons li { margin-top: 0; break-inside: avoid; }
-</style>"""
+"""
 _CONFIG = {"displayModeBar": False, "displaylogo": False}
 
 
