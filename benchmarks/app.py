@@ -17,19 +17,18 @@ import os
 import tempfile
 import time
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import numpy as np
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Output, Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.views.ribbon import ribbon_payload
-from benchmarks.browser import timed, watch
-from benchmarks.report import README, processor, write_section
-from tests.browser.server import ARGUMENTS, Server, browser_path
+from benchmarks.browser import chromium, clicks, hovers, opened
+from benchmarks.report import README, markdown, percentile, processor, write_section
+from tests.browser.server import Server
 
 ITEMS = (32, 128, 512, 1024, 4096)
 LAYERS = HEADS = 12
@@ -55,14 +54,13 @@ class Figures:
     nodes: int
     heap: int
 
-    def row(self) -> str:
+    def row(self) -> list[str]:
         """The figures as a row of the table."""
-        cells = (
+        return [
             f"{self.items:,}", f"{self.first_view:.2f}", f"{self.building:.2f}", f"{self.sent / 1000:,.0f}",
-            f"{np.percentile(self.hover, 50):.0f}", f"{np.percentile(self.hover, 95):.0f}",
-            f"{np.percentile(self.switch, 95):.0f}", f"{self.nodes:,}", f"{self.heap / 1e6:.1f}",
-        )  # fmt: skip
-        return f"| {' | '.join(cells)} |"
+            percentile(self.hover, 50), percentile(self.hover, 95), percentile(self.switch, 95), f"{self.nodes:,}",
+            f"{self.heap / 1e6:.1f}",
+        ]  # fmt: skip
 
 
 def random_trace(items: int) -> Trace:
@@ -107,7 +105,10 @@ def measure(items: int, browser: Browser, log: Path) -> Figures:
             if len(views) < VIEWS:
                 tab.close()
         nodes = tab.locator(".ribbon").evaluate("root => root.querySelectorAll('*').length")
-        hover, switch = _hover(tab), _switch(tab)
+        texts = tab.locator("[data-side=query] .scroller")
+        hover = hovers(tab, texts, HOVERS)
+        texts.click(position={"x": 20, "y": 12})
+        switch = clicks(tab, tab.locator(".heads button"), SWITCHES)
         heap = tab.context.new_cdp_session(tab).send("Runtime.getHeapUsage")["usedSize"]
         tab.close()
     finally:
@@ -117,31 +118,12 @@ def measure(items: int, browser: Browser, log: Path) -> Figures:
 
 def _first_view(browser: Browser, url: str) -> tuple[Page, float, int]:
     """A new session up to the painted ribbon: the page, seconds, bytes received over the WebSocket."""
-    tab = browser.new_page(viewport={"width": 1280, "height": 900})
-    tab.set_default_timeout(180_000)
+    tab = opened(browser, "areaviz:ribbon")
     frames: list[str | bytes] = []
     tab.on("websocket", lambda socket: socket.on("framereceived", lambda frame: frames.append(frame)))
-    tab.add_init_script(watch("areaviz:ribbon"))
     tab.goto(url)
     tab.wait_for_function("window.bench.painted > 0")
     return tab, float(tab.evaluate("window.bench.painted")) / 1000, sum(map(len, frames))
-
-
-def _hover(tab: Page) -> list[float]:
-    """Pointing at items all over the first text, one after the other."""
-    box = tab.locator("[data-side=query] .scroller").bounding_box()
-    assert box is not None
-    rng = np.random.default_rng(0)
-    places = rng.uniform((8, 4), (min(box["width"], 900), min(box["height"], 200)), (HOVERS, 2))
-    points = [(box["x"] + float(x), box["y"] + float(y)) for x, y in places]
-    return [timed(tab, partial(tab.mouse.move, *point)) for point in points]
-
-
-def _switch(tab: Page) -> list[float]:
-    """Choosing single heads and all of them in turn while an item is locked."""
-    tab.locator("[data-side=query] .scroller").click(position={"x": 20, "y": 12})
-    chips = tab.locator(".heads button")
-    return [timed(tab, chips.nth(number % (HEADS + 1)).click, last=True) for number in range(SWITCHES)]
 
 
 def _building(items: int) -> float:
@@ -154,16 +136,12 @@ def _building(items: int) -> float:
 
 def table(figures: list[Figures]) -> str:
     """The figures as Markdown, with the machine and what was measured."""
-    lines = [
+    about = (
         f"Measured on {processor()}, server and headless Chromium together; random weights, {LAYERS} layers, {HEADS} "
         f"heads, areas up to {AREA_SIZE} tokens; the heads' rows are windows of one random table. First view: median "
-        f"of {VIEWS} new sessions on a warm server; hover: {HOVERS} events; head switch: {SWITCHES} clicks.",
-        "",
-        f"| {' | '.join(COLUMNS)} |",
-        f"|{'-:|' * len(COLUMNS)}",
-        *(each.row() for each in figures),
-    ]
-    return "\n".join(lines)
+        f"of {VIEWS} new sessions on a warm server; hover: {HOVERS} events; head switch: {SWITCHES} clicks."
+    )
+    return markdown(about, COLUMNS, [each.row() for each in figures])
 
 
 def main() -> None:
@@ -172,13 +150,8 @@ def main() -> None:
     parser.add_argument("--items", type=int, nargs="+", default=list(ITEMS), help="how many tokens to measure")
     parser.add_argument("--write", action="store_true", help=f"write the table to {README.name}")
     options = parser.parse_args()
-    path = browser_path()
-    if path is None:
-        parser.exit(1, "No Chromium found: install one with `apt-get install chromium`.\n")
-    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
-        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+    with chromium() as browser, tempfile.TemporaryDirectory() as folder:
         figures = [measure(items, browser, Path(folder) / "server.log") for items in options.items]
-        browser.close()
     print(text := table(figures))
     if options.write:
         write_section("app", text)

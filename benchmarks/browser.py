@@ -1,10 +1,16 @@
-"""What the benchmarks of a page share: a clock in the page, and acting with it."""
+"""What the benchmarks of a page share: a browser, a clock in the page, and acting with it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 
-from playwright.sync_api import Page
+import numpy as np
+from playwright.sync_api import Browser, Locator, Page, sync_playwright
+
+from tests.browser.server import ARGUMENTS, browser_path
 
 _WATCH = """
 window.bench = {painted: 0, asked: 0, times: []};
@@ -28,6 +34,26 @@ addEventListener('change', () => { window.bench.asked = performance.now(); }, {c
 """
 
 
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """The system's browser, headless; ends the program where there is none."""
+    path = browser_path()
+    if path is None:
+        sys.exit("No Chromium found: install one with `apt-get install chromium`.")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+def opened(browser: Browser, mark: str) -> Page:
+    """A fresh page with the clock of `watch`."""
+    tab = browser.new_page(viewport={"width": 1280, "height": 900})
+    tab.set_default_timeout(180_000)
+    tab.add_init_script(watch(mark))
+    return tab
+
+
 def watch(mark: str) -> str:
     """A script that keeps the clock of a page: when what sets this performance mark was last painted, how long the
     page took to answer each pointer event, and when a file was last chosen.
@@ -43,3 +69,19 @@ def timed(tab: Page, act: Callable[[], None], last: bool = False) -> float:
     tab.wait_for_timeout(60)
     times = tab.evaluate("window.bench.times")
     return float(times[-1] if last else max(times))
+
+
+def hovers(tab: Page, place: Locator, count: int) -> list[float]:
+    """Milliseconds of answers to pointing at random spots of the upper left part of `place`, one after the other."""
+    place.scroll_into_view_if_needed()
+    box = place.bounding_box()
+    assert box is not None
+    most = min(box["width"] / 2, 900), min(box["height"], 200)
+    spots = np.random.default_rng(0).uniform((8, 4), most, (count, 2)) + (box["x"], box["y"])
+    return [timed(tab, partial(tab.mouse.move, float(x), float(y))) for x, y in spots]
+
+
+def clicks(tab: Page, buttons: Locator, count: int) -> list[float]:
+    """Milliseconds of answers to clicks on each of `buttons` in turn; none where there are no buttons."""
+    several = buttons.count()
+    return [timed(tab, buttons.nth(number % several).click, last=True) for number in range(count if several else 0)]

@@ -12,17 +12,15 @@ from __future__ import annotations
 import argparse
 import tempfile
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
-import numpy as np
 from PIL import Image
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from areaviz.data.scenes import make_scene
-from benchmarks.browser import timed, watch
-from benchmarks.report import README, processor, write_section
-from tests.browser.server import ARGUMENTS, Server, browser_path
+from benchmarks.browser import chromium, clicks, hovers, opened
+from benchmarks.report import README, markdown, percentile, processor, write_section
+from tests.browser.server import Server
 
 MODELS = ("scene-captions-area",)
 UPLOADS, HOVERS, SWITCHES = 10, 60, 20
@@ -43,27 +41,26 @@ class Figures:
     switch: list[float]
     nodes: int
 
-    def row(self) -> str:
+    def row(self) -> list[str]:
         """The figures as a row of the table."""
-        cells = (
-            f"`{self.model}`", f"{np.median(self.uploads):.2f}", f"{max(self.uploads):.2f}",
-            f"{np.percentile(self.hover, 50):.0f}", f"{np.percentile(self.hover, 95):.0f}",
-            f"{np.percentile(self.switch, 95):.0f}", f"{self.nodes:,}",
-        )  # fmt: skip
-        return f"| {' | '.join(cells)} |"
+        return [
+            f"`{self.model}`", percentile(self.uploads, 50, 2), percentile(self.uploads, 100, 2),
+            percentile(self.hover, 50), percentile(self.hover, 95), percentile(self.switch, 95), f"{self.nodes:,}",
+        ]  # fmt: skip
 
 
 def measure(model: str, url: str, browser: Browser, folder: Path) -> Figures:
     """Upload pictures one after the other, then point at what the last one gave."""
-    tab = browser.new_page(viewport={"width": 1280, "height": 900})
-    tab.set_default_timeout(180_000)
-    tab.add_init_script(watch("areaviz:grid"))
+    tab = opened(browser, "areaviz:grid")
     tab.goto(f"{url}/caption?model={model}")
     tab.wait_for_function("window.bench.painted > 0")
     tab.get_by_text("Upload", exact=True).first.click()
     uploads = [_upload(tab, folder / f"{number}.png", number) for number in range(UPLOADS + 1)][1:]
     nodes = tab.locator(".grid").evaluate("root => root.querySelectorAll('*').length")
-    hover, switch = _hover(tab), _switch(tab)
+    words = tab.locator(".grid [data-side=query] .scroller:visible").first
+    hover = hovers(tab, words, HOVERS)
+    words.click(position={"x": 30, "y": 14})
+    switch = clicks(tab, tab.locator(".grid .heads button"), SWITCHES)
     tab.close()
     return Figures(model, uploads, hover, switch, nodes)
 
@@ -80,38 +77,14 @@ def _upload(tab: Page, file: Path, number: int) -> float:
     return float(tab.evaluate("window.bench.painted - window.bench.asked")) / 1000
 
 
-def _hover(tab: Page) -> list[float]:
-    """Pointing at the words, one after the other."""
-    words = tab.locator(".grid [data-side=query] .scroller:visible").first
-    words.scroll_into_view_if_needed()
-    box = words.bounding_box()
-    assert box is not None
-    rng = np.random.default_rng(0)
-    points = [
-        (box["x"] + x, box["y"] + y) for x, y in rng.uniform((8, 4), (box["width"] / 2, box["height"]), (HOVERS, 2))
-    ]
-    return [timed(tab, partial(tab.mouse.move, float(x), float(y))) for x, y in points]
-
-
-def _switch(tab: Page) -> list[float]:
-    """Choosing single heads and all of them in turn while a word is locked."""
-    tab.locator(".grid [data-side=query] .scroller:visible").first.click(position={"x": 30, "y": 14})
-    chips = tab.locator(".grid .heads button")
-    return [timed(tab, chips.nth(number % chips.count()).click, last=True) for number in range(SWITCHES)]
-
-
 def table(figures: list[Figures]) -> str:
     """The figures as Markdown, with the machine and what was measured."""
-    lines = [
+    about = (
         f"Measured on {processor()}, server and headless Chromium together, on the page Caption. Upload: {UPLOADS} "
         f"pictures of {SIZE}x{SIZE} pixels, after one to warm up; hover: {HOVERS} events; head switch: {SWITCHES} "
-        "clicks.",
-        "",
-        f"| {' | '.join(COLUMNS)} |",
-        f"|-{'|-:' * (len(COLUMNS) - 1)}|",
-        *(each.row() for each in figures),
-    ]
-    return "\n".join(lines)
+        "clicks."
+    )
+    return markdown(about, COLUMNS, [each.row() for each in figures])
 
 
 def main() -> None:
@@ -120,18 +93,14 @@ def main() -> None:
     parser.add_argument("--model", nargs="+", default=list(MODELS), help="which captioners to measure")
     parser.add_argument("--write", action="store_true", help=f"write the table to {README.name}")
     options = parser.parse_args()
-    path = browser_path()
-    if path is None:
-        parser.exit(1, "No Chromium found: install one with `apt-get install chromium`.\n")
-    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as name:
-        browser, folder = playwright.chromium.launch(executable_path=path, args=ARGUMENTS), Path(name)
+    with chromium() as browser, tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
         server = Server("app.py", folder / "server.log", {})
         try:
             url = server.wait()
             figures = [measure(model, url, browser, folder) for model in options.model]
         finally:
             server.stop()
-            browser.close()
     print(text := table(figures))
     if options.write:
         write_section("pictures", text)

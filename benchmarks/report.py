@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import platform
 import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+
+import numpy as np
 
 README = Path(__file__).parent / "README.md"
 
@@ -15,6 +18,17 @@ def processor() -> str:
     info = Path("/proc/cpuinfo")
     names = re.findall(r"model name\s*:\s*(.+)", info.read_text()) if info.exists() else []
     return f"{names[0] if names else platform.processor() or platform.machine()}, {os.cpu_count()} cores"
+
+
+def markdown(about: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A sentence on what was measured, and the figures as a table; every column but the first is to the right."""
+    lines = (columns, ["-", *["-:"] * (len(columns) - 1)], *rows)
+    return "\n".join((about, "", *(f"| {' | '.join(cells)} |" for cells in lines)))
+
+
+def percentile(times: Sequence[float], share: int, digits: int = 0) -> str:
+    """A percentile of what was measured, a dash for nothing."""
+    return f"{np.percentile(times, share):.{digits}f}" if times else "–"
 
 
 def write_section(name: str, text: str, readme: Path = README) -> None:

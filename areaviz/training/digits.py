@@ -25,6 +25,7 @@ from areaviz.models.reading_figures import pixels, reading_figures
 from areaviz.models.stn import StnConfig
 from areaviz.training.config import TrainConfig
 from areaviz.training.loop import take_best
+from areaviz.training.speed import fastest
 from areaviz.training.task import Description
 
 DATA = {
@@ -75,7 +76,7 @@ class Digits:
         options, network = NETWORKS[config.network]
         torch.manual_seed(config.seed)
         chosen: DigitOptions = options(**config.model)
-        made = network(chosen).to(device)
+        made = fastest(network(chosen).to(device), device)
         if config.start_run:
             take_best(made, folder.parent / config.start_run, device)
         digits, labels = read_digits(data, "train")

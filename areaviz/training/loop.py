@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from areaviz.training.config import TrainConfig
 from areaviz.training.log import RunLog
@@ -121,6 +121,8 @@ class Trainer:
         state = torch.load(self.folder / RESUME, map_location=self.device, weights_only=True)
         self.network.load_state_dict(state["model"])
         self.optimiser.load_state_dict(state["optimiser"])
+        for parameter, kept in self.optimiser.state.items():
+            kept.update({name: _laid_like(parameter, value) for name, value in kept.items()})
         self.step, self.best, self.seconds, self.history = (state[k] for k in ("step", "best", "seconds", "log"))
         torch.set_rng_state(state["random"].cpu())
 
@@ -128,6 +130,11 @@ class Trainer:
 def take_best(network: nn.Module, run: Path, device: torch.device) -> None:
     """Give a network the best weights of a run's folder, of a network like it."""
     network.load_state_dict(torch.load(run / BEST, map_location=device, weights_only=True))
+
+
+def _laid_like(parameter: Tensor, value: Tensor) -> Tensor:
+    """The same values in the parameter's order in memory: the fused update goes through both side by side."""
+    return torch.empty_like(parameter).copy_(value) if value.shape == parameter.shape else value
 
 
 def _write(path: Path, state: dict[str, Any]) -> None:

@@ -19,6 +19,7 @@ from areaviz.models import MODELS
 from areaviz.models.device import choose_device
 from areaviz.trace.card import read_card
 from areaviz.training.digits import Digits, DigitsConfig
+from areaviz.training.loop import Trainer
 from areaviz.training.run import train
 
 MODELS_OF: dict[str, dict[str, Any]] = {
@@ -79,6 +80,35 @@ def test_what_counts_is_error_and_where_it_looks(corpus: Path, tmp_path: Path) -
     measured = task.validate()
     expected = measured["valid_error"] + 0.05 * (1 - measured["valid_hit"])
     assert measured["score"] == pytest.approx(expected)
+
+
+def test_a_run_goes_on_alike_where_weights_lie_otherwise_in_memory(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = recipe("stn", steps=4, validate_every=2)
+
+    def trainer(runs: Path) -> Trainer:
+        (runs / "stn").mkdir(parents=True, exist_ok=True)
+        return Trainer(
+            Digits.build(whole, corpus, runs / "stn", choose_device("cpu")), runs / "stn", choose_device("cpu")
+        )
+
+    def killed(trainer: Trainer, valid_loss: float) -> dict[str, float]:
+        validate(trainer, valid_loss)
+        raise KeyboardInterrupt
+
+    (expected := trainer(tmp_path / "whole")).train()
+    validate = Trainer._validate
+    with monkeypatch.context() as patch:
+        patch.setattr("areaviz.training.digits.fastest", lambda network, device: network)
+        patch.setattr(Trainer, "_validate", killed)
+        with pytest.raises(KeyboardInterrupt):
+            trainer(tmp_path / "killed").train()
+    found = trainer(tmp_path / "killed")
+    assert found.step == 2
+    found.train()
+    for one, other in zip(expected.network.parameters(), found.network.parameters(), strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-5)
 
 
 def test_hard_attention_may_start_from_soft(corpus: Path, tmp_path: Path) -> None:
