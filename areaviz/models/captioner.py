@@ -7,21 +7,20 @@ Shapes: B batch, M = G * G cells, C channels, T words, W model width, V vocabula
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from areaviz.attention.memory import AreaMemory, AreaOptions
 from areaviz.data.tokenizer import PAD
 from areaviz.models.caption_network import CaptionNetwork
-from areaviz.models.layers import DecoderLayer, EncoderLayer, initialise, positions
+from areaviz.models.layers import DecoderLayer, EncoderLayer, initialise
 from areaviz.models.stepper import TransformerStepper
 from areaviz.models.transformer import Pass
+from areaviz.models.writer import Writer
 from areaviz.trace.errors import InputError
 
 
@@ -75,7 +74,7 @@ class CaptionerConfig:
         return replace(self, area_size=min(area_size, self.grid), area_layers=self.area_layers or self.layers)
 
 
-class CaptionTransformer(CaptionNetwork):
+class CaptionTransformer(Writer, CaptionNetwork):
     """The whole network, from pixels to words. impl: how area attention is computed, see `area_attention`."""
 
     def __init__(self, config: CaptionerConfig, impl: str = "auto") -> None:
@@ -123,23 +122,15 @@ class CaptionTransformer(CaptionNetwork):
         """The decoder's layers, first to last."""
         return [layer for layer in self.decoder if isinstance(layer, DecoderLayer)]
 
-    def embed_at(self, token_N: Tensor, position: int) -> Tensor:
-        """One embedded word a row at a 0-based position: [N, 1, W]."""
-        return self._embed(token_N[:, None], position)
-
-    def logits(self, x_BTW: Tensor) -> Tensor:
-        """Output logits [B, T, V]: the decoder's output times the embeddings."""
-        return F.linear(self.norms[2](x_BTW), self.embedding.weight)
+    def normed(self, x_BTW: Tensor) -> Tensor:
+        """The decoder's output after its last normalisation."""
+        normed: Tensor = self.norms[2](x_BTW)
+        return normed
 
     def _decode(self, memory_BMW: Tensor, target_BT: Tensor, need_weights: bool) -> Pass:
-        y, own, across = self._embed(target_BT), [], []
+        y, own, across = self.embed(target_BT), [], []
         for layer in self.decoder:
             y, self_weights, weights = layer(y, memory_BMW, None, need_weights)
             own.append(self_weights)
             across.append(weights)
         return Pass(self.logits(y), {"decoder self": own, "encoder-decoder": across} if need_weights else {})
-
-    def _embed(self, ids_BT: Tensor, first: int = 0) -> Tensor:
-        x_BTW = self.embedding(ids_BT) * math.sqrt(self.config.width)
-        embedded: Tensor = self.dropout(x_BTW + positions(first, ids_BT.shape[1], self.config.width, ids_BT.device))
-        return embedded

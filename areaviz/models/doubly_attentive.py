@@ -18,10 +18,12 @@ from torch import Tensor, nn
 from areaviz.attention.doubly import DoublyAttention, Kept, Memories, Share
 from areaviz.attention.memory import AreaMemory, AreaOptions
 from areaviz.attention.multihead import MultiHeadAttention
+from areaviz.data.tokenizer import PAD
 from areaviz.models.encoders import picture_encoder
-from areaviz.models.layers import EncoderLayer, feed_forward, initialise, positions
+from areaviz.models.layers import EncoderLayer, feed_forward, initialise
 from areaviz.models.stepper import TransformerStepper
 from areaviz.models.transformer import Pass, TransformerConfig, padding_of
+from areaviz.models.writer import Writer
 
 SITES = {"text": "encoder-decoder", "picture": "encoder-decoder picture"}
 """What the two attentions are called in a trace."""
@@ -86,7 +88,7 @@ class DoublyLayer(nn.Module):
         return x + self.feed_forward(self.norms[2](x)), history
 
 
-class DoublyAttentive(nn.Module):
+class DoublyAttentive(Writer):
     """The whole network. impl: how area attention is computed, see `area_attention`."""
 
     def __init__(self, config: DoublyConfig, impl: str = "auto") -> None:
@@ -100,7 +102,7 @@ class DoublyAttentive(nn.Module):
             nn.Dropout(config.picture_dropout),
         )
         self.place = nn.Parameter(torch.randn(config.grid**2, sizes.width) * 0.5)
-        self.embedding = nn.Embedding(config.vocabulary, sizes.width, padding_idx=0)
+        self.embedding = nn.Embedding(config.vocabulary, sizes.width, padding_idx=PAD)
         layers = range(sizes.layers)
         self.encoder = nn.ModuleList(EncoderLayer(sizes, sizes.areas(layer), impl) for layer in layers)
         self.decoder = nn.ModuleList(DoublyLayer(sizes, sizes.areas(n), config.areas(n), impl) for n in layers)
@@ -160,17 +162,7 @@ class DoublyAttentive(nn.Module):
         """The decoder's layers, first to last."""
         return [layer for layer in self.decoder if isinstance(layer, DoublyLayer)]
 
-    def embed_at(self, token_N: Tensor, position: int) -> Tensor:
-        """One embedded token a row at a 0-based position: [N, 1, W]."""
-        return self.embed(token_N[:, None], position)
-
-    def embed(self, ids_BM: Tensor, first: int = 0) -> Tensor:
-        """Embedded tokens with their positions: [B, M, W]."""
-        width = self.config.transformer.width
-        x_BMW = self.embedding(ids_BM) * width**0.5
-        embedded: Tensor = self.dropout(x_BMW + positions(first, ids_BM.shape[1], width, ids_BM.device))
-        return embedded
-
-    def logits(self, x_BTW: Tensor) -> Tensor:
-        """Output logits [B, T, V]: the decoder's output times the shared embeddings."""
-        return nn.functional.linear(self.decoder_norm(x_BTW), self.embedding.weight)
+    def normed(self, x_BTW: Tensor) -> Tensor:
+        """The decoder's output after its last normalisation."""
+        normed: Tensor = self.decoder_norm(x_BTW)
+        return normed

@@ -7,18 +7,17 @@ Shapes: B batch, M source items, T target items, W model width, V vocabulary, H 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from areaviz.attention.memory import AreaMemory, AreaOptions
 from areaviz.data.tokenizer import PAD
-from areaviz.models.layers import DecoderLayer, EncoderLayer, initialise, positions
+from areaviz.models.layers import DecoderLayer, EncoderLayer, initialise
 from areaviz.models.stepper import TransformerStepper
+from areaviz.models.writer import Writer
 
 SIZES: Mapping[str, Mapping[str, int]] = {
     "Tiny": {"layers": 2, "width": 128, "filter": 512, "heads": 4},
@@ -84,7 +83,7 @@ def padding_of(source_BM: Tensor) -> Tensor | None:
     return padding_BM if bool(padding_BM.any()) else None
 
 
-class Transformer(nn.Module):
+class Transformer(Writer):
     """The whole network. impl: how area attention is computed, see `area_attention`."""
 
     def __init__(self, config: TransformerConfig, impl: str = "auto") -> None:
@@ -107,7 +106,7 @@ class Transformer(nn.Module):
         """The same, with the area weights of every site from the same pass."""
         padding = padding_of(source_BM)
         memory_BMW, encoder_self = self.encode(source_BM, padding, need_weights)
-        y, decoder_self, encoder_decoder = self._embed(target_BT), [], []
+        y, decoder_self, encoder_decoder = self.embed(target_BT), [], []
         for layer in self.decoder:
             y, self_weights, weights = layer(y, memory_BMW, padding, need_weights)
             decoder_self.append(self_weights)
@@ -119,7 +118,7 @@ class Transformer(nn.Module):
         self, source_BM: Tensor, padding_BM: Tensor | None, need_weights: bool = False
     ) -> tuple[Tensor, list[Tensor]]:
         """The encoder's output [B, M, W] and its weights, one tensor a layer."""
-        x, weights = self._embed(source_BM), []
+        x, weights = self.embed(source_BM), []
         for layer in self.encoder:
             x, layer_weights = layer(x, padding_BM, need_weights)
             weights.append(layer_weights)
@@ -137,15 +136,7 @@ class Transformer(nn.Module):
         """The decoder's layers, first to last."""
         return [layer for layer in self.decoder if isinstance(layer, DecoderLayer)]
 
-    def embed_at(self, token_N: Tensor, position: int) -> Tensor:
-        """One embedded token a row at a 0-based position: [N, 1, W]."""
-        return self._embed(token_N[:, None], position)
-
-    def logits(self, x_BTW: Tensor) -> Tensor:
-        """Output logits [B, T, V]: the decoder's output times the shared embeddings."""
-        return F.linear(self.decoder_norm(x_BTW), self.embedding.weight)
-
-    def _embed(self, ids_BM: Tensor, first: int = 0) -> Tensor:
-        x_BMW = self.embedding(ids_BM) * math.sqrt(self.config.width)
-        embedded: Tensor = self.dropout(x_BMW + positions(first, ids_BM.shape[1], self.config.width, ids_BM.device))
-        return embedded
+    def normed(self, x_BTW: Tensor) -> Tensor:
+        """The decoder's output after its last normalisation."""
+        normed: Tensor = self.decoder_norm(x_BTW)
+        return normed
