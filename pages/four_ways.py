@@ -25,5 +25,5 @@ with calm("opening the models"):
     if requests:
         with calm("reading the picture"):
             result = up_to_date(backend, f"ways {pictures.kind}", requests, tuple(cards))
-            address.keep(address.address(result.requests[0]))
-            four_ways(dict(zip(result.titles, result.traces, strict=True)), cards)
+            traces = dict(zip(result.titles, result.traces, strict=True))
+            four_ways(traces, cards, result.requests[0] if result.current else None)

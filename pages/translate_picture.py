@@ -22,13 +22,13 @@ with calm("opening the models"):
         problem(sentence)
     with calm("reading the link"):
         address.restore(cards, recall_picture_translation)
-    sights = picture_translation_form(cards) if cards else ()
+    asked = picture_translation_form(cards) if cards else None
     with calm("reading the stored trace"):
         stored = stored_trace()
         if stored:
             explore((stored,), (f"Stored trace of {stored.request.model}",), None)
-        elif sights:
+        elif asked:
             with calm("translating"):
-                requests, titles = [sight.request for sight in sights], [sight.title for sight in sights]
-                result = up_to_date(backend, "picture", requests, titles)
-                side_by_side(result.traces, result.titles)
+                result = up_to_date(backend, "picture", list(asked.sights.values()), list(asked.sights))
+                traces = dict(zip(result.titles, result.traces, strict=True))
+                side_by_side(traces, asked.link if result.current else None, asked.further)

@@ -19,7 +19,7 @@ def fastest(network: Network, device: torch.device) -> Network:
     Its areas are attended to by the C kernel where that applies and can be compiled.
     """
     if device.type == "cpu":
-        network.to(memory_format=torch.channels_last)
+        network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # torch's types lack it
     if device.type == "cpu" and fused.available():
         for module in network.modules():
             if isinstance(module, KeysAndValues) and (module.areas.key_mode, module.areas.value_mode) == PLAIN:

@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from areaviz.data.picture_samples import SAMPLES
 from areaviz.trace.card import Card
 from areaviz.trace.errors import InputError
 from areaviz.trace.link import from_params, to_params
@@ -19,6 +20,7 @@ from areaviz.ui.result import just_run
 _SEEN = "address"
 _PROBLEM = "address_problem"
 _VIEW, _COMPARE = "view", "compare"
+NOTHING: Mapping[str, str] = {}
 
 
 Recall = Callable[[Request, Mapping[str, str], str, bool], None]
@@ -76,6 +78,11 @@ def keep(params: Mapping[str, str]) -> None:
     st.session_state[_SEEN] = dict(params)
 
 
-def link(params: Mapping[str, str]) -> str:
-    """The whole address, to be copied."""
-    return f"{st.context.url or ''}?{urlencode(params)}"
+def offer(params: Mapping[str, str], request: Request) -> None:
+    """Make the browser's address these parameters of a request, and let the whole be copied."""
+    keep(params)
+    with st.popover("Link to this view", key="link"):
+        st.caption("Opens what this page shows now.")
+        if request.picture and request.picture.name not in SAMPLES:
+            st.caption("The picture is yours and is not stored: whoever opens the link has to upload it.")
+        st.code(f"{st.context.url or ''}?{urlencode(params)}", language=None, wrap_lines=True)

@@ -35,6 +35,5 @@ def recall_caption(request: Request, params: Mapping[str, str], compare: str, as
     ASKING.recall(request, compare)
     name = picture_name(params)
     if name is not None and asked:
-        if "model" in params:
-            settle(ASKING.key("model"), kind_of(name))
+        settle(ASKING.key("model"), kind_of(name) if "model" in params else "")
         recall_picture(ASKING.page, name)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
 
+from areaviz.ui.focus_state import turn_to
+
 # Static text: nothing a user wrote ever becomes part of it.
 _STYLE = """
 [data-testid="stElementContainer"]:has(> [data-testid="stHtml"] > style) { display: none; }
@@ -19,6 +21,7 @@ button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selec
   color: inherit !important; }
 [data-testid="stSliderThumbValue"] { color: inherit !important; }
 [class*="st-key-ways"] [data-testid="stImage"] img { image-rendering: pixelated; }
+@media (min-width: 62rem) { .st-key-ways [data-testid="stCaptionContainer"] p { min-height: 2lh; } }
 @media (max-width: 62rem) { .st-key-ways [data-testid="stColumn"] { min-width: calc(50% - 1rem); } }
 @media (max-width: 62rem) { .st-key-sights [data-testid="stColumn"] { min-width: 13rem; } }
 @media (max-width: 62rem) { [class*="st-key-pair"] [data-testid="stColumn"] { min-width: 100%; } }
@@ -28,6 +31,7 @@ button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selec
 def page_frame(title: str, purpose: str) -> None:
     """Title and purpose of a page, and the column it is read in."""
     _enter_by_app()
+    turn_to(title)
     stylesheet(_STYLE)
     st.title(title, anchor=False)
     st.caption(purpose)

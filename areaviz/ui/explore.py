@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
-from areaviz.ui.address import address, keep, link
+from areaviz.ui.address import NOTHING, address, keep, offer
 from areaviz.ui.chart import chart, numbers, view_picker
 from areaviz.ui.downloads import downloads
 from areaviz.ui.errors import calm
@@ -28,13 +29,18 @@ TOGETHER = "together"
 
 
 @st.fragment
-def explore(traces: Sequence[Trace], titles: Sequence[str], request: Request | None) -> None:
-    """Show traces side by side under one focus. `request` is what a link restores; None where there is no link."""
+def explore(
+    traces: Sequence[Trace], titles: Sequence[str], request: Request | None, further: Mapping[str, str] = NOTHING
+) -> None:
+    """Show traces side by side under one focus.
+
+    request: what a link restores; None where there is no link. further: parameters of it that only the page knows.
+    """
     with calm("drawing the attention"):
         other = _other(traces)
         traces, titles = _attending(traces, titles)
         if not traces:
-            keep(address(request, compare=other) if request else {})
+            keep(address(request, compare=other) | dict(further) if request else {})
             return
         with st.container(border=True):
             controls = st.container()
@@ -46,7 +52,7 @@ def explore(traces: Sequence[Trace], titles: Sequence[str], request: Request | N
         with st.container(border=True):
             name = _views(traces, titles, seen)
         if request:
-            _link(address(request, seen[0], name, other))
+            offer(address(request, seen[0], name, other) | dict(further), request)
 
 
 def _attending(traces: Sequence[Trace], titles: Sequence[str]) -> tuple[Sequence[Trace], Sequence[str]]:
@@ -66,18 +72,20 @@ def _ribbons(traces: Sequence[Trace], titles: Sequence[str], focus: Focus) -> li
     link = TOGETHER if len(traces) > 1 else None
     seen = []
     for index, (trace, place) in enumerate(zip(traces, _places(traces, "ribbons"), strict=True)):
-        asked = shared(traces[0], trace, focus)
+        asked = chosen = shared(traces[0], trace, focus)
         with place:
             translation(trace, titles[index], str(index))
-            chosen = clicked(_pointed(trace, asked, str(index), link), asked)
-        if chosen != asked and same_text(traces[0], trace, chosen):
+            if asked.site in trace.maps:
+                chosen = clicked(_pointed(trace, asked, str(index), link), asked)
+        if chosen != asked and chosen.site == focus.site and same_items(traces[0], trace, chosen):
             adopt(focus := chosen)
             # The ribbons drawn so far do not know of it yet.
             if index:
-                st.rerun(scope="fragment")
-        with place:
-            numbers(_takeaway(trace, chosen), trace, chosen, str(index))
-            downloads(_takeaway(trace, chosen), trace, chosen, str(index))
+                st.rerun()
+        if chosen.site in trace.maps:
+            with place:
+                numbers(_takeaway(trace, chosen), trace, chosen, str(index))
+                downloads(_takeaway(trace, chosen), trace, chosen, str(index))
         seen.append(chosen)
     return seen
 
@@ -104,19 +112,24 @@ def _places(traces: Sequence[Trace], key: str) -> Sequence[DeltaGenerator]:
 
 
 def shared(main: Trace, other: Trace, focus: Focus) -> Focus:
-    """What of a focus on `main` holds for `other`: the items only where both have the same text."""
+    """What of a focus on `main` holds for `other`: the items only where they are the same in both."""
     if focus.site not in sites(other):
         return Focus(sites(other)[0])
-    wanted = focus if same_text(main, other, focus) else replace(focus, items=())
+    wanted = focus if same_items(main, other, focus) else replace(focus, items=())
     return fitted(other, wanted)
 
 
-def same_text(main: Trace, other: Trace, focus: Focus) -> bool:
-    """Whether the items of a focus are of the same text, or cells of the same picture, in both traces."""
-    if focus.site not in other.maps:
+def same_items(main: Trace, other: Trace, focus: Focus) -> bool:
+    """Whether the items of a focus are the same pieces of the same text, or cells of the same picture, in both."""
+    if focus.site not in sites(other):
         return False
-    fields = [side_field(trace, focus) for trace in (main, other)]
-    return len({(field.kind, field.raw, len(field) if field.kind == "picture" else 0) for field in fields}) == 1
+    one, two = side_field(main, focus), side_field(other, focus)
+    pictures = [trace.request.picture for trace in (main, other)] if one.kind == "picture" else []
+    return (
+        (one.kind, one.raw) == (two.kind, two.raw)
+        and np.array_equal(one.anchors, two.anchors)
+        and len({picture and picture.digest for picture in pictures}) <= 1
+    )
 
 
 def clicked(selection: Selection | None, asked: Focus) -> Focus:
@@ -155,10 +168,3 @@ def _views(traces: Sequence[Trace], titles: Sequence[str], seen: Sequence[Focus]
 def _other(traces: Sequence[Trace]) -> str:
     """The name of the model that the first is compared with, "" for none."""
     return next((trace.request.model for trace in traces if trace.request.model != traces[0].request.model), "")
-
-
-def _link(params: dict[str, str]) -> None:
-    keep(params)
-    with st.popover("Link to this view", key="link"):
-        st.caption("Opens the same text, model, decoding and focus.")
-        st.code(link(params), language=None, wrap_lines=True)

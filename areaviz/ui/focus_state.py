@@ -38,11 +38,25 @@ PICTURE_SITES = {
 }
 """What they are called where a picture is all there is."""
 _SELECTED = "focus_selected"
+_PARTS = (SITE, LAYER, HEAD, UNIT, SHOWN, VIEW, _SELECTED)
+_PAGE, _PAGES, _BEGUN = "focus_page", "focus_of_pages", "focus_begun"
+
+
+def turn_to(page: str) -> None:
+    """Put away the focus of the page that was open before, and bring back this page's own."""
+    state = st.session_state
+    before = state.get(_PAGE)
+    if before == page:
+        return
+    pages = state.setdefault(_PAGES, {})
+    pages[before] = {key: state.pop(key) for key in (*_PARTS, _BEGUN) if key in state}
+    state.update(pages.pop(page, {}))
+    state[_PAGE] = page
 
 
 def recall_focus(focus: Focus | None, view: str | None) -> None:
     """Look at what a link says; without a focus, at the default."""
-    for key in (SITE, LAYER, HEAD, UNIT, SHOWN, VIEW, _SELECTED):
+    for key in (*_PARTS, _BEGUN):
         st.session_state.pop(key, None)
     if view:
         st.session_state[VIEW] = view
@@ -52,10 +66,12 @@ def recall_focus(focus: Focus | None, view: str | None) -> None:
 
 
 def begin_with(card: Card) -> None:
-    """Until a layer is chosen, look at the one that points best at what words speak of, where that was measured."""
-    place = card.recipe.get("pointing head")
-    if place:
-        st.session_state.setdefault(LAYER, int(place[0]))
+    """With a model just chosen, look at the layer that points best at what words speak of, where that was measured."""
+    state, begun = st.session_state, st.session_state.get(_BEGUN)
+    state[_BEGUN] = card.name
+    place, linked = card.recipe.get("pointing head"), begun is None and LAYER in state
+    if place and begun != card.name and not linked:
+        state[LAYER] = int(place[0])
 
 
 def adopt(focus: Focus) -> None:
@@ -67,7 +83,7 @@ def adopt(focus: Focus) -> None:
 
 
 def unselect() -> None:
-    """Point at nothing, as the text is a new one."""
+    """Point at nothing, as the text or the picture is a new one."""
     st.session_state.pop(_SELECTED, None)
 
 

@@ -9,16 +9,13 @@ import streamlit as st
 
 from areaviz.trace.card import Card
 from areaviz.trace.record import Trace
-from areaviz.trace.request import Focus
+from areaviz.trace.request import Request
 from areaviz.trace.tasks import TASKS
-from areaviz.ui.chart import chart, view_picker
-from areaviz.ui.downloads import downloads
-from areaviz.ui.focus_state import sites
+from areaviz.ui.look_closer import STEP, chosen_number, look_closer
 from areaviz.ui.measures import measured
 from areaviz.ui.plain import escaped
 from areaviz.views.look import look_picture, steps
 
-STEP, CLOSER = "ways_step", "ways_closer"
 COSTS = {
     "pixels read": "Picture values read",
     "multiply-adds": "Multiply-adds",
@@ -50,8 +47,11 @@ def models_of_ways(cards: Mapping[str, Card], kind: str) -> Mapping[str, Card]:
     return {mechanism: group[0] for mechanism, group in found.items() if group}
 
 
-def four_ways(traces: Mapping[str, Trace], cards: Mapping[str, Card]) -> None:
-    """Draw all ways at the chosen look; `traces` and `cards` are by mechanism."""
+def four_ways(traces: Mapping[str, Trace], cards: Mapping[str, Card], request: Request | None) -> None:
+    """Draw all ways at the chosen look; `traces`, one at least, and `cards` are by mechanism.
+
+    request: what a link restores; None where there is no link.
+    """
     step = _step(list(traces.values()))
     shown = [way for way in WAYS if way.mechanism in traces]
     with st.container(key="ways"):
@@ -62,17 +62,17 @@ def four_ways(traces: Mapping[str, Trace], cards: Mapping[str, Card]) -> None:
     if missing:
         st.caption(f"No model here reads such pictures by these ways: {'; '.join(missing)}.")
     _costs(traces, cards)
-    _closer(traces)
+    look_closer(
+        {way.mechanism: traces[way.mechanism] for way in shown}, {way.mechanism: way.title for way in WAYS}, request
+    )
 
 
 def _step(traces: Sequence[Trace]) -> int:
     """The look that is shown, from 0."""
-    most = max(map(steps, traces), default=1)
+    most = max(map(steps, traces))
     if most < 2:
         return 0
-    st.session_state.setdefault(STEP, most)
-    st.session_state[STEP] = min(st.session_state[STEP], most)
-    return int(st.slider("Look", 1, most, key=STEP, help="All models are shown after the same number of looks.")) - 1
+    return chosen_number("Look", STEP, most, most, "All models are shown after the same number of looks.") - 1
 
 
 def _way(way: Way, trace: Trace, step: int) -> None:
@@ -100,31 +100,6 @@ def _costs(traces: Mapping[str, Trace], cards: Mapping[str, Card]) -> None:
         "Picture values read: how many pixels, or means of pixels, enter the model. Multiply-adds: of the whole "
         "reading. Choices by chance: with sampling on. They make learning noisy, as only a reward teaches them."
     )
-
-
-@st.fragment
-def _closer(traces: Mapping[str, Trace]) -> None:
-    """One of the readings in every view that fits it, with its files."""
-    titles = {way.mechanism: way.title for way in WAYS if way.mechanism in traces}
-    if not titles:
-        return
-    st.subheader("Look closer", anchor=False)
-    with st.container(border=True):
-        chosen = st.segmented_control(
-            "Reading",
-            list(titles),
-            key=CLOSER,
-            default=next(iter(titles)),
-            format_func=lambda mechanism: titles[mechanism],
-            required=True,
-        )
-        trace = traces[chosen if chosen in titles else next(iter(titles))]
-        focus = Focus(sites(trace)[0])
-        view = view_picker(trace, focus)
-        if view is not None:
-            st.caption(view.question)
-            chart(view, trace, focus, "ways")
-            downloads(view.takeaway, trace, focus, "ways")
 
 
 def _error(card: Card) -> str:

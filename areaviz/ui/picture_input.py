@@ -16,6 +16,7 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shown
 from areaviz.trace.picture import Picture
 from areaviz.ui.errors import problem
+from areaviz.ui.focus_state import unselect
 from areaviz.ui.plain import escaped
 from areaviz.ui.thumbnails import Thumbnail, paste_hint, picked, thumbnails
 
@@ -72,6 +73,7 @@ def recall_picture(key: str, name: str) -> None:
 def _choose(key: str, decoded: Decoded) -> None:
     st.session_state[f"{key}_picture"] = decoded
     st.session_state.pop(f"{key}_problem", None)
+    unselect()
 
 
 def _settled(key: str, offered: Sequence[str], default: str) -> Decoded | None:

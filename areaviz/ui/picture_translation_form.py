@@ -9,6 +9,7 @@ import numpy as np
 import streamlit as st
 
 from areaviz.data.picture_samples import SAMPLES, names, sample, sentence
+from areaviz.data.scene_grammar import MASK
 from areaviz.trace.card import Card
 from areaviz.trace.link import picture_name
 from areaviz.trace.picture import Picture
@@ -17,29 +18,33 @@ from areaviz.ui.asking import Asking
 from areaviz.ui.focus_state import unselect
 from areaviz.ui.picture_input import picture_input, recall_picture
 from areaviz.ui.plain import escaped
+from areaviz.ui.side_by_side import SIGHTS, recall_looked
 from areaviz.ui.suited import first_sample, kind_of, mismatch, settle, suit
 
 ASKING = Asking("look", "{size} items of the sentence, {size} rows and {size} columns of cells")
 KINDS = ("scene", "photo")
 TEXT, HIDDEN, SEEN, OTHER = (ASKING.key(name) for name in ("text", "hidden", "seen", "other"))
 _FOLLOWED = ASKING.key("followed")
-MASK, MOST_WORDS = "?", 40
-TRUE, NONE, WRONG, GREY = "With the picture", "Without a picture", "With another picture", "With a grey picture"
-SIGHTS = (TRUE, NONE, WRONG, GREY)
+MOST_WORDS = 40
+USUAL = ("with", "without", "other")
 CONTRARY = ("scene-20", "scene-34")
 """Samples whose two ambiguous nouns mean something else than in each other."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
-    """One way to ask: what is looked at, in words, and the request."""
+class Asked:
+    """What to run: a request for each sight, a key of `SIGHTS`.
 
-    title: str
-    request: Request
+    link: the request without hidden words and with the true picture; further: the link's other parameters.
+    """
+
+    sights: Mapping[str, Request]
+    link: Request
+    further: Mapping[str, str]
 
 
-def picture_translation_form(cards: Mapping[str, Card]) -> tuple[Sight, ...]:
-    """Draw the form; returns what to run side by side."""
+def picture_translation_form(cards: Mapping[str, Card]) -> Asked | None:
+    """Draw the form; returns what to run side by side, None while there is no picture."""
     model = ASKING.key("model")
     with st.container(border=True):
         picture = picture_input(ASKING.page, KINDS, first_sample(model, cards))
@@ -59,24 +64,40 @@ def picture_translation_form(cards: Mapping[str, Card]) -> tuple[Sight, ...]:
         if warning := mismatch(card, picture):
             st.caption(warning)
     if picture is None:
-        return ()
+        return None
     asked = ASKING.requests(Request(card.name, text, picture=picture), None)[0]
-    pictures = {TRUE: picture, NONE: None, WRONG: other, GREY: _grey(picture)}
-    shown = seen if text.strip() else [sight for sight in seen if pictures[sight] is not None] or [TRUE]
-    return tuple(Sight(title, replace(asked, picture=pictures[title])) for title in shown)
+    pictures = {"with": picture, "without": None, "other": other, "grey": _grey(picture)}
+    shown = seen if text.strip() else [sight for sight in seen if pictures[sight] is not None] or ["with"]
+    requests = {sight: replace(asked, picture=pictures[sight]) for sight in shown}
+    return Asked(requests, replace(asked, text=st.session_state[TEXT]), _further(seen, other.name))
+
+
+def _further(seen: Sequence[str], other: str) -> dict[str, str]:
+    """What a link says besides the request; defaults are left out."""
+    params = {} if tuple(seen) == USUAL else {"sees": ",".join(seen)}
+    hidden = st.session_state.get(HIDDEN, [])
+    params |= {"hidden": ",".join(str(place + 1) for place in sorted(hidden))} if hidden else {}
+    return params | ({"other": other} if "other" in seen else {})
 
 
 def recall_picture_translation(request: Request, params: Mapping[str, str], compare: str, asked: bool) -> None:
     """Fill the form with a link's request; InputError where the link's picture cannot be had."""
     ASKING.recall(request, compare)
     if "text" in params:
-        st.session_state[TEXT], st.session_state[HIDDEN] = params["text"], []
+        st.session_state[TEXT], st.session_state[HIDDEN] = params["text"], _places(params.get("hidden", ""))
+    sees = [sight for sight in SIGHTS if sight in params.get("sees", "").split(",")]
+    st.session_state[SEEN], st.session_state[OTHER] = sees or list(USUAL), params.get("other", "")
+    recall_looked(params)
     name = picture_name(params)
     if name is not None and asked:
-        if "model" in params:
-            settle(ASKING.key("model"), kind_of(name))
+        settle(ASKING.key("model"), kind_of(name) if "model" in params else "")
         st.session_state[_FOLLOWED] = name
         recall_picture(ASKING.page, name)
+
+
+def _places(packed: str) -> list[int]:
+    """The places of "3,5", from 0; what is no number is passed over, and `_hidden` what is no place."""
+    return [int(part) - 1 for part in packed.split(",") if part.isascii() and part.isdecimal()]
 
 
 def _follow(picture: Picture | None) -> None:
@@ -115,6 +136,7 @@ def _hidden(text: str) -> str:
         key=HIDDEN,
         format_func=lambda place: escaped(words[place]),
         on_change=unselect,
+        persist_state="session",
     )
     if not hidden:
         return text
@@ -127,14 +149,26 @@ def _sights(picture: Picture | None) -> tuple[Sequence[str], Picture]:
     offered = [name for name in names(kind) if picture is None or name != picture.name]
     if st.session_state.get(OTHER) not in offered:
         st.session_state[OTHER] = next((name for name in CONTRARY if name in offered), offered[0])
-    st.session_state.setdefault(SEEN, [TRUE, NONE, WRONG])
+    st.session_state.setdefault(SEEN, list(USUAL))
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        seen = st.pills("Side by side", SIGHTS, selection_mode="multi", key=SEEN, persist_state="session") or [TRUE]
-        if WRONG in seen:
+        seen = st.pills(
+            "Side by side",
+            list(SIGHTS),
+            selection_mode="multi",
+            key=SEEN,
+            format_func=lambda sight: SIGHTS[sight],
+            persist_state="session",
+        )
+        if "other" in (seen or ()):
             st.selectbox(
-                "The other picture", offered, key=OTHER, format_func=lambda name: SAMPLES[name].title, width=340
+                "The other picture",
+                offered,
+                key=OTHER,
+                format_func=lambda name: SAMPLES[name].title,
+                width=340,
+                persist_state="session",
             )
-    return [sight for sight in SIGHTS if sight in seen], sample(st.session_state[OTHER])
+    return [sight for sight in SIGHTS if sight in (seen or ["with"])], sample(st.session_state[OTHER])
 
 
 def _grey(picture: Picture | None) -> Picture:

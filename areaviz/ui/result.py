@@ -19,12 +19,16 @@ _KEPT, _JUST_RUN = "result", "result_just_run"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Result:
-    """What one page ran last: requests with a title each, and the trace of each."""
+    """What one page ran last: requests with a title each, and the trace of each.
+
+    current: whether that is what is asked now, and not what was asked before.
+    """
 
     page: str
     titles: tuple[str, ...]
     requests: tuple[Request, ...]
     traces: tuple[Trace, ...]
+    current: bool = True
 
 
 def just_run() -> bool:
@@ -54,7 +58,7 @@ def up_to_date(backend: Backend, page: str, requests: Sequence[Request], titles:
             raise
         problem(str(error))
         st.caption("What follows is still the result of what you asked before.")
-        return older
+        return replace(older, current=False)
     st.session_state[_KEPT] = Result(page, tuple(titles), asked, traces)
     st.session_state[_JUST_RUN] = True
     st.rerun()

@@ -2,31 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
 from areaviz.data.pictures import small_file
 from areaviz.trace.picture import Picture
 from areaviz.trace.record import Trace
+from areaviz.trace.request import Request
 from areaviz.ui.explore import explore
 from areaviz.ui.plain import escaped, visible
 from areaviz.ui.translation import confidence
 
+SIGHTS = {
+    "with": "With the picture",
+    "without": "Without a picture",
+    "other": "With another picture",
+    "grey": "With a grey picture",
+}
+"""What a translator may be shown, by what a link calls it."""
 LOOKED = "sight_looked"
 SIDE = 132
 """Longest side of the small pictures, in pixels."""
 
 
-def side_by_side(traces: Sequence[Trace], titles: Sequence[str]) -> None:
-    """What was written with each sight, and the attention of those that are chosen."""
+def side_by_side(traces: Mapping[str, Trace], link: Request | None, further: Mapping[str, str]) -> None:
+    """What was written with each sight, and the attention of those that are chosen; link, further: see `explore`."""
+    first = next(iter(traces.values()))
     with st.container(key="sights"):
-        for trace, title, place in zip(traces, titles, st.columns(len(traces), gap="medium"), strict=True):
+        for (sight, trace), place in zip(traces.items(), st.columns(len(traces), gap="medium"), strict=True):
             with place.container(border=True, height="stretch"):
-                _sight(trace, title, traces[0])
-    chosen = _chosen(titles)
-    picked = [(trace, title) for trace, title in zip(traces, titles, strict=True) if title in chosen]
-    explore([trace for trace, _ in picked], [title for _, title in picked], picked[0][0].request)
+                _sight(trace, SIGHTS[sight], first)
+    chosen = _chosen(list(traces))
+    looks = {"look": ",".join(chosen)} if chosen != [next(iter(traces))] else {}
+    explore([traces[sight] for sight in chosen], [SIGHTS[sight] for sight in chosen], link, {**further, **looks})
+
+
+def recall_looked(params: Mapping[str, str]) -> None:
+    """Look into the sights that a link names."""
+    wanted = params.get("look", "").split(",")
+    st.session_state[LOOKED] = [sight for sight in SIGHTS if sight in wanted]
 
 
 def _sight(trace: Trace, title: str, first: Trace) -> None:
@@ -51,19 +66,29 @@ def _small(picture: Picture | None) -> None:
 
 
 def _difference(written: str, first: str) -> str:
-    """Which words the first translation does not have, in words."""
-    other = set(first.split())
-    new = [word for word in written.split() if word not in other]
-    if not new:
-        return "the same words as with the first"
-    return "other words: " + escaped(", ".join(f"“{word}”" for word in dict.fromkeys(new)))
+    """Which words differ from those of the first translation, in words."""
+    if written == first:
+        return "the same as the first"
+    kinds = {"other words": (written, first), "without": (first, written)}
+    parts = []
+    for name, (one, other) in kinds.items():
+        words = [f"“{word}”" for word in dict.fromkeys(one.split()) if word not in other.split()]
+        parts += [f"{name}: {', '.join(words)}"] if words else []
+    return escaped("; ".join(parts)) or "the same words in another order"
 
 
-def _chosen(titles: Sequence[str]) -> Sequence[str]:
+def _chosen(sights: Sequence[str]) -> list[str]:
     """Which of them to look into; one at least."""
-    if len(titles) == 1:
-        return titles
-    kept = [title for title in st.session_state.get(LOOKED, []) if title in titles]
-    st.session_state[LOOKED] = kept or [titles[0]]
-    chosen = st.pills("Look into the attention", titles, selection_mode="multi", key=LOOKED)
-    return chosen or [titles[0]]
+    if len(sights) == 1:
+        return list(sights)
+    kept = [sight for sight in st.session_state.get(LOOKED, []) if sight in sights]
+    st.session_state[LOOKED] = kept or [sights[0]]
+    st.pills(
+        "Look into the attention",
+        sights,
+        selection_mode="multi",
+        key=LOOKED,
+        format_func=lambda sight: SIGHTS[sight],
+        persist_state="session",
+    )
+    return [sight for sight in sights if sight in st.session_state[LOOKED]] or [sights[0]]

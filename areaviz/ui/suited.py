@@ -42,7 +42,7 @@ def suit(key: str, cards: Mapping[str, Card], picture: Picture | None) -> None:
 
 
 def settle(key: str, kind: str) -> None:
-    """Take the model as it is together with pictures of a kind, as a link asks for both."""
+    """Take the model as it is together with pictures of a kind, as a link does; "": the next picture chooses anew."""
     st.session_state[f"{key}_kind"] = kind
 
 

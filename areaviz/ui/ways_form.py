@@ -11,6 +11,7 @@ from areaviz.data.picture_samples import names
 from areaviz.trace.card import Card
 from areaviz.trace.link import picture_name
 from areaviz.trace.request import Request
+from areaviz.ui.look_closer import recall_looks
 from areaviz.ui.picture_input import picture_input, recall_picture
 
 PAGE = "ways"
@@ -68,6 +69,7 @@ def ways_form(cards: Mapping[str, Card], pictures: Pictures) -> tuple[Request, .
 def recall_ways(request: Request, params: Mapping[str, str], compare: str, asked: bool) -> None:
     """Fill the form with a link's request; InputError where the link's picture cannot be had."""
     st.session_state[SAMPLE], st.session_state[SEED] = request.sample, request.seed
+    recall_looks(params)
     name = picture_name(params)
     if name is not None and asked:
         recall_picture(PAGE, name)

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from areaviz.backend.base import Backend
-from areaviz.ui.four_ways import STEP, WAYS, models_of_ways
+from areaviz.ui.four_ways import WAYS, models_of_ways
+from areaviz.ui.look_closer import COLUMN, READING, ROW, STEP
 from areaviz.ui.ways_form import PICTURES, SAMPLE
 from tests.pages.conftest import Open, shown
 from tests.pages.pictured import Pictured
@@ -73,3 +74,14 @@ def test_a_way_without_a_model_is_said_so(open_page: Open, use_backend: Use) -> 
     app = open_page("four_ways")
     assert not app.exception and "by these ways: item-wise, hard." in shown(app)
     assert set(models_of_ways(backend.models(), "cluttered")) == {way.mechanism for way in WAYS} - {"item-wise hard"}
+
+
+def test_a_link_restores_look_reading_and_sample(open_page: Open, use_backend: Use) -> None:
+    use_backend(Pictured())
+    params = {"picture": "digit-5", "look": "2", "reading": "location-wise soft", "row": "2", "column": "999"}
+    app = open_page("four_ways", **params)
+    assert not app.exception and not app.error
+    assert app.slider(key=STEP).value == 2 and app.segmented_control(key=READING).value == "location-wise soft"
+    assert app.slider(key=ROW).value == 2 and app.slider(key=COLUMN).value == app.slider(key=COLUMN).max
+    app.slider(key=ROW).set_value(1).run()
+    assert [app.query_params[name] for name in ("look", "reading", "row")] == ["2", "location-wise soft", "1"]

@@ -12,8 +12,8 @@ from areaviz.data.picture_samples import sentence
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.focus_state import SITE
-from areaviz.ui.picture_translation_form import HIDDEN, NONE, OTHER, SEEN, SIGHTS, TEXT, TRUE
-from areaviz.ui.side_by_side import LOOKED
+from areaviz.ui.picture_translation_form import HIDDEN, OTHER, SEEN, TEXT
+from areaviz.ui.side_by_side import LOOKED, SIGHTS
 from tests import fakes
 from tests.pages import folder
 from tests.pages.conftest import Open, shown
@@ -80,9 +80,9 @@ def test_every_sight_can_be_chosen_and_looked_into(open_page: Open, use_backend:
     app.button_group(key=SEEN).set_value(list(SIGHTS)).run()
     assert not app.exception and not app.error
     assert len(backend.asked) == 4, "what was seen before is not asked again"
-    app.button_group(key=LOOKED).set_value([TRUE, NONE]).run()
+    app.button_group(key=LOOKED).set_value(["with", "without"]).run()
     assert not app.exception and not app.error
-    app.button_group(key=LOOKED).set_value([NONE]).run()
+    app.button_group(key=LOOKED).set_value(["without"]).run()
     assert not app.exception and not app.error
 
 
@@ -136,3 +136,23 @@ def test_a_sentence_that_is_too_long_leaves_the_older_translations(open_page: Op
 def test_the_other_picture_is_never_the_same(open_page: Open, use_backend: Use) -> None:
     app, _ = opened(open_page, use_backend, model="scene-translation", picture="scene-20")
     assert app.session_state[OTHER] != "scene-20"
+
+
+def test_a_link_restores_hidden_words_sights_and_what_is_looked_into(open_page: Open, use_backend: Use) -> None:
+    params = {"picture": "scene-1", "text": "a red star", "hidden": "2", "sees": "with,grey,other", "other": "scene-20"}
+    app, backend = opened(open_page, use_backend, model="scene-translation", **params, look="grey")
+    assert not app.exception and not app.error
+    assert {one.text for one in backend.asked} == {"a ? star"} and app.session_state[HIDDEN] == [1]
+    assert [one.picture and one.picture.name for one in backend.asked] == ["scene-1", "scene-20", "grey"]
+    assert app.session_state[LOOKED] == ["grey"]
+    assert {**params, "sees": "with,other,grey", "look": "grey"}.items() <= dict(app.query_params).items()
+    app.button_group(key=HIDDEN).set_value([]).run()
+    assert backend.asked[-1].text == "a red star" and "hidden" not in app.query_params
+
+
+def test_looking_into_two_sights_a_click_in_the_one_without_the_site_stays_there(
+    open_page: Open, use_backend: Use
+) -> None:
+    app, _ = opened(open_page, use_backend, model="scene-translation", picture="scene-1", text="a red star")
+    app.button_group(key=LOOKED).set_value(["with", "without"]).run()
+    assert not app.exception and not app.error and app.session_state[SITE] == "encoder-decoder picture"

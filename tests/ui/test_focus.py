@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from areaviz.trace.picture import Picture
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.explore import clicked, same_text, shared
+from areaviz.ui.explore import clicked, same_items, shared
 from areaviz.ui.focus_state import fitted, heads, site_name, sites
 from areaviz.ui.ribbon import Selection
 from tests import fakes
@@ -40,10 +42,23 @@ def test_what_a_trace_does_not_have_is_left_out(focus: Focus, expected: Focus) -
 def test_items_are_shared_where_the_text_is_the_same() -> None:
     source = Focus("encoder-decoder", 1, 3, "memory", (2,))
     target = Focus("encoder-decoder", 1, 3, "query", (2,))
-    assert same_text(MAIN, OTHER, source) and not same_text(MAIN, OTHER, target)
+    assert same_items(MAIN, OTHER, source) and not same_items(MAIN, OTHER, target)
     assert shared(MAIN, OTHER, source) == Focus("encoder-decoder", 0, None, "memory", (2,))
     assert shared(MAIN, OTHER, target) == Focus("encoder-decoder", 0, None, "query", ())
     assert shared(MAIN, MAIN, target) == target
+
+
+def test_letters_are_no_tokens_and_cells_of_one_picture_none_of_another() -> None:
+    source = Focus("encoder-decoder", 0, None, "memory", (2,))
+    field = MAIN.fields["source"]
+    coarse = replace(field, labels=(field.raw,), anchors=np.array([[0, len(field.raw)]]))
+    assert not same_items(MAIN, replace(MAIN, fields={**MAIN.fields, "source": coarse}), source)
+    looked = fakes.doubly_trace()
+    assert looked.request.picture is not None
+    cells = Focus("encoder-decoder picture", 0, None, "memory", (1,))
+    dark = Picture.of("dark", np.zeros_like(looked.request.picture.pixels))
+    assert same_items(looked, looked, cells)
+    assert not same_items(looked, replace(looked, request=replace(looked.request, picture=dark)), cells)
 
 
 def test_a_click_changes_what_the_ribbon_says_and_nothing_else() -> None:
