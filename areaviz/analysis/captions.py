@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from areaviz.analysis.pointing_head import check_chosen, noted, pointing_head
 from areaviz.data.flickr8k import read_photos, read_pixels
 from areaviz.data.grounding import Box, Grounded
 from areaviz.data.scenes import make_scene
@@ -61,9 +62,12 @@ def evaluate_captions(
     Raises:
         FileNotFoundError: the photos are not in `data`.
         BackendError: the checkpoint cannot be loaded.
+        InputError: "test" is asked for before "val".
     """
     card = read_card(folder / "card.json")
     model = CaptionModel.load(folder, card, choose_device(device))
+    if model.network.config.layers:
+        check_chosen(card, split)
     held = held_out(str(card.recipe["pictures"]), split, data, model.network.encoder_config.side)
     captions = describe(model, held.pictures, beam)
     figures: dict[str, Any] = {**caption_scores(captions, held.references), "beam": beam}
@@ -96,11 +100,7 @@ def _with_attention(card: Card, model: CaptionModel, held: Held, captions: Seque
     places = [(layer, head) for layer in range(config.layers) for head in range(config.heads)]
     given = _read(model, held.pictures, [sentences[0] for sentences in held.grounded])
     measured = {place: pointing_figures(_rows(given, *place)) for place in places}
-    recipe = dict(card.recipe)
-    if split == "val" or "pointing head" not in recipe:
-        best = max(places, key=lambda place: measured[place]["pointing"])
-        recipe["pointing head"] = list(best)
-    layer, head = (int(place) for place in recipe["pointing head"])
+    layer, head = pointing_head(card, split, measured)
     untrained = pointing_figures(_rows(_read(model.untrained(), given.pictures, given.sentences), layer, head))
     figures = {
         **measured[layer, head],
@@ -112,19 +112,23 @@ def _with_attention(card: Card, model: CaptionModel, held: Held, captions: Seque
     if said:
         own = pointing_figures(_rows(_read(model, *zip(*said, strict=True)), layer, head))
         figures |= {f"own_{name}": value for name, value in own.items()}
-    return replace(card, recipe=recipe, attention={**card.attention, f"{SITE}, {split}": figures})
+    return replace(
+        card, recipe=noted(card.recipe, (layer, head)), attention={**card.attention, f"{SITE}, {split}": figures}
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Read:
     """Pictures, a sentence of each, and what a model attends to as it reads them.
 
-    weights: of each picture, one array [H, Q, A] a layer. grids: of each layer.
+    weights: of each picture, one array [H, Q, A] a layer. tokens: of each sentence, that of every word. grids: of
+    each layer.
     """
 
     pictures: Sequence[Picture]
     sentences: Sequence[Grounded]
     weights: Sequence[Sequence[FloatArray]]
+    tokens: Sequence[Sequence[int]]
     grids: Sequence[AreaGrid]
 
 
@@ -136,11 +140,11 @@ def _read(model: CaptionModel, pictures: Sequence[Picture], sentences: Sequence[
         layers = model.pointing(model.look(pictures[part]), [one.text for one in sentences[part]])
         weights += list(zip(*layers, strict=True))
     grids = [config.areas(layer).grid(config.grid**2) for layer in range(config.layers)]
-    return Read(pictures, sentences, weights, grids)
+    return Read(pictures, sentences, weights, [model.tokenizer.of_words(one.text) for one in sentences], grids)
 
 
 def _rows(read: Read, layer: int, head: int) -> Iterator[tuple[FloatArray, AreaGrid, Sequence[Box]]]:
     """Each boxed word's weights as one head has them, and its boxes."""
-    for weights_L, sentence in zip(read.weights, read.sentences, strict=True):
+    for weights_L, tokens, sentence in zip(read.weights, read.tokens, read.sentences, strict=True):
         for word, boxes in sentence.boxes:
-            yield weights_L[layer][head, word], read.grids[layer], boxes
+            yield weights_L[layer][head, tokens[word]], read.grids[layer], boxes

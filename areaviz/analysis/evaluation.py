@@ -13,8 +13,10 @@ from areaviz.metrics.translation import compare, translation_scores
 from areaviz.models.device import choose_device
 from areaviz.models.translation import Translator
 from areaviz.trace.card import Card, read_card, write_card
+from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
+from areaviz.trace.tasks import TASKS
 
 BATCH = 32
 
@@ -34,7 +36,8 @@ def evaluate(
 ) -> tuple[Card, list[str]]:
     """Measure a checkpoint on a split, write the figures on its card and return it with the translations.
 
-    beam: 1 is greedy. traces: how many sentences the attention measures are taken over, 0 for none.
+    beam: 1 is greedy. traces: how many sentences the attention measures are taken over, 0 for none; they are taken on
+    the task's headline split alone, as the card has one place for them.
 
     Raises:
         FileNotFoundError: the corpus is not in `data`.
@@ -47,9 +50,11 @@ def evaluate(
     hypotheses = translate_all(model, sources, "greedy" if beam == 1 else "beam", beam)
     figures: dict[str, Any] = {**translation_scores(hypotheses, references), "beam": beam}
     card = replace(card, figures={**card.figures, split: figures})
-    if traces:
-        attention = span_figures(_traces(model, pairs[:traces]))
-        card = replace(card, attention={site: {**values, "sentences": traces} for site, values in attention.items()})
+    if traces and split == TASKS[card.task].headline:
+        chosen = pairs[:traces]
+        attention = span_figures(_traces(model, chosen))
+        found = {site: {**values, "sentences": len(chosen)} for site, values in attention.items()}
+        card = replace(card, attention=found)
     write_card(card, folder / "card.json")
     return card, hypotheses
 
@@ -62,11 +67,17 @@ def state_difference(
     hypotheses, baseline_hypotheses: files with one translation a line, as `areaviz evaluate --output` writes.
 
     Raises:
-        ValueError: the files do not have one line a reference.
+        InputError: the files do not have one line a reference.
     """
     card, other = read_card(folder / "card.json"), read_card(baseline / "card.json")
     references = [target for _, target in read_split(data, split, card.recipe["source"], card.recipe["target"])]
     lines = [path.read_text(encoding="utf-8").splitlines() for path in (hypotheses, baseline_hypotheses)]
+    for path, found in zip((hypotheses, baseline_hypotheses), lines, strict=True):
+        if len(found) != len(references):
+            raise InputError(
+                f"{path.name} has {len(found):,} lines but {split} has {len(references):,} sentences; write it with "
+                f"`areaviz evaluate --split {split} --output`."
+            )
     bleu = compare(lines[0], lines[1], references)["bleu"]
     note = (
         f"{card.name} against {other.name} on {split}: {bleu.difference:+.2f} BLEU ({bleu.system:.2f} and "

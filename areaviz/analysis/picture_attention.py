@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from areaviz.analysis.picture_pairs import Held
+from areaviz.analysis.pointing_head import noted, pointing_head
 from areaviz.data.grounding import Box
 from areaviz.data.scenes import Scene
 from areaviz.metrics.pointing import FloatArray, pointing_figures
@@ -37,10 +38,8 @@ def with_attention(card: Card, model: PictureTranslator, held: Held, split: str)
         sizes, grid = model.network.config.transformer, _grid(model)
         places = [(layer, head) for layer in range(sizes.layers) for head in range(sizes.heads)]
         measured = {place: pointing_figures(_rows(looked, held.scenes, grid, *place)) for place in places}
-        if split == "val" or "pointing head" not in recipe:
-            best = max(places, key=lambda place: measured[place]["pointing"])
-            recipe["pointing head"] = list(best)
-        layer, head = (int(place) for place in recipe["pointing head"])
+        layer, head = pointing_head(card, split, measured)
+        recipe = noted(recipe, (layer, head))
         untrained = pointing_figures(_rows(passes(model.untrained(), held), held.scenes, grid, layer, head))
         figures |= measured[layer, head]
         figures |= {f"{name}_untrained": untrained[name] for name in ("pointing", "mass")}

@@ -10,6 +10,7 @@ import numpy as np
 
 from areaviz.analysis.picture_attention import with_attention
 from areaviz.analysis.picture_pairs import held_out
+from areaviz.analysis.pointing_head import check_chosen
 from areaviz.analysis.scene_words import KINDS, asked_words, right_words
 from areaviz.data.scenes import Scene
 from areaviz.metrics.translation import translation_scores
@@ -32,9 +33,12 @@ def evaluate_picture_translation(
     Raises:
         FileNotFoundError: the photos are not in `data`.
         BackendError: the checkpoint cannot be loaded.
+        InputError: "test" is asked for before "val".
     """
     card = read_card(folder / "card.json")
     model = PictureTranslator.load(folder, card, choose_device(device))
+    if card.recipe["pictures"] == "scenes":
+        check_chosen(card, split)
     held = held_out(str(card.recipe["pictures"]), split, data, model.network.encoder_config.side)
     seen = conditions(held.pictures)
     written = {name: model.translate(held.sources, pictures, beam) for name, pictures in seen.items()}

@@ -61,7 +61,9 @@ class LocalBackend:
             card = read_card(path)
             if card.family not in MODELS:
                 raise BackendError(f"{path.parent.name} needs a newer version of areaviz; update it.")
-            self._cards[path.parent.name] = card
+            if card.name != path.parent.name:
+                raise BackendError(f"The folder {path.parent.name} holds the model {card.name}; give it that name.")
+            self._cards[card.name] = card
         except (InputError, BackendError) as error:
             self._problems.append(str(error))
 

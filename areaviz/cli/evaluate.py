@@ -13,6 +13,8 @@ from areaviz.analysis.evaluation import evaluate as evaluate_translation
 from areaviz.analysis.pictured import evaluate_picture_translation
 from areaviz.data.settings import data_folder
 from areaviz.trace.card import Card, read_card
+from areaviz.trace.limits import choice
+from areaviz.trace.tasks import TASKS
 
 
 def evaluate(
@@ -28,7 +30,7 @@ def evaluate(
 ) -> None:
     """Measure a model and its attention on a split, and write the figures on its card."""
     card, written = _measured(checkpoint, data or data_folder(), split, beam, traces, device)
-    for name, values in list(card.figures.items())[-1:] + list(card.attention.items()):
+    for name, values in ((split, card.figures[split]), *card.attention.items()):
         typer.echo(name)
         for key, value in values.items():
             typer.echo(f"  {key}: {value:.3f}" if isinstance(value, float) else f"  {key}: {value}")
@@ -38,7 +40,9 @@ def evaluate(
 
 def _measured(checkpoint: Path, data: Path, split: str, beam: int, traces: int, device: str) -> tuple[Card, list[str]]:
     """The card with its figures, and what the model wrote, by the model's task."""
-    match read_card(checkpoint / "card.json").task:
+    task = read_card(checkpoint / "card.json").task
+    choice("split", split, TASKS[task].splits)
+    match task:
         case "caption":
             return evaluate_captions(checkpoint, data, split, beam, device)
         case "digits":

@@ -93,14 +93,19 @@ def _task_lines(task: str, cards: Sequence[Card]) -> Iterator[str]:
 
 
 def _gates(cards: Sequence[Card]) -> str:
-    """How many gates of the cards were reached, and which were not."""
+    """How many gates of the cards were reached, which were not, and which cannot be judged yet."""
     by_name = {card.name: card for card in cards}
-    gates = [(card.name, gate) for card in cards for gate in judged(card, by_name) if gate.reached is not None]
+    gates = [(f"`{card.name}`", gate) for card in cards for gate in judged(card, by_name)]
     if not gates:
         return "No gate is set."
-    missed = [f"`{name}`: {g.what}, wanted {g.wanted}, measured {g.measured}" for name, g in gates if not g.reached]
-    told = f"{len(gates) - len(missed)} of {len(gates)} gates were reached"
-    return f"{told}; missed: {'; '.join(missed)}." if missed else f"{told}."
+    told = [f"{sum(bool(g.reached) for _, g in gates)} of {len(gates)} gates were reached"]
+    missed = [
+        f"`{name}`: {g.what}, wanted {g.wanted}, measured {g.measured}" for name, g in gates if g.reached is False
+    ]
+    unknown = [f"{name}: {g.what}" for name, g in gates if g.reached is None]
+    told += [f"missed: {'; '.join(missed)}"] if missed else []
+    told += [f"not measured yet: {'; '.join(unknown)}"] if unknown else []
+    return f"{'. '.join(one[0].upper() + one[1:] for one in told)}."
 
 
 def _measured(value: float | None, is_share: bool) -> str:

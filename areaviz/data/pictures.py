@@ -31,6 +31,8 @@ MAX_SCANS, MAX_SEGMENTS = 100, 10_000
 COUNTED = 4 * MEGA
 """Frames of a larger GIF are not counted: it may have a million empty ones."""
 
+_TILE_WIDTH, _TILE_LENGTH = 322, 323
+"""Tags of a TIFF."""
 _SCAN, _END = b"\xff\xda", b"\xff\xd9"
 _MARKER = re.compile(rb"\xff[^\x00\x01\xd0-\xd8\xff]")
 """Begins a segment of a JPEG; others stand alone, or within a scan."""
@@ -67,8 +69,8 @@ def decode(content: bytes, name: str = "upload") -> Decoded:
     _check_bytes(content)
     with _refusals(f"The file is no {FORMATS_TEXT} picture; save it as JPEG or PNG and choose that file."):
         image: Image.Image = Image.open(io.BytesIO(content), formats=FORMATS)
-    _check_size(image)
     with _refusals("The picture is damaged or cut short; save it again, or choose another one."):
+        _check_size(image)
         notes = _about_frames(image, len(content))
         pixels_HWC, more = _decoded(image)
     picture = Picture.of(name, pixels_HWC)
@@ -97,8 +99,10 @@ def _check_bytes(content: bytes) -> None:
 
 
 def _check_size(image: Image.Image) -> None:
-    """Refuse what would take too much memory to decode."""
-    pixels = image.width * image.height
+    """Refuse what would take too much memory to decode; of a TIFF a whole tile is made, however small the picture."""
+    tags = getattr(image, "tag_v2", {})
+    tile = int(tags.get(_TILE_WIDTH, 0)) * int(tags.get(_TILE_LENGTH, 0))
+    pixels = max(image.width * image.height, tile)
     if pixels > MAX_MEGAPIXELS * MEGA:
         raise _too_large(f"{pixels / 1e6:,.0f} megapixels")
 
@@ -129,6 +133,8 @@ def _refusals(sentence: str) -> Iterator[None]:
     """Turn whatever is raised on a stranger's bytes into an InputError: decoders raise nearly everything there is."""
     try:
         yield
+    except InputError:
+        raise
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise _too_large("far too many pixels") from None
     except Exception as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -85,6 +86,15 @@ class Tokenizer:
     def tokens(self, text: str) -> list[Token]:
         """The tokens of `text` with their places in it, in characters; no end symbol."""
         return _placed(text, self._pieces.encode(text, return_type="proto").pieces)
+
+    def of_words(self, text: str) -> list[int]:
+        """For every word of `text`, words split by single blanks, the number of the token that it begins in.
+
+        Not always its own: two unknown words that follow one another are one token.
+        """
+        starts = [token.start for token in self.tokens(text)]
+        offsets = accumulate((len(word) + 1 for word in text.split(" ")[:-1]), initial=0)
+        return [max(0, bisect_right(starts, offset) - 1) for offset in offsets]
 
     def decode(self, ids: Sequence[int]) -> tuple[str, list[Token]]:
         """The text of `ids` and their places in it; control symbols are left out."""

@@ -1,4 +1,4 @@
-"""What a model has to reach on held-out data: gates, set before training in its recipe and judged by its figures."""
+"""What a model has to reach on held-out data: gates, which stand in its recipe and are judged by its figures."""
 
 from __future__ import annotations
 

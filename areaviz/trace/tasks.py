@@ -15,7 +15,8 @@ class TaskFigures:
     """title: of the task. headline: the entry of `Card.figures` that counts. measures: key -> name, the first is the
     one models are ordered by. percent: keys that are shares and shown as such. about: what the measures are.
     published: what papers report, system -> figure in words, with its source. conditions: what is appended to the
-    key of a measure that was taken again under another condition -> the condition in words.
+    key of a measure that was taken again under another condition -> the condition in words. splits: that can be
+    measured, the first is the one that checkpoints are chosen on.
     """
 
     title: str
@@ -25,6 +26,7 @@ class TaskFigures:
     percent: frozenset[str] = frozenset()
     published: Mapping[str, str] = field(default_factory=dict)
     conditions: Mapping[str, str] = field(default_factory=lambda: {"": ""})
+    splits: tuple[str, ...] = ("val", "test")
 
     def by_condition(self, figures: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
         """Figures of one set, condition in words -> measure -> value; the plain condition is there in any case."""
@@ -41,6 +43,7 @@ TASKS: Mapping[str, TaskFigures] = {
         "test_2016_flickr",
         {"bleu": "BLEU", "bleu_lowercase": "BLEU, lower-cased", "chrf": "chrF"},
         "Translation of held-out sentences, 0 to 100, by sacrebleu",
+        splits=("val", "test_2016_flickr", "test_2017_flickr"),
     ),
     "caption": TaskFigures(
         "Captions",

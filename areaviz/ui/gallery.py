@@ -26,6 +26,7 @@ def link_of(example: Example) -> dict[str, str]:
     request = Request("", example.text, area_size=example.area_size)
     params = address(request, example.focus, example.view, example.compare)
     params |= {"picture": example.picture} if example.picture else {}
+    params |= {"hidden": example.hidden} if example.hidden else {}
     return {name: value for name, value in params.items() if name != "model"}
 
 

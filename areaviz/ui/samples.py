@@ -27,7 +27,10 @@ TRANSLATE = "pages/translate.py"
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A ready view of a page: a sentence or a sample picture or both, what to look at, and why it is worth a look."""
+    """A ready view of a page: a sentence or a sample picture or both, what to look at, and why it is worth a look.
+
+    hidden: places of words that are hidden from the model, counted from 1, as in a link.
+    """
 
     title: str
     text: str
@@ -38,6 +41,7 @@ class Example:
     compare: str = ""
     picture: str = ""
     page: str = TRANSLATE
+    hidden: str = ""
 
 
 EXAMPLES: tuple[Example, ...] = (
@@ -69,11 +73,12 @@ EXAMPLES: tuple[Example, ...] = (
     ),
     Example(
         "A word that only the picture tells",
-        "a large black key right of a small ? diamond",
-        "The colour is hidden, and a key and a diamond have two German names each. With another picture, other words.",
+        "a large black key right of a small white diamond",
+        "“White” is hidden, and a key and a diamond have two German names each. With another picture, other words.",
         Focus("encoder-decoder picture", layer=1, items=(8,)),
         picture="scene-34",
         page="pages/translate_picture.py",
+        hidden="9",
     ),
     Example(
         "A caption and its rectangles",

@@ -53,6 +53,13 @@ def test_an_unknown_model_is_named(backend: LocalBackend) -> None:
         backend.trace(Request("none", "A dog"))
 
 
+def test_a_model_in_a_folder_of_another_name_is_told(tmp_path: Path) -> None:
+    checkpoint(tmp_path, "good").rename(tmp_path / "copied")
+    backend = LocalBackend(tmp_path, "cpu")
+    assert not backend.models()
+    assert "The folder copied holds the model good; give it that name." in backend.problems()
+
+
 def test_what_cannot_be_read_is_told_and_the_rest_works(tmp_path: Path) -> None:
     checkpoint(tmp_path, "good")
     (checkpoint(tmp_path, "broken-card") / "card.json").write_text("{")

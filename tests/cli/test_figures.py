@@ -79,6 +79,21 @@ def test_writing_twice_changes_nothing() -> None:
     assert filled(once, [card(bleu=1.0)]) == once
 
 
+def test_gates_are_counted_missed_and_named_where_they_cannot_be_judged() -> None:
+    judged = replace(
+        card(bleu=24.0),
+        gates=(
+            {"what": "Good", "measure": [HEADLINE, "bleu"], "at_least": 20.0},
+            {"what": "Better", "measure": [HEADLINE, "bleu"], "at_least": 30.0},
+            {"what": "As good", "measure": [HEADLINE, "bleu"], "at_least": ["absent", HEADLINE, "bleu"]},
+        ),
+    )
+    text = text_of(judged)
+    assert "1 of 3 gates were reached. Missed: `character-tiny-area`: Better, wanted at least 30.0" in text
+    assert "Not measured yet: `character-tiny-area`: As good." in text
+    assert "No gate is set." in text_of(card(bleu=24.0))
+
+
 def test_no_place_for_the_figures_is_an_error() -> None:
     with pytest.raises(InputError, match="figures:begin"):
         filled("no marks", [])

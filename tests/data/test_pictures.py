@@ -322,7 +322,22 @@ def bombs() -> list[bytes]:
         bmp[:18] + struct.pack("<ii", 60_000, 60_000) + bmp[26:],
         jpeg[:frame] + b"\xff\xdc\xff\xdc" + jpeg[frame + 4 :],
         webp[:canvas] + b"\xfe\xff\0\xfe\xff\0" + webp[canvas + 6 :],
+        tiled(16, 8192),
     ]
+
+
+def tiled(side: int, tile: int) -> bytes:
+    """A grey TIFF of side x side pixels in one deflated tile of tile x tile."""
+    data = zlib.compress(bytes(tile * tile))
+    shorts = {256: side, 257: side, 258: 8, 259: 8, 262: 1, 277: 1}
+    longs = {322: tile, 323: tile, 324: 14 + 12 * 10, 325: len(data)}
+    entries = [struct.pack("<HHIHH", tag, 3, 1, value, 0) for tag, value in shorts.items()]
+    entries += [struct.pack("<HHII", tag, 4, 1, value) for tag, value in longs.items()]
+    return b"II*\0" + struct.pack("<IH", 8, len(entries)) + b"".join(entries) + bytes(4) + data
+
+
+def test_a_tile_may_be_a_little_larger_than_its_picture() -> None:
+    assert (decode(tiled(16, 64)).picture.pixels == 0).all() and "megapixels" in refusal(tiled(16, 8192))
 
 
 def test_bombs_take_no_memory() -> None:

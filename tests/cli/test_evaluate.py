@@ -1,0 +1,40 @@
+"""`evaluate` measures the split it was asked for, tells that one's figures, and refuses splits that a task lacks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from areaviz.cli import evaluate as module
+from areaviz.cli import main
+from areaviz.trace.card import Card, read_card, write_card
+from tests.pages import folder
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> Path:
+    card = folder.card("reader", "none")
+    figures = {"val": {"error": 0.5}, "test": {"error": 0.25}}
+    write_card(replace(card, task="digits", figures=figures, attention={}), tmp_path / "card.json")
+    return tmp_path
+
+
+def test_the_figures_of_the_asked_split_are_told(
+    checkpoint: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def measured(place: Path, *_: object) -> Card:
+        return read_card(place / "card.json")
+
+    monkeypatch.setattr(module, "evaluate_digits", measured)
+    with pytest.raises(SystemExit) as done:
+        main(["evaluate", str(checkpoint), "--split", "val"])
+    assert not done.value.code and capsys.readouterr().out.split() == ["val", "error:", "0.500"]
+
+
+def test_a_split_that_the_task_lacks_is_refused(checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as done:
+        main(["evaluate", str(checkpoint), "--split", "tset"])
+    assert done.value.code == 1
+    assert '"split" is "tset" but must be one of: val, test' in capsys.readouterr().err

@@ -1,0 +1,47 @@
+"""Tokens lie where they say, texts come back, and a word is found in the tokens even where unknown words melt."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from areaviz.data.tokenizer import END, UNKNOWN, Tokenizer
+
+LINES = ["a small dog runs", "a big dog sleeps", "two dogs run and a cat sleeps"] * 4
+LEVELS = ("character", "token", "word")
+
+
+@pytest.fixture(scope="module", params=LEVELS)
+def tokenizer(request: pytest.FixtureRequest) -> Tokenizer:
+    return Tokenizer.train(LINES, request.param, 40)
+
+
+def test_a_text_comes_back_from_its_ids(tokenizer: Tokenizer) -> None:
+    ids = tokenizer.ids("a small dog sleeps")
+    assert ids[-1] == END and tokenizer.decode(ids)[0] == "a small dog sleeps"
+
+
+@given(
+    text=st.lists(st.sampled_from(["a", "small", "dog", "runs", "xyzzy", "foo", "ü"]), min_size=1, max_size=9).map(
+        " ".join
+    )
+)
+def test_tokens_stand_in_order_and_cover_every_word(tokenizer: Tokenizer, text: str) -> None:
+    tokens = tokenizer.tokens(text)
+    assert [token.id for token in tokens] == tokenizer.ids(text)[:-1]
+    assert all(one.end <= other.start + 1 and one.start <= other.start for one, other in pairwise(tokens))
+    words, offset = text.split(" "), 0
+    for word, place in zip(words, tokenizer.of_words(text), strict=True):
+        assert tokens[place].start <= offset < tokens[place].end
+        offset += len(word) + 1
+
+
+def test_unknown_words_that_follow_one_another_are_one_token() -> None:
+    words = Tokenizer.train(LINES, "word", 40)
+    text = "a xyzzy foobar dog runs"
+    assert words.ids(text).count(UNKNOWN) == 1
+    assert words.of_words(text) == [0, 1, 1, 2, 3]
+    assert words.of_words("a dog runs") == [0, 1, 2]
