@@ -4,8 +4,10 @@ from areaviz.ui import address
 from areaviz.ui.chrome import page_frame
 from areaviz.ui.engine import engine
 from areaviz.ui.errors import calm, problem
+from areaviz.ui.explore import explore
 from areaviz.ui.four_ways import four_ways, models_of_ways
 from areaviz.ui.result import up_to_date
+from areaviz.ui.upload import stored_trace
 from areaviz.ui.ways_form import choose_pictures, recall_pictures, recall_ways, ways_form
 
 page_frame(
@@ -22,7 +24,9 @@ with calm("opening the models"):
     with calm("reading the link"):
         address.restore({card.name: card for card in cards.values()}, recall_ways)
     requests = ways_form(cards, pictures)
-    if requests:
+    if stored := stored_trace():
+        explore((stored,), (f"Stored trace of {stored.request.model}",), None)
+    elif requests:
         with calm("reading the picture"):
             result = up_to_date(backend, f"ways {pictures.kind}", requests, tuple(cards))
             traces = dict(zip(result.titles, result.traces, strict=True))

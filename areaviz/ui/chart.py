@@ -10,6 +10,7 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.focus_state import VIEW
 from areaviz.ui.plain import escaped, shortened, visible
+from areaviz.ui.player import player
 from areaviz.views import VIEWS
 from areaviz.views.base import Table, Takeaway, View
 
@@ -41,10 +42,20 @@ def view_picker(trace: Trace, focus: Focus) -> View | None:
 
 def chart(view: View, trace: Trace, focus: Focus, key: str) -> None:
     """The picture of a view with its caption, and the same numbers as text."""
-    figure = view.figure(trace, focus)
-    st.plotly_chart(figure, key=f"chart_{key}", config=_CONFIG, alt=f"{view.title}: {view.question}")
-    st.caption(escaped(figure.layout.meta["caption"]))
+    st.caption(escaped(_shown(view, trace, focus, key)))
     numbers(view.takeaway, trace, focus, key)
+
+
+def _shown(view: View, trace: Trace, focus: Focus, key: str) -> str:
+    """Show the picture, played if it is one that is; returns its caption."""
+    label = f"{view.title}: {view.question}"
+    if view.played:
+        played = view.played(trace, focus)
+        player(played, label, key=f"played_{key}")
+        return played.caption
+    figure = view.figure(trace, focus)
+    st.plotly_chart(figure, key=f"chart_{key}", config=_CONFIG, alt=label)
+    return str(figure.layout.meta["caption"])
 
 
 def numbers(view: Takeaway, trace: Trace, focus: Focus, key: str) -> None:

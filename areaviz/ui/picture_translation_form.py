@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import streamlit as st
@@ -18,7 +18,7 @@ from areaviz.ui.asking import Asking
 from areaviz.ui.focus_state import unselect
 from areaviz.ui.picture_input import picture_input, recall_picture
 from areaviz.ui.plain import escaped
-from areaviz.ui.side_by_side import SIGHTS, recall_looked
+from areaviz.ui.side_by_side import SIGHTS, Asked, recall_looked
 from areaviz.ui.suited import first_sample, kind_of, mismatch, settle, suit
 
 ASKING = Asking("look", "{size} items of the sentence, {size} rows and {size} columns of cells")
@@ -29,18 +29,6 @@ MOST_WORDS = 40
 USUAL = ("with", "without", "other")
 CONTRARY = ("scene-20", "scene-34")
 """Samples whose two ambiguous nouns mean something else than in each other."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What to run: a request for each sight, a key of `SIGHTS`.
-
-    link: the request without hidden words and with the true picture; further: the link's other parameters.
-    """
-
-    sights: Mapping[str, Request]
-    link: Request
-    further: Mapping[str, str]
 
 
 def picture_translation_form(cards: Mapping[str, Card]) -> Asked | None:

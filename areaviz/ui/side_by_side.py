@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import streamlit as st
 
+from areaviz.backend.base import Backend
 from areaviz.data.pictures import small_file
+from areaviz.trace.card import Card
 from areaviz.trace.picture import Picture
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.explore import explore
 from areaviz.ui.plain import escaped, visible
+from areaviz.ui.result import up_to_date
 from areaviz.ui.translation import confidence
 
 SIGHTS = {
@@ -26,16 +30,31 @@ SIDE = 132
 """Longest side of the small pictures, in pixels."""
 
 
-def side_by_side(traces: Mapping[str, Trace], link: Request | None, further: Mapping[str, str]) -> None:
-    """What was written with each sight, and the attention of those that are chosen; link, further: see `explore`."""
-    first = next(iter(traces.values()))
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What to run: a request for each sight, a key of `SIGHTS`.
+
+    link: the request without hidden words and with the true picture; further: the link's other parameters.
+    """
+
+    sights: Mapping[str, Request]
+    link: Request
+    further: Mapping[str, str]
+
+
+def side_by_side(backend: Backend, _: Mapping[str, Card], asked: Asked) -> None:
+    """Run what is asked; show what was written with each sight, and the attention of those that are chosen."""
+    result = up_to_date(backend, "picture", list(asked.sights.values()), list(asked.sights))
+    traces = dict(zip(result.titles, result.traces, strict=True))
+    sights = list(traces)
     with st.container(key="sights"):
         for (sight, trace), place in zip(traces.items(), st.columns(len(traces), gap="medium"), strict=True):
             with place.container(border=True, height="stretch"):
-                _sight(trace, SIGHTS[sight], first)
-    chosen = _chosen(list(traces))
-    looks = {"look": ",".join(chosen)} if chosen != [next(iter(traces))] else {}
-    explore([traces[sight] for sight in chosen], [SIGHTS[sight] for sight in chosen], link, {**further, **looks})
+                _sight(trace, SIGHTS[sight], traces[sights[0]])
+    chosen = _chosen(sights)
+    looks = {} if chosen == sights[:1] else {"look": ",".join(chosen)}
+    link = asked.link if result.current else None
+    explore([traces[sight] for sight in chosen], [SIGHTS[sight] for sight in chosen], link, {**asked.further, **looks})
 
 
 def recall_looked(params: Mapping[str, str]) -> None:

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import pytest
+
 from areaviz.backend.base import Backend
+from areaviz.ui import upload
 from areaviz.ui.four_ways import WAYS, models_of_ways
 from areaviz.ui.look_closer import COLUMN, READING, ROW, STEP
 from areaviz.ui.ways_form import PICTURES, SAMPLE
+from tests import fakes
 from tests.pages.conftest import Open, shown
 from tests.pages.pictured import Pictured
 
@@ -85,3 +89,15 @@ def test_a_link_restores_look_reading_and_sample(open_page: Open, use_backend: U
     assert app.slider(key=ROW).value == 2 and app.slider(key=COLUMN).value == app.slider(key=COLUMN).max
     app.slider(key=ROW).set_value(1).run()
     assert [app.query_params[name] for name in ("look", "reading", "row")] == ["2", "location-wise soft", "1"]
+
+
+@pytest.mark.parametrize("site", ["glimpses", "transformer"])
+def test_a_stored_trace_of_places_can_be_opened_again(
+    site: str, open_page: Open, use_backend: Use, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_backend(Pictured())
+    trace = fakes.gaze_trace(site, steps=1, scales=1)
+    monkeypatch.setattr(upload, "stored_trace", lambda: trace)
+    app = open_page("four_ways")
+    assert not app.exception and not app.error
+    assert f"Stored trace of {trace.request.model}" in shown(app) and app.get("plotly_chart")
