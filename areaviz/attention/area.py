@@ -133,19 +133,25 @@ def area_attention(
         need_weights=need_weights,
     )
     key, value, spoiled = shield(key, value, query.shape[-2], mask)
-    result = _RUN[_resolve(impl, query, spec)](query, key, value, spec)
+    # autocast would undo the casts to float32 that sums and weights are taken in.
+    with torch.autocast(query.device.type, enabled=False):
+        result = _RUN[_resolve(impl, spec)](query, key, value, spec)
     parts = [_finish(part, spoiled, lone) for part in result if part is not None]
     return AreaResult(*parts) if need_weights else parts[0]
 
 
-def choose_impl(query: Tensor, spec: AreaSpec) -> str:
-    """The faster of streamed and pooled, from the measurements in benchmarks/README.md."""
+def choose_impl(spec: AreaSpec) -> str:
+    """streamed where keys are means and values sums or means; pooled, which knows every mode, elsewhere.
+
+    Where both apply, streamed needs half of the memory or less, in about the same time on spans and mostly less on
+    grids: on a CPU, see benchmarks/README.md; a GPU was not measured.
+    """
     return "streamed" if spec.factors else "pooled"
 
 
-def _resolve(impl: str, query: Tensor, spec: AreaSpec) -> str:
+def _resolve(impl: str, spec: AreaSpec) -> str:
     if impl == "auto":
-        return choose_impl(query, spec)
+        return choose_impl(spec)
     if impl not in _RUN:
         raise ValueError(f"impl must be one of {', '.join(('auto', *_RUN))}, got {impl!r}.")
     able = {"pooled": True, "direct": spec.key_mode != "features"}.get(impl, spec.factors)

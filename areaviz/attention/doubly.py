@@ -37,9 +37,15 @@ class Kept:
     @property
     def batch(self) -> int:
         """How many examples there are."""
-        present = self.text or self.picture
-        assert present is not None
-        return int(present.key.shape[0])
+        return self._present[0].batch
+
+    def ask(self, query_BHQD: Tensor) -> Tensor:
+        """Contexts [B, H, Q, D] of queries to both memories, added."""
+        return torch.stack([memory.ask(query_BHQD) for memory in self._present]).sum(0)
+
+    @property
+    def _present(self) -> list[AreaMemory]:
+        return [memory for memory in (self.text, self.picture) if memory is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +87,3 @@ class DoublyAttention(MultiHeadAttention):
         """Keys and values of both memories, pooled once."""
         text = None if memories.text is None else self.remember(memories.text, memories.padding)
         return Kept(text, None if memories.picture is None else self.picture.remember(memories.picture))
-
-    def ask_both(self, query_BQW: Tensor, kept: Kept) -> Tensor:
-        """Context [B, Q, W] of queries to both memories."""
-        query_BHQD = self.split(self.query(query_BQW))
-        contexts = [memory.ask(query_BHQD) for memory in (kept.text, kept.picture) if memory is not None]
-        return self.merge(torch.stack(contexts).sum(0))

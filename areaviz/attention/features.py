@@ -15,17 +15,17 @@ from areaviz.trace.areas import AreaGrid
 class AreaFeatures(nn.Module):
     """key = relu(mean W_mu + std W_sigma + e W_e) W_d, e = [height embedding, width embedding] (Eq. 9).
 
-    The parameters are shared over heads: they act on the last axis, whatever lies before it.
+    The parameters are shared over heads: they act on the last axis, whatever lies before it. What they act on is
+    taken to their type, and the result back to that of the key or query.
 
     Args:
-        width: D.
+        width: D; embeddings have half of it.
         max_area: largest (height, width) an area can have, in items.
-        depth: S; half of `width` by default.
     """
 
-    def __init__(self, width: int, max_area: tuple[int, int], depth: int | None = None) -> None:
+    def __init__(self, width: int, max_area: tuple[int, int]) -> None:
         super().__init__()
-        depth = max(1, width // 2) if depth is None else depth
+        depth = max(1, width // 2)
         self.mean = nn.Linear(width, width, bias=False)
         self.std = nn.Linear(width, width, bias=False)
         self.height_embedding = nn.Embedding(max_area[0], depth)
@@ -35,8 +35,8 @@ class AreaFeatures(nn.Module):
 
     def forward(self, key: Tensor, grid: AreaGrid) -> Tensor:
         """The key of every area (Eq. 9): [..., M, D] -> [..., R, D]."""
-        area_key: Tensor = self.down(self.hidden(key, grid))
-        return area_key
+        area_key: Tensor = self.down(self.hidden(key, grid).to(self.down.weight.dtype))
+        return area_key.to(key.dtype)
 
     def hidden(self, key: Tensor, grid: AreaGrid) -> Tensor:
         """The area keys before W_d: [..., M, D] -> [..., R, D].
@@ -47,13 +47,15 @@ class AreaFeatures(nn.Module):
         Raises:
             ValueError: when an area of the grid is larger than `max_area`.
         """
-        mean_RD = box_mean(_rows(self.mean(key)), grid).unflatten(0, key.shape[:-2])
-        std_RD = area_std(key, grid).to(key.dtype)
-        return torch.relu(mean_RD.to(key.dtype) + self.std(std_RD) + self._shapes(grid))
+        own = self.mean.weight.dtype
+        mean_RD = box_mean(_rows(self.mean(key.to(own))), grid).unflatten(0, key.shape[:-2])
+        std_RD = area_std(key, grid).to(own)
+        return torch.relu(mean_RD.to(own) + self.std(std_RD) + self._shapes(grid)).to(key.dtype)
 
     def fold_query(self, query: Tensor) -> Tensor:
         """W_d moved to the query, since q . (x W_d) = (q W_d^T) . x: [..., Q, D] -> [..., Q, D]."""
-        return query @ self.down.weight
+        weight = self.down.weight
+        return (query.to(weight.dtype) @ weight).to(query.dtype)
 
     def _shapes(self, grid: AreaGrid) -> Tensor:
         """e W_e for every area (Eq. 6-8): [R, D]; one row a shape, repeated over the places."""

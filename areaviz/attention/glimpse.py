@@ -10,6 +10,11 @@ from torch import Tensor
 from torch.nn import functional as F
 
 
+def exact(device: torch.device) -> torch.dtype:
+    """The type that differences of large sums lose least in; MPS has no double."""
+    return torch.float32 if device.type == "mps" else torch.float64
+
+
 class Retina:
     """Square patches around a place, each twice as wide as the one before, all brought to `side` pixels by means.
 
@@ -20,7 +25,8 @@ class Retina:
     def __init__(self, pictures_BHW: Tensor, side: int, scales: int) -> None:
         self.side, self.scales = side, scales
         self._height, self._width = pictures_BHW.shape[1:]
-        table = F.pad(pictures_BHW.double().cumsum(1).cumsum(2), (1, 0, 1, 0))
+        sums = pictures_BHW.to(exact(pictures_BHW.device)).cumsum(1).cumsum(2)
+        table = F.pad(sums, (1, 0, 1, 0))
         self._table = table.flatten(1)
 
     def read(self, centre_B2: Tensor) -> tuple[Tensor, Tensor]:

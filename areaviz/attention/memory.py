@@ -6,6 +6,7 @@ Shapes: B batch, Q queries, M memory items, R areas, W model width, H heads, D w
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
@@ -40,6 +41,17 @@ class AreaOptions:
         return AreaGrid.clamped(self.shape or (1, items), self.extent)
 
 
+class Remembered(Protocol):
+    """What is attended to again and again while a sentence is decoded, of B examples."""
+
+    @property
+    def batch(self) -> int:
+        """B."""
+
+    def ask(self, query_BHQD: Tensor) -> Tensor:
+        """Contexts [B, H, Q, D]."""
+
+
 @dataclass(frozen=True, slots=True)
 class AreaMemory:
     """Keys and values of areas, ready to be asked again and again while a sentence is decoded.
@@ -54,6 +66,11 @@ class AreaMemory:
     allowed: Tensor | None
     recent_key: Tensor
     recent_value: Tensor
+
+    @property
+    def batch(self) -> int:
+        """How many examples there are."""
+        return int(self.key.shape[0])
 
     def select(self, rows: Tensor) -> AreaMemory:
         """The memory of some rows of the batch, in the order given."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from areaviz.attention.memory import AreaMemory, AreaOptions, KeysAndValues
+from areaviz.attention.memory import AreaOptions, KeysAndValues, Remembered
 
 
 class MultiHeadAttention(KeysAndValues):
@@ -31,7 +31,7 @@ class MultiHeadAttention(KeysAndValues):
         context_BHQD, weights = self.attend(query_BHQD, memory_BMW, key_padding_mask, is_causal, need_weights)
         return self.merge(context_BHQD), weights
 
-    def ask(self, query_BQW: Tensor, memory: AreaMemory) -> Tensor:
+    def ask(self, query_BQW: Tensor, memory: Remembered) -> Tensor:
         """Context [B, Q, W] of queries that may attend to every allowed area of `memory`."""
         return self.merge(memory.ask(self.split(self.query(query_BQW))))
 

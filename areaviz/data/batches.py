@@ -1,4 +1,7 @@
-"""Length buckets: batches of sentence pairs of like length, in an order a seed decides."""
+"""Batches of sentences: padded, shifted for a decoder, and in buckets of like length in an order a seed decides.
+
+Shapes: N sentences, T items.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from areaviz.data.tokenizer import PAD, START
 
@@ -33,10 +37,16 @@ def pad(rows: Sequence[Sequence[int]]) -> Tensor:
     return torch.tensor([[*row, *[PAD] * (longest - len(row))] for row in rows])
 
 
+def shifted(target_NT: Tensor) -> Tensor:
+    """What a decoder is fed to write these rows: the start symbol, then each row but for its last item."""
+    return F.pad(target_NT, (1, 0), value=START)[:, :-1]
+
+
 def collate(pairs: Sequence[IdPair]) -> Batch:
     """A batch of id pairs (both ending with the end symbol)."""
     sources, targets = zip(*pairs, strict=True)
-    return Batch(pad(sources), pad([[START, *target[:-1]] for target in targets]), pad(targets))
+    target_out = pad(targets)
+    return Batch(pad(sources), shifted(target_out), target_out)
 
 
 def buckets(pairs: Sequence[IdPair], tokens: int, seed: int | None) -> list[list[int]]:

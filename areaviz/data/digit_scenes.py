@@ -74,7 +74,7 @@ def _add_clutter(pictures: Images, digits: Images, rng: np.random.Generator) -> 
 
 
 def _paste(pictures: Images, patches: Images, corners: npt.NDArray[np.int64]) -> None:
-    """Lay one patch on each picture; where ink meets ink the darker stays."""
+    """Lay one patch on each picture; where ink meets ink the stronger stays (0 is ground, 255 is full ink)."""
     span = np.arange(patches.shape[1])
     rows = corners[:, 0, None, None] + span[:, None]
     columns = corners[:, 1, None, None] + span

@@ -9,7 +9,7 @@ import gzip
 import io
 import json
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,26 +51,43 @@ def read_photos(folder: Path, split: str) -> list[Photo]:
 
 
 def read_pixels(folder: Path, photos: list[Photo], side: int = SIDE) -> npt.NDArray[np.uint8]:
-    """The pixels of photos, each squeezed to a square: uint8 [N, side, side, 3]. Needs Pillow."""
-    from PIL import Image
+    """The pixels of photos, each squeezed to a square: uint8 [N, side, side, 3]. Needs Pillow.
 
-    wanted = {photo.name: index for index, photo in enumerate(photos)}
+    Raises:
+        FileNotFoundError: an archive or a photo is not in `folder`.
+    """
+    missing = {photo.name: index for index, photo in enumerate(photos)}
     pixels = np.empty((len(photos), side, side, 3), dtype=np.uint8)
+    for name, content in _contents(folder / "images_flickr8k", missing.keys()):
+        pixels[missing.pop(name)] = _squeezed(content, side)
+    if missing:
+        raise FileNotFoundError(
+            f"Of {len(photos):,} photos {len(missing):,} are in no archive of {folder / 'images_flickr8k'}, first "
+            f"{next(iter(missing))}; docs/photos.md says what the folder holds and who gives it."
+        )
+    return pixels
+
+
+def _contents(place: Path, wanted: Container[str]) -> Iterator[tuple[str, bytes]]:
+    """The name and bytes of every file of the archives that is wanted by the time it is reached."""
     for archive in _ARCHIVES:
-        with tarfile.open(folder / "images_flickr8k" / f"images_{archive}.tar") as files:
+        with tarfile.open(place / f"images_{archive}.tar") as files:
             for member in files:
                 content = files.extractfile(member) if member.name in wanted else None
                 if content is not None:
-                    image = Image.open(io.BytesIO(content.read())).convert("RGB")
-                    pixels[wanted[member.name]] = np.asarray(image.resize((side, side), Image.Resampling.BILINEAR))
-    return pixels
+                    yield member.name, content.read()
+
+
+def _squeezed(content: bytes, side: int) -> npt.NDArray[np.uint8]:
+    from PIL import Image
+
+    image = Image.open(io.BytesIO(content)).convert("RGB")
+    return np.asarray(image.resize((side, side), Image.Resampling.BILINEAR))
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
     if not path.exists():
-        raise FileNotFoundError(
-            f"{path} is missing; Flickr8k's photos are given for research on request by its authors."
-        )
+        raise FileNotFoundError(f"{path} is missing; docs/photos.md says what the folder holds and who gives it.")
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         yield from map(json.loads, lines)
 

@@ -58,10 +58,6 @@ class SpanCounts:
         pooled = _figures({name: np.asarray(sums_LH.sum()) for name, sums_LH in self.sums.items()})
         return {name: float(value) for name, value in pooled.items() if np.isfinite(value)}
 
-    def head_figures(self) -> dict[str, Array]:
-        """The same figures for every head, each float64 [L, H]; NaN where a head has no case."""
-        return _figures(self.sums)
-
 
 def span_figures(traces: Iterable[Trace]) -> dict[str, dict[str, float]]:
     """The figures of every site whose memory is a text, over many traces of one model: site -> name -> figure."""

@@ -20,7 +20,7 @@ class Model(Protocol):
     """A loaded checkpoint. A family of models is a class with `load` and this method."""
 
     def trace(self, requests: Sequence[Request], on_step: OnStep | None = None) -> list[Trace]:
-        """Run requests that differ in their text only, together, and record each.
+        """Run requests that differ in their text and picture only, together, and record each.
 
         Raises:
             InputError: an input this model cannot take.

@@ -14,14 +14,13 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
-from areaviz.attention.memory import AreaMemory, AreaOptions
+from areaviz.attention.memory import AreaOptions
 from areaviz.data.tokenizer import PAD
 from areaviz.models.caption_network import CaptionNetwork
-from areaviz.models.layers import DecoderLayer, EncoderLayer, initialise
+from areaviz.models.layers import DecoderLayer, EncoderLayer, encode, initialise
 from areaviz.models.stepper import TransformerStepper
-from areaviz.models.transformer import Pass
+from areaviz.models.transformer import Pass, refuse_learned
 from areaviz.models.writer import Writer
-from areaviz.trace.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +68,7 @@ class CaptionerConfig:
         """With another largest area; InputError where its features are learned."""
         if area_size is None or area_size == self.area_size:
             return self
-        if self.key_mode == "features":
-            raise InputError("The areas of this model have learned features, so their largest size cannot be changed.")
+        refuse_learned(self.key_mode)
         return replace(self, area_size=min(area_size, self.grid), area_layers=self.area_layers or self.layers)
 
 
@@ -105,22 +103,14 @@ class CaptionTransformer(Writer, CaptionNetwork):
     def encode(self, features_BMC: Tensor, need_weights: bool = False) -> tuple[Tensor, list[Tensor]]:
         """The encoder's output [B, M, W] and its weights, one tensor a layer."""
         x_BMW = self.dropout(self.norms[0](self.enter(features_BMC)) + self.place)
-        weights = []
-        for layer in self.encoder:
-            x_BMW, layer_weights = layer(x_BMW, None, need_weights)
-            weights.append(layer_weights)
+        x_BMW, weights = encode(self.encoder, x_BMW, None, need_weights)
         return self.norms[1](x_BMW), weights
 
-    def write(self, features_BMC: Tensor) -> TransformerStepper[AreaMemory]:
+    def write(self, features_BMC: Tensor) -> TransformerStepper:
         """The decoder over these pictures, one word at a time."""
         memory_BMW, _ = self.encode(features_BMC)
         memories = [layer.cross_attention.remember(memory_BMW) for layer in self.layers]
         return TransformerStepper(self, memories, memory_BMW.device)
-
-    @property
-    def layers(self) -> list[DecoderLayer]:
-        """The decoder's layers, first to last."""
-        return [layer for layer in self.decoder if isinstance(layer, DecoderLayer)]
 
     def normed(self, x_BTW: Tensor) -> Tensor:
         """The decoder's output after its last normalisation."""

@@ -14,19 +14,18 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from areaviz.data.batches import pad
-from areaviz.data.tokenizer import END, START, Tokenizer
-from areaviz.decoding.beam import beam_search
-from areaviz.decoding.greedy import greedy
+from areaviz.data.batches import pad, shifted
+from areaviz.data.tokenizer import START, Tokenizer
 from areaviz.decoding.stepper import Hypothesis
 from areaviz.models.base import OnStep
 from areaviz.models.canvas import cell_field, squeezed
 from areaviz.models.caption_network import CaptionNetwork
 from areaviz.models.captioner import CaptionerConfig, CaptionTransformer
 from areaviz.models.checkpoint import load_tokenizer, load_weights
+from areaviz.models.ready import ready, untrained
 from areaviz.models.recording import attention_maps, output, target_fields
 from areaviz.models.show_attend_tell import ShowAttendTell, TellerConfig
-from areaviz.models.stepper import Watched
+from areaviz.models.stepper import written
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.card import Card
 from areaviz.trace.errors import InputError
@@ -41,7 +40,6 @@ NETWORKS: Mapping[str, tuple[Any, Callable[[Any], CaptionNetwork]]] = {
 """Every network that describes pictures, by its family: its config and its class."""
 
 LONGEST = 30
-LENGTH_PENALTY = 0.6
 SITES = {
     "encoder-decoder": ("target", "picture"),
     "encoder self": ("picture", "picture"),
@@ -68,7 +66,7 @@ class CaptionModel:
         options, build = NETWORKS[card.family]
         network = build(options(**card.config).resized(area_size))
         load_weights(network, folder)
-        return cls(card, load_tokenizer(folder), network.to(device).eval().requires_grad_(False))
+        return cls(card, load_tokenizer(folder), ready(network, device))
 
     @torch.inference_mode()
     def look(self, pictures: Sequence[Picture]) -> Tensor:
@@ -81,23 +79,19 @@ class CaptionModel:
         self, features_BMC: Tensor, method: str = "greedy", beam: int = 4, on_step: OnStep | None = None
     ) -> list[Hypothesis]:
         """The best sentence for every picture's features."""
-        limits = [LONGEST] * len(features_BMC)
-        stepper = Watched(self.network.write(features_BMC), LONGEST, on_step)
-        if method == "greedy":
-            return greedy(stepper, START, END, limits)
-        return [best[0] for best in beam_search(stepper, START, END, limits, beam, LENGTH_PENALTY)]
+        return written(self.network.write(features_BMC), [LONGEST] * len(features_BMC), method, beam, on_step)
 
     def untrained(self) -> CaptionModel:
         """The same network before it learned anything: a baseline."""
-        torch.manual_seed(0)
-        network = NETWORKS[self.card.family][1](self.network.config).to(self._device)
-        return replace(self, network=network.eval().requires_grad_(False))
+        build = NETWORKS[self.card.family][1]
+        return replace(self, network=untrained(build, self.network.config, self._device))
 
     @torch.inference_mode()
     def pointing(self, features_BMC: Tensor, texts: Sequence[str]) -> list[FloatArray]:
         """From given sentences to the pictures: area weights float32 [B, H, Q, A], one array a layer.
 
-        Query q is the q-th word; what stands behind the end of a short sentence means nothing.
+        Query q is the q-th token, see `Tokenizer.of_words`; what stands behind the end of a short sentence means
+        nothing.
         """
         ids = pad([self.tokenizer.ids(text) for text in texts]).to(self._device)
         run = self.network.attend(features_BMC, F.pad(ids, (1, 0), value=START)[:, :-1])
@@ -122,8 +116,7 @@ class CaptionModel:
         """The trace of a given sentence: weights, probabilities and alternatives of one and the same pass."""
         assert request.picture is not None
         config, ids = self.network.config, list(found.ids)
-        fed = torch.tensor([[START, *ids[:-1]]], device=self._device)
-        run = self.network.attend(features_1MC, fed)
+        run = self.network.attend(features_1MC, shifted(pad([ids]).to(self._device)))
         fields = {
             "picture": cell_field(request.picture, config.grid, config.grid),
             **target_fields(ids, self.tokenizer),

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.trace.errors import BackendError
 
-WEIGHTS, TOKENIZER, CARD = "model.safetensors", "tokenizer.model", "card.json"
+WEIGHTS, TOKENIZER = "model.safetensors", "tokenizer.model"
 
 
 def save_weights(network: nn.Module, folder: Path) -> None:

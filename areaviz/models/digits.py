@@ -26,6 +26,7 @@ from areaviz.models.items import Items, ItemsConfig
 from areaviz.models.ram import Ram, RamConfig
 from areaviz.models.reading import Reading
 from areaviz.models.reading_figures import reading_figures
+from areaviz.models.ready import ready, untrained
 from areaviz.models.stn import Stn, StnConfig
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.card import Card
@@ -61,21 +62,22 @@ class DigitReader:
         """Read a checkpoint.
 
         Raises:
+            InputError: for areas of more than one cell.
             BackendError: when a file is missing or damaged.
         """
+        if area_size is not None and area_size > 1:
+            raise InputError("This model looks at cells or places, not at areas; leave the largest area as trained.")
         options, build = NETWORKS[card.family]
         config = options(**card.config)
-        network = build(config)
+        network = ready(build(config), device)
         load_weights(network, folder)
-        network.to(device).eval().requires_grad_(False)
         return cls(card, network, KINDS[config.kind], _multiply_adds(network, KINDS[config.kind], device))
 
     def untrained(self) -> DigitReader:
         """The same network before it learned anything: a baseline."""
         options, build = NETWORKS[self.card.family]
-        torch.manual_seed(0)
-        network = build(options(**self.card.config)).to(next(self.network.parameters()).device)
-        return replace(self, network=network.eval().requires_grad_(False))
+        device = next(self.network.parameters()).device
+        return replace(self, network=untrained(build, options(**self.card.config), device))
 
     def figures(self, scenes: DigitScenes) -> dict[str, float]:
         """Measures over pictures with known digits, see `reading_figures`."""
@@ -99,7 +101,7 @@ class DigitReader:
         torch.manual_seed(request.seed)
         reading: Reading = self.network(ink_SS[None].to(device), sample=request.sample)
         fields, maps, gazes = _looks(reading, picture, canvas)
-        gazes |= _context(self.network, ink_SS[None].to(device), reading, canvas)
+        gazes |= _context(self.network, ink_SS[None].to(device), reading, canvas, request)
         if "transformer" in gazes:
             gazes["canvas"] = _whole("canvas", canvas, _bytes(ink_SS)[None, None])
         output = _output(reading, fields["target"])
@@ -114,9 +116,10 @@ class DigitReader:
     def _costs(self, reading: Reading, sample: bool) -> dict[str, str]:
         """What one reading takes: values of the picture that enter, multiply-adds, and choices by chance."""
         chosen = reading.log_probability is not None
-        glimpses = reading.seen[0].numel() if chosen and reading.seen is not None else self.side**2
+        parts = [part for part in (reading.seen, reading.coarse) if chosen and part is not None]
+        entering = sum(part[0].numel() for part in parts) or self.side**2
         draws = reading.logits.shape[1] if chosen and sample else 0
-        numbers = {"pixels read": glimpses, "multiply-adds": self.multiply_adds, "draws": draws}
+        numbers = {"pixels read": entering, "multiply-adds": self.multiply_adds, "draws": draws}
         return {name: f"{number:,}" for name, number in numbers.items()}
 
 
@@ -157,11 +160,14 @@ def _gazes(reading: Reading, canvas: Canvas) -> dict[str, Gaze]:
     return {site: Gaze(site, "target", "picture", corners, _bytes(reading.seen[0]))}
 
 
-def _context(network: nn.Module, ink_1SS: Tensor, reading: Reading, canvas: Canvas) -> dict[str, Gaze]:
-    """Of a model with a coarse look: what that showed, and where the model looks when it is kept from it."""
+def _context(
+    network: nn.Module, ink_1SS: Tensor, reading: Reading, canvas: Canvas, request: Request
+) -> dict[str, Gaze]:
+    """Of a model with a coarse look: what that showed, and where it looks when kept from it, by the same draws."""
     if not isinstance(network, Dram) or reading.coarse is None:
         return {}
-    blind = _gazes(network(ink_1SS, sample=False, blind=True), canvas)["glimpses"]
+    torch.manual_seed(request.seed)
+    blind = _gazes(network(ink_1SS, sample=request.sample, blind=True), canvas)["glimpses"]
     coarse = _bytes(reading.coarse[:1, None]).repeat(len(blind.seen), 0)
     return {"context": _whole("context", canvas, coarse), "without context": replace(blind, site="without context")}
 

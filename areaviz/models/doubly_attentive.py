@@ -9,18 +9,17 @@ Shapes: B batch, M source items, T target items, P = G * G cells, C channels, W 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
 
-from areaviz.attention.doubly import DoublyAttention, Kept, Memories, Share
-from areaviz.attention.memory import AreaMemory, AreaOptions
-from areaviz.attention.multihead import MultiHeadAttention
+from areaviz.attention.doubly import DoublyAttention, Memories, Share
+from areaviz.attention.memory import AreaOptions
 from areaviz.data.tokenizer import PAD
 from areaviz.models.encoders import picture_encoder
-from areaviz.models.layers import EncoderLayer, feed_forward, initialise
+from areaviz.models.layers import EncoderLayer, WritingLayer, encode, initialise
 from areaviz.models.stepper import TransformerStepper
 from areaviz.models.transformer import Pass, TransformerConfig, padding_of
 from areaviz.models.writer import Writer
@@ -55,17 +54,23 @@ class DoublyConfig:
         size = self.picture_size if layer < self.transformer.area_layers else 1
         return AreaOptions((size, size), shape=(self.grid, self.grid))
 
+    def resized(self, area_size: int | None) -> Self:
+        """With another largest area of text and picture; InputError where those of the text have learned features."""
+        if area_size is None:
+            return self
+        text = self.transformer.resized(area_size)
+        areas = {"area_size": text.area_size, "area_layers": text.area_layers}
+        return replace(self, text={**self.text, **areas}, picture_size=area_size)
 
-class DoublyLayer(nn.Module):
-    """Causal self-attention, attention to text and picture, and feed-forward."""
+
+class DoublyLayer(WritingLayer):
+    """A layer that attends to a text and a picture."""
+
+    cross_attention: DoublyAttention
 
     def __init__(self, sizes: TransformerConfig, areas: AreaOptions, picture_areas: AreaOptions, impl: str) -> None:
-        super().__init__()
-        self.self_attention = MultiHeadAttention(sizes.width, sizes.heads, areas, impl)
-        self.cross_attention = DoublyAttention(sizes.width, sizes.heads, areas, picture_areas, impl)
-        self.feed_forward = feed_forward(sizes)
-        self.norms = nn.ModuleList(nn.LayerNorm(sizes.width) for _ in range(3))
-        self.dropout = nn.Dropout(sizes.dropout)
+        cross = DoublyAttention(sizes.width, sizes.heads, areas, picture_areas, impl)
+        super().__init__(sizes, areas, cross, impl)
 
     def forward(
         self, x_BTW: Tensor, memories: Memories, need_weights: bool
@@ -77,15 +82,6 @@ class DoublyLayer(nn.Module):
         context, shares = self.cross_attention.attend_both(self.norms[1](x), memories, need_weights)
         x = x + self.dropout(context)
         return x + self.dropout(self.feed_forward(self.norms[2](x))), self_weights, shares
-
-    def step(self, x_N1W: Tensor, history: AreaMemory | None, memory: Kept) -> tuple[Tensor, AreaMemory]:
-        """One position more: N rows share the memories of B examples, N = B * beams, example by example."""
-        y = self.norms[0](x_N1W)
-        history = self.self_attention.extend(history, y)
-        x = x_N1W + self.self_attention.ask(y, history)
-        beams_BKW = self.norms[1](x).unflatten(0, (memory.batch, -1)).squeeze(2)
-        x = x + self.cross_attention.ask_both(beams_BKW, memory).flatten(0, 1).unsqueeze(1)
-        return x + self.feed_forward(self.norms[2](x)), history
 
 
 class DoublyAttentive(Writer):
@@ -145,22 +141,15 @@ class DoublyAttentive(Writer):
         picture = None if features_BPC is None else self.enter(features_BPC) + self.place
         if source_BM is None:
             return Memories(None, None, picture), []
-        padding, x, weights = padding_of(source_BM), self.embed(source_BM), []
-        for layer in self.encoder:
-            x, layer_weights = layer(x, padding, need_weights)
-            weights.append(layer_weights)
+        padding = padding_of(source_BM)
+        x, weights = encode(self.encoder, self.embed(source_BM), padding, need_weights)
         return Memories(self.encoder_norm(x), padding, picture), weights
 
-    def write(self, source_BM: Tensor | None, features_BPC: Tensor | None) -> TransformerStepper[Kept]:
+    def write(self, source_BM: Tensor | None, features_BPC: Tensor | None) -> TransformerStepper:
         """The decoder over these sources and pictures, one token at a time."""
         memories, _ = self.remember(source_BM, features_BPC)
-        kept = [layer.cross_attention.keep(memories) for layer in self.layers]
+        kept = [layer.cross_attention.keep(memories) for layer in self.decoder if isinstance(layer, DoublyLayer)]
         return TransformerStepper(self, kept, self.place.device)
-
-    @property
-    def layers(self) -> list[DoublyLayer]:
-        """The decoder's layers, first to last."""
-        return [layer for layer in self.decoder if isinstance(layer, DoublyLayer)]
 
     def normed(self, x_BTW: Tensor) -> Tensor:
         """The decoder's output after its last normalisation."""

@@ -90,7 +90,7 @@ class Dram(nn.Module):
 
 
 def _convolutions(channels: int, side: int, width: int) -> nn.Sequential:
-    """Two convolutions, each halving, and a linear layer: [B, channels, side, side] to [B, width]."""
+    """Three convolutions, of which the last two halve, and a linear layer: [B, channels, side, side] to [B, width]."""
     last = (side + 3) // 4
     return nn.Sequential(
         nn.Conv2d(channels, 24, 3, stride=1, padding=1),

@@ -11,7 +11,7 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
-from areaviz.attention.memory import AreaMemory, AreaOptions
+from areaviz.attention.memory import AreaMemory, AreaOptions, Remembered
 from areaviz.attention.multihead import MultiHeadAttention
 
 
@@ -64,16 +64,43 @@ class EncoderLayer(nn.Module):
         return x + self.dropout(self.feed_forward(self.norms[1](x))), weights
 
 
-class DecoderLayer(nn.Module):
-    """Causal self-attention, attention to the encoder's output, and feed-forward."""
+def encode(
+    layers: nn.ModuleList, x_BMW: Tensor, padding_BM: Tensor | None, need_weights: bool
+) -> tuple[Tensor, list[Tensor]]:
+    """One encoder layer after the other: the last one's output [B, M, W], and the weights of each if asked for."""
+    weights = []
+    for layer in layers:
+        x_BMW, layer_weights = layer(x_BMW, padding_BM, need_weights)
+        weights.append(layer_weights)
+    return x_BMW, weights
 
-    def __init__(self, sizes: LayerSizes, areas: AreaOptions, memory_areas: AreaOptions, impl: str) -> None:
+
+class WritingLayer(nn.Module):
+    """What decoder layers have in common: causal self-attention, attention to something else, and feed-forward."""
+
+    def __init__(self, sizes: LayerSizes, areas: AreaOptions, cross: MultiHeadAttention, impl: str) -> None:
         super().__init__()
         self.self_attention = MultiHeadAttention(sizes.width, sizes.heads, areas, impl)
-        self.cross_attention = MultiHeadAttention(sizes.width, sizes.heads, memory_areas, impl)
+        self.cross_attention = cross
         self.feed_forward = feed_forward(sizes)
         self.norms = nn.ModuleList(nn.LayerNorm(sizes.width) for _ in range(3))
         self.dropout = nn.Dropout(sizes.dropout)
+
+    def step(self, x_N1W: Tensor, history: AreaMemory | None, memory: Remembered) -> tuple[Tensor, AreaMemory]:
+        """One position more: N rows share the memories of B examples, N = B * beams, example by example."""
+        y = self.norms[0](x_N1W)
+        history = self.self_attention.extend(history, y)
+        x = x_N1W + self.self_attention.ask(y, history)
+        beams_BKW = self.norms[1](x).unflatten(0, (memory.batch, -1)).squeeze(2)
+        x = x + self.cross_attention.ask(beams_BKW, memory).flatten(0, 1).unsqueeze(1)
+        return x + self.feed_forward(self.norms[2](x)), history
+
+
+class DecoderLayer(WritingLayer):
+    """A layer that attends to the encoder's output."""
+
+    def __init__(self, sizes: LayerSizes, areas: AreaOptions, memory_areas: AreaOptions, impl: str) -> None:
+        super().__init__(sizes, areas, MultiHeadAttention(sizes.width, sizes.heads, memory_areas, impl), impl)
 
     def forward(
         self, x_NTW: Tensor, memory_BMW: Tensor, padding_BM: Tensor | None, need_weights: bool
@@ -86,15 +113,6 @@ class DecoderLayer(nn.Module):
         context, weights = self.cross_attention(query_BQW, memory_BMW, padding_BM, need_weights=need_weights)
         x = x + self.dropout(context.unflatten(1, (-1, x.shape[1])).flatten(0, 1))
         return x + self.dropout(self.feed_forward(self.norms[2](x))), self_weights, weights
-
-    def step(self, x_N1W: Tensor, history: AreaMemory | None, memory: AreaMemory) -> tuple[Tensor, AreaMemory]:
-        """One position more: N rows share the memories of B sentences, N = B * beams, sentence by sentence."""
-        y = self.norms[0](x_N1W)
-        history = self.self_attention.extend(history, y)
-        x = x_N1W + self.self_attention.ask(y, history)
-        beams_BKW = self.norms[1](x).unflatten(0, (memory.key.shape[0], -1)).squeeze(2)
-        x = x + self.cross_attention.ask(beams_BKW, memory).flatten(0, 1).unsqueeze(1)
-        return x + self.feed_forward(self.norms[2](x)), history
 
 
 def initialise(network: nn.Module, embedding: nn.Embedding) -> None:

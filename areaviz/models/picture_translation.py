@@ -12,22 +12,20 @@ from typing import Self
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
-from areaviz.data.batches import pad
-from areaviz.data.tokenizer import END, START, Tokenizer
-from areaviz.decoding.beam import beam_search
-from areaviz.decoding.greedy import greedy
+from areaviz.data.batches import pad, shifted
+from areaviz.data.tokenizer import Tokenizer
 from areaviz.decoding.stepper import Hypothesis
 from areaviz.models.base import OnStep
 from areaviz.models.canvas import cell_field, squeezed
 from areaviz.models.checkpoint import load_tokenizer, load_weights
 from areaviz.models.doubly_attentive import DoublyAttentive, DoublyConfig
+from areaviz.models.ready import ready, untrained
 from areaviz.models.recording import SITES as TEXT_SITES
 from areaviz.models.recording import attention_maps, output, target_fields, text_field
-from areaviz.models.stepper import Watched
+from areaviz.models.stepper import written
 from areaviz.models.transformer import Pass
-from areaviz.models.translation import LENGTH_PENALTY, LengthLimit, notes
+from areaviz.models.translation import LengthLimit, notes
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.card import Card
 from areaviz.trace.errors import InputError
@@ -55,12 +53,13 @@ class PictureTranslator:
         """Read a checkpoint; `area_size` is the largest area of text and picture, 1 as trained.
 
         Raises:
+            InputError: when this model's areas cannot be resized.
             BackendError: when a file is missing or damaged.
         """
-        network = DoublyAttentive(_resized(DoublyConfig(**card.config), area_size))
+        network = DoublyAttentive(DoublyConfig(**card.config).resized(area_size))
         load_weights(network, folder)
         limit = LengthLimit(**card.recipe["length_limit"])
-        return cls(card, load_tokenizer(folder), network.to(device).eval().requires_grad_(False), limit)
+        return cls(card, load_tokenizer(folder), ready(network, device), limit)
 
     @torch.inference_mode()
     def look(self, pictures: Sequence[Picture]) -> Tensor:
@@ -82,17 +81,14 @@ class PictureTranslator:
         count = len(ids) if ids is not None else len(features_BPC) if features_BPC is not None else 0
         limits = [LONGEST_CAPTION] * count if ids is None else [self.limit(len(row)) for row in ids]
         source = None if ids is None else pad(ids).to(self._device)
-        stepper = Watched(self.network.write(source, features_BPC), max(limits), on_step)
-        if method == "greedy":
-            return greedy(stepper, START, END, limits)
-        return [best[0] for best in beam_search(stepper, START, END, limits, beam, LENGTH_PENALTY)]
+        return written(self.network.write(source, features_BPC), limits, method, beam, on_step)
 
     @torch.inference_mode()
     def read(self, texts: Sequence[str], features_BPC: Tensor, targets: Sequence[str]) -> Pass:
         """One pass over given pairs: item t of a target is what query t wrote; behind the end nothing has a meaning."""
         source = pad([self.tokenizer.ids(text) for text in texts]).to(self._device)
         ids = pad([self.tokenizer.ids(text) for text in targets]).to(self._device)
-        return self.network.attend(source, features_BPC, F.pad(ids, (1, 0), value=START)[:, :-1])
+        return self.network.attend(source, features_BPC, shifted(ids))
 
     def trace(self, requests: Sequence[Request], on_step: OnStep | None = None) -> list[Trace]:
         """Translate one after the other, then record one pass each.
@@ -116,9 +112,7 @@ class PictureTranslator:
 
     def untrained(self) -> PictureTranslator:
         """The same network before it learned anything: a baseline."""
-        torch.manual_seed(0)
-        network = DoublyAttentive(self.network.config).to(self._device)
-        return replace(self, network=network.eval().requires_grad_(False))
+        return replace(self, network=untrained(DoublyAttentive, self.network.config, self._device))
 
     def _trace(self, request: Request, on_step: OnStep | None) -> Trace:
         texts = [request.text] if request.text.strip() else None
@@ -131,9 +125,8 @@ class PictureTranslator:
         """The trace of a given output: weights, probabilities and alternatives of one and the same pass."""
         config, ids = self.network.config, list(found.ids)
         has_text = bool(request.text.strip())
-        source = torch.tensor([self.tokenizer.ids(request.text)], device=self._device) if has_text else None
-        fed = torch.tensor([[START, *ids[:-1]]], device=self._device)
-        run = self.network.attend(source, features_1PC, fed)
+        source = pad([self.tokenizer.ids(request.text)]).to(self._device) if has_text else None
+        run = self.network.attend(source, features_1PC, shifted(pad([ids]).to(self._device)))
         fields = target_fields(ids, self.tokenizer)
         if has_text:
             tokens = self.tokenizer.tokens(request.text)
@@ -159,9 +152,3 @@ class PictureTranslator:
             raise InputError("There is neither a sentence nor a picture; give one of them or both.")
         if tokens > MOST_TOKENS:
             raise InputError(f"The text has {tokens} {self.card.level}s, at most {MOST_TOKENS} are read; shorten it.")
-
-
-def _resized(config: DoublyConfig, area_size: int | None) -> DoublyConfig:
-    if area_size is None:
-        return config
-    return replace(config, text={**config.text, "area_size": area_size}, picture_size=area_size)

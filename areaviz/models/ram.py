@@ -1,4 +1,4 @@
-"""The recurrent attention model (Mnih et al. 2014; survey Fig. 12, Eq. 18-24): six glimpses, then an answer.
+"""The recurrent attention model (Mnih et al. 2014; survey Fig. 12, Eq. 18-24): a few glimpses, then an answer.
 
 Shapes: B batch, H, W of the picture, T glimpses, K scales, S side of a patch, N hidden width.
 """

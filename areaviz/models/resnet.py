@@ -14,12 +14,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from areaviz.models.vision import EncoderConfig, GridEncoder
+from areaviz.models.vision import EncoderConfig, GridEncoder, normalised
 from areaviz.trace.errors import InputError
 
 FILE = "resnet152.pth"
-OPTIONS = {"kind": "resnet152", "side": 224, "channels": 128}
-"""Of `EncoderConfig`: eight times 128 features a cell."""
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 """Of ImageNet's pictures, for each of red, green and blue: the weights expect them."""
 BLOCKS = (3, 8, 36)
@@ -60,9 +58,8 @@ class ResNet152(GridEncoder):
 
     def forward(self, pixels_BHWC: Tensor) -> Mapping[int, Tensor]:
         """Features of uint8 pixels [B, 224, 224, 3], for each grid: [B, M, C], row by row."""
-        mean, std = (torch.tensor(values, device=pixels_BHWC.device) for values in (MEAN, STD))
-        x_BCHW = ((pixels_BHWC.float() / 255 - mean) / std).permute(0, 3, 1, 2)
-        x_BCHW = F.max_pool2d(F.relu(self.bn1(self.conv1(x_BCHW))), 3, 2, padding=1)
+        x_BCHW = self.conv1(normalised(pixels_BHWC, MEAN, STD))
+        x_BCHW = F.max_pool2d(F.relu(self.bn1(x_BCHW)), 3, 2, padding=1)
         features_BCHW = self.layer3(self.layer2(self.layer1(x_BCHW)))
         grids = {grid: F.adaptive_avg_pool2d(features_BCHW, grid) for grid in self.config.grids}
         return {grid: x_BCHW.flatten(2).transpose(1, 2) for grid, x_BCHW in grids.items()}

@@ -25,6 +25,7 @@ from areaviz.models.transformer import Pass
 from areaviz.trace.errors import InputError
 
 SITE = "encoder-decoder"
+ATTENTIONS = ("soft", "hard", "none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,10 @@ class TellerConfig:
     dropout: float = 0.4
     overview: bool = True
     forgetting: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.attention not in ATTENTIONS:
+            raise InputError(f'There is no attention "{self.attention}"; choose one of {", ".join(ATTENTIONS)}.')
 
     @property
     def layers(self) -> int:

@@ -1,4 +1,4 @@
-"""The Transformer one token at a time: what greedy and beam search drive.
+"""Writing one token at a time: the Transformer as greedy and beam search drive it, and their outputs.
 
 Shapes: B examples, K beams an example, N = B * K rows example by example, M memory items, W width, V vocabulary.
 """
@@ -7,15 +7,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
-from areaviz.attention.memory import AreaMemory
-from areaviz.data.tokenizer import PAD, START, UNKNOWN
-from areaviz.decoding.stepper import Stepper
+from areaviz.attention.memory import AreaMemory, Remembered
+from areaviz.data.tokenizer import END, PAD, START, UNKNOWN
+from areaviz.decoding.beam import beam_search
+from areaviz.decoding.greedy import greedy
+from areaviz.decoding.stepper import Hypothesis, Stepper
 from areaviz.models.base import OnStep
+
+LENGTH_PENALTY = 0.6
+"""Of beam search, as in Vaswani et al. 2017, section 6.1."""
+
+
+def written(
+    stepper: Stepper, limits: Sequence[int], method: str, beam: int, on_step: OnStep | None
+) -> list[Hypothesis]:
+    """The best output of every example, of at most `limits` items each; method: "greedy" or "beam"."""
+    watched = Watched(stepper, max(limits), on_step)
+    if method == "greedy":
+        return greedy(watched, START, END, limits)
+    return [best[0] for best in beam_search(watched, START, END, limits, beam, LENGTH_PENALTY)]
 
 
 def token_log_probabilities(logits: Tensor) -> Tensor:
@@ -25,23 +40,18 @@ def token_log_probabilities(logits: Tensor) -> Tensor:
     return logits.log_softmax(-1)
 
 
-Memory = TypeVar("Memory")
-"""What a layer attends to besides what was written: the same at every step, shared by the beams of an example."""
-_Memory = TypeVar("_Memory", contravariant=True)
-
-
-class Steps(Protocol[_Memory]):
+class Steps(Protocol):
     """A layer of a decoder."""
 
-    def step(self, x_N1W: Tensor, history: AreaMemory | None, memory: _Memory) -> tuple[Tensor, AreaMemory]:
+    def step(self, x_N1W: Tensor, history: AreaMemory | None, memory: Remembered) -> tuple[Tensor, AreaMemory]:
         """One position more: its output and the longer history."""
 
 
-class Decodes(Protocol[_Memory]):
+class Decodes(Protocol):
     """The half of a network that writes."""
 
     @property
-    def layers(self) -> Sequence[Steps[_Memory]]:
+    def layers(self) -> Sequence[Steps]:
         """The decoder's layers, first to last."""
 
     def embed_at(self, token_N: Tensor, position: int) -> Tensor:
@@ -51,14 +61,14 @@ class Decodes(Protocol[_Memory]):
         """Output logits [B, T, V]."""
 
 
-class TransformerStepper(Generic[Memory]):
-    """Decoding state over what each layer attends to, made once.
+class TransformerStepper:
+    """Decoding state over what each layer attends to besides what was written, made once.
 
     Each step appends the areas that end at the new item, so nothing is computed twice; what the
     layers attend to is shared by all beams of an example.
     """
 
-    def __init__(self, network: Decodes[Memory], memories: Sequence[Memory], device: torch.device) -> None:
+    def __init__(self, network: Decodes, memories: Sequence[Remembered], device: torch.device) -> None:
         self._network, self._memories = network, memories
         self._histories: list[AreaMemory | None] = [None] * len(memories)
         self._position = 0

@@ -8,16 +8,17 @@ Shapes: B batch, M source items, T target items, W model width, V vocabulary, H 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 from torch import Tensor, nn
 
-from areaviz.attention.memory import AreaMemory, AreaOptions
+from areaviz.attention.memory import AreaOptions
 from areaviz.data.tokenizer import PAD
-from areaviz.models.layers import DecoderLayer, EncoderLayer, initialise
+from areaviz.models.layers import DecoderLayer, EncoderLayer, encode, initialise
 from areaviz.models.stepper import TransformerStepper
 from areaviz.models.writer import Writer
+from areaviz.trace.errors import InputError
 
 SIZES: Mapping[str, Mapping[str, int]] = {
     "Tiny": {"layers": 2, "width": 128, "filter": 512, "heads": 4},
@@ -52,15 +53,28 @@ class TransformerConfig:
 
     @classmethod
     def sized(cls, size: str, vocabulary: int, **options: Any) -> TransformerConfig:
-        """A config of the paper's "Tiny", "Small", "Base" or "Big"; ValueError for another name."""
+        """A config of the paper's "Tiny", "Small", "Base" or "Big"; InputError for another name."""
         if size not in SIZES:
-            raise ValueError(f'There is no size "{size}"; choose one of {", ".join(SIZES)}.')
+            raise InputError(f'There is no size "{size}"; choose one of {", ".join(SIZES)}.')
         return cls(vocabulary, **{**SIZES[size], **options})
+
+    def resized(self, area_size: int | None) -> Self:
+        """With another largest area, in every layer if it had areas in none; InputError where areas are learned."""
+        if area_size is None or area_size == self.area_size:
+            return self
+        refuse_learned(self.key_mode)
+        return replace(self, area_size=area_size, area_layers=self.area_layers or self.layers)
 
     def areas(self, layer: int) -> AreaOptions:
         """How the given layer (0-based) sees its memory."""
         has_areas = layer < self.area_layers and self.area_size > 1
         return AreaOptions(self.area_size, self.key_mode, self.value_mode) if has_areas else AreaOptions()
+
+
+def refuse_learned(key_mode: str) -> None:
+    """InputError where the largest area is bound to parameters that were learned for it."""
+    if key_mode == "features":
+        raise InputError("The areas of this model have learned features, so their largest size cannot be changed.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,23 +132,15 @@ class Transformer(Writer):
         self, source_BM: Tensor, padding_BM: Tensor | None, need_weights: bool = False
     ) -> tuple[Tensor, list[Tensor]]:
         """The encoder's output [B, M, W] and its weights, one tensor a layer."""
-        x, weights = self.embed(source_BM), []
-        for layer in self.encoder:
-            x, layer_weights = layer(x, padding_BM, need_weights)
-            weights.append(layer_weights)
+        x, weights = encode(self.encoder, self.embed(source_BM), padding_BM, need_weights)
         return self.encoder_norm(x), weights
 
-    def write(self, source_BM: Tensor) -> TransformerStepper[AreaMemory]:
+    def write(self, source_BM: Tensor) -> TransformerStepper:
         """The decoder over these sources, one token at a time."""
         padding = padding_of(source_BM)
         memory_BMW, _ = self.encode(source_BM, padding)
         memories = [layer.cross_attention.remember(memory_BMW, padding) for layer in self.layers]
         return TransformerStepper(self, memories, memory_BMW.device)
-
-    @property
-    def layers(self) -> list[DecoderLayer]:
-        """The decoder's layers, first to last."""
-        return [layer for layer in self.decoder if isinstance(layer, DecoderLayer)]
 
     def normed(self, x_BTW: Tensor) -> Tensor:
         """The decoder's output after its last normalisation."""

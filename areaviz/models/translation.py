@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 import torch
 
-from areaviz.data.batches import pad
-from areaviz.data.tokenizer import END, START, UNKNOWN, Tokenizer
-from areaviz.decoding.beam import beam_search
-from areaviz.decoding.greedy import greedy
+from areaviz.data.batches import pad, shifted
+from areaviz.data.tokenizer import UNKNOWN, Tokenizer
 from areaviz.decoding.stepper import Hypothesis
 from areaviz.models.base import OnStep
 from areaviz.models.checkpoint import load_tokenizer, load_weights
+from areaviz.models.ready import ready
 from areaviz.models.recording import MAX_TRACE_BYTES, record, trace_bytes
-from areaviz.models.stepper import Watched
+from areaviz.models.stepper import written
 from areaviz.models.transformer import Transformer, TransformerConfig
 from areaviz.trace.card import Card
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
-
-LENGTH_PENALTY = 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +57,10 @@ class Translator:
             InputError: when this model's areas cannot be resized.
             BackendError: when a file is missing or damaged.
         """
-        config = _resized(TransformerConfig(**card.config), area_size)
-        network = Transformer(config)
+        network = Transformer(TransformerConfig(**card.config).resized(area_size))
         load_weights(network, folder)
         limit = LengthLimit(**card.recipe["length_limit"])
-        return cls(card, load_tokenizer(folder), network.to(device).eval().requires_grad_(False), limit)
+        return cls(card, load_tokenizer(folder), ready(network, device), limit)
 
     @torch.inference_mode()
     def decode(
@@ -73,10 +69,7 @@ class Translator:
         """The best output of every text; texts of like length cost least together."""
         ids = [self.tokenizer.ids(text) for text in texts]
         limits = [self.limit(len(row)) for row in ids]
-        stepper = Watched(self.network.write(pad(ids).to(self._device)), max(limits), on_step)
-        if method == "greedy":
-            return greedy(stepper, START, END, limits)
-        return [best[0] for best in beam_search(stepper, START, END, limits, beam, LENGTH_PENALTY)]
+        return written(self.network.write(pad(ids).to(self._device)), limits, method, beam, on_step)
 
     def translate(self, texts: Sequence[str], method: str = "greedy", beam: int = 4) -> list[str]:
         """The translation of every text."""
@@ -97,11 +90,9 @@ class Translator:
     @torch.inference_mode()
     def record(self, request: Request, found: Hypothesis) -> Trace:
         """The trace of a given output: weights, probabilities and alternatives of one and the same pass."""
-        source_ids, target_ids = self.tokenizer.ids(request.text), list(found.ids)
-        run = self.network.attend(
-            torch.tensor([source_ids], device=self._device),
-            torch.tensor([[START, *target_ids[:-1]]], device=self._device),
-        )
+        target_ids = list(found.ids)
+        source, target = (pad([ids]).to(self._device) for ids in (self.tokenizer.ids(request.text), target_ids))
+        run = self.network.attend(source, shifted(target))
         details = {"device": self._device.type, "log-probability": f"{found.log_probability:.3f}"}
         told = notes(self.card, self.tokenizer, request.text, found)
         details |= {"warning": " ".join(told)} if told else {}
@@ -135,14 +126,6 @@ def notes(card: Card, tokenizer: Tokenizer, text: str, found: Hypothesis) -> lis
     if not found.finished:
         told.append(f"The model did not come to an end and was stopped after {len(found.ids)} {unit}.")
     return told
-
-
-def _resized(config: TransformerConfig, area_size: int | None) -> TransformerConfig:
-    if area_size is None or area_size == config.area_size:
-        return config
-    if config.key_mode == "features":
-        raise InputError("The areas of this model have learned features, so their largest size cannot be changed.")
-    return replace(config, area_size=area_size, area_layers=config.area_layers or config.layers)
 
 
 def _largest_input(config: TransformerConfig, limit: LengthLimit) -> int:

@@ -12,6 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+Colour = tuple[float, float, float]
+
 MEAN, STD = (0.45, 0.44, 0.40), (0.27, 0.27, 0.28)
 """Roughly those of photographs, for each of red, green and blue."""
 
@@ -22,8 +24,8 @@ class EncoderConfig:
 
     kind: a key of `encoders.ENCODERS`. side: of the pictures it reads, in pixels, a multiple of 16. channels: of
     the first stage; the last has eight times as many ("resnet152" has its own). grids: sides of the grids it gives.
-    context: whether cells of grids finer than 8 x 8 also know what the coarse stage saw far around them; without
-    it there is no coarse stage, and a cell knows its own part of the picture.
+    context: whether there is a coarse stage, at a sixteenth of the side: grids no finer than that are its cells, and
+    the cells of finer ones also know what it saw far around them. Without it a cell knows its own part of the picture.
     """
 
     side: int = 128
@@ -78,7 +80,7 @@ class PictureEncoder(GridEncoder):
 
     def forward(self, pixels_BHWC: Tensor) -> Mapping[int, Tensor]:
         """Features of uint8 pixels [B, side, side, 3], for each grid: [B, M, C], row by row."""
-        fine = self.fine(_normalised(pixels_BHWC))
+        fine = self.fine(normalised(pixels_BHWC, MEAN, STD))
         whole, coarse = self.lateral(fine), None
         if self.coarse is not None:
             coarse = self.coarse(fine)
@@ -96,8 +98,8 @@ def _convolution(inside: int, outside: int, stride: int = 1) -> list[nn.Module]:
     ]
 
 
-def _normalised(pixels_BHWC: Tensor) -> Tensor:
+def normalised(pixels_BHWC: Tensor, mean: Colour, std: Colour) -> Tensor:
     """Bytes as floats around zero: [B, 3, H, W], laid out so that convolutions are fast."""
-    mean, std = (torch.tensor(values, device=pixels_BHWC.device) for values in (MEAN, STD))
-    x_BCHW = ((pixels_BHWC.float() / 255 - mean) / std).permute(0, 3, 1, 2)
+    mean_3, std_3 = (torch.tensor(values, device=pixels_BHWC.device) for values in (mean, std))
+    x_BCHW = ((pixels_BHWC.float() / 255 - mean_3) / std_3).permute(0, 3, 1, 2)
     return x_BCHW.contiguous(memory_format=torch.channels_last)

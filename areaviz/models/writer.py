@@ -1,4 +1,4 @@
-"""What every Transformer that writes has: embeddings shared by what it reads, writes and puts out.
+"""What every Transformer that writes has: decoder layers, and embeddings shared by what it reads, writes and puts out.
 
 Shapes: B examples, M items, T target items, N rows, W model width, V vocabulary.
 """
@@ -10,14 +10,20 @@ import math
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from areaviz.models.layers import positions
+from areaviz.models.layers import WritingLayer, positions
 
 
 class Writer(nn.Module):
-    """The base of the Transformers: tokens in, tokens out. A network makes `embedding` and `dropout` itself."""
+    """The base of the Transformers: tokens in, tokens out. A network makes its parts itself, under these names."""
 
     embedding: nn.Embedding
+    decoder: nn.ModuleList
     dropout: nn.Dropout
+
+    @property
+    def layers(self) -> list[WritingLayer]:
+        """The decoder's layers, first to last."""
+        return [layer for layer in self.decoder if isinstance(layer, WritingLayer)]
 
     def normed(self, x_BTW: Tensor) -> Tensor:
         """The decoder's output after its last normalisation."""

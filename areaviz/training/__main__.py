@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from areaviz.data.settings import data_folder
 from areaviz.training.run import load_recipe, train
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m areaviz.training", description="Train a model from a recipe.")
     parser.add_argument("config", type=Path)
-    parser.add_argument("--data", type=Path, default=Path("data"))
+    parser.add_argument("--data", type=Path, default=data_folder())
     parser.add_argument("--runs", type=Path, default=Path("runs"))
     parser.add_argument("--device", default="auto")
     options = parser.parse_args()

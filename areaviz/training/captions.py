@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from areaviz.data.batches import pad
+from areaviz.data.batches import pad, shifted
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.metrics.pointing import points_right
 from areaviz.models.caption_network import CaptionNetwork
@@ -24,10 +24,13 @@ from areaviz.trace.record import IntArray
 from areaviz.training.config import TrainConfig
 from areaviz.training.described import Described, described, picture_side
 from areaviz.training.loop import take_best
-from areaviz.training.sentences import cross_entropy, run_tokenizer, shifted
+from areaviz.training.sentences import cross_entropy, mean_loss, run_tokenizer, total_loss
 from areaviz.training.speed import fastest
 from areaviz.training.task import Description
 from areaviz.training.telling import telling_loss
+
+POINTED = 320
+"""For how many pictures a validation asks whether attention points right: enough to choose by, and soon done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,18 +98,18 @@ class Captions:
         pictures, captions_NT = batch
         return LOSSES[self.config.network](self.network, self._features(pictures), captions_NT, self.config)
 
-    def validate(self) -> dict[str, float]:
+    def validate(self, step: int) -> dict[str, float]:
         """Cross-entropy a word and, over the gold boxes, how often the caption's attention points right."""
-        losses, right = [], []
+        totals, right = [], []
         for first in range(0, len(self.valid), self.config.batch):
             chosen = np.arange(first, min(first + self.config.batch, len(self.valid)))
             features = self._features(self.valid.look(chosen, None).to(self.device))
             captions = pad([self.tokenizer.ids(text) for i in chosen.tolist() for text in self.valid.captions[i]])
             captions = captions.to(self.device)
-            losses.append(cross_entropy(self.network(features, shifted(captions)), captions).item())
-            if first < 320:
-                right += self._points(features, chosen)
-        loss = float(np.mean(losses))
+            totals.append(total_loss(self.network(features, shifted(captions)), captions))
+            if first < POINTED:
+                right += self._points(features[: POINTED - first], chosen[: POINTED - first])
+        loss = mean_loss(totals)
         if not right:
             return {"valid_loss": loss, "score": loss}
         pointing = float(np.mean(right))
@@ -127,10 +130,10 @@ class Captions:
             level="word",
             mechanism=config.mechanism,
             size="",
-            trained_length=max(len(text.split()) for texts in self.train.captions for text in texts),
+            trained_length=max(len(text.split()) for text in self.train.texts()),
             config=asdict(config),
             data=about.data,
-            limits=about.limits,
+            limits=about.limits_of(self.network.encoder_config.kind),
             licence=about.licence,
             recipe={"chosen by": chosen_by, "encoder": dict(self.train.encoder)},
         )
@@ -148,9 +151,10 @@ class Captions:
         run = self.network.attend(features_BMC, shifted(captions))
         areas = self.network.config.areas(self.network.config.layers - 1).grid(features_BMC.shape[1])
         weights_BQA = run.weights["encoder-decoder"][-1].mean(1).cpu().numpy()
+        tokens = [self.tokenizer.of_words(sentence.text) for sentence in grounded]
         return [
-            points_right(weights_QA[word], areas, boxes)
-            for weights_QA, sentence in zip(weights_BQA, grounded, strict=True)
+            points_right(weights_QA[places[word]], areas, boxes)
+            for weights_QA, sentence, places in zip(weights_BQA, grounded, tokens, strict=True)
             for word, boxes in sentence.boxes
         ]
 

@@ -18,8 +18,8 @@ class TrainConfig:
     name: the folder the model is saved in; pair: what it shares with the model it is compared to. task: a
     key of `TASKS`. steps: updates. peak_rate: highest learning rate, reached after `warmup` steps, then a
     straight line to zero at the last step. rates: parts of the network that learn at another rate, by the
-    beginning of their name, as a factor. precision: "auto" is bfloat16 on CUDA and float32 elsewhere.
-    model: options of the network's config. gates: what the model has to reach, see `trace.gates.Gate`.
+    beginning of their name, as a factor. model: options of the network's config. gates: what the model has to
+    reach, see `trace.gates.Gate`.
     """
 
     name: str
@@ -32,19 +32,9 @@ class TrainConfig:
     clip: float = 1.0
     seed: int = 1
     validate_every: int = 500
-    precision: str = "auto"
     rates: Mapping[str, float] = field(default_factory=dict)
     model: Mapping[str, Any] = field(default_factory=dict)
     gates: Sequence[Mapping[str, Any]] = ()
-
-    @classmethod
-    def load(cls, path: Path) -> Self:
-        """Read a TOML file.
-
-        Raises:
-            InputError: the file is missing, is not TOML, or has an option that is unknown or absent.
-        """
-        return cls.of(read_recipe(path), path)
 
     @classmethod
     def of(cls, values: Mapping[str, Any], path: Path) -> Self:

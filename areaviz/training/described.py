@@ -5,6 +5,7 @@ Shapes: B pictures, M cells, C channels.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from areaviz.data.grounding import Grounded
 from areaviz.data.scenes import SIDE, make_scene
 from areaviz.models.resnet import ResNet152
 from areaviz.models.vision import GridEncoder
+from areaviz.training.kept import kept
 from areaviz.training.photos import augment, packed_name, packed_photos
 
 SCENES = {"train": 20000, "val": 1000, "test": 1000}
@@ -28,13 +30,23 @@ VIEWS = 5
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a card says of the pictures."""
+    """What a card says of the pictures; `limits` leaves open, at {help}, what the encoder of pictures owes others."""
 
     title: str
     data: Mapping[str, Any]
     limits: str
     licence: str
 
+    def limits_of(self, encoder: str) -> str:
+        """The limits of what sees through an encoder of this kind, a key of `encoders.ENCODERS`."""
+        return self.limits.format(help=HELP[encoder])
+
+
+HELP = {
+    "small": "without any larger network's help",
+    "resnet152": "beside the million pictures that its ResNet-152 had learned from",
+}
+"""What each kind of encoder learned from besides."""
 
 ABOUT = {
     "photos": About(
@@ -46,7 +58,7 @@ ABOUT = {
             "test": "1,209 photos, read once",
             "licence": "non-commercial research and education only; the corpus is not part of this repository",
         },
-        "Trained on 5,648 photos, mostly of people and dogs, without any larger network's help: it knows few "
+        "Trained on 5,648 photos, mostly of people and dogs, {help}: it knows few "
         "things, and says them of any picture. Attention shows where a head looks, not why the model decides.",
         "Apache-2.0 for the weights file; trained on Flickr8k, which is for non-commercial research and education only",
     ),
@@ -103,12 +115,9 @@ class Described:
         load_encoder(encoder, run)
         encoder.requires_grad_(False)
         grid, views = encoder.config.grids[0], VIEWS if self.changes else 1
-        path = run / f"features-{grid}-{len(self)}-{views}.npy"
-        if not path.exists():
-            part = path.with_suffix(".part.npy")
-            np.save(part, self._encode(encoder, views, device))
-            part.replace(path)
-        return replace(self, features=np.load(path, mmap_mode="c"), encoder={"run": run.name})
+        path = run / f"features-{grid}-{len(self)}-{views}-{_digest(encoder, self.pixels)}.npy"
+        features = kept(path, lambda: self._encode(encoder, views, device))
+        return replace(self, features=features, encoder={"run": run.name})
 
     @torch.no_grad()
     def _encode(self, encoder: GridEncoder, views: int, device: torch.device) -> npt.NDArray[np.float16]:
@@ -120,6 +129,15 @@ class Described:
             looks = [encoder(self.look(part, rng).to(device))[grid].half().cpu().numpy() for part in parts]
             found.append(np.concatenate(looks))
         return np.stack(found)
+
+
+def _digest(encoder: GridEncoder, pixels: npt.NDArray[np.uint8]) -> str:
+    """Eight letters that other weights or other pictures would change: features of those are not taken for these."""
+    found = hashlib.blake2b(digest_size=4)
+    for name, value in encoder.state_dict().items():
+        found.update(name.encode() + value.cpu().numpy().tobytes())
+    found.update(np.ascontiguousarray(pixels).data)
+    return found.hexdigest()
 
 
 def picture_side(model: Mapping[str, Any]) -> int:
@@ -145,11 +163,7 @@ def described(pictures: str, split: str, data: Path, runs: Path, side: int = SID
         return Described(ABOUT[pictures], pixels, captions, grounded, changes=split == "train")
     scenes = [make_scene(split, number) for number in range(SCENES[split])]
     path = runs / packed_name("scenes", split, side)
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(".part.npy")
-        np.save(part, np.stack([scene.pixels(side) for scene in scenes]))
-        part.replace(path)
+    pixels = kept(path, lambda: np.stack([scene.pixels(side) for scene in scenes]))
     captions = [(scene.english.text,) for scene in scenes]
     grounded = [(scene.grounded,) for scene in scenes]
-    return Described(ABOUT[pictures], np.load(path, mmap_mode="c"), captions, grounded, changes=False)
+    return Described(ABOUT[pictures], pixels, captions, grounded, changes=False)

@@ -24,6 +24,7 @@ from areaviz.models.reading import reading_loss
 from areaviz.models.reading_figures import pixels, reading_figures
 from areaviz.models.stn import StnConfig
 from areaviz.training.config import TrainConfig
+from areaviz.training.kept import kept
 from areaviz.training.loop import take_best
 from areaviz.training.speed import fastest
 from areaviz.training.task import Description
@@ -80,7 +81,7 @@ class Digits:
         if config.start_run:
             take_best(made, folder.parent / config.start_run, device)
         digits, labels = read_digits(data, "train")
-        drawn, drawn_labels = _drawn(folder / "drawn.npy", config)
+        drawn, drawn_labels = _drawn(folder, config)
         valid = compose(chosen.kind, *read_digits(data, "val"), np.random.default_rng(0))
         both = np.concatenate([digits, drawn]), np.concatenate([labels, drawn_labels])
         return cls(config, chosen, made, *both, valid, device)
@@ -101,7 +102,7 @@ class Digits:
         reading = self.network(pixels(batch.pictures, self.device), sample=True)
         return reading_loss(reading, torch.from_numpy(batch.labels).to(self.device), self.config.early)
 
-    def validate(self) -> dict[str, float]:
+    def validate(self, step: int) -> dict[str, float]:
         """Errors and how well the looks lie, see `reading_figures`; the score weighs both."""
         figures = reading_figures(self.network, self.valid, self.device)
         score = figures["error"] + 0.05 * (1 - figures.get("hit", 1.0))
@@ -149,11 +150,13 @@ def _named(config: DigitOptions) -> tuple[str, str]:
             return f"{hard.capitalize()} attention to cells, {WHERE[config.kind]}", f"item-wise {hard}"
 
 
-def _drawn(path: Path, config: DigitsConfig) -> tuple[Images, Labels]:
+def _drawn(folder: Path, config: DigitsConfig) -> tuple[Images, Labels]:
     """The drawn digits of a run, kept in its folder, for a machine without Pillow may go on with it."""
     labels = np.arange(config.drawn, dtype=np.int64) % 10
-    if not path.exists():
+
+    def draw() -> Images:
         from areaviz.data.strokes import draw_digits  # needs Pillow
 
-        np.save(path, draw_digits(labels, np.random.default_rng(config.seed)))
-    return np.load(path), labels
+        return draw_digits(labels, np.random.default_rng(config.seed))
+
+    return kept(folder / f"drawn-{config.drawn}-{config.seed}.npy", draw), labels

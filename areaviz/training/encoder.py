@@ -5,6 +5,7 @@ Shapes: B pictures, M cells, C channels, N captions, T words, V vocabulary.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,15 +17,23 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from areaviz.data.batches import pad
+from areaviz.data.batches import pad, shifted
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.metrics.ranking import mean_average_precision
 from areaviz.models.captioner import CaptionerConfig, CaptionTransformer
 from areaviz.models.checkpoint import TOKENIZER
 from areaviz.training.config import TrainConfig
 from areaviz.training.described import Described, described, picture_side
-from areaviz.training.sentences import content_words, cross_entropy, run_tokenizer, shifted, word_labels
+from areaviz.training.sentences import content_words, cross_entropy, mean_loss, run_tokenizer, total_loss, word_labels
 from areaviz.training.task import Description
+
+NAMING, NAMING_BESIDE = 0.1, 0.03
+"""Weight of the cross-entropy of all words of a picture, alone and beside that of the captions, a word: it is a sum
+over hundreds of words, and the captions shall count for more."""
+SMOOTHING = 0.1
+"""Of the next word of a caption, as in the recipes of captioners."""
+BATCH = 64
+"""Pictures at a time in a validation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,24 +112,37 @@ class EncoderTask:
         """Binary cross-entropy of the words, a picture; from `captions_from` on also that of the captions, a word."""
         step, pixels, labels, captions = batch
         named, features = self.network.look(pixels)
-        loss = F.binary_cross_entropy_with_logits(named, labels, reduction="sum") / len(labels) / 10
+        loss = F.binary_cross_entropy_with_logits(named, labels, reduction="sum") / len(labels)
         if step < self.config.captions_from:
-            return loss
+            return NAMING * loss
         logits = self.network.captioner(features, shifted(captions))
-        return 0.3 * loss + cross_entropy(logits.float(), captions, 0.1)
+        return NAMING_BESIDE * loss + cross_entropy(logits.float(), captions, SMOOTHING)
 
-    def validate(self) -> dict[str, float]:
+    def validate(self, step: int) -> dict[str, float]:
         """Mean average precision of the words, beside that of the words' frequencies, and the captions' loss."""
-        found, losses = [], []
-        for first in range(0, len(self.valid), 64):
-            chosen = np.arange(first, min(first + 64, len(self.valid)))
+        found, totals = [], []
+        for first in range(0, len(self.valid), BATCH):
+            chosen = np.arange(first, min(first + BATCH, len(self.valid)))
             named, features = self.network.look(self.valid.look(chosen, None).to(self.device))
             found.append(named.float().cpu().numpy())
             captions = pad([self.tokenizer.ids(self.valid.captions[i][0]) for i in chosen.tolist()]).to(self.device)
-            losses.append(cross_entropy(self.network.captioner(features, shifted(captions)), captions).item())
+            totals.append(total_loss(self.network.captioner(features, shifted(captions)), captions))
         precision = mean_average_precision(np.concatenate(found), self.labels[1])
-        prior, loss = float(self.labels[1].mean()), float(np.mean(losses))
-        return {"valid_loss": loss, "valid_map": precision, "prior_map": prior, "score": loss - precision}
+        prior, loss = float(self.labels[1].mean()), mean_loss(totals)
+        score = self._score(step, loss, precision)
+        return {"valid_loss": loss, "valid_map": precision, "prior_map": prior, "score": score}
+
+    def _score(self, step: int, loss: float, precision: float) -> float:
+        """What is made small: the captions' loss less the precision of the words.
+
+        The loss of a captioner that has learned nothing is chance. Where it never learns, precision counts alone;
+        where it will, it is taken to guess until then, so that weights before are chosen by their precision alone and
+        give way to those behind as soon as these do better than guess.
+        """
+        if self.config.captions_from >= self.config.steps:
+            return -precision
+        guessing = math.log(len(self.tokenizer))
+        return (loss if step > self.config.captions_from else guessing) - precision
 
     def save(self, folder: Path) -> None:
         """Write the tokenizer."""
@@ -135,10 +157,10 @@ class EncoderTask:
             level="word",
             mechanism="none",
             size="",
-            trained_length=self.config.words,
+            trained_length=max(len(text.split()) for text in self.train.texts()),
             config=asdict(self.network.captioner.config),
             data=self.train.about.data,
-            limits=self.train.about.limits,
+            limits=self.train.about.limits_of(self.network.captioner.encoder_config.kind),
             licence=self.train.about.licence,
             recipe={},
         )

@@ -13,13 +13,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from areaviz.data.batches import pad
+from areaviz.data.batches import pad, shifted
 from areaviz.data.flickr8k import Photo, read_photos
 from areaviz.data.grounding import FUNCTION_WORDS
 from areaviz.data.multi30k import read_split
 from areaviz.data.scene_grammar import MASK, Sentence
 from areaviz.data.scenes import SIDE, make_scene
-from areaviz.data.tokenizer import START, Tokenizer
+from areaviz.data.tokenizer import Tokenizer
 from areaviz.training.described import SCENES, Described, described
 
 KINDS = ("text", "caption", "triple")
@@ -76,13 +76,13 @@ class Illustrated:
     ) -> Mixed:
         """Examples of a kind as a batch; without `rng` pictures are unchanged and the same words are always hidden."""
         drawn = rng or np.random.default_rng(0)
-        targets = [tokenizer.ids(one.target) for one in chosen]
+        target_out = pad([tokenizer.ids(one.target) for one in chosen])
         source, pictures = None, None
         if kind != "caption":
             source = pad([tokenizer.ids(one.masked(share, drawn)) for one in chosen])
         if kind != "text":
             pictures = self.pictures.look(np.array([one.picture for one in chosen]), rng)
-        return Mixed(source, pictures, pad([[START, *ids[:-1]] for ids in targets]), pad(targets))
+        return Mixed(source, pictures, shifted(target_out), target_out)
 
     def draw(self, kind: str, count: int, rng: np.random.Generator) -> list[Example]:
         """Some examples of a kind, with targets of like length so that little is padding."""

@@ -20,7 +20,7 @@ RESUME, BEST = "resume.pt", "best.pt"
 
 def learning_rate(step: int, config: TrainConfig) -> float:
     """Linear warm-up to the peak, then a straight line to zero at the last step."""
-    warm = min(1.0, (step + 1) / config.warmup)
+    warm = min(1.0, (step + 1) / max(1, config.warmup))
     left = max(0.0, config.steps - step) / max(1, config.steps - config.warmup)
     return config.peak_rate * min(warm, left)
 
@@ -80,7 +80,8 @@ class Trainer:
         rate = learning_rate(self.step, self.config)
         for group in self.optimiser.param_groups:
             group["lr"] = rate * group["factor"]
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self._half()):
+        # bfloat16 pays on CUDA; on processors without instructions for it, it is five times slower.
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
             loss = self.task.loss(batch)
         self.optimiser.zero_grad(set_to_none=True)
         loss.backward()
@@ -88,14 +89,10 @@ class Trainer:
         self.optimiser.step()
         return float(loss.detach())
 
-    def _half(self) -> bool:
-        """bfloat16 pays on CUDA; on processors without instructions for it, it is five times slower."""
-        return self.config.precision == "bfloat16" or (self.config.precision == "auto" and self.device.type == "cuda")
-
     def _validate(self, train_loss: float) -> dict[str, float]:
         self.network.eval()
         with torch.no_grad():
-            measured = self.task.validate()
+            measured = self.task.validate(self.step)
         self.network.train()
         score = measured.pop("score")
         entry = {"step": self.step, "train_loss": train_loss, **measured, "seconds": self.seconds}
@@ -114,7 +111,7 @@ class Trainer:
             "best": self.best,
             "seconds": self.seconds,
             "log": self.history,
-            "random": torch.get_rng_state(),
+            "random": _random_states(self.device),
         }
 
     def _resume(self) -> None:
@@ -124,7 +121,21 @@ class Trainer:
         for parameter, kept in self.optimiser.state.items():
             kept.update({name: _laid_like(parameter, value) for name, value in kept.items()})
         self.step, self.best, self.seconds, self.history = (state[k] for k in ("step", "best", "seconds", "log"))
-        torch.set_rng_state(state["random"].cpu())
+        _set_random_states(state["random"], self.device)
+
+
+def _random_states(device: torch.device) -> dict[str, Tensor]:
+    """The states of all generators that training on `device` draws from, by the kind of device."""
+    states = {"cpu": torch.get_rng_state()}
+    return states | ({"cuda": torch.cuda.get_rng_state(device)} if device.type == "cuda" else {})
+
+
+def _set_random_states(states: dict[str, Tensor] | Tensor, device: torch.device) -> None:
+    """Go on drawing; a run begun by an earlier version kept the CPU's state alone, as a tensor."""
+    kept = {"cpu": states} if isinstance(states, Tensor) else states
+    torch.set_rng_state(kept["cpu"].cpu())
+    if device.type == "cuda" and "cuda" in kept:
+        torch.cuda.set_rng_state(kept["cuda"].cpu(), device)
 
 
 def take_best(network: nn.Module, run: Path, device: torch.device) -> None:

@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from areaviz.data.flickr8k import SIDE, Photo, read_photos, read_pixels
+from areaviz.training.kept import kept
 
 
 def packed_name(pictures: str, split: str, side: int) -> Path:
@@ -23,13 +24,8 @@ def packed_name(pictures: str, split: str, side: int) -> Path:
 
 def packed_photos(data: Path, runs: Path, split: str, side: int = SIDE) -> tuple[list[Photo], npt.NDArray[np.uint8]]:
     """The photos of a split and their pixels [N, side, side, 3], decoded once and then mapped from `runs`/photos."""
-    photos, path = read_photos(data, split), runs / packed_name("photos", split, side)
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(".part.npy")
-        np.save(part, read_pixels(data, photos, side))
-        part.replace(path)
-    return photos, np.load(path, mmap_mode="c")
+    photos = read_photos(data, split)
+    return photos, kept(runs / packed_name("photos", split, side), lambda: read_pixels(data, photos, side))
 
 
 def augment(pixels_BHWC: Tensor, generator: torch.Generator, least: float = 0.7) -> Tensor:

@@ -20,7 +20,7 @@ from areaviz.models.doubly_attentive import DoublyAttentive, DoublyConfig
 from areaviz.training.config import TrainConfig
 from areaviz.training.described import picture_side
 from areaviz.training.illustrated import KINDS, Example, Illustrated, Mixed, illustrated
-from areaviz.training.sentences import cross_entropy, run_tokenizer
+from areaviz.training.sentences import cross_entropy, longest, mean_loss, run_tokenizer, total_loss
 from areaviz.training.speed import fastest
 from areaviz.training.task import Description
 from areaviz.training.translation import encode, length_limit
@@ -88,7 +88,7 @@ class PictureTranslation:
         logits = self.network(batch.source, pictures, batch.target_in)
         return cross_entropy(logits.float(), batch.target_out, self.config.label_smoothing)
 
-    def validate(self) -> dict[str, float]:
+    def validate(self, step: int) -> dict[str, float]:
         """Cross-entropy a token with the picture, without one, and with the next example's."""
         examples = self.valid.examples["triple"][:1024]
         wrong = [replace(one, picture=other.picture) for one, other in zip(examples, _turned(examples), strict=True)]
@@ -112,7 +112,7 @@ class PictureTranslation:
             level=LEVELS[self.config.pictures],
             mechanism="text and picture",
             size="",
-            trained_length=max(len(source) for source, _ in pairs),
+            trained_length=longest(self.tokenizer.ids(source) for source in self._sources()),
             config=asdict(self.network.config),
             data={**about.data, "examples": counts},
             limits=LIMITS[self.config.pictures],
@@ -120,15 +120,18 @@ class PictureTranslation:
             recipe={"length_limit": length_limit(pairs), "encoder": dict(self.train.pictures.encoder)},
         )
 
+    def _sources(self) -> set[str]:
+        """Every sentence that is translated in training, with a picture or without."""
+        return {one.source for kind in ("text", "triple") for one in self.train.examples[kind]}
+
     def _loss(self, kind: str, examples: Sequence[Example]) -> float:
-        losses = []
+        totals = []
         for first in range(0, len(examples), 64):
             batch = self.valid.batch(kind, examples[first : first + 64], self.tokenizer, self.config.hide, None)
             batch = batch.to(self.device)
             pictures = None if batch.pictures is None else batch.pictures.float()
-            logits = self.network(batch.source, pictures, batch.target_in)
-            losses.append(cross_entropy(logits.float(), batch.target_out).item())
-        return float(np.mean(losses))
+            totals.append(total_loss(self.network(batch.source, pictures, batch.target_in), batch.target_out))
+        return mean_loss(totals)
 
 
 TITLES = {"photos": "Translation with a photo", "scenes": "Translation with a shape scene"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -47,14 +47,12 @@ class Task(Protocol):
     def loss(self, batch: Any) -> Tensor:
         """What is made small."""
 
-    def validate(self) -> dict[str, float]:
-        """Measures on held-out data. The checkpoint with the smallest "score" is kept; score is not logged."""
+    def validate(self, step: int) -> dict[str, float]:
+        """Measures on held-out data after `step` updates. The weights with the smallest "score" are kept; it is not
+        logged."""
 
     def save(self, folder: Path) -> None:
         """Write what a checkpoint needs beside its weights, such as a tokenizer."""
 
     def describe(self) -> Description:
         """The task's part of the card."""
-
-
-History = Sequence[Mapping[str, float]]

@@ -11,9 +11,10 @@ import torch
 from torch import Tensor
 
 from areaviz.attention.hard import reinforce
+from areaviz.data.batches import shifted
 from areaviz.data.tokenizer import PAD
 from areaviz.models.show_attend_tell import ShowAttendTell, Told
-from areaviz.training.sentences import cross_entropy, shifted
+from areaviz.training.sentences import cross_entropy
 
 RECENT = 0.9
 """How much of a moving average stays at each update."""
@@ -52,8 +53,11 @@ def unevenness(weights_NTM: Tensor, captions_NT: Tensor) -> Tensor:
 
 
 def choices(usual_V: Tensor, told: Told, captions_NT: Tensor, entropy: float) -> Tensor:
-    """REINFORCE for the choices of cells: the reward is the log-probability of the next word (survey Eq. 43-50).
+    """REINFORCE for the choices of cells, each rewarded by the log-probability of its own next word.
 
+    This departs from survey Eq. 43-50, where the log-probability of the whole sentence rewards every choice: that
+    also counts words told before a look, and many that have little to do with it, so the estimate is noisier. The
+    price is a bias: what a look does for later words, by the state it leaves, is not rewarded.
     usual_V: the baseline, a moving average of the log-probability of each word, which this updates: words differ
     in how easily they are guessed, and that says nothing of where to look.
     """
@@ -69,7 +73,11 @@ def choices(usual_V: Tensor, told: Told, captions_NT: Tensor, entropy: float) ->
 
 @torch.no_grad()
 def _follow(usual_V: Tensor, words: Tensor, reward: Tensor) -> None:
-    """Move each word's average towards what this batch saw of it."""
+    """Move each word's average towards what this batch saw of it, its first mean at once.
+
+    A word never seen has 0, which no average of log-probabilities is.
+    """
     count_V = torch.zeros_like(usual_V).index_add(0, words, torch.ones_like(reward))
     mean_V = torch.zeros_like(usual_V).index_add(0, words, reward) / count_V.clamp_min(1)
-    usual_V.copy_(torch.where(count_V > 0, RECENT * usual_V + (1 - RECENT) * mean_V, usual_V))
+    moved_V = torch.where(usual_V == 0, mean_V, RECENT * usual_V + (1 - RECENT) * mean_V)
+    usual_V.copy_(torch.where(count_V > 0, moved_V, usual_V))

@@ -17,11 +17,11 @@ from torch import Tensor
 
 from areaviz.data.batches import Batch, IdPair, buckets, collate
 from areaviz.data.multi30k import Pair, read_split
-from areaviz.data.tokenizer import PAD, Tokenizer
+from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.checkpoint import TOKENIZER
 from areaviz.models.transformer import Transformer, TransformerConfig
 from areaviz.training.config import TrainConfig
-from areaviz.training.sentences import cross_entropy, run_tokenizer
+from areaviz.training.sentences import cross_entropy, longest, mean_loss, run_tokenizer, total_loss
 from areaviz.training.speed import fastest
 from areaviz.training.task import Description
 
@@ -95,15 +95,14 @@ class Translation:
         logits_BTV = self.network(batch.source, batch.target_in)
         return cross_entropy(logits_BTV.float(), batch.target_out, self.config.label_smoothing)
 
-    def validate(self) -> dict[str, float]:
+    def validate(self, step: int) -> dict[str, float]:
         """Cross-entropy a token without label smoothing, in nats."""
-        total, tokens = 0.0, 0
+        totals = []
         for group in buckets(self.valid_pairs, self.config.batch_tokens, seed=None):
             batch = collate([self.valid_pairs[i] for i in group]).to(self.device)
-            logits_BTV = self.network(batch.source, batch.target_in)
-            total += cross_entropy(logits_BTV, batch.target_out, reduction="sum").item()
-            tokens += int((batch.target_out != PAD).sum())
-        return {"valid_loss": total / tokens, "score": total / tokens}
+            totals.append(total_loss(self.network(batch.source, batch.target_in), batch.target_out))
+        loss = mean_loss(totals)
+        return {"valid_loss": loss, "score": loss}
 
     def save(self, folder: Path) -> None:
         """Write the tokenizer."""
@@ -120,7 +119,7 @@ class Translation:
             level=self.config.level,
             mechanism="area" if areas > 1 else "regular",
             size=self.config.size,
-            trained_length=max(len(source) for source, _ in self.train_pairs),
+            trained_length=longest(source for source, _ in self.train_pairs),
             config=asdict(self.network.config),
             data=DATA,
             limits=LIMITS,

@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from areaviz.attention.area import AreaResult, area_attention
+from areaviz.attention.features import AreaFeatures
 from tests import reference
 
 IMPLS = ("direct", "table", "pooled", "streamed")
@@ -189,6 +190,32 @@ def test_half_precision_keeps_sums_in_full(impl: str) -> None:
     expected = area_attention(*(x.float() for x in half), area_size=5)
     assert isinstance(output, Tensor) and output.dtype == torch.bfloat16
     torch.testing.assert_close(output.float(), expected, atol=0.05, rtol=0.02)
+
+
+@pytest.mark.parametrize("impl", IMPLS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_autocast_leaves_sums_and_weights_as_wide_as_promised(impl: str, dtype: torch.dtype) -> None:
+    torch.manual_seed(3)
+    inputs = [torch.randn(1, 2, 16, 8).to(dtype) for _ in range(3)]
+    expected = area_attention(*inputs, area_size=3, need_weights=True, impl=impl)
+    with torch.autocast("cpu", torch.bfloat16):
+        found = area_attention(*inputs, area_size=3, need_weights=True, impl=impl)
+    for own, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(own, other, rtol=0, atol=0)
+    assert found[1].dtype == found[2].dtype == torch.float32
+
+
+def test_learned_area_keys_are_attended_to_under_autocast() -> None:
+    """There keys come in half precision and the parameters of Eq. 9 in single."""
+    torch.manual_seed(3)
+    features = AreaFeatures(8, (1, 3))
+    inputs = [torch.randn(1, 2, 16, 8) for _ in range(3)]
+    options: dict[str, Any] = {"area_size": 3, "key_mode": "features", "key_features": features}
+    expected = area_attention(*inputs, **options)
+    with torch.autocast("cpu", torch.bfloat16):
+        found = area_attention(*(x.bfloat16() for x in inputs), **options)
+    assert isinstance(expected, Tensor) and isinstance(found, Tensor) and found.dtype == torch.bfloat16
+    torch.testing.assert_close(found.float(), expected, atol=0.1, rtol=0.05)
 
 
 def test_coverage_sums_to_the_expected_area_size() -> None:

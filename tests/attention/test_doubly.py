@@ -94,4 +94,4 @@ def test_kept_memories_answer_the_same(areas: int, lacks: str) -> None:
     queries = torch.randn(2, 3, WIDTH)
     kept = made.keep(seen)
     assert kept.batch == 2
-    torch.testing.assert_close(made.ask_both(queries, kept), made.attend_both(queries, seen)[0])
+    torch.testing.assert_close(made.ask(queries, kept), made.attend_both(queries, seen)[0])

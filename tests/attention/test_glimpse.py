@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from areaviz.attention.glimpse import Retina
+from areaviz.attention.glimpse import Retina, exact
 
 SOME = settings(deadline=None, max_examples=40)
 PLACE = st.floats(-1.5, 1.5, width=32)
@@ -96,6 +96,11 @@ def test_each_picture_is_read_at_its_own_place() -> None:
     together, _ = Retina(pictures, 2, 2).read(places)
     alone = [Retina(pictures[i : i + 1], 2, 2).read(places[i : i + 1])[0] for i in range(3)]
     assert torch.equal(together, torch.cat(alone))
+
+
+def test_sums_are_as_exact_as_a_device_allows() -> None:
+    assert exact(torch.device("mps")) == torch.float32, "it has no double"
+    assert exact(torch.device("cpu")) == exact(torch.device("cuda")) == torch.float64
 
 
 def test_small_means_survive_beside_large_sums() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +45,13 @@ def test_pixels_stand_in_the_photos_order(data: Path) -> None:
     assert pixels.shape == (4, 64, 64, 3) and pixels.dtype == np.uint8
     expected = make_scene("samples", int(photos[0].name[:4])).pixels(64).astype(int)
     assert np.abs(pixels[3] - expected).mean() < 6, "but for what JPEG loses"
+
+
+def test_photos_that_no_archive_holds_are_told(data: Path) -> None:
+    photos = read_photos(data, "val")
+    lost = [replace(photos[0], name="lost.jpg"), photos[1], replace(photos[2], name="gone.jpg")]
+    with pytest.raises(FileNotFoundError, match=r"Of 3 photos 2 are in no archive of .*, first lost\.jpg;"):
+        read_pixels(data, lost, side=8)
 
 
 def test_a_missing_corpus_is_told(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from areaviz.metrics.judged import MEASURES
-from areaviz.metrics.spans import count_all, span_counts, span_figures
+from areaviz.metrics.spans import span_counts, span_figures
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Trace
 from tests import fakes
@@ -217,14 +217,6 @@ def test_counts_of_traces_add_up_to_the_mean_over_all_queries() -> None:
         assert figures["queries"] == sum(each["queries"] for each in apart)
         weighted = sum(each["purity"] * each["queries"] for each in apart)
         assert figures["purity"] == pytest.approx(weighted / figures["queries"])
-
-
-def test_head_figures_average_to_the_figures_of_the_map() -> None:
-    counts = count_all([fakes.trace(layers=2, heads=3)])["encoder self"]
-    heads = counts.head_figures()
-    assert heads["purity"].shape == (2, 3)
-    for name in ("purity", "weighted_cover", "entropy", "area_size"):
-        assert heads[name].mean() == pytest.approx(counts.figures()[name])
 
 
 def test_memories_that_are_no_text_are_left_out() -> None:

@@ -12,7 +12,7 @@ import torch
 from areaviz.data.digit_scenes import KINDS, compose
 from areaviz.models.checkpoint import save_weights
 from areaviz.models.digits import NETWORKS, DigitOptions, DigitReader
-from areaviz.models.dram import DramConfig
+from areaviz.models.dram import Dram, DramConfig
 from areaviz.models.items import ItemsConfig
 from areaviz.models.ram import RamConfig
 from areaviz.models.reading import Reading, box_corners, reading_loss
@@ -95,6 +95,26 @@ def test_sampling_follows_the_seed(name: str, draws: int, tmp_path: Path) -> Non
     assert (looks(1) != looks(2)) == bool(draws)
 
 
+def test_what_enters_is_counted_with_the_coarse_look(tmp_path: Path) -> None:
+    found = {name: read(name, tmp_path).details["pixels read"] for name in OPTIONS}
+    glimpses = 2 * 2 * 2 * 14**2  # digits, glimpses each, scales, pixels of a patch
+    assert found["dram, no context"] == f"{glimpses:,}" and found["dram"] == f"{glimpses + 25**2:,}"
+    assert found["ram"] == f"{3 * 3 * 12**2:,}" and found["stn"] == found["soft"] == "3,600"
+
+
+@pytest.mark.parametrize("sample", [False, True])
+def test_glimpses_without_context_are_drawn_as_those_with_it(sample: bool, tmp_path: Path) -> None:
+    """A coarse look that says nothing changes nothing: whatever differs is its doing, not chance's."""
+    model = reader("dram", tmp_path)
+    assert isinstance(model.network, Dram) and model.network.context is not None
+    for value in model.network.context[-2].parameters():
+        value.zero_()
+    gazes = model.trace([Request("reader", "", picture=digit(), sample=sample, seed=3)])[0].gazes
+    np.testing.assert_array_equal(gazes["glimpses"].corners, gazes["without context"].corners)
+    elsewhere = model.trace([Request("reader", "", picture=digit(), sample=sample, seed=4)])[0].gazes
+    assert sample != bool((gazes["without context"].corners == elsewhere["without context"].corners).all())
+
+
 @pytest.mark.parametrize("shape", [(1, 1), (30, 200), (300, 40)])
 def test_any_shape_is_read_and_what_was_looked_at_is_placed_in_it(shape: tuple[int, int], tmp_path: Path) -> None:
     picture = Picture.of("any", np.random.default_rng(0).integers(0, 90, (*shape, 3), dtype=np.uint8))
@@ -118,6 +138,13 @@ def test_dark_digits_on_light_are_inverted_and_told(tmp_path: Path) -> None:
     one, other = read("soft", tmp_path, light), read("soft", tmp_path, dark)
     assert "inverted" in other.details["warning"] and "warning" not in one.details
     np.testing.assert_allclose(one.output.probabilities, other.output.probabilities, atol=1e-6)
+
+
+def test_areas_of_several_cells_are_refused(tmp_path: Path) -> None:
+    model = reader("soft", tmp_path)
+    assert DigitReader.load(tmp_path, model.card, CPU, area_size=1).side == 60
+    with pytest.raises(InputError, match="leave the largest area as trained"):
+        DigitReader.load(tmp_path, model.card, CPU, area_size=2)
 
 
 def test_a_text_is_refused(tmp_path: Path) -> None:

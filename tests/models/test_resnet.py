@@ -8,10 +8,11 @@ import pytest
 import torch
 
 from areaviz.models.encoders import picture_encoder
-from areaviz.models.resnet import FILE, OPTIONS, ResNet152
+from areaviz.models.resnet import FILE, ResNet152
 from areaviz.trace.errors import InputError
 from areaviz.training.described import load_encoder
 
+OPTIONS = {"kind": "resnet152", "side": 224, "channels": 128}
 RES5_AND_CLASSIFIER = 14_964_736 + 2_049_000
 WHOLE = 60_192_808
 """Parameters of the published network, and of its parts that are left out."""

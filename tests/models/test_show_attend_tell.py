@@ -52,6 +52,11 @@ def read(made: ShowAttendTell, cell_MC: Tensor, hidden_W: Tensor) -> tuple[Tenso
     return seen * torch.sigmoid(made.gate(hidden_W)), weights
 
 
+def test_an_attention_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(InputError, match='no attention "sotf"; choose one of soft, hard, none'):
+        TellerConfig(20, "sotf")
+
+
 @pytest.mark.parametrize("kind", ["soft", "hard"])
 def test_every_look_is_the_sum_of_cells_or_one_of_them(kind: str) -> None:
     made, features, words = network(kind), torch.randn(1, 16, 16), torch.tensor([[START, 5, 9, 7]])

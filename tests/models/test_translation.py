@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+from areaviz.decoding.stepper import Hypothesis
 from areaviz.models import MODELS
 from areaviz.models.checkpoint import load_weights
-from areaviz.models.translation import LengthLimit, Translator
+from areaviz.models.translation import LengthLimit, Translator, notes
 from areaviz.trace.card import read_card
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import validate
@@ -99,6 +101,14 @@ def test_a_trace_that_would_not_fit_is_refused_with_the_limit(model: Translator)
 def test_unknown_symbols_are_told(model: Translator) -> None:
     (trace,) = model.trace([Request("tiny-area", "A dog 😀")])
     assert "😀" in trace.details["warning"]
+
+
+def test_only_what_is_longer_than_all_training_is_told(model: Translator) -> None:
+    text, found = "A dog runs.", Hypothesis((3,), 0.0, True)
+    tokens = len(model.tokenizer.tokens(text))
+    for trained, told in ((tokens, False), (tokens - 1, True)):
+        said = notes(replace(model.card, trained_length=trained), model.tokenizer, text, found)
+        assert any("Longer than anything" in note for note in said) == told
 
 
 def test_output_length_is_limited() -> None:

@@ -15,6 +15,7 @@ from areaviz.data.scenes import make_scene
 from areaviz.models import MODELS
 from areaviz.models.device import choose_device
 from areaviz.trace.card import read_card
+from areaviz.trace.errors import InputError
 from areaviz.training import described
 from areaviz.training.captions import Captions, CaptionsConfig
 from areaviz.training.encoder import EncoderTaskConfig
@@ -49,6 +50,8 @@ def test_scenes_become_a_measured_captioner(tmp_path: Path) -> None:
     card = read_card(folder / "card.json")
     assert (card.family, card.task, card.mechanism) == ("captioner", "caption", "area")
     assert {"valid_loss", "valid_pointing"} <= card.history[0].keys()
+    with pytest.raises(InputError, match='Measure the split "val" first'):
+        analysis.evaluate_captions(folder, tmp_path, "test", beam=2, device="cpu")
     measured, captions = analysis.evaluate_captions(folder, tmp_path, "val", beam=2, device="cpu")
     assert measured == read_card(folder / "card.json") and len(captions) == 4
     assert {"bleu_4", "rouge_l", "cider_d", "true", "beam"} <= measured.figures["val"].keys()
@@ -74,6 +77,7 @@ def test_photos_are_described_by_what_a_finished_encoder_sees(data: Path, tmp_pa
     for name, value in kept.items():
         torch.testing.assert_close(value, weights[f"captioner.pictures.{name}"])
     assert task.train.features is not None and task.train.features.shape == (described.VIEWS, 12, 64, 16)
+    analysis.evaluate_captions(folder, data, "val", beam=1, device="cpu")  # chooses the head
     measured, _ = analysis.evaluate_captions(folder, data, "test", beam=1, device="cpu")
     assert "true" not in measured.figures["test"] and measured.figures["test"]["captions"] == 4
 
@@ -83,12 +87,33 @@ def test_a_captions_own_words_are_measured_where_it_is_true(tmp_path: Path, monk
     folder = train(recipe("scenes"), tmp_path, tmp_path / "runs", "cpu")
     true = [make_scene("test", number).true_sentences() for number in range(4)]
     said = ["a bird", *(list(sentences)[-1] for sentences in true[1:])]
+    analysis.evaluate_captions(folder, tmp_path, "val", beam=1, device="cpu")  # chooses the head
     monkeypatch.setattr(analysis, "describe", lambda *_: said)
     measured, _ = analysis.evaluate_captions(folder, tmp_path, "test", beam=1, device="cpu")
     boxed = [len(sentences[text].boxes) for sentences, text in zip(true[1:], said[1:], strict=True)]
     quality = measured.attention["encoder-decoder, test"]
     assert measured.figures["test"]["true"] == 75 and quality["own_words"] == sum(boxed)
     assert 0 <= quality["own_pointing"] <= 1 and 0 < quality["own_mass"] < 1
+
+
+@pytest.mark.usefixtures("few")
+def test_pointing_is_asked_of_so_many_pictures_whatever_the_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    def points(task: Captions, features: torch.Tensor, chosen: np.ndarray) -> list[bool]:
+        assert len(features) == len(chosen)
+        asked.extend(chosen.tolist())
+        return [True]
+
+    monkeypatch.setattr("areaviz.training.captions.POINTED", 3)
+    monkeypatch.setattr(Captions, "_points", points)
+    (tmp_path / "runs" / "one").mkdir(parents=True)
+    task = Captions.build(recipe("scenes", batch=2), tmp_path, tmp_path / "runs" / "one", choose_device("cpu"))
+    with torch.no_grad():
+        task.validate(0)
+    assert asked == [0, 1, 2]
 
 
 @pytest.mark.usefixtures("few")
@@ -139,7 +164,7 @@ def test_tellers_are_trained_and_measured(attention: str, tmp_path: Path) -> Non
     options: dict[str, Any] = {"network": "teller", "encoder_run": "encoder", "pair": "tellers"}
     plan = CaptionsConfig(name="soft", task="captions", pictures="scenes", model=model, **COMMON, **options)
     folder = train(plan, tmp_path, tmp_path / "runs", "cpu")
-    assert (tmp_path / "runs" / "encoder" / "features-14-8-1.npy").exists()
+    assert list((tmp_path / "runs" / "encoder").glob("features-14-8-1-*.npy"))
     card, captions = analysis.evaluate_captions(folder, tmp_path, "val", beam=2, device="cpu")
     assert len(captions) == 4 and card.family == "teller" and card.figures["val"]["captions"] == 4
     assert bool(card.attention) == (attention != "none")

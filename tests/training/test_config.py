@@ -38,6 +38,7 @@ def test_the_models_of_a_pair_differ_in_their_attention_alone() -> None:
     [
         ("name = ", "cannot be read"),
         ("colour = 1", "do not exist: colour"),
+        ('precision = "bfloat16"', "do not exist: precision"),
         ('task = "singing"', "choose one of: translation"),
         ('name = "x"', "not complete"),
     ],

@@ -75,9 +75,16 @@ def test_batches_depend_on_seed_and_step_alone(corpus: Path, tmp_path: Path) -> 
     assert pictures(0, 1) != pictures(0, 2)
 
 
+def test_as_many_digits_are_drawn_as_asked_for_whatever_lies_in_the_folder(corpus: Path, tmp_path: Path) -> None:
+    for drawn in (10, 6, 10):
+        task = Digits.build(recipe("ram", drawn=drawn), corpus, tmp_path, choose_device("cpu"))
+        assert len(task.digits) == len(task.labels) == 40 + drawn
+    assert len(list(tmp_path.glob("drawn-*.npy"))) == 2
+
+
 def test_what_counts_is_error_and_where_it_looks(corpus: Path, tmp_path: Path) -> None:
     task = Digits.build(recipe("ram"), corpus, tmp_path, choose_device("cpu"))
-    measured = task.validate()
+    measured = task.validate(0)
     expected = measured["valid_error"] + 0.05 * (1 - measured["valid_hit"])
     assert measured["score"] == pytest.approx(expected)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from areaviz.training.loop import BEST, Trainer, learning_rate, parameter_groups
+from areaviz.training.loop import BEST, RESUME, Trainer, learning_rate, parameter_groups
 from areaviz.training.translation import Translation, TranslationConfig
 from tests.tiny import network, tokenizer
 
@@ -31,7 +31,7 @@ def trainer(folder: Path, **options: object) -> Trainer:
 
 def test_it_learns_to_turn_four_rows_round(tmp_path: Path) -> None:
     run = trainer(tmp_path, steps=150, validate_every=150, label_smoothing=0.0)
-    before = run.task.validate()["score"]
+    before = run.task.validate(0)["score"]
     run.train()
     assert before > 2
     assert run.best < 0.3
@@ -84,6 +84,22 @@ def test_the_rate_rises_and_falls_in_straight_lines() -> None:
     assert rates[12] == 0
     assert rates[:4] == sorted(rates[:4])
     assert rates[4:] == sorted(rates[4:], reverse=True)
+
+
+def test_without_warming_up_the_peak_comes_first() -> None:
+    rates = [learning_rate(step, config(warmup=0, steps=4)) for step in range(5)]
+    assert rates == pytest.approx([1e-2, 0.75e-2, 0.5e-2, 0.25e-2, 0])
+
+
+def test_chance_goes_on_where_it_stood(tmp_path: Path) -> None:
+    trainer(tmp_path, steps=4).train()
+    state = torch.load(tmp_path / RESUME, weights_only=True)
+    assert list(state["random"]) == ["cpu"], "on CUDA also that of the GPU"
+    for kept in (state["random"], state["random"]["cpu"]):  # earlier versions kept the CPU's alone
+        torch.save({**state, "random": kept}, tmp_path / RESUME)
+        torch.manual_seed(7)
+        trainer(tmp_path, steps=4)
+        torch.testing.assert_close(torch.get_rng_state(), state["random"]["cpu"])
 
 
 def test_batches_depend_on_seed_and_step_alone() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,19 @@ def test_photos_become_one_too_and_nothing_held_out_is_read(data: Path, tmp_path
     read = {one.source for kind in KINDS for one in task.train.examples[kind]}
     assert held and not held & read
     assert len(task.train.examples["text"]) > len(task.train.examples["triple"])
+
+
+def test_the_longest_source_is_that_of_training(data: Path, tmp_path: Path) -> None:
+    train(encoder("photos"), data, tmp_path, "cpu")
+    (tmp_path / "doubly").mkdir()
+    task = PictureTranslation.build(recipe("photos"), data, tmp_path / "doubly", choose_device("cpu"))
+    long = Example(-1, "word " * 70, "Wort")
+    more = {**task.train.examples, "text": [*task.train.examples["text"], long]}
+    task.train = replace(task.train, examples=more)
+    assert task.describe().trained_length == len(task.tokenizer.tokens(long.source))
+    held = {**task.valid.examples, "triple": [*task.valid.examples["triple"], Example(-1, "word " * 90, "Wort")]}
+    task.valid = replace(task.valid, examples=held)
+    assert task.describe().trained_length == len(task.tokenizer.tokens(long.source)), "not of validation"
 
 
 def test_hidden_words_are_those_a_picture_tells() -> None:

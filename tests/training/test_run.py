@@ -48,6 +48,8 @@ def test_a_recipe_becomes_a_measured_checkpoint(corpus: Path, tmp_path: Path, le
     folder = train(config, corpus, tmp_path / "runs", "cpu")
     card = read_card(folder / "card.json")
     assert (card.level, card.mechanism, card.config["area_size"], len(card.history)) == (level, "area", 3, 1)
+    words = Translator.load(folder, card, choose_device("cpu")).tokenizer
+    assert card.trained_length == max(len(words.tokens(source)) for source, _ in PAIRS)
     measured, hypotheses = evaluate(folder, corpus, "test_2016_flickr", beam=2, traces=2, device="cpu")
     assert measured == read_card(folder / "card.json")
     assert measured.figures["test_2016_flickr"]["sentences"] == len(hypotheses) == len(PAIRS)

@@ -52,6 +52,15 @@ def test_the_baseline_follows_each_word() -> None:
     assert usual[[0, 1, 2, 3, 5]].tolist() == [-1.0] * 5
 
 
+def test_the_first_mean_of_a_word_becomes_its_average() -> None:
+    usual = torch.zeros(6)
+    logits = torch.randn(2, 1, 6).log_softmax(2)
+    told = Told(logits, torch.full((2, 1, 2), 0.5), torch.zeros(2, 1, dtype=torch.int64), torch.zeros(2, 1))
+    choices(usual, told, torch.tensor([[4], [4]]), 0.0)
+    assert usual[4].item() == pytest.approx(logits[:, 0, 4].mean().item())
+    assert usual[[0, 1, 2, 3, 5]].tolist() == [0.0] * 5
+
+
 @pytest.mark.parametrize("kind", ["soft", "hard", "none"])
 def test_every_part_of_a_network_learns(kind: str) -> None:
     torch.manual_seed(0)

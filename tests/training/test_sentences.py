@@ -1,0 +1,31 @@
+"""What tasks with sentences share: losses a token, longest sentences, and the words that occur."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from areaviz.data.tokenizer import PAD
+from areaviz.training.sentences import content_words, longest, mean_loss, total_loss
+
+
+def test_every_token_counts_as_much_whatever_its_batch() -> None:
+    """Batches of one and of three tokens: the mean over four, not over two batches."""
+    sure, torn = torch.tensor([50.0, 0, 0, 0]), torch.zeros(4)
+    one = total_loss(torn.expand(1, 2, 4), torch.tensor([[3, PAD]]))
+    three = total_loss(sure.roll(2).expand(1, 3, 4), torch.tensor([[2, 2, 2]]))
+    assert (one[1], three[1]) == (1, 3) and one[0] == pytest.approx(math.log(4))
+    assert mean_loss([one, three]) == pytest.approx(math.log(4) / 4)
+
+
+def test_the_end_symbol_is_no_token_of_a_sentence() -> None:
+    assert longest([[5, 6, 7, 3], [5, 3]]) == 3
+
+
+def test_of_words_as_frequent_the_first_by_letter_comes_first() -> None:
+    """A set of words has another order in every process."""
+    captions = [("the zebra meets an ape", "yak"), ("a yak", "bear"), ("owl",)]
+    assert content_words(captions, 10) == ["yak", "ape", "bear", "meets", "owl", "zebra"]
+    assert content_words(captions, 3) == ["yak", "ape", "bear"]
