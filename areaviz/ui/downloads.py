@@ -14,6 +14,7 @@ from areaviz.views.base import Table, Takeaway
 from areaviz.views.export import figure_bytes, table_csv, table_json
 
 GROUPS = {"As a film": ("gif",), "The picture, for print": ("svg", "pdf", "png"), "Its numbers": ("csv", "json")}
+"""What is offered together, in this order, under which title."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +54,7 @@ def downloads(view: Takeaway, trace: Trace, focus: Focus, key: str) -> None:
     """A menu of files; nothing is computed before one is chosen."""
     made = files(view, trace, focus)
     with st.popover("Download", key=f"files_{view.name}_{key}"):
-        groups = {
-            "As a film": ("gif",),
-            "The picture, for print": ("svg", "pdf", "png"),
-            "Its numbers": ("csv", "json"),
-        }
-        for title, kinds in groups.items():
+        for title, kinds in GROUPS.items():
             if offered := [made[kind] for kind in kinds if kind in made]:
                 st.caption(title)
                 _buttons(offered, f"{view.name}_{key}")

@@ -90,7 +90,7 @@ def _ribbons(traces: Sequence[Trace], titles: Sequence[str], focus: Focus) -> li
     return seen
 
 
-def _pointed(trace: Trace, focus: Focus, key: str, link: str | None) -> Selection | None:
+def _pointed(trace: Trace, focus: Focus, key: str, link: str | None) -> Selection:
     """What to point at: a grid where a picture is attended to, else the ribbon; returns what is locked in it."""
     if _memory_kind(trace, focus) == "picture":
         return grid(trace, focus, key=f"grid_{key}", link=link)
@@ -132,10 +132,8 @@ def same_items(main: Trace, other: Trace, focus: Focus) -> bool:
     )
 
 
-def clicked(selection: Selection | None, asked: Focus) -> Focus:
-    """The focus after what a ribbon says is locked in it; nothing locked keeps head and unit."""
-    if selection is None:
-        return replace(asked, items=())
+def clicked(selection: Selection, asked: Focus) -> Focus:
+    """The focus after what a ribbon says is locked in it and chosen beside it."""
     return replace(
         asked,
         side=selection.side,

@@ -9,7 +9,10 @@ _HIDDEN = re.compile("[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069
 
 
 def escaped(text: str) -> str:
-    """`text` for a place that reads Markdown (labels, captions, errors): shown as it is, on one line."""
+    """`text` for a place that reads Markdown (labels, captions, errors): on one line, and nothing in it is markup.
+
+    It reads as it is but for pairs such as "->", "--" and ">=", which Streamlit draws as the sign they stand for.
+    """
     return _PUNCTUATION.sub(r"\\\1", " ".join(visible(text).split()))
 
 

@@ -36,12 +36,29 @@ class Takeaway:
 
 
 @dataclass(frozen=True, slots=True)
+class Played:
+    """Pictures that a screen shows one after another, each while one word of a sentence is marked.
+
+    title, note, caption: as of a figure. words: visible texts, markup unescaped. pictures: one for each word, all of
+    one size, as data addresses. milliseconds: how long each of them stays.
+    """
+
+    title: str
+    note: str
+    caption: str
+    words: tuple[str, ...]
+    pictures: tuple[str, ...]
+    milliseconds: int
+
+
+@dataclass(frozen=True, slots=True)
 class View:
     """One way of looking at a trace. One file and one registry line each.
 
     name: its key in links. title: for people. question: the one question it answers. fits: whether it
     has something to show for this trace and focus. figure, table: for the screen. print: the same as
-    `figure` for print; movie: see `Takeaway`.
+    `figure` for print; movie: see `Takeaway`. played: of a view that is played, what a page shows in the
+    place of `figure`, which then is all of it standing still.
     """
 
     name: str
@@ -52,6 +69,7 @@ class View:
     table: Callable[[Trace, Focus], Table]
     print: Callable[[Trace, Focus], PrintFigure]
     movie: Callable[[Trace, Focus], bytes] | None = None
+    played: Callable[[Trace, Focus], Played] | None = None
 
     @property
     def takeaway(self) -> Takeaway:

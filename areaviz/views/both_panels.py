@@ -15,9 +15,9 @@ from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
 from areaviz.views.alignment import run_labels, runs
 from areaviz.views.doubly import PICTURE, TEXT, doubly_caption, turned
-from areaviz.views.film_frames import Film, Frame, film, runs_of, unit_name
+from areaviz.views.film_frames import Film, Frame, film, unit_name
 from areaviz.views.labels import clip
-from areaviz.views.select import name, select
+from areaviz.views.select import groups, name, select
 
 MOST, SOURCES = 6, 12
 """How many words, and how many of the source's words for each, are drawn at most."""
@@ -80,7 +80,7 @@ def panels(trace: Trace, focus: Focus) -> Panels:
     """The focused words, or the first words of some length; `focus.unit` "word" joins items to words."""
     chosen, drawn = select(trace, turned(focus, TEXT)), film(trace, turned(focus, PICTURE))
     frames = chosen_frames(drawn.frames, chosen.focused)
-    targets, sources = runs_of(chosen.query, focus.unit), runs(chosen.memory, focus.unit)
+    targets, sources = groups(chosen.query, focus.unit), runs(chosen.memory, focus.unit)
     shares_QN = query.item_shares(chosen.attention, chosen.layer, chosen.head)
     shares_RS = query.merge_items(shares_QN, targets, sources)
     places = {start: run for run, (start, _) in enumerate(targets)}

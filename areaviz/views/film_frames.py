@@ -6,7 +6,7 @@ Shapes: G rows and M columns of cells, H height and W width in pixels.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from areaviz.views import pictures, theme
 from areaviz.views.base import caption
 from areaviz.views.labels import visible
 from areaviz.views.pictures import Box, Pixels
-from areaviz.views.select import Selection, fits, name, select
+from areaviz.views.select import Selection, fits, groups, name, select
 
 DIM = 0.2
 """Brightness of what receives no attention."""
@@ -31,7 +31,8 @@ class Frame:
     """One word or item.
 
     first: its first item (0-based). probability: of all its items, given those before. shares: float32 [G, M],
-    item shares, which sum to 1. heaviest: the area with most weight, None where nothing has any. read: of hard
+    item shares, which sum to 1. heaviest: the area with most weight, on the mean of its items, None where
+    nothing has any. read: of hard
     attention, the box that was read (pixels of the picture) and its colour, for each head drawn.
     """
 
@@ -84,7 +85,7 @@ def film(trace: Trace, focus: Focus) -> Film:
     """The frames of the focused items, of all words where none is focused; `focus.unit` "word" joins items to words."""
     chosen = select(trace, focus)
     assert trace.request.picture is not None
-    runs = runs_of(chosen.query, focus.unit)
+    runs = groups(chosen.query, focus.unit)
     shares_QN = query.item_shares(chosen.attention, chosen.layer, chosen.head)
     shares_RN = query.merge_items(shares_QN, runs)
     top = float(shares_RN.max()) or 1.0
@@ -124,11 +125,6 @@ def _along(starts: FloatArray, ends: FloatArray, length: int, drawn: int) -> Flo
     return np.where(outside[:, None], 0, weights).astype(np.float32)
 
 
-def runs_of(field: Field, unit: str) -> list[tuple[int, int]]:
-    """The items of a text one by one, or in runs of a word each, as (start, end)."""
-    return query.words(field) if unit == "word" else [(item, item + 1) for item in range(len(field))]
-
-
 def _shown(chosen: Selection, runs: Sequence[tuple[int, int]]) -> list[int]:
     """The runs that get a frame: focused ones, else those that stand for text, else all."""
     if chosen.focused:
@@ -143,7 +139,9 @@ def _frame(trace: Trace, chosen: Selection, run: tuple[int, int], shares_N: Floa
     likely = trace.output.probabilities if trace.output.field == chosen.query.name else np.ones(len(chosen.query))
     label = "".join(chosen.query.labels[item] for item in items).strip() or chosen.query.labels[run[0]]
     least = 2 if areas == "several" else 1
-    top = query.top_areas(chosen.attention, chosen.layer, chosen.head, run[0], 1, min_size=least)
+    heads_HQA = chosen.attention.weights[chosen.layer, chosen.heads.start : chosen.heads.stop, run[0] : run[1]]
+    mean = replace(chosen.attention, weights=heads_HQA.mean((0, 1))[None, None, None])
+    top = query.top_areas(mean, 0, 0, 0, 1, min_size=least)
     read = tuple(box for item in items for box in _read(chosen, item))
     shares_GM = shares_N.reshape(grid.height, grid.width)
     return Frame(run[0], visible(label), float(np.prod(likely[list(items)])), shares_GM, next(iter(top), None), read)

@@ -16,8 +16,8 @@ from areaviz.views.film_frames import film
 from areaviz.views.labels import drawable
 
 MILLISECONDS = 700
-NARROWEST, WIDEST = 256, 480
-"""Width of the moving picture, in pixels."""
+NARROWEST, LONGEST, LEAST = 256, 480, 32
+"""Pixels: the moving picture is at least so wide; the sides of what it shows are at most and at least so long."""
 _FONT_PX, _LINE_PX, _MARGIN_PX, _SAMPLE_PX = 16, 24, 10, 64
 _PAPER, _INK, _QUIET = "#FFFFFF", "#111111", "#707070"
 
@@ -29,17 +29,17 @@ def film_gif(trace: Trace, focus: Focus) -> bytes:
     """The film of a focus as an animated GIF, 0.7 seconds a frame, played without end."""
     drawn = film(trace, focus)
     height, width = drawn.picture.shape[:2]
-    wide = int(np.clip(width, NARROWEST, WIDEST))
-    high = max(1, round(height * wide / width))
+    wide, high = drawn_size(width, height)
+    broad = max(wide, NARROWEST)
     regular, bold = (_font(name) for name in ("DejaVuSans", "DejaVuSans-Bold"))
     words = [drawable(frame.label) for frame in drawn.frames]
-    placed = wrapped(words, bold, wide - 2 * _MARGIN_PX)
+    placed = wrapped(words, bold, broad - 2 * _MARGIN_PX)
     foot = 2 * _MARGIN_PX + _LINE_PX * (placed[-1][1] + 1)
     images = []
     for current, frame in enumerate(drawn.frames):
         still = Image.fromarray(drawn.still(frame, max(wide, high)))
-        image = Image.new("RGB", (wide, high + foot), _PAPER)
-        image.paste(still.resize((wide, high), Image.Resampling.NEAREST), (0, 0))
+        image = Image.new("RGB", (broad, high + foot), _PAPER)
+        image.paste(still.resize((wide, high), Image.Resampling.NEAREST), ((broad - wide) // 2, 0))
         _write(ImageDraw.Draw(image), placed, current, high + _MARGIN_PX, (regular, bold))
         images.append(image)
     colours = _palette(images)
@@ -47,6 +47,13 @@ def film_gif(trace: Trace, focus: Focus) -> bytes:
     buffer = io.BytesIO()
     images[0].save(buffer, "GIF", save_all=True, append_images=images[1:], duration=MILLISECONDS, loop=0, disposal=1)
     return buffer.getvalue()
+
+
+def drawn_size(width: int, height: int) -> tuple[int, int]:
+    """Width and height of a picture as it is drawn: in its shape, as far as sides from LEAST to LONGEST allow."""
+    scale = min(float(np.clip(width, NARROWEST, LONGEST)) / width, LONGEST / height)
+    wide, high = (int(np.clip(round(side * scale), LEAST, LONGEST)) for side in (width, height))
+    return wide, high
 
 
 def _palette(images: Sequence[Image.Image]) -> Image.Image:

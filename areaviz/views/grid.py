@@ -6,8 +6,6 @@ needs. Shapes: H heads, Q queries, A areas, N cells, K kept.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.trace.picture import Picture
-from areaviz.trace.query import words
 from areaviz.trace.record import AttentionMap, Field, Trace
 from areaviz.trace.request import Focus
 from areaviz.views.base import Takeaway, caption
@@ -23,11 +20,8 @@ from areaviz.views.grid_arrays import chosen_arrays, kept_areas, png, stored_sha
 from areaviz.views.grid_panel import is_coarse
 from areaviz.views.grid_print import grid_print
 from areaviz.views.grid_table import grid_table
-from areaviz.views.ribbon_arrays import narrow, pack, quantised
-from areaviz.views.select import NAMES
+from areaviz.views.message import narrow, payload, quantised, text_arrays, title
 from areaviz.views.theme import HEAD_COLOURS, SEQUENCE_STOPS
-
-__all__ = ["TAKEAWAY", "fits", "grid_payload", "grid_print", "grid_table", "pack_grid"]
 
 TAKEAWAY = Takeaway("grid", grid_table, grid_print)
 """The grid as files: in the browser it moves, on paper it shows the chosen items."""
@@ -58,7 +52,7 @@ def grid_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
     arrays = _attention_arrays(attention, focus.layer)
     arrays |= {"cells": narrow(memory.anchors, max(picture.width, picture.height)), "picture": png(picture)}
     if query.kind == "text":
-        arrays |= _text_arrays(query)
+        arrays |= text_arrays(query)
     before, _, after = caption(trace, replace(focus, head=None)).rpartition("all heads")
     header = {
         "heads": attention.heads,
@@ -70,12 +64,7 @@ def grid_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
         "heat": [colour for _, colour in SEQUENCE_STOPS],
         "caption": [before, after],
     }
-    return {"header": {"id": _digest(header, arrays), **header}, "arrays": arrays}
-
-
-def pack_grid(payload: Mapping[str, Any], **more: object) -> bytes:
-    """A payload and a few more header entries as the bytes that travel; the layout is `ribbon_arrays.pack`'s."""
-    return pack({**payload["header"], **more}, payload["arrays"])
+    return payload(header, arrays)
 
 
 def _attention_arrays(attention: AttentionMap, layer: int) -> dict[str, npt.NDArray[Any]]:
@@ -88,25 +77,15 @@ def _attention_arrays(attention: AttentionMap, layer: int) -> dict[str, npt.NDAr
     return arrays | chosen_arrays(attention, layer)
 
 
-def _text_arrays(field: Field) -> dict[str, npt.NDArray[Any]]:
-    firsts = np.array([start for start, _ in words(field)], dtype=np.int64)
-    columns = {"start": field.anchors[:, 0], "end": field.anchors[:, 1], "word": firsts}
-    return {name: narrow(values, len(field.raw) + len(field)) for name, values in columns.items()}
-
-
 def _text_header(field: Field) -> dict[str, Any]:
-    return {"title": NAMES.get(field.name, field.name).capitalize(), "raw": field.raw, "labels": list(field.labels)}
+    return {"title": title(field), "raw": field.raw, "labels": list(field.labels)}
 
 
 def _picture_header(picture: Picture, field: Field) -> dict[str, Any]:
     """digest: what linked grids know the picture by. coarse: whether its pixels are to be seen as squares."""
     return {
-        "title": NAMES.get(field.name, field.name).capitalize(),
+        "title": title(field),
         "size": [picture.width, picture.height],
         "digest": picture.digest,
         "coarse": is_coarse(picture),
     }
-
-
-def _digest(header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> str:
-    return hashlib.sha256(pack(header, arrays)).hexdigest()[:16]

@@ -23,10 +23,9 @@ from areaviz.views.grid_table import (
     cells_text,
     places_of,
     query_text,
-    single_queries,
 )
 from areaviz.views.labels import clip
-from areaviz.views.select import NAMES
+from areaviz.views.select import NAMES, groups
 from areaviz.views.theme import finish, paper
 
 MEASURE, GAP = 6.4, 0.2  # inches: width of the drawing, room between panels
@@ -67,8 +66,8 @@ def _with_items(trace: Trace, focus: Focus) -> Focus:
     query, grid = trace.fields[attention.query], attention.grid
     if query.kind == "picture":
         return replace(focus, side="query", items=(grid.height // 2 * grid.width + grid.width // 2,))
-    first = [item for group in single_queries(query, focus.unit)[:PANELS] for item in group]
-    return replace(focus, side="query", items=tuple(first))
+    end = groups(query, focus.unit)[:PANELS][-1][1]
+    return replace(focus, side="query", items=tuple(range(end)))
 
 
 def _heads(trace: Trace, focus: Focus) -> Sequence[int]:
@@ -80,8 +79,8 @@ def _parts(trace: Trace, focus: Focus) -> list[Focus]:
     query, chosen = trace.fields[trace.maps[focus.site].query], set(focus.items)
     if focus.side == "memory" or query.kind == "picture":
         return [focus]
-    groups = [group for group in single_queries(query, focus.unit) if chosen & set(group)]
-    return [replace(focus, items=group) for group in groups[:PANELS]]
+    runs = [range(*run) for run in groups(query, focus.unit) if chosen & set(range(*run))]
+    return [replace(focus, items=tuple(run)) for run in runs[:PANELS]]
 
 
 def _panel(trace: Trace, focus: Focus) -> Panel:

@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from areaviz.trace.areas import Area, AreaGrid
-from areaviz.trace.query import item_shares, top_areas, words
+from areaviz.trace.query import item_shares, top_areas
 from areaviz.trace.record import AttentionMap, Field, Trace
 from areaviz.trace.request import Focus
 from areaviz.views.base import Table
 from areaviz.views.ribbon_table import items_text
+from areaviz.views.select import groups
 
 TOP = 5
 COLUMNS = ("query", "head", "area", "row", "column", "height", "width", "weight", "read")
@@ -54,15 +55,9 @@ def places_of(trace: Trace, focus: Focus, k: int = TOP) -> list[Place]:
     heads = range(attention.heads) if focus.head is None else [focus.head]
     if focus.side == "memory" and focus.items:
         return [place for head in heads for place in _attending(attention, focus, head, k)]
-    groups = [focus.items] if focus.items else single_queries(trace.fields[attention.query], focus.unit)
-    return [place for group in groups for head in heads for place in _attended(attention, focus, head, group, k)]
-
-
-def single_queries(field: Field, unit: str) -> list[tuple[int, ...]]:
-    """The queries one by one, or a text's word by word."""
-    if unit == "word" and field.kind == "text":
-        return [tuple(range(start, end)) for start, end in words(field)]
-    return [(item,) for item in range(len(field))]
+    singles = [tuple(range(*run)) for run in groups(trace.fields[attention.query], focus.unit)]
+    asked = [focus.items] if focus.items else singles
+    return [place for group in asked for head in heads for place in _attended(attention, focus, head, group, k)]
 
 
 def area_text(area: Area) -> str:

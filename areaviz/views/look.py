@@ -25,7 +25,7 @@ def steps(trace: Trace) -> int:
 
 
 def look_picture(trace: Trace, step: int) -> Pixels:
-    """What was read at a step (0-based): uint8 [H, W, 3], the long side 300 pixels or a little less.
+    """What was read at a step (0-based): uint8 [H, W, 3], the long side at most 300 pixels, more than 150.
 
     Soft attention to cells: the picture, dimmed where little attention went. Hard attention: the cell that was
     read is outlined as well. Glimpses: the boxes of this look, and the middles of those before. A spatial

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import product
 from math import ceil, isqrt
 from typing import Any
 
@@ -20,8 +21,6 @@ from areaviz.views.axes import lay_picture, print_scale
 from areaviz.views.base import Table, View, caption
 from areaviz.views.select import fits, name
 
-ORDERS = ("layer", "head", "entropy", "area size", "distance")
-"""What the pictures can be sorted by; statistics from small to large."""
 _ACROSS, _WIDE = 12, 4
 _TILE_PX, _LINE_PX = 104.0, 15.0
 _BROAD = 0.9
@@ -67,69 +66,49 @@ class Overview:
         return min(_TILE_PX, theme.SCREEN_WIDTH / self.across) / self.high
 
 
-def overview(trace: Trace, focus: Focus, order: str = "layer") -> Overview:
-    """Query x memory item shares of every head; heads without a distance come last when sorted by it.
-
-    Raises:
-        ValueError: when `order` is not one of ORDERS.
-    """
+def overview(trace: Trace, focus: Focus) -> Overview:
+    """Query x memory item shares of every head, layer by layer."""
     attention = trace.maps[focus.site]
     fields = [trace.fields[attention.query], trace.fields[attention.memory]]
-    tiles, across = _tiles(query.head_summary(attention), order)
+    tiles, across = _tiles(query.head_summary(attention))
     side = min(64, isqrt(raster.PIXELS**2 // len(tiles)))
     blocks = [raster.block(len(field), side) for field in fields]
     values = [raster.average(query.item_shares(attention, t.layer, t.head), *blocks) for t in tiles]
     text_px = (_LINE_PX if across <= _WIDE else 12) * len(tiles[0].texts) + 12
     tile_px = min(_TILE_PX, theme.SCREEN_WIDTH / across)
     sheet, broad, high = _sheet(tiles, values, across, tile_px / (tile_px + text_px))
-    title = f"Every head, sorted by {order}"
+    title = "Every head, layer by layer"
     title += f" · averaged {blocks[0]}×{blocks[1]} to a cell" if max(blocks) > 1 else ""
-    note = f"rows {name(fields[0])} items, columns {name(fields[1])} items; {_note(across, tiles, order)}"
+    note = f"rows {name(fields[0])} items, columns {name(fields[1])} items; {_note(across, tiles)}"
     top = min(1.0, theme.nice_top(float(np.nanmax(sheet))))
     whole = caption(trace, replace(focus, head=None), all_layers=True)
     return Overview(tiles, sheet, across, ceil(len(tiles) / across), broad, high, top, title, note, whole)
 
 
-def _tiles(summary: HeadSummary, order: str) -> tuple[tuple[Tile, ...], int]:
+def _tiles(summary: HeadSummary) -> tuple[tuple[Tile, ...], int]:
     """The heads in order, and how many pictures stand beside each other."""
     layers, heads = summary.entropy.shape
-    across = min(layers if order == "head" else heads, _ACROSS)
+    across = min(heads, _ACROSS)
     tiles = []
-    for place, at in enumerate(_order(summary, order)):
+    for place, at in enumerate(product(range(layers), range(heads))):
         bits, items, away = (float(measure[at]) for measure in (summary.entropy, summary.area_size, summary.distance))
-        texts = _texts(at, [bits, items, away], order, across)
+        texts = _texts(at, [bits, items, away], across)
         tiles.append(Tile(*at, place // across, place % across, bits, items, away, texts))
     return tuple(tiles), across
 
 
-def _order(summary: HeadSummary, order: str) -> list[tuple[int, int]]:
-    """(layer, head) of every picture."""
-    if order not in ORDERS:
-        raise ValueError(f"Heads cannot be sorted by {order!r}; choose one of {', '.join(ORDERS)}.")
-    layers, heads = summary.entropy.shape
-    pairs = [(layer, head) for layer in range(layers) for head in range(heads)]
-    if order == "layer":
-        return pairs
-    if order == "head":
-        return sorted(pairs, key=lambda pair: pair[::-1])
-    measure = {"entropy": summary.entropy, "area size": summary.area_size, "distance": summary.distance}[order]
-    return sorted(pairs, key=lambda pair: float(np.nan_to_num(measure[pair], nan=np.inf)))
-
-
-def _texts(at: tuple[int, int], measures: list[float], order: str, across: int) -> tuple[str, ...]:
-    """What stands under a picture: everything where pictures are wide, else what they are sorted by."""
+def _texts(at: tuple[int, int], measures: list[float], across: int) -> tuple[str, ...]:
+    """What stands under a picture: everything where pictures are wide, else the entropy alone."""
     bits, items, away = f"{measures[0]:.1f} bits", f"{measures[1]:.1f} items", f"{measures[2]:.1f} away"
     if across > _WIDE:
-        shown = {"area size": items, "distance": "" if np.isnan(measures[2]) else away}.get(order, bits)
-        return f"L{at[0] + 1} H{at[1] + 1}", shown
+        return f"L{at[0] + 1} H{at[1] + 1}", bits
     distance = () if np.isnan(measures[2]) else (away,)
     return f"layer {at[0] + 1}, head {at[1] + 1}", bits, items, *distance
 
 
-def _note(across: int, tiles: tuple[Tile, ...], order: str) -> str:
+def _note(across: int, tiles: tuple[Tile, ...]) -> str:
     if across > _WIDE:
-        measure = {"area size": "mean area size", "distance": "mean distance"}.get(order, "entropy")
-        return f"below: layer, head, {measure}"
+        return "below: layer, head, entropy"
     distance = ", mean distance in items" if len(tiles[0].texts) > 3 else ""
     return f"below: entropy, mean area size{distance}"
 
@@ -150,9 +129,9 @@ def _sheet(
     return sheet, columns / place_columns, rows / place_rows
 
 
-def figure(trace: Trace, focus: Focus, order: str = "layer") -> Figure:
+def figure(trace: Trace, focus: Focus) -> Figure:
     """All pictures on one colour scale; the point in the middle of each carries (layer, head) as `customdata`."""
-    drawn = overview(trace, focus, order)
+    drawn = overview(trace, focus)
     picture = theme.screen(drawn.title, drawn.note, drawn.caption, drawn.down * drawn.place_px, above=8, below=4)
     lay_picture(picture, drawn.sheet, drawn.top, (0, 0, drawn.across, drawn.down))
     picture.add_traces([_points(drawn), _under(drawn)])
@@ -205,19 +184,19 @@ def _is_focused(tile: Tile, focus: Focus) -> bool:
     return tile.layer == focus.layer and focus.head in (None, tile.head)
 
 
-def table(trace: Trace, focus: Focus, order: str = "layer") -> Table:
+def table(trace: Trace, focus: Focus) -> Table:
     """One line a head, in the order of the pictures; a distance that does not exist is left empty."""
     rows = [
         (t.layer + 1, t.head + 1, t.entropy, t.area_size, "" if np.isnan(t.distance) else t.distance)
-        for t in overview(trace, focus, order).tiles
+        for t in overview(trace, focus).tiles
     ]
     columns = ("layer", "head", "entropy (bits)", "mean area size (items)", "mean distance (items)")
     return Table(columns, rows)
 
 
-def paper(trace: Trace, focus: Focus, order: str = "layer") -> PrintFigure:
+def paper(trace: Trace, focus: Focus) -> PrintFigure:
     """The same picture for paper."""
-    drawn = overview(trace, focus, order)
+    drawn = overview(trace, focus)
     result, axes = theme.paper(drawn.title, drawn.note, drawn.caption, drawn.down * drawn.place_px / 85)
     box = (0, drawn.across, drawn.down, 0)
     style: dict[str, Any] = {"vmin": 0, "vmax": drawn.top, "interpolation": "nearest", "aspect": "auto"}

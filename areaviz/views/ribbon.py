@@ -6,41 +6,31 @@ needs. Shapes: H heads, Q queries, A areas, N memory items, K kept.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.trace.query import words
-from areaviz.trace.record import AttentionMap, Field, Trace
+from areaviz.trace.areas import AreaGrid
+from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
 from areaviz.trace.request import Focus
 from areaviz.views.base import Takeaway, caption
-from areaviz.views.ribbon_arrays import narrow, pack, quantised, top_queries, top_spans
+from areaviz.views.message import narrow, payload, quantised, text_arrays, title
+from areaviz.views.ribbon_arrays import Ranked, left_out, span_coverage, top_queries, top_spans
 from areaviz.views.ribbon_print import ribbon_print
 from areaviz.views.ribbon_table import TOP, ribbon_table
-from areaviz.views.select import NAMES
 from areaviz.views.theme import HEAD_COLOURS
 
-__all__ = ["TAKEAWAY", "pack_ribbon", "ribbon_fits", "ribbon_payload", "ribbon_print", "ribbon_table"]
-
 ROOMY = 1 << 14
-"""Up to this many (head, query) pairs weights travel with 16 bits, and 4 areas, 4 of several items and 4 queries of
-each; above with 8 bits, and 3, 1 and 2 of them, which keeps 4,096 items and 12 heads below 1 MB."""
+"""Up to this many (head, query) pairs weights travel with 16 bits, and at least 4 areas, 4 of several items and 4
+queries of each; above with 8 bits, and 3, 1 and 2 of them, which keeps 4,096 items and 12 heads below 1 MB."""
+ENTRIES = 1 << 14
+"""So many of each kind travel where that is more than 4 a row: the mean of several items then misses little."""
 
 
 TAKEAWAY = Takeaway("ribbon", ribbon_table, ribbon_print)
 """The ribbon as files: in the browser it moves, on paper it shows the chosen items."""
-
-
-def ribbon_fits(trace: Trace, focus: Focus) -> bool:
-    """Whether both sides of the focused site are text in one row."""
-    attention = trace.maps.get(focus.site)
-    if attention is None or attention.grid.height != 1:
-        return False
-    return all(trace.fields[name].kind == "text" for name in (attention.query, attention.memory))
 
 
 def ribbon_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
@@ -48,7 +38,8 @@ def ribbon_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
 
     arrays: `area` [H, Q, K] indices into the grid's areas with `area_weight`, `several` and `several_weight` the
     same of areas of two or more items where there are any, `query` [H, N, K] with `query_weight` (coverage), each
-    heaviest first with weight 0 where nothing is left, weights stored as `ribbon_arrays.quantised`; and for each
+    heaviest first with weight 0 where nothing is left, weights stored as `message.quantised`; `area_rest` and
+    `several_rest` [H, Q] and `query_rest` [H, N], the weight of what was not kept (none where 8 bits travel); for each
     field f0 (, f1) `start` and `end` of every item in characters and `word`, the first item of every word.
     `header["id"]` changes with the content. Independent of the focused head, items, unit and areas. Raises ValueError
     when the memory is not a sequence.
@@ -57,7 +48,7 @@ def ribbon_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
     arrays = _attention_arrays(attention, focus.layer)
     names = list(dict.fromkeys((attention.query, attention.memory)))
     for number, name in enumerate(names):
-        arrays |= {f"f{number}.{part}": values for part, values in _field_arrays(trace.fields[name]).items()}
+        arrays |= {f"f{number}.{part}": values for part, values in text_arrays(trace.fields[name]).items()}
     before, _, after = caption(trace, replace(focus, head=None)).rpartition("all heads")
     header = {
         "heads": attention.heads,
@@ -69,45 +60,37 @@ def ribbon_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
         "colours": HEAD_COLOURS,
         "caption": [before, after],
     }
-    return {"header": {"id": _digest(header, arrays), **header}, "arrays": arrays}
-
-
-def pack_ribbon(payload: Mapping[str, Any], **more: object) -> bytes:
-    """A payload and a few more header entries as the bytes that travel; the layout is `ribbon_arrays.pack`'s."""
-    return pack({**payload["header"], **more}, payload["arrays"])
+    return payload(header, arrays)
 
 
 def _attention_arrays(attention: AttentionMap, layer: int) -> dict[str, npt.NDArray[Any]]:
-    weights_HQA = attention.weights[layer]
+    weights_HQA, grid = attention.weights[layer], attention.grid
     roomy = weights_HQA.shape[0] * weights_HQA.shape[1] <= ROOMY
-    depth: type[np.unsignedinteger[Any]] = np.uint16 if roomy else np.uint8
-    keep = dict(zip(("area", "several", "query"), (TOP, TOP, TOP) if roomy else (3, 1, 2), strict=True))
-    found = {
-        "area": top_spans(weights_HQA, attention.grid, keep["area"]),
-        "query": top_queries(weights_HQA, attention.grid, keep["query"]),
-    }
-    if attention.grid.max_width > 1:
-        found["several"] = top_spans(weights_HQA, attention.grid, keep["several"], min_size=2)
-    largest = max(attention.grid.count, weights_HQA.shape[1])
     arrays: dict[str, npt.NDArray[Any]] = {}
-    for name, ranked in found.items():
-        arrays |= {name: narrow(ranked.index, largest), f"{name}_weight": quantised(ranked.weight, depth)}
+    for name, (ranked, rest) in _ranked(weights_HQA, grid, roomy).items():
+        index = narrow(ranked.index, max(grid.count, weights_HQA.shape[1]))
+        arrays |= {name: index, f"{name}_weight": quantised(ranked.weight, np.uint16 if roomy else np.uint8)}
+        if roomy:
+            arrays[f"{name}_rest"] = quantised(rest, np.uint16)
     return arrays
 
 
-def _field_arrays(field: Field) -> dict[str, npt.NDArray[Any]]:
-    longest = max(len(field.raw), len(field)) + 1
-    starts = np.array([start for start, _ in words(field)], dtype=np.int64)
-    columns = {"start": field.anchors[:, 0], "end": field.anchors[:, 1], "word": starts}
-    return {part: narrow(values, longest) for part, values in columns.items()}
+def _ranked(weights_HQA: FloatArray, grid: AreaGrid, roomy: bool) -> dict[str, tuple[Ranked, FloatArray]]:
+    """What is kept of areas, of those of several items and of queries, and the weight of the rest."""
+    heads, queries = weights_HQA.shape[:2]
+    areas, several = (max(TOP, ENTRIES // max(heads * queries, 1)),) * 2 if roomy else (3, 1)
+    asked = {"area": (areas, 1), "several": (several, 2)} if grid.max_width > 1 else {"area": (areas, 1)}
+    found = {}
+    for name, (kept, least) in asked.items():
+        spans = top_spans(weights_HQA, grid, min(TOP, kept), min_size=least, kept=kept)
+        found[name] = spans, left_out(weights_HQA, spans, least, grid)
+    attending = top_queries(weights_HQA, grid, max(TOP, min(queries, ENTRIES // (heads * grid.width))) if roomy else 2)
+    whole_HN = np.stack([span_coverage(weights_QA, grid).sum(0) for weights_QA in weights_HQA])
+    return found | {"query": (attending, np.maximum(whole_HN - attending.weight.sum(-1), 0))}
 
 
 def _field_header(field: Field) -> dict[str, Any]:
     """Title, text, and the labels that differ from the text they stand for."""
     pairs = enumerate(zip(field.labels, field.anchors.tolist(), strict=True))
     labels = {item: label for item, (label, (start, end)) in pairs if label != field.raw[start:end]}
-    return {"title": NAMES.get(field.name, field.name).capitalize(), "raw": field.raw, "labels": labels}
-
-
-def _digest(header: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> str:
-    return hashlib.sha256(pack(header, arrays)).hexdigest()[:16]
+    return {"title": title(field), "raw": field.raw, "labels": labels}

@@ -1,19 +1,18 @@
-"""What the ribbon needs of a layer's weights, found for all queries and heads at once, and packed for the browser.
+"""What the ribbon needs of a layer's weights, found for all queries and heads at once.
 
-Shapes: H heads, Q queries, A areas, N memory items, K kept, R rows (heads times queries, or one head's queries).
+Shapes: H heads, Q queries, A areas, N memory items, K kept, C candidates, R rows (heads times queries, or one head's
+queries).
 """
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import FloatArray, IntArray
@@ -32,11 +31,13 @@ class Ranked:
     weight: FloatArray
 
 
-def top_spans(weights_HQA: FloatArray, grid: AreaGrid, k: int, max_overlap: float = 0.5, min_size: int = 1) -> Ranked:
+def top_spans(
+    weights_HQA: FloatArray, grid: AreaGrid, k: int, max_overlap: float = 0.5, min_size: int = 1, kept: int = 0
+) -> Ranked:
     """The k heaviest areas of every query, skipping any that overlap a heavier one by more than `max_overlap` (IoU).
 
-    min_size: spans of fewer items are left out. Indices [H, Q, k] are the grid's. Raises ValueError when the memory
-    is not a sequence (height 1).
+    min_size: spans of fewer items are left out. kept: if more than k, the heaviest of the others follow, up to so
+    many in all. Indices [H, Q, K] are the grid's. Raises ValueError when the memory is not a sequence (height 1).
     """
     if grid.height != 1:
         raise ValueError(f"Spans need a memory of one row, but this one has {grid.height}.")
@@ -44,10 +45,48 @@ def top_spans(weights_HQA: FloatArray, grid: AreaGrid, k: int, max_overlap: floa
     smaller = grid.slab(1, min_size)[0]  # how many areas of fewer items there are; they come first
 
     def of_head(weights_QA: FloatArray) -> Ranked:
-        parts = [_greedy(weights_QA[i : i + CHUNK], k, rivals, smaller) for i in range(0, len(weights_QA), CHUNK)]
-        return _joined(parts, np.concatenate)
+        return _joined([of_rows(weights_QA[i : i + CHUNK]) for i in range(0, len(weights_QA), CHUNK)], np.concatenate)
+
+    def of_rows(weights_RA: FloatArray) -> Ranked:
+        found = _greedy(weights_RA, k, rivals, smaller)
+        if kept <= k:
+            return found
+        counted_RA = np.where(np.arange(grid.count) < smaller, 0, weights_RA)
+        return with_heaviest(counted_RA, np.where(found.weight > 0, found.index, -1), kept)
 
     return _joined(_each_head(of_head, weights_HQA), np.stack)
+
+
+def with_heaviest(weights_RA: FloatArray, index_RC: IntArray, kept: int) -> Ranked:
+    """The candidates of every row (-1 stands for none), each once, and the heaviest others: `kept` in all, or A.
+
+    Rows may have further axes before them.
+    """
+    most = min(kept, weights_RA.shape[-1])
+    heaviest = np.argpartition(-weights_RA, most - 1)[..., :most]
+    order = (-np.take_along_axis(weights_RA, heaviest, -1)).argsort(-1)
+    return _first_ones(weights_RA, np.concatenate([index_RC, np.take_along_axis(heaviest, order, -1)], -1), most)
+
+
+def _first_ones(weights_RA: FloatArray, index_RC: IntArray, kept: int) -> Ranked:
+    """The first `kept` different ones of every row of indices."""
+    by_index = index_RC.argsort(-1, kind="stable")
+    ordered = np.take_along_axis(index_RC, by_index, -1)
+    again = ordered < 0
+    again[..., 1:] |= ordered[..., 1:] == ordered[..., :-1]
+    again_RC = np.empty_like(again)
+    np.put_along_axis(again_RC, by_index, again, -1)
+    places = again_RC.argsort(-1, kind="stable")[..., :kept]
+    index = np.maximum(np.take_along_axis(index_RC, places, -1), 0)
+    weight = np.where(np.take_along_axis(again_RC, places, -1), 0, np.take_along_axis(weights_RA, index, -1))
+    return Ranked(index, weight)
+
+
+def left_out(weights_HQA: FloatArray, kept: Ranked, min_size: int, grid: AreaGrid) -> FloatArray:
+    """The weight of all areas of at least `min_size` items that were not kept: float32 [H, Q]."""
+    whole_HQ = weights_HQA[..., grid.slab(1, min_size)[0] :].sum(-1)
+    rest_HQ: FloatArray = np.maximum(whole_HQ - kept.weight.sum(-1), 0)
+    return rest_HQ
 
 
 def top_queries(weights_HQA: FloatArray, grid: AreaGrid, k: int) -> Ranked:
@@ -135,41 +174,3 @@ def _each_head(work: Callable[[FloatArray], Ranked], weights_HQA: FloatArray) ->
 
 def _joined(parts: list[Ranked], join: Callable[..., Any]) -> Ranked:
     return Ranked(join([p.index for p in parts]), join([p.weight for p in parts]))
-
-
-def quantised(values: FloatArray, dtype: type[np.unsignedinteger[Any]]) -> npt.NDArray[Any]:
-    """Weights 0..1 as unsigned integers on a square-root scale: value = (stored / largest)^2.
-
-    The scale keeps small weights apart: 8 bits are exact to 0.8 points near 1 and to 0.04 points near 0.01.
-    """
-    top = np.iinfo(dtype).max
-    stored: npt.NDArray[Any] = np.rint(np.sqrt(np.clip(values, 0, 1)) * top).astype(dtype)
-    return stored
-
-
-def narrow(values: IntArray, largest: int) -> npt.NDArray[Any]:
-    """Whole numbers in the fewest bytes the browser has an array for: 2, or 4 where `largest` needs them."""
-    return values.astype(np.uint16 if largest < 1 << 16 else np.uint32)
-
-
-def pack(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
-    """One message for the browser: header length (uint32), header (JSON), then the arrays, each 8-byte aligned.
-
-    The header gains `arrays`: name -> [bytes an element, offset from the end of the header, elements].
-    Everything is little-endian and unsigned.
-    """
-    places: dict[str, list[int]] = {}
-    chunks: list[bytes] = []
-    offset = 0
-    for name, values in arrays.items():
-        places[name] = [values.itemsize, offset, values.size]
-        chunks.append(_aligned(values.astype(values.dtype.newbyteorder("<"), copy=False).tobytes()))
-        offset += len(chunks[-1])
-    text = json.dumps({**header, "arrays": places}, ensure_ascii=False, separators=(",", ":"))
-    head = text.encode("utf-8", "replace")  # a lone surrogate stays one character, so offsets hold
-    head += b" " * (-(len(head) + 4) % 8)
-    return b"".join([len(head).to_bytes(4, "little"), head, *chunks])
-
-
-def _aligned(data: bytes) -> bytes:
-    return data + bytes(-len(data) % 8)

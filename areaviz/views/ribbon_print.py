@@ -48,7 +48,7 @@ def ribbon_print(trace: Trace, focus: Focus) -> PrintFigure:
     spans = spans_of(trace, focus)
     if focus.side == "memory":
         own, other = other, own
-        spans = [replace(span, start=span.queries[0], length=1) for span in spans]
+        spans = [replace(span, start=span.queries[0], length=len(span.queries)) for span in spans]
     placed = _places(other)
     rows = _rows_with(placed, spans)
     heads = range(attention.heads) if focus.head is None else [focus.head]

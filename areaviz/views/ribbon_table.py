@@ -1,6 +1,6 @@
 """The numbers under the ribbon: which spans the chosen queries attend to, or which queries attend to the chosen items.
 
-Shapes: H heads, G groups of items looked at together, A areas, K kept.
+Shapes: Q queries, G groups of queries looked at together, N memory items, A areas, S spans.
 """
 
 from __future__ import annotations
@@ -10,13 +10,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from areaviz.trace.query import words
-from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
+from areaviz.trace.areas import AreaGrid
+from areaviz.trace.query import merge_items
+from areaviz.trace.record import AttentionMap, Field, FloatArray, IntArray, Trace
 from areaviz.trace.request import Focus
 from areaviz.views.base import Table
-from areaviz.views.ribbon_arrays import span_coverage, top_spans
+from areaviz.views.ribbon_arrays import span_coverage
+from areaviz.views.select import groups
 
 TOP = 4
+MAX_OVERLAP = 0.5
 COLUMNS = ("query", "head", "span", "start", "length", "weight")
 
 
@@ -53,22 +56,69 @@ def ribbon_table(trace: Trace, focus: Focus) -> Table:
 
 
 def spans_of(trace: Trace, focus: Focus, k: int = TOP) -> list[Span]:
-    """What the table lists: the k heaviest a head and query (several chosen queries are averaged)."""
-    attention = trace.maps[focus.site]
+    """What the table lists: the k heaviest a head and query (several chosen queries are averaged).
+
+    Where words are pointed at, spans and queries are whole words: areas that widen to the same words count together.
+    """
+    attention, memory = trace.maps[focus.site], trace.fields[trace.maps[focus.site].memory]
+    query = trace.fields[attention.query]
     heads = range(attention.heads) if focus.head is None else [focus.head]
     if focus.side == "memory" and focus.items:
-        return [span for head in heads for span in _attending(attention, focus, head, k)]
-    groups = [focus.items] if focus.items else _single_or_words(trace.fields[attention.query], focus.unit)
-    weights_HGA = np.stack([[_mean(attention, focus.layer, head, group) for group in groups] for head in heads])
-    top = top_spans(weights_HGA, attention.grid, k, min_size=2 if only_several(attention, focus) else 1)
-    spans = []
-    for g, group in enumerate(groups):
-        for h, head in enumerate(heads):
-            for index, weight in zip(top.index[h, g].tolist(), top.weight[h, g].tolist(), strict=True):
-                if weight > 0:
-                    area = attention.grid.area(index)
-                    spans.append(Span(group, head, area.left, area.width, weight))
-    return spans
+        return [span for head in heads for span in _attending(attention, focus, head, groups(query, focus.unit), k)]
+    singles = [tuple(range(*run)) for run in groups(query, focus.unit)]
+    widen = Widened.of(attention.grid, memory, focus.unit)
+    least = 2 if only_several(attention, focus) else 1
+    found = []
+    for group in [focus.items] if focus.items else singles:
+        for head in heads:
+            mean_A = _mean(attention, focus.layer, head, group)
+            found += [Span(group, head, *place) for place in widen.heaviest(mean_A, k, least)]
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Widened:
+    """Areas as a reader points at them: as they are, or widened to whole words.
+
+    span: int64 [A], which span an area widens to. start, length: of every span.
+    """
+
+    grid: AreaGrid
+    span: IntArray
+    start: IntArray
+    length: IntArray
+
+    @classmethod
+    def of(cls, grid: AreaGrid, memory: Field, unit: str) -> Widened:
+        """By the words of a field, or by its items."""
+        runs = np.array(groups(memory, unit))
+        of_item = np.repeat(np.arange(len(runs)), runs[:, 1] - runs[:, 0])
+        first, last = grid.table()[:, 1], grid.table()[:, 1] + grid.table()[:, 3] - 1
+        ends = np.stack([runs[of_item[first], 0], runs[of_item[last], 1]], 1)
+        spans, span = np.unique(ends, axis=0, return_inverse=True)
+        return cls(grid, span.reshape(-1), spans[:, 0], spans[:, 1] - spans[:, 0])
+
+    def heaviest(self, weights_A: FloatArray, k: int, least: int) -> list[tuple[int, int, float]]:
+        """Start, length and weight of the k heaviest spans that overlap no heavier one by more than half.
+
+        least: areas of fewer items are left out.
+        """
+        smaller = self.grid.slab(1, least)[0]
+        weights_S = np.bincount(self.span[smaller:], weights_A[smaller:], len(self.start))
+        found: list[tuple[int, int, float]] = []
+        for span in np.argsort(-weights_S, kind="stable").tolist():
+            place = int(self.start[span]), int(self.length[span]), float(weights_S[span])
+            if len(found) == k or place[2] <= 0:
+                break
+            if all(_overlap(place, other) <= MAX_OVERLAP for other in found):
+                found.append(place)
+        return found
+
+
+def _overlap(one: tuple[int, int, float], other: tuple[int, int, float]) -> float:
+    """Intersection over union of two spans."""
+    both = max(min(one[0] + one[1], other[0] + other[1]) - max(one[0], other[0]), 0)
+    return both / (one[1] + other[1] - both)
 
 
 def only_several(attention: AttentionMap, focus: Focus) -> bool:
@@ -98,12 +148,6 @@ def _is_symbol(field: Field, item: int) -> bool:
     return bool(field.anchors[item, 0] == field.anchors[item, 1])
 
 
-def _single_or_words(field: Field, unit: str) -> list[tuple[int, ...]]:
-    if unit == "word":
-        return [tuple(range(start, end)) for start, end in words(field)]
-    return [(item,) for item in range(len(field))]
-
-
 def _mean(attention: AttentionMap, layer: int, head: int, group: Sequence[int]) -> FloatArray:
     """The area weights of a head, averaged over a group of queries: float32 [A]."""
     weights_QA = attention.weights[layer, head]
@@ -111,10 +155,11 @@ def _mean(attention: AttentionMap, layer: int, head: int, group: Sequence[int]) 
     return mean_A
 
 
-def _attending(attention: AttentionMap, focus: Focus, head: int, k: int) -> list[Span]:
-    """The queries whose areas cover the chosen memory items most (mean over the items)."""
+def _attending(attention: AttentionMap, focus: Focus, head: int, runs: Sequence[tuple[int, int]], k: int) -> list[Span]:
+    """The queries, in runs, whose areas cover the chosen memory items most (mean over queries and items)."""
     items = list(focus.items)
-    covered_Q = span_coverage(attention.weights[focus.layer, head], attention.grid)[:, items].mean(1)
-    best = np.argsort(-covered_Q, kind="stable")[:k].tolist()
+    covered_QN = span_coverage(attention.weights[focus.layer, head], attention.grid)
+    covered_G = merge_items(covered_QN[:, items].mean(1)[:, None], runs)[:, 0]
+    best = np.argsort(-covered_G, kind="stable")[:k].tolist()
     start, length = items[0], items[-1] - items[0] + 1
-    return [Span((query,), head, start, length, float(covered_Q[query])) for query in best if covered_Q[query] > 0]
+    return [Span(tuple(range(*runs[g])), head, start, length, float(covered_G[g])) for g in best if covered_G[g] > 0]

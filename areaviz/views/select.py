@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from areaviz.trace.query import words
 from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
 from areaviz.trace.request import Focus
 from areaviz.views.labels import clip, visible
@@ -88,6 +89,12 @@ def select(trace: Trace, focus: Focus) -> Selection:
 def name(field: Field) -> str:
     """What a field is called in front of a reader."""
     return NAMES.get(field.name, field.name)
+
+
+def groups(field: Field, unit: str) -> list[tuple[int, int]]:
+    """The items of a field one by one, or those of a text in runs of a word each, as (start, end)."""
+    by_word = unit == "word" and field.kind == "text"
+    return words(field) if by_word else [(item, item + 1) for item in range(len(field))]
 
 
 def shown(field: Field) -> tuple[str, ...]:

@@ -20,18 +20,25 @@ WORDS = os.environ.get("GRID_WORDS", "a small red circle")
 COLUMNS = int(os.environ.get("GRID_COLUMNS", "2"))
 SCENE = int(os.environ.get("GRID_SCENE", "0"))
 """Pixels a side of a drawn scene, or 0 for the small fake picture."""
+WIDTH = int(os.environ.get("GRID_WIDTH", "0"))
+"""Pixels across a grey picture of 640 pixels' height, or 0 for another picture."""
 
 
 @st.cache_resource
 def traces() -> tuple[Trace, Trace]:
     """Hard attention to single cells, and soft attention to areas up to three by three."""
     made = [fakes.caption_trace(WORDS, CELLS, size, layers=1, hard=size == 1) for size in (1, 3)]
-    one, other = [_with_scene(trace) if SCENE else trace for trace in made]
+    one, other = [_with(trace, _picture()) if SCENE or WIDTH else trace for trace in made]
     return one, other
 
 
-def _with_scene(trace: Trace) -> Trace:
-    picture = Picture.of("scene", make_scene("samples", 3).pixels(SCENE))
+def _picture() -> Picture:
+    return (
+        fakes.picture(width=WIDTH, height=640) if WIDTH else Picture.of("scene", make_scene("samples", 3).pixels(SCENE))
+    )
+
+
+def _with(trace: Trace, picture: Picture) -> Trace:
     cells = fakes.picture_field(picture, CELLS, CELLS)
     request = replace(trace.request, picture=picture)
     return replace(trace, request=request, fields={**trace.fields, "picture": cells})

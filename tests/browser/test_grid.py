@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -181,7 +182,7 @@ def test_a_click_locks_and_tells_the_server_and_escape_lets_go(grids: tuple[Loca
     expect(area.locator("#query-2:visible")).to_have_attribute("aria-selected", "true")
     page.keyboard.press("Escape")
     expect(sentence(area)).to_contain_text(IDLE)
-    expect(page.get_by_text("area has None")).to_be_visible()
+    expect(page.get_by_text("area has Selection(side='query', items=(), head=None,")).to_be_visible()
 
 
 def test_a_second_click_unlocks_and_shift_adds(grids: tuple[Locator, Locator]) -> None:
@@ -197,7 +198,7 @@ def test_a_second_click_unlocks_and_shift_adds(grids: tuple[Locator, Locator]) -
     click(area, "query", 1)
     expect(page.get_by_text("area has Selection(side='query', items=(1,)")).to_be_visible()
     click(area, "query", 1)
-    expect(page.get_by_text("area has None")).to_be_visible()
+    expect(page.get_by_text("area has Selection(side='query', items=(), head=None,")).to_be_visible()
 
 
 def test_a_drag_over_cells_asks_for_their_mean(selves: tuple[Locator, Locator]) -> None:
@@ -226,7 +227,7 @@ def test_a_cell_of_the_right_picture_shows_the_cells_that_attend(selves: tuple[L
     assert ink(area, "query") > 500
 
 
-def test_head_chips_and_sliders_work_without_the_server(app: App, page: Page) -> None:
+def test_sliders_work_without_the_server_and_head_chips_are_told(app: App, page: Page) -> None:
     sent: list[object] = []
     page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(frame)))
     _, area = opened(page, app(SCRIPT))
@@ -236,15 +237,71 @@ def test_head_chips_and_sliders_work_without_the_server(app: App, page: Page) ->
     area.locator(".many").fill("3")
     point(area, "query", 2)
     expect(area).to_have_attribute("data-marks", "12")
+    assert len(sent) == before
     area.get_by_role("button", name="Head 2").click()
     expect(area.locator(".caption")).to_contain_text("head 2 of 4")
+    expect(page.get_by_text("area has Selection(side='query', items=(), head=1, unit='item'")).to_be_visible()
     point(area, "query", 2)
     expect(area).to_have_attribute("data-marks", "3")
     assert area.locator(".legend .who").all_text_contents() == ["head 2"] * 4
     attention = soft().maps["encoder-decoder"]
     expected = [area_text(top.area) for top in top_areas(attention, 0, 1, 2, 4)]
     assert area.locator(".legend .what").all_text_contents() == expected
-    assert len(sent) == before
+
+
+@pytest.mark.parametrize("percent", [0, 25, 75, 100])
+def test_areas_that_overlap_more_or_less_can_be_asked_for(grids: tuple[Locator, Locator], percent: int) -> None:
+    _, area = grids
+    overlap = area.get_by_role("slider", name="Overlap")
+    expect(overlap).to_have_value("50")
+    area.get_by_role("button", name="Head 2").click()
+    overlap.fill(str(percent))
+    area.locator(".many").fill("4")
+    point(area, "query", 2)
+    attention = soft().maps["encoder-decoder"]
+    expected = [area_text(top.area) for top in top_areas(attention, 0, 1, 2, 4, percent / 100)]
+    assert [text for text in area.locator(".legend .what").all_text_contents() if text] == expected
+    expect(area).to_have_attribute("data-marks", str(len(expected)))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_words_are_tinted_as_cells_are_and_can_be_read(app: App, page: Page, scheme: Literal["light", "dark"]) -> None:
+    page.emulate_media(color_scheme=scheme)
+    _, area = opened(page, app(SCRIPT))
+    area.locator(".strength").fill("100")
+    area.get_by_role("button", name="Head 2").click()
+    point(area, "memory", 5)
+    share_Q = item_shares(soft().maps["encoder-decoder"], 0, 1)[:, 5]
+    most = area.locator(f"#query-{int(share_Q.argmax())}")
+    expect(most).to_have_css("background-color", "rgb(253, 231, 36)")  # the end of viridis
+    for chip in area.locator(".chip").all():
+        assert (
+            contrast(*(chip.evaluate(f"c => getComputedStyle(c).{part}") for part in ("color", "backgroundColor")))
+            > 4.5
+        )
+    page.mouse.move(2, 2)
+    expect(most).not_to_have_class(re.compile("tinted"))
+
+
+def contrast(*colours: str) -> float:
+    """Of two colours "rgb(r, g, b)", by WCAG 2.2."""
+    channels = [[int(value) / 255 for value in re.findall(r"\d+", colour)[:3]] for colour in colours]
+    linear = [[c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in rgb] for rgb in channels]
+    dark, light = sorted(float(np.dot(rgb, (0.2126, 0.7152, 0.0722))) for rgb in linear)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_a_picture_of_one_pixel_across_can_be_pointed_at(app: App, page: Page) -> None:
+    page.goto(app(SCRIPT, GRID_WIDTH="1", GRID_COLUMNS="1"))
+    area = page.locator(".grid[data-ready]")
+    canvas = area.locator("[data-side=memory] .above")
+    box = canvas.bounding_box()
+    assert box and box["width"] >= 90 and box["height"] <= 480
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] * 0.3)
+    expect(sentence(area)).to_contain_text("Row 2,")
+    click(area, "query", 2)
+    expect(sentence(area)).to_contain_text("“red” attends most to")
+    assert ink(area, "memory") > 500
 
 
 def test_areas_of_two_or_more_cells_can_be_asked_for(grids: tuple[Locator, Locator]) -> None:
@@ -274,7 +331,7 @@ def test_the_keyboard_moves_locks_and_lets_go(selves: tuple[Locator, Locator]) -
     page.keyboard.press("End")
     expect(sentence(area)).to_contain_text("Row 4, column 4 attends")
     page.keyboard.press("Escape")
-    expect(page.get_by_text("area has None")).to_be_visible()
+    expect(page.get_by_text("area has Selection(side='query', items=(), head=None,")).to_be_visible()
     expect(area.locator(".live")).to_contain_text("Row 4, column 4 attends")
 
 

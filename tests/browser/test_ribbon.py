@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from areaviz.trace.query import top_areas
-from areaviz.views.ribbon_table import items_text
+from areaviz.trace.query import top_areas, words
+from areaviz.trace.request import Focus
+from areaviz.views.ribbon_table import items_text, ribbon_table
 from tests import fakes
-from tests.browser.conftest import App
+from tests.browser.conftest import App, settled
 
 SCRIPT = "tests/browser/ribbon_app.py"
 IDLE = "Point at an item"
@@ -103,7 +104,7 @@ def test_a_click_locks_and_tells_the_server_and_escape_lets_go(ribbons: tuple[Lo
     expect(area.locator("#query-4")).to_have_attribute("aria-selected", "true")
     page.keyboard.press("Escape")
     expect(sentence(area)).to_contain_text(IDLE)
-    expect(page.get_by_text("area has None")).to_be_visible()
+    expect(page.get_by_text("area has Selection(side='query', items=(), head=None,")).to_be_visible()
     expect(sentence(regular)).to_contain_text(IDLE)
 
 
@@ -112,7 +113,7 @@ def test_a_second_click_unlocks(ribbons: tuple[Locator, Locator]) -> None:
     area.locator("[data-side=query] .scroller").click(position={"x": 5, "y": 12})
     expect(area.page.get_by_text("area has Selection(side='query', items=(0,)")).to_be_visible()
     area.locator("[data-side=query] .scroller").click(position={"x": 5, "y": 12})
-    expect(area.page.get_by_text("area has None")).to_be_visible()
+    expect(area.page.get_by_text("area has Selection(side='query', items=(), head=None,")).to_be_visible()
 
 
 def test_shift_click_averages_several(ribbons: tuple[Locator, Locator]) -> None:
@@ -132,23 +133,43 @@ def test_shift_click_averages_several(ribbons: tuple[Locator, Locator]) -> None:
     expect(sentence(area)).to_contain_text("mean of 2")
 
 
-def test_head_chips_switch_without_the_server(app: App, page: Page) -> None:
-    sent: list[object] = []
-    page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(frame)))
-    page.goto(app(SCRIPT))
-    area = page.locator(".ribbon[data-ready]").nth(1)
+def test_head_chips_switch_at_once_and_are_told(ribbons: tuple[Locator, Locator]) -> None:
+    _, area = ribbons
+    page = area.page
     point(area, "query", 4)
     expect(sentence(area)).to_contain_text("attends")
-    before = len(sent)
     area.get_by_role("button", name="Head 2").click()
     expect(area.locator(".caption")).to_contain_text("head 2 of 4")
+    expect(page.get_by_text("area has Selection(side='query', items=(), head=1, unit='item'")).to_be_visible()
     point(area, "query", 4)
     assert area.locator(".legend .who").all_text_contents() == ["head 2"] * 4
     area.get_by_role("button", name="Head 4").click(modifiers=["Shift"])
     expect(area.locator(".caption")).to_contain_text("heads 2, 4 of 4")
+    expect(page.get_by_text("area has Selection(side='query', items=(), head=None")).to_be_visible()
     assert area.locator(".legend .who").all_text_contents() == ["head 2", "head 4"]
     area.get_by_role("button", name="All heads").click()
     expect(area.locator(".caption")).to_contain_text("all heads")
+
+
+def test_unit_and_areas_are_told_while_nothing_is_locked(ribbons: tuple[Locator, Locator]) -> None:
+    _, area = ribbons
+    area.get_by_role("button", name="Words").click()
+    area.get_by_role("button", name="2+ characters").click()
+    expect(area.page.get_by_text("items=(), head=None, unit='word', areas='several')")).to_be_visible()
+
+
+def test_pointing_asks_nothing_of_the_server(app: App, page: Page) -> None:
+    sent: list[object] = []
+    page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(frame)))
+    page.goto(app(SCRIPT))
+    area = page.locator(".ribbon[data-ready]").nth(1)
+    expect(area).to_be_visible()
+    settled(page)
+    before = len(sent)
+    point(area, "query", 4)
+    expect(sentence(area)).to_contain_text("attends")
+    point(area, "memory", 3)
+    expect(sentence(area)).to_contain_text("is attended to")
     assert len(sent) == before
 
 
@@ -161,6 +182,40 @@ def test_words_act_as_one_and_spans_snap_to_them(ribbons: tuple[Locator, Locator
     for text in area.locator(".legend .what").all_text_contents():
         parts = text.strip("“”").replace("␣", " ").replace(" + ⟨end⟩", "").replace("⟨end⟩", "").split()
         assert all(part in words for part in parts), text
+
+
+def test_what_is_said_of_several_items_and_of_words_is_what_the_table_says(ribbons: tuple[Locator, Locator]) -> None:
+    _, area = ribbons
+    trace = fakes.trace(layers=1)
+    area.get_by_role("button", name="Words").click()
+    for side, name, item in (("query", "target", 6), ("memory", "source", 3)):
+        point(area, side, item)
+        expect(sentence(area)).to_contain_text("attend")
+        run = next(range(*run) for run in words(trace.fields[name]) if item in range(*run))
+        rows = ribbon_table(trace, Focus("encoder-decoder", side=side, items=tuple(run), unit="word")).rows
+        for head in range(4):
+            heaviest = next(row for row in rows if row[1] == head + 1)
+            told = heaviest[2 if side == "query" else 0]
+            assert shown(area.locator(".legend .what").nth(head)) == f"“{told}”"
+            share = area.locator(".legend .share").nth(head).text_content() or ""
+            assert float(share.removesuffix("%")) == pytest.approx(100 * float(heaviest[5]), abs=0.5)
+
+
+def test_what_was_not_sent_is_said(app: App, page: Page) -> None:
+    page.goto(app(SCRIPT, RIBBON_TIMES="60"))
+    area = page.locator(".ribbon[data-ready]").nth(1)
+    point(area, "query", 4)
+    expect(sentence(area)).to_contain_text("attends most to")
+    assert "at least" not in (sentence(area).text_content() or "")
+    area.get_by_role("button", name="Words").click()
+    point(area, "query", 6)
+    expect(sentence(area)).to_contain_text("at least")
+    expect(area.locator(".legend .share").first).to_contain_text("≥")
+
+
+def shown(part: Locator) -> str:
+    """What a part reads as, with blanks as they are."""
+    return (part.text_content() or "").replace("␣", " ")
 
 
 def test_areas_of_two_or_more_items_can_be_asked_for(ribbons: tuple[Locator, Locator]) -> None:
@@ -195,7 +250,7 @@ def test_the_keyboard_moves_locks_and_lets_go(ribbons: tuple[Locator, Locator]) 
     page.keyboard.press("Enter")
     expect(page.get_by_text("area has Selection(side='query', items=(0,)")).to_be_visible()
     page.keyboard.press("Escape")
-    expect(page.get_by_text("area has None")).to_be_visible()
+    expect(page.get_by_text("area has Selection(side='query', items=(), head=None,")).to_be_visible()
     expect(area.locator(".live")).to_contain_text("“E” attends")
 
 

@@ -63,7 +63,7 @@ def test_letters_are_no_tokens_and_cells_of_one_picture_none_of_another() -> Non
 
 def test_a_click_changes_what_the_ribbon_says_and_nothing_else() -> None:
     asked = Focus("encoder self", 1, 2, "query", (3,), "word")
-    assert clicked(None, asked) == Focus("encoder self", 1, 2, "query", (), "word")
+    assert clicked(Selection("query", (), 2, "word"), asked) == Focus("encoder self", 1, 2, "query", (), "word")
     assert clicked(Selection("memory", (1, 2), None, "item"), asked) == Focus("encoder self", 1, None, "memory", (1, 2))
     assert clicked(Selection.of(asked), asked) == asked
 

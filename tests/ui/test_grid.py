@@ -31,7 +31,7 @@ def page() -> None:
 def test_a_page_mounts_the_grid_and_gets_its_selection() -> None:
     run = AppTest.from_function(page, default_timeout=60).run()
     assert not run.exception
-    assert run.session_state["chosen"] is None
+    assert run.session_state["chosen"] == Selection()
     run.session_state["items"] = (3,)
     run.run()
     assert run.session_state["chosen"] == Selection(items=(3,))

@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from areaviz.trace.request import Focus
+from areaviz.ui.explore import clicked
 from areaviz.ui.ribbon import Selection, component
 from areaviz.ui.ribbon.component import SCRIPTS, Mounted
 from areaviz.views.ribbon import ribbon_payload
@@ -33,6 +34,14 @@ def test_a_report_is_what_is_locked_and_nothing_is_sent_back() -> None:
     after = start.heard(report(start, FIRST), NOTHING)
     assert after.current == FIRST
     assert (after.sent, after.serial) == (NOTHING, 0)
+
+
+def test_a_head_chosen_while_nothing_is_locked_is_told_and_kept() -> None:
+    start, wish = mounted(), Selection(head=2, unit="word", areas="several")
+    chosen = start.heard(report(start, wish), NOTHING)
+    assert (chosen.current, chosen.serial) == (wish, 0)
+    again = chosen.heard(report(start, wish), wish)
+    assert (again.current, again.serial) == (wish, 0)
 
 
 def test_a_page_that_hands_back_what_it_was_given_asks_nothing_new() -> None:
@@ -106,10 +115,18 @@ def page() -> None:
 def test_a_page_mounts_the_ribbon_and_gets_its_selection() -> None:
     run = AppTest.from_function(page, default_timeout=60).run()
     assert not run.exception
-    assert run.session_state["chosen"] is None
+    assert run.session_state["chosen"] == Selection()
     run.session_state["items"] = (3,)
     run.run()
     assert run.session_state["chosen"] == Selection(items=(3,))
+
+
+def test_a_page_that_takes_up_a_head_chosen_with_nothing_locked_keeps_it() -> None:
+    focus = replace(FOCUS, head=1)
+    told = clicked(Selection(head=2, unit="word"), focus)
+    assert told == replace(FOCUS, head=2, unit="word")
+    deeper = component._mounted(mounted(Selection.of(told)), fakes.trace(), replace(told, layer=1))
+    assert deeper.sent == Selection(head=2, unit="word")
 
 
 @pytest.mark.parametrize("name", [*SCRIPTS, "ribbon.css", "ribbon.html"])

@@ -14,7 +14,7 @@ from areaviz.trace.request import Focus
 from areaviz.views import VIEWS, pictures
 from areaviz.views.export import FORMATS, figure_bytes
 from areaviz.views.film_frames import DIM, GROUND, area_box, film, lifted, spread
-from areaviz.views.film_gif import film_gif
+from areaviz.views.film_gif import drawn_size, film_gif
 from tests import fakes
 
 FOCUS = Focus("encoder-decoder", 1, 2)
@@ -98,6 +98,18 @@ def test_items_join_to_words() -> None:
     assert [frame.label for frame in drawn.frames] == ["ab", "c"]
     np.testing.assert_allclose(drawn.frames[0].shares.ravel(), shares[:2].mean(0), rtol=1e-6)
     assert drawn.frames[0].probability == pytest.approx(np.prod(trace.output.probabilities[:2]))
+
+
+def test_the_heaviest_area_of_a_word_is_that_of_all_its_items() -> None:
+    trace = fakes.caption_trace("a b c")
+    split = replace(trace.fields["target"], raw="ab c", anchors=np.array([[0, 1], [1, 2], [2, 4], [4, 4]]))
+    trace = replace(trace, fields={**trace.fields, "target": split})
+    attention = trace.maps[FOCUS.site]
+    for head, heads in ((2, [2]), (None, [0, 1, 2, 3])):
+        heaviest = film(trace, replace(FOCUS, head=head, unit="word")).frames[0].heaviest
+        mean_A = attention.weights[1, heads][:, :2].mean((0, 1))
+        assert heaviest and heaviest.area == attention.grid.area(int(mean_A.argmax()))
+        assert heaviest.weight == pytest.approx(mean_A.max())
 
 
 def test_hard_attention_outlines_what_was_read() -> None:
@@ -188,6 +200,32 @@ def test_the_moving_picture_has_a_frame_a_word(trace: Trace) -> None:
     marked = [int((frame[high:] < 60).sum()) for frame in frames]
     assert min(marked) > 10 and marked[1] > marked[0]  # "small" is longer than "a"
     assert (frames[0][high:] != frames[1][high:]).any() and (frames[0][:high] != frames[1][:high]).any()
+
+
+@pytest.mark.parametrize(
+    ("size", "drawn"),
+    [
+        ((96, 64), (256, 171)),
+        ((320, 240), (320, 240)),
+        ((640, 480), (480, 360)),
+        ((1, 640), (32, 480)),
+        ((640, 1), (480, 32)),
+        ((1, 1), (256, 256)),
+        ((300, 640), (225, 480)),
+    ],
+)
+def test_the_moving_picture_stays_of_a_size(size: tuple[int, int], drawn: tuple[int, int]) -> None:
+    assert drawn_size(*size) == drawn
+
+
+@pytest.mark.parametrize(("width", "height"), [(1, 640), (640, 1)])
+def test_a_thin_picture_moves_in_frames_of_a_size(width: int, height: int) -> None:
+    trace = fakes.caption_trace()
+    thin = fakes.picture(width=width, height=height)
+    cells = fakes.picture_field(thin, 4, 4)
+    trace = replace(trace, request=replace(trace.request, picture=thin), fields={**trace.fields, "picture": cells})
+    moving = Image.open(io.BytesIO(film_gif(trace, FOCUS)))
+    assert 256 <= moving.width <= 480 and moving.height < 640
 
 
 def test_pictures_with_few_colours_stay_exact() -> None:

@@ -13,9 +13,11 @@ from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.query import item_shares, top_areas
 from areaviz.trace.record import AttentionMap
 from areaviz.trace.request import Focus
-from areaviz.views.grid import fits, grid_payload, grid_print, grid_table, pack_grid
-from areaviz.views.grid_arrays import KEPT, SHOWN, kept_areas, stored_shares
-from areaviz.views.grid_table import area_text, box_of, cells_text, places_of
+from areaviz.views.grid import fits, grid_payload
+from areaviz.views.grid_arrays import KEPT, OVERLAPS, SHOWN, SURE, closeness, kept_areas, stored_shares
+from areaviz.views.grid_print import grid_print
+from areaviz.views.grid_table import area_text, box_of, cells_text, grid_table, places_of
+from areaviz.views.message import packed
 from tests import fakes
 from tests.views.test_ribbon import unpacked
 
@@ -31,33 +33,56 @@ def random_map(rows: int, columns: int, area_size: int, queries: int, seed: int)
     )
 
 
+def overlap(one: Area, other: Area) -> float:
+    """Intersection over union, cell by cell."""
+    cells = [
+        {(row, column) for row in range(a.top, a.top + a.height) for column in range(a.left, a.left + a.width)}
+        for a in (one, other)
+    ]
+    return len(cells[0] & cells[1]) / len(cells[0] | cells[1])
+
+
+def as_the_browser_does(areas: list[Area], weights: list[float], most: float, k: int) -> list[Area]:
+    """The heaviest first, those left out that overlap one before by more than `most`."""
+    found: list[Area] = []
+    for weight, _, area in sorted(zip(weights, range(len(areas)), areas, strict=True), key=lambda pair: -pair[0]):
+        if weight > 0 and len(found) < k and all(overlap(area, other) <= most for other in found):
+            found.append(area)
+    return found
+
+
 @given(st.integers(1, 6), st.integers(1, 6), st.integers(1, 3), st.integers(1, 2), st.integers(0, 99))
-def test_the_first_kept_areas_are_those_of_the_slow_search(
+def test_among_the_kept_areas_are_those_of_the_slow_search_at_every_overlap(
     rows: int, columns: int, area_size: int, least: int, seed: int
 ) -> None:
     attention = random_map(rows, columns, area_size, 3, seed)
     kept = kept_areas(attention, 0, least)
     for head, query in np.ndindex(2, 3):
-        expected = top_areas(attention, 0, head, query, SHOWN, min_size=least)
-        found = kept.weight[head, query, :SHOWN] > 0
-        indices = kept.index[head, query, :SHOWN][found].tolist()
-        assert [attention.grid.area(i) for i in indices] == [top.area for top in expected]
+        areas = [attention.grid.area(index) for index in kept.index[head, query].tolist()]
+        for most in OVERLAPS:
+            k = SHOWN if most == 0.5 else SURE
+            expected = top_areas(attention, 0, head, query, k, most, least)
+            found = as_the_browser_does(areas, kept.weight[head, query].tolist(), most, k)
+            assert found == [top.area for top in expected]
 
 
 @given(st.integers(1, 6), st.integers(1, 6), st.integers(1, 3), st.integers(0, 99))
-def test_the_other_kept_areas_are_the_heaviest_of_the_rest(rows: int, columns: int, area_size: int, seed: int) -> None:
+def test_kept_areas_differ_and_bring_their_weight(rows: int, columns: int, area_size: int, seed: int) -> None:
     attention = random_map(rows, columns, area_size, 2, seed)
     kept = kept_areas(attention, 0)
-    assert kept.index.shape[-1] == min(KEPT, SHOWN + attention.grid.count)
+    assert kept.index.shape[-1] == min(KEPT, attention.grid.count)
     for head, query in np.ndindex(2, 2):
-        weights_A = attention.weights[0, head, query]
-        index, weight = kept.index[head, query], kept.weight[head, query]
-        taken = index[weight > 0]
+        taken = kept.index[head, query]
         assert len(set(taken.tolist())) == len(taken)
-        np.testing.assert_array_equal(weights_A[taken], weight[weight > 0])
-        rest = np.delete(weights_A, index[:SHOWN][weight[:SHOWN] > 0])
-        expected = np.sort(rest)[::-1][: (weight[SHOWN:] > 0).sum()]
-        np.testing.assert_allclose(np.sort(weight[SHOWN:][weight[SHOWN:] > 0])[::-1], expected)
+        np.testing.assert_array_equal(attention.weights[0, head, query][taken], kept.weight[head, query])
+
+
+@given(st.integers(1, 5), st.integers(1, 5), st.integers(1, 3))
+def test_closeness_counts_the_overlaps_that_are_exceeded(rows: int, columns: int, area_size: int) -> None:
+    grid = AreaGrid.clamped((rows, columns), (area_size, area_size))
+    areas = [grid.area(index) for index in range(grid.count)]
+    expected = [[sum(overlap(one, other) > most for most in OVERLAPS) for other in areas] for one in areas]
+    np.testing.assert_array_equal(closeness(grid), expected)
 
 
 def test_a_masked_query_keeps_nothing_and_has_no_shares() -> None:
@@ -78,7 +103,7 @@ def test_shares_come_back_from_their_bytes() -> None:
 
 def test_the_message_holds_what_the_browser_needs() -> None:
     trace = fakes.caption_trace()
-    header, arrays = unpacked(pack_grid(grid_payload(trace, WORDS), link="pair"))
+    header, arrays = unpacked(packed(grid_payload(trace, WORDS), link="pair"))
     attention, picture = trace.maps["encoder-decoder"], trace.request.picture
     assert picture is not None
     heaviest = arrays["area"].reshape(4, 5, -1)[..., 0]
@@ -95,7 +120,7 @@ def test_the_message_holds_what_the_browser_needs() -> None:
 
 
 def test_a_picture_that_attends_to_itself_has_no_text() -> None:
-    header, arrays = unpacked(pack_grid(grid_payload(fakes.caption_trace(), SELF)))
+    header, arrays = unpacked(packed(grid_payload(fakes.caption_trace(), SELF)))
     assert header["text"] is None and "start" not in arrays
     assert arrays["area"].size == 4 * 16 * header["keep"]["area"]
 
@@ -107,7 +132,7 @@ def test_single_cells_have_no_areas_of_several() -> None:
 
 def test_what_hard_attention_read_travels_with_its_probability() -> None:
     trace = fakes.caption_trace(hard=True)
-    _, arrays = unpacked(pack_grid(grid_payload(trace, replace(WORDS, layer=1))))
+    _, arrays = unpacked(packed(grid_payload(trace, replace(WORDS, layer=1))))
     attention = trace.maps["encoder-decoder"]
     assert attention.chosen is not None
     np.testing.assert_array_equal(arrays["read"].reshape(4, 5), attention.chosen[1])
@@ -133,7 +158,7 @@ def test_the_data_does_not_depend_on_the_selection_but_on_layer_and_picture() ->
 
 @pytest.mark.parametrize("cells", [8, 14])
 def test_the_message_stays_small(cells: int) -> None:
-    assert len(pack_grid(grid_payload(fakes.caption_trace(grid=cells, area_size=3, layers=1), SELF))) < 300_000
+    assert len(packed(grid_payload(fakes.caption_trace(grid=cells, area_size=3, layers=1), SELF))) < 300_000
 
 
 def test_fits_pictures_only() -> None:

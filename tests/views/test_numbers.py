@@ -129,25 +129,16 @@ def test_a_line_runs_from_its_item_above_to_its_query_below() -> None:
     assert (x[0], y[0]) == (3.5 / 4, 1) and (x[-1], y[-1]) == (1.5 / 2, 0)
 
 
-@pytest.mark.parametrize("order", overview.ORDERS)
-def test_the_overview_is_sorted_and_shows_every_head_once(trace: Trace, order: str) -> None:
+def test_the_overview_shows_every_head_once_layer_by_layer(trace: Trace) -> None:
     focus = Focus("encoder self")
-    tiles = overview.overview(trace, focus, order).tiles
-    assert sorted((t.layer, t.head) for t in tiles) == [(layer, head) for layer in range(2) for head in range(4)]
-    keys = {
-        "layer": lambda t: (t.layer, t.head),
-        "head": lambda t: (t.head, t.layer),
-        "entropy": lambda t: t.entropy,
-        "area size": lambda t: t.area_size,
-        "distance": lambda t: t.distance,
-    }
-    assert list(map(keys[order], tiles)) == sorted(map(keys[order], tiles))
-    points = overview.figure(trace, focus, order).data[1]
-    assert [tuple(at) for at in points.customdata] == [(t.layer, t.head) for t in tiles]
+    tiles = overview.overview(trace, focus).tiles
+    assert [(tile.layer, tile.head) for tile in tiles] == [(layer, head) for layer in range(2) for head in range(4)]
+    points = overview.figure(trace, focus).data[1]
+    assert [tuple(at) for at in points.customdata] == [(tile.layer, tile.head) for tile in tiles]
 
 
 def test_the_overview_shows_item_shares_where_each_head_stands(trace: Trace) -> None:
-    drawn = overview.overview(trace, Focus("encoder-decoder"), "entropy")
+    drawn = overview.overview(trace, Focus("encoder-decoder"))
     shares = query.item_shares(trace.maps["encoder-decoder"], drawn.tiles[5].layer, drawn.tiles[5].head)
     places = np.array(drawn.sheet.shape) // (drawn.down, drawn.across)
     top, left = drawn.tiles[5].row * places[0], drawn.tiles[5].column * places[1]
@@ -161,14 +152,9 @@ def test_the_overview_shows_item_shares_where_each_head_stands(trace: Trace) -> 
     )
 
 
-def test_a_missing_distance_is_left_empty_and_sorted_without_complaint(trace: Trace) -> None:
-    table = overview.table(trace, Focus("encoder-decoder"), "distance")
+def test_a_missing_distance_is_left_empty(trace: Trace) -> None:
+    table = overview.table(trace, Focus("encoder-decoder"))
     assert {row[-1] for row in table.rows} == {""}
-
-
-def test_an_unknown_order_is_refused(trace: Trace) -> None:
-    with pytest.raises(ValueError, match="cannot be sorted by 'weight'"):
-        overview.figure(trace, Focus("encoder self"), "weight")
 
 
 def test_size_bars_are_the_shares_of_each_head(trace: Trace) -> None:

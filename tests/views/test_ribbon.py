@@ -11,10 +11,13 @@ from hypothesis import strategies as st
 
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.query import coverage, top_area_indices, top_areas, words
-from areaviz.trace.record import AttentionMap
+from areaviz.trace.record import AttentionMap, Trace
 from areaviz.trace.request import Focus
-from areaviz.views.ribbon import pack_ribbon, ribbon_fits, ribbon_payload, ribbon_print, ribbon_table
-from areaviz.views.ribbon_arrays import narrow, quantised, span_coverage, top_queries, top_spans
+from areaviz.views.message import narrow, packed, quantised
+from areaviz.views.ribbon import ribbon_payload
+from areaviz.views.ribbon_arrays import left_out, span_coverage, top_queries, top_spans
+from areaviz.views.ribbon_print import ribbon_print
+from areaviz.views.ribbon_table import items_text, ribbon_table
 from areaviz.views.theme import HEAD_COLOURS
 from tests import fakes
 
@@ -98,12 +101,15 @@ def test_numbers_travel_in_the_fewest_bytes() -> None:
 
 def test_the_message_holds_what_the_browser_needs() -> None:
     trace = fakes.trace()
-    header, arrays = unpacked(pack_ribbon(ribbon_payload(trace, FOCUS), link="pair"))
+    header, arrays = unpacked(packed(ribbon_payload(trace, FOCUS), link="pair"))
     attention = trace.maps["encoder-decoder"]
     index, weight = top_area_indices(attention, 0, 4)
-    np.testing.assert_array_equal(arrays["area"].reshape(index.shape)[weight > 0], index[weight > 0])
-    stored = (arrays["area_weight"].reshape(weight.shape) / 65535) ** 2
-    np.testing.assert_allclose(stored, weight, atol=2e-5)
+    sent = arrays["area"].reshape(*index.shape[:2], -1)
+    np.testing.assert_array_equal(sent[..., :4][weight > 0], index[weight > 0])
+    stored = (arrays["area_weight"].reshape(sent.shape) / 65535) ** 2
+    np.testing.assert_allclose(stored[..., :4], weight, atol=2e-5)
+    rest = (arrays["area_rest"].reshape(index.shape[:2]) / 65535) ** 2
+    np.testing.assert_allclose(stored.sum(-1) + rest, 1, atol=2e-3)
     assert [field["raw"] for field in header["fields"]] == [trace.fields[name].raw for name in ("target", "source")]
     assert header["fields"][1]["labels"] == {str(len(fakes.SENTENCE)): "⟨end⟩"}
     np.testing.assert_array_equal(arrays["f1.start"], trace.fields["source"].anchors[:, 0])
@@ -114,7 +120,7 @@ def test_the_message_holds_what_the_browser_needs() -> None:
 
 
 def test_one_text_that_attends_to_itself_travels_once() -> None:
-    header, arrays = unpacked(pack_ribbon(ribbon_payload(fakes.trace(), Focus("encoder self"))))
+    header, arrays = unpacked(packed(ribbon_payload(fakes.trace(), Focus("encoder self"))))
     assert len(header["fields"]) == 1 and header["query"] == header["memory"] == 0
     assert "f1.start" not in arrays
 
@@ -134,7 +140,7 @@ def test_the_data_does_not_depend_on_the_selection_but_on_layer_and_weights() ->
 
 def test_a_lone_surrogate_stays_one_character() -> None:
     trace = fakes.trace(source="a\ud800b")
-    header, _ = unpacked(pack_ribbon(ribbon_payload(trace, FOCUS)))
+    header, _ = unpacked(packed(ribbon_payload(trace, FOCUS)))
     assert len(header["fields"][1]["raw"]) == 3
 
 
@@ -159,14 +165,6 @@ def test_many_queries_travel_with_fewer_bits(monkeypatch: pytest.MonkeyPatch) ->
     assert all(payload["arrays"][name].shape[-1] == kept for name, kept in payload["header"]["keep"].items())
 
 
-def test_fits_text_only() -> None:
-    trace = fakes.trace()
-    assert ribbon_fits(trace, FOCUS)
-    assert not ribbon_fits(trace, Focus("nowhere"))
-    picture = replace(trace.fields["source"], kind="image")
-    assert not ribbon_fits(replace(trace, fields={**trace.fields, "source": picture}), FOCUS)
-
-
 def test_the_table_lists_every_heads_spans_of_a_query() -> None:
     trace = fakes.trace()
     table = ribbon_table(trace, replace(FOCUS, items=(4,)))
@@ -186,6 +184,71 @@ def test_the_table_can_leave_out_single_items_where_there_are_larger_areas() -> 
     assert ribbon_table(fakes.trace(area_size=1), several) == ribbon_table(
         fakes.trace(area_size=1), replace(FOCUS, items=(4,))
     )
+
+
+@given(st.integers(1, 24), st.integers(1, 6), st.integers(1, 40), st.integers(1, 2), st.integers(0, 99))
+def test_after_the_top_spans_come_the_heaviest_others(
+    items: int, area_size: int, kept: int, least: int, seed: int
+) -> None:
+    attention = random_map(items, 3, area_size, seed)
+    weights_HQA, grid = attention.weights[0], attention.grid
+    least = min(least, grid.max_width)
+    first = top_spans(weights_HQA, grid, 4, min_size=least)
+    found = top_spans(weights_HQA, grid, 4, min_size=least, kept=kept)
+    counted = np.where(grid.sizes() >= least, weights_HQA, 0)
+    for head, query in np.ndindex(found.weight.shape[:2]):
+        weight, index = found.weight[head, query], found.index[head, query]
+        taken = index[weight > 0]
+        assert len(set(taken.tolist())) == len(taken)
+        np.testing.assert_array_equal(counted[head, query][taken], weight[weight > 0])
+        lead = first.index[head, query][first.weight[head, query] > 0]
+        assert taken[: len(lead)].tolist() == lead[: len(weight)].tolist()
+        if kept > 4:
+            others = np.sort(np.delete(counted[head, query], lead))[::-1]
+            expected = others[: max(min(kept, grid.count) - len(lead), 0)]
+            np.testing.assert_array_equal(weight[len(lead) :], expected)
+    rest = left_out(weights_HQA, found, least, grid)
+    np.testing.assert_allclose(rest + found.weight.sum(-1), counted.sum(-1), atol=1e-5)
+
+
+def slow_word_spans(trace: Trace, head: int, items: list[int]) -> list[tuple[int, int, float]]:
+    """Areas widened to whole words one by one, and the heaviest four that overlap by at most half."""
+    attention, memory = trace.maps["encoder-decoder"], trace.fields["source"]
+    totals: dict[tuple[int, int], float] = {}
+    for index in range(attention.grid.count):
+        area = attention.grid.area(index)
+        runs = [run for run in words(memory) if run[0] < area.left + area.width and area.left < run[1]]
+        key = runs[0][0], runs[-1][1]
+        totals[key] = totals.get(key, 0) + float(attention.weights[0, head, items, index].mean())
+    found: list[tuple[int, int, float]] = []
+    for (start, end), weight in sorted(totals.items(), key=lambda pair: -pair[1]):
+        here = set(range(start, end))
+        others = [set(range(a, a + n)) for a, n, _ in found]
+        if len(found) < 4 and all(len(here & other) <= 0.5 * len(here | other) for other in others):
+            found.append((start, end - start, weight))
+    return found
+
+
+@pytest.mark.parametrize("head", range(4))
+def test_of_words_the_table_lists_whole_words(head: int) -> None:
+    trace = fakes.trace()
+    start, end = words(trace.fields["target"])[2]
+    items = list(range(start, end))
+    rows = ribbon_table(trace, replace(FOCUS, items=tuple(items), head=head, unit="word")).rows
+    expected = slow_word_spans(trace, head, items)
+    assert [row[3:5] for row in rows] == [(first + 1, length) for first, length, _ in expected]
+    assert [row[5] for row in rows] == pytest.approx([weight for _, _, weight in expected], abs=1e-4)
+
+
+def test_of_words_the_memory_side_lists_whole_words() -> None:
+    trace = fakes.trace()
+    rows = ribbon_table(trace, replace(FOCUS, side="memory", items=(2, 3), head=1, unit="word")).rows
+    covered_Q = coverage(trace.maps["encoder-decoder"], 0, 1)[:, [2, 3]].mean(1)
+    runs = words(trace.fields["target"])
+    means = [(covered_Q[slice(*run)].mean(), items_text(trace.fields["target"], range(*run))) for run in runs]
+    expected = sorted(means, key=lambda pair: -pair[0])[:4]
+    assert [row[0] for row in rows] == [word for _, word in expected]
+    assert [row[5] for row in rows] == pytest.approx([mean for mean, _ in expected], abs=1e-4)
 
 
 def test_several_queries_are_averaged() -> None:

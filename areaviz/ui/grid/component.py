@@ -1,4 +1,4 @@
-"""The image grid on a page: mounts the browser component and gives back what is locked in it.
+"""The image grid on a page: mounts the browser component and gives back what is locked in it, and seen how.
 
 Like the ribbon, whose parts it shares: the data of a trace, site and layer travels once, a click sends a few bytes.
 """
@@ -14,7 +14,8 @@ import streamlit as st
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.ribbon.component import Mounted, Selection, last_report, mounted, plain
-from areaviz.views.grid import grid_payload, pack_grid
+from areaviz.views.grid import grid_payload
+from areaviz.views.message import packed
 
 SHARED = ("data.js", "text.js", "legend.js", "looking.js")
 """What the ribbon's folder lends."""
@@ -22,8 +23,8 @@ SHARED = ("data.js", "text.js", "legend.js", "looking.js")
 SCRIPTS = ("pictured.js", "marks.js", "picture.js", "chips.js", "words.js", "grid.js")
 
 
-def grid(trace: Trace, focus: Focus, *, key: str, link: str | None = None) -> Selection | None:
-    """Show the image grid of the focused site and layer; returns what is locked, or None.
+def grid(trace: Trace, focus: Focus, *, key: str, link: str | None = None) -> Selection:
+    """Show the image grid of the focused site and layer; returns what is locked, if anything, and seen how.
 
     key: unique on the page. link: grids with one link light up the same words, and the same cells of one picture; a
     ribbon of that link lights up the words as well. The focus gives the first selection; a different one later on
@@ -34,10 +35,10 @@ def grid(trace: Trace, focus: Focus, *, key: str, link: str | None = None) -> Se
     st.session_state[place] = shown
     _component()(
         key=key,
-        data=pack_grid(shown.payload, selection=plain(shown.sent), serial=shown.serial, link=link),
+        data=packed(shown.payload, selection=plain(shown.sent), serial=shown.serial, link=link),
         on_selection_change=lambda: None,
     )
-    return shown.current if shown.current.items else None
+    return shown.current
 
 
 def _mounted(before: Mounted | None, trace: Trace, focus: Focus) -> Mounted:

@@ -1,5 +1,6 @@
 // The image grid: pointer and keyboard, and the link to other grids and ribbons on the page. The parts above are joined
-// with this one by areaviz/ui/grid/component.py. Nothing asks the server; only a locked selection is told to it.
+// with this one by areaviz/ui/grid/component.py. Nothing asks the server; only what is locked, and the heads, unit and
+// areas chosen, are told to it.
 
 const KEYS = ['ArrowLeft', 'ArrowRight', 'ArrowUp', 'ArrowDown', 'Home', 'End'];
 
@@ -126,11 +127,11 @@ class Grid extends Looking {
 
   draw() {
     if (!this.data || !this.active) return;
-    const { many, strength, warm } = this.tools.settings;
+    const { many, overlap, strength, warm } = this.tools.settings;
     const pointed = this.pointed();
     const several = this.areas === 'several';
     const deep = this.active.length > 1 ? many : Math.max(many, TOP_LISTED); // the legend lists more than is drawn
-    const marks = pointed ? this.data.marks(pointed.side, pointed.items, this.active, several, deep) : [];
+    const marks = pointed ? this.data.marks(pointed.side, pointed.items, this.active, several, deep, overlap) : [];
     const drawn = marks.filter(({ rank }) => rank < many);
     const heat = pointed && this.data.heat(pointed.side, pointed.items, this.active);
     for (const side of [this.memory, this.sides.query]) { // the canvas is measured before words change the page

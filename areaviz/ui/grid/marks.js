@@ -10,11 +10,11 @@ class Marks {
   constructor(pen, view, size) {
     const style = getComputedStyle(view.section);
     const read = (name, otherwise) => style.getPropertyValue(name).trim() || otherwise;
-    Object.assign(this, { pen, view, size, data: view.data, scale: size.width / view.data.header.picture.size[0] });
+    const [width, height] = view.data.header.picture.size;
+    Object.assign(this, { pen, view, size, data: view.data, scale: [size.width / width, size.height / height] });
     this.accent = read('--st-primary-color', '#0072B2');
     this.family = read('font-family', 'sans-serif');
-    const { clientWidth } = view.view;
-    this.cell = clientWidth / view.data.columns;
+    this.cell = Math.min(size.width / view.data.columns, size.height / view.data.rows);
   }
 
   picture(bitmap) {
@@ -44,15 +44,10 @@ class Marks {
       const box = this.box(this.data.areaOf(cell));
       const [x, y] = [Math.round(box.x), Math.round(box.y)];
       this.pen.globalAlpha = strength * level;
-      this.pen.fillStyle = this.ramp(level);
+      this.pen.fillStyle = this.data.ramp(level);
       this.pen.fillRect(x, y, Math.round(box.x + box.width) - x, Math.round(box.y + box.height) - y);
     });
     this.pen.globalAlpha = 1;
-  }
-
-  ramp(level) {
-    const stops = this.data.header.heat;
-    return stops[Math.round(level * (stops.length - 1))];
   }
 
   /** Frames, the weaker below: a head's strongest is bold, the others thin. */
@@ -139,7 +134,7 @@ class Marks {
 
   /** An area on the canvas, `inset` pixels inside its edge. */
   box(area, inset = 0) {
-    const [left, top, right, bottom] = this.data.pixels(area).map((value) => value * this.scale);
+    const [left, top, right, bottom] = this.data.pixels(area).map((value, side) => value * this.scale[side % 2]);
     const [x, y] = [left + inset, top + inset];
     return { x, y, width: Math.max(right - inset - x, 2), height: Math.max(bottom - inset - y, 2) };
   }
@@ -150,8 +145,23 @@ class Marks {
   colour(head) { return this.view.colours[head % this.view.colours.length]; }
 }
 
+function channels(colour) { return [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16)); }
+
+/** A colour "#rrggbb" that covers `part` of another. */
+function mixed(colour, ground, part) {
+  const behind = channels(ground);
+  const mix = channels(colour).map((value, i) => Math.round(part * value + (1 - part) * behind[i]));
+  return `#${mix.map((value) => value.toString(16).padStart(2, '0')).join('')}`;
+}
+
+/** Whether black letters have more contrast on a colour "#rrggbb" than white ones (relative luminance of WCAG 2.2). */
+function takesBlack(colour) {
+  const [red, green, blue] = channels(colour).map((value) => ((value / 255 + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179;
+}
+
 /** Whether a colour "#rrggbb" is lighter than a level of 0..255. */
 function luminous(colour, level) {
-  const [red, green, blue] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+  const [red, green, blue] = channels(colour);
   return 0.3 * red + 0.59 * green + 0.11 * blue > level;
 }

@@ -3,6 +3,7 @@
 
 const WIDEST = 420;
 const TALLEST = 460;
+const LEAST = 96; // a picture of a few pixels' width is drawn broader, so that it can be pointed at
 
 class PictureView {
   constructor(section, name) {
@@ -17,8 +18,9 @@ class PictureView {
   load(data, colours) {
     Object.assign(this, { data, colours, count: data.cells });
     const [width, height] = data.header.picture.size;
-    this.section.style.setProperty('--widest', `${Math.min(WIDEST, (TALLEST * width) / height)}px`);
-    this.view.style.aspectRatio = `${width} / ${height}`;
+    const ratio = Math.min(Math.max(width / height, LEAST / TALLEST), WIDEST / LEAST);
+    this.section.style.setProperty('--widest', `${Math.min(WIDEST, TALLEST * ratio)}px`);
+    this.view.style.aspectRatio = ratio;
     this.scroller.replaceChildren(...Array.from({ length: data.cells }, (_, cell) => this.option(cell, width, height)));
     this.scene = { marks: [], heat: null, pointed: [], locked: [], focus: -1 };
   }

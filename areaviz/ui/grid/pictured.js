@@ -59,16 +59,17 @@ class Pictured {
   }
 
   /** What lights up on the other side: marks {head, rank, weight, area, items, read}, heaviest first in a head. */
-  marks(side, items, heads, several, many) {
-    return heads.flatMap((head) => (side === 'query' ? this.attended(items, head, several, many) : this.attending(items, head, many)));
+  marks(side, items, heads, several, many, overlap) {
+    return heads.flatMap((head) => (side === 'query' ? this.attended(items, head, several, many, overlap) : this.attending(items, head, many)));
   }
 
-  attended(items, head, several, many) {
+  /** The heaviest areas; one that overlaps a heavier one by more than `overlap` is left out. */
+  attended(items, head, several, many, overlap) {
     const kept = several && this.hasSeveral ? 'several' : 'area';
     const weights = new Map();
     for (const item of items) this.gather(kept, head * this.queries + item, weights);
     const found = items.length === 1 ? this.read(head, items[0]) : [];
-    const isNew = (area) => found.every((mark) => (mark.read ? mark.area !== area : shared(area, mark.area) <= MAX_OVERLAP));
+    const isNew = (area) => found.every((mark) => (mark.read ? mark.area !== area : shared(area, mark.area) <= overlap));
     for (const [index, weight] of [...weights].sort((a, b) => b[1] - a[1])) {
       if (found.length >= many) break;
       if (isNew(this.areas[index])) found.push({ head, area: this.areas[index], weight: weight / items.length, read: false });
@@ -113,6 +114,12 @@ class Pictured {
       }
     }
     return heat;
+  }
+
+  /** The colour of a tint, 0..1. */
+  ramp(level) {
+    const stops = this.header.heat;
+    return stops[Math.round(level * (stops.length - 1))];
   }
 
   /** What items of a side are called. */

@@ -36,12 +36,12 @@ class GridLegend extends Legend {
   }
 }
 
-/** How many areas a head, how strong, and whether cells are tinted; and the scale of the tint. */
+/** How many areas a head, how much they may overlap, how strong, and whether cells are tinted; and the tint's scale. */
 class Tools {
   constructor(root, onChange) {
     const find = (name) => root.querySelector(`.${name}`);
-    Object.assign(this, { many: find('many'), strength: find('strength'), warm: find('warm'), scale: find('scale') });
-    for (const input of [this.many, this.strength]) input.oninput = () => { this.say(); onChange(); };
+    Object.assign(this, { many: find('many'), overlap: find('overlap'), strength: find('strength'), warm: find('warm'), scale: find('scale') });
+    for (const input of [this.many, this.overlap, this.strength]) input.oninput = () => { this.say(); onChange(); };
     this.warm.onclick = () => {
       this.warm.setAttribute('aria-pressed', !this.settings.warm);
       onChange();
@@ -53,12 +53,12 @@ class Tools {
 
   say() {
     this.many.nextElementSibling.textContent = this.many.value;
-    this.strength.nextElementSibling.textContent = `${this.strength.value} %`;
+    for (const input of [this.overlap, this.strength]) input.nextElementSibling.textContent = `${input.value} %`;
   }
 
   get settings() {
     const warm = this.warm.getAttribute('aria-pressed') === 'true';
-    return { many: +this.many.value, strength: this.strength.value / 100, warm };
+    return { many: +this.many.value, overlap: this.overlap.value / 100, strength: this.strength.value / 100, warm };
   }
 
   /** Where the scale of the tint ends. */

@@ -1,4 +1,4 @@
-"""The token ribbon on a page: mounts the browser component and gives back what is locked in it.
+"""The token ribbon on a page: mounts the browser component and gives back what is locked in it, and seen how.
 
 The data of a trace, site and layer travels once: it does not contain the selection, so a click sends a few bytes.
 """
@@ -15,7 +15,8 @@ import streamlit as st
 
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.views.ribbon import pack_ribbon, ribbon_payload
+from areaviz.views.message import packed
+from areaviz.views.ribbon import ribbon_payload
 
 Build = Callable[[Trace, str, int], tuple[Trace, dict[str, Any]]]
 """What works out the data of a trace, site and layer."""
@@ -28,7 +29,8 @@ SCRIPTS = ("data.js", "text.js", "painter.js", "side.js", "legend.js", "looking.
 class Selection:
     """What is locked: `items` of a `side` ("query" or "memory"), seen through `head` (None: several), by `unit`.
 
-    areas: whether "any" or only those of "several" items light up.
+    Without items nothing is locked; the rest counts all the same. areas: whether "any" or only those of "several"
+    items light up.
     """
 
     side: str = "query"
@@ -78,8 +80,8 @@ class Mounted:
         return replace(self, reported=report, asked=asked, current=wish, sent=wish, serial=self.serial + 1)
 
 
-def ribbon(trace: Trace, focus: Focus, *, key: str, link: str | None = None, height: int = HEIGHT) -> Selection | None:
-    """Show the token ribbon of the focused site and layer; returns what is locked, or None.
+def ribbon(trace: Trace, focus: Focus, *, key: str, link: str | None = None, height: int = HEIGHT) -> Selection:
+    """Show the token ribbon of the focused site and layer; returns what is locked, if anything, and seen how.
 
     key: unique on the page. link: ribbons with one link light up the same characters of a shared text. height: of
     both texts together at most, in pixels; longer texts scroll. The focus gives the first selection; a different one
@@ -90,10 +92,10 @@ def ribbon(trace: Trace, focus: Focus, *, key: str, link: str | None = None, hei
     st.session_state[place] = shown
     _component()(
         key=key,
-        data=pack_ribbon(shown.payload, selection=plain(shown.sent), serial=shown.serial, link=link, height=height),
+        data=packed(shown.payload, selection=plain(shown.sent), serial=shown.serial, link=link, height=height),
         on_selection_change=lambda: None,
     )
-    return shown.current if shown.current.items else None
+    return shown.current
 
 
 def mounted(before: Mounted | None, trace: Trace, focus: Focus, build: Build) -> Mounted:

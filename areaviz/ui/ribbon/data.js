@@ -1,8 +1,9 @@
 // The data of one site and layer, and the questions a pointer asks of it.
-// Layout of the message: `pack` in areaviz/views/ribbon_arrays.py.
+// Layout of the message: `pack` in areaviz/views/message.py.
 
 const ARRAY_KINDS = { 1: Uint8Array, 2: Uint16Array, 4: Uint32Array };
 const MAX_OVERLAP = 0.5;
+const SPANS = 4; // so many of a head light up
 
 function readMessage(bytes) {
   const size = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
@@ -76,7 +77,7 @@ function mostlyRightToLeft(text) {
   return rightToLeft * 2 > count(/\p{L}/gu);
 }
 
-/** Who attends to what. Spans are {head, start, length, weight}, heaviest first within a head. */
+/** Who attends to what. Spans are {head, start, length, weight, more}, heaviest first within a head; see `slack`. */
 class Attention {
   constructor({ header, arrays }) {
     this.heads = header.heads;
@@ -95,9 +96,25 @@ class Attention {
     const other = this.sides[side === 'query' ? 'memory' : 'query'];
     return heads.flatMap((head) => {
       const weights = new Map();
-      for (const item of items) this.gather(kept, this.sides[side].count, head, item, byWord ? other : null, weights);
-      return heaviest(weights, head, items.length, this.keep.area);
+      const { count } = this.sides[side];
+      for (const item of items) this.gather(kept, count, head, item, byWord ? other : null, weights);
+      const more = items.length > 1 || byWord ? this.slack(kept, count, head, items, byWord) : 0;
+      return heaviest(weights, head, items.length).map((span) => ({ ...span, more }));
     });
+  }
+
+  /** How much more a span may weigh than what was sent of it: the mean over items of the most that can be missing. */
+  slack(kept, count, head, items, byWord) {
+    const { [`${kept}_weight`]: stored, [`${kept}_rest`]: rest } = this.arrays;
+    if (!rest) return 1;
+    const keep = this.keep[kept];
+    const missing = (item) => {
+      const [row, left] = [head * count + item, (rest[head * count + item] / 65535) ** 2];
+      const lightest = (stored[(row + 1) * keep - 1] / 65535) ** 2; // nothing that was not sent weighs more than this
+      const single = kept === 'query' || (!byWord && keep > SPANS);
+      return single ? Math.min(left, lightest) : left;
+    };
+    return items.reduce((total, item) => total + missing(item), 0) / items.length;
   }
 
   gather(kept, count, head, item, words, weights) {
@@ -105,7 +122,8 @@ class Attention {
     const [index, stored, keep] = [this.arrays[kept], this.arrays[`${kept}_weight`], this.keep[kept]];
     const largest = 2 ** (8 * stored.BYTES_PER_ELEMENT) - 1;
     const from = (head * count + item) * keep;
-    for (let i = from; i < from + keep && stored[i] > 0; i += 1) {
+    for (let i = from; i < from + keep; i += 1) {
+      if (!stored[i]) continue;
       let [first, last] = areas ? this.area(index[i]) : [index[i], index[i]];
       let weight = (stored[i] / largest) ** 2;
       if (words) {
@@ -126,12 +144,12 @@ class Attention {
   }
 }
 
-function heaviest(weights, head, count, keep) {
+function heaviest(weights, head, count) {
   const spans = [];
   for (const [key, weight] of [...weights].sort((a, b) => b[1] - a[1])) {
     const start = Math.floor(key / 65536);
     const span = { head, start, length: (key % 65536) - start + 1, weight: weight / count };
-    if (spans.length < keep && spans.every((other) => overlap(span, other) <= MAX_OVERLAP)) spans.push(span);
+    if (spans.length < SPANS && spans.every((other) => overlap(span, other) <= MAX_OVERLAP)) spans.push(span);
   }
   return spans;
 }

@@ -15,6 +15,12 @@ function percent(weight) {
   return value >= 0.1 ? `${value.toFixed(1)} %` : '< 0.1 %';
 }
 
+/** A share as it is said: "at least" where what was not sent may change what is read. */
+function share({ weight, more = 0 }, atLeast = 'at least ') {
+  if (percent(weight) === percent(weight + more)) return percent(weight);
+  return atLeast + (weight < 0.001 ? '0 %' : percent(weight));
+}
+
 /** Text in quotes; breaks, and blanks at its ends, are made visible. */
 function quoted(text) {
   const sign = (blanks) => blanks.replaceAll(' ', SYMBOLS[' ']);
@@ -131,7 +137,7 @@ class Legend {
       rank.set(row.head, nth + 1);
       const span = spans.filter((candidate) => candidate.head === row.head)[nth];
       row.what.textContent = span ? this.named(span, other) : '';
-      row.share.textContent = span ? percent(span.weight) : '';
+      row.share.textContent = span ? share(span, '≥ ') : '';
       row.line.style.setProperty('--share', span ? Math.min(span.weight, 1) * 100 : 0);
     }
     this.say(side ? this.phrase(side, what, spans, other, weighed) : '');
@@ -145,7 +151,7 @@ class Legend {
     if (!top) return `${what} ${side === 'query' ? 'attends to nothing here' : 'is hardly attended to'}.`;
     const verb = side === 'query' ? 'attends most to' : 'is attended to most by';
     const average = weighed > 1 ? `, mean of ${weighed}` : '';
-    return `${what} ${verb} ${this.named(top, other)} (${this.head(top)}${percent(top.weight)}${average}).`;
+    return `${what} ${verb} ${this.named(top, other)} (${this.head(top)}${share(top)}${average}).`;
   }
 
   /** Which head that is, where there are several. */

@@ -99,7 +99,7 @@ class Looking {
     this.report();
   }
 
-  /** Tell the server what is locked; the count makes every click distinct. */
+  /** Tell the server what is locked, if anything, and seen how; the count makes every click distinct. */
   report() {
     const { side, items } = this.locked ?? { side: 'query', items: [] };
     const head = this.active.length === 1 && this.header.heads > 1 ? this.active[0] : null;
@@ -128,7 +128,7 @@ class Looking {
     } else if (this.active.length === 1 && this.active[0] === head) next = this.everyHead();
     this.setHeads(next.length ? next : this.everyHead());
     this.schedule();
-    if (this.locked) this.report();
+    this.report();
   }
 
   setHeads(heads) {
@@ -142,7 +142,7 @@ class Looking {
     this.areas = areas;
     this.setHeads(this.active);
     this.schedule();
-    if (this.locked) this.report();
+    this.report();
   }
 
   chooseUnit(unit) {
@@ -154,7 +154,7 @@ class Looking {
       this.locked = { side: side.name, items };
     }
     this.schedule();
-    if (this.locked) this.report();
+    this.report();
   }
 
   // Drawing

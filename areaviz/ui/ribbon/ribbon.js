@@ -1,5 +1,6 @@
 // The token ribbon: pointer and keyboard, and the link to other ribbons on the page. The parts above are joined
-// with this one by areaviz/ui/ribbon/component.py. Nothing asks the server; only a locked selection is told to it.
+// with this one by areaviz/ui/ribbon/component.py. Nothing asks the server; only what is locked, and the heads, unit and
+// areas chosen, are told to it.
 
 const ARROWS = ['ArrowLeft', 'ArrowRight', 'ArrowUp', 'ArrowDown', 'Home', 'End'];
 
