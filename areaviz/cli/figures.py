@@ -99,9 +99,7 @@ def _gates(cards: Sequence[Card]) -> str:
     if not gates:
         return "No gate is set."
     told = [f"{sum(bool(g.reached) for _, g in gates)} of {len(gates)} gates were reached"]
-    missed = [
-        f"`{name}`: {g.what}, wanted {g.wanted}, measured {g.measured}" for name, g in gates if g.reached is False
-    ]
+    missed = [f"{name}: {g.what}, wanted {g.wanted}, measured {g.measured}" for name, g in gates if g.reached is False]
     unknown = [f"{name}: {g.what}" for name, g in gates if g.reached is None]
     told += [f"missed: {'; '.join(missed)}"] if missed else []
     told += [f"not measured yet: {'; '.join(unknown)}"] if unknown else []

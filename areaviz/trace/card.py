@@ -26,10 +26,10 @@ class Card:
     """What a reader may know about a model.
 
     name: its folder and the request's `model`. family: key of the model registry. title: for people.
-    task: a key of `trace.tasks.TASKS`. level: "character", "token" or "word". mechanism: "regular" or "area", one
-    of the survey's four, "text and picture" or "none". size: "Tiny",
-    "Small", "Base" or "Big" (Li et al. 2019, section 4.1.1). pair: models of one pair differ in mechanism
-    only. parameters: how many numbers were learned. trained_length: longest training input, in items.
+    task: a key of `trace.tasks.TASKS`. level: "character", "token", "word" or "digit". mechanism: "regular" or
+    "area", one of the survey's four, "text and picture" or "none". size: "Tiny", "Small", "Base" or "Big" (Li et
+    al. 2019, section 4.1.1). pair: models of one pair differ in their attention and in what teaches it only.
+    parameters: how many numbers were learned. trained_length: longest training input, in items.
     config, recipe, data: as trained. figures: test set -> measure -> value. attention: site -> measure ->
     value. history: one entry a validation: step, train_loss, valid_loss, seconds. limits, licence: prose. gates: what
     it has to reach, see `trace.gates`.

@@ -91,7 +91,7 @@ def _costs(traces: Mapping[str, Trace], cards: Mapping[str, Card]) -> None:
     """What the whole reading cost, and how often the model errs on held-out digits."""
     st.subheader("What each of them costs", anchor=False)
     shown = [way for way in WAYS if way.mechanism in traces]
-    table = {"": [way.title for way in shown]}
+    table = {"Way to look": [way.title for way in shown]}
     for key, title in COSTS.items():
         table[title] = [traces[way.mechanism].details.get(key, "–") for way in shown]
     table["Error on held-out pictures"] = [_error(cards[way.mechanism]) for way in shown]
