@@ -77,8 +77,9 @@ def _ribbons(traces: Sequence[Trace], titles: Sequence[str], focus: Focus) -> li
             translation(trace, titles[index], str(index))
             if asked.site in trace.maps:
                 chosen = clicked(_pointed(trace, asked, str(index), link), asked)
-        if chosen != asked and chosen.site == focus.site and same_items(traces[0], trace, chosen):
-            adopt(focus := chosen)
+        after = focus if chosen == asked else followed(traces[0], trace, focus, asked, chosen)
+        if after != focus:
+            adopt(focus := after)
             # The ribbons drawn so far do not know of it yet.
             if index:
                 st.rerun()
@@ -117,6 +118,16 @@ def shared(main: Trace, other: Trace, focus: Focus) -> Focus:
         return Focus(sites(other)[0])
     wanted = focus if same_items(main, other, focus) else replace(focus, items=())
     return fitted(other, wanted)
+
+
+def followed(main: Trace, other: Trace, focus: Focus, asked: Focus, chosen: Focus) -> Focus:
+    """The page's focus after `chosen` was made of `asked` in another trace: items of its own text stay there."""
+    if chosen.site != focus.site:
+        return focus
+    if same_items(main, other, chosen):
+        return chosen
+    parts = {part: getattr(chosen, part) for part in ("head", "unit", "areas")}
+    return replace(focus, **{part: value for part, value in parts.items() if value != getattr(asked, part)})
 
 
 def same_items(main: Trace, other: Trace, focus: Focus) -> bool:

@@ -10,7 +10,7 @@ import pytest
 from areaviz.trace.picture import Picture
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.explore import clicked, same_items, shared
+from areaviz.ui.explore import clicked, followed, same_items, shared
 from areaviz.ui.focus_state import fitted, heads, site_name, sites
 from areaviz.ui.ribbon import Selection
 from tests import fakes
@@ -59,6 +59,16 @@ def test_letters_are_no_tokens_and_cells_of_one_picture_none_of_another() -> Non
     dark = Picture.of("dark", np.zeros_like(looked.request.picture.pixels))
     assert same_items(looked, looked, cells)
     assert not same_items(looked, replace(looked, request=replace(looked.request, picture=dark)), cells)
+
+
+def test_a_click_in_another_text_leaves_the_items_and_takes_the_head() -> None:
+    focus = Focus("encoder-decoder", 1, 3, "query", (2,))
+    asked = shared(MAIN, OTHER, focus)
+    assert followed(MAIN, OTHER, focus, asked, replace(asked, items=(1,))) == focus
+    assert followed(MAIN, OTHER, focus, asked, replace(asked, head=1)) == replace(focus, head=1)
+    source = replace(asked, side="memory", items=(3,))
+    assert followed(MAIN, OTHER, focus, asked, source) == source
+    assert followed(MAIN, OTHER, focus, asked, replace(asked, site="encoder self", items=(1,))) == focus
 
 
 def test_a_click_changes_what_the_ribbon_says_and_nothing_else() -> None:
