@@ -87,9 +87,10 @@ def caption_trace(
     layers: int = 2,
     heads: int = 4,
     hard: bool = False,
+    seen: Picture | None = None,
 ) -> Trace:
     """A caption of a picture, word by word, with random attention to its cells; hard: one area is read each time."""
-    seen, tokens = picture(), words.split()
+    seen, tokens = seen or picture(), words.split()
     ends = np.cumsum([len(word) + 1 for word in tokens]) - 1
     anchors = np.stack([ends - [len(word) for word in tokens], ends], 1)
     target = Field("target", "text", words, (*tokens, "⟨end⟩"), np.vstack([anchors, [[len(words)] * 2]]))

@@ -16,7 +16,7 @@ from areaviz.trace.picture import Picture
 from areaviz.trace.record import AttentionMap, Field, Trace
 from areaviz.trace.request import Focus
 from areaviz.views.base import Takeaway, caption
-from areaviz.views.grid_arrays import chosen_arrays, kept_areas, png, stored_shares
+from areaviz.views.grid_arrays import chosen_arrays, heaviest_left, kept_areas, png, stored_shares
 from areaviz.views.grid_panel import is_coarse
 from areaviz.views.grid_print import grid_print
 from areaviz.views.grid_table import grid_table
@@ -39,7 +39,8 @@ def grid_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
     """What the browser needs of one site and layer: `header` (plain values) and `arrays` (NumPy, unsigned).
 
     arrays: `area` [H, Q, K] indices into the grid's areas with `area_weight`, `several` and `several_weight` the same
-    of areas of two or more cells where there are any, as `kept_areas` orders them; `share` [H, Q, N], see
+    of areas of two or more cells where there are any, as `kept_areas` orders them; `area_left` and `several_left`
+    [H, Q], the weight of the heaviest area that was not kept; `share` [H, Q, N], see
     `stored_shares`; `cells` [N, 4] in pixels; `picture`, a PNG file; of hard attention `read` and `read_weight` [H, Q];
     and of a text that attends `start`, `end` and `word` as in the ribbon. `header["id"]` changes with the content.
     Independent of the focused head, items, unit and areas. Raises ValueError where `fits` does not hold.
@@ -72,8 +73,9 @@ def _attention_arrays(attention: AttentionMap, layer: int) -> dict[str, npt.NDAr
     for name, least in (("area", 1), ("several", 2)):
         if least <= attention.grid.sizes().max():
             kept = kept_areas(attention, layer, least)
-            weight = quantised(kept.weight, np.uint16)
-            arrays |= {name: narrow(kept.index, attention.grid.count), f"{name}_weight": weight}
+            left = heaviest_left(attention, layer, kept, least)
+            weights = {f"{name}_weight": quantised(kept.weight, np.uint16), f"{name}_left": quantised(left, np.uint16)}
+            arrays |= {name: narrow(kept.index, attention.grid.count), **weights}
     return arrays | chosen_arrays(attention, layer)
 
 

@@ -43,6 +43,14 @@ def kept_areas(attention: AttentionMap, layer: int, min_size: int = 1, kept: int
     return with_heaviest(weights_HQA, np.concatenate(apart, -1), kept)
 
 
+def heaviest_left(attention: AttentionMap, layer: int, kept: Ranked, min_size: int = 1) -> FloatArray:
+    """Of every query the weight of its heaviest area that is not among those kept: [H, Q], 0 where there is none."""
+    weights_HQA = np.where(attention.grid.sizes() >= min_size, attention.weights[layer], 0)
+    np.put_along_axis(weights_HQA, kept.index, 0, -1)
+    left_HQ: FloatArray = weights_HQA.max(-1)
+    return left_HQ
+
+
 @lru_cache(maxsize=2)
 def closeness(grid: AreaGrid) -> npt.NDArray[np.uint8]:
     """How many of OVERLAPS the intersection over union of two areas exceeds: uint8 [A, A]."""

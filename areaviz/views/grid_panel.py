@@ -23,6 +23,7 @@ LINE, TITLE = 0.15, 0.22  # inches: a line of the legend, a panel's title
 COARSE = 112  # pixels; the squares of smaller pictures are kept
 SHOWN = 2  # areas a head
 READ = 0.03  # inches; room for the frame of what was read
+SLIMMEST = 1 / 12  # of a picture's longer side; a thinner one is drawn wider than it is, so that it is seen
 LANE = 0.028  # inches; every head has a lane of its own inside an area's edge
 
 
@@ -52,11 +53,11 @@ class Spot:
     @property
     def tall(self) -> float:
         """Its height in inches."""
-        return self.width * self.picture.height / self.picture.width
+        return self.width * drawn_shape(self.picture)
 
     def frame(self, area: Area, colour: str, thick: float, inset: float = 0, dashed: bool = False) -> None:
         """A frame around an area, `thick` pt, `inset` inches inside its edge."""
-        scale = self.width / self.picture.width
+        scale = np.array([self.width / self.picture.width, self.tall / self.picture.height])
         last = (area.top + area.height - 1) * self.grid.width + area.left + area.width - 1
         x, y = self.cells_N4[area.top * self.grid.width + area.left, :2] * scale
         right, bottom = self.cells_N4[last, 2:] * scale
@@ -78,9 +79,14 @@ def is_coarse(picture: Picture) -> bool:
     return max(picture.width, picture.height) <= COARSE
 
 
+def drawn_shape(picture: Picture) -> float:
+    """Height over width of a picture as it is drawn."""
+    return float(np.clip(picture.height / picture.width, SLIMMEST, 1 / SLIMMEST))
+
+
 def panel_height(width: float, picture: Picture, heads: int) -> float:
     """Inches a panel takes with its title and its lines."""
-    return TITLE + width * picture.height / picture.width + LINE * (heads + 1) + 0.05
+    return TITLE + width * drawn_shape(picture) + LINE * (heads + 1) + 0.05
 
 
 def draw_panel(spot: Spot, panel: Panel, heads: Sequence[int]) -> None:

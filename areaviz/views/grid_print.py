@@ -15,7 +15,7 @@ from areaviz.trace.query import item_shares
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
 from areaviz.views.base import caption
-from areaviz.views.grid_panel import TITLE, Panel, Spot, draw_panel, panel_height
+from areaviz.views.grid_panel import TITLE, Panel, Spot, draw_panel, drawn_shape, panel_height
 from areaviz.views.grid_table import (
     Place,
     area_text,
@@ -45,7 +45,7 @@ def grid_print(trace: Trace, focus: Focus) -> PrintFigure:
     heads = _heads(trace, focus)
     columns = min(len(panels), 3)
     width = 3.0 if columns < 3 else (MEASURE - 2 * GAP) / 3
-    width = min(width, TALLEST * picture.width / picture.height)
+    width = min(width, TALLEST / drawn_shape(picture))
     pitch = panel_height(width, picture, len(heads)) + GAP
     whole = pitch * -(-len(panels) // columns) - GAP
     figure, axes = paper(_title(trace, focus), _note(trace, focus), caption(trace, focus), whole)

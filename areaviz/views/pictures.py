@@ -34,6 +34,12 @@ def fitted(pixels_HWC: Pixels, longest: int) -> Pixels:
     return np.asarray(Image.fromarray(pixels_HWC).resize((wide, high), Image.Resampling.LANCZOS))
 
 
+def widened(pixels_HWC: Pixels, least: int) -> Pixels:
+    """A picture with both sides of at least `least` pixels: a thin one is repeated side by side, so that it is seen."""
+    down, across = (-(-least // length) for length in pixels_HWC.shape[:2])
+    return pixels_HWC.repeat(down, 0).repeat(across, 1)
+
+
 def outlined(pixels_HWC: Pixels, boxes: Sequence[tuple[Box, str]], line: int = 3) -> Pixels:
     """The picture with boxes in colours ("#rrggbb") drawn just inside their edges, `line` pixels wide and edged."""
     image = Image.fromarray(pixels_HWC)

@@ -10,16 +10,16 @@ from areaviz.views.film import figure, paper, table
 from areaviz.views.film_frames import film, film_fits
 from areaviz.views.film_gif import MILLISECONDS, film_gif
 
-LONGEST = 420
-"""Longest side of a frame in pixels."""
+LONGEST, LEAST = 420, 32
+"""Pixels: how long the sides of a frame are at the most and at the least."""
 
 
 def played(trace: Trace, focus: Focus) -> Played:
     """The frames of the film strip, larger; they are played in the browser, without a round trip."""
     drawn = film(trace, focus)
     words = tuple(frame.label for frame in drawn.frames)
-    stills = tuple(pictures.uri(drawn.still(frame, LONGEST)) for frame in drawn.frames)
-    return Played(drawn.title, drawn.note, drawn.caption, words, stills, MILLISECONDS)
+    stills = (pictures.widened(drawn.still(frame, LONGEST), LEAST) for frame in drawn.frames)
+    return Played(drawn.title, drawn.note, drawn.caption, words, tuple(map(pictures.uri, stills)), MILLISECONDS)
 
 
 VIEW = View(

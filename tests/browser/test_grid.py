@@ -219,6 +219,20 @@ def test_a_drag_over_cells_asks_for_their_mean(selves: tuple[Locator, Locator]) 
     expect(sentence(area)).to_contain_text(area_text(attention.grid.area(int(mean_HA[head].argmax()))))
 
 
+def test_a_mean_that_what_was_sent_cannot_settle_says_at_least(selves: tuple[Locator, Locator]) -> None:
+    _, area = selves
+    point(area, "query", 0)
+    expect(sentence(area)).not_to_contain_text("at least")
+    area.page.mouse.down()
+    area.page.mouse.move(*middle(area, "query", 7), steps=4)
+    expect(sentence(area)).to_contain_text("mean of 8")
+    told = re.search(r"head (\d), at least ([\d.]+) %", sentence(area).inner_text())
+    assert told
+    mean_A = soft().maps["encoder self"].weights[0][int(told[1]) - 1, :8].mean(0)
+    assert 0.9 * mean_A.max() < float(told[2]) / 100 < mean_A.max()
+    area.page.mouse.up()
+
+
 def test_a_cell_of_the_right_picture_shows_the_cells_that_attend(selves: tuple[Locator, Locator]) -> None:
     _, area = selves
     assert ink(area, "query") == 0

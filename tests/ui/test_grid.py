@@ -9,7 +9,6 @@ from streamlit.testing.v1 import AppTest
 
 from areaviz.trace.request import Focus
 from areaviz.ui.grid import component
-from areaviz.ui.grid.component import SCRIPTS, SHARED
 from areaviz.ui.ribbon import Selection
 from tests import fakes
 
@@ -50,14 +49,3 @@ def test_sessions_share_the_data_of_a_trace_and_new_data_starts_anew() -> None:
     assert component._mounted(before, trace, FOCUS) is before
     assert component._mounted(before, fakes.caption_trace(), FOCUS).current == Selection(items=(1,))
     assert component._mounted(before, trace, Focus("encoder self")).current == Selection()
-
-
-@pytest.mark.parametrize("name", [*SCRIPTS, "grid.css", "grid.html"])
-def test_the_browser_half_sets_text_and_never_markup(name: str) -> None:
-    text = (component.files("areaviz.ui.grid") / name).read_text("utf-8")
-    assert text
-    assert not any(word in text for word in ("innerHTML", "insertAdjacentHTML", "document.write", "http:", "https:"))
-
-
-def test_what_the_ribbon_lends_exists() -> None:
-    assert all((component.files("areaviz.ui.ribbon") / name).is_file() for name in SHARED)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import Any
 
-import pytest
 from streamlit.testing.v1 import AppTest
 
 from areaviz.trace.request import Focus
 from areaviz.ui.explore import clicked
 from areaviz.ui.ribbon import Selection, component
-from areaviz.ui.ribbon.component import SCRIPTS, Mounted
+from areaviz.ui.ribbon.component import Mounted
 from areaviz.views.ribbon import ribbon_payload
 from tests import fakes
 
@@ -127,10 +126,3 @@ def test_a_page_that_takes_up_a_head_chosen_with_nothing_locked_keeps_it() -> No
     assert told == replace(FOCUS, head=2, unit="word")
     deeper = component._mounted(mounted(Selection.of(told)), fakes.trace(), replace(told, layer=1))
     assert deeper.sent == Selection(head=2, unit="word")
-
-
-@pytest.mark.parametrize("name", [*SCRIPTS, "ribbon.css", "ribbon.html"])
-def test_the_browser_half_sets_text_and_never_markup(name: str) -> None:
-    text = (component.files("areaviz.ui.ribbon") / name).read_text("utf-8")
-    assert text
-    assert not any(word in text for word in ("innerHTML", "insertAdjacentHTML", "document.write", "http:", "https:"))

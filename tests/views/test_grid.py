@@ -14,7 +14,7 @@ from areaviz.trace.query import item_shares, top_areas
 from areaviz.trace.record import AttentionMap
 from areaviz.trace.request import Focus
 from areaviz.views.grid import fits, grid_payload
-from areaviz.views.grid_arrays import KEPT, OVERLAPS, SHOWN, SURE, closeness, kept_areas, stored_shares
+from areaviz.views.grid_arrays import KEPT, OVERLAPS, SHOWN, SURE, closeness, heaviest_left, kept_areas, stored_shares
 from areaviz.views.grid_print import grid_print
 from areaviz.views.grid_table import area_text, box_of, cells_text, grid_table, places_of
 from areaviz.views.message import packed
@@ -75,6 +75,18 @@ def test_kept_areas_differ_and_bring_their_weight(rows: int, columns: int, area_
         taken = kept.index[head, query]
         assert len(set(taken.tolist())) == len(taken)
         np.testing.assert_array_equal(attention.weights[0, head, query][taken], kept.weight[head, query])
+
+
+@given(st.integers(1, 6), st.integers(1, 6), st.integers(1, 3), st.integers(1, 2), st.integers(0, 99))
+def test_no_area_that_was_not_kept_weighs_more_than_is_said_to_be_left(
+    rows: int, columns: int, area_size: int, least: int, seed: int
+) -> None:
+    attention = random_map(rows, columns, area_size, 2, seed)
+    kept = kept_areas(attention, 0, least)
+    left = heaviest_left(attention, 0, kept, least)
+    for head, query in np.ndindex(2, 2):
+        others = set(np.flatnonzero(attention.grid.sizes() >= least).tolist()) - set(kept.index[head, query].tolist())
+        assert left[head, query] == max((attention.weights[0, head, query, index] for index in others), default=0)
 
 
 @given(st.integers(1, 5), st.integers(1, 5), st.integers(1, 3))
@@ -255,6 +267,18 @@ def test_print_shows_pictures_frames_and_words(focus: Focus, panels: int, title:
     assert len(axes.patches) > heads * panels
     assert any("cells of 4×4" in text for text in texts)
     assert not any(text.get_parse_math() for text in figure.findobj(matplotlib.text.Text))
+
+
+@pytest.mark.parametrize(("width", "height"), [(1, 640), (640, 1)])
+def test_print_shows_a_thin_picture_wide_enough_to_be_seen(width: int, height: int) -> None:
+    trace = fakes.caption_trace(seen=fakes.picture(width=width, height=height))
+    figure = grid_print(trace, replace(WORDS, items=(1,)))
+    axes = figure.axes[0]
+    left, right, bottom, top = axes.images[0].get_extent()
+    assert min(right - left, bottom - top) > 0.2  # inches
+    frames = [p for p in axes.patches if isinstance(p, Rectangle) and not p.get_fill()]
+    assert frames and all(left <= p.get_x() and p.get_x() + p.get_width() <= right + 0.05 for p in frames)
+    assert all(top <= p.get_y() and p.get_y() + p.get_height() <= bottom + 0.05 for p in frames)
 
 
 def test_print_shows_at_most_six_words_and_what_was_read_in_white() -> None:

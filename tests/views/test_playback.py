@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import io
+
 import pytest
+from PIL import Image
 
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS, pictures
 from areaviz.views.film_frames import film
-from areaviz.views.playback import LONGEST, played
+from areaviz.views.playback import LEAST, LONGEST, played
 from tests import fakes
 
 VIEW = VIEWS["playback"]
@@ -37,6 +41,14 @@ def test_standing_still_it_is_the_film_strip() -> None:
     trace = fakes.caption_trace("a small red circle")
     assert VIEW.played is played
     assert VIEW.figure(trace, FOCUS) == VIEWS["film"].figure(trace, FOCUS)
+
+
+@pytest.mark.parametrize(("width", "height"), [(1, 640), (640, 1)])
+def test_a_thin_picture_is_played_wide_enough_to_be_seen(width: int, height: int) -> None:
+    shown = played(fakes.caption_trace("a b", seen=fakes.picture(width=width, height=height)), FOCUS)
+    for source in shown.pictures:
+        still = Image.open(io.BytesIO(base64.b64decode(source.partition(",")[2])))
+        assert min(still.size) >= LEAST and max(still.size) <= LONGEST
 
 
 @pytest.mark.parametrize("words", [1, 30])

@@ -58,31 +58,42 @@ class Pictured {
     return [cells[4 * first], cells[4 * first + 1], cells[4 * last + 2], cells[4 * last + 3]];
   }
 
-  /** What lights up on the other side: marks {head, rank, weight, area, items, read}, heaviest first in a head. */
+  /** What lights up on the other side: marks {head, rank, weight, more, area, read}, heaviest first in a head. */
   marks(side, items, heads, several, many, overlap) {
     return heads.flatMap((head) => (side === 'query' ? this.attended(items, head, several, many, overlap) : this.attending(items, head, many)));
   }
 
-  /** The heaviest areas; one that overlaps a heavier one by more than `overlap` is left out. */
+  /**
+   * The heaviest areas; one that overlaps a heavier one by more than `overlap` is left out. The mean over several items
+   * knows of an area only what was sent: `more` is how much more it may weigh.
+   */
   attended(items, head, several, many, overlap) {
     const kept = several && this.hasSeveral ? 'several' : 'area';
     const weights = new Map();
     for (const item of items) this.gather(kept, head * this.queries + item, weights);
+    const left = items.reduce((total, item) => total + this.left(kept, head * this.queries + item), 0);
     const found = items.length === 1 ? this.read(head, items[0]) : [];
     const isNew = (area) => found.every((mark) => (mark.read ? mark.area !== area : shared(area, mark.area) <= overlap));
-    for (const [index, weight] of [...weights].sort((a, b) => b[1] - a[1])) {
+    for (const [index, { weight, known }] of [...weights].sort((a, b) => b[1].weight - a[1].weight)) {
       if (found.length >= many) break;
-      if (isNew(this.areas[index])) found.push({ head, area: this.areas[index], weight: weight / items.length, read: false });
+      const [area, more] = [this.areas[index], (left - known) / items.length];
+      if (isNew(area)) found.push({ head, area, weight: weight / items.length, more, read: false });
     }
     return found.map((mark, rank) => ({ ...mark, rank }));
   }
 
+  /** Add the areas sent of one query to `weights`: what they weigh, and how much of what was not sent they are not. */
   gather(kept, row, weights) {
     const [index, stored, keep] = [this.arrays[kept], this.arrays[`${kept}_weight`], this.keep[kept]];
     for (let i = row * keep; i < (row + 1) * keep; i += 1) {
-      if (stored[i]) weights.set(index[i], (weights.get(index[i]) ?? 0) + (stored[i] / 65535) ** 2);
+      if (!stored[i]) continue;
+      const { weight, known } = weights.get(index[i]) ?? { weight: 0, known: 0 };
+      weights.set(index[i], { weight: weight + (stored[i] / 65535) ** 2, known: known + this.left(kept, row) });
     }
   }
+
+  /** What an area that was not sent of one query weighs at the most. */
+  left(kept, row) { return (this.arrays[`${kept}_left`][row] / 65535) ** 2; }
 
   /** What hard attention read for one query, as a list of one; empty where attention is soft. */
   read(head, item) {

@@ -31,8 +31,8 @@ class GridLegend extends Legend {
     const [is, attends, reads] = several ? ['are', 'attend', 'read'] : ['is', 'attends', 'reads'];
     const verb = side === 'memory' ? `${is} attended to most by` : top.read ? reads : `${attends} most to`;
     const mean = weighed > 1 && side === 'query' ? `, mean of ${weighed}` : '';
-    const share = percent(top.weight).replaceAll(' ', '\u00a0');
-    return `${subject} ${verb} ${place} (${this.head(top)}${share}${mean}).`;
+    const weight = share(top).replaceAll(' ', '\u00a0');
+    return `${subject} ${verb} ${place} (${this.head(top)}${weight}${mean}).`;
   }
 }
 

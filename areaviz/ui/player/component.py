@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cache
-from importlib.resources import files
-from typing import Any
-
-import streamlit as st
-
+from areaviz.ui.component import component
 from areaviz.views.base import Played
+
+FILES = tuple(f"player/player.{kind}" for kind in ("html", "css", "js"))
 
 
 def player(played: Played, label: str, *, key: str) -> None:
@@ -24,12 +21,4 @@ def player(played: Played, label: str, *, key: str) -> None:
         "pictures": list(played.pictures),
         "milliseconds": played.milliseconds,
     }
-    _component()(key=key, data=data)
-
-
-@cache
-def _component() -> Any:
-    """The component, registered at first use; Streamlit has no types for it."""
-    folder = files("areaviz.ui.player")
-    html, css, js = (folder.joinpath(f"player.{kind}").read_text("utf-8") for kind in ("html", "css", "js"))
-    return st.components.v2.component("areaviz.player", html=html, css=css, js=js)
+    component("player", *FILES)(key=key, data=data)

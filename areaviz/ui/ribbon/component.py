@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
 import streamlit as st
 
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
+from areaviz.ui.component import component
 from areaviz.views.message import packed
 from areaviz.views.ribbon import ribbon_payload
 
@@ -22,7 +21,8 @@ Build = Callable[[Trace, str, int], tuple[Trace, dict[str, Any]]]
 """What works out the data of a trace, site and layer."""
 
 HEIGHT = 480
-SCRIPTS = ("data.js", "text.js", "painter.js", "side.js", "legend.js", "looking.js", "ribbon.js")
+SCRIPTS = tuple(f"ribbon/{name}.js" for name in ("data", "text", "painter", "side", "legend", "looking", "ribbon"))
+FILES = ("ribbon/ribbon.html", "ribbon/ribbon.css", *SCRIPTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def ribbon(trace: Trace, focus: Focus, *, key: str, link: str | None = None, hei
     place = f"{key}:mounted"
     shown = _mounted(st.session_state.get(place), trace, focus).heard(last_report(key), Selection.of(focus))
     st.session_state[place] = shown
-    _component()(
+    component("ribbon", *FILES)(
         key=key,
         data=packed(shown.payload, selection=plain(shown.sent), serial=shown.serial, link=link, height=height),
         on_selection_change=lambda: None,
@@ -138,16 +138,3 @@ def plain(selection: Selection) -> dict[str, Any]:
         "unit": selection.unit,
         "areas": selection.areas,
     }
-
-
-@cache
-def _component() -> Any:
-    """The component, registered at first use; Streamlit has no types for it."""
-    folder = files("areaviz.ui.ribbon")
-    text = {name: folder.joinpath(name).read_text("utf-8") for name in (*SCRIPTS, "ribbon.css", "ribbon.html")}
-    return st.components.v2.component(
-        "areaviz.ribbon",
-        html=text["ribbon.html"],
-        css=text["ribbon.css"],
-        js="\n".join(text[name] for name in SCRIPTS),
-    )

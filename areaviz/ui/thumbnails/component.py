@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib.resources import files
-from typing import Any
 
 import streamlit as st
 
-HTML: Mapping[str, str] = {
-    "thumbnails": '<div class="thumbnails" role="toolbar"></div>',
-    "paste": '<p class="paste">Or paste a copied picture with Ctrl + V (⌘ V on a Mac).</p>',
-}
+from areaviz.ui.component import component
+
+THUMBNAILS = tuple(f"thumbnails/thumbnails.{kind}" for kind in ("html", "css", "js"))
+PASTE = tuple(f"thumbnails/paste.{kind}" for kind in ("html", "css", "js"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +35,7 @@ def thumbnails(
     """Show pictures as buttons; the one named `chosen` is marked. `on_pick` runs when another one is picked."""
     shown = [{"name": one.name, "title": one.title, "source": one.source} for one in pictures]
     data = {"label": label, "pictures": shown, "chosen": chosen}
-    _component("thumbnails")(key=key, data=data, on_picked_change=on_pick)
+    component("thumbnails", *THUMBNAILS)(key=key, data=data, on_picked_change=on_pick)
 
 
 def picked(key: str) -> str | None:
@@ -49,12 +46,4 @@ def picked(key: str) -> str | None:
 
 def paste_hint(uploader: str) -> None:
     """Say that pictures can be pasted, and hand those that are to the file uploader with the key `uploader`."""
-    _component("paste")(key=f"{uploader}_paste", data={"uploader": uploader})
-
-
-@lru_cache(maxsize=len(HTML))
-def _component(name: str) -> Any:
-    """A component of this folder, registered at first use; Streamlit has no types for it."""
-    folder = files("areaviz.ui.thumbnails")
-    css, js = (folder.joinpath(f"{name}.{kind}").read_text("utf-8") for kind in ("css", "js"))
-    return st.components.v2.component(f"areaviz.{name}", html=HTML[name], css=css, js=js)
+    component("paste", *PASTE)(key=f"{uploader}_paste", data={"uploader": uploader})

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
-from functools import cache
-from importlib.resources import files
-from typing import Any
-
-import streamlit as st
 
 from areaviz.trace.picture import Picture
+from areaviz.ui.component import component
 
 SIDE = 20
 """Pixels a side of what the window gives."""
-SCRIPTS = ("theta.js", "handles.js", "numbers.js", "window.js")
+SCRIPTS = tuple(f"window/{name}.js" for name in ("theta", "handles", "numbers", "window"))
+FILES = ("window/window.html", "window/window.css", *SCRIPTS)
 
 
 def window(pictures: Mapping[str, Picture], theta: Sequence[float], *, key: str) -> None:
@@ -24,19 +21,10 @@ def window(pictures: Mapping[str, Picture], theta: Sequence[float], *, key: str)
     key: unique on the page.
     """
     shown = [{"title": title, **_plain(picture)} for title, picture in pictures.items()]
-    _component()(key=key, data={"pictures": shown, "theta": list(theta), "side": SIDE})
+    component("window", *FILES)(key=key, data={"pictures": shown, "theta": list(theta), "side": SIDE})
 
 
 def _plain(picture: Picture) -> dict[str, str | int]:
     """Pixels as text: red, green and blue, row by row."""
     height, width, _ = picture.pixels.shape
     return {"height": height, "width": width, "rgb": base64.b64encode(picture.pixels.tobytes()).decode()}
-
-
-@cache
-def _component() -> Any:
-    """The component, registered at first use; Streamlit has no types for it."""
-    folder = files("areaviz.ui.window")
-    html, css = (folder.joinpath(f"window.{kind}").read_text("utf-8") for kind in ("html", "css"))
-    js = "\n".join(folder.joinpath(name).read_text("utf-8") for name in SCRIPTS)
-    return st.components.v2.component("areaviz.window", html=html, css=css, js=js)
