@@ -59,13 +59,14 @@ class Spot:
         """A frame around an area, `thick` pt, `inset` inches inside its edge."""
         scale = np.array([self.width / self.picture.width, self.tall / self.picture.height])
         last = (area.top + area.height - 1) * self.grid.width + area.left + area.width - 1
-        x, y = self.cells_N4[area.top * self.grid.width + area.left, :2] * scale
-        right, bottom = self.cells_N4[last, 2:] * scale
-        corner = self.left + x + inset, self.top + y + inset
-        size = max(right - x - 2 * inset, 0.01), max(bottom - y - 2 * inset, 0.01)
+        start = self.cells_N4[area.top * self.grid.width + area.left, :2] * scale
+        extent = self.cells_N4[last, 2:] * scale - start
+        inside = np.minimum(inset, extent / 3)
+        x, y = np.array([self.left, self.top]) + start + inside
+        width, height = np.maximum(extent - 2 * inside, 0.01)
         line = (0, (2, 1.5)) if dashed else "-"
         self.axes.add_patch(
-            Rectangle(corner, *size, fill=False, joinstyle="miter", edgecolor=colour, linewidth=thick, linestyle=line)
+            Rectangle((x, y), width, height, fill=False, joinstyle="miter", ec=colour, lw=thick, ls=line)
         )
 
     def cased(self, area: Area, colour: str, case: str, thick: float, inset: float = 0, dashed: bool = False) -> None:
