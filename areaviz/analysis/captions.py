@@ -15,7 +15,7 @@ import numpy as np
 from areaviz.analysis.pointing_head import check_chosen, noted, pointing_head
 from areaviz.data.flickr8k import read_photos, read_pixels
 from areaviz.data.grounding import Box, Grounded
-from areaviz.data.scenes import make_scene
+from areaviz.data.scenes import scenes_of
 from areaviz.metrics.captions import caption_scores
 from areaviz.metrics.pointing import FloatArray, pointing_figures
 from areaviz.models.captioning import CaptionModel
@@ -25,7 +25,6 @@ from areaviz.trace.card import Card, read_card, write_card
 from areaviz.trace.picture import Picture
 
 BATCH = 32
-SCENES = 1000
 SITE = "encoder-decoder"
 
 
@@ -46,7 +45,7 @@ def held_out(pictures: str, split: str, data: Path, side: int) -> Held:
         pixels = read_pixels(data, photos, side)
         made = [Picture.of("photo", one) for one in pixels]
         return Held(made, [photo.captions for photo in photos], [photo.grounded for photo in photos], ())
-    scenes = [make_scene(split, number) for number in range(SCENES)]
+    scenes = scenes_of(split)
     made = [Picture.of("scene", scene.pixels(side)) for scene in scenes]
     references = [(scene.english.text,) for scene in scenes]
     return Held(made, references, [(s.grounded,) for s in scenes], [s.true_sentences() for s in scenes])

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from areaviz.analysis.picture_pairs import Held
+from areaviz.analysis.picture_pairs import PicturePairs
 from areaviz.analysis.pointing_head import noted, pointing_head
 from areaviz.data.grounding import Box
 from areaviz.data.scenes import Scene
@@ -29,7 +29,7 @@ class Looked:
     share: FloatArray
 
 
-def with_attention(card: Card, model: PictureTranslator, held: Held, split: str) -> Card:
+def with_attention(card: Card, model: PictureTranslator, held: PicturePairs, split: str) -> Card:
     """The card with the picture's share of what is read and, on scenes, how well the best head of "val" points."""
     looked = list(passes(model, held))
     figures = {"picture_share": float(np.mean(np.concatenate([one.share for one in looked])))}
@@ -46,7 +46,7 @@ def with_attention(card: Card, model: PictureTranslator, held: Held, split: str)
     return replace(card, recipe=recipe, attention={**card.attention, f"{SITES['picture']}, {split}": figures})
 
 
-def passes(model: PictureTranslator, held: Held) -> Iterator[Looked]:
+def passes(model: PictureTranslator, held: PicturePairs) -> Iterator[Looked]:
     """Every example with its true picture."""
     for first in range(0, len(held.sources), BATCH):
         part = slice(first, first + BATCH)

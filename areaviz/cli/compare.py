@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from areaviz.analysis.evaluation import state_difference
+from areaviz.analysis.translation import state_difference
 from areaviz.data.settings import data_folder
 
 

@@ -9,8 +9,8 @@ import typer
 
 from areaviz.analysis.captions import evaluate_captions
 from areaviz.analysis.digits import evaluate_digits
-from areaviz.analysis.evaluation import evaluate as evaluate_translation
-from areaviz.analysis.pictured import evaluate_picture_translation
+from areaviz.analysis.picture_translation import evaluate_picture_translation
+from areaviz.analysis.translation import evaluate as evaluate_translation
 from areaviz.data.settings import data_folder
 from areaviz.trace.card import Card, read_card
 from areaviz.trace.limits import choice

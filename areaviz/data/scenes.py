@@ -30,6 +30,8 @@ from areaviz.data.scene_grammar import (
 SIDE = 128
 SPLITS = {"train": 1, "val": 2, "test": 3, "samples": 4}
 """Each split has a seed of its own, so their scenes are drawn independently."""
+SIZES_OF_SPLITS = {"train": 20000, "val": 1000, "test": 1000}
+"""How many scenes models are trained, chosen and measured on."""
 
 _EXTENT = {"small": (0.16, 0.22), "large": (0.32, 0.4)}
 
@@ -74,6 +76,11 @@ class Scene:
         from areaviz.data.scene_drawing import draw_scene
 
         return draw_scene(self.objects, side, np.random.default_rng((SPLITS[self.split], self.number, 1)))
+
+
+def scenes_of(split: str) -> list[Scene]:
+    """All scenes of "train", "val" or "test"."""
+    return [make_scene(split, number) for number in range(SIZES_OF_SPLITS[split])]
 
 
 def make_scene(split: str, number: int) -> Scene:

@@ -18,9 +18,9 @@ from areaviz.data.flickr8k import Photo, read_photos
 from areaviz.data.grounding import FUNCTION_WORDS
 from areaviz.data.multi30k import read_split
 from areaviz.data.scene_grammar import MASK, Sentence
-from areaviz.data.scenes import SIDE, make_scene
+from areaviz.data.scenes import SIDE, scenes_of
 from areaviz.data.tokenizer import Tokenizer
-from areaviz.training.described import SCENES, Described, described
+from areaviz.training.described import Described, described
 
 KINDS = ("text", "caption", "triple")
 """Of batches: sentence pairs, pictures with a sentence of the target language, and both."""
@@ -107,7 +107,7 @@ def illustrated(pictures: str, split: str, data: Path, runs: Path, side: int = S
 
 
 def _of_scenes(split: str) -> dict[str, list[Example]]:
-    scenes = [make_scene(split, number) for number in range(SCENES[split])]
+    scenes = scenes_of(split)
     triples = [
         Example(number, scene.english.text, scene.german.text, told(scene.english))
         for number, scene in enumerate(scenes)

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from areaviz.analysis import captions as analysis
+from areaviz.data import scenes
 from areaviz.data.scenes import make_scene
 from areaviz.models import MODELS
 from areaviz.models.device import choose_device
@@ -35,8 +36,7 @@ def recipe(pictures: str, **options: Any) -> CaptionsConfig:
 
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(described, "SCENES", {"train": 8, "val": 4, "test": 4})
-    monkeypatch.setattr(analysis, "SCENES", 4)
+    monkeypatch.setattr(scenes, "SIZES_OF_SPLITS", {"train": 8, "val": 4, "test": 4})
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from areaviz.data import scenes
 from areaviz.models.device import choose_device
-from areaviz.training import described
 from areaviz.training.encoder import EncoderTask, EncoderTaskConfig
 
 
@@ -25,7 +25,7 @@ def build(folder: Path, **options: Any) -> EncoderTask:
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(described, "SCENES", {"train": 8, "val": 4, "test": 4})
+    monkeypatch.setattr(scenes, "SIZES_OF_SPLITS", {"train": 8, "val": 4, "test": 4})
 
 
 def test_where_captions_are_never_learned_precision_alone_counts(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import torch
 
-from areaviz.analysis import picture_pairs
-from areaviz.analysis.pictured import CONDITIONS, evaluate_picture_translation
+from areaviz.analysis.picture_translation import CONDITIONS, evaluate_picture_translation
+from areaviz.data import scenes
 from areaviz.data.flickr8k import read_photos
 from areaviz.data.scene_grammar import MASK
 from areaviz.data.scenes import make_scene
@@ -20,7 +20,6 @@ from areaviz.data.tokenizer import UNKNOWN
 from areaviz.models import MODELS
 from areaviz.models.device import choose_device
 from areaviz.trace.card import read_card
-from areaviz.training import described, illustrated
 from areaviz.training.encoder import EncoderTaskConfig
 from areaviz.training.illustrated import KINDS, Example, told
 from areaviz.training.picture_translation import PictureTranslation, PictureTranslationConfig
@@ -52,8 +51,7 @@ def recipe(pictures: str) -> PictureTranslationConfig:
 
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (described, illustrated):
-        monkeypatch.setattr(module, "SCENES", {"train": 12, "val": 6, "test": 4})
+    monkeypatch.setattr(scenes, "SIZES_OF_SPLITS", {"train": 12, "val": 8, "test": 4})
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +75,6 @@ def test_scenes_become_a_translator_that_looks(tmp_path: Path, monkeypatch: pyte
     assert (card.family, card.task, card.level) == ("doubly", "picture translation", "word")
     assert {"valid_loss", "valid_loss_without", "valid_loss_wrong"} <= card.history[0].keys()
     MODELS[card.family].load(folder, card, choose_device("cpu"))
-    monkeypatch.setattr(picture_pairs, "SCENES", 8)
     measured, written = evaluate_picture_translation(folder, tmp_path, "val", beam=1, device="cpu")
     assert measured == read_card(folder / "card.json") and len(written) == 8
     kinds = {f"{kind}{condition}" for kind in ("bleu", "colour", "noun", "ambiguous") for condition in CONDITIONS}

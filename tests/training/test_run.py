@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.analysis.evaluation import evaluate, translate_all
+from areaviz.analysis.translation import evaluate, translate_all
 from areaviz.models.device import choose_device
 from areaviz.models.translation import Translator
 from areaviz.trace.card import read_card
@@ -71,6 +71,6 @@ def test_training_needs_little_more_than_torch() -> None:
         "import sys\n"
         "sys.dont_write_bytecode = True\n"
         f"sys.modules.update(dict.fromkeys({absent!r}))\n"
-        "import areaviz.training.run, areaviz.analysis.evaluation\n"
+        "import areaviz.training.run, areaviz.analysis.translation\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parents[2])

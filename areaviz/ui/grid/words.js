@@ -31,7 +31,7 @@ class GridLegend extends Legend {
     const [is, attends, reads] = several ? ['are', 'attend', 'read'] : ['is', 'attends', 'reads'];
     const verb = side === 'memory' ? `${is} attended to most by` : top.read ? reads : `${attends} most to`;
     const mean = weighed > 1 && side === 'query' ? `, mean of ${weighed}` : '';
-    const weight = share(top).replaceAll(' ', '\u00a0');
+    const weight = share(top).replace(' %', '\u00a0%');
     return `${subject} ${verb} ${place} (${this.head(top)}${weight}${mean}).`;
   }
 }

@@ -1,4 +1,4 @@
-"""A checkpoint and a held-out set in, the figures of its card out."""
+"""A translator and held-out sentences in, the figures of its card out."""
 
 from __future__ import annotations
 

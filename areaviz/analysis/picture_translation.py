@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from areaviz.analysis.picture_attention import with_attention
-from areaviz.analysis.picture_pairs import held_out
+from areaviz.analysis.picture_pairs import read_picture_pairs
 from areaviz.analysis.pointing_head import check_chosen
 from areaviz.analysis.scene_words import KINDS, asked_words, right_words
 from areaviz.data.scenes import Scene
@@ -39,7 +39,7 @@ def evaluate_picture_translation(
     model = PictureTranslator.load(folder, card, choose_device(device))
     if card.recipe["pictures"] == "scenes":
         check_chosen(card, split)
-    held = held_out(str(card.recipe["pictures"]), split, data, model.network.encoder_config.side)
+    held = read_picture_pairs(str(card.recipe["pictures"]), split, data, model.network.encoder_config.side)
     seen = conditions(held.pictures)
     written = {name: model.translate(held.sources, pictures, beam) for name, pictures in seen.items()}
     figures: dict[str, float | int | str] = {**translation_scores(written[""], held.targets), "beam": beam}
