@@ -88,12 +88,17 @@ def _difference(written: str, first: str) -> str:
     """Which words differ from those of the first translation, in words."""
     if written == first:
         return "the same as the first"
-    kinds = {"other words": (written, first), "without": (first, written)}
-    parts = []
-    for name, (one, other) in kinds.items():
-        words = [f"“{word}”" for word in dict.fromkeys(one.split()) if word not in other.split()]
-        parts += [f"{name}: {', '.join(words)}"] if words else []
-    return escaped("; ".join(parts)) or "the same words in another order"
+    new, missing = (_only(one, other) for one, other in ((written, first), (first, written)))
+    if new and missing:
+        return escaped(f"{new} instead of {missing}")
+    if new or missing:
+        return escaped(f"also {new}" if new else f"without {missing}")
+    return "the same words in another order"
+
+
+def _only(one: str, other: str) -> str:
+    """The words of one sentence that are not in the other, in quotes."""
+    return ", ".join(f"“{word}”" for word in dict.fromkeys(one.split()) if word not in other.split())
 
 
 def _chosen(sights: Sequence[str]) -> list[str]:
