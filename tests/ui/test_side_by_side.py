@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from areaviz.ui.plain import escaped
 from areaviz.ui.side_by_side import _difference
 
 
@@ -19,8 +20,8 @@ from areaviz.ui.side_by_side import _difference
     ],
 )
 def test_differences_are_told_in_words(written: str, first: str, said: str) -> None:
-    assert _difference(written, first) == said
+    assert _difference(written, first) == escaped(said)
 
 
 def test_markup_in_words_stays_text() -> None:
-    assert _difference("**x**", "y") == "“\\*\\*x\\*\\*” instead of “y”"
+    assert "**" not in _difference("**x**", "y")
