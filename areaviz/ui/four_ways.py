@@ -83,8 +83,16 @@ def _way(way: Way, trace: Trace, step: int) -> None:
     label = trace.fields[trace.output.field].labels[seen]
     done = "its only look" if steps(trace) == 1 else f"look {seen + 1} of {steps(trace)}"
     st.write(f"After {done}: **{escaped(label)}**, {float(trace.output.probabilities[seen]):.0%} sure")
+    answer = trace.details.get("answer", "")
+    if len(answer) > 1:
+        st.write(f"Digits read: **{escaped(_read(answer, seen + 1, steps(trace)))}**")
     if "warning" in trace.details:
         st.caption(f"Note: {escaped(trace.details['warning'])}")
+
+
+def _read(answer: str, done: int, looks: int) -> str:
+    """The digits of an answer that are settled after `done` of all looks, which take equal parts; a dash for none."""
+    return " ".join(answer[: len(answer) * done // looks]) or "–"
 
 
 def _costs(traces: Mapping[str, Trace], cards: Mapping[str, Card]) -> None:
