@@ -19,7 +19,8 @@ SEED = 0
 def evaluate_digits(folder: Path, data: Path, split: str, device: str = "auto") -> Card:
     """Measure a reader on a split, "val" or "test", write the figures on its card and return it.
 
-    The looks are measured beside those of the same network before it was trained.
+    The looks are measured beside looks at random places, looks at another picture, and those of the same network before
+    it was trained.
 
     Raises:
         FileNotFoundError: the digits are not in `data`.
@@ -30,7 +31,7 @@ def evaluate_digits(folder: Path, data: Path, split: str, device: str = "auto") 
     scenes = compose(str(card.config["kind"]), *read_digits(data, split), np.random.default_rng(SEED))
     figures, untrained = model.figures(scenes), model.untrained().figures(scenes)
     task = {name: figures.pop(name) for name in ("loss", "error")}
-    looks = {**figures, **{f"{name}_untrained": untrained[name] for name in figures}}
+    looks = {**figures, **model.blind_figures(scenes), **{f"{name}_untrained": untrained[name] for name in figures}}
     card = replace(
         card,
         figures={**card.figures, split: {**task, "pictures": len(scenes.pictures)}},

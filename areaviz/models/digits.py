@@ -25,7 +25,7 @@ from areaviz.models.dram import Dram, DramConfig
 from areaviz.models.items import Items, ItemsConfig
 from areaviz.models.ram import Ram, RamConfig
 from areaviz.models.reading import Reading
-from areaviz.models.reading_figures import reading_figures
+from areaviz.models.reading_figures import blind_figures, reading_figures
 from areaviz.models.ready import ready, untrained
 from areaviz.models.stn import Stn, StnConfig
 from areaviz.trace.areas import AreaGrid
@@ -82,6 +82,10 @@ class DigitReader:
     def figures(self, scenes: DigitScenes) -> dict[str, float]:
         """Measures over pictures with known digits, see `reading_figures`."""
         return reading_figures(self.network, scenes, next(self.network.parameters()).device)
+
+    def blind_figures(self, scenes: DigitScenes) -> dict[str, float]:
+        """The measures of looks that know nothing of the picture, see `areaviz/models/reading_figures.py`."""
+        return blind_figures(self.network, scenes, next(self.network.parameters()).device)
 
     def trace(self, requests: Sequence[Request], on_step: OnStep | None = None) -> list[Trace]:
         """Read pictures, one after the other.

@@ -5,6 +5,8 @@ Shapes: B pictures, T looks, K scales, M cells, D digits, C classes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from math import isqrt
 
 import numpy as np
@@ -14,10 +16,10 @@ from torch.nn import functional as F
 
 from areaviz.data.digit_scenes import DigitScenes
 from areaviz.data.mnist import Images
-from areaviz.metrics.places import FloatArray, box_overlap, covered, hits
+from areaviz.metrics.places import FloatArray, IntArray, box_overlap, covered, hits
 from areaviz.models.reading import Reading
 
-BATCH = 500
+BATCH, SEED = 500, 0
 
 
 def pixels(pictures: Images, device: torch.device) -> Tensor:
@@ -25,47 +27,97 @@ def pixels(pictures: Images, device: torch.device) -> Tensor:
     return torch.from_numpy(pictures).to(device).float() / 255
 
 
-@torch.no_grad()
+@dataclass(frozen=True, slots=True, eq=False)
+class Looks:
+    """Where a network looked. middles: (x, y) in pixels [B, T, 2], of soft attention those of the heaviest cells.
+
+    corners: of the finest patches [B, T, 4, 2]; None for attention to cells.
+    """
+
+    middles: FloatArray
+    corners: FloatArray | None
+
+    def elsewhere(self, shift_BT2: FloatArray) -> Looks:
+        """The same looks, each moved by (x, y) pixels."""
+        corners = None if self.corners is None else self.corners + shift_BT2[:, :, None]
+        return Looks(self.middles + shift_BT2, corners)
+
+
 def reading_figures(network: nn.Module, scenes: DigitScenes, device: torch.device) -> dict[str, float]:
     """Measures of a digit reader, greedily and in a single pass.
 
-    loss: nats a digit. error: share of pictures with any digit wrong. hit: share of the looks whose middle (of
-    soft attention: whose heaviest cell) lies in a digit's box; first_hit: of the first looks. coverage: the share
-    of the digits' boxes that the finest patches read. overlap: of a single look's quadrilateral and the box, IoU.
+    loss: nats a digit. error: share of pictures with any digit wrong. The others are those of `look_figures`.
     """
-    starts = range(0, len(scenes.pictures), BATCH)
-    parts = [_figures(network, scenes, slice(first, first + BATCH), device) for first in starts]
+    return _means(scenes, lambda part: _figures(network, scenes, part, device))
+
+
+def blind_figures(network: nn.Module, scenes: DigitScenes, device: torch.device) -> dict[str, float]:
+    """`look_figures` of looks that know nothing of the picture they are laid on.
+
+    NAME_uniform: the same shapes with their middles anywhere, every place as likely. NAME_position: the looks at
+    another picture, so what a network has that always looks where digits often are.
+    """
+    return _means(scenes, lambda part: _blind(network, scenes, part, device))
+
+
+def look_figures(looks: Looks, boxes_BD4: IntArray, side: int) -> dict[str, FloatArray]:
+    """How well looks lie on the digits, each [B] or [B, T].
+
+    hit: whether the middle of a look lies in a digit's box; first_hit: of the first looks. coverage: the share of the
+    digits' boxes that the finest patches read. overlap: of a single look's quadrilateral and the box, IoU.
+    """
+    inside = hits(looks.middles, boxes_BD4).astype(np.float32)
+    figures: dict[str, FloatArray] = {"hit": inside, "first_hit": inside[:, 0]}
+    if looks.corners is None:
+        return figures
+    if looks.corners.shape[1] == 1:
+        return figures | {"overlap": box_overlap(looks.corners[:, 0], boxes_BD4[:, 0], side)}
+    read = np.concatenate([looks.corners[:, :, 0], looks.corners[:, :, 2]], 2).astype(np.int64)
+    return figures | {"coverage": covered(read, boxes_BD4, side)}
+
+
+def looks_of(reading: Reading, side: int) -> Looks | None:
+    """Where a reading looked; None for a reader that attends to nothing."""
+    if reading.corners is not None:
+        corners: FloatArray = reading.corners[:, :, 0].cpu().numpy()
+        return Looks(corners.mean(2), corners)
+    if reading.weights is None:
+        return None
+    cells = (reading.weights.argmax(2) if reading.chosen is None else reading.chosen).cpu().numpy()
+    grid = isqrt(reading.weights.shape[2])
+    return Looks(np.stack([cells % grid + 0.5, cells // grid + 0.5], 2) * (side / grid), None)
+
+
+def _means(scenes: DigitScenes, figures: Callable[[slice], dict[str, FloatArray]]) -> dict[str, float]:
+    parts = [figures(slice(first, first + BATCH)) for first in range(0, len(scenes.pictures), BATCH)]
     return {name: float(np.mean(np.concatenate([part[name] for part in parts]))) for name in parts[0]}
 
 
 def _figures(network: nn.Module, scenes: DigitScenes, part: slice, device: torch.device) -> dict[str, FloatArray]:
     labels_BD = torch.from_numpy(scenes.labels[part]).to(device)
-    boxes, side = scenes.boxes[part], scenes.pictures.shape[1]
-    reading = network(pixels(scenes.pictures[part], device), sample=False)
+    reading = _read(network, scenes, part, device)
     loss = F.cross_entropy(reading.answers.flatten(0, 1), labels_BD.flatten(), reduction="none")
     wrong = (reading.answers.argmax(2) != labels_BD).any(1)
-    figures = {"loss": loss.cpu().numpy(), "error": wrong.cpu().numpy()}
-    places = looked_at(reading, side)
-    if places is not None:
-        inside = hits(places, boxes)
-        figures |= {"hit": inside, "first_hit": inside[:, 0]}
-    if reading.corners is not None:
-        finest = reading.corners[:, :, 0].cpu().numpy()
-        if finest.shape[1] > 1:
-            read = np.concatenate([finest[:, :, 0], finest[:, :, 2]], 2).astype(np.int64)
-            figures |= {"coverage": covered(read, boxes, side)}
-        else:
-            figures |= {"overlap": box_overlap(finest[:, 0], boxes[:, 0], side)}
-    return figures
+    side = scenes.pictures.shape[1]
+    looks = looks_of(reading, side)
+    found = {} if looks is None else look_figures(looks, scenes.boxes[part], side)
+    return {"loss": loss.cpu().numpy(), "error": wrong.cpu().numpy(), **found}
 
 
-def looked_at(reading: Reading, side: int) -> FloatArray | None:
-    """The middle of every look, (x, y) in pixels [B, T, 2]; None for a reader that attends to nothing."""
-    if reading.corners is not None:
-        middle: FloatArray = reading.corners[:, :, 0].mean(2).cpu().numpy()
-        return middle
-    if reading.weights is None:
-        return None
-    cells = reading.weights.argmax(2) if reading.chosen is None else reading.chosen
-    grid = isqrt(reading.weights.shape[2])
-    return np.stack([cells.cpu().numpy() % grid + 0.5, cells.cpu().numpy() // grid + 0.5], 2) * (side / grid)
+def _blind(network: nn.Module, scenes: DigitScenes, part: slice, device: torch.device) -> dict[str, FloatArray]:
+    boxes, side = scenes.boxes[part], scenes.pictures.shape[1]
+    looks = looks_of(_read(network, scenes, part, device), side)
+    if looks is None:
+        return {}
+    anywhere = np.random.default_rng((SEED, part.start)).uniform(0, side, looks.middles.shape)
+    moved = {
+        "uniform": look_figures(looks.elsewhere(anywhere - looks.middles), boxes, side),
+        "position": look_figures(looks, np.roll(boxes, 1, 0), side),
+    }
+    return {f"{name}_{suffix}": values for suffix, found in moved.items() for name, values in found.items()}
+
+
+@torch.no_grad()
+def _read(network: nn.Module, scenes: DigitScenes, part: slice, device: torch.device) -> Reading:
+    reading: Reading = network(pixels(scenes.pictures[part], device), sample=False)
+    return reading

@@ -32,12 +32,16 @@ LOOKS = {
     "picture_share": "Part of what is read that the picture gives",
     "overlap": "Overlap of what was cut out and the digit's box",
 }
-BLIND = {"_uniform": "Everywhere alike", "_position": "One mean map for all", "_untrained": "Untrained"}
+BLIND = {"_uniform": "Any place alike", "_position": "Blind to the picture", "_untrained": "Untrained"}
 WEIGHTED, HEAVIEST = "weighted_", "multi_"
 WHAT_IS_COUNTED = {
     WEIGHTED: "All areas by their weight: the share of its attention on areas of which this is true",
     HEAVIEST: "The heaviest area of two or more items of every query: how often this is true of it",
 }
+WHAT_BLIND_MEANS = (
+    "Any place alike: attention that is the same everywhere, or looks at random places. Blind to the picture: one mean "
+    "map for all words, or the looks at another picture. Untrained: the same network before it learned anything."
+)
 WHAT_IT_MEANS = (
     "Over all layers and heads, on held-out sentences. Random places: areas of the same sizes and weights anywhere in "
     "the same sentence. Positions alone: a head that knows distances but no text. Lift: measured over random. "

@@ -10,6 +10,8 @@ from areaviz.trace.card import Card
 from areaviz.trace.gates import judged
 from areaviz.trace.tasks import TASKS
 from areaviz.ui.card_tables import (
+    BLIND,
+    WHAT_BLIND_MEANS,
     WHAT_IS_COUNTED,
     WHAT_IT_MEANS,
     Columns,
@@ -117,6 +119,8 @@ def _attention(card: Card) -> None:
         return
     st.write("**Does it look at what it speaks of?**")
     _table(quality_table(card.attention))
+    if any(name.endswith(tuple(BLIND)) for values in card.attention.values() for name in values):
+        st.caption(WHAT_BLIND_MEANS)
 
 
 def _follows_words(measured: Mapping[str, Mapping[str, float]]) -> None:

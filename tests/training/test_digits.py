@@ -61,7 +61,8 @@ def test_a_recipe_becomes_a_measured_checkpoint(network: str, corpus: Path, tmp_
     assert measured == read_card(folder / "card.json")
     assert measured.figures["test"]["pictures"] == (10 if network == "dram" else 20)
     looks = measured.attention["looks, test"]
-    assert all(f"{name}_untrained" in looks for name in looks if not name.endswith("_untrained"))
+    own = [name for name in looks if not name.endswith(("_uniform", "_position", "_untrained"))]
+    assert {f"{name}{suffix}" for name in own for suffix in ("", "_uniform", "_position", "_untrained")} == set(looks)
     MODELS[card.family].load(folder, card, choose_device("cpu"))
 
 

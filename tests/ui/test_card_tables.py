@@ -74,7 +74,7 @@ def test_looks_stand_beside_looks_that_know_nothing() -> None:
         "Measured on": ["Test", "Test"],
         "Share": ["Words whose heaviest cell lies in the gold box", "Attention inside the gold box"],
         "Measured": ["50.0%", "25.0%"],
-        "Everywhere alike": ["10.0%", "–"],
+        "Any place alike": ["10.0%", "–"],
     }
 
 

@@ -1,0 +1,86 @@
+"""How well looks lie on digits, and what looks get that know nothing of the picture."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import torch
+from torch import Tensor, nn
+
+from areaviz.data.digit_scenes import DigitScenes
+from areaviz.models.reading import Reading
+from areaviz.models.reading_figures import Looks, blind_figures, look_figures, reading_figures
+
+Array = npt.NDArray[np.floating]
+SIDE, COUNT = 40, 400
+CPU = torch.device("cpu")
+
+
+def square(middle: Array, half: float) -> Array:
+    """Corners [B, T, 4, 2] around middles [B, T, 2]."""
+    corners: Array = middle[:, :, None] + half * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]])
+    return corners
+
+
+class Seeing(nn.Module):
+    """Looks at the brightest pixel, or at the middle of the picture; each label is right."""
+
+    def __init__(self, seeing: bool, looks: int = 2) -> None:
+        super().__init__()
+        self.seeing, self.looks = seeing, looks
+
+    def forward(self, ink_BSS: Tensor, sample: bool) -> Reading:
+        brightest = ink_BSS.flatten(1).argmax(1)
+        places = torch.stack([brightest % SIDE, brightest // SIDE], 1).float() + 0.5
+        middle = places if self.seeing else torch.full_like(places, SIDE / 2)
+        corners = torch.from_numpy(square(middle[:, None].repeat(1, self.looks, 1).numpy(), 4)).float()
+        logits = torch.zeros(len(ink_BSS), self.looks, 10)
+        return Reading(logits, 1, corners=corners[:, :, None], seen=torch.zeros(len(ink_BSS), self.looks, 1, 8, 8))
+
+
+def scenes() -> DigitScenes:
+    """One bright pixel, always a digit "0", in the middle of a box of 8 x 8 anywhere."""
+    rng = np.random.default_rng(1)
+    corner = rng.integers(0, SIDE - 8, (COUNT, 2))
+    pictures = np.zeros((COUNT, SIDE, SIDE), np.uint8)
+    pictures[np.arange(COUNT), corner[:, 1] + 4, corner[:, 0] + 4] = 255
+    boxes = np.concatenate([corner, corner + 8], 1)[:, None]
+    return DigitScenes(pictures, np.zeros((COUNT, 1), np.int64), boxes)
+
+
+def test_looks_on_the_digit_hit_and_cover_it() -> None:
+    found = reading_figures(Seeing(True), scenes(), CPU)
+    assert (found["hit"], found["first_hit"], found["error"]) == (1, 1, 0)
+    assert found["coverage"] > 0.75
+
+
+def test_a_seeing_network_stands_above_looks_that_know_nothing() -> None:
+    own, blind = reading_figures(Seeing(True), scenes(), CPU), blind_figures(Seeing(True), scenes(), CPU)
+    share = 8 * 8 / SIDE**2
+    assert blind["hit_uniform"] == pytest.approx(share, abs=0.02)
+    assert blind["coverage_uniform"] < 0.2
+    assert blind["hit_position"] < 0.2 < own["hit"]
+
+
+def test_a_network_that_always_looks_at_one_place_gains_nothing_by_the_picture() -> None:
+    own, blind = reading_figures(Seeing(False), scenes(), CPU), blind_figures(Seeing(False), scenes(), CPU)
+    assert blind["hit_position"] == pytest.approx(own["hit"]) and own["hit"] < 0.2
+
+
+def test_a_single_quadrilateral_has_an_overlap_in_place_of_coverage() -> None:
+    own, blind = (measure(Seeing(True, 1), scenes(), CPU) for measure in (reading_figures, blind_figures))
+    assert own["overlap"] > 0.6 > blind["overlap_uniform"] and "coverage" not in own
+    assert {"hit_uniform", "first_hit_position", "overlap_position"} <= blind.keys()
+
+
+def test_looks_move_with_their_corners() -> None:
+    middle = np.array([[[10.0, 20.0]]])
+    moved = Looks(middle, square(middle, 2)).elsewhere(np.array([[[5.0, -5.0]]]))
+    np.testing.assert_array_equal(moved.middles, [[[15, 15]]])
+    np.testing.assert_array_equal(moved.corners, square(np.array([[[15.0, 15.0]]]), 2))
+
+
+def test_cells_have_hits_alone() -> None:
+    found = look_figures(Looks(np.array([[[1.0, 1.0], [9.0, 9.0]]]), None), np.array([[[0, 0, 4, 4]]]), 10)
+    assert found.keys() == {"hit", "first_hit"} and found["hit"].tolist() == [[1, 0]]
