@@ -126,10 +126,11 @@ class Digits:
             data={**DATA, "train": DATA["train"].format(drawn=self.config.drawn)},
             limits=LIMITS,
             licence=LICENCE,
-            recipe={"chosen by": "validation error + 0.05 x (1 - share of looks that hit a digit)"},
+            recipe={"chosen by": CHOSEN_BY if mechanism != "none" else "validation error"},
         )
 
 
+CHOSEN_BY = "validation error + 0.05 x (1 - share of looks that hit a digit)"
 WHERE = {"centred": "a digit", "translated": "a moved digit", "cluttered": "a digit in clutter", "pairs": "two digits"}
 
 
