@@ -15,6 +15,7 @@ from areaviz.views.both_layout import CUT, LEAVES, READ, SEEN, WIDEST, WORD, Lai
 from areaviz.views.both_panels import DIM, Panel, Panels, Tie, panels
 from areaviz.views.both_print import both_print
 from areaviz.views.doubly import doubly_fits
+from areaviz.views.film_frames import Stills
 from areaviz.views.labels import clip, escape, visible
 
 _SCREEN = 250
@@ -30,8 +31,9 @@ def figure(trace: Trace, focus: Focus) -> Figure:
     places = laid_out(drawn)
     whole = places[-1].top + places[-1].height
     result = theme.screen(drawn.title, drawn.note, drawn.caption, whole, above=10, below=6)
+    stills = drawn.film.stills(_SCREEN, DIM)
     for place in places:
-        _lay(result, drawn, place)
+        _lay(result, stills, place)
         result.add_shape(type="line", x0=SEEN, x1=LEAVES, y0=place.middle, y1=place.middle, line=_TIED)
         result.add_traces([_line(place, tie, y) for tie, y in place.ties()])
     result.add_traces([_seen(drawn, places), _words(places), *(_sources(places, told) for told in (True, False))])
@@ -39,8 +41,8 @@ def figure(trace: Trace, focus: Focus) -> Figure:
     return result.update_yaxes(visible=False, range=[whole, 0])
 
 
-def _lay(result: Figure, drawn: Panels, place: Laid) -> None:
-    source = pictures.uri(drawn.film.still(place.panel.frame, _SCREEN, DIM))
+def _lay(result: Figure, stills: Stills, place: Laid) -> None:
+    source = pictures.uri(stills.of(place.panel.frame))
     room = {"x": SEEN, "y": place.middle, "sizex": SEEN, "sizey": place.height}
     anchors = {"xref": "x", "yref": "y", "xanchor": "right", "yanchor": "middle", "sizing": "contain"}
     result.add_layout_image(source=source, layer="below", **room, **anchors)

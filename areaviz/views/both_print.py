@@ -11,7 +11,8 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.views import theme
 from areaviz.views.both_layout import CUT, LEAVES, READ, SEEN, WIDEST, WORD, Laid, curve, laid_out
-from areaviz.views.both_panels import DIM, Panels, panels
+from areaviz.views.both_panels import DIM, panels
+from areaviz.views.film_frames import Stills
 from areaviz.views.labels import clip, drawable
 
 _LONGEST = 400
@@ -26,16 +27,17 @@ def both_print(trace: Trace, focus: Focus) -> PrintFigure:
     places = laid_out(drawn)
     whole = (places[-1].top + places[-1].height) * _INCH
     result, axes = theme.paper(drawn.title, drawn.note, drawn.caption, whole)
+    stills = drawn.film.stills(_LONGEST, DIM)
     for place in places:
-        _print_panel(axes, drawn, place)
+        _print_panel(axes, stills, place)
     axes.set(xlim=(0, theme.PRINT_WIDTH - 0.3), ylim=(whole, 0), xticks=[], yticks=[], aspect="equal")
     return theme.finish(result)
 
 
-def _print_panel(axes: Axes, drawn: Panels, place: Laid) -> None:
+def _print_panel(axes: Axes, stills: Stills, place: Laid) -> None:
     """One panel on paper, all in inches."""
     wide, middle = theme.PRINT_WIDTH - 0.3, place.middle * _INCH
-    still = drawn.film.still(place.panel.frame, _LONGEST, DIM)
+    still = stills.of(place.panel.frame)
     scale = min(SEEN * wide / still.shape[1], place.height * _INCH / still.shape[0])
     right, half = SEEN * wide, scale * still.shape[0] / 2
     extent = (right - scale * still.shape[1], right, middle + half, middle - half)

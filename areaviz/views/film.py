@@ -26,10 +26,10 @@ _BUDGET = 16
 def sheet(trace: Trace, focus: Focus, longest: int) -> Sheet:
     """The picture itself and the frames after it, with pictures of at most `longest` pixels a side."""
     drawn = film(trace, focus)
-    still = longest if len(drawn.frames) <= _BUDGET else longest * 2 // 3
+    stills = drawn.stills(longest if len(drawn.frames) <= _BUDGET else longest * 2 // 3)
     height, width = drawn.picture.shape[:2]
-    first = Tile(drawn.still(None, still), ("the picture", ""), ("the picture as it is",))
-    frames = (Tile(drawn.still(frame, still), _texts(frame), _hover(drawn, frame)) for frame in drawn.frames)
+    first = Tile(stills.plain, ("the picture", ""), ("the picture as it is",))
+    frames = (Tile(stills.of(frame), _texts(frame), _hover(drawn, frame)) for frame in drawn.frames)
     across = min(_ACROSS, len(drawn.frames) + 1)
     box = float(np.clip(_WIDTH_PX * height / width, 60, 180))
     return Sheet((first, *frames), across, box, drawn.title, drawn.note, drawn.caption)

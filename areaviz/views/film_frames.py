@@ -56,20 +56,30 @@ class Film:
     note: str
     caption: str
 
-    def still(self, frame: Frame | None, longest: int, dim: float = DIM) -> Pixels:
-        """A frame, or the picture itself for None: uint8 [H, W, 3] with sides of at most `longest` pixels.
-
-        dim: brightness of what receives no attention.
-        """
+    def stills(self, longest: int, dim: float = DIM) -> Stills:
+        """What draws the frames, sides of at most `longest` pixels; dim: brightness of what receives no attention."""
         small = pictures.fitted(self.picture, longest)
-        if frame is None:
-            return small
-        share_HW = spread(frame.shares, self.cells, self.picture.shape[:2], small.shape[:2])
-        light_HW = dim + (1 - dim) * np.clip(share_HW / self.top, 0, 1)
-        lit = (lifted(small) * light_HW[..., None]).round().astype(np.uint8)
-        scale = small.shape[1] / self.picture.shape[1]
-        boxes = [(_scaled(box, scale), colour) for box, colour in frame.read]
-        return pictures.outlined(lit, boxes, max(2, longest // 90))
+        return Stills(self, small, lifted(small), max(2, longest // 90), dim)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stills:
+    """The frames of a film as pictures of one size. plain: the picture itself, [H, W, 3]; light: the same, `lifted`."""
+
+    film: Film
+    plain: Pixels
+    light: FloatArray
+    line: int
+    dim: float
+
+    def of(self, frame: Frame) -> Pixels:
+        """A frame: uint8 [H, W, 3]."""
+        whole = self.film.picture.shape
+        share_HW = spread(frame.shares, self.film.cells, whole[:2], self.plain.shape[:2])
+        light_HW = self.dim + (1 - self.dim) * np.clip(share_HW / self.film.top, 0, 1)
+        lit = (self.light * light_HW[..., None]).round().astype(np.uint8)
+        scale = self.plain.shape[1] / whole[1]
+        return pictures.outlined(lit, [(_scaled(box, scale), colour) for box, colour in frame.read], self.line)
 
 
 def film_fits(trace: Trace, focus: Focus) -> bool:

@@ -35,9 +35,9 @@ def film_gif(trace: Trace, focus: Focus) -> bytes:
     words = [drawable(frame.label) for frame in drawn.frames]
     placed = wrapped(words, bold, broad - 2 * _MARGIN_PX)
     foot = 2 * _MARGIN_PX + _LINE_PX * (placed[-1][1] + 1)
-    images = []
+    stills, images = drawn.stills(max(wide, high)), []
     for current, frame in enumerate(drawn.frames):
-        still = Image.fromarray(drawn.still(frame, max(wide, high)))
+        still = Image.fromarray(stills.of(frame))
         image = Image.new("RGB", (broad, high + foot), _PAPER)
         image.paste(still.resize((wide, high), Image.Resampling.NEAREST), ((broad - wide) // 2, 0))
         _write(ImageDraw.Draw(image), placed, current, high + _MARGIN_PX, (regular, bold))

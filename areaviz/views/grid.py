@@ -16,7 +16,7 @@ from areaviz.trace.picture import Picture
 from areaviz.trace.record import AttentionMap, Field, Trace
 from areaviz.trace.request import Focus
 from areaviz.views.base import Takeaway, caption
-from areaviz.views.grid_arrays import chosen_arrays, heaviest_left, kept_areas, png, stored_shares
+from areaviz.views.grid_arrays import chosen_arrays, heaviest_left, kept_areas, stored_shares, webp
 from areaviz.views.grid_panel import is_coarse
 from areaviz.views.grid_print import grid_print
 from areaviz.views.grid_table import grid_table
@@ -41,8 +41,8 @@ def grid_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
     arrays: `area` [H, Q, K] indices into the grid's areas with `area_weight`, `several` and `several_weight` the same
     of areas of two or more cells where there are any, as `kept_areas` orders them; `area_left` and `several_left`
     [H, Q], the weight of the heaviest area that was not kept; `share` [H, Q, N], see
-    `stored_shares`; `cells` [N, 4] in pixels; `picture`, a PNG file; of hard attention `read` and `read_weight` [H, Q];
-    and of a text that attends `start`, `end` and `word` as in the ribbon. `header["id"]` changes with the content.
+    `stored_shares`; `cells` [N, 4] in pixels; `picture`, a WebP file; of hard attention `read` and `read_weight`
+    [H, Q]; and of a text that attends `start`, `end` and `word` as in the ribbon. `header["id"]` changes with the content.
     Independent of the focused head, items, unit and areas. Raises ValueError where `fits` does not hold.
     """
     if not fits(trace, focus):
@@ -51,7 +51,7 @@ def grid_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
     assert picture is not None
     query, memory = trace.fields[attention.query], trace.fields[attention.memory]
     arrays = _attention_arrays(attention, focus.layer)
-    arrays |= {"cells": narrow(memory.anchors, max(picture.width, picture.height)), "picture": png(picture)}
+    arrays |= {"cells": narrow(memory.anchors, max(picture.width, picture.height)), "picture": webp(picture)}
     if query.kind == "text":
         arrays |= text_arrays(query)
     before, _, after = caption(trace, replace(focus, head=None)).rpartition("all heads")

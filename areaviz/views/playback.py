@@ -18,8 +18,9 @@ def played(trace: Trace, focus: Focus) -> Played:
     """The frames of the film strip, larger; they are played in the browser, without a round trip."""
     drawn = film(trace, focus)
     words = tuple(frame.label for frame in drawn.frames)
-    stills = (pictures.widened(drawn.still(frame, LONGEST), LEAST) for frame in drawn.frames)
-    return Played(drawn.title, drawn.note, drawn.caption, words, tuple(map(pictures.uri, stills)), MILLISECONDS)
+    stills = drawn.stills(LONGEST)
+    shown = (pictures.widened(stills.of(frame), LEAST) for frame in drawn.frames)
+    return Played(drawn.title, drawn.note, drawn.caption, words, tuple(map(pictures.uri, shown)), MILLISECONDS)
 
 
 VIEW = View(

@@ -65,7 +65,7 @@ def test_a_frame_is_the_picture_dimmed_by_the_shares_of_its_word(trace: Trace) -
     assert [frame.label for frame in drawn.frames] == ["a", "small", "red", "circle"]
     np.testing.assert_allclose(drawn.frames[2].shares.ravel(), shares[2], rtol=1e-6)
     assert drawn.top == pytest.approx(shares.max())
-    small, lit = drawn.still(None, 96), drawn.still(drawn.frames[2], 96)
+    small, lit = drawn.stills(96).plain, drawn.stills(96).of(drawn.frames[2])
     cells = trace.fields["picture"]
     for y, x in ((0, 0), (20, 60), (63, 95)):
         share = slow_share(drawn.frames[2].shares, cells, x + 0.5, y + 0.5)
@@ -125,7 +125,7 @@ def test_hard_attention_outlines_what_was_read() -> None:
     assert len(film(trace, replace(FOCUS, head=None)).frames[1].read) == attention.heads
     plain = replace(frame, read=())
     drawn = film(trace, FOCUS)
-    assert (drawn.still(frame, 96) != drawn.still(plain, 96)).any()
+    assert (drawn.stills(96).of(frame) != drawn.stills(96).of(plain)).any()
 
 
 def test_the_caption_tells_model_site_head_normalisation_and_scale(trace: Trace) -> None:

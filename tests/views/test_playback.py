@@ -22,7 +22,7 @@ def test_every_word_has_a_picture_of_its_own() -> None:
     trace = fakes.caption_trace("a small red circle")
     shown, drawn = played(trace, FOCUS), film(trace, FOCUS)
     assert shown.words == ("a", "small", "red", "circle")
-    assert shown.pictures == tuple(pictures.uri(drawn.still(frame, LONGEST)) for frame in drawn.frames)
+    assert shown.pictures == tuple(pictures.uri(drawn.stills(LONGEST).of(frame)) for frame in drawn.frames)
     assert len(set(shown.pictures)) == len(shown.pictures)
     assert (shown.title, shown.note, shown.caption) == (drawn.title, drawn.note, drawn.caption)
 

@@ -39,7 +39,7 @@ class Grid extends Looking {
   }
 
   async decode({ header, arrays }) {
-    const bitmap = await createImageBitmap(new Blob([arrays.picture], { type: 'image/png' }));
+    const bitmap = await createImageBitmap(new Blob([arrays.picture], { type: 'image/webp' }));
     if (this.header.id !== header.id) return;
     this.bitmap = bitmap;
     this.draw();
