@@ -22,7 +22,7 @@ from benchmarks.browser import chromium, clicks, hovers, opened
 from benchmarks.report import README, markdown, percentile, processor, write_section
 from tests.browser.server import Server
 
-MODELS = ("scene-captions-area",)
+MODELS = ("scene-captions-area", "photo-captions-area", "photo-teller-soft")
 UPLOADS, HOVERS, SWITCHES = 10, 60, 20
 SIZE = 480
 """Sides of the uploaded pictures, in pixels."""

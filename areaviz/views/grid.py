@@ -42,8 +42,8 @@ def grid_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
     of areas of two or more cells where there are any, as `kept_areas` orders them; `area_left` and `several_left`
     [H, Q], the weight of the heaviest area that was not kept; `share` [H, Q, N], see
     `stored_shares`; `cells` [N, 4] in pixels; `picture`, a WebP file; of hard attention `read` and `read_weight`
-    [H, Q]; and of a text that attends `start`, `end` and `word` as in the ribbon. `header["id"]` changes with the content.
-    Independent of the focused head, items, unit and areas. Raises ValueError where `fits` does not hold.
+    [H, Q]; and of a text that attends `start`, `end` and `word` as in the ribbon. `header["id"]` changes with the
+    content. Independent of the focused head, items, unit and areas. Raises ValueError where `fits` does not hold.
     """
     if not fits(trace, focus):
         raise ValueError(f'The site "{focus.site}" does not attend to cells of a picture.')
