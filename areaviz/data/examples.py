@@ -1,0 +1,209 @@
+"""A data set of the reader's own, from the files that hold it: line-aligned texts, CSV, JSON Lines, pictures.
+
+A file is only ever read as text or, by `areaviz/data/pictures.py`, as a picture; no name in it is opened as a path.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from areaviz.data.pictures import decode
+from areaviz.trace.errors import InputError
+from areaviz.trace.limits import shown
+from areaviz.trace.picture import Picture
+
+Files = Mapping[str, bytes | Path]
+"""Names without folders, and what the files hold or where they lie."""
+Links = frozenset[tuple[int, int]]
+
+MAX_EXAMPLES, MAX_MEGABYTES = 20_000, 50
+TABLES = (".jsonl", ".csv", ".tsv")
+PICTURES = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff")
+COLUMNS = {
+    "name": ("name", "id"),
+    "text": ("text", "source", "sentence", "input"),
+    "reference": ("reference", "references", "target", "caption", "captions", "translation"),
+    "picture": ("picture", "image", "file", "filename"),
+    "links": ("links", "alignment"),
+}
+"""What a table's columns may be called; upper and lower case are one."""
+_LINK = re.compile(r"(\d{1,4})([-p])(\d{1,4})")
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One example: a text, a picture or both, and what is known of the right answer.
+
+    name: the set's own for it, else its number from 1. picture: the name of its file, "" for none. sure, possible: gold
+    links between words, (source, target) from 0; possible ones hold the sure ones.
+    """
+
+    name: str
+    text: str
+    references: tuple[str, ...] = ()
+    picture: str = ""
+    sure: Links = frozenset()
+    possible: Links = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """Examples in order, the pictures they name, and a digest of all but the pictures' content."""
+
+    name: str
+    examples: tuple[Example, ...]
+    pictures: Files
+
+    @property
+    def digest(self) -> str:
+        """What tells this set from others: the SHA-256 of its examples."""
+        return hashlib.sha256(repr(self.examples).encode("utf-8", "surrogatepass")).hexdigest()
+
+    def picture(self, example: Example) -> Picture | None:
+        """The picture of an example, decoded; None where it has none; InputError where the file cannot be used."""
+        if not example.picture:
+            return None
+        found = self.pictures[example.picture]
+        content = found.read_bytes() if isinstance(found, Path) else found
+        return decode(content, example.picture).picture
+
+
+def read_lines(source: str, files: Files, references: Sequence[str] = (), links: str = "") -> Dataset:
+    """A set of line-aligned text files: the sources, their references (one file each) and gold links.
+
+    A line of links has pairs "3-4" (sure) or "3p4" (possible), source word first, both from 0.
+
+    Raises:
+        InputError: a file is no UTF-8 text, is too large, or they differ in their number of lines.
+    """
+    columns = {name: _lines(name, files) for name in (source, *references, *([links] if links else []))}
+    counts = {name: len(lines) for name, lines in columns.items()}
+    for name, count in counts.items():
+        if count != counts[source]:
+            raise InputError(
+                f'"{shown(name)}" has {count:,} lines but "{shown(source)}" has {counts[source]:,}; '
+                "line-aligned files need the same number of lines."
+            )
+    rows = [
+        {
+            "text": text,
+            "reference": [columns[name][i] for name in references],
+            "links": columns[links][i] if links else "",
+        }
+        for i, text in enumerate(columns[source])
+    ]
+    return _dataset(source, rows, {})
+
+
+def read_table(table: str, files: Files) -> Dataset:
+    """A set of a JSON Lines, CSV or TSV file; pictures it names are looked for among `files`.
+
+    Raises:
+        InputError: the file cannot be read, has neither texts nor pictures, or names a picture that is not there.
+    """
+    kind = PurePosixPath(table).suffix.lower()
+    rows = list(
+        _json_rows(table, files) if kind == ".jsonl" else _csv_rows(table, files, "\t" if kind == ".tsv" else ",")
+    )
+    return _dataset(table, rows, files)
+
+
+def read_pictures(files: Files) -> Dataset:
+    """A set of pictures alone, by name."""
+    names = sorted(name for name in files if PurePosixPath(name).suffix.lower() in PICTURES)
+    return _dataset("pictures", [{"picture": name, "name": name} for name in names], files)
+
+
+def _dataset(name: str, rows: Sequence[Mapping[str, object]], files: Files) -> Dataset:
+    if not any(str(row.get("text") or "").strip() or row.get("picture") for row in rows):
+        raise InputError(f'"{shown(name)}" has no examples; it needs at least one text or picture.')
+    if len(rows) > MAX_EXAMPLES:
+        raise InputError(
+            f'"{shown(name)}" has {len(rows):,} examples but at most {MAX_EXAMPLES:,} are possible; split it.'
+        )
+    examples = tuple(_example(name, number, row, files) for number, row in enumerate(rows, 1))
+    return Dataset(name, examples, {one.picture: files[one.picture] for one in examples if one.picture})
+
+
+def _example(name: str, number: int, row: Mapping[str, object], files: Files) -> Example:
+    where = f'Line {number:,} of "{shown(name)}"'
+    given = row.get("reference") or ()
+    texts = given if isinstance(given, list | tuple) else [given]
+    picture = PurePosixPath(str(row.get("picture") or "")).name
+    if picture and picture not in files:
+        raise InputError(f'{where} names the picture "{shown(picture)}", which is not among the files; add it.')
+    sure, possible = _links(where, str(row.get("links") or ""))
+    references = tuple(str(one) for one in texts if str(one).strip())
+    return Example(str(row.get("name") or number), str(row.get("text") or ""), references, picture, sure, possible)
+
+
+def _links(where: str, line: str) -> tuple[Links, Links]:
+    pairs: dict[str, set[tuple[int, int]]] = {"-": set(), "p": set()}
+    for part in line.split():
+        found = _LINK.fullmatch(part)
+        if not found:
+            raise InputError(
+                f'{where} has the link "{shown(part)}"; links are pairs such as 3-4 (sure) or 3p4 (possible).'
+            )
+        pairs[found[2]].add((int(found[1]), int(found[3])))
+    return frozenset(pairs["-"]), frozenset(pairs["-"] | pairs["p"])
+
+
+def _json_rows(name: str, files: Files) -> Iterator[Mapping[str, object]]:
+    for number, line in enumerate(_lines(name, files), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            row = None
+        if not isinstance(row, dict):
+            raise InputError(f'Line {number:,} of "{shown(name)}" is no JSON object; each line must be one, in braces.')
+        yield _renamed(name, row)
+
+
+def _csv_rows(name: str, files: Files, separator: str) -> Iterator[Mapping[str, object]]:
+    reader = csv.DictReader(io.StringIO(_text(name, files), newline=""), delimiter=separator)
+    try:
+        for row in reader:
+            yield _renamed(name, {str(key): value for key, value in row.items()})
+    except csv.Error as error:
+        raise InputError(
+            f'Line {reader.line_num:,} of "{shown(name)}" is no CSV: {error}; mend or remove it.'
+        ) from error
+
+
+def _renamed(name: str, row: Mapping[str, object]) -> Mapping[str, object]:
+    """A row by the keys of COLUMNS; others are passed over."""
+    given = {key.strip().lower(): value for key, value in row.items()}
+    found = {key: next((given[one] for one in names if one in given), None) for key, names in COLUMNS.items()}
+    if found["text"] is None and found["picture"] is None:
+        raise InputError(
+            f'"{shown(name)}" has the columns {shown(", ".join(row))}; one must be called "text" or "picture".'
+        )
+    return found
+
+
+def _lines(name: str, files: Files) -> list[str]:
+    """The lines of a text file; a break at its end begins no further one."""
+    return re.split(r"\r\n|\r|\n", re.sub(r"(\r\n|\r|\n)\Z", "", _text(name, files)))
+
+
+def _text(name: str, files: Files) -> str:
+    found = files[name]
+    size = found.stat().st_size if isinstance(found, Path) else len(found)
+    if size > MAX_MEGABYTES << 20:
+        raise InputError(f'"{shown(name)}" has {size >> 20:,} MB but at most {MAX_MEGABYTES} are possible; split it.')
+    data = found.read_bytes() if isinstance(found, Path) else found
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError(f'Line {line:,} of "{shown(name)}" is no UTF-8 text; save the file as UTF-8.') from error

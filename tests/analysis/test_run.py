@@ -1,0 +1,97 @@
+"""A set run through a model: rows, errors, stopping, going on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from areaviz.analysis.measures import MEASURES
+from areaviz.analysis.rows import RowFile
+from areaviz.analysis.run import analyse, header
+from areaviz.data.examples import Dataset, read_lines
+from areaviz.trace.errors import BackendError, InputError
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Request
+from tests import fakes
+from tests.pages import folder
+
+REQUEST = Request("fake", "")
+CARD = folder.card("fake", "area")
+
+
+def dataset(count: int = 20) -> Dataset:
+    lines = "".join(f"Sentence number {number}\n" for number in range(count)).encode()
+    return read_lines("a.en", {"a.en": lines, "a.de": lines}, ("a.de",))
+
+
+def run(request: Request) -> Trace:
+    made = fakes.trace(request.text)
+    return replace(made, request=request)
+
+
+def opened(path: Path, found: Dataset) -> RowFile:
+    return RowFile.open(path / "a.jsonl", header(found, REQUEST, CARD))
+
+
+def test_every_example_becomes_a_row_with_measures(tmp_path: Path) -> None:
+    found, told = dataset(), []
+    assert analyse(found, REQUEST, run, opened(tmp_path, found), lambda *both: told.append(both))
+    rows = opened(tmp_path, found).rows
+    assert sorted(rows) == list(range(20)) and told[0] == (0, 20) and told[-1] == (20, 20)
+    assert {"bleu", "chrf", "confidence", "coverage_deviation", "entropy", "area_size", "purity"} <= set(
+        rows[3].measures
+    )
+    assert set(rows[3].measures) <= set(MEASURES) and not rows[3].error
+
+
+def test_stopped_and_gone_on_the_rows_are_the_same_and_nothing_runs_twice(tmp_path: Path) -> None:
+    found, stop, asked = dataset(), Event(), []
+
+    def counting(request: Request) -> Trace:
+        asked.append(request.text)
+        if len(asked) == 5:
+            stop.set()
+        return run(request)
+
+    file = opened(tmp_path, found)
+    assert not analyse(found, REQUEST, counting, file, stop=stop)
+    assert 5 <= len(file.rows) < 20
+    again = opened(tmp_path, found)
+    assert analyse(found, REQUEST, counting, again)
+    assert sorted(asked) == sorted(one.text for one in found.examples)
+    whole = opened(tmp_path / "whole", found)
+    analyse(found, REQUEST, run, whole)
+    assert whole.rows == again.rows
+
+
+def test_an_example_that_cannot_be_run_is_a_row_with_the_reason(tmp_path: Path) -> None:
+    found = dataset(3)
+
+    def picky(request: Request) -> Trace:
+        if "1" in request.text:
+            raise InputError("Too long; shorten it.")
+        return run(request)
+
+    file = opened(tmp_path, found)
+    assert analyse(found, REQUEST, picky, file)
+    assert [file.rows[index].error for index in range(3)] == ["", "Too long; shorten it.", ""]
+    assert not file.rows[1].measures
+
+
+def test_a_backend_that_fails_keeps_the_rows_so_far(tmp_path: Path) -> None:
+    found = dataset()
+
+    def failing(request: Request) -> Trace:
+        if "number 12" in request.text:
+            raise BackendError("The device is gone; try again.")
+        return run(request)
+
+    file = opened(tmp_path, found)
+    with pytest.raises(BackendError):
+        analyse(found, REQUEST, failing, file)
+    kept = dict(file.rows)
+    assert kept and 12 not in kept
+    assert analyse(found, REQUEST, run, opened(tmp_path, found))

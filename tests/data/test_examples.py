@@ -1,0 +1,126 @@
+"""Data sets of the reader's own: every format, and every way a file can be wrong."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from areaviz.data import examples
+from areaviz.data.examples import Dataset, read_lines, read_pictures, read_table
+from areaviz.trace.errors import InputError
+
+
+def png(colour: str = "red") -> bytes:
+    buffer = io.BytesIO()
+    Image.new("RGB", (4, 3), colour).save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def test_line_aligned_files_with_two_references_and_links() -> None:
+    files = {"a.en": b"one\ntwo words\n", "a.de": b"eins\nzwei\n", "b.de": b"ein\n\n", "a.links": b"0-0\n0-0 1p0\n"}
+    found = read_lines("a.en", files, ("a.de", "b.de"), "a.links")
+    first, second = found.examples
+    assert (first.name, first.text, first.references) == ("1", "one", ("eins", "ein"))
+    assert second.references == ("zwei",)
+    assert second.sure == {(0, 0)} and second.possible == {(0, 0), (1, 0)}
+
+
+@pytest.mark.parametrize("text", [b"a\r\nb", b"a\nb\n", b"\xef\xbb\xbfa\nb", b"a\rb\r\n"])
+def test_breaks_and_marks_of_any_system_are_understood(text: bytes) -> None:
+    assert [one.text for one in read_lines("x.txt", {"x.txt": text}).examples] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("x.jsonl", b'{"id": "s1", "source": "A dog.", "references": ["Ein Hund.", "Hund."], "more": 1}\n\n'),
+        ("x.csv", b"ID,Text,Target\ns1,A dog.,Ein Hund.\n"),
+        ("x.tsv", b"id\tsentence\ttranslation\ns1\tA dog.\tEin Hund.\n"),
+    ],
+)
+def test_tables_are_read_by_the_names_of_their_columns(name: str, content: bytes) -> None:
+    (example,) = read_table(name, {name: content}).examples
+    assert (example.name, example.text, example.references[0]) == ("s1", "A dog.", "Ein Hund.")
+
+
+def test_pictures_are_found_among_the_files_and_decoded(tmp_path: Path) -> None:
+    (tmp_path / "b.png").write_bytes(png("blue"))
+    files: dict[str, bytes | Path] = {
+        "x.csv": b"image,caption\nfolder/a.png,red\nb.png,blue\n",
+        "a.png": png(),
+        "b.png": tmp_path / "b.png",
+    }
+    found = read_table("x.csv", files)
+    assert set(found.pictures) == {"a.png", "b.png"}
+    colours = []
+    for example in found.examples:
+        picture = found.picture(example)
+        assert picture is not None
+        colours.append(picture.pixels[0, 0].tolist())
+    assert colours == [[255, 0, 0], [0, 0, 255]]
+
+
+def test_pictures_alone_are_a_set() -> None:
+    found = read_pictures({"b.png": png(), "a.JPG": png(), "notes.txt": b"x"})
+    assert [(one.name, one.picture) for one in found.examples] == [("a.JPG", "a.JPG"), ("b.png", "b.png")]
+
+
+def test_a_path_in_a_table_is_never_opened(tmp_path: Path) -> None:
+    (tmp_path / "secret.png").write_bytes(png())
+    table = json.dumps({"picture": str(tmp_path / "secret.png")}).encode()
+    with pytest.raises(InputError, match=r'names the picture "secret.png", which is not among the files'):
+        read_table("x.jsonl", {"x.jsonl": table})
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("x.jsonl", b"", "has no examples"),
+        ("x.jsonl", b"{]", "Line 1 .* is no JSON object"),
+        ("x.jsonl", b'{"text": "a"}\n[1]', "Line 2 .* is no JSON object"),
+        ("x.jsonl", b"[" * 100_000, "is no JSON object"),
+        ("x.jsonl", b'{"words": "a"}', 'has the columns words; one must be called "text" or "picture"'),
+        ("x.csv", b"text,target\n ,b\n", "has no examples; it needs at least one text or picture"),
+        ("x.csv", b"text\n\xff\n", "Line 2 .* is no UTF-8 text"),
+        ("x.csv", b'text\n"' + b"a" * 200_000, "is no CSV"),
+        ("x.jsonl", b'{"text": "a b", "links": "0-1 x"}', 'has the link "x"'),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_told_in_one_sentence(name: str, content: bytes, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        read_table(name, {name: content})
+
+
+def test_files_of_different_length_are_refused() -> None:
+    with pytest.raises(InputError, match='"a.de" has 1 lines but "a.en" has 2'):
+        read_lines("a.en", {"a.en": b"x\ny", "a.de": b"x"}, ("a.de",))
+
+
+def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(examples, "MAX_EXAMPLES", 2)
+    with pytest.raises(InputError, match="3 examples but at most 2"):
+        read_lines("x", {"x": b"a\nb\nc"})
+    monkeypatch.setattr(examples, "MAX_MEGABYTES", 0)
+    with pytest.raises(InputError, match="MB but at most 0"):
+        read_lines("x", {"x": b"a" * (2 << 20)})
+
+
+@given(st.binary(max_size=300), st.sampled_from(["x.csv", "x.tsv", "x.jsonl", "x.txt"]))
+def test_any_bytes_are_a_set_or_a_sentence(content: bytes, name: str) -> None:
+    try:
+        found = read_lines(name, {name: content}) if name == "x.txt" else read_table(name, {name: content})
+    except InputError as error:
+        assert str(error).endswith((".", ")")) or "; " in str(error)
+    else:
+        assert isinstance(found, Dataset) and found.examples
+
+
+def test_the_digest_tells_sets_apart() -> None:
+    one, other, same = (read_lines("x", {"x": text}) for text in (b"a\nb", b"a\nc", b"a\nb\n"))
+    assert one.digest == same.digest != other.digest
