@@ -1,0 +1,83 @@
+"""The app's own data sets: sentences written for it, and drawn scenes; free of rights, with their right answers."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+
+from PIL import Image
+
+from areaviz.data.examples import Dataset, Example
+from areaviz.data.scenes import Scene, make_scene
+
+SCENES = 60
+_SENTENCES = (
+    ("A small dog runs through the snow.", "Ein kleiner Hund rennt durch den Schnee."),
+    ("Two children play in the sand.", "Zwei Kinder spielen im Sand."),
+    ("A woman in a red coat waits for the bus.", "Eine Frau in einem roten Mantel wartet auf den Bus."),
+    ("An old man reads a newspaper on a bench.", "Ein alter Mann liest auf einer Bank eine Zeitung."),
+    ("A boy jumps into the water.", "Ein Junge springt ins Wasser."),
+    ("Three men stand in front of a house.", "Drei Männer stehen vor einem Haus."),
+    ("A girl with a blue hat rides a horse.", "Ein Mädchen mit einem blauen Hut reitet auf einem Pferd."),
+    ("The black dog catches a ball.", "Der schwarze Hund fängt einen Ball."),
+    ("People sit around a table and eat.", "Menschen sitzen um einen Tisch und essen."),
+    ("A man plays the guitar on the street.", "Ein Mann spielt auf der Straße Gitarre."),
+    ("A woman and a child walk along the beach.", "Eine Frau und ein Kind gehen am Strand entlang."),
+    ("Two dogs fight over a stick in the grass.", "Zwei Hunde kämpfen im Gras um einen Stock."),
+    ("A young man climbs up a rock.", "Ein junger Mann klettert einen Felsen hinauf."),
+    ("A group of women dances on a stage.", "Eine Gruppe von Frauen tanzt auf einer Bühne."),
+    ("A child in a green shirt holds a flower.", "Ein Kind in einem grünen Hemd hält eine Blume."),
+    ("A man in a white shirt cooks dinner.", "Ein Mann in einem weißen Hemd kocht das Abendessen."),
+    ("The girl paints a picture of her cat.", "Das Mädchen malt ein Bild von seiner Katze."),
+    ("A cyclist rides down a steep hill.", "Ein Radfahrer fährt einen steilen Hügel hinunter."),
+    ("Four people wait at a crossing.", "Vier Personen warten an einer Kreuzung."),
+    ("A woman takes a photo of the mountains.", "Eine Frau macht ein Foto von den Bergen."),
+    ("A baby sleeps on a yellow blanket.", "Ein Baby schläft auf einer gelben Decke."),
+    ("Workers repair the roof of a building.", "Arbeiter reparieren das Dach eines Gebäudes."),
+    ("A boy throws a stone into the river.", "Ein Junge wirft einen Stein in den Fluss."),
+    ("A brown horse stands behind a fence.", "Ein braunes Pferd steht hinter einem Zaun."),
+)
+"""Pairs whose translation is one of several right ones."""
+
+
+def _sentences() -> Dataset:
+    examples = (Example(str(n), source, (target,)) for n, (source, target) in enumerate(_SENTENCES, 1))
+    return Dataset("Sentences", tuple(examples), {})
+
+
+def _described() -> Dataset:
+    examples = (Example(f"scene {s.number}", "", tuple(s.true_sentences()), _name(s)) for s in _scenes())
+    return Dataset("Scenes to describe", tuple(examples), _pictures())
+
+
+def _translated() -> Dataset:
+    examples = (Example(f"scene {s.number}", s.english.text, (s.german.text,), _name(s)) for s in _scenes())
+    return Dataset("Scenes with a sentence", tuple(examples), _pictures())
+
+
+SAMPLE_SETS: Mapping[str, Callable[[], Dataset]] = {
+    "Sentences": _sentences,
+    "Scenes to describe": _described,
+    "Scenes with a sentence": _translated,
+}
+"""By name; each is made when it is called."""
+
+
+def _scenes() -> list[Scene]:
+    return [make_scene("samples", number) for number in range(SCENES)]
+
+
+def _name(scene: Scene) -> str:
+    return f"scene-{scene.number}.png"
+
+
+@lru_cache(maxsize=1)
+def _pictures() -> Mapping[str, bytes]:
+    return {_name(scene): _png(scene) for scene in _scenes()}
+
+
+def _png(scene: Scene) -> bytes:
+    buffer = io.BytesIO()
+    Image.fromarray(scene.pixels()).save(buffer, "PNG")
+    return buffer.getvalue()

@@ -1,0 +1,138 @@
+"""The page Analyse: a set of examples through one or two models, with progress, and what came of it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import streamlit as st
+
+from areaviz.analysis.rows import Header, Row, RowFile
+from areaviz.analysis.run import analyse, header
+from areaviz.backend.base import Backend
+from areaviz.data.examples import Dataset
+from areaviz.trace.card import Card
+from areaviz.trace.errors import InputError
+from areaviz.trace.request import Request
+from areaviz.ui.analysis_result import result
+from areaviz.ui.asking import Asking
+from areaviz.ui.dataset_form import dataset_form
+from areaviz.ui.engine import engine
+from areaviz.ui.errors import calm, problem
+from areaviz.ui.jobs import Job, Progress, jobs
+
+SETTING = "AREAVIZ_ANALYSES"
+"""Environment variable: the folder of the rows (default: analyses/ in the working directory)."""
+ASKING = Asking("analyse")
+TASK_OF = {(True, False): "translation", (False, True): "caption", (True, True): "picture translation"}
+"""What a set asks for, by whether it has texts and pictures."""
+LOOK_AGAIN = 1.0  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """One model and its options on a set: where its rows lie, and what they are headed by."""
+
+    request: Request
+    title: str
+    path: Path
+    header: Header
+
+    def rows(self) -> Mapping[int, Row]:
+        """The rows so far."""
+        return RowFile.read(self.path).rows if self.path.exists() else {}
+
+
+def analyse_page() -> None:
+    """Draw the page."""
+    with calm("opening the models"):
+        backend = engine()
+        with calm("reading the examples"):
+            with st.container(border=True):
+                dataset = dataset_form()
+                analyses = _asked(backend, dataset) if dataset else ()
+            if dataset and analyses:
+                with calm("running the examples"):
+                    _progress(backend, dataset, analyses)
+                with calm("showing the result"):
+                    runs = [analysis.rows() for analysis in analyses]
+                    if all(runs):
+                        requests = [analysis.request for analysis in analyses]
+                        result(backend, dataset, requests, runs, [analysis.title for analysis in analyses])
+
+
+def _asked(backend: Backend, dataset: Dataset) -> tuple[Analysis, ...]:
+    """The models that are chosen, of those that take such examples; InputError where there is none."""
+    st.caption(_about(dataset))
+    kind = any(one.text.strip() for one in dataset.examples), any(one.picture for one in dataset.examples)
+    cards = {name: card for name, card in backend.models().items() if card.task == TASK_OF[kind]}
+    if not cards:
+        raise InputError("No model here takes such examples; choose another set.")
+    card, other = ASKING.pickers(cards)
+    requests = ASKING.requests(Request(card.name, ""), other)
+    return tuple(_analysis(dataset, request, cards[request.model]) for request in requests)
+
+
+def _about(dataset: Dataset) -> str:
+    known = sum(bool(one.references) for one in dataset.examples)
+    linked = sum(bool(one.sure or one.possible) for one in dataset.examples)
+    parts = [f"{len(dataset.examples):,} examples", f"{known:,} with references" if known else "no references"]
+    parts += [f"{len(dataset.pictures):,} pictures"] if dataset.pictures else []
+    return ", ".join([*parts, *([f"{linked:,} with gold links"] if linked else [])])
+
+
+def _analysis(dataset: Dataset, request: Request, card: Card) -> Analysis:
+    """Named by its content: whoever asks for the same finds the rows that are there."""
+    about = header(dataset, request, card)
+    name = hashlib.sha256(repr(asdict(about)).encode("utf-8", "surrogatepass")).hexdigest()[:24]
+    folder = Path(os.environ.get(SETTING) or "analyses").expanduser()
+    return Analysis(request, card.title, folder / f"{name}.jsonl", about)
+
+
+def _progress(backend: Backend, dataset: Dataset, analyses: Sequence[Analysis]) -> None:
+    """How far it is, and buttons to start, stop and go on."""
+    key = " ".join(str(analysis.path) for analysis in analyses)
+    job = jobs().get(key)
+    if job and job.running:
+        st.fragment(_running, run_every=LOOK_AGAIN)(job)
+        return
+    if job and job.problem:
+        problem(job.problem)
+    done, most = sum(len(analysis.rows()) for analysis in analyses), len(analyses) * len(dataset.examples)
+    if done == most:
+        return
+    if st.button(f"Go on with the other {most - done:,}" if done else f"Run {most:,}", type="primary"):
+        jobs().start(key, lambda progress, stop: _work(backend, dataset, analyses, progress, stop))
+        st.rerun()
+
+
+def _running(job: Job) -> None:
+    """The bar and the button that stops; the whole page is drawn anew at the end."""
+    if not job.running:
+        st.rerun()
+    words = f"{job.done:,} of {job.most:,} examples" if job.most else "Loading the model"
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.progress(job.done / job.most if job.most else 0.0, text=words)
+        if st.button("Stop"):
+            job.stop()
+            job.wait(5)
+            st.rerun()
+
+
+def _work(
+    backend: Backend, dataset: Dataset, analyses: Sequence[Analysis], progress: Progress, stop: threading.Event
+) -> None:
+    """All analyses, one after the other; the page is told of them together."""
+    most = len(dataset.examples)
+    for turn, analysis in enumerate(analyses):
+        file = RowFile.open(analysis.path, analysis.header)
+
+        def told(done: int, _: int, turn: int = turn) -> None:
+            progress(turn * most + done, len(analyses) * most)
+
+        if not analyse(dataset, analysis.request, backend.trace, file, told, stop):
+            return

@@ -1,0 +1,95 @@
+"""Which examples are analysed: a set of the app's own, files of the reader, or a folder of this machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+
+import streamlit as st
+
+from areaviz.data.example_samples import SAMPLE_SETS
+from areaviz.data.examples import MAX_MEGABYTES, PICTURES, TABLES, Dataset, Files, read_lines, read_pictures, read_table
+from areaviz.trace.errors import InputError
+from areaviz.ui.plain import escaped
+
+PAGE = "analyse"
+SOURCE, SAMPLE, FILES, FOLDER = (f"{PAGE}_{name}" for name in ("source", "sample", "files", "folder"))
+SETTING = "AREAVIZ_DATASETS"
+"""Environment variable: a folder of this machine with a folder a data set; nothing outside it is ever opened."""
+_SAMPLES, _UPLOAD, _FOLDER = "Samples", "Upload", "Folder"
+_HELP = (
+    "Text files with a sentence a line; or one table (JSON Lines, CSV, TSV) with the columns text, reference, picture "
+    "and links, as far as there are any; and the pictures it names."
+)
+
+
+def dataset_form() -> Dataset | None:
+    """Draw the widget; returns the set, or None while nothing is chosen; InputError where it cannot be used."""
+    folder = os.environ.get(SETTING, "")
+    offered = [_SAMPLES, _UPLOAD, *([_FOLDER] if folder else [])]
+    source = st.segmented_control("Examples", offered, key=SOURCE, required=True, default=_SAMPLES)
+    if source == _UPLOAD:
+        return _uploaded()
+    if source == _FOLDER:
+        return _from_folder(Path(folder).expanduser())
+    name = st.pills("Set", list(SAMPLE_SETS), key=SAMPLE, default=next(iter(SAMPLE_SETS)), required=True)
+    return SAMPLE_SETS[name or next(iter(SAMPLE_SETS))]()
+
+
+def _uploaded() -> Dataset | None:
+    given = st.file_uploader("Files", accept_multiple_files=True, key=FILES, max_upload_size=MAX_MEGABYTES, help=_HELP)
+    return _read({file.name: file.getvalue() for file in given}) if given else None
+
+
+def _from_folder(root: Path) -> Dataset | None:
+    """One of the folders the setting offers; a link that leads out of it is not followed."""
+    inside = root.resolve()
+    offered = sorted(one.name for one in inside.iterdir() if one.is_dir()) if inside.is_dir() else []
+    if not offered:
+        raise InputError(f"The folder that {SETTING} names has no data sets; put each into a folder of its own there.")
+    name = st.selectbox("Folder", offered, key=FOLDER, index=None, placeholder="Choose a folder")
+    if not name:
+        return None
+    paths = [path for path in sorted((inside / name).iterdir()) if path.is_file()]
+    return _read({path.name: path for path in paths if path.resolve().is_relative_to(inside)})
+
+
+def _read(files: Files) -> Dataset | None:
+    """The set that files hold; where several texts are there, the reader says which is which."""
+    tables = [name for name in files if _ending(name) in TABLES]
+    texts = [name for name in files if _ending(name) not in (*TABLES, *PICTURES)]
+    if tables:
+        chosen = tables[0] if len(tables) == 1 else st.selectbox("Table", tables, format_func=escaped)
+        return read_table(chosen, files)
+    return _aligned(texts, files) if texts else read_pictures(files)
+
+
+def _aligned(texts: list[str], files: Files) -> Dataset | None:
+    if len(texts) == 1:
+        return read_lines(texts[0], files)
+    guessed = _guess(texts)
+    with st.container(horizontal=True):
+        source = st.selectbox("Sentences", texts, index=texts.index(guessed["source"]), format_func=escaped)
+        others = [name for name in texts if name != source]
+        links = st.selectbox(
+            "Gold links",
+            others,
+            index=others.index(guessed["links"]) if guessed["links"] in others else None,
+            placeholder="None",
+            format_func=escaped,
+        )
+        first = [name for name in others if name != links]
+        references = st.multiselect("References", first, default=first, format_func=escaped)
+    return read_lines(source, files, references, links or "")
+
+
+def _guess(texts: list[str]) -> Mapping[str, str]:
+    """Which file has the sentences, and which the links, by their names."""
+    source = next((name for name in texts if _ending(name) in (".en", ".src", ".source")), texts[0])
+    links = next((name for name in texts if name != source and ("align" in name or "link" in name)), "")
+    return {"source": source, "links": links}
+
+
+def _ending(name: str) -> str:
+    return PurePosixPath(name).suffix.lower()
