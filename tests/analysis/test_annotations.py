@@ -1,0 +1,153 @@
+"""Notes: saved means committed, stale changes are refused with both texts, a damaged store is set aside."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from areaviz.analysis.annotations import LONGEST_NOTE, Annotation, Annotations, Stale
+from areaviz.trace.errors import BackendError, InputError
+
+NOTE = Annotation("d" * 64, 3, "model", "Accuracy", "minor", "said “dog” for “cat”\n=1+1", "Ada")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Annotations:
+    return Annotations.open(f"sqlite:///{tmp_path / 'notes.db'}")
+
+
+def test_notes_come_back_as_they_were(store: Annotations, tmp_path: Path) -> None:
+    saved = store.save(NOTE)
+    assert saved.id and saved.changed and saved.version == 1
+    again = Annotations.open(f"sqlite:///{tmp_path / 'notes.db'}")
+    assert again.of(NOTE.dataset) == [saved] and again.of("other") == []
+    assert replace(saved, id="", changed="", version=0) == NOTE
+
+
+def test_a_change_counts_up_and_a_stale_one_is_refused_with_both_texts(store: Annotations) -> None:
+    first = store.save(NOTE)
+    second = store.save(replace(first, note="hers"))
+    assert second.version == 2
+    with pytest.raises(Stale) as refused:
+        store.save(replace(first, note="his"))
+    assert refused.value.there == second and refused.value.own.note == "his"
+    assert store.of(NOTE.dataset) == [second]
+    with pytest.raises(Stale):
+        store.remove(first)
+    store.remove(second)
+    with pytest.raises(Stale) as gone:
+        store.save(replace(second, note="late"))
+    assert gone.value.there is None
+
+
+def test_many_writers_lose_nothing(store: Annotations) -> None:
+    def write(number: int) -> None:
+        for turn in range(10):
+            store.save(replace(NOTE, example=number, note=f"{turn}"))
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    found = store.of(NOTE.dataset)
+    assert sorted((note.example, int(note.note)) for note in found) == [(n, t) for n in range(8) for t in range(10)]
+
+
+def test_counts_by_tag_and_slice(store: Annotations) -> None:
+    for example, tag in ((1, "Style"), (2, "Style"), (2, "Accuracy"), (3, "own tag")):
+        store.save(replace(NOTE, example=example, tag=tag))
+    assert list(store.counts(NOTE.dataset).items()) == [("Style", 2), ("Accuracy", 1), ("own tag", 1)]
+    assert store.counts(NOTE.dataset, [2, 3]) == {"Accuracy": 1, "Style": 1, "own tag": 1}
+    assert store.counts(NOTE.dataset, []) == {}
+
+
+def test_notes_travel_to_another_store_without_loss(store: Annotations, tmp_path: Path) -> None:
+    notes = [store.save(replace(NOTE, example=number)) for number in range(3)]
+    newer = store.save(replace(notes[0], note="newer"))
+    other = Annotations.open(f"sqlite:///{tmp_path / 'other.db'}")
+    assert other.merge(notes) == 3 and other.merge(notes) == 0
+    assert other.merge([newer]) == 1
+    assert other.merge(notes) == 0
+    assert other.of(NOTE.dataset) == store.of(NOTE.dataset)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"tag": " "}, "needs a tag"),
+        ({"severity": "grave"}, "is no severity"),
+        ({"note": "x" * (LONGEST_NOTE + 1)}, "4,001 characters but at most 4,000"),
+        ({"author": "\ud800"}, "broken character"),
+        ({"note": "\0"}, "broken character"),
+    ],
+)
+def test_what_cannot_be_saved_is_told(store: Annotations, change: dict[str, str], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        store.save(Annotation(**{"dataset": "d", "example": 0, "model": "", "tag": "Style", **change}))
+    assert store.of("d") == []
+
+
+def test_every_sqlite_connection_is_durable(store: Annotations) -> None:
+    with store._engine.connect() as connection:
+        assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
+        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2
+
+
+@pytest.mark.parametrize("damage", [b"this is no database" * 100, None])
+def test_a_damaged_store_is_set_aside_and_never_overwritten(tmp_path: Path, damage: bytes | None) -> None:
+    path = tmp_path / "notes.db"
+    if damage is None:
+        there = Annotations.open(f"sqlite:///{path}")
+        for number in range(200):
+            there.save(replace(NOTE, note="x" * 500, example=number))
+        with sqlite3.connect(path) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        there._engine.dispose()
+        data = bytearray(path.read_bytes())
+        data[8192:40960] = b"\xff" * (40960 - 8192)
+        damage = bytes(data)
+    path.write_bytes(damage)
+    with pytest.raises(BackendError, match=r"was damaged and was set aside as notes.db.damaged-\d{8}-\d{6}"):
+        Annotations.open(f"sqlite:///{path}")
+    (aside,) = tmp_path.glob("notes.db.damaged-*")
+    assert aside.read_bytes() == damage
+    assert Annotations.open(f"sqlite:///{path}").of("d") == []
+
+
+def test_a_store_that_cannot_be_written_is_told_and_the_note_is_kept_by_its_writer(store: Annotations) -> None:
+    with store._engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA query_only=ON")
+        with pytest.raises(BackendError, match="nothing was changed, try again"):
+            with store._engine.connect() as other:
+                other.exec_driver_sql("PRAGMA query_only=ON")
+            store.save(NOTE)
+
+
+def test_no_acknowledged_note_is_lost_by_a_kill(tmp_path: Path) -> None:
+    path = tmp_path / "notes.db"
+    code = (
+        "from dataclasses import replace\nfrom areaviz.analysis.annotations import Annotation, Annotations\n"
+        f"store = Annotations.open('sqlite:///{path}')\n"
+        "note = Annotation('d', 0, 'm', 'Style')\n"
+        "for number in range(10**6):\n    store.save(replace(note, example=number)); print(number, flush=True)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    told = [process.stdout.readline() for _ in range(20)]
+    time.sleep(0.005)
+    os.kill(process.pid, signal.SIGKILL)
+    told += process.stdout.readlines()
+    process.wait()
+    last = max(int(line) for line in told if line.endswith("\n"))
+    examples = [note.example for note in Annotations.open(f"sqlite:///{path}").of("d")]
+    assert set(range(last + 1)) <= set(examples) and len(examples) == len(set(examples))
