@@ -30,7 +30,7 @@ SETTING = "AREAVIZ_ANALYSES"
 ASKING = Asking("analyse")
 TASK_OF = {(True, False): "translation", (False, True): "caption", (True, True): "picture translation"}
 """What a set asks for, by whether it has texts and pictures."""
-LOOK_AGAIN = 1.0  # seconds
+LOOK_AGAIN, STOPPING = 1.0, 5.0  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +105,13 @@ def _progress(backend: Backend, dataset: Dataset, analyses: Sequence[Analysis]) 
     done, most = sum(len(analysis.rows()) for analysis in analyses), len(analyses) * len(dataset.examples)
     if done == most:
         return
-    if st.button(f"Go on with the other {most - done:,}" if done else f"Run {most:,}", type="primary"):
+    label = f"Go on with the other {most - done:,}" if done else f"Run {most:,}"
+    st.button(label, type="primary", on_click=_start, args=(key, backend, dataset, analyses))
+
+
+def _start(key: str, backend: Backend, dataset: Dataset, analyses: Sequence[Analysis]) -> None:
+    with calm("starting the analysis"):
         jobs().start(key, lambda progress, stop: _work(backend, dataset, analyses, progress, stop))
-        st.rerun()
 
 
 def _running(job: Job) -> None:
@@ -117,10 +121,13 @@ def _running(job: Job) -> None:
     words = f"{job.done:,} of {job.most:,} examples" if job.most else "Loading the model"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.progress(job.done / job.most if job.most else 0.0, text=words)
-        if st.button("Stop"):
-            job.stop()
-            job.wait(5)
-            st.rerun()
+        st.button("Stop", on_click=_stop, args=(job,))
+
+
+def _stop(job: Job) -> None:
+    """What is on its way is still finished."""
+    job.stop()
+    job.wait(STOPPING)
 
 
 def _work(

@@ -20,7 +20,7 @@ _CONFIG = {"displayModeBar": False}
 
 def filtered(table: pd.DataFrame, titles: Sequence[str]) -> pd.DataFrame:
     """The rows that search and brush leave, in the chosen order."""
-    columns = {column: _name(column, titles) for column in table if _name(str(column), titles)}
+    columns = {column: name for column in map(str, table) if (name := _name(column, titles))}
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         wanted = st.text_input("Search in texts and outputs", key=SEARCH, width=260)
         chosen = st.selectbox("Measure", list(columns), key=MEASURE, format_func=columns.__getitem__, width=260)
@@ -49,7 +49,8 @@ def _name(column: str, titles: Sequence[str]) -> str:
 
 def _searched(table: pd.DataFrame, wanted: str) -> pd.DataFrame:
     texts = table.filter(regex="^(name|text|reference|output_)")
-    return table[texts.apply(lambda column: column.str.contains(wanted, case=False, regex=False)).any(axis=1)]
+    found: pd.DataFrame = table[texts.apply(lambda c: c.str.contains(wanted, case=False, regex=False)).any(axis=1)]
+    return found
 
 
 def _brushed(table: pd.DataFrame, column: str, columns: dict[str, str]) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from areaviz.ui.analysis_filter import TITLES
 from areaviz.ui.explore import explore
 from areaviz.ui.plain import escaped, visible
 
-TABLE, OPENED, ORDERED = "analyse_table", "analyse_opened", "analyse_order"
+TABLE, OPENED, ORDERED = "analyse_table", "analyse_opened", "analyse_listed"
 MOST_REFERENCES = 3
 HEIGHT = 330  # px
 
@@ -34,7 +34,7 @@ def step_through(table: pd.DataFrame, runs: int) -> int | None:
         on_select=_choose,
         selection_mode="single-row",
         column_config={
-            name: st.column_config.NumberColumn(format="%.3g") for name in shown if shown[name].dtype == float
+            str(name): st.column_config.NumberColumn(format="%.3g") for name in shown if shown[name].dtype == float
         },
     )
     st.session_state[ORDERED] = [int(index) for index in table.index]

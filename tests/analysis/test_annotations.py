@@ -11,6 +11,7 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -91,9 +92,9 @@ def test_notes_travel_to_another_store_without_loss(store: Annotations, tmp_path
         ({"note": "\0"}, "broken character"),
     ],
 )
-def test_what_cannot_be_saved_is_told(store: Annotations, change: dict[str, str], said: str) -> None:
+def test_what_cannot_be_saved_is_told(store: Annotations, change: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
-        store.save(Annotation(**{"dataset": "d", "example": 0, "model": "", "tag": "Style", **change}))
+        store.save(replace(Annotation("d", 0, "", "Style"), **change))
     assert store.of("d") == []
 
 

@@ -15,7 +15,7 @@ from tests.browser.conftest import App, settled
 SENTENCE = "A man plays the guitar."
 RUN_AT_ONCE = ("caption", "translate_picture", "four_ways")
 """Pages that run a model before anything is asked."""
-PAGES = ("", "translate", "caption", "translate_picture", "four_ways", "how_areas_work", "models")
+PAGES = ("", "translate", "caption", "translate_picture", "four_ways", "analyse", "how_areas_work", "models")
 
 
 @pytest.fixture

@@ -89,7 +89,12 @@ def test_two_models_stand_side_by_side(open_page: Open, use_backend: Use) -> Non
 
 def test_stopped_it_goes_on_where_it_was(open_page: Open, use_backend: Use) -> None:
     gate = threading.Event()
-    backend = Translating(lambda request: None if "dog runs" in request.text else gate.wait(60) and None)
+
+    def hold(request: Request) -> None:
+        if "dog runs" not in request.text:
+            gate.wait(60)
+
+    backend = Translating(hold)
     use_backend(backend)
     app = open_page("analyse")
     button(app, "Run").click().run()

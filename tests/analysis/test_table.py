@@ -1,0 +1,50 @@
+"""One table of one or two models, and the figures of the whole set."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from areaviz.analysis.rows import Row
+from areaviz.analysis.table import summary, table_of
+from areaviz.data.examples import Dataset, Example
+
+PAIRS = (("a", "ein Hund rennt schnell durch den Schnee"), ("b", "zwei Kinder spielen im warmen Sand"), ("c", "drei"))
+SET = Dataset("set", tuple(Example(text, text, (reference,)) for text, reference in PAIRS), {})
+RIGHT = {i: Row(i, reference, "", {"bleu": 100.0, "entropy": 1.0}) for i, (_, reference) in enumerate(PAIRS)}
+WRONG = {0: Row(0, "x", "", {"bleu": 0.0, "entropy": 2.0}), 1: Row(1, error="Too long; shorten it.")}
+
+
+def test_two_models_share_the_examples_both_have() -> None:
+    table = table_of(SET, [RIGHT, WRONG])
+    assert list(table.index) == [0, 1] and list(table["text"]) == ["a", "b"]
+    assert list(table["output_0"]) == [PAIRS[0][1], PAIRS[1][1]] and list(table["error_1"]) == [
+        "",
+        "Too long; shorten it.",
+    ]
+    assert table["bleu_change"][0] == -100 and np.isnan(table["bleu_change"][1])
+
+
+def test_one_model_has_no_change_and_measures_nobody_took_stay_away() -> None:
+    table = table_of(SET, [RIGHT])
+    assert not any(str(column).endswith("_change") for column in table) and "purity_0" not in table
+
+
+def test_captions_are_scored_by_cider_over_the_whole_set() -> None:
+    captions = Dataset("pictures", tuple(Example(t, "", (r,), f"{t}.png") for t, r in PAIRS), {})
+    table = table_of(captions, [RIGHT])
+    assert table["cider_d_0"].between(0, 10).all() and table["cider_d_0"][0] == pytest.approx(10)
+
+
+def test_the_whole_set_is_scored_as_a_corpus() -> None:
+    found = summary(SET, RIGHT)
+    assert (found["examples"], found["failed"], found["corpus_bleu"]) == (3, 0, pytest.approx(100))
+    assert summary(SET, WRONG)["failed"] == 1
+
+
+def test_alignment_error_is_that_of_all_links_together() -> None:
+    rows = {
+        0: Row(0, "x", "", {"alignment_error": 0.0}, (1, 1, 1, 1)),
+        1: Row(1, "y", "", {"alignment_error": 1.0}, (9, 9, 0, 0)),
+    }
+    assert summary(SET, rows)["alignment_error"] == pytest.approx(1 - 2 / 20)
