@@ -13,6 +13,10 @@ import numpy as np
 from areaviz.trace.record import FloatArray
 
 
+POWER = 6
+"""Of the deviation: that of the authors' tool, SoftAlignments. Their paper squares it, and so punishes less."""
+
+
 @dataclass(frozen=True, slots=True)
 class Certainty:
     """coverage_deviation: 0 where every source word gets attention worth one target word, else more.
@@ -30,7 +34,7 @@ def certainty(shares_TS: FloatArray) -> Certainty:
     """The three measures of one sentence.
 
     With a_ts the share of target word t's attention that source word s gets: the coverage deviation is
-    1/S sum_s log(1 + (1 - sum_t a_ts)^2), the absentmindedness the mean over t of -sum_s a_ts log a_ts / log S, and
+    1/S sum_s log(1 + |1 - sum_t a_ts|^6), the absentmindedness the mean over t of -sum_s a_ts log a_ts / log S, and
     that of source words the same with the shares of a source word's attention, a_ts / sum_t a_ts, over log T.
 
     shares_TS: rows sum to 1, or to 0 where a word attends to nothing.
@@ -42,7 +46,7 @@ def certainty(shares_TS: FloatArray) -> Certainty:
         raise ValueError("Certainty needs at least one word on each side.")
     received_S = shares_TS.sum(0, dtype=np.float64)
     return Certainty(
-        coverage_deviation=float(np.log1p((1 - received_S) ** 2).mean()),
+        coverage_deviation=float(np.log1p(np.abs(1 - received_S) ** POWER).mean()),
         absentmindedness=_spread(shares_TS),
         source_absentmindedness=_spread(shares_TS.T),
     )
