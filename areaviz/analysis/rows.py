@@ -14,7 +14,8 @@ from typing import Any, Self
 
 from areaviz.trace.errors import InputError
 
-VERSION = 1
+VERSION = 2
+"""Of the form of the file and of what is measured: rows of another version are never mixed with these."""
 
 
 @dataclass(frozen=True, slots=True)

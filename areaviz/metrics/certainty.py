@@ -12,7 +12,6 @@ import numpy as np
 
 from areaviz.trace.record import FloatArray
 
-
 POWER = 6
 """Of the deviation: that of the authors' tool, SoftAlignments. Their paper squares it, and so punishes less."""
 

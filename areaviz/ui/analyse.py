@@ -11,7 +11,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from areaviz.analysis.rows import Header, Row, RowFile
+from areaviz.analysis.rows import VERSION, Header, Row, RowFile
 from areaviz.analysis.run import analyse, header
 from areaviz.backend.base import Backend
 from areaviz.data.examples import Dataset
@@ -88,7 +88,7 @@ def _about(dataset: Dataset) -> str:
 def _analysis(dataset: Dataset, request: Request, card: Card) -> Analysis:
     """Named by its content: whoever asks for the same finds the rows that are there."""
     about = header(dataset, request, card)
-    name = hashlib.sha256(repr(asdict(about)).encode("utf-8", "surrogatepass")).hexdigest()[:24]
+    name = hashlib.sha256(repr((VERSION, asdict(about))).encode("utf-8", "surrogatepass")).hexdigest()[:24]
     folder = Path(os.environ.get(SETTING) or "analyses").expanduser()
     return Analysis(request, card.title, folder / f"{name}.jsonl", about)
 

@@ -77,6 +77,18 @@ def test_a_set_is_run_and_shown(open_page: Open, use_backend: Use, rows: Path) -
     assert not any(one.label.startswith(("Run", "Go on")) for one in app.button)
 
 
+def test_rows_of_another_version_are_left_alone(
+    open_page: Open, use_backend: Use, rows: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_backend(Translating())
+    ran(open_page("analyse"))
+    (older,) = rows.iterdir()
+    monkeypatch.setattr(analyse, "VERSION", 999)
+    app = open_page("analyse")
+    assert not app.exception and not app.error and any(one.label == f"Run {COUNT}" for one in app.button)
+    assert list(rows.iterdir()) == [older]
+
+
 def test_two_models_stand_side_by_side(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
     app = open_page("analyse")
