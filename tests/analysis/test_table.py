@@ -38,7 +38,7 @@ def test_captions_are_scored_by_cider_over_the_whole_set() -> None:
 
 def test_the_whole_set_is_scored_as_a_corpus() -> None:
     found = summary(SET, RIGHT)
-    assert (found["examples"], found["failed"], found["corpus_bleu"]) == (3, 0, pytest.approx(100))
+    assert (found["examples"], found["failed"]) == (3, 0) and found["corpus_bleu"] == pytest.approx(100)
     assert summary(SET, WRONG)["failed"] == 1
 
 
