@@ -100,6 +100,7 @@ def test_a_card_tells_what_was_measured(name: str) -> None:
     assert next(iter(task.measures)) in card.figures[task.headline]
     assert max(card.figures[task.headline].get(count, 0) for count in ("sentences", "captions", "pictures")) >= 1000
     assert card.history and card.limits and card.licence and card.recipe["seed"] is not None
+    assert card.recipe["chosen by"].startswith("validation")
     assert card.attention or card.mechanism == "none"
 
 

@@ -117,7 +117,11 @@ class PictureTranslation:
             data={**about.data, "examples": counts},
             limits=LIMITS[self.config.pictures],
             licence=about.licence,
-            recipe={"length_limit": length_limit(pairs), "encoder": dict(self.train.pictures.encoder)},
+            recipe={
+                "length_limit": length_limit(pairs),
+                "encoder": dict(self.train.pictures.encoder),
+                "chosen by": "validation loss",
+            },
         )
 
     def _sources(self) -> set[str]:
