@@ -83,6 +83,10 @@ class RowFile:
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise InputError(f"{path.name} is no analysis of this version; choose another file.") from error
 
+    def __len__(self) -> int:
+        """How many rows there are so far."""
+        return len(self._rows)
+
     @property
     def rows(self) -> Mapping[int, Row]:
         """The rows so far, by index."""

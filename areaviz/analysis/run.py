@@ -60,10 +60,10 @@ def analyse(
             for one in finished:
                 running.remove(one)
                 file.add(one.result())
-                told(len(file.rows), len(dataset.examples))
+                told(len(file), len(dataset.examples))
             if stop is None or not stop.is_set():
                 running |= _started(pool, dataset, request, run, islice(left, len(finished)))
-    return len(file.rows) == len(dataset.examples)
+    return len(file) == len(dataset.examples)
 
 
 def _started(
