@@ -105,7 +105,7 @@ def _progress(backend: Backend, dataset: Dataset, analyses: Sequence[Analysis]) 
     done, most = sum(len(analysis.rows()) for analysis in analyses), len(analyses) * len(dataset.examples)
     if done == most:
         return
-    label = f"Go on with the other {most - done:,}" if done else f"Run {most:,}"
+    label = f"Go on with the other {most - done:,}" if done else f"Run {most:,} examples"
     st.button(label, type="primary", on_click=_start, args=(key, backend, dataset, analyses))
 
 

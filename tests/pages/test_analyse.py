@@ -85,7 +85,7 @@ def test_rows_of_another_version_are_left_alone(
     (older,) = rows.iterdir()
     monkeypatch.setattr(analyse, "VERSION", 999)
     app = open_page("analyse")
-    assert not app.exception and not app.error and any(one.label == f"Run {COUNT}" for one in app.button)
+    assert not app.exception and not app.error and any(one.label == f"Run {COUNT} examples" for one in app.button)
     assert list(rows.iterdir()) == [older]
 
 
