@@ -64,10 +64,8 @@ def _rows(
 ) -> Iterator[tuple[FloatArray, AreaGrid, Sequence[Box]]]:
     """Each German word that speaks of an object: its weights as one head has them, and the object's box."""
     for one, scene in zip(looked, scenes, strict=True):
-        words = zip(scene.german.objects, scene.german.kinds, strict=True)
-        for place, (thing, kind) in enumerate(words):
-            if kind in ("size", "colour", "noun"):
-                yield one.weights[layer, head, place], grid, (scene.objects[thing].box,)
+        for place, boxes in scene.german_grounded.boxes:
+            yield one.weights[layer, head, place], grid, boxes
 
 
 def _grid(model: PictureTranslator) -> AreaGrid:

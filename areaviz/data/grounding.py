@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom as shares of the picture's width and height."""
+Boxes = tuple[tuple[int, tuple[Box, ...]], ...]
+"""For each word of a sentence that has any, its index and its gold boxes."""
 
 _FUNCTION_WORDS = """
 a an the in on is are and with of to at his her their its it he she they them him that which who while through down
@@ -19,7 +21,7 @@ FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
 
 @dataclass(frozen=True, slots=True)
 class Grounded:
-    """text: words split by single blanks. boxes: for each word that has any, its index and its gold boxes."""
+    """text: words split by single blanks. boxes: of its words."""
 
     text: str
-    boxes: tuple[tuple[int, tuple[Box, ...]], ...]
+    boxes: Boxes

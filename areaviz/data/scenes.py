@@ -63,12 +63,17 @@ class Scene:
     @property
     def grounded(self) -> Grounded:
         """The English sentence with the boxes of its size, colour and shape words."""
-        return _grounded(self.spoken, self.relation)
+        return _grounded(english(self.spoken, self.relation), self.spoken)
+
+    @property
+    def german_grounded(self) -> Grounded:
+        """The German sentence with the boxes of its size, colour and shape words."""
+        return _grounded(german(self.spoken, self.relation), self.spoken)
 
     def true_sentences(self) -> Mapping[str, Grounded]:
         """Every English sentence of the grammar that this scene shows, with the boxes of its words."""
-        single = [_grounded((thing,), None) for thing in self.objects]
-        pairs = [_grounded(pair, _relation(*pair)) for pair in permutations(self.objects, 2)]
+        single = [_grounded(english((thing,), None), (thing,)) for thing in self.objects]
+        pairs = [_grounded(english(pair, _relation(*pair)), pair) for pair in permutations(self.objects, 2)]
         return {sentence.text: sentence for sentence in [*single, *pairs]}
 
     def pixels(self, side: int = SIDE) -> npt.NDArray[np.uint8]:
@@ -137,9 +142,8 @@ def _between(one: tuple[float, ...], other: tuple[float, ...]) -> tuple[float, f
     return (other[0] + other[2] - one[0] - one[2]) / 2, (other[1] + other[3] - one[1] - one[3]) / 2
 
 
-def _grounded(spoken: Sequence[Object], relation: str | None) -> Grounded:
-    """What `english` says of these objects, with their boxes."""
-    sentence = english(spoken, relation)
+def _grounded(sentence: Sentence, spoken: Sequence[Object]) -> Grounded:
+    """What is said of these objects, with their boxes."""
     told = zip(sentence.objects, sentence.kinds, strict=True)
     places = [
         (index, (spoken[thing].box,)) for index, (thing, kind) in enumerate(told) if kind in ("size", "colour", "noun")

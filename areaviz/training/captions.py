@@ -16,7 +16,6 @@ from torch import Tensor
 
 from areaviz.data.batches import pad, shifted
 from areaviz.data.tokenizer import Tokenizer
-from areaviz.metrics.pointing import points_right
 from areaviz.models.caption_network import CaptionNetwork
 from areaviz.models.captioning import NETWORKS
 from areaviz.models.checkpoint import TOKENIZER
@@ -24,13 +23,11 @@ from areaviz.trace.record import IntArray
 from areaviz.training.config import TrainConfig
 from areaviz.training.described import Described, described, picture_side
 from areaviz.training.loop import take_best
+from areaviz.training.pointing import CHOSEN_BY, POINTED, WORTH, right_words
 from areaviz.training.sentences import cross_entropy, mean_loss, run_tokenizer, total_loss
 from areaviz.training.speed import fastest
 from areaviz.training.task import Description
 from areaviz.training.telling import telling_loss
-
-POINTED = 320
-"""For how many pictures a validation asks whether attention points right: enough to choose by, and soon done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +110,7 @@ class Captions:
         if not right:
             return {"valid_loss": loss, "score": loss}
         pointing = float(np.mean(right))
-        return {"valid_loss": loss, "valid_pointing": pointing, "score": loss - 0.3 * pointing}
+        return {"valid_loss": loss, "valid_pointing": pointing, "score": loss - WORTH * pointing}
 
     def save(self, folder: Path) -> None:
         """Write the tokenizer."""
@@ -122,7 +119,7 @@ class Captions:
     def describe(self) -> Description:
         """The task's part of the card."""
         config, about = self.network.config, self.train.about
-        chosen_by = "validation loss - 0.3 x pointing accuracy" if config.layers else "validation loss"
+        chosen_by = CHOSEN_BY if config.layers else "validation loss"
         return Description(
             family=self.config.network,
             title=f"{about.title}, {config.about}",
@@ -151,12 +148,8 @@ class Captions:
         run = self.network.attend(features_BMC, shifted(captions))
         areas = self.network.config.areas(self.network.config.layers - 1).grid(features_BMC.shape[1])
         weights_BQA = run.weights["encoder-decoder"][-1].mean(1).cpu().numpy()
-        tokens = [self.tokenizer.of_words(sentence.text) for sentence in grounded]
-        return [
-            points_right(weights_QA[places[word]], areas, boxes)
-            for weights_QA, sentence, places in zip(weights_BQA, grounded, tokens, strict=True)
-            for word, boxes in sentence.boxes
-        ]
+        told = [(sentence.text, sentence.boxes) for sentence in grounded]
+        return right_words(weights_BQA, areas, self.tokenizer, told)
 
 
 def plain_loss(network: Any, features_BMC: Tensor, captions_NT: Tensor, config: CaptionsConfig) -> Tensor:

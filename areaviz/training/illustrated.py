@@ -15,7 +15,7 @@ from torch import Tensor
 
 from areaviz.data.batches import pad, shifted
 from areaviz.data.flickr8k import Photo, read_photos
-from areaviz.data.grounding import FUNCTION_WORDS
+from areaviz.data.grounding import FUNCTION_WORDS, Boxes
 from areaviz.data.multi30k import read_split
 from areaviz.data.scene_grammar import MASK, Sentence
 from areaviz.data.scenes import SIDE, scenes_of
@@ -28,12 +28,14 @@ KINDS = ("text", "caption", "triple")
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """picture: its index, -1 for none. source: "" for none. maskable: words of the source that a picture may tell."""
+    """picture: its index, -1 for none. source: "" for none. maskable: words of the source that a picture may tell.
+    boxes: for each word of the target that has any, its index and its gold boxes."""
 
     picture: int
     source: str
     target: str
     maskable: tuple[int, ...] = ()
+    boxes: Boxes = ()
 
     def masked(self, share: float, rng: np.random.Generator) -> str:
         """The source with each maskable word hidden with probability `share`."""
@@ -109,7 +111,7 @@ def illustrated(pictures: str, split: str, data: Path, runs: Path, side: int = S
 def _of_scenes(split: str) -> dict[str, list[Example]]:
     scenes = scenes_of(split)
     triples = [
-        Example(number, scene.english.text, scene.german.text, told(scene.english))
+        Example(number, scene.english.text, scene.german.text, told(scene.english), scene.german_grounded.boxes)
         for number, scene in enumerate(scenes)
     ]
     return {

@@ -16,10 +16,11 @@ from torch import Tensor
 
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.checkpoint import TOKENIZER
-from areaviz.models.doubly_attentive import DoublyAttentive, DoublyConfig
+from areaviz.models.doubly_attentive import SITES, DoublyAttentive, DoublyConfig
 from areaviz.training.config import TrainConfig
 from areaviz.training.described import picture_side
 from areaviz.training.illustrated import KINDS, Example, Illustrated, Mixed, illustrated
+from areaviz.training.pointing import CHOSEN_BY, POINTED, WORTH, right_words
 from areaviz.training.sentences import cross_entropy, longest, mean_loss, run_tokenizer, total_loss
 from areaviz.training.speed import fastest
 from areaviz.training.task import Description
@@ -89,12 +90,17 @@ class PictureTranslation:
         return cross_entropy(logits.float(), batch.target_out, self.config.label_smoothing)
 
     def validate(self, step: int) -> dict[str, float]:
-        """Cross-entropy a token with the picture, without one, and with the next example's."""
+        """Cross-entropy a token with the picture, without one, and with the next example's; where gold boxes are
+        known, the share of words that the best head points right for."""
         examples = self.valid.examples["triple"][:1024]
         wrong = [replace(one, picture=other.picture) for one, other in zip(examples, _turned(examples), strict=True)]
         loss = self._loss("triple", examples)
         without, swapped = self._loss("text", examples), self._loss("triple", wrong)
-        return {"valid_loss": loss, "valid_loss_without": without, "valid_loss_wrong": swapped, "score": loss}
+        losses = {"valid_loss": loss, "valid_loss_without": without, "valid_loss_wrong": swapped}
+        if not examples[0].boxes:
+            return {**losses, "score": loss}
+        pointing = self._pointing(examples[:POINTED])
+        return {**losses, "valid_pointing": pointing, "score": loss - WORTH * pointing}
 
     def save(self, folder: Path) -> None:
         """Write the tokenizer."""
@@ -120,13 +126,28 @@ class PictureTranslation:
             recipe={
                 "length_limit": length_limit(pairs),
                 "encoder": dict(self.train.pictures.encoder),
-                "chosen by": "validation loss",
+                "chosen by": CHOICES[self.config.pictures],
             },
         )
 
     def _sources(self) -> set[str]:
         """Every sentence that is translated in training, with a picture or without."""
         return {one.source for kind in ("text", "triple") for one in self.train.examples[kind]}
+
+    def _pointing(self, examples: Sequence[Example]) -> float:
+        """The share of the boxed words of the targets whose attention lies on their boxes, for the best head."""
+        areas = self.network.config.areas(0).grid(self.network.config.grid**2)
+        right: dict[int, list[bool]] = {}
+        for first in range(0, len(examples), 64):
+            part = examples[first : first + 64]
+            batch = self.valid.batch("triple", part, self.tokenizer, 0.0, None).to(self.device)
+            pictures = None if batch.pictures is None else batch.pictures.float()
+            run = self.network.attend(batch.source, pictures, batch.target_in)
+            told = [(one.target, one.boxes) for one in part]
+            for head, weights_BTA in enumerate(torch.cat(run.weights[SITES["picture"]], 1).unbind(1)):
+                found = right_words(weights_BTA.float().cpu().numpy(), areas, self.tokenizer, told)
+                right.setdefault(head, []).extend(found)
+        return max(float(np.mean(words)) for words in right.values())
 
     def _loss(self, kind: str, examples: Sequence[Example]) -> float:
         totals = []
@@ -139,6 +160,10 @@ class PictureTranslation:
 
 
 TITLES = {"photos": "Translation with a photo", "scenes": "Translation with a shape scene"}
+CHOICES = {
+    "photos": "validation loss: no gold boxes are known for the German words",
+    "scenes": f"{CHOSEN_BY} of the best head",
+}
 LIMITS = {
     "photos": "Learned from short captions of photographs alone, with few photographs: on any other text it invents. "
     "Attention shows where a head looks, not why the model decides.",

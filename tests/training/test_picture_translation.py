@@ -74,6 +74,7 @@ def test_scenes_become_a_translator_that_looks(tmp_path: Path, monkeypatch: pyte
     card = read_card(folder / "card.json")
     assert (card.family, card.task, card.level) == ("doubly", "picture translation", "word")
     assert {"valid_loss", "valid_loss_without", "valid_loss_wrong"} <= card.history[0].keys()
+    assert 0 <= card.history[0]["valid_pointing"] <= 1 and "pointing" in card.recipe["chosen by"]
     MODELS[card.family].load(folder, card, choose_device("cpu"))
     measured, written = evaluate_picture_translation(folder, tmp_path, "val", beam=1, device="cpu")
     assert measured == read_card(folder / "card.json") and len(written) == 8
@@ -94,6 +95,7 @@ def test_photos_become_one_too_and_nothing_held_out_is_read(data: Path, tmp_path
     folder = train(recipe("photos"), data, tmp_path, "cpu")
     card, written = evaluate_picture_translation(folder, data, "test", beam=2, device="cpu")
     assert len(written) == card.figures["test"]["sentences"] == 2 and "colour" not in card.figures["test"]
+    assert "valid_pointing" not in card.history[0] and "no gold boxes" in card.recipe["chosen by"]
     task = PictureTranslation.build(recipe("photos"), data, tmp_path / "doubly", choose_device("cpu"))
     held = {p.pair[0] for split in ("val", "test") for p in read_photos(data, split) if p.pair is not None}
     read = {one.source for kind in KINDS for one in task.train.examples[kind]}
