@@ -21,11 +21,12 @@ from areaviz.metrics.rouge import rouge_l
 from areaviz.metrics.spans import count_all
 from areaviz.metrics.words import word_attention, word_runs
 from areaviz.trace.query import head_summary, item_shares
-from areaviz.trace.record import Trace
+from areaviz.trace.record import AttentionMap, Trace
 
 CROSS = "encoder-decoder"
 """The site whose attention is measured: from what is written to what is read."""
 
+_MARKS = " .,;:!?\"'()"
 Measured = Mapping[str, float]
 
 
@@ -137,6 +138,31 @@ def _purity(trace: Trace, _: Example) -> float | None:
     return figures.get("weighted_purity")
 
 
+def _pointing(trace: Trace, example: Example) -> float | None:
+    """The pointing game of the words of the output that have boxes; last layer, mean of heads."""
+    attention = next((one for one in trace.maps.values() if _looks(trace, one)), None)
+    picture = trace.request.picture
+    if attention is None or picture is None or not example.boxes:
+        return None
+    written, cells = trace.fields[attention.query], trace.fields[attention.memory]
+    shares_QN = item_shares(attention, attention.layers - 1, None)
+    edges_N4 = cells.anchors / np.array([picture.width, picture.height] * 2)
+    right = []
+    for start, end in word_runs(written):
+        text = written.raw[written.anchors[start, 0] : written.anchors[end - 1, 1]].strip(_MARKS).lower()
+        boxes = [box for word, box in example.boxes if word == text]
+        if boxes:
+            left, top, beyond, below = edges_N4[shares_QN[start:end].mean(0).argmax()]
+            x, y = (left + beyond) / 2, (top + below) / 2
+            right.append(any(box[0] <= x < box[2] and box[1] <= y < box[3] for box in boxes))
+    return float(np.mean(right)) if right else None
+
+
+def _looks(trace: Trace, attention: AttentionMap) -> bool:
+    """Whether it goes from what is written to a picture."""
+    return attention.query == trace.output.field and trace.fields[attention.memory].kind == "picture"
+
+
 def _alignment_error(trace: Trace, example: Example) -> float | None:
     counts = link_counts(trace, example)
     return None if counts is None else counts.error_rate
@@ -172,6 +198,12 @@ MEASURES: Mapping[str, Measure] = {
     "entropy": Measure("Entropy", "Of the area weights in bits, mean of layers and heads.", "", _of_heads("entropy")),
     "area_size": Measure("Area size", "Mean items of an attended area.", "", _of_heads("area_size")),
     "purity": Measure("Within a word", "Share of the attention on areas within one source word.", "", _purity),
+    "pointing": Measure(
+        "Points right",
+        "Share of the output's words with gold boxes whose attention is largest within one of their boxes.",
+        "high",
+        _pointing,
+    ),
     "alignment_error": Measure(
         "Alignment error", "Alignment error rate against gold links; 0 is best.", "low", _alignment_error
     ),

@@ -5,6 +5,7 @@ A line is written whole and brought to the disk before it counts as done; a torn
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -14,8 +15,10 @@ from typing import Any, Self
 
 from areaviz.trace.errors import InputError
 
-VERSION = 2
+VERSION = 3
 """Of the form of the file and of what is measured: rows of another version are never mixed with these."""
+
+SETTING = "AREAVIZ_ANALYSES"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,15 @@ class Row:
     error: str = ""
     measures: Mapping[str, float] = field(default_factory=dict)
     links: tuple[int, int, int, int] | None = None
+
+
+def rows_path(header: Header) -> Path:
+    """Where the rows of an analysis lie, named by what is run on what: whoever asks for the same finds them.
+
+    In the folder that the environment variable AREAVIZ_ANALYSES names, else in analyses/ of the working directory.
+    """
+    digest = hashlib.sha256(repr((VERSION, asdict(header))).encode("utf-8", "surrogatepass")).hexdigest()
+    return Path(os.environ.get(SETTING) or "analyses").expanduser() / f"{digest[:24]}.jsonl"
 
 
 class RowFile:

@@ -19,6 +19,7 @@ COMMANDS: Mapping[str, str] = {
     "serve": "Start the app on this machine.",
     "train": "Train a model from a recipe; a killed run resumes.",
     "evaluate": "Measure a model on a test set.",
+    "analyse": "Run a set of examples through one or two models, a row an example.",
     "compare": "State the difference of two models on both cards.",
     "trace": "Translate one sentence and save what the model attended to.",
     "export": "Write a figure of a saved trace as SVG, PDF or PNG.",

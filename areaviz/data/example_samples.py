@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 
 from PIL import Image
 
 from areaviz.data.examples import Dataset, Example
+from areaviz.data.grounding import Box, Grounded
 from areaviz.data.scenes import Scene, make_scene
 
 SCENES = 60
@@ -47,12 +48,24 @@ def _sentences() -> Dataset:
 
 
 def _described() -> Dataset:
-    examples = (Example(f"scene {s.number}", "", tuple(s.true_sentences()), _name(s)) for s in _scenes())
+    examples = (
+        Example(f"scene {s.number}", "", tuple(true := s.true_sentences()), _name(s), boxes=_boxes(true.values()))
+        for s in _scenes()
+    )
     return Dataset("Scenes to describe", tuple(examples), _pictures())
 
 
 def _translated() -> Dataset:
-    examples = (Example(f"scene {s.number}", s.english.text, (s.german.text,), _name(s)) for s in _scenes())
+    examples = (
+        Example(
+            f"scene {s.number}",
+            s.english.text,
+            (s.german.text,),
+            _name(s),
+            boxes=_boxes([s.grounded, s.german_grounded]),
+        )
+        for s in _scenes()
+    )
     return Dataset("Scenes with a sentence", tuple(examples), _pictures())
 
 
@@ -70,6 +83,17 @@ def _scenes() -> list[Scene]:
 
 def _name(scene: Scene) -> str:
     return f"scene-{scene.number}.png"
+
+
+def _boxes(sentences: Iterable[Grounded]) -> tuple[tuple[str, Box], ...]:
+    """Every word of the sentences that has a box, with its boxes, each once."""
+    found = {
+        (one.text.split(" ")[word].lower(), box): None
+        for one in sentences
+        for word, boxes in one.boxes
+        for box in boxes
+    }
+    return tuple(found)
 
 
 @lru_cache(maxsize=1)

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from areaviz.data.grounding import Box
 from areaviz.data.pictures import decode
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shown
@@ -32,6 +33,7 @@ COLUMNS = {
     "reference": ("reference", "references", "target", "caption", "captions", "translation"),
     "picture": ("picture", "image", "file", "filename"),
     "links": ("links", "alignment"),
+    "boxes": ("boxes",),
 }
 """What a table's columns may be called; upper and lower case are one."""
 _LINK = re.compile(r"(\d{1,4})([-p])(\d{1,4})")
@@ -42,7 +44,8 @@ class Example:
     """One example: a text, a picture or both, and what is known of the right answer.
 
     name: the set's own for it, else its number from 1. picture: the name of its file, "" for none. sure, possible: gold
-    links between words, (source, target) from 0; possible ones hold the sure ones.
+    links between words, (source, target) from 0; possible ones hold the sure ones. boxes: words, in lower case, and
+    where in the picture what they name can be seen; a word may have several.
     """
 
     name: str
@@ -51,6 +54,7 @@ class Example:
     picture: str = ""
     sure: Links = frozenset()
     possible: Links = frozenset()
+    boxes: tuple[tuple[str, Box], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +145,10 @@ def _example(name: str, number: int, row: Mapping[str, object], files: Files) ->
         raise InputError(f'{where} names the picture "{shown(picture)}", which is not among the files; add it.')
     sure, possible = _links(where, str(row.get("links") or ""))
     references = tuple(str(one) for one in texts if str(one).strip())
-    return Example(str(row.get("name") or number), str(row.get("text") or ""), references, picture, sure, possible)
+    boxes = _boxes(where, str(row.get("boxes") or ""))
+    return Example(
+        str(row.get("name") or number), str(row.get("text") or ""), references, picture, sure, possible, boxes
+    )
 
 
 def _links(where: str, line: str) -> tuple[Links, Links]:
@@ -154,6 +161,24 @@ def _links(where: str, line: str) -> tuple[Links, Links]:
             )
         pairs[found[2]].add((int(found[1]), int(found[3])))
     return frozenset(pairs["-"]), frozenset(pairs["-"] | pairs["p"])
+
+
+def _boxes(where: str, line: str) -> tuple[tuple[str, Box], ...]:
+    """Words with boxes, "dog 0.1 0.2 0.5 0.9; ball 0.6 0.7 0.8 0.9": left, top, right, bottom as shares."""
+    found = []
+    for part in filter(str.strip, line.split(";")):
+        word, *numbers = part.split()
+        try:
+            left, top, right, bottom = map(float, numbers)
+        except ValueError:
+            left, top, right, bottom = 0.0, 0.0, 0.0, 0.0
+        if not (0 <= left < right <= 1 and 0 <= top < bottom <= 1):
+            raise InputError(
+                f'{where} has the box "{shown(part.strip())}"; a box is a word and four shares of the picture, '
+                "0 to 1: left, top, right, bottom."
+            )
+        found.append((word.lower(), (left, top, right, bottom)))
+    return tuple(found)
 
 
 def _json_rows(name: str, files: Files) -> Iterator[Mapping[str, object]]:

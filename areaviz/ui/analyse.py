@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import streamlit as st
 
-from areaviz.analysis.rows import VERSION, Header, Row, RowFile
+from areaviz.analysis.rows import Header, Row, RowFile, rows_path
 from areaviz.analysis.run import analyse, header
 from areaviz.backend.base import Backend
 from areaviz.data.examples import Dataset
@@ -25,8 +23,6 @@ from areaviz.ui.engine import engine
 from areaviz.ui.errors import calm, problem
 from areaviz.ui.jobs import Job, Progress, jobs
 
-SETTING = "AREAVIZ_ANALYSES"
-"""Environment variable: the folder of the rows (default: analyses/ in the working directory)."""
 ASKING = Asking("analyse")
 TASK_OF = {(True, False): "translation", (False, True): "caption", (True, True): "picture translation"}
 """What a set asks for, by whether it has texts and pictures."""
@@ -86,11 +82,8 @@ def _about(dataset: Dataset) -> str:
 
 
 def _analysis(dataset: Dataset, request: Request, card: Card) -> Analysis:
-    """Named by its content: whoever asks for the same finds the rows that are there."""
     about = header(dataset, request, card)
-    name = hashlib.sha256(repr((VERSION, asdict(about))).encode("utf-8", "surrogatepass")).hexdigest()[:24]
-    folder = Path(os.environ.get(SETTING) or "analyses").expanduser()
-    return Analysis(request, card.title, folder / f"{name}.jsonl", about)
+    return Analysis(request, card.title, rows_path(about), about)
 
 
 def _progress(backend: Backend, dataset: Dataset, analyses: Sequence[Analysis]) -> None:

@@ -19,8 +19,8 @@ SETTING = "AREAVIZ_DATASETS"
 """Environment variable: a folder of this machine with a folder a data set; nothing outside it is ever opened."""
 _SAMPLES, _UPLOAD, _FOLDER = "Samples", "Upload", "Folder"
 _HELP = (
-    "Text files with a sentence a line; or one table (JSON Lines, CSV, TSV) with the columns text, reference, picture "
-    "and links, as far as there are any; and the pictures it names."
+    "Text files with a sentence a line; or one table (JSON Lines, CSV, TSV) with the columns text, reference, picture, "
+    "links and boxes, as far as there are any; and the pictures it names."
 )
 
 

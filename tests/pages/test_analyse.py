@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from areaviz.analysis import rows as rows_module
+from areaviz.analysis.rows import SETTING
 from areaviz.backend.base import Backend, Progress
 from areaviz.trace.card import Card
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
-from areaviz.ui import analyse
 from areaviz.ui.analysis_filter import SEARCH
 from areaviz.ui.analysis_table import OPENED, ORDERED
 from areaviz.ui.jobs import jobs
@@ -49,7 +50,7 @@ class Translating:
 
 @pytest.fixture(autouse=True)
 def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv(analyse.SETTING, str(tmp_path / "rows"))
+    monkeypatch.setenv(SETTING, str(tmp_path / "rows"))
     return tmp_path / "rows"
 
 
@@ -83,7 +84,7 @@ def test_rows_of_another_version_are_left_alone(
     use_backend(Translating())
     ran(open_page("analyse"))
     (older,) = rows.iterdir()
-    monkeypatch.setattr(analyse, "VERSION", 999)
+    monkeypatch.setattr(rows_module, "VERSION", 999)
     app = open_page("analyse")
     assert not app.exception and not app.error and any(one.label == f"Run {COUNT} examples" for one in app.button)
     assert list(rows.iterdir()) == [older]

@@ -1,0 +1,100 @@
+"""`analyse` reads whatever holds a set, runs it, goes on where it was, and writes a table no spreadsheet runs."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from areaviz.analysis.rows import SETTING
+from areaviz.cli import analyse as module
+from areaviz.cli import main
+from areaviz.trace.card import Card
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Request
+from tests.pages import folder
+
+
+class Backend:
+    """Stands in for the local one; counts what it is asked."""
+
+    asked = 0
+
+    def __init__(self, checkpoints: Path, device: str) -> None:
+        self.place = checkpoints, device
+
+    def models(self) -> dict[str, Card]:
+        return {name: folder.card(name, "area") for name in ("char-area", "char-regular")}
+
+    def trace(self, request: Request) -> Trace:
+        Backend.asked += 1
+        return folder.trace(request)
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv(SETTING, str(tmp_path / "rows"))
+    monkeypatch.setattr(module, "LocalBackend", Backend)
+    monkeypatch.setattr(Backend, "asked", 0)
+    (tmp_path / "a.en").write_text("A dog.\n=A cat.\n")
+    (tmp_path / "a.de").write_text("Ein Hund.\nEine Katze.\n")
+    return tmp_path
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as done:
+        main(["analyse", *arguments])
+    return int(done.value.code or 0)
+
+
+def test_two_models_are_told_and_written(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = [str(place / "a.en"), "--reference", str(place / "a.de"), "--model", "char-area", "--model", "char-regular"]
+    assert run(*asked, "--table", str(place / "t.csv")) == 0
+    said = capsys.readouterr().out
+    assert "char-area: 2 examples in" in said and "char-regular: 2 examples in" in said and "corpus_chrf" in said
+    rows = list(csv.DictReader((place / "t.csv").open(encoding="utf-8")))
+    assert [row["text"] for row in rows] == ["A dog.", "'=A cat."] and "chrf_change" in rows[0]
+    assert Backend.asked == 4
+
+
+def test_what_is_there_is_not_run_again(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("Sentences", "--model", "char-area") == 0 and Backend.asked == 24
+    assert run("Sentences", "--model", "char-area") == 0 and Backend.asked == 24
+    assert run("Sentences", "--model", "char-area", "--beam", "3") == 0 and Backend.asked == 48, (
+        "other options, other rows"
+    )
+
+
+def test_a_table_and_a_folder_of_pictures_are_read(place: Path) -> None:
+    (place / "t.csv").write_text("text,reference\nA dog.,Ein Hund.\n")
+    assert run(str(place / "t.csv"), "--model", "char-area") == 0 and Backend.asked == 1
+    pictures = place / "pictures"
+    pictures.mkdir()
+    for name in "ab":
+        Image.new("RGB", (8, 8)).save(pictures / f"{name}.png")
+    assert module._read(str(pictures), [], None).pictures.keys() == {"a.png", "b.png"}
+    (pictures / "t.csv").write_text("picture,caption,boxes\na.png,A dog,dog 0 0 .5 1; dog .5 0 1 1\n")
+    (only,) = module._read(str(pictures), [], None).examples
+    assert only.boxes == (("dog", (0, 0, 0.5, 1)), ("dog", (0.5, 0, 1, 1)))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nowhere.en", "--model", "char-area"], "is no file, folder or sample set; the sample sets are: Sentences"),
+        (["Sentences", "--model", "none"], '"model" is "none" but must be one of: char-area, char-regular'),
+        (["{}/a.en", "--reference", "{}/a.en", "--model", "char-area"], "Two of the files have the same name"),
+        (["{}", "--model", "char-area"], "holds several tables (t.csv, u.tsv)"),
+        (["{}/u.tsv", "--model", "char-area"], "a box is a word and four shares"),
+    ],
+)
+def test_what_cannot_be_used_is_one_sentence(
+    place: Path, arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (place / "t.csv").write_text("text\nA dog.\n")
+    (place / "u.tsv").write_text("text\tboxes\nA dog.\tdog 0 0 2 1\n")
+    assert run(*(one.format(place) for one in arguments)) == 1
+    error = capsys.readouterr().err
+    assert said in error and "Traceback" not in error
