@@ -1,0 +1,54 @@
+"""What one model has right more often than another, and how sure one can be of a difference."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from areaviz.analysis.contrast import corpus_change, grams, mean_change, wins
+
+REFERENCES = ["der Hund rennt", "der Hund schläft", "die Katze schläft im Haus"]
+
+
+def table(first: list[str], second: list[str]) -> pd.DataFrame:
+    columns = {"reference": REFERENCES, "output_0": first, "output_1": second}
+    return pd.DataFrame(columns, index=pd.Index([4, 7, 9], name="index"))
+
+
+def test_n_grams_are_told_on_the_side_that_has_them_right_with_where() -> None:
+    made = table(
+        ["der Hund rennt", "der Hund", "die Katze"], ["ein Hund rennt", "ein Hund schläft", "die Katze schläft"]
+    )
+    first, second = grams(made, 1)
+    assert [(one.text, one.first, one.second, one.examples) for one in first] == [("der", 2, 0, (4, 7))]
+    assert [(one.text, one.first, one.second, one.examples) for one in second] == [("schläft", 0, 2, (7, 9))]
+    assert first[0].lean == pytest.approx(-np.log(3)) and second[0].lean == pytest.approx(np.log(3))
+    assert [one.text for one in grams(made, 2)[0]] == ["der hund"]
+    assert [one.text for one in grams(made, 2)[1]] == ["hund schläft", "katze schläft"]
+
+
+def test_a_word_counts_no_oftener_than_the_reference_has_it() -> None:
+    made = table(["der der der"] * 3, ["der"] * 3)
+    assert grams(made, 1) == ([], [])
+
+
+def test_wins_and_losses_know_which_way_is_better() -> None:
+    change = np.array([1.0, 2.0, 0.0, -1.0, np.nan])
+    assert wins(change, "high") == (2, 1, 1) and wins(change, "low") == (1, 1, 2)
+
+
+def test_the_interval_of_a_mean_holds_it_and_narrows_with_more_examples() -> None:
+    rng = np.random.default_rng(0)
+    few, many = rng.normal(1, 1, 20), rng.normal(1, 1, 2000)
+    for values in (few, many):
+        mean, low, high = mean_change(values)
+        assert low < mean < high and mean == pytest.approx(values.mean())
+    assert mean_change(many)[2] - mean_change(many)[1] == pytest.approx(4 * 0.98 / np.sqrt(2000), rel=0.15)
+    assert all(map(np.isnan, mean_change(np.array([np.nan]))))
+
+
+def test_the_corpus_is_compared_where_there_are_references() -> None:
+    same = corpus_change(table(REFERENCES, REFERENCES))
+    assert same["bleu"].difference == 0 and same["bleu"].p_value == 1
+    assert corpus_change(table(REFERENCES, REFERENCES).assign(reference="")) == {}
