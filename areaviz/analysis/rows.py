@@ -1,6 +1,7 @@
 """The rows of an analysis in a file that grows: JSON Lines, a header first, then a line an example.
 
 A line is written whole and brought to the disk before it counts as done; a torn last line, left by a crash, is dropped.
+One writer a file, held by a lock of the operating system, which a crash frees; any number of readers.
 """
 
 from __future__ import annotations
@@ -13,7 +14,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from areaviz.trace.errors import InputError
+from filelock import BaseFileLock, FileLock, Timeout
+
+from areaviz.trace.errors import BackendError, InputError
+from areaviz.trace.files import write_whole
 
 VERSION = 3
 """Of the form of the file and of what is measured: rows of another version are never mixed with these."""
@@ -60,27 +64,45 @@ def rows_path(header: Header) -> Path:
 
 
 class RowFile:
-    """The rows of one analysis in a file; opened to read what is there, and to add to it."""
+    """The rows of one analysis in a file; opened to add to it (`open`, until it is closed) or only to look (`read`)."""
 
-    def __init__(self, path: Path, header: Header, rows: dict[int, Row]) -> None:
-        self.path, self.header, self._rows = path, header, rows
+    def __init__(self, path: Path, header: Header, rows: dict[int, Row], lock: BaseFileLock | None = None) -> None:
+        self.path, self.header, self._rows, self._lock = path, header, rows, lock
 
     @classmethod
     def open(cls, path: Path, header: Header) -> Self:
-        """A new file, or the rows so far of one with the same header.
+        """A new file, or the rows so far of one with the same header; nobody else adds to it until it is closed.
 
         Raises:
-            InputError: the file holds another analysis, or is none.
+            InputError: the file holds another analysis, is none, or somebody else is adding to it.
+            BackendError: the disk is full, or the folder cannot be written to.
         """
-        if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            _append(path, [{"version": VERSION, **asdict(header)}])
-            return cls(path, header, {})
-        there = cls.read(path)
-        if there.header != header:
-            raise InputError(f"{path.name} holds the analysis of another set, model or option; choose another name.")
-        _drop_torn(path)
-        return there
+        lock = _alone(path)
+        try:
+            if not path.exists():
+                write_whole(path, _lines([{"version": VERSION, **asdict(header)}]))
+            there = cls.read(path)
+            if there.header != header:
+                raise InputError(
+                    f"{path.name} holds the analysis of another set, model or option; choose another name."
+                )
+            _drop_torn(path)
+        except BaseException:
+            lock.release()
+            raise
+        return cls(path, header, there._rows, lock)
+
+    def close(self) -> None:
+        """Let others add to it; a file that was only read has nothing to close."""
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -105,8 +127,15 @@ class RowFile:
         return dict(self._rows)
 
     def add(self, row: Row) -> None:
-        """Write one row; it is on the disk when this returns."""
-        _append(self.path, [asdict(row)])
+        """Write one row; it is on the disk when this returns.
+
+        Raises:
+            BackendError: the disk is full or the file cannot be written to; the rows before are kept.
+            ValueError: the file was only read, or is closed.
+        """
+        if self._lock is None:
+            raise ValueError(f"{self.path.name} is not open for rows to be added.")
+        _append(self.path, _lines([asdict(row)]))
         self._rows[row.index] = row
 
 
@@ -115,12 +144,41 @@ def _row(values: Mapping[str, Any]) -> Row:
     return Row(**{**values, "links": None if links is None else tuple(links)})
 
 
-def _append(path: Path, rows: list[dict[str, Any]]) -> None:
-    text = "".join(f"{json.dumps(row, ensure_ascii=True, separators=(',', ':'))}\n" for row in rows)
-    with path.open("ab") as file:
-        file.write(text.encode("ascii"))
-        file.flush()
-        os.fsync(file.fileno())
+def _lines(rows: list[dict[str, Any]]) -> bytes:
+    texts = (f"{json.dumps(row, ensure_ascii=True, separators=(',', ':'))}\n" for row in rows)
+    return "".join(texts).encode("ascii")
+
+
+def _alone(path: Path) -> BaseFileLock:
+    """The lock of the one writer, in a hidden file beside `path`."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(path.with_name(f".{path.name}.lock"), blocking=False, thread_local=False)
+        lock.acquire()
+    except Timeout:
+        raise InputError(
+            "This analysis is running already, alone or as one of two; wait for its end or stop it there, then go on."
+        ) from None
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    return lock
+
+
+def _append(path: Path, lines: bytes) -> None:
+    try:
+        with path.open("ab") as file:
+            file.write(lines)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def _unwritable(path: Path, error: OSError) -> BackendError:
+    reason = error.strerror or str(error)
+    return BackendError(
+        f"{path.name} could not be written ({reason}); what was done is kept: free some space, then go on."
+    )
 
 
 def _drop_torn(path: Path) -> None:

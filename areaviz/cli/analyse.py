@@ -51,9 +51,11 @@ def analyse(
         choice("model", name, list(backend.models()))
         request = Request(name, "", "greedy" if beam == 1 else "beam", beam if beam > 1 else 4, area_size)
         about = header(dataset, request, backend.models()[name])
-        file, start = RowFile.open(rows_path(about), about), perf_counter()
-        before = len(file)
-        with typer.progressbar(length=len(dataset.examples), label=name) as bar:
+        with (
+            RowFile.open(rows_path(about), about) as file,
+            typer.progressbar(length=len(dataset.examples), label=name) as bar,
+        ):
+            before, start = len(file), perf_counter()
             run(dataset, request, backend.trace, file, _shown_by(bar))
         _tell(name, dataset, file.rows, len(file) - before, perf_counter() - start)
         found.append(file.rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -126,13 +127,14 @@ def _stop(job: Job) -> None:
 def _work(
     backend: Backend, dataset: Dataset, analyses: Sequence[Analysis], progress: Progress, stop: threading.Event
 ) -> None:
-    """All analyses, one after the other; the page is told of them together."""
+    """All analyses, one after the other; the page is told of them together. Each is held by one job from the start."""
     most = len(dataset.examples)
-    for turn, analysis in enumerate(analyses):
-        file = RowFile.open(analysis.path, analysis.header)
+    with ExitStack() as held:
+        files = [held.enter_context(RowFile.open(analysis.path, analysis.header)) for analysis in analyses]
+        for turn, (analysis, file) in enumerate(zip(analyses, files, strict=True)):
 
-        def told(done: int, _: int, turn: int = turn) -> None:
-            progress(turn * most + done, len(analyses) * most)
+            def told(done: int, _: int, turn: int = turn) -> None:
+                progress(turn * most + done, len(analyses) * most)
 
-        if not analyse(dataset, analysis.request, backend.trace, file, told, stop):
-            return
+            if not analyse(dataset, analysis.request, backend.trace, file, told, stop):
+                return

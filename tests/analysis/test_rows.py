@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 
 from areaviz.analysis.rows import Header, Row, RowFile
-from areaviz.trace.errors import InputError
+from areaviz.trace.errors import BackendError, InputError
 
 HEADER = Header("set", "d" * 64, "model", "c" * 64)
 ROWS = [Row(0, "ein Hund \u2028 \ud800", "", {"bleu": 12.5}, (3, 2, 1, 2)), Row(1, error='Too long; "shorten" it.')]
@@ -22,9 +23,9 @@ ROWS = [Row(0, "ein Hund \u2028 \ud800", "", {"bleu": 12.5}, (3, 2, 1, 2)), Row(
 
 def test_rows_come_back_as_they_were(tmp_path: Path) -> None:
     path = tmp_path / "new" / "a.jsonl"
-    file = RowFile.open(path, HEADER)
-    for row in ROWS:
-        file.add(row)
+    with RowFile.open(path, HEADER) as file:
+        for row in ROWS:
+            file.add(row)
     for there in (RowFile.open(path, HEADER), RowFile.read(path)):
         assert there.header == HEADER and there.rows == {0: ROWS[0], 1: ROWS[1]}
 
@@ -38,6 +39,52 @@ def test_a_torn_line_is_dropped_and_the_file_goes_on(tmp_path: Path) -> None:
     assert list(again.rows) == [0]
     again.add(ROWS[1])
     assert RowFile.read(path).rows == {0: ROWS[0], 1: ROWS[1]}
+
+
+def test_a_file_has_one_writer_and_any_number_of_readers(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    with RowFile.open(path, HEADER) as file:
+        with pytest.raises(InputError, match="running already.*wait for its end or stop it there"):
+            RowFile.open(path, HEADER)
+        code = (
+            "import sys\nfrom pathlib import Path\nfrom areaviz.analysis.rows import Header, RowFile\n"
+            "from areaviz.trace.errors import BackendError, InputError\n"
+            f"try:\n    RowFile.open(Path({str(path)!r}), Header('set', 'd' * 64, 'model', 'c' * 64))\n"
+            "except InputError as error:\n    print(error)\n"
+        )
+        elsewhere = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True)
+        assert "running already" in elsewhere.stdout
+        file.add(ROWS[0])
+        assert RowFile.read(path).rows == {0: ROWS[0]}
+    with RowFile.open(path, HEADER) as again:
+        again.add(ROWS[1])
+    assert RowFile.read(path).rows == {0: ROWS[0], 1: ROWS[1]}
+
+
+def test_only_an_open_file_takes_rows(tmp_path: Path) -> None:
+    file = RowFile.open(tmp_path / "a.jsonl", HEADER)
+    file.close()
+    for closed in (file, RowFile.read(tmp_path / "a.jsonl")):
+        with pytest.raises(ValueError, match="not open"):
+            closed.add(ROWS[0])
+
+
+def test_a_place_that_cannot_be_written_to_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(BackendError, match="a.jsonl could not be written"):
+        RowFile.open(tmp_path / "file" / "a.jsonl", HEADER)
+
+
+def test_a_full_disk_is_named_and_the_rows_before_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with RowFile.open(tmp_path / "a.jsonl", HEADER) as file:
+        file.add(ROWS[0])
+        monkeypatch.setattr(os, "fsync", full)
+        with pytest.raises(BackendError, match="No space left on device.*what was done is kept"):
+            file.add(ROWS[1])
+    assert 0 in RowFile.read(tmp_path / "a.jsonl").rows
 
 
 @pytest.mark.parametrize("change", [{"model": "other"}, {"digest": "e" * 64}, {"beam": 8}, {"card": "f" * 64}])

@@ -38,8 +38,9 @@ def opened(path: Path, found: Dataset) -> RowFile:
 
 def test_every_example_becomes_a_row_with_measures(tmp_path: Path) -> None:
     found, told = dataset(), []
-    assert analyse(found, REQUEST, run, opened(tmp_path, found), lambda *both: told.append(both))
-    rows = opened(tmp_path, found).rows
+    with opened(tmp_path, found) as file:
+        assert analyse(found, REQUEST, run, file, lambda *both: told.append(both))
+    rows = RowFile.read(file.path).rows
     assert sorted(rows) == list(range(20)) and told[0] == (0, 20) and told[-1] == (20, 20)
     assert {"bleu", "chrf", "confidence", "coverage_deviation", "entropy", "area_size", "purity"} <= set(
         rows[3].measures
@@ -56,8 +57,8 @@ def test_stopped_and_gone_on_the_rows_are_the_same_and_nothing_runs_twice(tmp_pa
             stop.set()
         return run(request)
 
-    file = opened(tmp_path, found)
-    assert not analyse(found, REQUEST, counting, file, stop=stop)
+    with opened(tmp_path, found) as file:
+        assert not analyse(found, REQUEST, counting, file, stop=stop)
     assert 5 <= len(file.rows) < 20
     again = opened(tmp_path, found)
     assert analyse(found, REQUEST, counting, again)
@@ -89,8 +90,7 @@ def test_a_backend_that_fails_keeps_the_rows_so_far(tmp_path: Path) -> None:
             raise BackendError("The device is gone; try again.")
         return run(request)
 
-    file = opened(tmp_path, found)
-    with pytest.raises(BackendError):
+    with opened(tmp_path, found) as file, pytest.raises(BackendError):
         analyse(found, REQUEST, failing, file)
     kept = dict(file.rows)
     assert kept and 12 not in kept

@@ -73,7 +73,7 @@ def test_a_set_is_run_and_shown(open_page: Open, use_backend: Use, rows: Path) -
     assert not app.dataframe and not rows.exists()
     ran(app)
     assert not app.exception and not app.error
-    assert len(app.dataframe[0].value) == COUNT and len(list(rows.iterdir())) == 1
+    assert len(app.dataframe[0].value) == COUNT and len(list(rows.glob("*.jsonl"))) == 1
     assert {"Source", "Output", "Reference", "BLEU", "Confidence"} <= set(app.dataframe[0].value.columns)
     assert not any(one.label.startswith(("Run", "Go on")) for one in app.button)
 
@@ -83,11 +83,11 @@ def test_rows_of_another_version_are_left_alone(
 ) -> None:
     use_backend(Translating())
     ran(open_page("analyse"))
-    (older,) = rows.iterdir()
+    (older,) = rows.glob("*.jsonl")
     monkeypatch.setattr(rows_module, "VERSION", 999)
     app = open_page("analyse")
     assert not app.exception and not app.error and any(one.label == f"Run {COUNT} examples" for one in app.button)
-    assert list(rows.iterdir()) == [older]
+    assert list(rows.glob("*.jsonl")) == [older]
 
 
 def test_two_models_stand_side_by_side(open_page: Open, use_backend: Use) -> None:
@@ -98,6 +98,28 @@ def test_two_models_stand_side_by_side(open_page: Open, use_backend: Use) -> Non
     assert not app.exception and not app.error
     columns = set(app.dataframe[0].value.columns)
     assert {"Output (1)", "Output (2)", "BLEU (1)", "BLEU (2)", "BLEU, change"} <= columns
+
+
+def test_a_model_that_runs_already_is_told_and_not_run_twice(open_page: Open, use_backend: Use, rows: Path) -> None:
+    gate = threading.Event()
+    backend = Translating(lambda _: None if gate.wait(60) else None)
+    use_backend(backend)
+    alone, pair = open_page("analyse"), open_page("analyse")
+    button(alone, "Run").click().run()
+    pair.selectbox(key="analyse_compare").set_value("char-regular").run()
+    button(pair, "Run").click().run()
+    for job in list(jobs()._jobs.values())[1:]:
+        job.wait(60)
+    assert "This analysis is running already" in pair.run().error[0].value
+    gate.set()
+    for job in list(jobs()._jobs.values()):
+        job.wait(60)
+    assert backend.asked == COUNT
+    button(pair.run(), f"Go on with the other {COUNT}").click().run()
+    for job in list(jobs()._jobs.values()):
+        job.wait(60)
+    assert backend.asked == 2 * COUNT and not pair.run().error
+    assert all(len(path.read_text().splitlines()) == 1 + COUNT for path in rows.glob("*.jsonl"))
 
 
 def test_stopped_it_goes_on_where_it_was(open_page: Open, use_backend: Use) -> None:

@@ -1,0 +1,121 @@
+"""`kill -9` while notes and rows are being saved: what was acknowledged is there afterwards, once."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from areaviz.analysis.annotations import Annotations
+from areaviz.analysis.rows import RowFile
+from tests.faults.writer import DATASET, HEADER
+
+ROOT = Path(__file__).parents[2]
+TOGETHER = 2
+"""Processes that save notes into one store at once."""
+LONGEST = 0.15
+"""Seconds from the first acknowledgement to the kill, at most."""
+REMOVED = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Killed:
+    """kills: processes killed. acknowledged: writes that were promised to be there. lost: promised and not there.
+    doubled: there more than once. damaged: times the store was found damaged."""
+
+    kills: int
+    acknowledged: int
+    lost: int
+    doubled: int
+    damaged: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.lost} of {self.acknowledged:,} acknowledged lost, {self.doubled} doubled, "
+            f"{self.damaged} damaged stores after {self.kills} kills"
+        )
+
+
+def note_kills(folder: Path, kills: int, seed: int = 0) -> Killed:
+    """Kill processes that add, change and remove notes in one store, two at a time; look after every kill."""
+    path, chance = folder / "notes.db", random.Random(seed)
+    promised: dict[str, int] = {}
+    acknowledged = lost = doubled = damaged = done = 0
+    while done < kills:
+        names = [f"writer {seed} {done + number}" for number in range(TOGETHER)]
+        for words in _told("notes", path, names, chance):
+            promised[words[1]] = REMOVED if words[0] == "removed" else int(words[2])
+            acknowledged += 1
+        done += len(names)
+        with sqlite3.connect(path) as connection:
+            damaged += connection.execute("PRAGMA integrity_check").fetchone() != ("ok",)
+        there = [(note.note, note.version) for note in Annotations.open(f"sqlite:///{path}").of(DATASET)]
+        doubled += sum(count - 1 for count in Counter(key for key, _ in there).values())
+        gone = _lost_notes(promised, dict(there))
+        lost += len(gone)
+        for key in gone:
+            del promised[key]
+    return Killed(done, acknowledged, lost, doubled, damaged)
+
+
+def _lost_notes(promised: Mapping[str, int], there: Mapping[str, int]) -> list[str]:
+    """Promised notes that are not there as promised. One more change than was told may be there, or the removal."""
+
+    def kept(key: str, version: int) -> bool:
+        if version == REMOVED:
+            return key not in there
+        if key in there:
+            return version <= there[key] <= version + 1
+        return int(key.rpartition(" ")[2]) % 10 == 9  # its removal was committed, and the kill came before the word
+
+    return [key for key, version in promised.items() if not kept(key, version)]
+
+
+def row_kills(folder: Path, kills: int, seed: int = 0) -> Killed:
+    """Kill a process that adds rows to one file, and let the next go on; look after every kill."""
+    path, chance = folder / "rows.jsonl", random.Random(seed)
+    acknowledged = lost = doubled = damaged = 0
+    for number in range(kills):
+        told = [int(words[1]) for words in _told("rows", path, [f"writer {seed} {number}"], chance)]
+        acknowledged += len(told)
+        with RowFile.open(path, HEADER) as file:
+            indices = sorted(file.rows)
+        lost += len(set(told) - set(indices))
+        lines = path.read_bytes().count(b"\n") - 1
+        doubled += lines - len(indices)
+        damaged += indices != list(range(len(indices)))
+    return Killed(kills, acknowledged, lost, doubled, damaged)
+
+
+def _told(kind: str, path: Path, names: Sequence[str], chance: random.Random) -> list[list[str]]:
+    """What processes of these names acknowledged before each was killed at a moment of its own."""
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-m", "tests.faults.writer", kind, str(path), name],
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+        )
+        for name in names
+    ]
+    lines: list[str] = []
+    for process in processes:
+        assert process.stdout is not None
+        lines.append(process.stdout.readline())
+    for process in processes:
+        time.sleep(chance.uniform(0, LONGEST))
+        os.kill(process.pid, signal.SIGKILL)
+    for process in processes:
+        assert process.stdout is not None
+        lines += process.stdout.readlines()
+        process.stdout.close()
+        process.wait()
+    return [line.rstrip("\n").split("\t") for line in lines if line.endswith("\n")]
