@@ -116,7 +116,7 @@ class Annotations:
             sql.event.listen(engine, "connect", _durable)
             _set_aside_if_damaged(engine)
         with _told("opening the notes"):
-            _METADATA.create_all(engine)
+            _make_tables(engine)
         return cls(engine)
 
     def of(self, dataset: str) -> list[Annotation]:
@@ -191,8 +191,16 @@ class Annotations:
 def _durable(connection: Any, _: object) -> None:
     """Of every SQLite connection: a log ahead of the file, brought to the disk with each commit."""
     connection.isolation_level = None  # transactions are begun by `_writer`, not by the driver
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "busy_timeout=5000", "foreign_keys=ON"):
+    for pragma in ("busy_timeout=5000", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {pragma}")
+
+
+def _make_tables(engine: Engine) -> None:
+    """Once more where it fails: another process may have made them between the look and the making."""
+    try:
+        _METADATA.create_all(engine)
+    except DatabaseError:
+        _METADATA.create_all(engine)
 
 
 def _set_aside_if_damaged(engine: Engine) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,18 @@ def test_notes_come_back_as_they_were(store: Annotations, tmp_path: Path) -> Non
     again = Annotations.open(f"sqlite:///{tmp_path / 'notes.db'}")
     assert again.of(NOTE.dataset) == [saved] and again.of("other") == []
     assert replace(saved, id="", changed="", version=0) == NOTE
+
+
+def test_a_new_store_can_be_opened_by_many_at_once(tmp_path: Path) -> None:
+    for turn in range(5):
+        start = threading.Barrier(6)
+
+        def opened(_: int, url: str = f"sqlite:///{tmp_path / str(turn)}.db", start: threading.Barrier = start) -> int:
+            start.wait(30)
+            return len(Annotations.open(url).of("d"))
+
+        with ThreadPoolExecutor(6) as pool:
+            assert list(pool.map(opened, range(6))) == [0] * 6
 
 
 def test_a_change_counts_up_and_a_stale_one_is_refused_with_both_texts(store: Annotations) -> None:

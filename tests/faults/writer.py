@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import random
 import sys
+import time
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -18,6 +19,8 @@ from areaviz.analysis.annotations import Annotation, Annotations
 from areaviz.analysis.rows import Header, Row, RowFile
 
 DATASET = "d" * 64
+PAUSE = 0.002
+"""Seconds between notes: a writer that never pauses can keep others from the store until they give up."""
 HEADER = Header("set", DATASET, "model", "c" * 64)
 
 
@@ -26,6 +29,7 @@ def notes(path: Path, name: str) -> None:
     store, chance = Annotations.open(f"sqlite:///{path}"), random.Random(name)
     for number in count():
         key = f"{name} {number}"
+        time.sleep(PAUSE)
         note = store.save(Annotation(DATASET, number, "model", "Style", note=key, author=name))
         _acknowledge("saved", key, note.version)
         for _ in range(chance.randrange(4)):
