@@ -6,6 +6,7 @@ BIN := $(VENV)/bin
 # Wheels only: nothing is compiled on the reader's machine.
 INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --quiet --only-binary=:all:
 BROWSER := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
+POSTGRES := $(wildcard /usr/lib/postgresql/*/bin/initdb)
 # One thread a worker: the workers already use every core.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile
 
@@ -19,11 +20,12 @@ run: $(VENV)/.installed ## Start the app on http://127.0.0.1:8501 (another port:
 	$(BIN)/python -m areaviz serve --port $(PORT)
 
 test: $(VENV)/.installed-dev ## Run every test
-ifneq ($(BROWSER)$(CI),)
-	$(PYTEST)
-else
-	$(PYTEST) -m "not browser"
+	$(PYTEST) -m "$(if $(BROWSER)$(CI),,not browser and) $(if $(POSTGRES)$(CI),,not postgres and) not nothing"
+ifeq ($(BROWSER)$(CI),)
 	@echo "The browser tests were left out, because there is no Chromium: install it (Debian: apt-get install chromium) and run this again."
+endif
+ifeq ($(POSTGRES)$(CI),)
+	@echo "The tests of notes in PostgreSQL were left out, because there is no server: install it (Debian: apt-get install postgresql) and run this again."
 endif
 
 check: $(VENV)/.installed-dev ## Check format, lint and types

@@ -6,20 +6,17 @@ meanwhile it is refused, with both texts, so that nobody's words are lost.
 
 from __future__ import annotations
 
-import threading
 import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, Self
 
 import sqlalchemy as sql
-from sqlalchemy.engine import Connection, Engine
-from sqlalchemy.exc import DatabaseError, SQLAlchemyError
+from sqlalchemy.engine import Connection
 
-from areaviz.trace.errors import BackendError, InputError
+from areaviz.analysis.store import Store
+from areaviz.trace.errors import InputError
 
 TAGS = (
     "Terminology",
@@ -97,32 +94,21 @@ class Stale(Exception):
 
 
 class Annotations:
-    """The notes in one store; one writer at a time, any number of readers."""
+    """The notes in a store."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine, self._writing = engine, threading.Lock()
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        store.keep(_TABLE)
 
     @classmethod
     def open(cls, url: str) -> Self:
-        """A store by its address, "sqlite:///FILE" or "postgresql+psycopg://...", made if it is not there.
-
-        A damaged SQLite file is set aside under another name, never overwritten.
-
-        Raises:
-            BackendError: the store cannot be opened; says what was done with a damaged file.
-        """
-        engine = sql.create_engine(url, pool_pre_ping=True)
-        if engine.dialect.name == "sqlite":
-            sql.event.listen(engine, "connect", _durable)
-            _set_aside_if_damaged(engine)
-        with _told("opening the notes"):
-            _make_tables(engine)
-        return cls(engine)
+        """The notes in the store of an address, see `Store.open`; raises BackendError."""
+        return cls(Store.open(url))
 
     def of(self, dataset: str) -> list[Annotation]:
         """All notes on a set, in the order of its examples, then of time."""
         chosen = sql.select(_TABLE).where(_TABLE.c.dataset == dataset)
-        with _told("reading the notes"), self._engine.connect() as connection:
+        with self._store.reader("reading the notes") as connection:
             rows = connection.execute(chosen.order_by(_TABLE.c.example, _TABLE.c.changed, _TABLE.c.id)).mappings().all()
         return [_note(row) for row in rows]
 
@@ -132,7 +118,7 @@ class Annotations:
         chosen = sql.select(_TABLE.c.tag, count).where(_TABLE.c.dataset == dataset)
         if examples is not None:
             chosen = chosen.where(_TABLE.c.example.in_(list(examples)))
-        with _told("counting the notes"), self._engine.connect() as connection:
+        with self._store.reader("counting the notes") as connection:
             rows = connection.execute(chosen.group_by(_TABLE.c.tag).order_by(count.desc(), _TABLE.c.tag)).all()
         return {str(tag): int(number) for tag, number in rows}
 
@@ -146,7 +132,7 @@ class Annotations:
         """
         own = note.checked()
         new = replace(own, id=own.id or uuid.uuid4().hex, changed=_now(), version=own.version + 1)
-        with self._writer() as connection:
+        with self._store.writer("saving the note") as connection:
             if own.version:
                 there = _there(connection, own.id)
                 if there is None or there.version != own.version:
@@ -158,7 +144,7 @@ class Annotations:
 
     def remove(self, note: Annotation) -> None:
         """Remove a note; raises Stale where another version was saved meanwhile, BackendError as `save`."""
-        with self._writer() as connection:
+        with self._store.writer("saving the note") as connection:
             there = _there(connection, note.id)
             if there is not None and there.version != note.version:
                 raise Stale(there, note)
@@ -167,7 +153,7 @@ class Annotations:
     def merge(self, notes: Sequence[Annotation]) -> int:
         """Bring in exported notes; of one that is there the higher version stays. Returns how many were taken."""
         fresh = 0
-        with self._writer() as connection:
+        with self._store.writer("saving the note") as connection:
             for note in notes:
                 own = note.checked()
                 there = _there(connection, own.id)
@@ -178,44 +164,6 @@ class Annotations:
                     connection.execute(sql.update(_TABLE).where(_TABLE.c.id == own.id).values(**_values(own)))
                     fresh += 1
         return fresh
-
-    @contextmanager
-    def _writer(self) -> Iterator[Connection]:
-        """The one writing connection; what the block did is committed at its end, or undone."""
-        with self._writing, _told("saving the note"), self._engine.begin() as connection:
-            if connection.dialect.name == "sqlite":
-                connection.exec_driver_sql("BEGIN IMMEDIATE")
-            yield connection
-
-
-def _durable(connection: Any, _: object) -> None:
-    """Of every SQLite connection: a log ahead of the file, brought to the disk with each commit."""
-    connection.isolation_level = None  # transactions are begun by `_writer`, not by the driver
-    for pragma in ("busy_timeout=5000", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
-        connection.execute(f"PRAGMA {pragma}")
-
-
-def _make_tables(engine: Engine) -> None:
-    """Once more where it fails: another process may have made them between the look and the making."""
-    try:
-        _METADATA.create_all(engine)
-    except DatabaseError:
-        _METADATA.create_all(engine)
-
-
-def _set_aside_if_damaged(engine: Engine) -> None:
-    path = Path(engine.url.database or "")
-    try:
-        with engine.connect() as connection:
-            sound = connection.exec_driver_sql("PRAGMA quick_check").scalar() == "ok"
-    except DatabaseError:
-        sound = False
-    if sound or not path.is_file():
-        return
-    engine.dispose()
-    aside = path.with_name(f"{path.name}.damaged-{datetime.now(UTC):%Y%m%d-%H%M%S}")
-    path.rename(aside)
-    raise BackendError(f"The store of notes was damaged and was set aside as {aside.name}; a new one begins next time.")
 
 
 def _there(connection: Connection, id: str) -> Annotation | None:
@@ -234,13 +182,3 @@ def _values(note: Annotation) -> dict[str, object]:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-@contextmanager
-def _told(doing: str) -> Iterator[None]:
-    """What the store says goes wrong, as one sentence."""
-    try:
-        yield
-    except SQLAlchemyError as error:
-        reason = str(getattr(error, "orig", None) or error).splitlines()[0]
-        raise BackendError(f"Something went wrong while {doing} ({reason}); nothing was changed, try again.") from error

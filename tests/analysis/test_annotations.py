@@ -112,7 +112,7 @@ def test_what_cannot_be_saved_is_told(store: Annotations, change: dict[str, Any]
 
 
 def test_every_sqlite_connection_is_durable(store: Annotations) -> None:
-    with store._engine.connect() as connection:
+    with store._store._engine.connect() as connection:
         assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
         assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2
 
@@ -126,7 +126,7 @@ def test_a_damaged_store_is_set_aside_and_never_overwritten(tmp_path: Path, dama
             there.save(replace(NOTE, note="x" * 500, example=number))
         with sqlite3.connect(path) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        there._engine.dispose()
+        there._store._engine.dispose()
         data = bytearray(path.read_bytes())
         data[8192:40960] = b"\xff" * (40960 - 8192)
         damage = bytes(data)
@@ -139,10 +139,10 @@ def test_a_damaged_store_is_set_aside_and_never_overwritten(tmp_path: Path, dama
 
 
 def test_a_store_that_cannot_be_written_is_told_and_the_note_is_kept_by_its_writer(store: Annotations) -> None:
-    with store._engine.connect() as connection:
+    with store._store._engine.connect() as connection:
         connection.exec_driver_sql("PRAGMA query_only=ON")
         with pytest.raises(BackendError, match="nothing was changed, try again"):
-            with store._engine.connect() as other:
+            with store._store._engine.connect() as other:
                 other.exec_driver_sql("PRAGMA query_only=ON")
             store.save(NOTE)
 
