@@ -33,8 +33,8 @@ class Buckets:
 def bucket_table(table: pd.DataFrame, kind: str, measure: str, runs: int) -> pd.DataFrame:
     """A line a bucket of `KINDS[kind]` that has examples, in rising order.
 
-    Columns: bucket, examples; for each run R bleu_R and chrf_R, of the bucket's examples as one corpus (first
-    references; NaN without any), and mean_R, the mean of the measure.
+    Columns: bucket, examples; for each run R corpus_bleu_R and corpus_chrf_R, of the bucket's examples as one corpus
+    (first references; NaN without any), and mean_R, the mean of the measure.
     """
     numbers = KINDS[kind].of(table)
     place = pd.cut(numbers, [*KINDS[kind].edges], right=False, labels=_names(KINDS[kind].edges))
@@ -83,7 +83,7 @@ def _scores(part: pd.DataFrame, measure: str, runs: int) -> Mapping[str, float]:
     for run in range(runs):
         scores = translation_scores(list(known[f"output_{run}"]), list(known["reference"])) if len(known) else {}
         for name in ("bleu", "chrf"):
-            found[f"{name}_{run}"] = float(scores.get(name, np.nan))
+            found[f"corpus_{name}_{run}"] = float(scores.get(name, np.nan))
         found[f"mean_{run}"] = float(part[f"{measure}_{run}"].mean())
     return found
 

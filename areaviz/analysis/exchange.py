@@ -56,6 +56,8 @@ def _rows(data: bytes, kind: str) -> list[Mapping[str, object]]:
         frame = pd.read_csv(io.BytesIO(data), dtype=str, keep_default_na=False, encoding="utf-8")
     else:
         frame = pd.read_parquet(io.BytesIO(data))
+    if missing := [name for name in _COLUMNS if name not in frame]:
+        raise ValueError(f"There is no column {missing[0]}.")
     rows: list[Mapping[str, object]] = [
         dict(zip(frame.columns, row, strict=True)) for row in frame.itertuples(index=False)
     ]

@@ -13,8 +13,11 @@ from areaviz.analysis.table import CIDER, summary, table_of
 from areaviz.backend.base import Backend
 from areaviz.data.examples import Dataset
 from areaviz.trace.request import Request
+from areaviz.ui.analysis_contrast import against, by_bucket
 from areaviz.ui.analysis_filter import TITLES, filtered
+from areaviz.ui.analysis_slices import in_slice, save_slice, slice_table, slices_of
 from areaviz.ui.analysis_table import opened, step_through
+from areaviz.ui.notebook import exchange
 
 WHOLE = {
     "examples": "Examples",
@@ -36,12 +39,19 @@ def result(
     titles: Sequence[str],
 ) -> None:
     """Draw all of it."""
+    slices = slices_of(dataset.digest)
+    table = table_of(dataset, runs)
     st.subheader("The whole set", anchor=False)
     _whole(dataset, runs, titles)
+    slice_table(dataset, runs, titles, slices)
     st.subheader("Example by example", anchor=False)
-    table = table_of(dataset, runs)
+    table = in_slice(table, slices)
     chosen = filtered(table, titles)
     index = step_through(chosen, len(titles))
+    save_slice(dataset.digest, chosen)
+    by_bucket(chosen, titles)
+    against(chosen, titles)
+    exchange(dataset.digest)
     if index is not None and index < len(dataset.examples):
         opened(backend, dataset, requests, titles, index)
 

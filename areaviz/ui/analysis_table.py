@@ -12,7 +12,9 @@ from areaviz.backend.base import Backend
 from areaviz.data.examples import Dataset, Example
 from areaviz.trace.request import Request
 from areaviz.ui.analysis_filter import TITLES
+from areaviz.ui.errors import calm
 from areaviz.ui.explore import explore
+from areaviz.ui.notebook import notes_on
 from areaviz.ui.plain import escaped, visible
 
 TABLE, OPENED, ORDERED = "analyse_table", "analyse_opened", "analyse_listed"
@@ -72,6 +74,8 @@ def opened(backend: Backend, dataset: Dataset, requests: Sequence[Request], titl
         st.subheader(f"Example {escaped(example.name)}", anchor=False, width="content")
         _neighbours(index)
     _about(example)
+    with calm("reading the notes"):
+        notes_on(dataset.digest, index, [request.model for request in requests], titles)
     asked = [replace(request, text=example.text, picture=dataset.picture(example)) for request in requests]
     with st.spinner("Running the example"):
         traces = [backend.trace(request) for request in asked]

@@ -11,7 +11,7 @@ import streamlit as st
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.examples import MAX_MEGABYTES, PICTURES, TABLES, Dataset, Files, read_lines, read_pictures, read_table
 from areaviz.trace.errors import InputError
-from areaviz.ui.plain import escaped
+from areaviz.ui.plain import visible
 
 PAGE = "analyse"
 SOURCE, SAMPLE, FILES, FOLDER = (f"{PAGE}_{name}" for name in ("source", "sample", "files", "folder"))
@@ -60,7 +60,7 @@ def _read(files: Files) -> Dataset | None:
     tables = [name for name in files if _ending(name) in TABLES]
     texts = [name for name in files if _ending(name) not in (*TABLES, *PICTURES)]
     if tables:
-        chosen = tables[0] if len(tables) == 1 else st.selectbox("Table", tables, format_func=escaped)
+        chosen = tables[0] if len(tables) == 1 else st.selectbox("Table", tables, format_func=visible)
         return read_table(chosen, files)
     return _aligned(texts, files) if texts else read_pictures(files)
 
@@ -70,17 +70,17 @@ def _aligned(texts: list[str], files: Files) -> Dataset | None:
         return read_lines(texts[0], files)
     guessed = _guess(texts)
     with st.container(horizontal=True):
-        source = st.selectbox("Sentences", texts, index=texts.index(guessed["source"]), format_func=escaped)
+        source = st.selectbox("Sentences", texts, index=texts.index(guessed["source"]), format_func=visible)
         others = [name for name in texts if name != source]
         links = st.selectbox(
             "Gold links",
             others,
             index=others.index(guessed["links"]) if guessed["links"] in others else None,
             placeholder="None",
-            format_func=escaped,
+            format_func=visible,
         )
         first = [name for name in others if name != links]
-        references = st.multiselect("References", first, default=first, format_func=escaped)
+        references = st.multiselect("References", first, default=first, format_func=visible)
     return read_lines(source, files, references, links or "")
 
 

@@ -13,6 +13,7 @@ from areaviz.ui.plain import escaped, shortened
 
 log = logging.getLogger(__name__)
 SENTENCE_LIMIT = 400
+_UNFORESEEN = "Something went wrong while {doing}; it was written to the app's log, and your input is kept."
 
 
 @contextmanager
@@ -24,7 +25,25 @@ def calm(doing: str) -> Iterator[None]:
         problem(str(error))
     except Exception:
         log.exception("While %s", doing)
-        problem(f"Something went wrong while {doing}; it was written to the app's log, and your input is kept.")
+        problem(_UNFORESEEN.format(doing=doing))
+
+
+@contextmanager
+def calm_later(doing: str, key: str) -> Iterator[None]:
+    """The same in a callback, which runs before the page is drawn: `told_later` shows the sentence in its place."""
+    try:
+        yield
+    except (InputError, BackendError) as error:
+        st.session_state[key] = str(error)
+    except Exception:
+        log.exception("While %s", doing)
+        st.session_state[key] = _UNFORESEEN.format(doing=doing)
+
+
+def told_later(key: str) -> None:
+    """Show, once, what `calm_later` caught under this key."""
+    if sentence := st.session_state.pop(key, ""):
+        problem(sentence)
 
 
 def problem(sentence: str) -> None:

@@ -23,7 +23,7 @@ def test_examples_of_a_length_are_scored_together() -> None:
     (row,) = found.to_dict("records")
     scores = translation_scores(outputs[:3], REFERENCES[:3])
     assert (row["bucket"], row["examples"], row["mean_0"]) == ("1–5", 4, 3.0)
-    assert row["bleu_0"] == scores["bleu"] and row["chrf_0"] == scores["chrf"]
+    assert row["corpus_bleu_0"] == scores["bleu"] and row["corpus_chrf_0"] == scores["chrf"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -42,7 +42,7 @@ def test_every_example_is_in_one_bucket_and_buckets_rise(kind: str) -> None:
 def test_without_references_there_are_no_scores_but_means() -> None:
     made = table(["a", "b", "c", "d"], [""] * 4)
     row = bucket_table(made, "length", "entropy", 1).to_dict("records")[0]
-    assert np.isnan(row["bleu_0"]) and row["mean_0"] == 3.0
+    assert np.isnan(row["corpus_bleu_0"]) and row["mean_0"] == 3.0
 
 
 def test_words_are_matched_by_how_often_references_have_them() -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -16,9 +17,12 @@ from areaviz.trace.card import Card
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
+from areaviz.ui.analysis_contrast import KIND
 from areaviz.ui.analysis_filter import SEARCH
+from areaviz.ui.analysis_slices import CHOSEN, NAME
 from areaviz.ui.analysis_table import OPENED, ORDERED
 from areaviz.ui.jobs import jobs
+from areaviz.ui.notebook import AUTHOR
 from tests.pages import folder
 from tests.pages.conftest import Open, shown
 
@@ -188,3 +192,102 @@ def test_an_example_is_opened_and_left_for_the_next(open_page: Open, use_backend
     assert button(app, "Previous").disabled
     button(app, "Next").click().run()
     assert app.session_state[OPENED] == order[1] and f"2 of {COUNT}" in shown(app)
+
+
+def opened_first(app: AppTest) -> AppTest:
+    app.session_state[OPENED] = app.session_state[ORDERED][0]
+    return app.run()
+
+
+def keyed(elements: Iterable[Any], beginning: str) -> Any:
+    return next(one for one in elements if str(one.key).startswith(beginning))
+
+
+def write(app: AppTest, tag: str, text: str) -> AppTest:
+    keyed(app.selectbox, "note_form_tag").set_value(tag)
+    keyed(app.text_area, "note_form_text").set_value(text)
+    return next(one for one in app.button if one.label in ("Save the note", "Save the change")).click().run()
+
+
+def test_a_note_is_saved_shown_changed_and_removed(open_page: Open, use_backend: Use) -> None:
+    use_backend(Translating())
+    app = opened_first(ran(open_page("analyse")))
+    app.text_input(key=AUTHOR).set_value("Ada")
+    write(app, "Accuracy", "Says $dog$ for <b>cat</b>")
+    assert not app.exception and not app.error and "Saved." in shown(app) and "Says $dog$ for <b>cat</b>" in shown(app)
+    assert "neutral · char-area" not in shown(app) and "Ada" in shown(app)
+    assert keyed(app.text_area, "note_form_text").value in ("", None), "the form is empty for the next"
+    fresh = opened_first(open_page("analyse"))
+    assert "Says $dog$" in shown(fresh)
+    button(fresh, "Edit").click().run()
+    assert keyed(fresh.text_area, "note_form_text").value == "Says $dog$ for <b>cat</b>"
+    write(fresh, "Style", "another")
+    assert "another" in shown(fresh) and "Style" in shown(fresh) and "Says $dog$" not in shown(fresh)
+    button(fresh, "Remove").click().run()
+    assert "another" not in shown(fresh) and "Removed." in shown(fresh)
+
+
+def test_a_note_without_a_tag_is_refused_and_kept_in_the_form(open_page: Open, use_backend: Use) -> None:
+    use_backend(Translating())
+    app = opened_first(ran(open_page("analyse")))
+    keyed(app.text_area, "note_form_text").set_value("long thought")
+    button(app, "Save the note").click().run()
+    assert "needs a tag" in app.error[0].value and keyed(app.text_area, "note_form_text").value == "long thought"
+
+
+def test_who_is_late_sees_both_texts_and_chooses(open_page: Open, use_backend: Use) -> None:
+    use_backend(Translating())
+    hers = write(opened_first(ran(open_page("analyse"))), "Style", "first")
+    his = opened_first(open_page("analyse"))
+    for app in (hers, his):
+        button(app, "Edit").click().run()
+    write(hers, "Style", "hers")
+    write(his, "Style", "his")
+    assert "saved another text meanwhile" in his.warning[0].value
+    assert "hers" in shown(his) and "his" in shown(his)
+    button(his, "Save mine").click().run()
+    again = shown(opened_first(open_page("analyse")))
+    assert not his.warning and "his" in again and "hers" not in again
+
+
+def test_a_slice_is_saved_chosen_and_measured(open_page: Open, use_backend: Use) -> None:
+    use_backend(Translating())
+    app = ran(open_page("analyse"))
+    app.text_input(key=SEARCH).set_value("dog").run()
+    listed = len(app.dataframe[0].value)
+    assert 1 < listed < COUNT
+    app.text_input(key=NAME).set_value("dogs").run()
+    button(app, "Save these").click().run()
+    app.text_input(key=SEARCH).set_value("").run()
+    assert not app.exception and not app.error
+    app.selectbox(key=CHOSEN).set_value("dogs").run()
+    slices, table = app.dataframe[0].value, app.dataframe[1].value
+    assert list(slices["Slice"]) == ["All examples", "dogs"] and list(slices["Examples"]) == [COUNT, listed]
+    assert len(table) == listed and slices["chrF"].notna().all()
+    opened_first(app)
+    write(app, "Accuracy", "x")
+    assert app.run().dataframe[0].value["Notes"].tolist() == ["Accuracy 1", "Accuracy 1", "Accuracy 1"]
+    assert app.dataframe[0].value["Slice"].tolist()[-1] == "Tagged: Accuracy"
+
+
+def test_two_models_are_set_against_each_other(open_page: Open, use_backend: Use) -> None:
+    use_backend(Translating())
+    app = open_page("analyse")
+    app.selectbox(key="analyse_compare").set_value("char-regular").run()
+    ran(app)
+    heads = [set(table.value.columns) for table in app.table]
+    assert any({"Measure", "Wins", "Losses", "95 % interval"} <= head for head in heads)
+    assert any({"Words", "(1)", "(2)", "Examples"} <= head for head in heads)
+    button(app, "Test BLEU").click().run()
+    assert not app.exception and "paired bootstrap by sacrebleu" in shown(app)
+    for kind in ("score", "rarest", "words"):
+        app.segmented_control(key=KIND).set_value(kind).run()
+        assert not app.exception and not app.error
+
+
+def test_notes_come_in_from_a_file_and_a_wrong_one_is_one_sentence(open_page: Open, use_backend: Use) -> None:
+    use_backend(Translating())
+    app = write(opened_first(ran(open_page("analyse"))), "Style", "kept")
+    assert "1 notes on this set" in shown(app)
+    app.file_uploader(key="notes_given").upload("a.csv", b"nonsense", "text/csv").run()
+    assert not app.exception and "is no csv file of notes" in app.error[0].value

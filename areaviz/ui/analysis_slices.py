@@ -1,0 +1,93 @@
+"""Slices: some examples of a set under a name, or with a tag; their figures beside those of the whole set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+import streamlit as st
+
+from areaviz.analysis.annotations import Annotations
+from areaviz.analysis.rows import Row
+from areaviz.analysis.slices import LONGEST_NAME, Slices
+from areaviz.analysis.table import CIDER, summary
+from areaviz.data.examples import Dataset
+from areaviz.ui.errors import calm_later, told_later
+from areaviz.ui.notebook import store
+from areaviz.ui.plain import visible
+
+CHOSEN, NAME, PROBLEM = "analyse_slice", "analyse_slice_name", "analyse_slice_problem"
+WHOLE, TAGGED = "All examples", "Tagged: "
+FIGURES = {"corpus_bleu": "BLEU", "corpus_chrf": "chrF", CIDER: "CIDEr-D", "confidence": "Confidence",
+           "coverage_deviation": "Coverage dev.", "pointing": "Points right", "area_size": "Area size"}  # fmt: skip
+"""What is told of a slice, as far as it has it."""
+
+
+def slices_of(digest: str) -> Mapping[str, tuple[int, ...]]:
+    """The examples of every slice of a set, saved ones first, then one for each tag of its notes."""
+    kept = {one.name: one.examples for one in Slices(store()).of(digest)}
+    tagged: dict[str, set[int]] = {}
+    for note in Annotations(store()).of(digest):
+        tagged.setdefault(f"{TAGGED}{note.tag}", set()).add(note.example)
+    return kept | {name: tuple(sorted(places)) for name, places in sorted(tagged.items())}
+
+
+def in_slice(table: pd.DataFrame, slices: Mapping[str, tuple[int, ...]]) -> pd.DataFrame:
+    """The rows of the slice that is chosen; draws the choice where there are any slices."""
+    if not slices:
+        return table
+    if st.session_state.get(CHOSEN) not in (WHOLE, *slices):
+        st.session_state.pop(CHOSEN, None)
+    name = st.selectbox("Slice", [WHOLE, *slices], key=CHOSEN, format_func=visible, width=260)
+    return table if name == WHOLE else table[table.index.isin(slices[name])]
+
+
+def save_slice(digest: str, chosen: pd.DataFrame) -> None:
+    """A menu that keeps the examples listed now under a name, and forgets names."""
+    told_later(PROBLEM)
+    with st.popover("Save as a slice", disabled=chosen.empty, key="slice_menu"):
+        st.text_input("Name", key=NAME, max_chars=LONGEST_NAME)
+        places = [int(place) for place in chosen.index]
+        st.button(f"Save these {len(places):,} examples", on_click=_save, args=(digest, places))
+        names = [one.name for one in Slices(store()).of(digest)]
+        if names:
+            gone = st.selectbox("Remove", names, index=None, placeholder="Choose a slice", format_func=visible)
+            st.button("Remove the slice", disabled=gone is None, on_click=_remove, args=(digest, gone))
+
+
+def slice_table(
+    dataset: Dataset, runs: Sequence[Mapping[int, Row]], titles: Sequence[str], slices: Mapping[str, tuple[int, ...]]
+) -> None:
+    """Every slice with its figures, model against model, and its notes by tag."""
+    if not slices:
+        return
+    notes, rows = Annotations(store()), []
+    for name, places in {WHOLE: tuple(range(len(dataset.examples))), **slices}.items():
+        tags = notes.counts(dataset.digest, places)
+        row: dict[str, object] = {"Slice": visible(name), "Examples": len(places)}
+        for number, run in enumerate(runs):
+            figures = summary(dataset, {place: run[place] for place in places if place in run})
+            mark = f" ({number + 1})" if len(titles) > 1 else ""
+            row |= {f"{title}{mark}": figures[key] for key, title in FIGURES.items() if key in figures}
+        rows.append({**row, "Notes": ", ".join(f"{visible(tag)} {count}" for tag, count in tags.items())})
+    with st.expander(f"Slices ({len(slices)})", key="slices", type="compact"):
+        names = sorted({name for row in rows for name in row} - {"Slice", "Examples", "Notes"}, key=_order)
+        numbers = {name: st.column_config.NumberColumn(format="%.3g") for name in names}
+        shown = pd.DataFrame(rows, columns=["Slice", "Examples", *names, "Notes"])
+        st.dataframe(shown, hide_index=True, column_config=numbers)
+
+
+def _order(column: str) -> tuple[int, str]:
+    return list(FIGURES.values()).index(column.split(" (")[0]), column
+
+
+def _save(digest: str, places: Sequence[int]) -> None:
+    with calm_later("saving the slice", PROBLEM):
+        made = Slices(store()).save(digest, st.session_state.get(NAME) or "", places)
+        st.session_state[NAME] = ""
+        st.toast(f"Saved {len(made.examples):,} examples.")
+
+
+def _remove(digest: str, name: str) -> None:
+    with calm_later("removing the slice", PROBLEM):
+        Slices(store()).remove(digest, name)
