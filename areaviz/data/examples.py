@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import io
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from areaviz.data.grounding import Box
@@ -25,6 +25,8 @@ Files = Mapping[str, bytes | Path]
 Links = frozenset[tuple[int, int]]
 
 MAX_EXAMPLES, MAX_MEGABYTES = 20_000, 50
+MAX_ROW = 1 << 18
+"""Characters of one row of a table: what its parts cost in memory is many times that."""
 TABLES = (".jsonl", ".csv", ".tsv")
 PICTURES = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff")
 COLUMNS = {
@@ -37,6 +39,8 @@ COLUMNS = {
 }
 """What a table's columns may be called; upper and lower case are one."""
 _LINK = re.compile(r"(\d{1,4})([-p])(\d{1,4})")
+_BREAK = re.compile(r"\r\n|\r|\n")
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +117,8 @@ def read_table(table: str, files: Files) -> Dataset:
         InputError: the file cannot be read, has neither texts nor pictures, or names a picture that is not there.
     """
     kind = PurePosixPath(table).suffix.lower()
-    rows = list(
-        _json_rows(table, files) if kind == ".jsonl" else _csv_rows(table, files, "\t" if kind == ".tsv" else ",")
-    )
-    return _dataset(table, rows, files)
+    rows = _json_rows(table, files) if kind == ".jsonl" else _csv_rows(table, files, "\t" if kind == ".tsv" else ",")
+    return _dataset(table, list(islice(rows, MAX_EXAMPLES + 1)), files)
 
 
 def read_pictures(files: Files) -> Dataset:
@@ -129,9 +131,7 @@ def _dataset(name: str, rows: Sequence[Mapping[str, object]], files: Files) -> D
     if not any(str(row.get("text") or "").strip() or row.get("picture") for row in rows):
         raise InputError(f'"{shown(name)}" has no examples; it needs at least one text or picture.')
     if len(rows) > MAX_EXAMPLES:
-        raise InputError(
-            f'"{shown(name)}" has {len(rows):,} examples but at most {MAX_EXAMPLES:,} are possible; split it.'
-        )
+        raise InputError(f'"{shown(name)}" has more than the {MAX_EXAMPLES:,} examples that are possible; split it.')
     examples = tuple(_example(name, number, row, files) for number, row in enumerate(rows, 1))
     return Dataset(name, examples, {one.picture: files[one.picture] for one in examples if one.picture})
 
@@ -185,6 +185,7 @@ def _json_rows(name: str, files: Files) -> Iterator[Mapping[str, object]]:
     for number, line in enumerate(_lines(name, files), 1):
         if not line.strip():
             continue
+        _check_row(name, number, len(line))
         try:
             row = json.loads(line)
         except (ValueError, RecursionError):
@@ -195,9 +196,20 @@ def _json_rows(name: str, files: Files) -> Iterator[Mapping[str, object]]:
 
 
 def _csv_rows(name: str, files: Files, separator: str) -> Iterator[Mapping[str, object]]:
-    reader = csv.DictReader(io.StringIO(_text(name, files), newline=""), delimiter=separator)
+    taken = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal taken
+        for number, found in enumerate(_LINE.finditer(text), 1):
+            taken += found.end() - found.start()
+            _check_row(name, number, taken)
+            yield found.group()
+
+    text = _text(name, files)
+    reader = csv.DictReader(lines(), delimiter=separator)
     try:
         for row in reader:
+            taken = 0
             yield _renamed(name, {str(key): value for key, value in row.items()})
     except csv.Error as error:
         raise InputError(
@@ -216,9 +228,23 @@ def _renamed(name: str, row: Mapping[str, object]) -> Mapping[str, object]:
     return found
 
 
+def _check_row(name: str, number: int, characters: int) -> None:
+    """Refuse a row before it is taken apart."""
+    if characters > MAX_ROW:
+        raise InputError(
+            f'The row that ends in line {number:,} of "{shown(name)}" has more than the {MAX_ROW:,} characters '
+            "that are possible; mend or remove it."
+        )
+
+
 def _lines(name: str, files: Files) -> list[str]:
-    """The lines of a text file; a break at its end begins no further one."""
-    return re.split(r"\r\n|\r|\n", re.sub(r"(\r\n|\r|\n)\Z", "", _text(name, files)))
+    """The lines of a text file; a break at its end begins no further one. InputError where there are too many."""
+    lines = _BREAK.split(_text(name, files), MAX_EXAMPLES + 1)
+    if len(lines) > 1 and not lines[-1]:
+        lines.pop()
+    if len(lines) > MAX_EXAMPLES:
+        raise InputError(f'"{shown(name)}" has more than the {MAX_EXAMPLES:,} lines that are possible; split it.')
+    return lines
 
 
 def _text(name: str, files: Files) -> str:

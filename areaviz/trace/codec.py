@@ -42,7 +42,7 @@ def to_bytes(trace: Trace, half: bool = False) -> bytes:
     """
     arrays, document = to_arrays(trace, half), json.dumps(to_document(trace)).encode("ascii")
     _check_size(len(document), MAX_DOCUMENT_BYTES, "The trace's document")
-    _check_size(len(document) + sum(array.nbytes + 1024 for array in arrays.values()), MAX_BYTES, "The trace")
+    _check_size(len(document) + sum(_full_size(array) + 1024 for array in arrays.values()), MAX_BYTES, "The trace")
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         _add(archive, DOCUMENT, document)
@@ -113,6 +113,7 @@ def _read(file: BinaryIO) -> Trace:
         document = json.loads(_unpacked(archive, entries[DOCUMENT]))
         names = [name for name in entries if name.endswith(".npy")]
         arrays = {name.removesuffix(".npy"): _array(_unpacked(archive, entries[name])) for name in names}
+        _check_size(sum(map(_full_size, arrays.values())), MAX_BYTES, "The trace")
     trace = from_document(document, arrays)
     validate(trace)
     return trace
@@ -164,6 +165,11 @@ def _array(entry: bytes) -> npt.NDArray[Any]:
     if min(shape, default=0) < 0 or prod(shape) * dtype.itemsize != len(entry) - file.tell():
         raise ValueError(f"an array says it has shape {shape} but has {len(entry) - file.tell()} bytes")
     return np.frombuffer(entry, dtype, offset=file.tell()).reshape(shape)
+
+
+def _full_size(array: npt.NDArray[Any]) -> int:
+    """The bytes of an array as a trace has it: weights stored in half precision are twice as large there."""
+    return array.nbytes * (2 if array.dtype == np.float16 else 1)
 
 
 def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:

@@ -152,8 +152,9 @@ def _full(weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if weights.dtype != np.float16:
         return weights
     full: FloatArray = weights.astype(np.float32)
-    sums = full.sum(-1, keepdims=True)
-    np.divide(full, sums, out=full, where=sums > 0)
+    for layer in full:  # one after the other: where areas are few, the sums take as much memory as the weights
+        sums = layer.sum(-1, keepdims=True)
+        np.divide(layer, sums, out=layer, where=sums > 0)
     full.flags.writeable = False
     return full
 

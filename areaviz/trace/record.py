@@ -20,6 +20,8 @@ VERSION = 2
 KINDS = ("text", "picture")
 TOLERANCE = 1e-3
 """How far a row of weights may be from summing to 1."""
+MOST = 1024
+"""Layers of a map, and heads of a layer, at most."""
 
 FloatArray = npt.NDArray[np.float32]
 IntArray = npt.NDArray[np.int64]
@@ -241,10 +243,13 @@ def _check_map(trace: Trace, attention: AttentionMap) -> None:
         fits,
         f"{called} has weights of shape {weights_LHQA.shape} but must be layers x heads x {shape[0]} x {shape[1]}.",
     )
+    _require(max(weights_LHQA.shape[:2]) <= MOST, f"{called} has more than {MOST:,} layers, or heads of a layer.")
     _require(bool(weights_LHQA.min() >= 0), f"{called} has weights below 0 or not a number.")
-    sums_LHQ = weights_LHQA.sum(-1)
-    summed = np.minimum(np.abs(sums_LHQ - 1), sums_LHQ) <= TOLERANCE
-    _require(bool(summed.all()), f"{called} has rows of weights that sum to neither 1 nor 0.")
+    for weights_QA in (weights_QA for weights_HQA in weights_LHQA for weights_QA in weights_HQA):
+        # One head after the other: where areas are few, the sums take as much memory as the weights.
+        sums_Q = weights_QA.sum(-1)
+        summed = np.minimum(np.abs(sums_Q - 1), sums_Q) <= TOLERANCE
+        _require(bool(summed.all()), f"{called} has rows of weights that sum to neither 1 nor 0.")
     if attention.chosen is not None:
         chosen = attention.chosen
         fits = chosen.dtype == np.int64 and chosen.shape == weights_LHQA.shape[:3]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-from dataclasses import replace
+from dataclasses import asdict, replace
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 from areaviz.analysis.annotations import SEVERITIES, Annotation
 from areaviz.analysis.exchange import KINDS, from_bytes, to_bytes
@@ -26,6 +28,15 @@ NOTES = st.builds(
     st.sampled_from(SEVERITIES),
     st.integers(0, 10**6),
 )
+
+
+def parquet_file(notes: list[str], **options: str) -> bytes:
+    """Notes that differ in their text alone, as a file that may never have been exported here."""
+    row = asdict(NOTE)
+    table = {name: pa.array(notes if name == "note" else [value] * len(notes)) for name, value in row.items()}
+    buffer = io.BytesIO()
+    parquet.write_table(pa.table(table), buffer, **options)
+    return buffer.getvalue()
 
 
 @given(st.lists(NOTES, max_size=5), st.sampled_from(KINDS))
@@ -57,6 +68,13 @@ def test_no_cell_begins_like_a_formula() -> None:
         (to_bytes([NOTE], "csv").replace(b",3,", b",three,"), "csv", "Note 1 has no whole number"),
         (to_bytes([replace(NOTE, id="")], "csv"), "csv", "Note 1 has no id"),
         (to_bytes([replace(NOTE, severity="grave")], "jsonl"), "jsonl", "is no severity"),
+        (to_bytes([NOTE], "csv")[:-20], "csv", "Note 1 "),
+        (b"{" + b" " * 70_000, "jsonl", "a line of 70,00[01] bytes but at most 65,536"),
+        (b"{}\n" * 100_001, "jsonl", "more than the 100,000 notes"),
+        (b"a\n" * 100_003, "csv", "more than the 100,000 notes"),
+        (parquet_file(["x"] * 100_001), "parquet", "more than the 100,000 notes"),
+        (parquet_file(["x" * 2**20] * 300), "parquet", "have 300 MB but at most 200"),
+        (parquet_file(["x"], compression="zstd"), "parquet", "packed by ZSTD; save it by Snappy"),
     ],
 )
 def test_other_files_are_refused_in_one_sentence(data: bytes, kind: str, said: str) -> None:

@@ -104,8 +104,18 @@ def test_files_of_different_length_are_refused() -> None:
 
 def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(examples, "MAX_EXAMPLES", 2)
-    with pytest.raises(InputError, match="3 examples but at most 2"):
+    assert len(read_lines("x", {"x": b"a\nb\n"}).examples) == 2
+    with pytest.raises(InputError, match="more than the 2 lines that are possible"):
         read_lines("x", {"x": b"a\nb\nc"})
+    assert len(read_table("x.csv", {"x.csv": b"text\na\n\nb\n"}).examples) == 2
+    with pytest.raises(InputError, match="more than the 2 examples that are possible"):
+        read_table("x.csv", {"x.csv": b"text\na\nb\nc"})
+    monkeypatch.setattr(examples, "MAX_ROW", 20)
+    for table in ("x.csv", "x.jsonl"):
+        with pytest.raises(InputError, match="row that ends in line 2 .* more than the 20 characters"):
+            read_table(table, {table: (b"text\n" if table == "x.csv" else b"\n") + b"a" * 30})
+    with pytest.raises(InputError, match="row that ends in line 9 "):
+        read_table("x.csv", {"x.csv": b'text\n"' + b"a\n" * 20})
     monkeypatch.setattr(examples, "MAX_MEGABYTES", 0)
     with pytest.raises(InputError, match="MB but at most 0"):
         read_lines("x", {"x": b"a" * (2 << 20)})

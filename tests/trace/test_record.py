@@ -121,6 +121,8 @@ def with_gaze(change: Callable[[Gaze], Gaze]) -> Trace:
         (with_map(lambda item: replace(item, grid=AreaGrid(1, 18, 1, 4))), "must be layers x heads x 24 x 66"),
         (with_map(lambda item: replace(item, weights=item.weights[0])), "of shape"),
         (with_map(lambda item: replace(item, weights=item.weights[:0])), "of shape"),
+        (with_map(lambda item: replace(item, weights=np.repeat(item.weights, 513, 0))), "more than 1,024 layers"),
+        (with_map(lambda item: replace(item, weights=np.repeat(item.weights, 257, 1))), "more than 1,024 layers, or"),
         (with_map(lambda item: replace(item, weights=item.weights.astype(np.float16))), "float16"),
         (with_map(lambda item: replace(item, weights=item.weights * np.float32(0.99))), "neither 1 nor 0"),
         (with_weight(-0.001), "below 0"),
