@@ -26,7 +26,7 @@ def to_arrays(trace: Trace, half: bool = False) -> dict[str, npt.NDArray[Any]]:
     weight_type = np.float16 if half else np.float32
     arrays: dict[str, npt.NDArray[Any]] = {"output.probabilities": trace.output.probabilities}
     arrays |= {f"field.{name}.anchors": item.anchors for name, item in trace.fields.items()}
-    arrays |= {f"map.{site}.weights": item.weights.astype(weight_type, copy=False) for site, item in trace.maps.items()}
+    arrays |= {f"map.{site}.weights": np.asarray(item.weights, weight_type) for site, item in trace.maps.items()}
     arrays |= {f"map.{site}.chosen": item.chosen for site, item in trace.maps.items() if item.chosen is not None}
     arrays |= {f"map.{site}.strength": item.strength for site, item in trace.maps.items() if item.strength is not None}
     for site, gaze in trace.gazes.items():

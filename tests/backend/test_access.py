@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import stat
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -17,7 +18,8 @@ from areaviz.trace.errors import BackendError, InputError
 
 def test_a_new_token_is_long_private_and_unlike_the_last(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
-    write_token(first), write_token(second)
+    for path in (first, second):
+        write_token(path)
     assert len(read_token(first)) == 43 and read_token(first) != read_token(second)
     assert stat.S_IMODE(first.stat().st_mode) == 0o600
 
@@ -53,9 +55,14 @@ def test_only_the_token_itself_opens(one: str, other: str) -> None:
 
 
 def test_tokens_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    compared = []
-    monkeypatch.setattr(access.hmac, "compare_digest", lambda *both: compared.append(both) or hmac.new)
-    opens("given", digest_of("kept"))
+    compared: list[tuple[str, str]] = []
+
+    def compare(one: str, other: str) -> bool:
+        compared.append((one, other))
+        return hmac.compare_digest(one, other)
+
+    monkeypatch.setattr(access, "hmac", SimpleNamespace(compare_digest=compare))
+    assert not opens("given", digest_of("kept"))
     assert compared == [(digest_of("given"), digest_of("kept"))]
 
 
