@@ -146,7 +146,8 @@ def _layer_summary(attention: AttentionMap, layer: int) -> FloatArray:
     bits_H = [entropy(attention, layer, head).sum() for head in range(attention.heads)]
     sizes_H = (weights_HQA @ attention.grid.sizes().astype(np.float32)).sum(-1)
     sums = bits_H, sizes_H, _distances(attention, layer), weights_HQA.max(-1).sum(-1)
-    return np.stack([np.asarray(sum_H, dtype=np.float32) for sum_H in sums]) / seen_H.astype(np.float32)
+    means_4H: FloatArray = np.stack([np.asarray(sum_H, np.float32) for sum_H in sums]) / seen_H.astype(np.float32)
+    return means_4H
 
 
 def words(field: Field) -> list[tuple[int, int]]:
