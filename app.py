@@ -1,11 +1,14 @@
-"""The app: page settings and navigation, nothing else. Start it with `make run`."""
+"""The app: page settings, who is let in, and navigation, nothing else. Start it with `make run`."""
 
 from pathlib import Path
 
 import streamlit as st
 
+from areaviz.ui.admission import admitted, ask_for_token
+
 st.set_page_config(page_title="areaviz", page_icon=Path(__file__).parent / "assets" / "favicon.png", layout="wide")
-st.navigation(
+is_open = admitted()
+page = st.navigation(
     [
         st.Page("pages/home.py", title="Home", default=True),
         st.Page("pages/translate.py", title="Translate"),
@@ -16,5 +19,9 @@ st.navigation(
         st.Page("pages/how_areas_work.py", title="How areas work"),
         st.Page("pages/models.py", title="Models"),
     ],
-    position="top",
-).run()
+    position="top" if is_open else "hidden",
+)
+if is_open:
+    page.run()
+else:
+    ask_for_token()

@@ -50,7 +50,7 @@ class CachedBackend:
 
     def trace(self, request: Request, progress: Progress | None = None) -> Trace:
         """The remembered trace, or a new one; raises what the wrapped backend raises."""
-        key = _key(request, self.models().get(request.model))
+        key = key_of(request, self.models().get(request.model))
         with self._alone(key):
             found = self._get(key)
             if found is None:
@@ -88,7 +88,8 @@ class CachedBackend:
                 self._kept.popitem(last=False)
 
 
-def _key(request: Request, card: Card | None) -> str:
+def key_of(request: Request, card: Card | None) -> str:
+    """What tells a trace from others: SHA-256 of the request, with its picture's pixels, and of the model's card."""
     picture = request.picture and request.picture.digest
     content = [asdict(replace(request, picture=None)), picture, None if card is None else asdict(card)]
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""`python -m areaviz serve`: start the app."""
+"""`python -m areaviz serve`: start the app; `serve models`: the models alone, on Ray Serve; `serve token`: a token."""
 
 from __future__ import annotations
 
@@ -9,21 +9,82 @@ from typing import Annotated
 
 import typer
 
-from areaviz.trace.errors import BackendError
+from areaviz.backend.access import LOOPBACK_NAMES, digest_of, is_loopback, read_token, write_token
+from areaviz.trace.errors import BackendError, InputError
 
 ROOT = Path(__file__).resolve().parents[2]
+DIGEST = "AREAVIZ_APP_TOKEN_SHA256"
+"""How the app learns of its token: as `areaviz/ui/admission.py` reads it."""
+EVERY_ADDRESS = ("0.0.0.0", "::")
+
+serve = typer.Typer(no_args_is_help=False)
+Port = Annotated[int, typer.Option(min=1, max=65535, help="The port.")]
+Host = Annotated[
+    str, typer.Option(help="The address to listen at; other machines need 0.0.0.0 or one of this machine's.")
+]
+TokenFile = Annotated[Path | None, typer.Option(help="The file that holds the access token; see: serve token.")]
 
 
-def serve(
-    port: Annotated[int, typer.Option(min=1, max=65535, help="The port of the app.")] = 8501,
+@serve.callback(invoke_without_command=True)
+def app(
+    context: typer.Context,
+    port: Port = 8501,
+    host: Host = "127.0.0.1",
+    allow_host: Annotated[
+        list[str] | None, typer.Option(help="A name by which readers reach this machine; can be given again.")
+    ] = None,
+    token_file: TokenFile = None,
 ) -> None:
     """Start the app on http://127.0.0.1:8501, for this machine only.
 
-    Address, allowed hosts and looks are set in .streamlit/config.toml. Stop it with Ctrl-C.
+    For other machines, name the address and a file with an access token. Looks and limits are set in
+    .streamlit/config.toml. Stop it with Ctrl-C.
     """
-    app = ROOT / "app.py"
-    if not app.exists():
-        raise BackendError(f"{app} is missing; start the app from a clone of the repository, where app.py lies.")
+    if context.invoked_subcommand is not None:
+        return
+    script = ROOT / "app.py"
+    if not script.exists():
+        raise BackendError(f"{script} is missing; start the app from a clone of the repository, where app.py lies.")
+    check_open(host, token_file)
+    options = ["--server.port", str(port), *_address(host, allow_host or [])]
+    _set_token(token_file)
     # Streamlit finds its configuration in the working directory, and takes over this process: one process to stop.
     os.chdir(ROOT)
-    os.execv(sys.executable, [sys.executable, "-m", "streamlit", "run", str(app), "--server.port", str(port)])
+    os.execv(sys.executable, [sys.executable, "-m", "streamlit", "run", str(script), *options])
+
+
+@serve.command()
+def token(file: Annotated[Path, typer.Argument(help="The file to write; it must not be there yet.")]) -> None:
+    """Write a new access token to a file that only you can read."""
+    write_token(file)
+    typer.echo(f"{file} holds a new access token; pass it on by hand, and serve with: --token-file {file}")
+
+
+def check_open(host: str, token_file: Path | None) -> None:
+    """Refuse to listen beyond this machine without an access token; raises InputError."""
+    if token_file is None and not is_loopback(host):
+        raise InputError(
+            f"Listening at {host}, beyond this machine, needs an access token; write one with "
+            "python -m areaviz serve token FILE and add --token-file FILE."
+        )
+
+
+def _address(host: str, names: list[str]) -> list[str]:
+    """Streamlit's options for the address and the names that a browser may ask for; none where it stays as set."""
+    if host == "127.0.0.1" and not names:
+        return []
+    if host in EVERY_ADDRESS and not names:
+        raise InputError(
+            f"Listening at {host} needs the names by which readers reach this machine, so that no other website can "
+            "use the app through their browsers; add --allow-host NAME."
+        )
+    allowed = [*LOOPBACK_NAMES, *names, *([] if host in EVERY_ADDRESS else [host])]
+    pairs = [("--server.address", host), *(("--server.allowedHosts", name) for name in dict.fromkeys(allowed))]
+    return [word for pair in pairs for word in pair]
+
+
+def _set_token(token_file: Path | None) -> None:
+    """Hand the token's digest to the app; the token itself stays in its file."""
+    os.environ.pop(DIGEST, None)
+    if token_file is not None:
+        os.environ[DIGEST] = digest_of(read_token(token_file))

@@ -77,18 +77,22 @@ def read_card(path: Path) -> Card:
     """
     advice = "restore it from the repository or train the model again"
     try:
-        entries = json.loads(path.read_bytes())
-        hints = get_type_hints(Card)
-        if not isinstance(entries, dict):
-            raise ValueError("it holds no entries")
-        missing = [f.name for f in fields(Card) if f.name not in entries and f.default is MISSING]
-        if missing:
-            raise ValueError(f"it lacks {', '.join(missing)}")
-        return Card(**{name: _typed(entries[name], hints[name], name) for name in hints if name in entries})
+        return card_of(json.loads(path.read_bytes()))
     except OSError as error:
         raise BackendError(f"The model card {path} cannot be read ({error.strerror or error}); {advice}.") from error
     except (ValueError, RecursionError) as error:
         raise BackendError(f"The model card {path} is damaged ({error}); {advice}.") from error
+
+
+def card_of(entries: Any) -> Card:
+    """A card of what JSON gave; ValueError where an entry is missing or of the wrong type."""
+    hints = get_type_hints(Card)
+    if not isinstance(entries, dict):
+        raise ValueError("it holds no entries")
+    missing = [f.name for f in fields(Card) if f.name not in entries and f.default is MISSING]
+    if missing:
+        raise ValueError(f"it lacks {', '.join(missing)}")
+    return Card(**{name: _typed(entries[name], hints[name], name) for name in hints if name in entries})
 
 
 def write_card(card: Card, path: Path) -> None:

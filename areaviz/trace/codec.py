@@ -10,6 +10,8 @@ import io
 import json
 import struct
 import zipfile
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from math import prod
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -17,12 +19,12 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.trace.document import from_document, to_arrays, to_document
+from areaviz.trace.document import Fetch, from_document, to_arrays, to_document
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.files import write_whole
-from areaviz.trace.record import Trace, validate
+from areaviz.trace.record import FloatArray, Trace, check_rows, validate
 
-DOCUMENT = "trace.json"
+DOCUMENT, LAYER = "trace.json", "weights.npy"
 MAX_BYTES = 512 * 2**20
 MAX_DOCUMENT_BYTES = 8 * 2**20
 MAX_DIRECTORY_BYTES = 2**16
@@ -31,26 +33,52 @@ TYPES = ("<f2", "<f4", "<i8", "|u1")
 _END_OF_DIRECTORY = struct.Struct("<4s4H2LH")
 
 
-def to_bytes(trace: Trace, half: bool = False) -> bytes:
+def to_bytes(trace: Trace, half: bool = False, without: Collection[str] = ()) -> bytes:
     """The file of a trace; equal traces give equal bytes.
 
     half: store weights as float16, about half the size. Read back, every row is divided by its sum again;
-    with up to 30,000 areas a weight is then off by at most 0.2 % of itself plus 3e-8.
+    with up to 30,000 areas a weight is then off by at most 0.2 % of itself plus 3e-8. without: sites whose weights
+    are left out, for a reader who can fetch them; such a file is for the wire, not for keeping.
 
     Raises:
         InputError: the trace is larger than `from_bytes` would read: 512 MiB, of which 8 MiB are texts.
     """
-    arrays, document = to_arrays(trace, half), json.dumps(to_document(trace)).encode("ascii")
+    arrays, document = to_arrays(trace, half, without), json.dumps(to_document(trace, without)).encode("ascii")
     _check_size(len(document), MAX_DOCUMENT_BYTES, "The trace's document")
     _check_size(len(document) + sum(_full_size(array) + 1024 for array in arrays.values()), MAX_BYTES, "The trace")
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         _add(archive, DOCUMENT, document)
         for name, array in arrays.items():
-            entry = io.BytesIO()
-            np.lib.format.write_array(entry, array, version=(1, 0), allow_pickle=False)
-            _add(archive, f"{name}.npy", entry.getvalue())
+            _add(archive, f"{name}.npy", _npy(array))
     return buffer.getvalue()
+
+
+def layer_to_bytes(weights_HQA: FloatArray) -> bytes:
+    """One layer of one site for the wire: an npz archive with the array "weights", not packed."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        _add(archive, LAYER, _npy(np.ascontiguousarray(weights_HQA, np.float32)))
+    return buffer.getvalue()
+
+
+def layer_from_bytes(content: bytes, shape: tuple[int, ...]) -> FloatArray:
+    """Read a layer back, float32 of `shape`, read-only.
+
+    Raises:
+        InputError: it is no layer, of another shape, or its rows are no distributions.
+    """
+    with _sorry():
+        file = io.BytesIO(content)
+        _check_archive(file)
+        with zipfile.ZipFile(file) as archive:
+            entry = archive.getinfo(LAYER)
+            _check_size(entry.file_size, MAX_BYTES, "The layer")
+            weights_HQA = _array(_unpacked(archive, entry))
+        if weights_HQA.dtype != np.float32 or weights_HQA.shape != shape:
+            raise ValueError(f"weights of shape {weights_HQA.shape} where {shape} was asked for")
+        check_rows(weights_HQA, "A layer")
+    return weights_HQA
 
 
 def save(trace: Trace, target: Path | str | BinaryIO, half: bool = False) -> None:
@@ -71,26 +99,33 @@ def save(trace: Trace, target: Path | str | BinaryIO, half: bool = False) -> Non
         raise BackendError(f"The trace could not be written ({reason}); free some space and save again.") from error
 
 
-def from_bytes(content: bytes) -> Trace:
-    """Read a trace back; its arrays are read-only, so it can be shared.
+def from_bytes(content: bytes, fetch: Fetch | None = None) -> Trace:
+    """Read a trace back; its arrays are read-only, so it can be shared. `fetch` gets what weights were left out.
 
     Raises:
         InputError: it is no trace, is damaged, too large, or of a newer version of this app.
     """
-    return load(io.BytesIO(content))
+    return load(io.BytesIO(content), fetch)
 
 
-def load(source: Path | str | BinaryIO) -> Trace:
+def load(source: Path | str | BinaryIO, fetch: Fetch | None = None) -> Trace:
     """Read a trace from a file or an open, seekable binary file. See `from_bytes`.
 
     Raises:
         InputError: as `from_bytes`, or the file cannot be opened.
     """
-    try:
+    with _sorry():
         if isinstance(source, Path | str):
             with Path(source).open("rb") as file:
-                return _read(file)
-        return _read(source)
+                return _read(file, fetch)
+        return _read(source, fetch)
+
+
+@contextmanager
+def _sorry() -> Iterator[None]:
+    """Say in one sentence what is wrong with a file."""
+    try:
+        yield
     except InputError:
         raise
     except OSError as error:
@@ -102,7 +137,7 @@ def load(source: Path | str | BinaryIO) -> Trace:
         raise InputError("The trace is damaged or cut short; download it anew or choose another file.") from error
 
 
-def _read(file: BinaryIO) -> Trace:
+def _read(file: BinaryIO, fetch: Fetch | None) -> Trace:
     _check_archive(file)
     with zipfile.ZipFile(file) as archive:
         entries = {entry.filename: entry for entry in archive.infolist()}
@@ -114,7 +149,7 @@ def _read(file: BinaryIO) -> Trace:
         names = [name for name in entries if name.endswith(".npy")]
         arrays = {name.removesuffix(".npy"): _array(_unpacked(archive, entries[name])) for name in names}
         _check_size(sum(map(_full_size, arrays.values())), MAX_BYTES, "The trace")
-    trace = from_document(document, arrays)
+    trace = from_document(document, arrays, fetch)
     validate(trace)
     return trace
 
@@ -170,6 +205,13 @@ def _array(entry: bytes) -> npt.NDArray[Any]:
 def _full_size(array: npt.NDArray[Any]) -> int:
     """The bytes of an array as a trace has it: weights stored in half precision are twice as large there."""
     return array.nbytes * (2 if array.dtype == np.float16 else 1)
+
+
+def _npy(array: npt.NDArray[Any]) -> bytes:
+    """The bytes of a .npy file."""
+    entry = io.BytesIO()
+    np.lib.format.write_array(entry, array, version=(1, 0), allow_pickle=False)
+    return entry.getvalue()
 
 
 def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:

@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, replace
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import InputError
+from areaviz.trace.layered import LayeredWeights
 from areaviz.trace.picture import Picture, check_picture
 from areaviz.trace.record import VERSION, AttentionMap, Field, FloatArray, Gaze, Output, Trace
 from areaviz.trace.request import Request
 
 FORMAT = "areaviz trace"
+MOST_LAYERS, MOST_HEADS = 1024, 1024
 
 Arrays = Mapping[str, npt.NDArray[Any]]
+Fetch = Callable[[str, int], FloatArray]
+"""Gets the weights of a site and layer, float32 [H, Q, A], from where they lie."""
 _Value = TypeVar("_Value")
 
 
-def to_arrays(trace: Trace, half: bool = False) -> dict[str, npt.NDArray[Any]]:
-    """The arrays of a trace by name; `half` has weights as float16."""
+def to_arrays(trace: Trace, half: bool = False, without: Collection[str] = ()) -> dict[str, npt.NDArray[Any]]:
+    """The arrays of a trace by name; `half` has weights as float16. `without`: sites whose weights are left out."""
     weight_type = np.float16 if half else np.float32
     arrays: dict[str, npt.NDArray[Any]] = {"output.probabilities": trace.output.probabilities}
     arrays |= {f"field.{name}.anchors": item.anchors for name, item in trace.fields.items()}
-    arrays |= {f"map.{site}.weights": item.weights.astype(weight_type, copy=False) for site, item in trace.maps.items()}
+    whole = {site: item for site, item in trace.maps.items() if site not in without}
+    arrays |= {f"map.{site}.weights": np.asarray(item.weights, weight_type) for site, item in whole.items()}
     arrays |= {f"map.{site}.chosen": item.chosen for site, item in trace.maps.items() if item.chosen is not None}
     arrays |= {f"map.{site}.strength": item.strength for site, item in trace.maps.items() if item.strength is not None}
     for site, gaze in trace.gazes.items():
@@ -36,17 +42,18 @@ def to_arrays(trace: Trace, half: bool = False) -> dict[str, npt.NDArray[Any]]:
     return {name: np.ascontiguousarray(array) for name, array in arrays.items()}
 
 
-def to_document(trace: Trace) -> dict[str, Any]:
-    """Everything in a trace that is no array, ready for JSON."""
+def to_document(trace: Trace, without: Collection[str] = ()) -> dict[str, Any]:
+    """Everything in a trace that is no array, ready for JSON. A map `without` its weights tells their shape instead."""
     fields = [{"name": f.name, "kind": f.kind, "raw": f.raw, "labels": f.labels} for f in trace.fields.values()]
     maps = [
         {"site": m.site, "query": m.query, "memory": m.memory, "grid": asdict(m.grid), "normalisation": m.normalisation}
+        | ({"shape": m.weights.shape} if m.site in without else {})
         for m in trace.maps.values()
     ]
     return {
         "format": FORMAT,
         "version": trace.version,
-        "request": _request_entry(trace.request),
+        "request": request_entry(trace.request),
         "fields": fields,
         "output": {"field": trace.output.field, "alternatives": trace.output.alternatives},
         "maps": maps,
@@ -55,14 +62,16 @@ def to_document(trace: Trace) -> dict[str, Any]:
     }
 
 
-def _request_entry(request: Request) -> dict[str, Any]:
+def request_entry(request: Request) -> dict[str, Any]:
     """A request without its pixels, which are an array."""
     name = None if request.picture is None else request.picture.name
     return {**asdict(replace(request, picture=None)), "picture": name}
 
 
-def from_document(document: Any, arrays: Arrays) -> Trace:
+def from_document(document: Any, arrays: Arrays, fetch: Fetch | None = None) -> Trace:
     """Put a trace together again; `areaviz.trace.record.validate` then tells whether its parts agree.
+
+    fetch: gets what weights were left out, when they are first read; without it none may be.
 
     Raises:
         InputError: it is no trace or of a newer version.
@@ -72,11 +81,11 @@ def from_document(document: Any, arrays: Arrays) -> Trace:
     if document["version"] == 1:
         document = _from_version_1(document)
     fields = [_field(entry, arrays) for entry in _take(document, "fields", list)]
-    maps = [_map(entry, arrays) for entry in _take(document, "maps", list)]
+    maps = [_map(entry, arrays, fetch) for entry in _take(document, "maps", list)]
     gazes = [_gaze(entry, arrays) for entry in _take(document, "gazes", list)]
     details = _take(document, "details", dict)
     return Trace(
-        request=_request(_take(document, "request", dict), arrays),
+        request=read_request(_take(document, "request", dict), arrays),
         fields={entry.name: entry for entry in fields},
         output=_output(_take(document, "output", dict), arrays),
         maps={entry.site: entry for entry in maps},
@@ -103,7 +112,8 @@ def _check_version(document: Any) -> None:
         raise ValueError(f"version {version} does not exist")
 
 
-def _request(entry: Mapping[str, Any], arrays: Arrays) -> Request:
+def read_request(entry: Mapping[str, Any], arrays: Arrays) -> Request:
+    """A request of an entry and, for one with a picture, the array "request.picture"; raises as `from_document`."""
     model, text, method = (_take(entry, key, str) for key in ("model", "text", "method"))
     area_size = None if entry["area_size"] is None else _take(entry, "area_size", int)
     picture = None if entry["picture"] is None else _picture(_take(entry, "picture", str), arrays["request.picture"])
@@ -136,15 +146,27 @@ def _output(entry: Mapping[str, Any], arrays: Arrays) -> Output:
     return Output(_take(entry, "field", str), arrays["output.probabilities"], alternatives)
 
 
-def _map(entry: Mapping[str, Any], arrays: Arrays) -> AttentionMap:
+def _map(entry: Mapping[str, Any], arrays: Arrays, fetch: Fetch | None) -> AttentionMap:
     site, query, memory, normalisation = (
         _take(entry, key, str) for key in ("site", "query", "memory", "normalisation")
     )
     sides = _take(entry, "grid", dict)
     grid = AreaGrid(*(_take(sides, side, int) for side in ("height", "width", "max_height", "max_width")))
-    weights = _full(arrays[f"map.{site}.weights"])
+    if fetch is not None and f"map.{site}.weights" not in arrays:
+        weights = _elsewhere(site, _take(entry, "shape", list), fetch)
+    else:
+        weights = _full(arrays[f"map.{site}.weights"])
     chosen, strength = (arrays.get(f"map.{site}.{name}") for name in ("chosen", "strength"))
     return AttentionMap(site, query, memory, grid, weights, normalisation, chosen, strength)
+
+
+def _elsewhere(site: str, shape: list[Any], fetch: Fetch) -> FloatArray:
+    """Weights [L, H, Q, A] that stay where they are until they are read."""
+    layers, heads, queries, areas = (_take({"shape": size}, "shape", int) for size in shape)
+    if not (1 <= layers <= MOST_LAYERS and 1 <= heads <= MOST_HEADS and min(queries, areas) >= 1):
+        raise ValueError(f"weights of shape {layers} x {heads} x {queries} x {areas} cannot be")
+    weights = LayeredWeights((layers, heads, queries, areas), partial(fetch, site))
+    return cast(FloatArray, weights)  # it stands in for one
 
 
 def _full(weights: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -135,18 +135,19 @@ def area_size_shares(attention: AttentionMap, layer: int, head: int | None = Non
 
 def head_summary(attention: AttentionMap) -> HeadSummary:
     """Entropy, mean area size, distance and peak of every head."""
-    weights_LHQA = attention.weights
-    seen_LH = np.maximum(weights_LHQA.any(-1).sum(-1), 1).astype(np.float32)
-    bits = [
-        [entropy(attention, layer, head).sum() for head in range(attention.heads)] for layer in range(attention.layers)
-    ]
-    sizes_A = attention.grid.sizes().astype(np.float32)
-    return HeadSummary(
-        entropy=np.array(bits, dtype=np.float32) / seen_LH,
-        area_size=(weights_LHQA @ sizes_A).sum(-1) / seen_LH,
-        distance=_distances(attention) / seen_LH,
-        peak=weights_LHQA.max(-1).sum(-1) / seen_LH,
-    )
+    layers = [_layer_summary(attention, layer) for layer in range(attention.layers)]
+    return HeadSummary(*np.stack(layers, 1))
+
+
+def _layer_summary(attention: AttentionMap, layer: int) -> FloatArray:
+    """Entropy, area size, distance and peak of a layer's heads: float32 [4, H]."""
+    weights_HQA = attention.weights[layer]
+    seen_H = np.maximum(weights_HQA.any(-1).sum(-1), 1)
+    bits_H = [entropy(attention, layer, head).sum() for head in range(attention.heads)]
+    sizes_H = (weights_HQA @ attention.grid.sizes().astype(np.float32)).sum(-1)
+    sums = bits_H, sizes_H, _distances(attention, layer), weights_HQA.max(-1).sum(-1)
+    means_4H: FloatArray = np.stack([np.asarray(sum_H, np.float32) for sum_H in sums]) / seen_H.astype(np.float32)
+    return means_4H
 
 
 def words(field: Field) -> list[tuple[int, int]]:
@@ -239,17 +240,17 @@ def _holds(grid: AreaGrid, item: int) -> npt.NDArray[np.bool_]:
     return held
 
 
-def _distances(attention: AttentionMap) -> FloatArray:
-    """Sum over queries of the mean distance between a query and the centres of its areas: float32 [L, H]."""
+def _distances(attention: AttentionMap, layer: int) -> FloatArray:
+    """Sum over queries of the mean distance between a query and the centres of its areas: float32 [H]."""
     if attention.query != attention.memory and (attention.query, attention.memory) != ("target", "history"):
-        return np.full(attention.weights.shape[:2], np.nan, dtype=np.float32)
+        return np.full(attention.heads, np.nan, dtype=np.float32)
     top, left, height, width = attention.grid.table().T
-    total_LH = np.zeros(attention.weights.shape[:2], dtype=np.float32)
-    for query in range(attention.weights.shape[2]):
+    weights_HQA, total_H = attention.weights[layer], np.zeros(attention.heads, dtype=np.float32)
+    for query in range(weights_HQA.shape[1]):
         row, column = divmod(query, attention.grid.width)
         distance_A = np.hypot(top + (height - 1) / 2 - row, left + (width - 1) / 2 - column)
-        total_LH += attention.weights[:, :, query] @ distance_A.astype(np.float32)
-    return total_LH
+        total_H += weights_HQA[:, query] @ distance_A.astype(np.float32)
+    return total_H
 
 
 def _run(raw: str, run_of: Sequence[int], start: int, end: int, item: int) -> tuple[str, int]:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import InputError
+from areaviz.trace.layered import LayeredWeights
 from areaviz.trace.request import Focus, Request
 
 VERSION = 2
@@ -61,7 +62,8 @@ class AttentionMap:
     the weights sum over, in words, for the reader. chosen: of hard attention, int64 [L, H, Q], the index of
     the one area that was read; None where all were, by their weights. strength: where the contexts of several
     attentions are added, float32 [L, H, Q], the length of this one's, 0 or more, so that one can tell how much
-    of the sum is its own; else None.
+    of the sum is its own; else None. Weights may lie elsewhere until they are read (`LayeredWeights`), so read them
+    layer by layer: `weights[layer]`, `weights[layer, head]`.
     """
 
     site: str
@@ -170,6 +172,16 @@ def check_focus(trace: Trace, focus: Focus) -> None:
             )
 
 
+def check_rows(weights: FloatArray, called: str) -> None:
+    """Check that weights [..., A] are distributions, or nothing but 0, of what is `called` so; else ValueError."""
+    _require(bool(weights.min() >= 0), f"{called} has weights below 0 or not a number.")
+    for weights_QA in weights.reshape(-1, *weights.shape[-2:]):
+        # One head after the other: where areas are few, the sums take as much memory as the weights.
+        sums_Q = weights_QA.sum(-1)
+        summed = np.minimum(np.abs(sums_Q - 1), sums_Q) <= TOLERANCE
+        _require(bool(summed.all()), f"{called} has rows of weights that sum to neither 1 nor 0.")
+
+
 def _require(holds: bool, sentence: str) -> None:
     if not holds:
         raise ValueError(sentence)
@@ -244,12 +256,8 @@ def _check_map(trace: Trace, attention: AttentionMap) -> None:
         f"{called} has weights of shape {weights_LHQA.shape} but must be layers x heads x {shape[0]} x {shape[1]}.",
     )
     _require(max(weights_LHQA.shape[:2]) <= MOST, f"{called} has more than {MOST:,} layers, or heads of a layer.")
-    _require(bool(weights_LHQA.min() >= 0), f"{called} has weights below 0 or not a number.")
-    for weights_QA in (weights_QA for weights_HQA in weights_LHQA for weights_QA in weights_HQA):
-        # One head after the other: where areas are few, the sums take as much memory as the weights.
-        sums_Q = weights_QA.sum(-1)
-        summed = np.minimum(np.abs(sums_Q - 1), sums_Q) <= TOLERANCE
-        _require(bool(summed.all()), f"{called} has rows of weights that sum to neither 1 nor 0.")
+    if not isinstance(weights_LHQA, LayeredWeights):
+        check_rows(weights_LHQA, called)
     if attention.chosen is not None:
         chosen = attention.chosen
         fits = chosen.dtype == np.int64 and chosen.shape == weights_LHQA.shape[:3]

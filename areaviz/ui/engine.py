@@ -1,6 +1,8 @@
-"""Which backend the pages talk to: chosen by two settings, opened once for all sessions.
+"""Which backend the pages talk to: chosen by settings, opened once for all sessions.
 
-AREAVIZ_BACKEND: "local" (default: models run in this process) or "replay:FOLDER" (stored traces).
+AREAVIZ_BACKEND: "local" (default: models run in this process), "replay:FOLDER" (stored traces), or the address of a
+server of models, such as "http://127.0.0.1:8000".
+AREAVIZ_TOKEN_FILE: the file with that server's access token.
 AREAVIZ_CHECKPOINTS: where the models lie (default: the checkpoints folder beside app.py).
 AREAVIZ_DEVICE: "auto" (default), "cpu", "cuda" or "mps".
 """
@@ -13,13 +15,16 @@ from pathlib import Path
 
 import streamlit as st
 
+from areaviz.backend.access import read_token
 from areaviz.backend.base import Backend
 from areaviz.backend.cached import CachedBackend
+from areaviz.backend.remote import RemoteBackend
 from areaviz.backend.replay import ReplayBackend
 from areaviz.trace.errors import BackendError
 
 ROOT = Path(__file__).parents[2]
 REMEMBERED = 32
+TOKEN_FILE = "AREAVIZ_TOKEN_FILE"
 
 
 def engine() -> Backend:
@@ -34,11 +39,21 @@ def open_backend(setting: str, checkpoints: Path, device: str) -> Backend:
     kind, _, folder = setting.partition(":")
     if kind == "replay" and folder:
         return ReplayBackend(Path(folder))
+    if kind in ("http", "https"):
+        return RemoteBackend(setting, _token())
     if setting == "local":
         from areaviz.backend.local import LocalBackend  # here, so that stored traces are shown without torch
 
         return LocalBackend(checkpoints, device)
-    raise BackendError('The setting AREAVIZ_BACKEND must be "local" or "replay:FOLDER".')
+    raise BackendError('The setting AREAVIZ_BACKEND must be "local", "replay:FOLDER" or an address, http://...')
+
+
+def _token() -> str:
+    """The token of the server of models."""
+    path = os.environ.get(TOKEN_FILE)
+    if not path:
+        raise BackendError(f"A server of models wants its access token; name its file in the setting {TOKEN_FILE}.")
+    return read_token(Path(path))
 
 
 @st.cache_resource(show_spinner="Opening the models", max_entries=4)

@@ -71,7 +71,7 @@ def test_no_cell_begins_like_a_formula() -> None:
         (to_bytes([NOTE], "csv")[:-20], "csv", "Note 1 "),
         (b"{" + b" " * 70_000, "jsonl", "a line of 70,00[01] bytes but at most 65,536"),
         (b"{}\n" * 100_001, "jsonl", "more than the 100,000 notes"),
-        (b"a\n" * 100_003, "csv", "more than the 100,000 notes"),
+        (to_bytes([], "csv") + b"a\n" * 100_003, "csv", "more than the 100,000 notes"),
         (parquet_file(["x"] * 100_001), "parquet", "more than the 100,000 notes"),
         (parquet_file(["x" * 2**20] * 300), "parquet", "have 300 MB but at most 200"),
         (parquet_file(["x"], compression="zstd"), "parquet", "packed by ZSTD; save it by Snappy"),

@@ -1,4 +1,4 @@
-"""`serve` starts Streamlit in the repository's root, on loopback, and refuses what it cannot do."""
+"""`serve` starts Streamlit in the repository's root, on loopback, and beyond it only with an access token."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from areaviz.cli import build
+from areaviz.backend.access import opens, read_token
+from areaviz.cli import build, main
 from areaviz.cli import serve as serve_module
-from areaviz.trace.errors import BackendError
+from areaviz.ui import admission
+
+ALLOWED = ("localhost", "127.0.0.1", "::1")
 
 
 @pytest.fixture
@@ -22,13 +25,31 @@ def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]]:
     monkeypatch.chdir(tmp_path.parent)
     monkeypatch.setattr(serve_module, "ROOT", tmp_path)
     monkeypatch.setattr(os, "execv", lambda _, command: commands.append(command))
+    monkeypatch.delenv(serve_module.DIGEST, raising=False)
     return commands
 
 
+@pytest.fixture
+def token_file(tmp_path: Path) -> Path:
+    path = tmp_path / "token"
+    CliRunner().invoke(build("serve"), ["serve", "token", str(path)])
+    return path
+
+
+def serve(*arguments: str) -> None:
+    """As on the command line: what the user can mend ends with one sentence and code 1."""
+    try:
+        main(["serve", *arguments])
+    except SystemExit as end:
+        if end.code:
+            raise
+
+
 def test_the_app_starts_where_its_configuration_lies(started: list[list[str]], tmp_path: Path) -> None:
-    serve_module.serve(8600)
+    serve("--port", "8600")
     assert started == [[sys.executable, "-m", "streamlit", "run", str(tmp_path / "app.py"), "--server.port", "8600"]]
     assert Path.cwd() == tmp_path
+    assert serve_module.DIGEST not in os.environ
 
 
 @pytest.mark.parametrize("port", ["0", "65536", "http"])
@@ -37,8 +58,66 @@ def test_a_port_that_is_none_is_refused(port: str, started: list[list[str]]) -> 
     assert started == []
 
 
-def test_without_the_app_it_says_where_to_find_it(started: list[list[str]], tmp_path: Path) -> None:
+def test_without_the_app_it_says_where_to_find_it(
+    started: list[list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "app.py").unlink()
-    with pytest.raises(BackendError, match="from a clone of the repository"):
-        serve_module.serve()
-    assert started == []
+    with pytest.raises(SystemExit, match="1"):
+        serve()
+    assert started == [] and "from a clone of the repository" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.7", "10.0.0.1", "areaviz.example", ""])
+def test_beyond_this_machine_it_wants_a_token(
+    host: str, started: list[list[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="1"):
+        serve("--host", host, "--allow-host", "areaviz.example")
+    said = capsys.readouterr().err
+    assert started == [] and said.count("\n") == 1 and "needs an access token" in said
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "::1", "localhost"])
+def test_on_loopback_it_wants_none(host: str, started: list[list[str]]) -> None:
+    serve("--host", host)
+    assert len(started) == 1
+
+
+def test_the_app_gets_the_digest_of_the_token_and_hosts_stay_limited(
+    started: list[list[str]], token_file: Path
+) -> None:
+    serve("--host", "0.0.0.0", "--allow-host", "areaviz.example", "--token-file", str(token_file))
+    words = started[0]
+    assert words[words.index("--server.address") + 1] == "0.0.0.0"
+    allowed = [words[at + 1] for at, word in enumerate(words) if word == "--server.allowedHosts"]
+    assert allowed == [*ALLOWED, "areaviz.example"]
+    token = read_token(token_file)
+    assert opens(token, os.environ[serve_module.DIGEST])
+    assert token not in " ".join(words) and token not in os.environ.values()
+
+
+def test_an_address_of_its_own_is_its_name(started: list[list[str]], token_file: Path) -> None:
+    serve("--host", "192.168.1.7", "--token-file", str(token_file))
+    assert started[0][-8:] == [word for name in (*ALLOWED, "192.168.1.7") for word in ("--server.allowedHosts", name)]
+
+
+def test_every_address_needs_names_to_be_reached_by(
+    started: list[list[str]], token_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="1"):
+        serve("--host", "0.0.0.0", "--token-file", str(token_file))
+    assert started == [] and "--allow-host NAME" in capsys.readouterr().err
+
+
+def test_a_token_file_that_holds_none_is_refused(
+    started: list[list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "short").write_text("secret\n")
+    for name in ("short", "absent"):
+        with pytest.raises(SystemExit, match="1"):
+            serve("--token-file", str(tmp_path / name))
+    assert started == [] and "areaviz serve token FILE" in capsys.readouterr().err
+
+
+def test_the_app_reads_what_the_command_sets() -> None:
+    assert admission.SETTING == serve_module.DIGEST

@@ -1,0 +1,76 @@
+"""Tokens: made at random, kept private, read whole, and compared by digest."""
+
+from __future__ import annotations
+
+import hmac
+import stat
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from areaviz.backend import access
+from areaviz.backend.access import digest_of, is_loopback, opens, read_token, write_token
+from areaviz.trace.errors import BackendError, InputError
+
+
+def test_a_new_token_is_long_private_and_unlike_the_last(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    for path in (first, second):
+        write_token(path)
+    assert len(read_token(first)) == 43 and read_token(first) != read_token(second)
+    assert stat.S_IMODE(first.stat().st_mode) == 0o600
+
+
+def test_a_file_that_is_there_is_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "token"
+    path.write_text("precious")
+    with pytest.raises(InputError, match="there already"):
+        write_token(path)
+    assert path.read_text() == "precious"
+    with pytest.raises(BackendError, match="another folder"):
+        write_token(tmp_path / "absent" / "token")
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"short", b"a" * 513, b"with a blank in the middle", b"\xff" * 20, b"a" * 16 + b"\nb"]
+)
+def test_a_file_without_a_token_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "token").write_bytes(content)
+    with pytest.raises(InputError, match="16 to 512"):
+        read_token(tmp_path / "token")
+
+
+def test_the_line_break_of_an_editor_is_no_part_of_a_token(tmp_path: Path) -> None:
+    (tmp_path / "token").write_bytes(b"a-token-of-16-or-more\r\n")
+    assert read_token(tmp_path / "token") == "a-token-of-16-or-more"
+
+
+@given(st.text(max_size=30), st.text(max_size=30))
+def test_only_the_token_itself_opens(one: str, other: str) -> None:
+    assert opens(one, digest_of(one))
+    assert opens(other, digest_of(one)) == (one == other)
+
+
+def test_tokens_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[tuple[str, str]] = []
+
+    def compare(one: str, other: str) -> bool:
+        compared.append((one, other))
+        return hmac.compare_digest(one, other)
+
+    monkeypatch.setattr(access, "hmac", SimpleNamespace(compare_digest=compare))
+    assert not opens("given", digest_of("kept"))
+    assert compared == [(digest_of("given"), digest_of("kept"))]
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.3.2.1", "::1", "localhost"])
+def test_loopback(host: str) -> None:
+    assert is_loopback(host)
+
+
+@pytest.mark.parametrize("host", [None, "", "0.0.0.0", "::", "10.0.0.1", "localhost.example", "127.0.0.1.example"])
+def test_everything_else_is_reached_from_elsewhere(host: str | None) -> None:
+    assert not is_loopback(host)

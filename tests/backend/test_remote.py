@@ -1,0 +1,245 @@
+"""The models of a server: the same answers as in this process, large weights on demand, and every fault has a name."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from areaviz.backend import remote, wire
+from areaviz.backend.access import digest_of
+from areaviz.backend.cached import CachedBackend
+from areaviz.backend.remote import RemoteBackend
+from areaviz.serving.api import Api, Reply
+from areaviz.trace import codec, query
+from areaviz.trace.errors import BackendError, InputError
+from areaviz.trace.layered import LayeredWeights
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Request
+from tests import fakes
+from tests.serving.models import TOKEN, FakeModels
+from tests.serving.server import Server, serving
+
+ASKED = Request("char-area", "A small dog runs.", "beam", 3, 4, 7)
+LARGE = Request("char-area", "A small dog runs over the grass. " * 6)
+
+
+@pytest.fixture
+def models() -> FakeModels:
+    return FakeModels()
+
+
+@pytest.fixture
+def server(models: FakeModels) -> Iterator[Server]:
+    with serving(Api(CachedBackend(models), digest_of(TOKEN))) as running:
+        yield running
+
+
+@pytest.fixture
+def backend(server: Server) -> RemoteBackend:
+    return RemoteBackend(server.address, TOKEN, answer_seconds=5)
+
+
+def same(one: Trace, other: Trace) -> bool:
+    return codec.to_bytes(one) == codec.to_bytes(other)
+
+
+def test_it_is_the_same_backend(backend: RemoteBackend, models: FakeModels) -> None:
+    assert backend.models() == models.models()
+    assert backend.problems() == models.problems()
+    assert backend.device().startswith(models.device())
+    told: list[float] = []
+    assert same(backend.trace(ASKED, lambda share, _: told.append(share)), models.trace(ASKED))
+    assert told and models.asked[0] == ASKED
+
+
+def test_pictures_go_there_and_back(backend: RemoteBackend, models: FakeModels) -> None:
+    asked = Request("char-area", "", picture=fakes.picture("seen", 33, 21), sample=True)
+    assert same(backend.trace(asked), models.trace(asked))
+
+
+def test_weights_of_large_maps_are_fetched_layer_by_layer_when_they_are_read(
+    backend: RemoteBackend, models: FakeModels, server: Server
+) -> None:
+    found, whole = backend.trace(LARGE), models.trace(LARGE)
+    assert server.paths.count(wire.LAYER) == 0
+    for site, attention in found.maps.items():
+        assert isinstance(attention.weights, LayeredWeights), site
+        assert attention.weights.shape == whole.maps[site].weights.shape
+    site = "encoder-decoder"
+    np.testing.assert_array_equal(query.coverage(found.maps[site], 1, None), query.coverage(whole.maps[site], 1, None))
+    query.coverage(found.maps[site], 1, 2)
+    assert server.paths.count(wire.LAYER) == 1, "one layer was read, twice"
+    assert same(found, whole)
+    assert server.paths.count(wire.LAYER) == sum(one.layers for one in whole.maps.values())
+    assert models.asked == [LARGE.checked()] * 2, "once by the server, which remembers it, and once by this test"
+
+
+def test_requests_for_one_trace_go_to_one_replica(backend: RemoteBackend, server: Server) -> None:
+    backend.trace(LARGE).maps["encoder self"].weights[0]
+    backend.trace(ASKED)
+    keys = [headers[wire.AFFINITY] for _, path, headers in server.asked if path != wire.MODELS]
+    assert keys[0] == keys[1] != keys[2] and len(keys[0]) == 64
+
+
+def test_what_the_reader_can_mend_stays_that(backend: RemoteBackend, server: Server) -> None:
+    with pytest.raises(InputError, match="only blanks"):
+        backend.trace(Request("char-area", " "))
+    assert wire.TRACE not in server.paths, "it is not even sent"
+    with pytest.raises(InputError, match="does not take <b>such</b> texts"):
+        backend.trace(Request("char-area", "refuse this"))
+    with pytest.raises(BackendError, match="ran out of memory"):
+        backend.trace(Request("char-area", "fail at this"))
+    with pytest.raises(BackendError, match="its log says what") as caught:
+        backend.trace(Request("char-area", "crash"))
+    assert "secret" not in str(caught.value)
+    assert server.paths.count(wire.TRACE) == 3, "what has a name is not tried again"
+
+
+@pytest.mark.parametrize("fault", ["drop", "cut", Reply(500, "text/plain", b"Internal Server Error")])
+def test_a_request_that_is_lost_is_sent_once_more(
+    backend: RemoteBackend, server: Server, models: FakeModels, fault: Reply | str
+) -> None:
+    backend.models()
+    server.faults = [fault]
+    assert backend.trace(ASKED).request == ASKED
+    server.faults = [fault, fault]
+    with pytest.raises(BackendError, match="your input is kept"):
+        backend.trace(LARGE)
+    assert not server.faults, "once, not for ever"
+    assert backend.trace(LARGE).request == LARGE.checked(), "the next request works"
+
+
+def test_layers_too(backend: RemoteBackend, server: Server) -> None:
+    weights = backend.trace(LARGE).maps["encoder self"].weights
+    server.faults = ["drop"]
+    assert weights[0].shape == weights.shape[1:]
+    server.faults = ["drop", "drop"]
+    with pytest.raises(BackendError, match="your input is kept"):
+        weights[1]
+    assert weights[1].shape == weights.shape[1:]
+
+
+def test_an_answer_that_does_not_come_has_a_name(server: Server) -> None:
+    backend = RemoteBackend(server.address, TOKEN, answer_seconds=0.2)
+    backend.models()
+    server.faults = ["hang"]
+    with pytest.raises(BackendError, match="did not answer in time"):
+        backend.trace(ASKED)
+    assert server.paths.count(wire.TRACE) == 1, "it may still be at work: not sent again"
+
+
+def test_too_many_requests_are_told_as_that(backend: RemoteBackend, server: Server) -> None:
+    backend.models()
+    server.faults = [Reply(503, "text/plain", b"Request dropped due to backpressure")]
+    with pytest.raises(BackendError, match="busy"):
+        backend.trace(ASKED)
+    assert server.paths.count(wire.TRACE) == 1
+
+
+def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(Api(FakeModels(), digest_of(TOKEN))) as gone:
+        address = gone.address
+    backend = RemoteBackend(address, TOKEN)
+    assert backend.models() == {}
+    assert "cannot be reached" in backend.problems()[0]
+    with pytest.raises(BackendError, match="cannot be reached"):
+        backend.trace(ASKED)
+
+
+def test_a_server_that_goes_is_told_and_its_models_stay(
+    backend: RemoteBackend, server: Server, models: FakeModels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote, "ABOUT_SECONDS", 0.0)
+    monkeypatch.setattr(remote, "ABOUT_AGAIN_SECONDS", 0.0)
+    assert set(backend.models()) == set(models.cards)
+    server.faults = ["drop", "drop"]
+    assert set(backend.models()) == set(models.cards), "the form stays as it was"
+    server.faults = ["drop", "drop"]
+    assert "cannot be reached" in backend.problems()[0]
+    assert backend.problems() == models.problems()
+
+
+def test_descriptions_are_asked_for_once_in_a_while(backend: RemoteBackend, server: Server) -> None:
+    for _ in range(20):
+        backend.models(), backend.problems(), backend.device()
+    assert server.paths == [wire.MODELS]
+
+
+def test_a_wrong_token_is_named(server: Server) -> None:
+    stranger = RemoteBackend(server.address, "another-token-altogether")
+    assert stranger.models() == {} and "refuses the token" in stranger.problems()[0]
+    with pytest.raises(BackendError, match="refuses the token"):
+        stranger.trace(ASKED)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"\x80\x04K\x01.", b"PK\x03\x04", codec.to_bytes(fakes.trace("Another text.")), b'{"models": {}}'],
+    ids=["nothing", "pickle", "torn archive", "another's trace", "JSON"],
+)
+def test_answers_that_are_none(backend: RemoteBackend, server: Server, content: bytes) -> None:
+    backend.models()
+    server.faults = [Reply(200, wire.NPZ, content)]
+    with pytest.raises(BackendError, match="answered"):
+        backend.trace(ASKED)
+
+
+@pytest.mark.parametrize("shape", [(4, 10, 10), (3, 3), (0,)])
+def test_layers_of_another_shape(backend: RemoteBackend, server: Server, shape: tuple[int, ...]) -> None:
+    weights = backend.trace(LARGE).maps["encoder self"].weights
+    server.faults = [Reply(200, wire.NPZ, codec.layer_to_bytes(np.zeros(shape, np.float32)))]
+    with pytest.raises(BackendError, match="something else"):
+        weights[0]
+
+
+def test_layers_that_are_no_distributions(backend: RemoteBackend, server: Server) -> None:
+    weights = backend.trace(LARGE).maps["encoder self"].weights
+    for value in (np.nan, -1, 2):
+        server.faults = [Reply(200, wire.NPZ, codec.layer_to_bytes(np.full(weights.shape[1:], value, np.float32)))]
+        with pytest.raises(BackendError, match="something else"):
+            weights[0]
+
+
+def test_no_answer_is_read_beyond_its_limit(backend: RemoteBackend, server: Server) -> None:
+    weights = backend.trace(LARGE).maps["encoder self"].weights
+    server.faults = [Reply(200, wire.NPZ, bytes(weights.nbytes))]
+    with pytest.raises(BackendError, match="something else"):
+        weights[0]
+    server.faults = [Reply(200, wire.JSON, bytes(wire.MAX_ABOUT_BYTES + 1))]
+    fresh = RemoteBackend(server.address, TOKEN)
+    assert fresh.models() == {} and "something else" in fresh.problems()[0]
+
+
+def test_the_token_follows_no_redirection(backend: RemoteBackend, server: Server) -> None:
+    backend.models()
+    server.faults = [Reply(302, "text/plain", b"")]
+    with pytest.raises(BackendError, match="something else"):
+        backend.trace(ASKED)
+    assert server.paths == [wire.MODELS, wire.TRACE]
+
+
+def test_a_retrained_model_is_not_mixed_with_the_one_before(backend: RemoteBackend, models: FakeModels) -> None:
+    weights = backend.trace(LARGE).maps["encoder self"].weights
+    models.cards = {name: replace(card, code_version="later") for name, card in models.cards.items()}
+    with pytest.raises(BackendError, match="exchanged since"):
+        weights[0]
+
+
+@pytest.mark.parametrize(
+    "address", ["", "http://", "ftp://host", "http://user:secret@host", "http://a b", "http://host?x=1"]
+)
+def test_addresses_that_are_none(address: str) -> None:
+    with pytest.raises(BackendError, match="such as http://127.0.0.1:8000"):
+        RemoteBackend(address, TOKEN)
+
+
+def test_the_token_is_never_logged(backend: RemoteBackend, server: Server, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    server.faults = ["drop"] * 4
+    with pytest.raises(BackendError):
+        backend.trace(ASKED)
+    assert caplog.text and TOKEN not in caplog.text

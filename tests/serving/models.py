@@ -1,0 +1,52 @@
+"""A backend without models that answers anything: made-up traces, by the request alone."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+from areaviz.backend.base import Progress
+from areaviz.trace.card import Card
+from areaviz.trace.errors import BackendError, InputError
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Request
+from tests import fakes
+from tests.pages.folder import card
+
+TOKEN = "a-token-for-the-tests"
+
+
+class FakeModels:
+    """Translates to the text itself; "fail" and "refuse" in the text do what they say; remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[Request] = []
+        self.cards = {name: card(name, name.split("-")[1]) for name in ("char-area", "char-regular")}
+        self.may_run = threading.Event()
+        self.may_run.set()
+
+    def models(self) -> dict[str, Card]:
+        return self.cards
+
+    def problems(self) -> tuple[str, ...]:
+        return ("One checkpoint is damaged.",)
+
+    def device(self) -> str:
+        return "made-up device"
+
+    def trace(self, request: Request, progress: Progress | None = None) -> Trace:
+        checked = request.checked()
+        self.asked.append(checked)
+        assert self.may_run.wait(30)
+        if checked.model not in self.cards:
+            raise InputError("There is no such model; choose another.")
+        if "refuse" in checked.text:
+            raise InputError("This model does not take <b>such</b> texts; shorten it.")
+        if "fail" in checked.text:
+            raise BackendError("The device ran out of memory; shorten the text.")
+        if "crash" in checked.text:
+            raise RuntimeError("a secret path")
+        made = fakes.trace(checked.text, checked.text[::-1], area_size=checked.area_size or 5)
+        if checked.picture is not None:
+            made = fakes.caption_trace(hard=True, seen=checked.picture)
+        return replace(made, request=checked)

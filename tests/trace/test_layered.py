@@ -1,0 +1,151 @@
+"""Weights that are fetched layer by layer stand in for an array, and never fetch more than is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from areaviz.trace import codec, query
+from areaviz.trace.errors import BackendError, InputError
+from areaviz.trace.layered import LayeredWeights
+from areaviz.trace.record import AttentionMap, FloatArray, validate
+from areaviz.trace.request import Focus
+from areaviz.views import VIEWS
+from tests import fakes
+
+WHOLE = fakes.trace(layers=3).maps["encoder-decoder"]
+SHAPE = (3, 4, *WHOLE.weights.shape[2:])
+
+
+class Elsewhere:
+    """Gives layers of an array and remembers which."""
+
+    def __init__(self, weights: FloatArray) -> None:
+        self.weights, self.fetched = weights, list[int]()
+
+    def __call__(self, layer: int) -> FloatArray:
+        self.fetched.append(layer)
+        return self.weights[layer]
+
+
+@pytest.fixture
+def elsewhere() -> Elsewhere:
+    return Elsewhere(WHOLE.weights)
+
+
+@pytest.fixture
+def layered(elsewhere: Elsewhere) -> LayeredWeights:
+    return LayeredWeights(SHAPE, elsewhere)
+
+
+def test_what_is_known_beforehand_costs_nothing(layered: LayeredWeights, elsewhere: Elsewhere) -> None:
+    assert (layered.shape, layered.size, layered.nbytes, layered.dtype, layered.ndim, len(layered)) == (
+        *(WHOLE.weights.shape, WHOLE.weights.size, WHOLE.weights.nbytes, WHOLE.weights.dtype, 4, 3),
+    )
+    assert elsewhere.fetched == []
+
+
+@pytest.mark.parametrize(
+    "index",
+    [0, -1, np.int64(2), (1,), (1, 2), (1, slice(1, 3)), (2, 0, [0, 2]), (0, slice(None), 1, slice(2)), (1, ...)],
+)
+def test_an_index_within_a_layer_fetches_that_one(index: Any, layered: LayeredWeights, elsewhere: Elsewhere) -> None:
+    np.testing.assert_array_equal(layered[index], WHOLE.weights[index])
+    np.testing.assert_array_equal(layered[index], WHOLE.weights[index])
+    assert len(elsewhere.fetched) == 1
+
+
+@pytest.mark.parametrize("index", [slice(1, 3), ..., (slice(None), 1), [0, 2], None])
+def test_any_other_index_is_answered_too(index: Any, layered: LayeredWeights) -> None:
+    np.testing.assert_array_equal(layered[index], WHOLE.weights[index])
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda w: w.mean(1),
+        lambda w: np.sum(w, -1),
+        lambda w: w * 2 + w,
+        lambda w: w @ np.ones(w.shape[-1]),
+        lambda w: w > 0.5,
+        lambda w: np.where(w > 0.5, w, 0),
+        lambda w: w.astype(np.float16),
+        lambda w: np.stack(list(w)),
+        np.array,
+    ],
+)
+def test_numpy_takes_it_for_an_array(ask: Callable[[Any], Any], layered: LayeredWeights, elsewhere: Elsewhere) -> None:
+    np.testing.assert_array_equal(ask(layered), ask(WHOLE.weights))
+    assert sorted(elsewhere.fetched) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("index", [3, -4])
+def test_a_layer_that_is_not_there(index: int, layered: LayeredWeights, elsewhere: Elsewhere) -> None:
+    with pytest.raises(IndexError):
+        layered[index]
+    assert elsewhere.fetched == []
+
+
+def test_a_failure_is_told_and_not_remembered() -> None:
+    failures = [BackendError("The server is gone; try again.")]
+
+    def fetch(layer: int) -> FloatArray:
+        if failures:
+            raise failures.pop()
+        return WHOLE.weights[layer]
+
+    layered = LayeredWeights(SHAPE, fetch)
+    with pytest.raises(BackendError, match="gone"):
+        layered[0, 1]
+    np.testing.assert_array_equal(layered[0, 1], WHOLE.weights[0, 1])
+
+
+def lazy(attention: AttentionMap, fetch: Callable[[int], FloatArray]) -> AttentionMap:
+    return replace(attention, weights=LayeredWeights(SHAPE, fetch))  # type: ignore[arg-type]
+
+
+def test_questions_about_a_layer_read_that_layer(elsewhere: Elsewhere) -> None:
+    attention = lazy(WHOLE, elsewhere)
+    for ask in (
+        lambda one: query.coverage(one, 1, None),
+        lambda one: query.entropy(one, 1, 0),
+        lambda one: query.top_area_indices(one, 1)[1],
+        lambda one: np.array([found.weight for found in query.top_areas(one, 1, 2, 3)]),
+        lambda one: np.array([found.weight for found in query.top_queries(one, 1, 2, 3)]),
+    ):
+        np.testing.assert_array_equal(ask(attention), ask(WHOLE))
+    assert elsewhere.fetched == [1]
+
+
+def test_a_trace_without_weights_goes_by_wire_and_views_draw_it() -> None:
+    whole = fakes.trace(layers=3)
+    fetched: list[tuple[str, int]] = []
+
+    def fetch(site: str, layer: int) -> FloatArray:
+        fetched.append((site, layer))
+        return codec.layer_from_bytes(
+            codec.layer_to_bytes(whole.maps[site].weights[layer]), whole.maps[site].weights.shape[1:]
+        )
+
+    content = codec.to_bytes(whole, without=whole.maps)
+    assert len(content) < len(codec.to_bytes(whole)) / 4
+    found = codec.from_bytes(content, fetch)
+    validate(found)
+    assert fetched == []
+    focus = Focus("encoder-decoder", 1, None, "query", (2,))
+    drawn = [name for name, view in VIEWS.items() if view.fits(found, focus)]
+    assert drawn == [name for name, view in VIEWS.items() if view.fits(whole, focus)] and len(drawn) > 3
+    assert codec.to_bytes(found) == codec.to_bytes(whole)
+    assert len(fetched) == len(set(fetched)) == 9
+    for name in drawn:
+        assert VIEWS[name].figure(found, focus).to_json() == VIEWS[name].figure(whole, focus).to_json(), name
+
+
+def test_a_file_without_weights_is_for_nobody_else() -> None:
+    content = codec.to_bytes(fakes.trace(), without=["encoder self"])
+    with pytest.raises(InputError, match="damaged"):
+        codec.from_bytes(content)
