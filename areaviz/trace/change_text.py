@@ -22,8 +22,11 @@ _NAME = re.compile(r"[a-z][a-z0-9 -]{0,39}")
 _NUMBER = re.compile(r"[1-9][0-9]{0,4}")
 _FACTOR = re.compile(r"[0-9]{1,3}(\.[0-9]{1,20})?(e-[0-9]{1,3})?")
 _AREA = re.compile(r"([1-9][0-9]{0,4})\.([1-9][0-9]{0,4})\.([1-9][0-9]{0,4})\.([1-9][0-9]{0,4})")
-_PARTS = {"weigh": ("items", "areas", "factor", "layer", "head", "query", "rest"), "hide": ("items",)}
-_PARTS["gate"] = ("layer", "head", "factor")
+_PARTS = {
+    "weigh": ("items", "areas", "factor", "layer", "head", "query", "rest"),
+    "gate": ("factor", "layer", "head"),
+    "hide": ("items",),
+}
 
 
 def to_text(changes: Sequence[Change]) -> str:
