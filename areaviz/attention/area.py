@@ -44,6 +44,7 @@ class Options(TypedDict, total=False):
     top_k: int | None
     impl: str
     key_features: AreaFeatures | None
+    area_factors: Tensor | None
 
 
 @overload
@@ -83,6 +84,7 @@ def area_attention(
     impl: str = "auto",
     need_weights: bool = False,
     key_features: AreaFeatures | None = None,
+    area_factors: Tensor | None = None,
 ) -> Tensor | AreaResult:
     """softmax(scale * q . area keys / temperature) times the area values (Eq. 1-4, Li et al. 2019).
 
@@ -107,6 +109,8 @@ def area_attention(
         impl: auto, streamed, pooled, table, direct or fused; see `choose_impl`.
         need_weights: also return the weights [..., Q, R] and the coverage [..., Q, M] of the same pass,
             both before dropout, in float32 or wider.
+        area_factors: broadcasts to [..., Q, R], finite and 0 or more: every area's weight is multiplied by its factor,
+            then all are divided by their new sum. 0 bans the area.
 
     Returns:
         The output [..., Q, Ev]; with `need_weights` an `AreaResult` (output, weights, coverage).
@@ -131,6 +135,7 @@ def area_attention(
         top_k=top_k,
         dropout_p=dropout_p,
         need_weights=need_weights,
+        area_factors=area_factors,
     )
     key, value, spoiled = shield(key, value, query.shape[-2], mask)
     # autocast would undo the casts to float32 that sums and weights are taken in.

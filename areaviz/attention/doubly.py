@@ -16,6 +16,7 @@ from torch import Tensor
 
 from areaviz.attention.memory import AreaMemory, AreaOptions, KeysAndValues
 from areaviz.attention.multihead import MultiHeadAttention
+from areaviz.attention.steering import Steering
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,17 @@ class Memories:
     text: Tensor | None
     padding: Tensor | None = None
     picture: Tensor | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Steerings:
+    """What is done otherwise in the attention to the text and in that to the picture; None for nothing."""
+
+    text: Steering | None = None
+    picture: Steering | None = None
+
+
+UNSTEERED = Steerings()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +78,19 @@ class DoublyAttention(MultiHeadAttention):
         self.picture = KeysAndValues(width, heads, picture_areas, impl)
 
     def attend_both(
-        self, query_BQW: Tensor, memories: Memories, need_weights: bool = False
+        self, query_BQW: Tensor, memories: Memories, need_weights: bool = False, steerings: Steerings = UNSTEERED
     ) -> tuple[Tensor, dict[str, Share]]:
         """Context [B, Q, W] and, when asked for, the shares of "text" and "picture", of those that are there."""
         query_BHQD = self.split(self.query(query_BQW))
         found = {}
         if memories.text is not None:
-            found["text"] = self.attend(query_BHQD, memories.text, memories.padding, need_weights=need_weights)
+            found["text"] = self.attend(
+                query_BHQD, memories.text, memories.padding, need_weights=need_weights, steering=steerings.text
+            )
         if memories.picture is not None:
-            found["picture"] = self.picture.attend(query_BHQD, memories.picture, need_weights=need_weights)
+            found["picture"] = self.picture.attend(
+                query_BHQD, memories.picture, need_weights=need_weights, steering=steerings.picture
+            )
         context_BHQD = torch.stack([context for context, _ in found.values()]).sum(0)
         shares = {
             name: Share(weights, context.norm(dim=-1))
@@ -83,7 +99,10 @@ class DoublyAttention(MultiHeadAttention):
         }
         return self.merge(context_BHQD), shares
 
-    def keep(self, memories: Memories) -> Kept:
+    def keep(self, memories: Memories, steerings: Steerings = UNSTEERED) -> Kept:
         """Keys and values of both memories, pooled once."""
-        text = None if memories.text is None else self.remember(memories.text, memories.padding)
-        return Kept(text, None if memories.picture is None else self.picture.remember(memories.picture))
+        text, picture = memories.text, memories.picture
+        return Kept(
+            None if text is None else self.remember(text, memories.padding, steerings.text),
+            None if picture is None else self.picture.remember(picture, steering=steerings.picture),
+        )

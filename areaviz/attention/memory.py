@@ -14,6 +14,7 @@ from torch.nn import functional as F
 
 from areaviz.attention.area import area_attention, area_mask, area_pool
 from areaviz.attention.features import AreaFeatures
+from areaviz.attention.steering import Steered, Steering
 from areaviz.trace.areas import Area, AreaGrid
 
 
@@ -58,7 +59,7 @@ class AreaMemory:
 
     key, value: [B, H, R, D]. allowed: bool [B, 1, 1, R] or None where every area may be attended.
     recent_key, recent_value: projections of the last items, [B, H, at most size-1, D], from which the
-    areas that end at the next item are made.
+    areas that end at the next item are made. steered: what is done otherwise, None for nothing.
     """
 
     key: Tensor
@@ -66,6 +67,7 @@ class AreaMemory:
     allowed: Tensor | None
     recent_key: Tensor
     recent_value: Tensor
+    steered: Steered | None = None
 
     @property
     def batch(self) -> int:
@@ -76,10 +78,13 @@ class AreaMemory:
         """The memory of some rows of the batch, in the order given."""
         parts = (x.index_select(0, rows) for x in (self.key, self.value, self.recent_key, self.recent_value))
         key, value, recent_key, recent_value = parts
-        return AreaMemory(key, value, None if self.allowed is None else self.allowed[rows], recent_key, recent_value)
+        allowed = None if self.allowed is None else self.allowed[rows]
+        return AreaMemory(key, value, allowed, recent_key, recent_value, self.steered)
 
     def ask(self, query_BHQD: Tensor) -> Tensor:
         """Contexts [B, H, Q, D] of queries that may attend to every allowed area."""
+        if self.steered is not None:
+            return self.steered.ask(query_BHQD, self.key, self.value, self.allowed)
         return F.scaled_dot_product_attention(query_BHQD, self.key, self.value, attn_mask=self.allowed)
 
 
@@ -100,12 +105,16 @@ class KeysAndValues(nn.Module):
         key_padding_mask: Tensor | None = None,
         is_causal: bool = False,
         need_weights: bool = False,
+        steering: Steering | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         """Contexts [B, H, Q, D] and, when asked for, area weights [B, H, Q, R] of the same pass.
 
-        key_padding_mask: bool [B, M], True where an item is padding. Areas never exceed the memory.
+        key_padding_mask: bool [B, M], True where an item is padding. steering: what is done otherwise. Areas never
+        exceed the memory.
         """
         grid = self.areas.grid(memory_BMW.shape[1])
+        factors = None if steering is None else steering.factors(grid, query_BHQD.shape[2], query_BHQD.device)
+        kept = need_weights or factors is not None  # the C kernel keeps no weights
         attended = area_attention(
             query_BHQD,
             self.split(self.key(memory_BMW)),
@@ -117,21 +126,29 @@ class KeysAndValues(nn.Module):
             key_mode=self.areas.key_mode,
             value_mode=self.areas.value_mode,
             key_features=self.features,
-            impl="auto" if need_weights and self.impl == "fused" else self.impl,  # the C kernel keeps no weights
+            impl="auto" if kept and self.impl == "fused" else self.impl,
             need_weights=need_weights,
+            area_factors=factors,
         )
-        return attended[:2] if isinstance(attended, tuple) else (attended, None)
+        context, weights = attended[:2] if isinstance(attended, tuple) else (attended, None)
+        return context if steering is None else steering.gated(context), weights
 
-    def remember(self, memory_BMW: Tensor, key_padding_mask: Tensor | None = None) -> AreaMemory:
+    def remember(
+        self, memory_BMW: Tensor, key_padding_mask: Tensor | None = None, steering: Steering | None = None
+    ) -> AreaMemory:
         """Keys and values of every area of a finished memory, pooled once."""
         key_BHMD, value_BHMD = self.split(self.key(memory_BMW)), self.split(self.value(memory_BMW))
         grid = self.areas.grid(memory_BMW.shape[1])
         allowed = None if key_padding_mask is None else area_mask(~key_padding_mask, grid)[:, None, None]
         keys, values = self._area_keys(key_BHMD, grid), area_pool(value_BHMD, grid, self.areas.value_mode)
-        return AreaMemory(keys, values, allowed, key_BHMD[:, :, :0], value_BHMD[:, :, :0])
+        steered = Steered.over(steering, grid, memory_BMW.device)
+        return AreaMemory(keys, values, allowed, key_BHMD[:, :, :0], value_BHMD[:, :, :0], steered)
 
-    def extend(self, memory: AreaMemory | None, item_B1W: Tensor) -> AreaMemory:
-        """The sequence with one more item: at most `size` areas end at it, and they need no mask."""
+    def extend(self, memory: AreaMemory | None, item_B1W: Tensor, steering: Steering | None = None) -> AreaMemory:
+        """The sequence with one more item: at most `size` areas end at it, and they need no mask.
+
+        steering: what is done otherwise, read where the sequence begins (`memory` is None).
+        """
         key, value = self.split(self.key(item_B1W)), self.split(self.value(item_B1W))
         if memory is not None:
             key, value = torch.cat([memory.recent_key, key], 2), torch.cat([memory.recent_value, value], 2)
@@ -141,7 +158,9 @@ class KeysAndValues(nn.Module):
         if memory is not None:
             keys, values = torch.cat([memory.key, keys], 2), torch.cat([memory.value, values], 2)
         recent = max(0, key.shape[2] - self.areas.extent[1] + 1)
-        return AreaMemory(keys, values, None, key[:, :, recent:], value[:, :, recent:])
+        steered = Steered.begun(steering) if memory is None else memory.steered
+        steered = steered and steered.extended(self.areas.extent[1], key.device)
+        return AreaMemory(keys, values, None, key[:, :, recent:], value[:, :, recent:], steered)
 
     def split(self, x_BMW: Tensor) -> Tensor:
         """Vectors as heads see them: [B, H, M, D]."""

@@ -28,6 +28,8 @@ class AreaSpec:
         top_k: how many areas a query keeps; the kept weights sum to one again.
         dropout_p: probability that an area weight is dropped.
         need_weights: whether to return area weights and coverage.
+        area_factors: what area weights are multiplied by before they are divided by their sum, 0 or more,
+            broadcasts to [..., Q, R].
     """
 
     grid: AreaGrid
@@ -39,6 +41,7 @@ class AreaSpec:
     top_k: int | None = None
     dropout_p: float = 0.0
     need_weights: bool = False
+    area_factors: Tensor | None = None
 
     @property
     def factors(self) -> bool:
@@ -48,7 +51,7 @@ class AreaSpec:
     @property
     def plain(self) -> bool:
         """Whether only the output is asked for, from the softmax as it is."""
-        return not self.need_weights and self.top_k is None and self.dropout_p == 0.0
+        return not self.need_weights and self.top_k is None and self.dropout_p == 0.0 and self.area_factors is None
 
 
 class AreaResult(NamedTuple):

@@ -20,7 +20,7 @@ from torch.autograd.function import once_differentiable
 from areaviz.attention.blocks import MASKED, Block, Problem, Workspace, row_mask
 from areaviz.attention.pooling import area_sizes, box_mean, box_scatter, wide
 from areaviz.attention.spec import AreaResult, AreaSpec
-from areaviz.attention.weights import choose
+from areaviz.attention.weights import choose, weighed
 from areaviz.trace.areas import AreaGrid
 
 
@@ -37,7 +37,7 @@ def streamed(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaR
 
 
 def with_weights(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:
-    """The same in one block under autograd, with top-k, dropout, weights and coverage."""
+    """The same in one block under autograd, with top-k, dropout, factors of areas, weights and coverage."""
     dtype, rows = wide(query.dtype), key.shape[:-2]
     query_NQE, key_NME, value_NMV = (x.flatten(0, -3).to(dtype) for x in (query, key, value))
     scores_NMQ = torch.bmm(key_NME, query_NQE.transpose(1, 2)) * spec.scale
@@ -48,7 +48,11 @@ def with_weights(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> A
     if allowed is not None:
         scores = scores.masked_fill(~allowed.transpose(-1, -2), MASKED)
     logits_NRQ = box_mean(scores.flatten(0, -3), spec.grid)
-    weights, kept = choose(logits_NRQ, spec, dim=1, masked=MASKED / 2 / spec.grid.items)
+    masked = MASKED / 2 / spec.grid.items
+    if spec.area_factors is not None:
+        factors = spec.area_factors.transpose(-1, -2)
+        logits_NRQ = weighed(logits_NRQ.unflatten(0, rows), factors, masked).flatten(0, -3)
+    weights, kept = choose(logits_NRQ, spec, dim=1, masked=masked)
     pulled_NRQ = kept / area_sizes(spec.grid, kept)[:, None] if spec.value_mode == "mean" else kept
     output_NQV = torch.bmm(box_scatter(pulled_NRQ, spec.grid).transpose(1, 2), value_NMV)
     output = output_NQV.to(query.dtype).unflatten(0, rows)

@@ -25,9 +25,15 @@ def choose(logits: Tensor, spec: AreaSpec, dim: int, masked: float) -> tuple[Ten
         dropped = torch.ones_like(logits, dtype=torch.bool).scatter_(dim, kept, False)
         logits = logits.masked_fill(dropped, masked)
     weights = logits.softmax(dim)
-    if spec.mask:
+    if spec.mask or spec.area_factors is not None:
         weights = weights.masked_fill(logits <= masked, 0.0)
     return weights, F.dropout(weights, spec.dropout_p)
+
+
+def weighed(logits: Tensor, factors: Tensor, masked: float) -> Tensor:
+    """Logits whose softmax has every area's weight times its factor, and then sums to one; 0 masks the area."""
+    banned = factors == 0
+    return (logits + factors.masked_fill(banned, 1.0).log()).masked_fill(banned, 2 * masked)
 
 
 def attend(query: Tensor, area_key: Tensor, area_value: Tensor, spec: AreaSpec) -> AreaResult:
@@ -43,6 +49,8 @@ def attend(query: Tensor, area_key: Tensor, area_value: Tensor, spec: AreaSpec) 
     allowed = spec.mask.allowed_areas(spec.grid, query.shape[-2], query.device)
     if allowed is not None:
         logits = logits.masked_fill(~allowed, 2 * masked)
+    if spec.area_factors is not None:
+        logits = weighed(logits, spec.area_factors, masked)
     weights, kept = choose(logits, spec, -1, masked)
     output = (kept @ area_value.to(dtype)).to(query.dtype)
     if not spec.need_weights:

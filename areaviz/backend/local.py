@@ -9,7 +9,7 @@ from pathlib import Path
 from areaviz.backend.base import Progress
 from areaviz.backend.worker import Report, Worker
 from areaviz.models import MODELS
-from areaviz.models.base import Model
+from areaviz.models.base import Model, check_takes
 from areaviz.models.device import choose_device, describe_device, free_memory, is_out_of_memory
 from areaviz.trace.card import Card, read_card
 from areaviz.trace.errors import BackendError, InputError
@@ -54,6 +54,8 @@ class LocalBackend:
         if checked.model not in self._cards:
             known = ", ".join(self._cards) or "none"
             raise InputError(f'There is no model "{checked.model}"; choose one of: {known}.')
+        card = self._cards[checked.model]
+        check_takes(checked, MODELS[card.family].takes, f"“{card.title}”")
         return self._worker.submit(checked, progress)
 
     def _read(self, path: Path) -> None:

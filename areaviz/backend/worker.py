@@ -14,7 +14,7 @@ from areaviz.trace.request import Request
 
 Report = Callable[[float, str], None]
 Run = Callable[[Sequence[Request], Report], list[Trace]]
-"""Runs requests that share everything but their text; raises for the whole batch."""
+"""Runs requests that share everything but their input and a given output; raises for the whole batch."""
 
 POLL_SECONDS = 0.03
 
@@ -108,4 +108,5 @@ class Worker:
 
 def _kind(request: Request) -> tuple[object, ...]:
     """What requests of one batch share."""
-    return request.model, request.method, request.beam, request.area_size, request.seed
+    finds = request.target is None
+    return request.model, request.method, request.beam, request.area_size, request.seed, request.changes, finds

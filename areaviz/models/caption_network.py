@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Protocol, Self
 from torch import Tensor, nn
 
 from areaviz.attention.memory import AreaOptions
+from areaviz.attention.steering import UNCHANGED, Changed
 from areaviz.decoding.stepper import Stepper
 from areaviz.models.encoders import picture_encoder
 from areaviz.models.transformer import Pass
@@ -52,6 +53,8 @@ class CaptionNetwork(nn.Module):
     """The base of every captioner."""
 
     config: CaptionOptions
+    sites: tuple[str, ...]
+    """Where it attends."""
 
     def __init__(self, encoder: Mapping[str, Any], grid: int) -> None:
         super().__init__()
@@ -67,10 +70,13 @@ class CaptionNetwork(nn.Module):
         """Logits [N, T, V] of the word after each word of N sentences, picture by picture."""
         raise NotImplementedError
 
-    def attend(self, features_BMC: Tensor, target_BT: Tensor) -> Pass:
-        """The same of one sentence a picture, with the weights of every site from the same pass."""
+    def attend(self, features_BMC: Tensor, target_BT: Tensor, changed: Changed = UNCHANGED) -> Pass:
+        """The same of one sentence a picture, with the weights of every site from the same pass.
+
+        changed: what is done otherwise.
+        """
         raise NotImplementedError
 
-    def write(self, features_BMC: Tensor) -> Stepper:
-        """The decoder over these pictures, one word at a time."""
+    def write(self, features_BMC: Tensor, changed: Changed = UNCHANGED) -> Stepper:
+        """The decoder over these pictures, one word at a time; changed: what is done otherwise."""
         raise NotImplementedError

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from areaviz.attention.memory import AreaOptions
+from areaviz.attention.steering import UNCHANGED, Changed
 from areaviz.data.tokenizer import PAD
 from areaviz.models.caption_network import CaptionNetwork
 from areaviz.models.layers import DecoderLayer, EncoderLayer, encode, initialise
@@ -75,6 +76,8 @@ class CaptionerConfig:
 class CaptionTransformer(Writer, CaptionNetwork):
     """The whole network, from pixels to words. impl: how area attention is computed, see `area_attention`."""
 
+    sites = ("encoder-decoder", "encoder self", "decoder self")
+
     def __init__(self, config: CaptionerConfig, impl: str = "auto") -> None:
         super().__init__(config.encoder, config.grid)
         self.config: CaptionerConfig = config
@@ -94,33 +97,40 @@ class CaptionTransformer(Writer, CaptionNetwork):
         memory_BMW, _ = self.encode(features_BMC)
         return self._decode(memory_BMW, target_NT, need_weights=False).logits
 
-    def attend(self, features_BMC: Tensor, target_BT: Tensor) -> Pass:
-        """The same, with the area weights of every site from the same pass."""
-        memory_BMW, encoder_self = self.encode(features_BMC, need_weights=True)
-        run = self._decode(memory_BMW, target_BT, need_weights=True)
+    def attend(self, features_BMC: Tensor, target_BT: Tensor, changed: Changed = UNCHANGED) -> Pass:
+        """The same, with the area weights of every site from the same pass; changed: what is done otherwise."""
+        memory_BMW, encoder_self = self.encode(features_BMC, need_weights=True, changed=changed)
+        run = self._decode(memory_BMW, target_BT, need_weights=True, changed=changed)
         return Pass(run.logits, {"encoder self": encoder_self, **run.weights})
 
-    def encode(self, features_BMC: Tensor, need_weights: bool = False) -> tuple[Tensor, list[Tensor]]:
+    def encode(
+        self, features_BMC: Tensor, need_weights: bool = False, changed: Changed = UNCHANGED
+    ) -> tuple[Tensor, list[Tensor]]:
         """The encoder's output [B, M, W] and its weights, one tensor a layer."""
         x_BMW = self.dropout(self.norms[0](self.enter(features_BMC)) + self.place)
-        x_BMW, weights = encode(self.encoder, x_BMW, None, need_weights)
+        x_BMW, weights = encode(self.encoder, x_BMW, None, need_weights, changed)
         return self.norms[1](x_BMW), weights
 
-    def write(self, features_BMC: Tensor) -> TransformerStepper:
-        """The decoder over these pictures, one word at a time."""
-        memory_BMW, _ = self.encode(features_BMC)
-        memories = [layer.cross_attention.remember(memory_BMW) for layer in self.layers]
-        return TransformerStepper(self, memories, memory_BMW.device)
+    def write(self, features_BMC: Tensor, changed: Changed = UNCHANGED) -> TransformerStepper:
+        """The decoder over these pictures, one word at a time; changed: what is done otherwise."""
+        memory_BMW, _ = self.encode(features_BMC, changed=changed)
+        memories = [
+            layer.cross_attention.remember(memory_BMW, steering=changed.at("encoder-decoder", number))
+            for number, layer in enumerate(self.layers)
+        ]
+        return TransformerStepper(self, memories, memory_BMW.device, changed)
 
     def normed(self, x_BTW: Tensor) -> Tensor:
         """The decoder's output after its last normalisation."""
         normed: Tensor = self.norms[2](x_BTW)
         return normed
 
-    def _decode(self, memory_BMW: Tensor, target_BT: Tensor, need_weights: bool) -> Pass:
-        y, own, across = self.embed(target_BT), [], []
-        for layer in self.decoder:
-            y, self_weights, weights = layer(y, memory_BMW, None, need_weights)
-            own.append(self_weights)
-            across.append(weights)
-        return Pass(self.logits(y), {"decoder self": own, "encoder-decoder": across} if need_weights else {})
+    def _decode(self, memory_BMW: Tensor, target_BT: Tensor, need_weights: bool, changed: Changed = UNCHANGED) -> Pass:
+        y, decoder_self, encoder_decoder = self.embed(target_BT), [], []
+        for number, layer in enumerate(self.decoder):
+            own, across = changed.at("decoder self", number), changed.at("encoder-decoder", number)
+            y, self_weights, weights = layer(y, memory_BMW, None, need_weights, own, across)
+            decoder_self.append(self_weights)
+            encoder_decoder.append(weights)
+        sites = {"decoder self": decoder_self, "encoder-decoder": encoder_decoder}
+        return Pass(self.logits(y), sites if need_weights else {})

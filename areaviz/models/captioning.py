@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from areaviz.attention.steering import UNCHANGED, Changed
 from areaviz.data.batches import pad, shifted
 from areaviz.data.tokenizer import START, Tokenizer
 from areaviz.decoding.stepper import Hypothesis
@@ -23,11 +24,12 @@ from areaviz.models.caption_network import CaptionNetwork
 from areaviz.models.captioner import CaptionerConfig, CaptionTransformer
 from areaviz.models.checkpoint import load_tokenizer, load_weights
 from areaviz.models.ready import ready, untrained
-from areaviz.models.recording import attention_maps, output, target_fields
+from areaviz.models.recording import attention_maps, given, log_probability, output, target_fields
 from areaviz.models.show_attend_tell import ShowAttendTell, TellerConfig
 from areaviz.models.stepper import written
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.card import Card
+from areaviz.trace.change import KINDS, Places
 from areaviz.trace.errors import InputError
 from areaviz.trace.picture import Picture
 from areaviz.trace.record import FloatArray, Trace
@@ -39,7 +41,9 @@ NETWORKS: Mapping[str, tuple[Any, Callable[[Any], CaptionNetwork]]] = {
 }
 """Every network that describes pictures, by its family: its config and its class."""
 
-LONGEST = 30
+LONGEST, MOST_GIVEN = 30, 200
+"""Words that are written at most, and that a given sentence may have."""
+
 SITES = {
     "encoder-decoder": ("target", "picture"),
     "encoder self": ("picture", "picture"),
@@ -50,6 +54,8 @@ SITES = {
 @dataclass(frozen=True, slots=True)
 class CaptionModel:
     """Describes pictures and records what it attended to."""
+
+    takes: ClassVar[frozenset[str]] = frozenset({*KINDS, "target"})
 
     card: Card
     tokenizer: Tokenizer
@@ -76,10 +82,15 @@ class CaptionModel:
 
     @torch.inference_mode()
     def decode(
-        self, features_BMC: Tensor, method: str = "greedy", beam: int = 4, on_step: OnStep | None = None
+        self,
+        features_BMC: Tensor,
+        method: str = "greedy",
+        beam: int = 4,
+        on_step: OnStep | None = None,
+        changed: Changed = UNCHANGED,
     ) -> list[Hypothesis]:
         """The best sentence for every picture's features."""
-        return written(self.network.write(features_BMC), [LONGEST] * len(features_BMC), method, beam, on_step)
+        return written(self.network.write(features_BMC, changed), [LONGEST] * len(features_BMC), method, beam, on_step)
 
     def untrained(self) -> CaptionModel:
         """The same network before it learned anything: a baseline."""
@@ -98,16 +109,21 @@ class CaptionModel:
         return [weights.float().cpu().numpy() for weights in run.weights["encoder-decoder"]]
 
     def trace(self, requests: Sequence[Request], on_step: OnStep | None = None) -> list[Trace]:
-        """Describe pictures that share method and beam together, then record one pass each.
+        """Describe pictures that share method and beam together, then record one pass each; read given sentences.
 
         Raises:
-            InputError: a request has no picture.
+            InputError: a request has no picture, a given sentence is too long, or a change is of what is not there.
         """
         pictures = [request.picture for request in requests if request.picture is not None]
         if len(pictures) < len(requests):
             raise InputError("This model describes pictures; choose or upload one.")
-        features = self.look(pictures)
-        found = self.decode(features, requests[0].method, requests[0].beam, on_step)
+        for request in requests:
+            self._check(request)
+        features, first = self.look(pictures), requests[0]
+        if first.target is None:
+            found = self.decode(features, first.method, first.beam, on_step, self._changed(first))
+        else:
+            found = [given(self.tokenizer, request.target or "") for request in requests]
         rows = zip(requests, features.unsqueeze(1), found, strict=True)
         return [self.record(request, one, hypothesis) for request, one, hypothesis in rows]
 
@@ -116,17 +132,32 @@ class CaptionModel:
         """The trace of a given sentence: weights, probabilities and alternatives of one and the same pass."""
         assert request.picture is not None
         config, ids = self.network.config, list(found.ids)
-        run = self.network.attend(features_1MC, shifted(pad([ids]).to(self._device)))
+        run = self.network.attend(features_1MC, shifted(pad([ids]).to(self._device)), self._changed(request))
         fields = {
             "picture": cell_field(request.picture, config.grid, config.grid),
             **target_fields(ids, self.tokenizer),
         }
         grids = {"picture": config.areas(0).grid(config.grid**2), "history": AreaGrid(1, len(ids), 1, 1)}
         maps = attention_maps(run, SITES, grids)
-        details = {"device": self._device.type, "log-probability": f"{found.log_probability:.3f}"}
+        told = output(run.logits[0], ids, self.tokenizer)
+        details = {"device": self._device.type, "log-probability": log_probability(found, told)}
         if not found.finished:
             details["warning"] = f"The model did not come to an end and was stopped after {len(ids)} words."
-        return Trace(request, fields, output(run.logits[0], ids, self.tokenizer), maps, details)
+        return Trace(request, fields, told, maps, details)
+
+    def _changed(self, request: Request) -> Changed:
+        return Changed.of(request.changes, SITES, self.network.config.heads)
+
+    def _check(self, request: Request) -> None:
+        config = self.network.config
+        target = 0 if request.target is None else len(self.tokenizer.ids(request.target))
+        if target > MOST_GIVEN:
+            raise InputError(f"The given sentence has {target} words, at most {MOST_GIVEN} are read; shorten it.")
+        lengths = {"picture": config.grid**2, **({"target": target, "history": target} if target else {})}
+        grids = {"picture": config.areas(0).grid(config.grid**2)}
+        grids |= {"history": AreaGrid(1, target, 1, 1)} if target else {}
+        sites = {site: fields for site, fields in SITES.items() if site in self.network.sites}
+        Places(sites, config.layers, config.heads, lengths, grids).check(request.changes)
 
     @property
     def _device(self) -> torch.device:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isqrt
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from areaviz.data.digit_scenes import KINDS, DigitScenes
-from areaviz.models.base import OnStep
+from areaviz.models.base import NOTHING, OnStep
 from areaviz.models.canvas import Canvas, cell_field, fitted
 from areaviz.models.checkpoint import load_weights
 from areaviz.models.dram import Dram, DramConfig
@@ -51,6 +51,8 @@ ALTERNATIVES = 5
 @dataclass(frozen=True, slots=True)
 class DigitReader:
     """Reads the digits of a picture and records where it looked."""
+
+    takes: ClassVar[frozenset[str]] = NOTHING
 
     card: Card
     network: nn.Module

@@ -15,8 +15,9 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
-from areaviz.attention.doubly import DoublyAttention, Memories, Share
+from areaviz.attention.doubly import UNSTEERED, DoublyAttention, Memories, Share, Steerings
 from areaviz.attention.memory import AreaOptions
+from areaviz.attention.steering import UNCHANGED, Changed, Steering
 from areaviz.data.tokenizer import PAD
 from areaviz.models.encoders import picture_encoder
 from areaviz.models.layers import EncoderLayer, WritingLayer, encode, initialise
@@ -26,6 +27,11 @@ from areaviz.models.writer import Writer
 
 SITES = {"text": "encoder-decoder", "picture": "encoder-decoder picture"}
 """What the two attentions are called in a trace."""
+
+
+def steerings(changed: Changed, layer: int) -> Steerings:
+    """What is done otherwise in both attentions of a layer."""
+    return Steerings(**{name: changed.at(site, layer) for name, site in SITES.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +79,21 @@ class DoublyLayer(WritingLayer):
         super().__init__(sizes, areas, cross, impl)
 
     def forward(
-        self, x_BTW: Tensor, memories: Memories, need_weights: bool
+        self,
+        x_BTW: Tensor,
+        memories: Memories,
+        need_weights: bool,
+        own: Steering | None = None,
+        across: Steerings = UNSTEERED,
     ) -> tuple[Tensor, Tensor | None, dict[str, Share]]:
-        """Outputs [B, T, W], the weights of self-attention, and the shares of text and picture."""
+        """Outputs [B, T, W], the weights of self-attention, and the shares of text and picture.
+
+        own, across: what is done otherwise in the attention to the history and in those to text and picture.
+        """
         y = self.norms[0](x_BTW)
-        context, self_weights = self.self_attention(y, y, is_causal=True, need_weights=need_weights)
+        context, self_weights = self.self_attention(y, y, is_causal=True, need_weights=need_weights, steering=own)
         x = x_BTW + self.dropout(context)
-        context, shares = self.cross_attention.attend_both(self.norms[1](x), memories, need_weights)
+        context, shares = self.cross_attention.attend_both(self.norms[1](x), memories, need_weights, across)
         x = x + self.dropout(context)
         return x + self.dropout(self.feed_forward(self.norms[2](x))), self_weights, shares
 
@@ -116,14 +130,20 @@ class DoublyAttentive(Writer):
         return self.attend(source_BM, features_BPC, target_BT, need_weights=False).logits
 
     def attend(
-        self, source_BM: Tensor | None, features_BPC: Tensor | None, target_BT: Tensor, need_weights: bool = True
+        self,
+        source_BM: Tensor | None,
+        features_BPC: Tensor | None,
+        target_BT: Tensor,
+        need_weights: bool = True,
+        changed: Changed = UNCHANGED,
     ) -> Pass:
-        """The same, with the weights and strengths of every site from the same pass."""
-        memories, encoder_self = self.remember(source_BM, features_BPC, need_weights)
+        """The same, with the weights and strengths of every site from the same pass; changed: what is otherwise."""
+        memories, encoder_self = self.remember(source_BM, features_BPC, need_weights, changed)
         y = self.embed(target_BT)
         own, shares = [], []
-        for layer in self.decoder:
-            y, self_weights, found = layer(y, memories, need_weights)
+        for number, layer in enumerate(self.decoder):
+            across = steerings(changed, number)
+            y, self_weights, found = layer(y, memories, need_weights, changed.at("decoder self", number), across)
             own.append(self_weights)
             shares.append(found)
         if not need_weights:
@@ -135,21 +155,31 @@ class DoublyAttentive(Writer):
         return Pass(self.logits(y), {**within, "decoder self": own, **weights}, strength=strength)
 
     def remember(
-        self, source_BM: Tensor | None, features_BPC: Tensor | None, need_weights: bool = False
+        self,
+        source_BM: Tensor | None,
+        features_BPC: Tensor | None,
+        need_weights: bool = False,
+        changed: Changed = UNCHANGED,
     ) -> tuple[Memories, list[Tensor]]:
         """What the decoder attends to, and the weights of the encoder, one tensor a layer."""
         picture = None if features_BPC is None else self.enter(features_BPC) + self.place
         if source_BM is None:
             return Memories(None, None, picture), []
         padding = padding_of(source_BM)
-        x, weights = encode(self.encoder, self.embed(source_BM), padding, need_weights)
+        x, weights = encode(self.encoder, self.embed(source_BM), padding, need_weights, changed)
         return Memories(self.encoder_norm(x), padding, picture), weights
 
-    def write(self, source_BM: Tensor | None, features_BPC: Tensor | None) -> TransformerStepper:
-        """The decoder over these sources and pictures, one token at a time."""
-        memories, _ = self.remember(source_BM, features_BPC)
-        kept = [layer.cross_attention.keep(memories) for layer in self.decoder if isinstance(layer, DoublyLayer)]
-        return TransformerStepper(self, kept, self.place.device)
+    def write(
+        self, source_BM: Tensor | None, features_BPC: Tensor | None, changed: Changed = UNCHANGED
+    ) -> TransformerStepper:
+        """The decoder over these sources and pictures, one token at a time; changed: what is done otherwise."""
+        memories, _ = self.remember(source_BM, features_BPC, changed=changed)
+        kept = [
+            layer.cross_attention.keep(memories, steerings(changed, number))
+            for number, layer in enumerate(self.decoder)
+            if isinstance(layer, DoublyLayer)
+        ]
+        return TransformerStepper(self, kept, self.place.device, changed)
 
     def normed(self, x_BTW: Tensor) -> Tensor:
         """The decoder's output after its last normalisation."""

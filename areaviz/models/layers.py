@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from areaviz.attention.memory import AreaMemory, AreaOptions, Remembered
 from areaviz.attention.multihead import MultiHeadAttention
+from areaviz.attention.steering import UNCHANGED, Changed, Steering
 
 
 class LayerSizes(Protocol):
@@ -57,20 +58,26 @@ class EncoderLayer(nn.Module):
         self.norms = nn.ModuleList(nn.LayerNorm(sizes.width) for _ in range(2))
         self.dropout = nn.Dropout(sizes.dropout)
 
-    def forward(self, x_BMW: Tensor, padding_BM: Tensor | None, need_weights: bool) -> tuple[Tensor, Tensor | None]:
+    def forward(
+        self, x_BMW: Tensor, padding_BM: Tensor | None, need_weights: bool, steering: Steering | None = None
+    ) -> tuple[Tensor, Tensor | None]:
         y = self.norms[0](x_BMW)
-        context, weights = self.self_attention(y, y, padding_BM, need_weights=need_weights)
+        context, weights = self.self_attention(y, y, padding_BM, need_weights=need_weights, steering=steering)
         x = x_BMW + self.dropout(context)
         return x + self.dropout(self.feed_forward(self.norms[1](x))), weights
 
 
 def encode(
-    layers: nn.ModuleList, x_BMW: Tensor, padding_BM: Tensor | None, need_weights: bool
+    layers: nn.ModuleList,
+    x_BMW: Tensor,
+    padding_BM: Tensor | None,
+    need_weights: bool,
+    changed: Changed = UNCHANGED,
 ) -> tuple[Tensor, list[Tensor]]:
     """One encoder layer after the other: the last one's output [B, M, W], and the weights of each if asked for."""
     weights = []
-    for layer in layers:
-        x_BMW, layer_weights = layer(x_BMW, padding_BM, need_weights)
+    for number, layer in enumerate(layers):
+        x_BMW, layer_weights = layer(x_BMW, padding_BM, need_weights, changed.at("encoder self", number))
         weights.append(layer_weights)
     return x_BMW, weights
 
@@ -86,10 +93,15 @@ class WritingLayer(nn.Module):
         self.norms = nn.ModuleList(nn.LayerNorm(sizes.width) for _ in range(3))
         self.dropout = nn.Dropout(sizes.dropout)
 
-    def step(self, x_N1W: Tensor, history: AreaMemory | None, memory: Remembered) -> tuple[Tensor, AreaMemory]:
-        """One position more: N rows share the memories of B examples, N = B * beams, example by example."""
+    def step(
+        self, x_N1W: Tensor, history: AreaMemory | None, memory: Remembered, own: Steering | None = None
+    ) -> tuple[Tensor, AreaMemory]:
+        """One position more: N rows share the memories of B examples, N = B * beams, example by example.
+
+        own: what is done otherwise in the attention to the history, read where it begins.
+        """
         y = self.norms[0](x_N1W)
-        history = self.self_attention.extend(history, y)
+        history = self.self_attention.extend(history, y, own)
         x = x_N1W + self.self_attention.ask(y, history)
         beams_BKW = self.norms[1](x).unflatten(0, (memory.batch, -1)).squeeze(2)
         x = x + self.cross_attention.ask(beams_BKW, memory).flatten(0, 1).unsqueeze(1)
@@ -103,14 +115,25 @@ class DecoderLayer(WritingLayer):
         super().__init__(sizes, areas, MultiHeadAttention(sizes.width, sizes.heads, memory_areas, impl), impl)
 
     def forward(
-        self, x_NTW: Tensor, memory_BMW: Tensor, padding_BM: Tensor | None, need_weights: bool
+        self,
+        x_NTW: Tensor,
+        memory_BMW: Tensor,
+        padding_BM: Tensor | None,
+        need_weights: bool,
+        own: Steering | None = None,
+        across: Steering | None = None,
     ) -> tuple[Tensor, Tensor | None, Tensor | None]:
-        """Outputs [N, T, W] and the weights of both attentions; N rows share B memories, as in `step`."""
+        """Outputs [N, T, W] and the weights of both attentions; N rows share B memories, as in `step`.
+
+        own, across: what is done otherwise in the attention to the history and in that to the memory.
+        """
         y = self.norms[0](x_NTW)
-        context, self_weights = self.self_attention(y, y, is_causal=True, need_weights=need_weights)
+        context, self_weights = self.self_attention(y, y, is_causal=True, need_weights=need_weights, steering=own)
         x = x_NTW + self.dropout(context)
         query_BQW = self.norms[1](x).unflatten(0, (len(memory_BMW), -1)).flatten(1, 2)
-        context, weights = self.cross_attention(query_BQW, memory_BMW, padding_BM, need_weights=need_weights)
+        context, weights = self.cross_attention(
+            query_BQW, memory_BMW, padding_BM, need_weights=need_weights, steering=across
+        )
         x = x + self.dropout(context.unflatten(1, (-1, x.shape[1])).flatten(0, 1))
         return x + self.dropout(self.feed_forward(self.norms[2](x))), self_weights, weights
 

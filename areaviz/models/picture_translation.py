@@ -5,14 +5,15 @@ Shapes: B examples, P cells, C channels.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 import torch
 from torch import Tensor
 
+from areaviz.attention.steering import UNCHANGED, Changed
 from areaviz.data.batches import pad, shifted
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.decoding.stepper import Hypothesis
@@ -22,12 +23,13 @@ from areaviz.models.checkpoint import load_tokenizer, load_weights
 from areaviz.models.doubly_attentive import DoublyAttentive, DoublyConfig
 from areaviz.models.ready import ready, untrained
 from areaviz.models.recording import SITES as TEXT_SITES
-from areaviz.models.recording import attention_maps, output, target_fields, text_field
+from areaviz.models.recording import attention_maps, given, log_probability, output, target_fields, text_field
 from areaviz.models.stepper import written
 from areaviz.models.transformer import Pass
 from areaviz.models.translation import LengthLimit, notes
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.card import Card
+from areaviz.trace.change import KINDS, Places
 from areaviz.trace.errors import InputError
 from areaviz.trace.picture import Picture
 from areaviz.trace.record import Trace
@@ -42,6 +44,8 @@ SITES = {**TEXT_SITES, "encoder-decoder picture": ("target", "picture")}
 @dataclass(frozen=True, slots=True)
 class PictureTranslator:
     """Translates with a picture, without one, or describes a picture without a sentence."""
+
+    takes: ClassVar[frozenset[str]] = frozenset({*KINDS, "target"})
 
     card: Card
     tokenizer: Tokenizer
@@ -75,13 +79,14 @@ class PictureTranslator:
         method: str = "greedy",
         beam: int = 4,
         on_step: OnStep | None = None,
+        changed: Changed = UNCHANGED,
     ) -> list[Hypothesis]:
         """The best output for every text, picture, or pair of both."""
         ids = None if texts is None else [self.tokenizer.ids(text) for text in texts]
         count = len(ids) if ids is not None else len(features_BPC) if features_BPC is not None else 0
         limits = [LONGEST_CAPTION] * count if ids is None else [self.limit(len(row)) for row in ids]
         source = None if ids is None else pad(ids).to(self._device)
-        return written(self.network.write(source, features_BPC), limits, method, beam, on_step)
+        return written(self.network.write(source, features_BPC, changed), limits, method, beam, on_step)
 
     @torch.inference_mode()
     def read(self, texts: Sequence[str], features_BPC: Tensor, targets: Sequence[str]) -> Pass:
@@ -91,10 +96,10 @@ class PictureTranslator:
         return self.network.attend(source, features_BPC, shifted(ids))
 
     def trace(self, requests: Sequence[Request], on_step: OnStep | None = None) -> list[Trace]:
-        """Translate one after the other, then record one pass each.
+        """Translate one after the other, then record one pass each; read given outputs.
 
         Raises:
-            InputError: there is neither text nor picture, or the text is too long.
+            InputError: there is neither text nor picture, a text is too long, or a change is of what is not there.
         """
         for request in requests:
             self._check(request)
@@ -117,8 +122,11 @@ class PictureTranslator:
     def _trace(self, request: Request, on_step: OnStep | None) -> Trace:
         texts = [request.text] if request.text.strip() else None
         features = self.look([request.picture]) if request.picture is not None else None
-        found = self.decode(texts, features, request.method, request.beam, on_step)[0]
-        return self.record(request, features, found)
+        if request.target is not None:
+            return self.record(request, features, given(self.tokenizer, request.target))
+        changed = self._changed(request)
+        found = self.decode(texts, features, request.method, request.beam, on_step, changed)
+        return self.record(request, features, found[0])
 
     @torch.inference_mode()
     def record(self, request: Request, features_1PC: Tensor | None, found: Hypothesis) -> Trace:
@@ -126,25 +134,34 @@ class PictureTranslator:
         config, ids = self.network.config, list(found.ids)
         has_text = bool(request.text.strip())
         source = pad([self.tokenizer.ids(request.text)]).to(self._device) if has_text else None
-        run = self.network.attend(source, features_1PC, shifted(pad([ids]).to(self._device)))
+        fed = shifted(pad([ids]).to(self._device))
+        run = self.network.attend(source, features_1PC, fed, changed=self._changed(request))
         fields = target_fields(ids, self.tokenizer)
         if has_text:
             tokens = self.tokenizer.tokens(request.text)
             fields = {"source": text_field("source", request.text, tokens, end=True), **fields}
-        size = config.transformer.areas(0).extent
-        grids = {name: AreaGrid.clamped((1, len(item)), size) for name, item in fields.items()}
         if request.picture is not None:
             fields["picture"] = cell_field(request.picture, config.grid, config.grid)
-            grids["picture"] = config.areas(0).grid(config.grid**2)
-        details = {"device": self._device.type, "log-probability": f"{found.log_probability:.3f}"}
+        grids = self._grids({name: len(item) for name, item in fields.items()})
+        result = output(run.logits[0], ids, self.tokenizer)
+        details = {"device": self._device.type, "log-probability": log_probability(found, result)}
         told = notes(self.card, self.tokenizer, request.text, found)
         details |= {"warning": " ".join(told)} if told else {}
-        result = output(run.logits[0], ids, self.tokenizer)
         return Trace(request, fields, result, attention_maps(run, SITES, grids), details)
 
     @property
     def _device(self) -> torch.device:
         return self.network.place.device
+
+    def _changed(self, request: Request) -> Changed:
+        return Changed.of(request.changes, SITES, self.network.config.transformer.heads)
+
+    def _grids(self, lengths: Mapping[str, int]) -> dict[str, AreaGrid]:
+        """The areas of fields with so many items."""
+        config = self.network.config
+        size = config.transformer.areas(0).extent
+        texts = {name: AreaGrid.clamped((1, count), size) for name, count in lengths.items() if name != "picture"}
+        return texts | ({"picture": config.areas(0).grid(config.grid**2)} if "picture" in lengths else {})
 
     def _check(self, request: Request) -> None:
         tokens = len(self.tokenizer.tokens(request.text))
@@ -152,3 +169,18 @@ class PictureTranslator:
             raise InputError("There is neither a sentence nor a picture; give one of them or both.")
         if tokens > MOST_TOKENS:
             raise InputError(f"The text has {tokens} {self.card.level}s, at most {MOST_TOKENS} are read; shorten it.")
+        target = 0 if request.target is None else len(self.tokenizer.ids(request.target))
+        if target > MOST_TOKENS:
+            raise InputError(
+                f"The given output has {target} {self.card.level}s, at most {MOST_TOKENS} are read; shorten it."
+            )
+        self._places(request, tokens, target).check(request.changes)
+
+    def _places(self, request: Request, tokens: int, target: int) -> Places:
+        """Where it can be changed, with a source of so many tokens and a given output of so many, 0 for none."""
+        sizes = self.network.config.transformer
+        lengths = {"source": tokens + 1} if request.text.strip() else {}
+        lengths |= {} if request.picture is None else {"picture": self.network.config.grid**2}
+        lengths |= {"target": target, "history": target} if target else {}
+        sites = {site: fields for site, fields in SITES.items() if {*fields} <= {*lengths, "target", "history"}}
+        return Places(sites, sizes.layers, sizes.heads, lengths, self._grids(lengths))

@@ -5,6 +5,7 @@ Shapes: T target items, V vocabulary, L layers, H heads, Q queries, A areas.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -12,6 +13,7 @@ import torch
 from torch import Tensor
 
 from areaviz.data.tokenizer import END, Token, Tokenizer
+from areaviz.decoding.stepper import Hypothesis
 from areaviz.models.stepper import token_log_probabilities
 from areaviz.models.transformer import Pass, TransformerConfig
 from areaviz.trace.areas import AreaGrid
@@ -34,16 +36,30 @@ def record(
     tokenizer: Tokenizer,
     config: TransformerConfig,
     run: Pass,
-    target_ids: Sequence[int],
+    hypothesis: Hypothesis,
     details: Mapping[str, str],
 ) -> Trace:
-    """The trace of a pass over one sentence that produced `target_ids`."""
+    """The trace of a pass over one sentence that produced a hypothesis."""
+    target_ids = hypothesis.ids
     source = text_field("source", request.text, tokenizer.tokens(request.text), end=True)
     fields = {"source": source, **target_fields(target_ids, tokenizer)}
     size = config.area_size if config.area_layers else 1
     grids = {name: AreaGrid.clamped((1, len(item)), (1, size)) for name, item in fields.items()}
     maps = attention_maps(run, SITES, grids)
-    return Trace(request, fields, output(run.logits[0], target_ids, tokenizer), maps, details)
+    found = output(run.logits[0], target_ids, tokenizer)
+    details = {**details, "log-probability": log_probability(hypothesis, found)}
+    return Trace(request, fields, found, maps, details)
+
+
+def given(tokenizer: Tokenizer, target: str) -> Hypothesis:
+    """An output that is given and not found; the pass over it tells how likely it is."""
+    return Hypothesis(tuple(tokenizer.ids(target)), math.nan, True)
+
+
+def log_probability(found: Hypothesis, result: Output) -> str:
+    """Of a whole output, natural, for the reader: as it was found, or where it was given, as the pass has it."""
+    likely = np.maximum(result.probabilities, np.finfo(np.float32).tiny)
+    return f"{np.log(likely).sum() if math.isnan(found.log_probability) else found.log_probability:.3f}"
 
 
 def trace_bytes(config: TransformerConfig, source: int, target: int) -> int:

@@ -8,7 +8,7 @@ D width of the scores' hidden layer, V vocabulary.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -18,6 +18,7 @@ from torch.nn import functional as F
 
 from areaviz.attention.hard import choose_item
 from areaviz.attention.memory import AreaOptions
+from areaviz.attention.steering import UNCHANGED, Changed
 from areaviz.data.tokenizer import PAD
 from areaviz.models.caption_network import CaptionNetwork
 from areaviz.models.stepper import token_log_probabilities
@@ -86,10 +87,19 @@ class TellerConfig:
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """What is attended to: values [B, M, C], keys [B, M, D]."""
+    """What is attended to: values [B, M, C], keys [B, M, D].
+
+    factors: what weights are multiplied by, [T or 1, M], None for nothing else; gate: what is read, times this.
+    """
 
     value: Tensor
     key: Tensor
+    factors: Tensor | None = None
+    gate: float = 1.0
+
+    def at(self, step: int) -> Tensor | None:
+        """The factors of one step, [M]; the last is that of all later ones."""
+        return None if self.factors is None else self.factors[min(step, len(self.factors) - 1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +138,7 @@ class ShowAttendTell(CaptionNetwork):
     def __init__(self, config: TellerConfig) -> None:
         super().__init__(config.encoder, config.grid)
         self.config: TellerConfig = config
+        self.sites = (SITE,) if config.layers else ()
         channels, width = self.encoder_config.width, config.width
         self.norm = nn.LayerNorm(channels)
         # Features say what is in a cell, not where it is; sentences need both.
@@ -146,50 +157,59 @@ class ShowAttendTell(CaptionNetwork):
         """Logits [N, T, V]; hard attention takes the heaviest cells."""
         return self.tell(features_BMC, target_NT).logits
 
-    def attend(self, features_BMC: Tensor, target_BT: Tensor) -> Pass:
+    def attend(self, features_BMC: Tensor, target_BT: Tensor, changed: Changed = UNCHANGED) -> Pass:
         """The same, with the weights of the cells; nothing where there is no attention."""
-        told = self.tell(features_BMC, target_BT)
+        told = self.tell(features_BMC, target_BT, changed=changed)
         if self.config.attention == "none":
             return Pass(told.logits, {})
         chosen = {SITE: [told.chosen[:, None]]} if self.config.attention == "hard" else {}
         return Pass(told.logits, {SITE: [told.weights[:, None]]}, chosen)
 
-    def tell(self, features_BMC: Tensor, target_NT: Tensor, sample: bool = False) -> Told:
-        """All words of N sentences, teacher-forced; with `sample` hard attention draws its cells."""
-        cells, state = self.remember(features_BMC)
+    def tell(self, features_BMC: Tensor, target_NT: Tensor, sample: bool = False, changed: Changed = UNCHANGED) -> Told:
+        """All words of N sentences, teacher-forced; with `sample` hard attention draws its cells.
+
+        changed: what is done otherwise.
+        """
+        cells, state = self.remember(features_BMC, changed, target_NT.shape[1])
         state = repeated(state, len(target_NT))
         words_NTW = self.words(target_NT)
         states, looks = [], []
-        for word_NW in words_NTW.unbind(1):
-            look = self.look_at(cells, state, sample)
+        for step, word_NW in enumerate(words_NTW.unbind(1)):
+            look = self.look_at(cells, state, sample, step)
             state = self.next(word_NW, look, state)
             states.append(state.hidden)
             looks.append(look)
         contexts, *rest = (torch.stack(part, 1) for part in zip(*map(_parts, looks), strict=True))
         return Told(self.read_out(words_NTW, torch.stack(states, 1), contexts), *rest)
 
-    def remember(self, features_BMC: Tensor) -> tuple[Cells, State]:
-        """The cells of pictures, and the state before the first word, one a picture."""
+    def remember(self, features_BMC: Tensor, changed: Changed = UNCHANGED, steps: int = 1) -> tuple[Cells, State]:
+        """The cells of pictures, and the state before the first word, one a picture; changed: over so many steps."""
         value_BMC = self.norm(features_BMC)
-        state = self._begin(value_BMC.mean(1))
+        state = self._begin(_mean(value_BMC, changed.hidden("picture")))
         value_BMC = value_BMC + self.place
-        return Cells(value_BMC, self.key(value_BMC)), state
+        steering = changed.at(SITE, 0)
+        if steering is None:
+            return Cells(value_BMC, self.key(value_BMC)), state
+        factors_1QM = steering.factors(self.config.areas(0).grid(value_BMC.shape[1]), steps, value_BMC.device)
+        gate = float(steering.gated(torch.ones(1, 1, 1)))
+        return Cells(value_BMC, self.key(value_BMC), None if factors_1QM is None else factors_1QM[0], gate), state
 
     def _begin(self, mean_BC: Tensor) -> State:
         if self.start is None:
             return State(*(mean_BC.new_zeros(len(mean_BC), self.config.width) for _ in range(2)))
         return State(*torch.tanh(self.start(mean_BC)).chunk(2, 1))
 
-    def look_at(self, cells: Cells, state: State, sample: bool) -> Look:
+    def look_at(self, cells: Cells, state: State, sample: bool, step: int = 0) -> Look:
         """Attend to the cells, K sentences a picture: additive scores, then the sum or one cell."""
         if self.config.attention == "none":
             return _blind(cells, state)
         query_BK1D = self.query(state.hidden).unflatten(0, (len(cells.key), -1)).unsqueeze(2)
         score_BKM = self.score(torch.tanh(cells.key[:, None] + query_BK1D)).squeeze(3)
-        weights_BKM = score_BKM.softmax(2)
+        weights_BKM = _weights(score_BKM, cells.at(step))
         chosen_N, log_N = choose_item(weights_BKM.flatten(0, 1), sample)
-        one_BKM = F.one_hot(chosen_N, weights_BKM.shape[2]).to(weights_BKM).view_as(weights_BKM)
+        one_BKM = F.one_hot(chosen_N, weights_BKM.shape[2]).to(weights_BKM).view_as(weights_BKM) * (weights_BKM > 0)
         context_NC = ((one_BKM if self.config.attention == "hard" else weights_BKM) @ cells.value).flatten(0, 1)
+        context_NC = context_NC if cells.gate == 1.0 else context_NC * cells.gate
         # A gate decides how much of what is seen matters to the next word (Xu et al. 2015, section 4.2.1).
         return Look(self.gate(state.hidden).sigmoid() * context_NC, weights_BKM.flatten(0, 1), chosen_N, log_N)
 
@@ -206,9 +226,9 @@ class ShowAttendTell(CaptionNetwork):
         logits: Tensor = F.linear(self.dropout(mixed), self.embedding.weight)
         return logits
 
-    def write(self, features_BMC: Tensor) -> TellerStepper:
-        """The decoder over these pictures, one word at a time."""
-        return TellerStepper(self, *self.remember(features_BMC))
+    def write(self, features_BMC: Tensor, changed: Changed = UNCHANGED) -> TellerStepper:
+        """The decoder over these pictures, one word at a time; changed: what is done otherwise."""
+        return TellerStepper(self, *self.remember(features_BMC, changed))
 
     def words(self, ids: Tensor) -> Tensor:
         """Embedded words [..., W]."""
@@ -245,6 +265,22 @@ def repeated(state: State, rows: int) -> State:
     """The states of pictures once for each of their sentences; itself where there are `rows` already."""
     count = len(state.cell)
     return state if count == rows else select(state, torch.arange(rows) // (rows // count))
+
+
+def _mean(value_BMC: Tensor, hidden: Sequence[int]) -> Tensor:
+    """The mean of the cells that are not hidden, [B, C]; zeros where all are."""
+    if not hidden:
+        return value_BMC.mean(1)
+    seen_M = torch.ones(value_BMC.shape[1], dtype=torch.bool, device=value_BMC.device)
+    seen_M[list(hidden)] = False
+    return value_BMC[:, seen_M].sum(1) / seen_M.sum().clamp_min(1)
+
+
+def _weights(score_BKM: Tensor, factors_M: Tensor | None) -> Tensor:
+    """The softmax, with every cell's weight times its factor; zeros where all are banned."""
+    if factors_M is None:
+        return score_BKM.softmax(2)
+    return (score_BKM + factors_M.log()).softmax(2).nan_to_num(0.0)
 
 
 def _blind(cells: Cells, state: State) -> Look:

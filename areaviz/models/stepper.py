@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from areaviz.attention.memory import AreaMemory, Remembered
+from areaviz.attention.steering import UNCHANGED, Changed, Steering
 from areaviz.data.tokenizer import END, PAD, START, UNKNOWN
 from areaviz.decoding.beam import beam_search
 from areaviz.decoding.greedy import greedy
@@ -43,8 +44,10 @@ def token_log_probabilities(logits: Tensor) -> Tensor:
 class Steps(Protocol):
     """A layer of a decoder."""
 
-    def step(self, x_N1W: Tensor, history: AreaMemory | None, memory: Remembered) -> tuple[Tensor, AreaMemory]:
-        """One position more: its output and the longer history."""
+    def step(
+        self, x_N1W: Tensor, history: AreaMemory | None, memory: Remembered, own: Steering | None = None
+    ) -> tuple[Tensor, AreaMemory]:
+        """One position more: its output and the longer history; own: what is done otherwise in attending to that."""
 
 
 class Decodes(Protocol):
@@ -65,11 +68,15 @@ class TransformerStepper:
     """Decoding state over what each layer attends to besides what was written, made once.
 
     Each step appends the areas that end at the new item, so nothing is computed twice; what the
-    layers attend to is shared by all beams of an example.
+    layers attend to is shared by all beams of an example. changed: what is done otherwise; of what the memories
+    are asked they know themselves.
     """
 
-    def __init__(self, network: Decodes, memories: Sequence[Remembered], device: torch.device) -> None:
+    def __init__(
+        self, network: Decodes, memories: Sequence[Remembered], device: torch.device, changed: Changed = UNCHANGED
+    ) -> None:
         self._network, self._memories = network, memories
+        self._own = [changed.at("decoder self", layer) for layer in range(len(memories))]
         self._histories: list[AreaMemory | None] = [None] * len(memories)
         self._position = 0
         self._device = device
@@ -78,7 +85,8 @@ class TransformerStepper:
         """Feed the last token of every row, int64 [N]; log-probabilities of the next, [N, V]."""
         x_N1W = self._network.embed_at(tokens.to(self._device), self._position)
         for index, layer in enumerate(self._network.layers):
-            x_N1W, self._histories[index] = layer.step(x_N1W, self._histories[index], self._memories[index])
+            memory, own = self._memories[index], self._own[index]
+            x_N1W, self._histories[index] = layer.step(x_N1W, self._histories[index], memory, own)
         self._position += 1
         return token_log_probabilities(self._network.logits(x_N1W)[:, 0])
 

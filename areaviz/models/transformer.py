@@ -14,6 +14,7 @@ from typing import Any, Self
 from torch import Tensor, nn
 
 from areaviz.attention.memory import AreaOptions
+from areaviz.attention.steering import UNCHANGED, Changed
 from areaviz.data.tokenizer import PAD
 from areaviz.models.layers import DecoderLayer, EncoderLayer, encode, initialise
 from areaviz.models.stepper import TransformerStepper
@@ -116,31 +117,41 @@ class Transformer(Writer):
         """Logits [B, T, V] of the token after each token of `target_BT`, which begins with the start symbol."""
         return self.attend(source_BM, target_BT, need_weights=False).logits
 
-    def attend(self, source_BM: Tensor, target_BT: Tensor, need_weights: bool = True) -> Pass:
-        """The same, with the area weights of every site from the same pass."""
+    def attend(
+        self, source_BM: Tensor, target_BT: Tensor, need_weights: bool = True, changed: Changed = UNCHANGED
+    ) -> Pass:
+        """The same, with the area weights of every site from the same pass; changed: what is done otherwise."""
         padding = padding_of(source_BM)
-        memory_BMW, encoder_self = self.encode(source_BM, padding, need_weights)
+        memory_BMW, encoder_self = self.encode(source_BM, padding, need_weights, changed)
         y, decoder_self, encoder_decoder = self.embed(target_BT), [], []
-        for layer in self.decoder:
-            y, self_weights, weights = layer(y, memory_BMW, padding, need_weights)
+        for number, layer in enumerate(self.decoder):
+            own, across = changed.at("decoder self", number), changed.at("encoder-decoder", number)
+            y, self_weights, weights = layer(y, memory_BMW, padding, need_weights, own, across)
             decoder_self.append(self_weights)
             encoder_decoder.append(weights)
         sites = {"encoder self": encoder_self, "decoder self": decoder_self, "encoder-decoder": encoder_decoder}
         return Pass(self.logits(y), sites if need_weights else {})
 
     def encode(
-        self, source_BM: Tensor, padding_BM: Tensor | None, need_weights: bool = False
+        self,
+        source_BM: Tensor,
+        padding_BM: Tensor | None,
+        need_weights: bool = False,
+        changed: Changed = UNCHANGED,
     ) -> tuple[Tensor, list[Tensor]]:
         """The encoder's output [B, M, W] and its weights, one tensor a layer."""
-        x, weights = encode(self.encoder, self.embed(source_BM), padding_BM, need_weights)
+        x, weights = encode(self.encoder, self.embed(source_BM), padding_BM, need_weights, changed)
         return self.encoder_norm(x), weights
 
-    def write(self, source_BM: Tensor) -> TransformerStepper:
-        """The decoder over these sources, one token at a time."""
+    def write(self, source_BM: Tensor, changed: Changed = UNCHANGED) -> TransformerStepper:
+        """The decoder over these sources, one token at a time; changed: what is done otherwise."""
         padding = padding_of(source_BM)
-        memory_BMW, _ = self.encode(source_BM, padding)
-        memories = [layer.cross_attention.remember(memory_BMW, padding) for layer in self.layers]
-        return TransformerStepper(self, memories, memory_BMW.device)
+        memory_BMW, _ = self.encode(source_BM, padding, changed=changed)
+        memories = [
+            layer.cross_attention.remember(memory_BMW, padding, changed.at("encoder-decoder", number))
+            for number, layer in enumerate(self.layers)
+        ]
+        return TransformerStepper(self, memories, memory_BMW.device, changed)
 
     def normed(self, x_BTW: Tensor) -> Tensor:
         """The decoder's output after its last normalisation."""

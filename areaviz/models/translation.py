@@ -6,20 +6,23 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 import torch
 
+from areaviz.attention.steering import UNCHANGED, Changed
 from areaviz.data.batches import pad, shifted
 from areaviz.data.tokenizer import UNKNOWN, Tokenizer
 from areaviz.decoding.stepper import Hypothesis
 from areaviz.models.base import OnStep
 from areaviz.models.checkpoint import load_tokenizer, load_weights
 from areaviz.models.ready import ready
-from areaviz.models.recording import MAX_TRACE_BYTES, record, trace_bytes
+from areaviz.models.recording import MAX_TRACE_BYTES, SITES, given, record, trace_bytes
 from areaviz.models.stepper import written
 from areaviz.models.transformer import Transformer, TransformerConfig
+from areaviz.trace.areas import AreaGrid
 from areaviz.trace.card import Card
+from areaviz.trace.change import KINDS, Places
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
@@ -44,6 +47,8 @@ class LengthLimit:
 class Translator:
     """Translates and records what it attended to."""
 
+    takes: ClassVar[frozenset[str]] = frozenset({*KINDS, "target"})
+
     card: Card
     tokenizer: Tokenizer
     network: Transformer
@@ -64,27 +69,36 @@ class Translator:
 
     @torch.inference_mode()
     def decode(
-        self, texts: Sequence[str], method: str = "greedy", beam: int = 4, on_step: OnStep | None = None
+        self,
+        texts: Sequence[str],
+        method: str = "greedy",
+        beam: int = 4,
+        on_step: OnStep | None = None,
+        changed: Changed = UNCHANGED,
     ) -> list[Hypothesis]:
         """The best output of every text; texts of like length cost least together."""
         ids = [self.tokenizer.ids(text) for text in texts]
         limits = [self.limit(len(row)) for row in ids]
-        return written(self.network.write(pad(ids).to(self._device)), limits, method, beam, on_step)
+        return written(self.network.write(pad(ids).to(self._device), changed), limits, method, beam, on_step)
 
     def translate(self, texts: Sequence[str], method: str = "greedy", beam: int = 4) -> list[str]:
         """The translation of every text."""
         return [self.tokenizer.decode(found.ids)[0] for found in self.decode(texts, method, beam)]
 
     def trace(self, requests: Sequence[Request], on_step: OnStep | None = None) -> list[Trace]:
-        """Translate requests that share method and beam in one batch, then record one pass each.
+        """Translate requests that differ in their text in one batch, then record one pass each; read given outputs.
 
         Raises:
-            InputError: a text without a readable character, or one whose trace would be too large.
+            InputError: a text without a readable character, one whose trace would be too large, or a change of what
+                is not there.
         """
         for request in requests:
             self._check(request)
-        texts = [request.text for request in requests]
-        found = self.decode(texts, requests[0].method, requests[0].beam, on_step)
+        first, texts = requests[0], [request.text for request in requests]
+        if first.target is None:
+            found = self.decode(texts, first.method, first.beam, on_step, self._changed(first))
+        else:
+            found = [given(self.tokenizer, request.target or "") for request in requests]
         return [self.record(request, hypothesis) for request, hypothesis in zip(requests, found, strict=True)]
 
     @torch.inference_mode()
@@ -92,15 +106,18 @@ class Translator:
         """The trace of a given output: weights, probabilities and alternatives of one and the same pass."""
         target_ids = list(found.ids)
         source, target = (pad([ids]).to(self._device) for ids in (self.tokenizer.ids(request.text), target_ids))
-        run = self.network.attend(source, shifted(target))
-        details = {"device": self._device.type, "log-probability": f"{found.log_probability:.3f}"}
+        run = self.network.attend(source, shifted(target), changed=self._changed(request))
+        details = {"device": self._device.type}
         told = notes(self.card, self.tokenizer, request.text, found)
         details |= {"warning": " ".join(told)} if told else {}
-        return record(request, self.tokenizer, self.network.config, run, target_ids, details)
+        return record(request, self.tokenizer, self.network.config, run, found, details)
 
     @property
     def _device(self) -> torch.device:
         return self.network.embedding.weight.device
+
+    def _changed(self, request: Request) -> Changed:
+        return Changed.of(request.changes, SITES, self.network.config.heads)
 
     def _check(self, request: Request) -> None:
         tokens = self.tokenizer.tokens(request.text)
@@ -112,6 +129,18 @@ class Translator:
                 f"The text has {len(tokens)} {self.card.level}s, but the attention of this model fits in memory "
                 f"for at most {largest - 1}; shorten the text or choose a smaller area size."
             )
+        target = 0 if request.target is None else len(self.tokenizer.ids(request.target))
+        if target and trace_bytes(self.network.config, len(tokens) + 1, target) > MAX_TRACE_BYTES:
+            raise InputError("The given output is too long for its attention to fit in memory; shorten it.")
+        self._places(len(tokens) + 1, target).check(request.changes)
+
+    def _places(self, source: int, target: int) -> Places:
+        """Where a text of so many items can be changed, and an output of so many, 0 where none is given."""
+        config = self.network.config
+        lengths = {"source": source, **({"target": target, "history": target} if target else {})}
+        size = config.areas(0).extent
+        grids = {name: AreaGrid.clamped((1, count), size) for name, count in lengths.items()}
+        return Places(SITES, config.layers, config.heads, lengths, grids)
 
 
 def notes(card: Card, tokenizer: Tokenizer, text: str, found: Hypothesis) -> list[str]:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.trace.areas import AreaGrid
+from areaviz.trace.change_text import from_text, to_text
 from areaviz.trace.errors import InputError
 from areaviz.trace.layered import LayeredWeights
 from areaviz.trace.picture import Picture, check_picture
@@ -65,7 +66,7 @@ def to_document(trace: Trace, without: Collection[str] = ()) -> dict[str, Any]:
 def request_entry(request: Request) -> dict[str, Any]:
     """A request without its pixels, which are an array."""
     name = None if request.picture is None else request.picture.name
-    return {**asdict(replace(request, picture=None)), "picture": name}
+    return {**asdict(replace(request, picture=None)), "picture": name, "changes": to_text(request.changes)}
 
 
 def from_document(document: Any, arrays: Arrays, fetch: Fetch | None = None) -> Trace:
@@ -78,8 +79,9 @@ def from_document(document: Any, arrays: Arrays, fetch: Fetch | None = None) -> 
         Exception: of any kind where the document is not as specified.
     """
     _check_version(document)
-    if document["version"] == 1:
-        document = _from_version_1(document)
+    for version, upgrade in enumerate((_from_version_1, _from_version_2), start=1):
+        if document["version"] == version:
+            document = upgrade(document)
     fields = [_field(entry, arrays) for entry in _take(document, "fields", list)]
     maps = [_map(entry, arrays, fetch) for entry in _take(document, "maps", list)]
     gazes = [_gaze(entry, arrays) for entry in _take(document, "gazes", list)]
@@ -100,6 +102,12 @@ def _from_version_1(document: Mapping[str, Any]) -> dict[str, Any]:
     return {**document, "version": 2, "request": request, "gazes": []}
 
 
+def _from_version_2(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Version 2 knew no given output and no changes."""
+    request = {**_take(dict(document), "request", dict), "target": None, "changes": ""}
+    return {**document, "version": 3, "request": request}
+
+
 def _check_version(document: Any) -> None:
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise InputError("The file is an archive but no trace; choose a trace that this app has saved.")
@@ -118,7 +126,9 @@ def read_request(entry: Mapping[str, Any], arrays: Arrays) -> Request:
     area_size = None if entry["area_size"] is None else _take(entry, "area_size", int)
     picture = None if entry["picture"] is None else _picture(_take(entry, "picture", str), arrays["request.picture"])
     beam, seed = _take(entry, "beam", int), _take(entry, "seed", int)
-    return Request(model, text, method, beam, area_size, seed, picture, entry["sample"] is True)
+    target = None if entry["target"] is None else _take(entry, "target", str)
+    changes = from_text(_take(entry, "changes", str))
+    return Request(model, text, method, beam, area_size, seed, picture, entry["sample"] is True, target, changes)
 
 
 def _picture(name: str, pixels: npt.NDArray[Any]) -> Picture:

@@ -18,6 +18,9 @@ AREAS = ("any", "several")
 BEAMS = (1, 16)
 AREA_SIZES = (1, 16)
 SEEDS = (0, 2**32 - 1)
+FACTORS = (0, 100)
+MAX_CHANGES, MAX_CHANGED = 1024, 131_072
+"""Changes of one request, and the items and areas that all of them name."""
 
 
 def check_text(text: str) -> None:

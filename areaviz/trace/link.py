@@ -6,9 +6,9 @@ In a link layers, heads and items count from 1, as they do on the page; in the r
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from itertools import groupby
+from collections.abc import Mapping
 
+from areaviz.trace.change_text import from_text, to_text
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import (
     AREA_SIZES,
@@ -24,30 +24,31 @@ from areaviz.trace.limits import (
     shown,
 )
 from areaviz.trace.picture import NAME
+from areaviz.trace.positions import packed, unpacked
 from areaviz.trace.request import Focus, Request, check_options
 
 _SITE = re.compile(r"[a-z][a-z0-9 -]{0,39}")
 _NUMBER = re.compile(r"-?[0-9]{1,10}")
-_ITEMS = re.compile(r"[0-9]{1,5}(-[0-9]{1,5})?(,[0-9]{1,5}(-[0-9]{1,5})?)*")
 
 
 def to_params(request: Request, focus: Focus | None = None) -> dict[str, str]:
     """The address parameters that restore a request and a focus; defaults are left out.
 
-    Names: model, text, method, beam, area, seed, picture, sample; site, layer, head, side, items ("3-7,12"),
-    unit, areas.
+    Names: model, text, method, beam, area, seed, picture, sample, target, changes; site, layer, head, side,
+    items ("3-7,12"), unit, areas.
     """
     params = {"model": request.model} | _unless("text", request.text, "")
     params |= _unless("method", request.method, "greedy") | _unless("beam", request.beam, 4)
     params |= _unless("area", request.area_size, None) | _unless("seed", request.seed, 0)
     params |= {"picture": request.picture.name} if request.picture else {}
     params |= {"sample": "1"} if request.sample else {}
+    params |= _unless("target", request.target, None) | _unless("changes", to_text(request.changes), "")
     if focus is None:
         return params
     params |= {"site": focus.site} | _unless("layer", focus.layer + 1, 1)
     if focus.head is not None:
         params["head"] = str(focus.head + 1)
-    params |= _unless("side", focus.side, "query") | _unless("items", _packed(focus.items), "")
+    params |= _unless("side", focus.side, "query") | _unless("items", packed(focus.items), "")
     return params | _unless("unit", focus.unit, "item") | _unless("areas", focus.areas, "any")
 
 
@@ -68,6 +69,8 @@ def from_params(params: Mapping[str, str]) -> tuple[Request, Focus | None]:
         area_size=area,
         seed=_number(params, "seed", 0, SEEDS),
         sample=params.get("sample") == "1",
+        target=params.get("target"),
+        changes=from_text(params.get("changes", "")),
     )
     check_text(request.text)
     check_options(request)
@@ -97,7 +100,7 @@ def _focus(params: Mapping[str, str]) -> Focus | None:
         layer=_number(params, "layer", 1, places) - 1,
         head=_number(params, "head", 1, places) - 1 if "head" in params else None,
         side=choice("side", params.get("side", "query"), SIDES),
-        items=tuple(_unpacked(params.get("items", ""))),
+        items=tuple(unpacked(params.get("items", ""))),
         unit=choice("unit", params.get("unit", "item"), UNITS),
         areas=choice("areas", params.get("areas", "any"), AREAS),
     )
@@ -114,26 +117,6 @@ def _number(params: Mapping[str, str], name: str, default: int, limits: tuple[in
         )
     check_range(name, int(params[name]), limits)
     return int(params[name])
-
-
-def _packed(items: tuple[int, ...]) -> str:
-    """Runs of following items as ranges, in the order given: (2, 3, 4, 11) is "3-5,12"."""
-    runs = [[item for _, item in group] for _, group in groupby(enumerate(items), lambda pair: pair[1] - pair[0])]
-    return ",".join(f"{run[0] + 1}" if len(run) == 1 else f"{run[0] + 1}-{run[-1] + 1}" for run in runs)
-
-
-def _unpacked(packed: str) -> Iterator[int]:
-    """The items of "3-5,12"; nothing larger than `MAX_POSITION` is ever unrolled."""
-    if packed and not _ITEMS.fullmatch(packed):
-        raise InputError(f'"items" is "{shown(packed)}" but must be positions such as 3-7,12; mend or remove it.')
-    left = MAX_POSITION
-    for part in filter(None, packed.split(",")):
-        first, _, last = part.partition("-")
-        start, stop = int(first), int(last or first)
-        left -= stop - start + 1
-        if not 1 <= start <= stop <= MAX_POSITION or left < 0:
-            raise InputError(f'"items" has "{part}" but positions rise, from 1 to {MAX_POSITION:,}; mend or remove it.')
-        yield from range(start - 1, stop)
 
 
 def _unless(name: str, value: object, default: object) -> dict[str, str]:

@@ -17,7 +17,7 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.layered import LayeredWeights
 from areaviz.trace.request import Focus, Request
 
-VERSION = 2
+VERSION = 3
 KINDS = ("text", "picture")
 TOLERANCE = 1e-3
 """How far a row of weights may be from summing to 1."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from areaviz.trace.change import Change, check_changes
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import (
     AREA_SIZES,
@@ -30,7 +31,8 @@ class Request:
     model: name of a checkpoint. text: the input, "" for a model that only takes a picture. method: "greedy" or
     "beam"; beam: its width, 1..16. area_size: largest area, 1..16 items, or None for the size the model was
     trained with. seed: for models that sample, 0..2^32-1. picture: for models that take one. sample: whether
-    a model that chooses where to look draws its choices, by the seed, or takes the most probable ones.
+    a model that chooses where to look draws its choices, by the seed, or takes the most probable ones. target: the
+    output that is read instead of one that the model finds, or None. changes: what is done otherwise, all at once.
     """
 
     model: str
@@ -41,6 +43,8 @@ class Request:
     seed: int = 0
     picture: Picture | None = None
     sample: bool = False
+    target: str | None = None
+    changes: tuple[Change, ...] = ()
 
     def checked(self) -> Request:
         """This request as it can be run: every line break and tab is one blank, so offsets stay as typed.
@@ -59,7 +63,8 @@ class Request:
             raise InputError(f"The text has {state}; type between 1 and {MAX_CODE_POINTS:,} characters.")
         check_text(self.text)
         check_options(self)
-        return replace(self, text=self.text.translate(_BREAKS))
+        target = None if self.target is None else self.target.translate(_BREAKS)
+        return replace(self, text=self.text.translate(_BREAKS), target=target)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +91,8 @@ def check_options(request: Request) -> None:
     """Everything but the text.
 
     Raises:
-        InputError: when no model is named, its name cannot be one, or an option is outside its range.
+        InputError: when no model is named, its name cannot be one, an option is outside its range, the given output
+            is no text that can be read, or a change cannot be made.
     """
     if not request.model:
         raise InputError("No model is named; choose one of the models offered.")
@@ -97,3 +103,5 @@ def check_options(request: Request) -> None:
     check_range("seed", request.seed, SEEDS)
     if request.area_size is not None:
         check_range("area", request.area_size, AREA_SIZES)
+    check_text(request.target or "")
+    check_changes(request.changes)

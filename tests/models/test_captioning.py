@@ -12,8 +12,10 @@ import torch
 from areaviz.data.tokenizer import START, Tokenizer
 from areaviz.decoding.beam import beam_search
 from areaviz.models.captioner import CaptionerConfig, CaptionTransformer
-from areaviz.models.captioning import CaptionModel
+from areaviz.models.captioning import MOST_GIVEN, CaptionModel
 from areaviz.models.checkpoint import TOKENIZER, save_weights
+from areaviz.trace.areas import Area
+from areaviz.trace.change import Gate, Hide, Weigh
 from areaviz.trace.errors import InputError
 from areaviz.trace.picture import Picture
 from areaviz.trace.record import validate
@@ -129,3 +131,41 @@ def test_other_keys_and_values_can_be_trained(mode: tuple[str, str]) -> None:
     pixels = torch.randint(0, 255, (2, 32, 32, 3), dtype=torch.uint8)
     network(network.look(pixels), torch.randint(4, 20, (4, 5))).sum().backward()
     assert all(value.grad is not None for value in network.parameters())
+
+
+@pytest.mark.parametrize("method", ["greedy", "beam"])
+def test_a_changed_run_is_decoded_and_recorded_alike(model: CaptionModel, method: str) -> None:
+    changes = (
+        Weigh("encoder-decoder", (5, 6), factor=0.1, layer=1),
+        Hide("picture", (0, 1)),
+        Gate("encoder self", 0, 1),
+    )
+    trace = model.trace([Request("captioner", "", method, 2, picture=fakes.picture(), changes=changes)])[0]
+    validate(trace)
+    told = float(trace.details["log-probability"])
+    assert float(np.log(trace.output.probabilities).sum()) == pytest.approx(told, abs=2e-3)
+    assert not trace.maps["encoder-decoder"].weights[..., :2].any()
+
+
+def test_an_area_of_a_picture_is_banned_and_the_rest_sums_to_one(model: CaptionModel) -> None:
+    asked = Request("captioner", "", picture=fakes.picture(), target="a small red circle")
+    plain = model.trace([asked])[0].maps["encoder-decoder"]
+    ban = Weigh("encoder-decoder", areas=(Area(1, 2, 2, 2),), layer=0, head=1)
+    changed = model.trace([replace(asked, changes=(ban,))])[0].maps["encoder-decoder"]
+    index, expected = plain.grid.index(Area(1, 2, 2, 2)), plain.weights[0, 1].copy()
+    expected[:, index] = 0
+    np.testing.assert_allclose(changed.weights[0, 1], expected / expected.sum(-1, keepdims=True), atol=1e-6)
+    np.testing.assert_allclose(changed.weights[0, 0], plain.weights[0, 0], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("asked", "part"),
+    [
+        (Request("captioner", "", changes=(Hide("source", (0,)),)), "choose items of: picture"),
+        (Request("captioner", "", changes=(Weigh("encoder-decoder", areas=(Area(0, 0, 3, 1),)),)), "3x1"),
+        (Request("captioner", "", target="star " * (MOST_GIVEN + 1)), f"at most {MOST_GIVEN}"),
+    ],
+)
+def test_a_change_that_cannot_be_is_refused(model: CaptionModel, asked: Request, part: str) -> None:
+    with pytest.raises(InputError, match=part):
+        model.trace([replace(asked, picture=fakes.picture())])

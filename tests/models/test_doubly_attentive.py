@@ -9,11 +9,13 @@ import pytest
 import torch
 from torch import Tensor
 
+from areaviz.attention.steering import Changed
 from areaviz.data.tokenizer import START, Tokenizer
 from areaviz.models.checkpoint import TOKENIZER, save_weights
 from areaviz.models.doubly_attentive import DoublyAttentive, DoublyConfig
-from areaviz.models.picture_translation import MOST_TOKENS, PictureTranslator
+from areaviz.models.picture_translation import MOST_TOKENS, SITES, PictureTranslator
 from areaviz.models.transformer import Transformer
+from areaviz.trace.change import Change, Gate, Hide, Weigh
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import validate
 from areaviz.trace.request import Request
@@ -61,6 +63,32 @@ def test_steps_equal_the_whole_pass(given: str, size: int) -> None:
         torch.testing.assert_close(likely, expected, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        (Weigh("encoder-decoder picture", (5, 6)), Gate("encoder-decoder", 0, 1)),
+        (Hide("picture", tuple(range(16))), Weigh("decoder self", (0,), factor=0.2)),
+        (Hide("source", (1, 2)), Gate("encoder-decoder picture", factor=3.0)),
+    ],
+)
+def test_steps_equal_the_whole_pass_under_a_change(changes: tuple[Change, ...]) -> None:
+    made, (source, features, target) = network(picture_size=2), examples()
+    changed = Changed.of(changes, SITES, 2)
+    run, stepper = made.attend(source, features, target, changed=changed), made.write(source, features, changed)
+    assert not torch.allclose(run.logits, made(source, features, target), atol=1e-3)
+    for step in range(target.shape[1]):
+        likely = stepper.step(target[:, step])
+        expected = run.logits[:, step].masked_fill(~torch.isfinite(likely[0]), -torch.inf).log_softmax(1)
+        torch.testing.assert_close(likely, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_a_hidden_picture_adds_nothing() -> None:
+    made, (source, features, target) = network(), examples()
+    hidden = made.attend(source, features, target, changed=Changed.of((Hide("picture", tuple(range(16))),), SITES, 2))
+    torch.testing.assert_close(hidden.logits, made(source, None, target), rtol=1e-5, atol=1e-5)
+    assert not any(strength.any() for strength in hidden.strength["encoder-decoder picture"])
+
+
 def test_the_picture_matters_where_it_is_given() -> None:
     made, (source, features, target) = network(), examples()
     assert not torch.allclose(made(source, features, target), made(source, features.flip(0), target))
@@ -95,6 +123,23 @@ def test_what_is_given_is_attended_to(model: PictureTranslator, method: str, tex
     for site in expected & {"encoder-decoder", "encoder-decoder picture"}:
         assert trace.maps[site].strength is not None
     assert all(trace.maps[site].strength is None for site in expected & {"encoder self", "decoder self"})
+
+
+def test_changes_and_given_outputs_are_checked_and_shown(model: PictureTranslator) -> None:
+    asked = Request("doubly", "a red circle", picture=fakes.picture(), target="ein roter Kreis")
+    trace = model.trace([replace(asked, changes=(Weigh("encoder-decoder picture", (3,), query=1),))])[0]
+    validate(trace)
+    assert trace.fields["target"].raw == "ein roter Kreis"
+    assert (trace.maps["encoder-decoder picture"].weights[..., 3] == 0).all(axis=(0, 1)).tolist() == [
+        False, True, False, False,
+    ]  # fmt: skip
+    for wrong, part in (
+        (replace(asked, picture=None, changes=(Gate("encoder-decoder picture"),)), "no site"),
+        (replace(asked, changes=(Hide("picture", (16,)),)), "16 items"),
+        (replace(asked, target="star " * (MOST_TOKENS + 1)), f"at most {MOST_TOKENS}"),
+    ):
+        with pytest.raises(InputError, match=part):
+            model.trace([wrong])
 
 
 def test_a_text_beyond_the_limit_is_refused(model: PictureTranslator) -> None:

@@ -10,11 +10,13 @@ import pytest
 import torch
 from torch import Tensor
 
+from areaviz.attention.steering import Changed
 from areaviz.data.tokenizer import START, Tokenizer
 from areaviz.decoding.stepper import Hypothesis
 from areaviz.models.captioning import CaptionModel
 from areaviz.models.checkpoint import TOKENIZER, save_weights
 from areaviz.models.show_attend_tell import SITE, ShowAttendTell, TellerConfig
+from areaviz.trace.change import Change, Gate, Hide, Weigh
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import validate
 from areaviz.trace.request import Request
@@ -158,3 +160,57 @@ def test_areas_are_single_cells(tmp_path: Path) -> None:
     CaptionModel.load(tmp_path, loaded.card, torch.device("cpu"), area_size=1)
     with pytest.raises(InputError, match="single cells"):
         CaptionModel.load(tmp_path, loaded.card, torch.device("cpu"), area_size=3)
+
+
+SITES = {SITE: ("target", "picture")}
+
+
+@pytest.mark.parametrize("kind", ["soft", "hard"])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        (Weigh(SITE, (3, 4, 5)),),
+        (Weigh(SITE, tuple(range(8)), factor=9.0), Gate(SITE, factor=0.5)),
+        (Hide("picture", (0, 7)),),
+        (Hide("picture", tuple(range(16))),),
+    ],
+)
+def test_steps_equal_the_whole_pass_under_a_change(kind: str, changes: tuple[Change, ...]) -> None:
+    made = network(kind)
+    features = torch.randn(2, 16, made.encoder_config.width)
+    target = torch.tensor([[START, 5, 6, 7], [START, 9, 4, 4]])
+    changed = Changed.of(changes, SITES, 1)
+    run, stepper = made.attend(features, target, changed), made.write(features, changed)
+    for step in range(4):
+        likely = stepper.step(target[:, step])
+        expected = run.logits[:, step].masked_fill(~torch.isfinite(likely[0]), -torch.inf).log_softmax(1)
+        torch.testing.assert_close(likely, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_banned_cells_are_not_read_and_the_rest_sums_to_one() -> None:
+    made, target = network("soft"), torch.tensor([[START, 5]])
+    features = torch.randn(1, 16, made.encoder_config.width)
+    plain, banned = (
+        made.attend(features, target, Changed.of(changes, SITES, 1)).weights[SITE][0][0, 0, 0]
+        for changes in ((), (Weigh(SITE, (2, 9)),))
+    )
+    kept = plain.clone()
+    kept[[2, 9]] = 0
+    torch.testing.assert_close(banned, kept / kept.sum())
+
+
+def test_a_hidden_cell_changes_nothing_however_it_looks() -> None:
+    made, target = network("soft"), torch.tensor([[START, 5, 6]])
+    features = torch.randn(1, 16, made.encoder_config.width)
+    other = features.clone()
+    other[:, 3] = torch.randn(made.encoder_config.width)
+    changed = Changed.of((Hide("picture", (3,)),), SITES, 1)
+    one, two = (made.attend(x, target, changed).logits for x in (features, other))
+    torch.testing.assert_close(one, two)
+    assert not torch.allclose(made(features, target), made(other, target))
+
+
+def test_without_attention_nothing_can_be_changed(tmp_path: Path) -> None:
+    asked = Request("teller", "", picture=fakes.picture(), changes=(Gate(SITE),))
+    with pytest.raises(InputError, match="attends to nothing"):
+        model("none", tmp_path).trace([asked])

@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from areaviz.trace.areas import AreaGrid
+from areaviz.trace.areas import Area, AreaGrid
+from areaviz.trace.change import Change, Gate, Hide, Weigh
 from areaviz.trace.record import AttentionMap, Field, Output, Trace
 from areaviz.trace.request import Focus, Request
 
@@ -16,6 +17,18 @@ SOME = settings(deadline=None, max_examples=30, suppress_health_check=[HealthChe
 MODELS = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,20}", fullmatch=True)
 SITES = st.sampled_from(["encoder self", "decoder self", "encoder-decoder"])
 POSITIONS = st.integers(0, 4095)
+
+
+def changes() -> st.SearchStrategy[tuple[Change, ...]]:
+    """Any few changes that a link can hold."""
+    maybe, items = st.none() | st.integers(0, 40), st.lists(POSITIONS, min_size=1, max_size=5).map(tuple)
+    areas = st.lists(st.builds(Area, POSITIONS, POSITIONS, st.integers(1, 16), st.integers(1, 16)), max_size=3)
+    factors = st.floats(0, 100, allow_subnormal=False)
+    weigh = st.builds(Weigh, SITES, items, areas.map(tuple), factors, maybe, maybe, maybe, st.booleans())
+    gate = st.builds(Gate, SITES, maybe, maybe, factors)
+    return st.lists(weigh | gate | st.builds(Hide, st.sampled_from(["source", "picture"]), items), max_size=3).map(
+        tuple
+    )
 
 
 def requests(text: st.SearchStrategy[str] | None = None) -> st.SearchStrategy[Request]:
@@ -28,6 +41,8 @@ def requests(text: st.SearchStrategy[str] | None = None) -> st.SearchStrategy[Re
         beam=st.integers(1, 16),
         area_size=st.none() | st.integers(1, 16),
         seed=st.integers(0, 2**32 - 1),
+        target=st.none() | st.text(max_size=20),
+        changes=changes(),
     )
 
 

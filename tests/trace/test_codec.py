@@ -79,6 +79,12 @@ def test_a_file_of_version_1_is_read() -> None:
     assert (stored.version, dict(stored.gazes)) == (VERSION, {})
 
 
+def test_a_file_of_version_2_is_read() -> None:
+    stored = codec.load(Path(__file__).parent / "version_2.npz")
+    assert stored.request.picture is not None and stored.request.sample
+    assert (stored.version, stored.request.target, stored.request.changes) == (VERSION, None, ())
+
+
 @SOME
 @given(traces())
 def test_half_precision_keeps_what_it_promises(trace: Trace) -> None:

@@ -94,7 +94,7 @@ def with_gaze(change: Callable[[Gaze], Gaze]) -> Trace:
 @pytest.mark.parametrize(
     ("trace", "sentence"),
     [
-        (replace(fakes.trace(), version=3), "version 3"),
+        (replace(fakes.trace(), version=4), "version 4"),
         (refiled("fields", "source", "input"), 'filed under "input"'),
         (refiled("maps", SITE, "cross"), 'filed under "cross"'),
         (with_source(lambda field: replace(field, kind="smell")), "smell"),

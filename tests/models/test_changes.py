@@ -1,0 +1,148 @@
+"""Changed runs of translators: decoding against the whole pass, what a trace then shows, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from areaviz.attention.steering import Changed
+from areaviz.models.base import check_takes
+from areaviz.models.digits import DigitReader
+from areaviz.models.recording import SITES
+from areaviz.models.stepper import token_log_probabilities
+from areaviz.models.translation import Translator
+from areaviz.trace.areas import Area
+from areaviz.trace.card import read_card
+from areaviz.trace.change import Change, Gate, Hide, Weigh
+from areaviz.trace.errors import InputError
+from areaviz.trace.record import validate
+from areaviz.trace.request import Request
+from tests.tiny import checkpoint, network
+from tests.trace.sentence import assert_one_sentence
+
+CPU = torch.device("cpu")
+ASKED = Request("tiny-area", "A small dog")
+SOURCE = torch.tensor([[5, 9, 4, 11, 7, 6, 3]])
+TARGET = torch.tensor([[2, 8, 5, 5, 10, 4, 12, 9]])
+CHANGES: list[tuple[Change, ...]] = [
+    (Weigh("encoder-decoder", (2, 3)),),
+    (Weigh("encoder-decoder", areas=(Area(0, 1, 1, 3),), factor=4.0, head=1),),
+    (Weigh("encoder self", (0,), layer=1), Weigh("decoder self", (1,), factor=0.3)),
+    (Gate("encoder-decoder", 0, 1), Gate("decoder self", 1), Gate("encoder self", factor=2.0)),
+    (Hide("source", (0, 1, 2, 3, 4, 5, 6)),),
+    (Weigh("decoder self", (0, 1), head=0), Hide("source", (4,))),
+]
+
+
+@pytest.fixture(params=["character", "token"])
+def model(request: pytest.FixtureRequest, tmp_path: Path) -> Translator:
+    folder = checkpoint(tmp_path, level=request.param)
+    return Translator.load(folder, read_card(folder / "card.json"), CPU)
+
+
+@pytest.mark.parametrize("changes", CHANGES)
+@pytest.mark.parametrize("modes", [("mean", "sum"), ("max", "mean")])
+def test_steps_equal_the_whole_pass_under_a_change(changes: tuple[Change, ...], modes: tuple[str, str]) -> None:
+    made = network(20, key_mode=modes[0], value_mode=modes[1], area_layers=1)
+    changed = Changed.of(changes, SITES, 2)
+    run = made.attend(SOURCE, TARGET, changed=changed)
+    whole_TV = token_log_probabilities(run.logits)[0]
+    stepper = made.write(SOURCE, changed)
+    for t, token in enumerate(TARGET[0]):
+        torch.testing.assert_close(stepper.step(token[None])[0], whole_TV[t], atol=1e-5, rtol=1e-4)
+    plain = token_log_probabilities(made(SOURCE, TARGET))[0]
+    assert not torch.allclose(plain, whole_TV, atol=1e-3)
+
+
+def test_without_a_change_the_numbers_are_the_same_to_the_last_bit() -> None:
+    made = network(20)
+    none = Changed.of((), SITES, 2)
+    one, two = made.attend(SOURCE, TARGET), made.attend(SOURCE, TARGET, changed=none)
+    torch.testing.assert_close(one.logits, two.logits, rtol=0, atol=0)
+    for site, layers in one.weights.items():
+        for plain, same in zip(layers, two.weights[site], strict=True):
+            torch.testing.assert_close(plain, same, rtol=0, atol=0)
+    steppers = made.write(SOURCE), made.write(SOURCE, none)
+    found = [stepper.step(TARGET[0, :1]) for stepper in steppers]
+    torch.testing.assert_close(found[0], found[1], rtol=0, atol=0)
+
+
+def test_hidden_items_are_as_if_they_were_padding() -> None:
+    made = network(20)
+    hidden = made.attend(SOURCE, TARGET, changed=Changed.of((Hide("source", (5, 6)),), SITES, 2))
+    padded = SOURCE.clone()
+    padded[0, 5:] = 0
+    torch.testing.assert_close(hidden.logits, made(padded, TARGET), atol=1e-5, rtol=1e-4)
+
+
+def test_a_trace_shows_the_weights_of_the_changed_pass(model: Translator) -> None:
+    (before,) = model.trace([ASKED])
+    ban = Weigh("encoder-decoder", (0,), layer=0, head=1)
+    (after,) = model.trace([replace(ASKED, target=before.fields["target"].raw, changes=(ban,))])
+    validate(after)
+    grid = after.maps["encoder-decoder"].grid
+    banned = np.array([grid.area(index).left == 0 for index in range(grid.count)])
+    weights, same = after.maps["encoder-decoder"].weights, before.maps["encoder-decoder"].weights
+    assert not weights[0, 1][:, banned].any()
+    rest = same[0, 1][: len(weights[0, 1])][:, ~banned]
+    np.testing.assert_allclose(weights[0, 1][:1, ~banned], rest[:1] / rest[:1].sum(), atol=1e-6, rtol=1e-4)
+    np.testing.assert_allclose(weights[0, 0][0], same[0, 0][0], atol=1e-6)
+
+
+def test_a_given_output_is_read_and_has_the_probabilities_it_was_found_with(tmp_path: Path) -> None:
+    folder = checkpoint(tmp_path)
+    model = Translator.load(folder, read_card(folder / "card.json"), CPU)
+    (trace,) = model.trace([replace(ASKED, target="Ein Hund")])
+    validate(trace)
+    assert trace.fields["target"].raw == "Ein Hund"
+    (found,) = model.trace([ASKED])
+    (again,) = model.trace([replace(ASKED, target=found.fields["target"].raw)])
+    shared = min(len(found.output.probabilities), len(again.output.probabilities))
+    same = sum(a == b for a, b in zip(found.fields["target"].labels, again.fields["target"].labels, strict=False))
+    assert same >= shared - 1
+    np.testing.assert_allclose(found.output.probabilities[:same], again.output.probabilities[:same], atol=1e-5)
+
+
+def test_the_probability_of_a_run_is_that_of_its_pass(model: Translator) -> None:
+    changed = replace(ASKED, changes=(Gate("encoder-decoder", 0), Hide("source", (1,))))
+    (trace,) = model.trace([changed])
+    (hypothesis,) = model.decode([ASKED.text], changed=Changed.of(changed.changes, SITES, 2))
+    assert np.log(trace.output.probabilities).sum() == pytest.approx(hypothesis.log_probability, abs=1e-3)
+    assert float(trace.details["log-probability"]) == pytest.approx(hypothesis.log_probability, abs=2e-3)
+
+
+def test_neighbours_change_nothing_under_a_change(model: Translator) -> None:
+    asked = [replace(ASKED, text=text, changes=(Hide("source", (1,)),)) for text in ("A dog", "Two old friends", "xyz")]
+    together = [trace.fields["target"].raw for trace in model.trace(asked)]
+    assert together == [model.trace([one])[0].fields["target"].raw for one in asked]
+
+
+@pytest.mark.parametrize(
+    ("changes", "part"),
+    [
+        ((Gate("encoder self", layer=2),), "2 layers"),
+        ((Hide("source", (400,)),), "item 401"),
+        ((Hide("picture", (0,)),), "choose items of: source"),
+        ((Weigh("encoder-decoder", (0,), query=0),), "output to be given"),
+        ((Weigh("encoder-decoder", areas=(Area(0, 0, 1, 9),)),), "1x9"),
+    ],
+)
+def test_what_is_not_there_is_named(model: Translator, changes: tuple[Change, ...], part: str) -> None:
+    with pytest.raises(InputError, match=part) as refusal:
+        model.trace([replace(ASKED, changes=changes)])
+    assert_one_sentence(refusal.value)
+
+
+def test_what_a_family_cannot_do_is_refused_in_a_sentence() -> None:
+    check_takes(replace(ASKED, changes=(Hide("source", (0,)),), target="x"), Translator.takes, "T")
+    asked = [replace(ASKED, changes=(Gate("encoder self"), Hide("source", (0,)))), replace(ASKED, target="7")]
+    for request, part in zip(asked, ("switch heads off and hide items", "given an output"), strict=True):
+        with pytest.raises(InputError, match=part) as refusal:
+            check_takes(request, DigitReader.takes, "“Digits”")
+        assert_one_sentence(refusal.value)
+    with pytest.raises(InputError, match="cannot hide items of its input; it can only weigh areas otherwise"):
+        check_takes(asked[0], frozenset({"weigh", "gate"}), "“T”")
