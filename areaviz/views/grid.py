@@ -1,7 +1,7 @@
 """The image grid: point at a word or a cell and see, for every head, the areas of the picture it attends to.
 
-The interaction happens in the browser (`areaviz/ui/grid`); this module works out, once for a site and layer, all it
-needs. Shapes: H heads, Q queries, A areas, N cells, K kept.
+The interaction happens in the browser (`areaviz/components/grid`); this module works out, once for a site and layer,
+all it needs. Shapes: H heads, Q queries, A areas, N cells, K kept.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The token ribbon: point at an item and see, for every head, the spans it attends to (and the other way round).
 
-The interaction happens in the browser (`areaviz/ui/ribbon`); this module works out, once for a site and layer, all it
-needs. Shapes: H heads, Q queries, A areas, N memory items, K kept.
+The interaction happens in the browser (`areaviz/components/ribbon`); this module works out, once for a site and layer,
+all it needs. Shapes: H heads, Q queries, A areas, N memory items, K kept.
 """
 
 from __future__ import annotations
