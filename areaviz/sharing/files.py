@@ -63,11 +63,11 @@ def _numbers(kind: str, trace: Trace, focus: Focus | None, _: PageOptions | None
 
 def _film(trace: Trace, focus: Focus | None, _: PageOptions | None, view: str | None) -> bytes:
     focus = focus_of(trace, focus)
-    films = [one.name for one in VIEWS.values() if one.movie and one.fits(trace, focus)]
-    found = view_of(trace, focus, view or next(iter(films), None))
-    if found.movie is None:
-        raise InputError(f'The view "{found.name}" is no film; choose .svg, .pdf or .png.')
-    return found.movie(trace, focus)
+    films = {one.name: one.movie for one in VIEWS.values() if one.movie and one.fits(trace, focus)}
+    make = films.get(view_of(trace, focus, view).name if view else next(iter(films), ""))
+    if make is None:
+        raise InputError("This cannot be written as a film, as nothing of it moves; choose .html, .svg, .pdf or .png.")
+    return make(trace, focus)
 
 
 def _page(trace: Trace, focus: Focus | None, options: PageOptions | None, _: str | None) -> bytes:

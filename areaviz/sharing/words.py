@@ -86,7 +86,7 @@ def sureness(trace: Trace) -> str:
 
 def probabilities(trace: Trace) -> Markup:
     """A table of the output's items, with what the model would have said instead."""
-    head = ("", "Item", "Probability", "Other possibilities")
+    head = ("Position", "Item", "Probability", "Other possibilities")
     rows = [element("tr", *(element("th", cell, scope="col") for cell in head)), *_rows(trace)]
     count = len(trace.output.probabilities)
     more = f" (the first {ROWS:,} of {count:,})" if count > ROWS else ""
