@@ -1,3 +1,23 @@
 """See which areas of a memory every attention head of a trained model attends to."""
 
+from importlib import import_module
+from typing import Any
+
 __version__ = "0.1.0"
+
+PUBLIC = {
+    "PageOptions": "areaviz.sharing.options",
+    "export": "areaviz.sharing.share",
+    "show": "areaviz.sharing.share",
+}
+"""What everybody uses, and where it lies: imported when it is asked for, so that `import areaviz` takes no time."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(PUBLIC[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *PUBLIC])

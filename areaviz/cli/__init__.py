@@ -21,8 +21,10 @@ COMMANDS: Mapping[str, str] = {
     "evaluate": "Measure a model on a test set.",
     "analyse": "Run a set of examples through one or two models, a row an example.",
     "compare": "State the difference of two models on both cards.",
-    "trace": "Translate one sentence and save what the model attended to.",
-    "export": "Write a figure of a saved trace as SVG, PDF or PNG.",
+    "trace": "Run a model on a sentence or picture and save what it attended to.",
+    "show": "Look into a saved trace in the browser.",
+    "export": "Write a saved trace as a page (.html), a figure or its numbers.",
+    "bench": "Run a benchmark of the repository.",
     "data": "Fetch the corpora that models are trained on.",
     "figures": "Write the table of figures in README.md from the models' cards.",
 }

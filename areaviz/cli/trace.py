@@ -8,21 +8,45 @@ from typing import Annotated
 import typer
 
 from areaviz.backend.local import LocalBackend
+from areaviz.data.picture_samples import SAMPLES, sample
+from areaviz.data.pictures import decode
+from areaviz.sharing import share
 from areaviz.trace import codec
+from areaviz.trace.errors import InputError
+from areaviz.trace.limits import shown
+from areaviz.trace.picture import Picture
 from areaviz.trace.request import Request
 
 
 def trace(
     model: Annotated[str, typer.Argument(help="A model of the checkpoints folder.")],
-    text: Annotated[str, typer.Argument(help="The sentence.")],
-    file: Annotated[Path, typer.Argument(help="Where the trace is saved, for example trace.npz.")],
+    text: Annotated[str, typer.Argument(help='The sentence; "" for a model that only takes a picture.')],
+    file: Annotated[Path, typer.Argument(help="Where it is saved: trace.npz, or a page or figure as in `export`.")],
     checkpoints: Annotated[Path, typer.Option(help="The folder of models.")] = Path("checkpoints"),
+    picture: Annotated[str, typer.Option(help="A picture: a file, or a sample such as scene-34.")] = "",
     beam: Annotated[int, typer.Option(min=1, max=16, help="Beam width; 1 is greedy.")] = 1,
     area_size: Annotated[int | None, typer.Option(min=1, max=16, help="Largest area; else as trained.")] = None,
     device: Annotated[str, typer.Option(help="auto, cuda, mps or cpu.")] = "auto",
 ) -> None:
-    """Translate one sentence and save what the model attended to."""
-    request = Request(model, text, "greedy" if beam == 1 else "beam", beam if beam > 1 else 4, area_size)
+    """Run a model on a sentence, a picture or both, and save what it attended to.
+
+    A name that ends in .npz keeps all of it, for `show`, `export` and the app; page.html is the page to look into.
+    """
+    method, width = ("greedy", 4) if beam == 1 else ("beam", beam)
+    request = Request(model, text, method, width, area_size, picture=_picture(picture) if picture else None)
     found = LocalBackend(checkpoints, device).trace(request)
-    codec.save(found, file)
-    typer.echo(found.fields["target"].raw)
+    if file.suffix == ".npz":
+        codec.save(found, file)
+    else:
+        share.export(found, file)
+    typer.echo(found.fields[found.output.field].raw)
+
+
+def _picture(name: str) -> Picture:
+    """The picture in a file, or the sample of this name; raises InputError where there is neither."""
+    if Path(name).is_file():
+        return decode(Path(name).read_bytes()).picture
+    if name not in SAMPLES:
+        told = ", ".join(SAMPLES)
+        raise InputError(f'There is no picture "{shown(name)}"; name a file, or a sample: {told}.')
+    return sample(name)

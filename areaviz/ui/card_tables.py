@@ -7,8 +7,8 @@ from typing import Any
 
 from areaviz.trace.gates import Judged
 from areaviz.trace.tasks import TASKS
-from areaviz.ui.focus_state import TEXT_SITES
 from areaviz.ui.measures import measure_name, measured, number
+from areaviz.views.sites import TEXT_SITES
 
 Columns = dict[str, list[str]]
 

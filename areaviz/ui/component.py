@@ -1,29 +1,21 @@
-"""Components of the browser side, put together from their files."""
+"""The components of the browser side as Streamlit mounts them."""
 
 from __future__ import annotations
 
 from functools import lru_cache
-from importlib.resources import files
 from typing import Any
 
 import streamlit as st
 
+from areaviz.components.parts import parts
+
 
 @lru_cache(maxsize=16)
-def component(name: str, *paths: str) -> Any:
+def component(name: str) -> Any:
     """The component `areaviz.NAME`, registered at first use; Streamlit has no types for it.
 
-    paths: its HTML, style sheets and scripts, within `areaviz/ui`; those of one kind are joined in the order given, the
-    style sheet that all components share before them.
+    name: a key of `areaviz.components.parts.COMPONENTS`.
     """
-    return st.components.v2.component(
-        f"areaviz.{name}",
-        html=_joined(paths, ".html"),
-        css=_joined(("component.css", *paths), ".css"),
-        js=_joined(paths, ".js"),
-    )
-
-
-def _joined(paths: tuple[str, ...], kind: str) -> str:
-    folder = files("areaviz.ui")
-    return "\n".join(folder.joinpath(path).read_text("utf-8") for path in paths if path.endswith(kind))
+    made = parts(name)
+    script = f"{made.js}\nexport default mount;\n"
+    return st.components.v2.component(f"areaviz.{name}", html=made.html, css=made.css, js=script)

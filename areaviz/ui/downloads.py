@@ -1,4 +1,4 @@
-"""Everything on the page as files: the picture, its numbers, the whole trace. Made in memory when asked for."""
+"""Everything on the page as files: a page to send, the picture, its numbers, the whole trace. Made when asked for."""
 
 from __future__ import annotations
 
@@ -7,13 +7,19 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from areaviz.sharing.page import page
 from areaviz.trace import codec
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.views.base import Table, Takeaway
 from areaviz.views.export import figure_bytes, table_csv, table_json
 
-GROUPS = {"As a film": ("gif",), "The picture, for print": ("svg", "pdf", "png"), "Its numbers": ("csv", "json")}
+GROUPS = {
+    "All of it as one file, to be looked into without this app": ("html",),
+    "As a film": ("gif",),
+    "The picture, for print": ("svg", "pdf", "png"),
+    "Its numbers": ("csv", "json"),
+}
 """What is offered together, in this order, under which title."""
 
 
@@ -40,6 +46,9 @@ def files(view: Takeaway, trace: Trace, focus: Focus) -> Mapping[str, File]:
     movie = view.movie
     moving = {"gif": File("GIF", f"areaviz-{view.name}.gif", "image/gif", lambda: movie(trace, focus))} if movie else {}
     return {
+        "html": File(
+            "Interactive page", "areaviz-page.html", "text/html", lambda: page(trace, focus).encode("utf-8", "replace")
+        ),
         **moving,
         "svg": picture("svg", "image/svg+xml"),
         "pdf": picture("pdf", "application/pdf"),

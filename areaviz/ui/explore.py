@@ -16,7 +16,7 @@ from areaviz.ui.chart import chart, numbers, view_picker
 from areaviz.ui.downloads import downloads
 from areaviz.ui.errors import calm
 from areaviz.ui.focus_picker import focus_picker
-from areaviz.ui.focus_state import adopt, current_focus, fitted, side_field, sites
+from areaviz.ui.focus_state import adopt, current_focus, fitted, side_field
 from areaviz.ui.grid import grid
 from areaviz.ui.plain import escaped
 from areaviz.ui.ribbon import Selection, ribbon
@@ -24,6 +24,7 @@ from areaviz.ui.translation import translation
 from areaviz.views.base import Takeaway
 from areaviz.views.grid import TAKEAWAY as GRID
 from areaviz.views.ribbon import TAKEAWAY as RIBBON
+from areaviz.views.sites import sites
 
 TOGETHER = "together"
 

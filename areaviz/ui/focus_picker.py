@@ -5,7 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from areaviz.trace.record import Trace
-from areaviz.ui.focus_state import HEAD, LAYER, SITE, head_name, heads, layer_name, layers, site_name, sites
+from areaviz.ui.focus_state import HEAD, LAYER, SITE, head_name, heads, layer_name, layers
+from areaviz.views.sites import site_name, sites
 
 
 def focus_picker(trace: Trace, site: str) -> None:

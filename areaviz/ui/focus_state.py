@@ -13,30 +13,11 @@ from areaviz.trace.limits import AREAS, UNITS
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.plain import escaped, shortened
-from areaviz.views.gazes import CANVAS
+from areaviz.views.sites import site_name, sites
 
 SITE, LAYER, HEAD, VIEW = "focus_site", "focus_layer", "focus_head", "focus_view"
 UNIT, SHOWN = "focus_unit", "focus_areas"
 ALL_HEADS = -1
-FIRST_SITES = ("encoder-decoder picture", "encoder-decoder")
-TEXT_SITES = {
-    "encoder-decoder": "Translation to source",
-    "encoder-decoder picture": "Translation to picture",
-    "encoder self": "Within the source",
-    "decoder self": "Within the translation",
-}
-"""What the sites of a model are called that has a source text, with or without a picture."""
-PICTURE_SITES = {
-    "encoder-decoder": "Words to picture",
-    "encoder-decoder picture": "Words to picture",
-    "encoder self": "Within the picture",
-    "decoder self": "Within the sentence",
-    "glimpses": "Glimpses",
-    "context": "Coarse look",
-    "without context": "Glimpses without it",
-    "transformer": "Sampling grid",
-}
-"""What they are called where a picture is all there is."""
 _SELECTED = "focus_selected"
 _PARTS = (SITE, LAYER, HEAD, UNIT, SHOWN, VIEW, _SELECTED)
 _PAGE, _PAGES, _BEGUN = "focus_page", "focus_of_pages", "focus_begun"
@@ -103,13 +84,6 @@ def current_focus(trace: Trace) -> Focus:
     return focus
 
 
-def sites(trace: Trace) -> list[str]:
-    """The attention sites of a trace, those from output to input first, then the gazes that chose a place."""
-    first = [site for site in FIRST_SITES if site in trace.maps]
-    looks = [site for site in trace.gazes if site != CANVAS]
-    return [*first, *(site for site in trace.maps if site not in first), *looks]
-
-
 def layers(trace: Trace, site: str) -> range:
     """The layers of a site; a gaze has one."""
     return range(trace.maps[site].layers if site in trace.maps else 1)
@@ -118,12 +92,6 @@ def layers(trace: Trace, site: str) -> range:
 def heads(trace: Trace, site: str) -> list[int]:
     """All heads together, then each."""
     return [ALL_HEADS, *range(trace.maps[site].heads if site in trace.maps else 1)]
-
-
-def site_name(trace: Trace, site: str) -> str:
-    """A site in words."""
-    names = TEXT_SITES if "source" in trace.fields else PICTURE_SITES
-    return names.get(site, site)
 
 
 def side_field(trace: Trace, focus: Focus) -> Field:

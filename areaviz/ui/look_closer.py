@@ -11,8 +11,8 @@ from areaviz.trace.request import Focus, Request
 from areaviz.ui.address import address, keep, offer
 from areaviz.ui.chart import chart, view_picker
 from areaviz.ui.downloads import downloads
-from areaviz.ui.focus_state import sites
 from areaviz.views.gazes import TRANSFORMER
+from areaviz.views.sites import sites
 
 STEP, READING, ROW, COLUMN = "ways_step", "ways_closer", "ways_row", "ways_column"
 _NUMBERS = {"look": STEP, "row": ROW, "column": COLUMN}

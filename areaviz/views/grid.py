@@ -1,7 +1,7 @@
 """The image grid: point at a word or a cell and see, for every head, the areas of the picture it attends to.
 
-The interaction happens in the browser (`areaviz/ui/grid`); this module works out, once for a site and layer, all it
-needs. Shapes: H heads, Q queries, A areas, N cells, K kept.
+The interaction happens in the browser (`areaviz/components/grid`); this module works out, once for a site and layer,
+all it needs. Shapes: H heads, Q queries, A areas, N cells, K kept.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from areaviz.trace.picture import Picture
 from areaviz.trace.record import AttentionMap, Field, Trace
 from areaviz.trace.request import Focus
 from areaviz.views.base import Takeaway, caption
-from areaviz.views.grid_arrays import chosen_arrays, heaviest_left, kept_areas, stored_shares, webp
+from areaviz.views.grid_arrays import KEPT, chosen_arrays, heaviest_left, kept_areas, stored_shares, webp
 from areaviz.views.grid_panel import is_coarse
 from areaviz.views.grid_print import grid_print
 from areaviz.views.grid_table import grid_table
@@ -35,7 +35,7 @@ def fits(trace: Trace, focus: Focus) -> bool:
     return trace.fields[attention.query].kind == "text" or attention.query == attention.memory
 
 
-def grid_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
+def grid_payload(trace: Trace, focus: Focus, most: int = KEPT) -> dict[str, Any]:
     """What the browser needs of one site and layer: `header` (plain values) and `arrays` (NumPy, unsigned).
 
     arrays: `area` [H, Q, K] indices into the grid's areas with `area_weight`, `several` and `several_weight` the same
@@ -43,14 +43,15 @@ def grid_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
     [H, Q], the weight of the heaviest area that was not kept; `share` [H, Q, N], see
     `stored_shares`; `cells` [N, 4] in pixels; `picture`, a WebP file; of hard attention `read` and `read_weight`
     [H, Q]; and of a text that attends `start`, `end` and `word` as in the ribbon. `header["id"]` changes with the
-    content. Independent of the focused head, items, unit and areas. Raises ValueError where `fits` does not hold.
+    content. Independent of the focused head, items, unit and areas. most: areas kept of a query at the most. Raises
+    ValueError where `fits` does not hold.
     """
     if not fits(trace, focus):
         raise ValueError(f'The site "{focus.site}" does not attend to cells of a picture.')
     attention, picture = trace.maps[focus.site], trace.request.picture
     assert picture is not None
     query, memory = trace.fields[attention.query], trace.fields[attention.memory]
-    arrays = _attention_arrays(attention, focus.layer)
+    arrays = _attention_arrays(attention, focus.layer, min(most, KEPT))
     arrays |= {"cells": narrow(memory.anchors, max(picture.width, picture.height)), "picture": webp(picture)}
     if query.kind == "text":
         arrays |= text_arrays(query)
@@ -68,11 +69,11 @@ def grid_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
     return payload(header, arrays)
 
 
-def _attention_arrays(attention: AttentionMap, layer: int) -> dict[str, npt.NDArray[Any]]:
+def _attention_arrays(attention: AttentionMap, layer: int, most: int) -> dict[str, npt.NDArray[Any]]:
     arrays: dict[str, npt.NDArray[Any]] = {"share": stored_shares(attention, layer)}
     for name, least in (("area", 1), ("several", 2)):
         if least <= attention.grid.sizes().max():
-            kept = kept_areas(attention, layer, least)
+            kept = kept_areas(attention, layer, least, most)
             left = heaviest_left(attention, layer, kept, least)
             weights = {f"{name}_weight": quantised(kept.weight, np.uint16), f"{name}_left": quantised(left, np.uint16)}
             arrays |= {name: narrow(kept.index, attention.grid.count), **weights}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from matplotlib.ft2font import FT2Font
 _MARKS = {" ": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥", "\u00a0": "⍽", "\u200b": "⟨ZWSP⟩", "\u200d": "⟨ZWJ⟩"}
 _HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp")
 _DOTTED_CIRCLE = "◌"
+_UNSEEN = re.compile("[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 def visible(label: str) -> str:
@@ -25,6 +27,21 @@ def visible(label: str) -> str:
 
 def _hidden(character: str) -> bool:
     return unicodedata.category(character) in _HIDDEN or 0xFE00 <= ord(character) <= 0xFE0F
+
+
+def readable(text: str) -> str:
+    """Running text with direction marks, zero-width and control characters replaced by their code, such as ⟨U+200B⟩.
+
+    Blanks and line breaks stay as they are, and so does the zero-width joiner where it joins: emoji and several scripts
+    are written with it.
+    """
+    return _UNSEEN.sub(_named, text)
+
+
+def _named(found: re.Match[str]) -> str:
+    character = found.group()
+    joins = character == "\u200d" and found.start() > 0 and ord(found.string[found.start() - 1]) > 127
+    return character if joins else f"⟨U+{ord(character):04X}⟩"
 
 
 def clip(label: str, length: int = 16) -> str:

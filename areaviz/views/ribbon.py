@@ -1,7 +1,7 @@
 """The token ribbon: point at an item and see, for every head, the spans it attends to (and the other way round).
 
-The interaction happens in the browser (`areaviz/ui/ribbon`); this module works out, once for a site and layer, all it
-needs. Shapes: H heads, Q queries, A areas, N memory items, K kept.
+The interaction happens in the browser (`areaviz/components/ribbon`); this module works out, once for a site and layer,
+all it needs. Shapes: H heads, Q queries, A areas, N memory items, K kept.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TAKEAWAY = Takeaway("ribbon", ribbon_table, ribbon_print)
 """The ribbon as files: in the browser it moves, on paper it shows the chosen items."""
 
 
-def ribbon_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
+def ribbon_payload(trace: Trace, focus: Focus, most: int = ENTRIES) -> dict[str, Any]:
     """What the browser needs of one site and layer: `header` (plain values) and `arrays` (NumPy, unsigned).
 
     arrays: `area` [H, Q, K] indices into the grid's areas with `area_weight`, `several` and `several_weight` the
@@ -41,11 +41,11 @@ def ribbon_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
     heaviest first with weight 0 where nothing is left, weights stored as `message.quantised`; `area_rest` and
     `several_rest` [H, Q] and `query_rest` [H, N], the weight of what was not kept (none where 8 bits travel); for each
     field f0 (, f1) `start` and `end` of every item in characters and `word`, the first item of every word.
-    `header["id"]` changes with the content. Independent of the focused head, items, unit and areas. Raises ValueError
-    when the memory is not a sequence.
+    `header["id"]` changes with the content. Independent of the focused head, items, unit and areas. most: areas, and
+    queries, kept of a row at the most (at least 4 all the same). Raises ValueError when the memory is not a sequence.
     """
     attention = trace.maps[focus.site]
-    arrays = _attention_arrays(attention, focus.layer)
+    arrays = _attention_arrays(attention, focus.layer, most)
     names = list(dict.fromkeys((attention.query, attention.memory)))
     for number, name in enumerate(names):
         arrays |= {f"f{number}.{part}": values for part, values in text_arrays(trace.fields[name]).items()}
@@ -63,11 +63,11 @@ def ribbon_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
     return payload(header, arrays)
 
 
-def _attention_arrays(attention: AttentionMap, layer: int) -> dict[str, npt.NDArray[Any]]:
+def _attention_arrays(attention: AttentionMap, layer: int, most: int) -> dict[str, npt.NDArray[Any]]:
     weights_HQA, grid = attention.weights[layer], attention.grid
     roomy = weights_HQA.shape[0] * weights_HQA.shape[1] <= ROOMY
     arrays: dict[str, npt.NDArray[Any]] = {}
-    for name, (ranked, rest) in _ranked(weights_HQA, grid, roomy).items():
+    for name, (ranked, rest) in _ranked(weights_HQA, grid, roomy, most).items():
         index = narrow(ranked.index, max(grid.count, weights_HQA.shape[1]))
         arrays |= {name: index, f"{name}_weight": quantised(ranked.weight, np.uint16 if roomy else np.uint8)}
         if roomy:
@@ -75,16 +75,17 @@ def _attention_arrays(attention: AttentionMap, layer: int) -> dict[str, npt.NDAr
     return arrays
 
 
-def _ranked(weights_HQA: FloatArray, grid: AreaGrid, roomy: bool) -> dict[str, tuple[Ranked, FloatArray]]:
+def _ranked(weights_HQA: FloatArray, grid: AreaGrid, roomy: bool, most: int) -> dict[str, tuple[Ranked, FloatArray]]:
     """What is kept of areas, of those of several items and of queries, and the weight of the rest."""
     heads, queries = weights_HQA.shape[:2]
-    areas, several = (max(TOP, ENTRIES // max(heads * queries, 1)),) * 2 if roomy else (3, 1)
+    areas, several = (max(TOP, min(most, ENTRIES // max(heads * queries, 1))),) * 2 if roomy else (3, 1)
     asked = {"area": (areas, 1), "several": (several, 2)} if grid.max_width > 1 else {"area": (areas, 1)}
     found = {}
     for name, (kept, least) in asked.items():
         spans = top_spans(weights_HQA, grid, min(TOP, kept), min_size=least, kept=kept)
         found[name] = spans, left_out(weights_HQA, spans, least, grid)
-    attending = top_queries(weights_HQA, grid, max(TOP, min(queries, ENTRIES // (heads * grid.width))) if roomy else 2)
+    attending_kept = max(TOP, min(most, queries, ENTRIES // (heads * grid.width))) if roomy else 2
+    attending = top_queries(weights_HQA, grid, attending_kept)
     whole_HN = np.stack([span_coverage(weights_QA, grid).sum(0) for weights_QA in weights_HQA])
     return found | {"query": (attending, np.maximum(whole_HN - attending.weight.sum(-1), 0))}
 

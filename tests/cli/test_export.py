@@ -1,4 +1,4 @@
-"""`export` draws any view of a stored trace, of maps and of gazes, and says what a trace does not have."""
+"""`export` writes a stored trace as what the file's ending says, and says what a trace does not have."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from areaviz.cli import main
+from areaviz.cli._looking import layers_in
 from areaviz.trace import codec
 from areaviz.trace.record import Trace
 from tests import fakes
@@ -31,6 +32,24 @@ def test_a_view_becomes_a_file(trace: Trace, view: str, site: str, tmp_path: Pat
     assert not done.value.code and (tmp_path / "out.svg").read_text().lstrip().startswith("<?xml")
 
 
+def test_a_page_opens_where_it_is_told_and_carries_the_layers_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace, file = stored(tmp_path, fakes.trace(layers=5)), tmp_path / "out.html"
+    told = ["--layer", "3", "--head", "2", "--layers", "1-2,3", "--title", "Mine", "--note", "See", "--limit", "4"]
+    with pytest.raises(SystemExit) as done:
+        main(["export", trace, str(file), *told])
+    html = file.read_text()
+    assert not done.value.code and f"{file}: " in capsys.readouterr().out
+    assert html.count('data-site="encoder self"') == 3 and '"layer":2,"selection":{"side":"query","head":1,' in html
+    assert "<h1>Mine</h1>" in html and '<p class="note">See</p>' in html
+
+
+@pytest.mark.parametrize(("typed", "layers"), [("", ()), ("3", (2,)), ("1-3,2,9", (0, 1, 2, 8)), ("0-1", (0,))])
+def test_layers_are_counted_from_1(typed: str, layers: tuple[int, ...]) -> None:
+    assert layers_in(typed) == layers
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
@@ -40,6 +59,7 @@ def test_a_view_becomes_a_file(trace: Trace, view: str, site: str, tmp_path: Pat
         ),
         (["--site", "glimpses", "--layer", "2"], "This trace has no such site, layer or head"),
         (["--site", "glimpses", "--view", "alignment"], 'The view "alignment" does not fit the site "glimpses"'),
+        (["--layers", "a"], '"layers" is "a" but must be positions such as 1-4,12; mend or remove it.'),
         (["--view", "pie"], 'There is no view "pie"; choose one of'),
     ],
 )

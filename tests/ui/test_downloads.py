@@ -39,11 +39,12 @@ POINTED = [
 @pytest.mark.parametrize(("takeaway", "trace", "focus"), [*POINTED, *TAKEAWAYS])
 def test_the_numbers_are_the_same_in_every_file(takeaway: Takeaway, trace: Trace, focus: Focus) -> None:
     made = files(takeaway, trace, focus)
-    assert set(made) - {"gif"} == {"svg", "pdf", "png", "csv", "json", "npz"}
+    assert set(made) - {"gif"} == {"html", "svg", "pdf", "png", "csv", "json", "npz"}
     assert ("gif" in made) == (takeaway.movie is not None)
     if "gif" in made:
         assert made["gif"].make().startswith(b"GIF89a")
     assert all(file.name.endswith(f".{kind}") and file.mime for kind, file in made.items())
+    assert made["html"].make().startswith(b"<!doctype html>")
     rows = list(csv.reader(io.StringIO(made["csv"].make().decode())))
     stored = json.loads(made["json"].make())
     assert rows[0] == list(stored["columns"]) and len(rows) - 1 == len(stored["rows"])

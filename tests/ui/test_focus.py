@@ -11,8 +11,9 @@ from areaviz.trace.picture import Picture
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.explore import clicked, followed, same_items, shared
-from areaviz.ui.focus_state import fitted, heads, site_name, sites
+from areaviz.ui.focus_state import fitted, heads
 from areaviz.ui.ribbon import Selection
+from areaviz.views.sites import site_name, sites
 from tests import fakes
 
 MAIN = fakes.trace("A dog.", "Ein Hund.")

@@ -16,11 +16,6 @@ from areaviz.ui.ribbon.component import Mounted, Selection, last_report, mounted
 from areaviz.views.grid import grid_payload
 from areaviz.views.message import packed
 
-LENT = tuple(f"ribbon/{name}.js" for name in ("data", "text", "legend", "looking"))
-"""What the ribbon's folder lends."""
-SCRIPTS = tuple(f"grid/{name}.js" for name in ("pictured", "marks", "picture", "chips", "words", "grid"))
-FILES = ("grid/grid.html", "ribbon/ribbon.css", "grid/grid.css", *LENT, *SCRIPTS)
-
 
 def grid(trace: Trace, focus: Focus, *, key: str, link: str | None = None) -> Selection:
     """Show the image grid of the focused site and layer; returns what is locked, if anything, and seen how.
@@ -32,7 +27,7 @@ def grid(trace: Trace, focus: Focus, *, key: str, link: str | None = None) -> Se
     place = f"{key}:mounted"
     shown = _mounted(st.session_state.get(place), trace, focus).heard(last_report(key), Selection.of(focus))
     st.session_state[place] = shown
-    component("grid", *FILES)(
+    component("grid")(
         key=key,
         data=packed(shown.payload, selection=plain(shown.sent), serial=shown.serial, link=link),
         on_selection_change=lambda: None,

@@ -5,8 +5,6 @@ from __future__ import annotations
 from areaviz.ui.component import component
 from areaviz.views.base import Played
 
-FILES = tuple(f"player/player.{kind}" for kind in ("html", "css", "js"))
-
 
 def player(played: Played, label: str, *, key: str) -> None:
     """Show the first picture, with a button that plays and pauses, and a scrubber with a stop for every word.
@@ -21,4 +19,4 @@ def player(played: Played, label: str, *, key: str) -> None:
         "pictures": list(played.pictures),
         "milliseconds": played.milliseconds,
     }
-    component("player", *FILES)(key=key, data=data)
+    component("player")(key=key, data=data)

@@ -21,8 +21,6 @@ Build = Callable[[Trace, str, int], tuple[Trace, dict[str, Any]]]
 """What works out the data of a trace, site and layer."""
 
 HEIGHT = 480
-SCRIPTS = tuple(f"ribbon/{name}.js" for name in ("data", "text", "painter", "side", "legend", "looking", "ribbon"))
-FILES = ("ribbon/ribbon.html", "ribbon/ribbon.css", *SCRIPTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +88,7 @@ def ribbon(trace: Trace, focus: Focus, *, key: str, link: str | None = None, hei
     place = f"{key}:mounted"
     shown = _mounted(st.session_state.get(place), trace, focus).heard(last_report(key), Selection.of(focus))
     st.session_state[place] = shown
-    component("ribbon", *FILES)(
+    component("ribbon")(
         key=key,
         data=packed(shown.payload, selection=plain(shown.sent), serial=shown.serial, link=link, height=height),
         on_selection_change=lambda: None,

@@ -10,9 +10,6 @@ import streamlit as st
 
 from areaviz.ui.component import component
 
-THUMBNAILS = tuple(f"thumbnails/thumbnails.{kind}" for kind in ("html", "css", "js"))
-PASTE = tuple(f"thumbnails/paste.{kind}" for kind in ("html", "css", "js"))
-
 
 @dataclass(frozen=True, slots=True)
 class Thumbnail:
@@ -35,7 +32,7 @@ def thumbnails(
     """Show pictures as buttons; the one named `chosen` is marked. `on_pick` runs when another one is picked."""
     shown = [{"name": one.name, "title": one.title, "source": one.source} for one in pictures]
     data = {"label": label, "pictures": shown, "chosen": chosen}
-    component("thumbnails", *THUMBNAILS)(key=key, data=data, on_picked_change=on_pick)
+    component("thumbnails")(key=key, data=data, on_picked_change=on_pick)
 
 
 def picked(key: str) -> str | None:
@@ -46,4 +43,4 @@ def picked(key: str) -> str | None:
 
 def paste_hint(uploader: str) -> None:
     """Say that pictures can be pasted, and hand those that are to the file uploader with the key `uploader`."""
-    component("paste", *PASTE)(key=f"{uploader}_paste", data={"uploader": uploader})
+    component("paste")(key=f"{uploader}_paste", data={"uploader": uploader})

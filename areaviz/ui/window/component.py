@@ -10,8 +10,6 @@ from areaviz.ui.component import component
 
 SIDE = 20
 """Pixels a side of what the window gives."""
-SCRIPTS = tuple(f"window/{name}.js" for name in ("theta", "handles", "numbers", "window"))
-FILES = ("window/window.html", "window/window.css", *SCRIPTS)
 
 
 def window(pictures: Mapping[str, Picture], theta: Sequence[float], *, key: str) -> None:
@@ -21,7 +19,7 @@ def window(pictures: Mapping[str, Picture], theta: Sequence[float], *, key: str)
     key: unique on the page.
     """
     shown = [{"title": title, **_plain(picture)} for title, picture in pictures.items()]
-    component("window", *FILES)(key=key, data={"pictures": shown, "theta": list(theta), "side": SIDE})
+    component("window")(key=key, data={"pictures": shown, "theta": list(theta), "side": SIDE})
 
 
 def _plain(picture: Picture) -> dict[str, str | int]:

@@ -1,5 +1,5 @@
 // The token ribbon: pointer and keyboard, and the link to other ribbons on the page. The parts above are joined
-// with this one by areaviz/ui/ribbon/component.py. Nothing asks the server; only what is locked, and the heads, unit and
+// with this one by areaviz/components/parts.py. Nothing asks the server; only what is locked, and the heads, unit and
 // areas chosen, are told to it.
 
 const ARROWS = ['ArrowLeft', 'ArrowRight', 'ArrowUp', 'ArrowDown', 'Home', 'End'];
@@ -143,7 +143,7 @@ class Ribbon extends Looking {
   }
 }
 
-export default function ({ data, parentElement, setStateValue }) {
+function mount({ data, parentElement, setStateValue }) {
   const root = parentElement.querySelector('.ribbon');
   if (!root || !data) return undefined;
   root.model ??= new Ribbon(root);

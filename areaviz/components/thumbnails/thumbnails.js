@@ -54,7 +54,7 @@ class Thumbnails {
   }
 }
 
-export default function ({ data, parentElement, setTriggerValue }) {
+function mount({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector('.thumbnails');
   if (!root || !data) return;
   root.model ??= new Thumbnails(root);

@@ -1,6 +1,6 @@
 // Streamlit's file uploader takes dropped and chosen files only. A pasted picture is put where a chosen one would be.
 
-export default function ({ data, parentElement }) {
+function mount({ data, parentElement }) {
   const line = parentElement.querySelector('.paste');
   if (!line || !data) return undefined;
   const listeners = new AbortController();

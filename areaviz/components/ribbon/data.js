@@ -1,20 +1,8 @@
-// The data of one site and layer, and the questions a pointer asks of it.
-// Layout of the message: `pack` in areaviz/views/message.py.
+// The data of one site and layer, and the questions a pointer asks of it. Layout of the message: `ribbon_payload` in
+// areaviz/views/ribbon.py.
 
-const ARRAY_KINDS = { 1: Uint8Array, 2: Uint16Array, 4: Uint32Array };
 const MAX_OVERLAP = 0.5;
 const SPANS = 4; // so many of a head light up
-
-function readMessage(bytes) {
-  const size = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
-  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + size)));
-  const body = bytes.slice(4 + size).buffer;
-  const arrays = {};
-  for (const [name, [width, offset, count]] of Object.entries(header.arrays)) {
-    arrays[name] = new ARRAY_KINDS[width](body, offset, count);
-  }
-  return { header, arrays };
-}
 
 /** The items of one text: what they show, where they stand in it, and which word each belongs to. */
 class Items {

@@ -1,5 +1,5 @@
 // The window on a picture: what a change of theta draws, and pointing at the output. The parts above are joined with this
-// one by areaviz/ui/window/component.py. Nothing asks the server.
+// one by areaviz/components/parts.py. Nothing asks the server.
 
 const GLIDE = 260; // ms that a button's change takes
 const calm = matchMedia('(prefers-reduced-motion: reduce)');
@@ -155,7 +155,7 @@ class WindowOnPicture {
   }
 }
 
-export default function ({ data, parentElement }) {
+function mount({ data, parentElement }) {
   const root = parentElement.querySelector('.window');
   if (!root || !data) return;
   root.model ??= new WindowOnPicture(root);

@@ -1,5 +1,5 @@
 // The image grid: pointer and keyboard, and the link to other grids and ribbons on the page. The parts above are joined
-// with this one by areaviz/ui/grid/component.py. Nothing asks the server; only what is locked, and the heads, unit and
+// with this one by areaviz/components/parts.py. Nothing asks the server; only what is locked, and the heads, unit and
 // areas chosen, are told to it.
 
 const KEYS = ['ArrowLeft', 'ArrowRight', 'ArrowUp', 'ArrowDown', 'Home', 'End'];
@@ -20,9 +20,10 @@ class Grid extends Looking {
 
   load(message) {
     const { header } = message;
+    const bitmap = this.header?.picture.digest === header.picture.digest ? this.bitmap : null;
     this.header = header;
     this.data = new Pictured(message);
-    Object.assign(this, { hover: null, linked: null, locked: null, focus: null, from: null, bitmap: null });
+    Object.assign(this, { hover: null, linked: null, locked: null, focus: null, from: null, bitmap });
     this.root.dataset.query = header.text ? 'text' : 'picture';
     this.sides = { query: this.views[this.root.dataset.query], memory: this.memory };
     for (const side of Object.values(this.sides)) {
@@ -39,7 +40,7 @@ class Grid extends Looking {
   }
 
   async decode({ header, arrays }) {
-    const bitmap = await createImageBitmap(new Blob([arrays.picture], { type: 'image/webp' }));
+    const bitmap = await (this.bitmap ?? createImageBitmap(new Blob([arrays.picture], { type: 'image/webp' })));
     if (this.header.id !== header.id) return;
     this.bitmap = bitmap;
     this.draw();
@@ -148,7 +149,7 @@ class Grid extends Looking {
   }
 }
 
-export default function ({ data, parentElement, setStateValue }) {
+function mount({ data, parentElement, setStateValue }) {
   const root = parentElement.querySelector('.grid');
   if (!root || !data) return undefined;
   root.model ??= new Grid(root);

@@ -65,7 +65,7 @@ class Player {
   }
 }
 
-export default function ({ data, parentElement }) {
+function mount({ data, parentElement }) {
   const root = parentElement.querySelector('.player');
   if (!root || !data) return undefined;
   root.model ??= new Player(root);

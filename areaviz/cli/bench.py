@@ -1,0 +1,55 @@
+"""`areaviz bench NAME`: a benchmark of the repository."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from areaviz.trace.errors import BackendError, InputError
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def bench(
+    name: Annotated[str, typer.Argument(help="Which benchmark; without a name, all of them are listed.")] = "",
+    options: Annotated[list[str] | None, typer.Argument(help="Its own options, after two hyphens.")] = None,
+) -> None:
+    """Run a benchmark of the repository: areaviz bench app -- --items 32 128.
+
+    What it can be told, it says by: areaviz bench NAME -- --help.
+    """
+    found = benchmarks()
+    if not name:
+        width = max(map(len, found))
+        for each, line in found.items():
+            typer.echo(f"{each:{width}}  {line}")
+        return
+    if name not in found:
+        raise InputError(f'There is no benchmark "{name}"; choose one of {", ".join(found)}.')
+    done = subprocess.run([sys.executable, "-m", f"benchmarks.{name}", *(options or [])], cwd=ROOT, check=False)
+    raise typer.Exit(done.returncode)
+
+
+def benchmarks() -> dict[str, str]:
+    """The benchmarks that can be run, each with the first line of what it says of itself.
+
+    Raises:
+        BackendError: the package was installed without the repository, where they lie.
+    """
+    scripts = sorted((ROOT / "benchmarks").glob("*.py")) if (ROOT / "pyproject.toml").exists() else []
+    texts = {script.stem: script.read_text(encoding="utf-8") for script in scripts}
+    found = {name: _line(text) for name, text in texts.items() if 'if __name__ == "__main__"' in text}
+    if not found:
+        raise BackendError(
+            "The benchmarks come with the repository, not with the package; run this from a clone of it."
+        )
+    return found
+
+
+def _line(text: str) -> str:
+    return (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]

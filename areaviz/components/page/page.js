@@ -1,0 +1,86 @@
+// A page without an app: which site and layer every component shows. `readMessage` and `mounts`, by the kind of
+// component, come before this (areaviz/sharing/page.py). Everything is in the page; nothing is asked for.
+
+const NOTHING = { side: 'query', items: [], head: null, unit: 'item', areas: 'any' };
+
+function named(tag, className, text = '') {
+  return Object.assign(document.createElement(tag), { className, textContent: text });
+}
+
+function bytesOf(base64) { return Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0)); }
+
+async function inflated(bytes) {
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/** One group of choices, of which one holds; arrows go from one to the next. */
+class Choice {
+  constructor(name, label, onChange) {
+    this.name = name;
+    this.box = named('fieldset', 'choice');
+    this.box.append(named('legend', '', label), this.list = named('div', 'options'));
+    this.box.addEventListener('change', (event) => onChange(+event.target.value));
+  }
+
+  /** Offer [text, value] pairs; a choice of one is none and is not shown. */
+  offer(pairs, chosen) {
+    this.box.hidden = pairs.length < 2;
+    this.list.replaceChildren(...pairs.map(([text, value]) => {
+      const input = Object.assign(document.createElement('input'), { type: 'radio', name: this.name, value, checked: value === chosen });
+      const label = named('label', 'option');
+      label.append(input, named('span', '', text));
+      return label;
+    }));
+  }
+}
+
+/** A component and the choice of what it shows. */
+class Panel {
+  constructor(section, { kind, places }, opening) {
+    Object.assign(this, { section, kind, places, selection: NOTHING, serial: 0 });
+    this.root = section.querySelector('.stage').shadowRoot;
+    this.sites = new Choice(`${kind}-site`, 'Attention', (site) => this.turn(site));
+    this.layers = new Choice(`${kind}-layer`, 'Layer', (layer) => this.show(layer));
+    section.querySelector('.choices').append(this.sites.box, this.layers.box);
+    const opened = places.findIndex(({ site }) => site === opening?.site);
+    this.layer = opened >= 0 ? opening.layer : -1;
+    if (opened >= 0) this.selection = opening.selection;
+    this.opened = Math.max(opened, 0);
+    this.isOpening = opened >= 0;
+    this.sites.offer(places.map(({ name }, number) => [name, number]), this.opened);
+  }
+
+  /** Show another site, and what is locked as far as it has the same items. */
+  turn(number) {
+    const before = this.place;
+    this.place = this.places[number];
+    const { side } = this.selection;
+    if (before && before[side] !== this.place[side]) this.selection = { ...this.selection, items: [] };
+    const { layers } = this.place;
+    const layer = layers.includes(this.layer) ? this.layer : layers.at(-1);
+    this.layers.offer(layers.map((each) => [`${each + 1}`, each]), layer);
+    return this.show(layer);
+  }
+
+  async show(layer) {
+    this.layer = layer;
+    const { site } = this.place;
+    const block = document.querySelector(`script[data-site="${site}"][data-layer="${layer}"]`);
+    const message = readMessage(await inflated(bytesOf(block.textContent)));
+    if (site !== this.place.site || layer !== this.layer) return; // another choice was quicker
+    const { header, arrays } = message;
+    const head = this.selection.head < header.heads ? this.selection.head : null;
+    this.serial += 1;
+    Object.assign(header, { selection: { ...this.selection, head }, serial: this.serial, link: 'page', height: 560 });
+    if (this.kind === 'grid') arrays.picture = bytesOf(document.getElementById('picture').src.split(',')[1]);
+    const heard = (_, report) => { this.selection = report; };
+    mounts[this.kind]({ data: message, parentElement: this.root, setStateValue: heard });
+    this.section.dataset.shown = `${site}, layer ${layer + 1}`;
+  }
+}
+
+const { panels, opening } = JSON.parse(document.getElementById('panels').textContent);
+const made = panels.map((panel) => new Panel(document.getElementById(panel.kind), panel, opening));
+// The one with something lit comes last, as only those that are there already light up with it.
+for (const panel of made.sort((one, other) => one.isOpening - other.isOpening)) await panel.turn(panel.opened);

@@ -1,0 +1,33 @@
+"""What can be chosen about a page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from areaviz.trace.limits import check_range
+
+LEAST_AREAS, MOST_AREAS = 4, 64
+SMALLEST, LARGEST = 2**17, 2**28
+
+
+@dataclass(frozen=True, slots=True)
+class PageOptions:
+    """title: stands above the page, else the model's name. note: what its maker has to say of it, below the title.
+
+    layers: 0-based, those the page carries; all of them if none is named. sites: the same of sites. areas: so many of a
+    query and head at the most, 4 to 64; fewer make a smaller page, and vaguer means
+    of several items. limit: how many bytes the page may have, 128 KiB to 256 MiB.
+    """
+
+    title: str = ""
+    note: str = ""
+    layers: tuple[int, ...] = ()
+    sites: tuple[str, ...] = ()
+    areas: int = MOST_AREAS
+    limit: int = 16 * 2**20
+
+    def checked(self) -> PageOptions:
+        """These options; raises InputError for a number outside its range."""
+        check_range("limit", self.limit, (SMALLEST, LARGEST))
+        check_range("areas", self.areas, (LEAST_AREAS, MOST_AREAS))
+        return self

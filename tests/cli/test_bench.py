@@ -1,0 +1,66 @@
+"""`bench` lists the benchmarks, runs one of them, and says where they are to be had."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from areaviz.cli import bench as bench_module
+from areaviz.cli import build
+from areaviz.trace.errors import BackendError, InputError
+
+
+@pytest.fixture
+def clone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A repository with one benchmark and what it needs."""
+    folder = tmp_path / "benchmarks"
+    folder.mkdir()
+    (tmp_path / "pyproject.toml").touch()
+    (folder / "report.py").write_text('"""Writes."""\n')
+    (folder / "speed.py").write_text(
+        '"""How fast it is.\n\nMore."""\nimport sys\n'
+        'if __name__ == "__main__":\n    sys.exit(sys.argv[1:] != ["--n", "3"])\n'
+    )
+    monkeypatch.setattr(bench_module, "ROOT", tmp_path)
+    return tmp_path
+
+
+def test_without_a_name_they_are_listed(clone: Path) -> None:
+    done = CliRunner().invoke(build("bench"), ["bench"])
+    assert done.exit_code == 0 and done.output == "speed  How fast it is.\n"
+
+
+@pytest.mark.parametrize(("options", "code"), [(["--", "--n", "3"], 0), ([], 1)])
+def test_one_is_run_with_its_own_options_and_its_end_is_told(clone: Path, options: list[str], code: int) -> None:
+    assert CliRunner().invoke(build("bench"), ["bench", "speed", *options]).exit_code == code
+
+
+def test_it_runs_in_the_repository_by_the_same_python(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[object] = []
+
+    def run(command: list[str], cwd: Path, check: bool) -> subprocess.CompletedProcess[str]:
+        told.extend((command, cwd))
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    CliRunner().invoke(build("bench"), ["bench", "speed"])
+    assert told == [[sys.executable, "-m", "benchmarks.speed"], clone]
+
+
+def test_a_name_that_is_none_is_told(clone: Path) -> None:
+    with pytest.raises(InputError, match='There is no benchmark "report"; choose one of speed.'):
+        bench_module.bench("report")
+
+
+def test_without_the_repository_it_says_where_they_are(clone: Path) -> None:
+    (clone / "pyproject.toml").unlink()
+    with pytest.raises(BackendError, match="come with the repository"):
+        bench_module.bench()
+
+
+def test_the_repositorys_own_are_found() -> None:
+    assert {"app", "attention", "page", "pictures"} <= bench_module.benchmarks().keys()
