@@ -122,6 +122,23 @@ def entropy(attention: AttentionMap, layer: int, head: int | None) -> FloatArray
     return entropy_Q
 
 
+def divergence(first_RN: FloatArray, second_RN: FloatArray) -> FloatArray:
+    """Jensen-Shannon divergence of two sets of distributions, row by row, in bits: float32 [R].
+
+    JS(p, q) = H((p + q) / 2) - (H(p) + H(q)) / 2 (Lin 1991); 0 where they are the same, 1 where they share nothing.
+    """
+    mean, halves = _bits(np.asarray(first_RN + second_RN) / 2), (_bits(first_RN) + _bits(second_RN)) / 2
+    found: FloatArray = np.clip(mean - halves, 0, 1).astype(np.float32)
+    return found
+
+
+def _bits(shares_RN: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:
+    """Entropy of every row in bits; a share of 0 adds nothing."""
+    shares = shares_RN.astype(np.float64)
+    bits: npt.NDArray[np.floating] = -np.einsum("rn,rn->r", shares, np.log2(shares, out=np.zeros_like(shares), where=shares > 0))
+    return bits
+
+
 def area_size_shares(attention: AttentionMap, layer: int, head: int | None = None) -> dict[int, float]:
     """What share of the attention goes to areas of each size (in items); the shares sum to 1.
 

@@ -22,11 +22,12 @@ from areaviz.ui.plain import escaped
 from areaviz.ui.ribbon import Selection, ribbon
 from areaviz.ui.translation import translation
 from areaviz.views.base import Takeaway
+from areaviz.views.difference import difference, difference_figure, difference_table, fits
 from areaviz.views.grid import TAKEAWAY as GRID
 from areaviz.views.ribbon import TAKEAWAY as RIBBON
 from areaviz.views.sites import sites
 
-TOGETHER = "together"
+TOGETHER, APART = "together", "maps_apart"
 
 
 @st.fragment
@@ -52,6 +53,7 @@ def explore(
                 focus_picker(traces[0], focus.site)
         with st.container(border=True):
             name = _views(traces, titles, seen)
+        _apart(traces, titles, seen)
         if request:
             offer(address(request, seen[0], name, other) | dict(further), request)
 
@@ -173,6 +175,21 @@ def _views(traces: Sequence[Trace], titles: Sequence[str], seen: Sequence[Focus]
             else:
                 st.caption("This view has nothing to show of this model.")
     return view.name
+
+
+def _apart(traces: Sequence[Trace], titles: Sequence[str], seen: Sequence[Focus]) -> None:
+    """Of two traces, where their maps differ, when it is asked for."""
+    if len(traces) != 2 or not fits(traces[0], traces[1], seen[0], seen[1]):
+        return
+    with st.container(border=True):
+        if st.toggle("Show how the two maps differ", key=APART, persist_state="session"):
+            found = difference(traces[0], traces[1], seen[0], seen[1])
+            figure = difference_figure(found, (titles[0], titles[1]))
+            title = figure.layout.title.text
+            st.plotly_chart(figure, key="apart_map", config={"displayModeBar": False}, alt=title)
+            with st.expander("The numbers", type="compact", key="apart_numbers"):
+                table = difference_table(found)
+                st.dataframe([dict(zip(table.columns, row, strict=True)) for row in table.rows], hide_index=True)
 
 
 def _other(traces: Sequence[Trace]) -> str:

@@ -248,3 +248,11 @@ def test_predicted_bytes_are_those_of_the_weights() -> None:
     layers, heads, queries, _ = attention.weights.shape
     assert query.predicted_bytes(layers, heads, queries, attention.grid) == attention.weights.nbytes
     assert query.predicted_bytes(6, 8, 4096, AreaGrid(1, 4096, 1, 4)) > 12 * 10**9
+
+
+def test_divergence_is_nothing_for_the_same_and_one_bit_for_what_shares_nothing() -> None:
+    first = np.array([[0.5, 0.5, 0], [1, 0, 0], [1, 0, 0]], np.float32)
+    second = np.array([[0.5, 0.5, 0], [0, 0.5, 0.5], [0.5, 0.5, 0]], np.float32)
+    # Of the last: the mean is (3/4, 1/4) with .8113 bits, the halves of 0 and 1 bit.
+    np.testing.assert_allclose(query.divergence(first, second), [0, 1, 0.811278 - 0.5], atol=1e-5)
+    np.testing.assert_allclose(query.divergence(second, first), query.divergence(first, second))
