@@ -135,7 +135,9 @@ def divergence(first_RN: FloatArray, second_RN: FloatArray) -> FloatArray:
 def _bits(shares_RN: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:
     """Entropy of every row in bits; a share of 0 adds nothing."""
     shares = shares_RN.astype(np.float64)
-    bits: npt.NDArray[np.floating] = -np.einsum("rn,rn->r", shares, np.log2(shares, out=np.zeros_like(shares), where=shares > 0))
+    bits: npt.NDArray[np.floating] = -np.einsum(
+        "rn,rn->r", shares, np.log2(shares, out=np.zeros_like(shares), where=shares > 0)
+    )
     return bits
 
 

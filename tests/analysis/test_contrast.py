@@ -46,6 +46,7 @@ def test_the_interval_of_a_mean_holds_it_and_narrows_with_more_examples() -> Non
         assert low < mean < high and mean == pytest.approx(values.mean())
     assert mean_change(many)[2] - mean_change(many)[1] == pytest.approx(4 * 0.98 / np.sqrt(2000), rel=0.15)
     assert all(map(np.isnan, mean_change(np.array([np.nan]))))
+    assert mean_change(few) == mean_change(few[::-1])
 
 
 def test_the_corpus_is_compared_where_there_are_references() -> None:
