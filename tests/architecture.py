@@ -26,6 +26,7 @@ LAYERS: Mapping[str, int] = {
     "areaviz.training": 3,
     "areaviz.backend": 3,
     "areaviz.analysis": 3,
+    "areaviz.adapters": 3,
     "areaviz.serving": 4,
     "areaviz.ui": 4,
     "areaviz.cli": 5,
@@ -35,10 +36,15 @@ LAYERS: Mapping[str, int] = {
 }
 """Layer of every room; a new room needs a line here."""
 
-_TORCH = ("areaviz.attention", "areaviz.decoding", "areaviz.data", "areaviz.models", "areaviz.training")
+_TORCH = (
+    *("areaviz.attention", "areaviz.decoding", "areaviz.data", "areaviz.models", "areaviz.training"),
+    "areaviz.adapters",
+)
 PLACES: Mapping[str, tuple[str, ...]] = {
     "torch": (*_TORCH, "areaviz.backend.local"),
     "safetensors.torch": (*_TORCH, "areaviz.backend.local"),
+    "transformers": ("areaviz.adapters",),
+    "timm": ("areaviz.adapters",),
     "plotly": ("areaviz.views",),
     "matplotlib": ("areaviz.views",),
     "streamlit": ("areaviz.ui", "app", "pages"),

@@ -40,7 +40,8 @@ def to_document(trace: Trace) -> dict[str, Any]:
     """Everything in a trace that is no array, ready for JSON."""
     fields = [{"name": f.name, "kind": f.kind, "raw": f.raw, "labels": f.labels} for f in trace.fields.values()]
     maps = [
-        {"site": m.site, "query": m.query, "memory": m.memory, "grid": asdict(m.grid), "normalisation": m.normalisation}
+        {name: getattr(m, name) for name in ("site", "query", "memory", "normalisation", "derived")}
+        | {"grid": asdict(m.grid)}
         for m in trace.maps.values()
     ]
     return {
@@ -144,7 +145,8 @@ def _map(entry: Mapping[str, Any], arrays: Arrays) -> AttentionMap:
     grid = AreaGrid(*(_take(sides, side, int) for side in ("height", "width", "max_height", "max_width")))
     weights = _full(arrays[f"map.{site}.weights"])
     chosen, strength = (arrays.get(f"map.{site}.{name}") for name in ("chosen", "strength"))
-    return AttentionMap(site, query, memory, grid, weights, normalisation, chosen, strength)
+    derived = _take(entry, "derived", str) if "derived" in entry else ""  # older files have no such entry
+    return AttentionMap(site, query, memory, grid, weights, normalisation, chosen, strength, derived)
 
 
 def _full(weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
