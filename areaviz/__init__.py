@@ -1,12 +1,15 @@
 """See which areas of a memory every attention head of a trained model attends to."""
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
 __version__ = "0.1.0"
 
-PUBLIC = {
+PUBLIC: Mapping[str, str] = {
     "PageOptions": "areaviz.sharing.options",
+    "Trace": "areaviz.trace.record",
+    "attend": "areaviz.adapters.attend",
     "export": "areaviz.sharing.share",
     "show": "areaviz.sharing.share",
 }

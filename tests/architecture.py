@@ -28,6 +28,7 @@ LAYERS: Mapping[str, int] = {
     "areaviz.backend": 3,
     "areaviz.analysis": 3,
     "areaviz.sharing": 3,
+    "areaviz.adapters": 3,
     "areaviz.serving": 4,
     "areaviz.ui": 4,
     "areaviz.cli": 5,
@@ -37,10 +38,15 @@ LAYERS: Mapping[str, int] = {
 }
 """Layer of every room; a new room needs a line here."""
 
-_TORCH = ("areaviz.attention", "areaviz.decoding", "areaviz.data", "areaviz.models", "areaviz.training")
+_TORCH = (
+    *("areaviz.attention", "areaviz.decoding", "areaviz.data", "areaviz.models", "areaviz.training"),
+    "areaviz.adapters",
+)
 PLACES: Mapping[str, tuple[str, ...]] = {
     "torch": (*_TORCH, "areaviz.backend.local"),
     "safetensors.torch": (*_TORCH, "areaviz.backend.local"),
+    "transformers": ("areaviz.adapters",),
+    "timm": ("areaviz.adapters",),
     "plotly": ("areaviz.views",),
     "matplotlib": ("areaviz.views",),
     "streamlit": ("areaviz.ui", "app", "pages"),

@@ -47,7 +47,8 @@ def to_document(trace: Trace, without: Collection[str] = ()) -> dict[str, Any]:
     """Everything in a trace that is no array, ready for JSON. A map `without` its weights tells their shape instead."""
     fields = [{"name": f.name, "kind": f.kind, "raw": f.raw, "labels": f.labels} for f in trace.fields.values()]
     maps = [
-        {"site": m.site, "query": m.query, "memory": m.memory, "grid": asdict(m.grid), "normalisation": m.normalisation}
+        {name: getattr(m, name) for name in ("site", "query", "memory", "normalisation", "derived")}
+        | {"grid": asdict(m.grid)}
         | ({"shape": m.weights.shape} if m.site in without else {})
         for m in trace.maps.values()
     ]
@@ -167,7 +168,8 @@ def _map(entry: Mapping[str, Any], arrays: Arrays, fetch: Fetch | None) -> Atten
     else:
         weights = _full(arrays[f"map.{site}.weights"])
     chosen, strength = (arrays.get(f"map.{site}.{name}") for name in ("chosen", "strength"))
-    return AttentionMap(site, query, memory, grid, weights, normalisation, chosen, strength)
+    derived = _take(entry, "derived", str) if "derived" in entry else ""  # older files have no such entry
+    return AttentionMap(site, query, memory, grid, weights, normalisation, chosen, strength, derived)
 
 
 def _elsewhere(site: str, shape: list[Any], fetch: Fetch) -> FloatArray:

@@ -6,7 +6,7 @@ Shapes: L layers, H heads, Q queries, A areas, N items, T output items, K scales
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy.typing as npt
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import InputError
 from areaviz.trace.layered import LayeredWeights
+from areaviz.trace.picture import Picture
 from areaviz.trace.request import Focus, Request
 
 VERSION = 3
@@ -62,8 +63,10 @@ class AttentionMap:
     the weights sum over, in words, for the reader. chosen: of hard attention, int64 [L, H, Q], the index of
     the one area that was read; None where all were, by their weights. strength: where the contexts of several
     attentions are added, float32 [L, H, Q], the length of this one's, 0 or more, so that one can tell how much
-    of the sum is its own; else None. Weights may lie elsewhere until they are read (`LayeredWeights`), so read them
-    layer by layer: `weights[layer]`, `weights[layer, head]`.
+    of the sum is its own; else None. derived: in words, what this follows from where the model itself attended
+    otherwise, such as areas shown of a head that attends to single items; "" where the model attended so. Weights may
+    lie elsewhere until they are read (`LayeredWeights`), so read them layer by layer: `weights[layer]`,
+    `weights[layer, head]`.
     """
 
     site: str
@@ -74,6 +77,7 @@ class AttentionMap:
     normalisation: str = "softmax over areas"
     chosen: IntArray | None = None
     strength: FloatArray | None = None
+    derived: str = ""
 
     @property
     def layers(self) -> int:
@@ -132,6 +136,36 @@ class Trace:
     details: Mapping[str, str] = field(default_factory=dict)
     version: int = VERSION
     gazes: Mapping[str, Gaze] = field(default_factory=dict)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        weights: npt.ArrayLike,
+        memory: Sequence[str] | None = None,
+        queries: Sequence[str] | None = None,
+        shape: tuple[int, int] | None = None,
+        picture: Picture | npt.NDArray[np.uint8] | None = None,
+        area_size: int = 3,
+        name: str = "your-arrays",
+    ) -> Trace:
+        """A trace of attention that was computed elsewhere, with the sums of its weights over areas beside it.
+
+        Args:
+            weights: floating-point [L, H, Q, N], each row a distribution over the N items (or 0 where all are masked).
+            memory: a label for each of the N items; by default their numbers. Not used with `shape`.
+            queries: a label for each of the Q queries; by default the memory itself where Q = N, else their numbers.
+            shape: (rows, columns) where the items are cells of a picture, row by row.
+            picture: the picture of the cells, uint8 [height, width, 3]; by default a grey one.
+            area_size: most items of an area, or rows and columns of one, 1..16; 1 leaves the areas out.
+            name: what the model is called, letters, digits, dots, hyphens and underscores.
+
+        Raises:
+            InputError: the arrays do not fit each other, are too large, have weights below 0 or not finite, or rows
+                that sum to neither 1 nor 0.
+        """
+        from areaviz.trace.arrays import from_arrays  # it makes traces, so it imports this module
+
+        return from_arrays(weights, memory, queries, shape, picture, area_size, name)
 
 
 def validate(trace: Trace) -> None:

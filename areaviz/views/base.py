@@ -90,12 +90,19 @@ def caption(trace: Trace, focus: Focus, all_layers: bool = False) -> str:
     head = "all heads" if focus.head is None else f"head {focus.head + 1} of {attention.heads}"
     one_layer = f"layer {focus.layer + 1} of {attention.layers}"
     layer = f"all {attention.layers} layers" if all_layers and attention.layers > 1 else one_layer
+    derived = f" · derived {attention.derived}" if attention.derived else ""
+    return (
+        f"{model_words(trace)} · {attention.site}, {layer}, {head} · "
+        f"{attention.normalisation}, areas up to {_extent(attention.grid)}{derived}"
+    )
+
+
+def model_words(trace: Trace) -> str:
+    """The model and, where it wrote a text item by item, how it chose them."""
     request = trace.request
     decoding = request.method if request.method == "greedy" else f"beam {request.beam}"
-    return (
-        f"{request.model}, {decoding} · {attention.site}, {layer}, {head} · "
-        f"{attention.normalisation}, areas up to {_extent(attention.grid)}"
-    )
+    chosen = trace.details.get("decoding", decoding)
+    return f"{request.model}, {chosen}" if "history" in trace.fields else request.model
 
 
 def _extent(grid: AreaGrid) -> str:

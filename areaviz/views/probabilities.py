@@ -13,7 +13,7 @@ from areaviz.trace.record import Field, FloatArray, Output, Trace
 from areaviz.trace.request import Focus
 from areaviz.views import raster, theme
 from areaviz.views.axes import depth, print_labels, print_ticks, screen_labels, screen_ticks
-from areaviz.views.base import Table, View
+from areaviz.views.base import Table, View, model_words
 from areaviz.views.labels import for_screen, visible
 from areaviz.views.select import name, shown
 
@@ -56,8 +56,7 @@ def _caption(trace: Trace, field: Field) -> str:
     request = trace.request
     if "history" not in trace.fields:
         return f"{request.model} · probability of each {name(field)} item, given what was seen until then"
-    decoding = request.method if request.method == "greedy" else f"beam {request.beam}"
-    return f"{request.model}, {decoding} · probability of each {name(field)} item given the items before it"
+    return f"{model_words(trace)} · probability of each {name(field)} item given the items before it"
 
 
 def _runner_up(output: Output, field: Field, t: int) -> float:

@@ -1,0 +1,86 @@
+"""The one function of this room: any model and an input in, a trace out. Add a kind of models to `ADAPTERS`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+
+from areaviz.adapters import timm_models, torch_modules, transformers_models
+from areaviz.adapters.loading import load
+from areaviz.adapters.options import Options
+from areaviz.adapters.probes import Probe
+from areaviz.trace.arrays import AREA_SIZE
+from areaviz.trace.errors import InputError
+from areaviz.trace.record import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Adapter:
+    """A kind of models: whether a model is one, and how it is run."""
+
+    fits: Callable[[nn.Module], bool]
+    attend: Callable[[Any, object, Options], Trace]
+
+
+ADAPTERS: tuple[Adapter, ...] = tuple(
+    Adapter(kind.fits, kind.attend) for kind in (transformers_models, timm_models, torch_modules)
+)
+"""Every kind of models; the first that fits is taken, and the last fits every module."""
+
+
+def attend(
+    model: nn.Module | str | Path,
+    inputs: object,
+    *,
+    target: object = None,
+    steps: int = 64,
+    tokenizer: Any = None,
+    labels: Sequence[str] | None = None,
+    area_size: int = AREA_SIZE,
+    name: str = "",
+    processor: Any = None,
+    probes: Mapping[str, Probe] | None = None,
+) -> Trace:
+    """What a model attends to, as a trace: a `transformers` model, a `timm` ViT or any module with attention in it.
+
+    Each head is there three times: its weights on single items, and, derived from it and labelled so, the area
+    distribution of its own queries and keys ("... as areas") and the sums of its weights over areas ("... sums").
+    The model is run without gradients and dropout, and left as it was.
+
+    Args:
+        model: the model itself, a local folder of a `transformers` model, or its name on the hub. Only safetensors are
+            opened, and no code beside the model is run.
+        inputs: a text or token ids; a picture (uint8 [height, width, 3], PIL or `Picture`) or its pixel values; for any
+            other module its argument, or a tuple or mapping of them.
+        target: what an encoder-decoder should write, text or token ids; None: it writes, greedily.
+        steps: most tokens it writes, 1..1024.
+        tokenizer: of `transformers`, where `inputs` is a text; a folder's own by default.
+        labels: a text for each item of the input, where there is no tokenizer.
+        area_size: most items of an area, or rows and columns of one in a picture, 1..16; 1 leaves areas out.
+        name: what the model is called; by default its class or folder.
+        processor: of `transformers`, turns a picture into pixel values; a folder's own by default, else the picture
+            is resized to the model's size.
+        probes: by name of a layer (with * for any part), what reads its heads; see docs/your_models.md.
+
+    Raises:
+        InputError: the input does not fit the model, nothing in it attends, the maps would take more than 256 MiB, or
+            a folder has no safetensors.
+    """
+    options = Options(target, steps, tokenizer, labels, area_size, name, processor, probes)
+    if isinstance(model, str | Path):
+        loaded = load(model)
+        model = loaded.model
+        options = replace(
+            options,
+            tokenizer=tokenizer or loaded.tokenizer,
+            processor=processor or loaded.processor,
+            name=name or loaded.name,
+        )
+    if not isinstance(model, nn.Module):
+        raise InputError("The model must be a torch module, a folder or the name of a model on the hub.")
+    adapter = next(adapter for adapter in ADAPTERS if adapter.fits(model))
+    return adapter.attend(model, inputs, options)

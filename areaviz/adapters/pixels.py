@@ -1,0 +1,150 @@
+"""Pictures as others' models read them: pixel values, the picture to be shown, and the cells it is cut into.
+
+Shapes: C colours, H, W pixels, N items, of which the first P are no cells (the class token and the like).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from PIL import Image
+from torch import Tensor
+
+from areaviz.adapters.heads import Heads
+from areaviz.adapters.story import Site
+from areaviz.trace.arrays import cells, text_of
+from areaviz.trace.errors import InputError
+from areaviz.trace.picture import MAX_SIDE, Picture
+from areaviz.trace.record import Field
+
+CLASS_TOKEN = "class token"
+MEAN = STD = (0.5, 0.5, 0.5)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pixels:
+    """values: float [1, C, H, W], what the model is given. picture: the same for the reader."""
+
+    values: Tensor
+    picture: Picture
+
+
+@dataclass(frozen=True, slots=True)
+class Patches:
+    """How a picture's items lie: `rows` x `columns` cells behind `extra` items that are none."""
+
+    rows: int
+    columns: int
+    extra: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.rows, self.columns
+
+
+def pixels(
+    given: object,
+    size: tuple[int, int],
+    processor: Any = None,
+    mean: Sequence[float] = MEAN,
+    std: Sequence[float] = STD,
+) -> Pixels:
+    """A picture (`Picture`, PIL or uint8 [H, W, 3]) or pixel values (float [C, H, W], as the model takes them).
+
+    A picture is read by the processor if there is one, else resized to `size` (height, width) and scaled by mean and
+    standard deviation. What is shown is the picture, or, where a processor may have cut it, what came out of that.
+
+    Raises:
+        InputError: it is neither.
+    """
+    if isinstance(given, Tensor) or (isinstance(given, np.ndarray) and given.dtype.kind == "f"):
+        values = torch.as_tensor(given).float()
+        values = values[None] if values.dim() == 3 else values
+        if values.dim() != 4 or len(values) != 1 or values.shape[1] not in (1, 3):
+            raise InputError(
+                f"The pixel values have the shape {tuple(values.shape)} but must be those of one picture, [colour, "
+                "height, width]; give one picture."
+            )
+        return Pixels(values, _shown(values[0]))
+    image = _image(given)
+    if processor is not None:
+        values = torch.as_tensor(processor(images=image, return_tensors="pt")["pixel_values"]).float()
+        return Pixels(values, _shown(values[0]))
+    read_HWC = np.asarray(image.resize(size[::-1], Image.Resampling.BILINEAR), dtype=np.float32) / 255
+    scaled_HWC = (read_HWC - np.array(mean, dtype=np.float32)) / np.array(std, dtype=np.float32)
+    image.thumbnail((MAX_SIDE, MAX_SIDE))
+    return Pixels(torch.from_numpy(scaled_HWC).permute(2, 0, 1)[None], Picture.of("yours", np.asarray(image)))
+
+
+def patches(values: Tensor, patch: Any, items: int) -> Patches:
+    """The cells of a picture of which a model made `items` items; patch: the side of one in pixels, or both.
+
+    Raises:
+        InputError: the items are fewer than the patches.
+    """
+    high, wide = (patch, patch) if isinstance(patch, int) else tuple(patch)
+    rows, columns = values.shape[-2] // high, values.shape[-1] // wide
+    extra = items - rows * columns
+    if extra < 0 or rows * columns < 1:
+        raise InputError(
+            f"The model has {items:,} items for {rows} x {columns} patches, so it merges cells and its items have no "
+            "place in the picture; give its weights by Trace.from_arrays."
+        )
+    return Patches(rows, columns, extra)
+
+
+def picture_fields(picture: Picture, cut: Patches) -> list[Field]:
+    """The field of the cells and, where there are items that are no cells, theirs."""
+    if not cut.extra:
+        return [cells(picture, cut.shape)]
+    labels = ["⟨class⟩", *(f"⟨extra {number}⟩" for number in range(1, cut.extra))]
+    symbols = text_of(CLASS_TOKEN, labels)
+    anchors = np.zeros((cut.extra, 2), dtype=np.int64)
+    return [cells(picture, cut.shape), Field(CLASS_TOKEN, "text", "", symbols.labels, anchors)]
+
+
+def picture_sites(layers: Sequence[Heads], cut: Patches) -> list[Site]:
+    """Attention within a picture: of the cells to the cells, and of the class token to the cells."""
+    inner = [heads.cut(slice(cut.extra, None), slice(cut.extra, None)) for heads in layers]
+    sites = [Site("encoder self", "picture", "picture", cut.shape, inner)]
+    if cut.extra:
+        asking = [heads.cut(slice(0, cut.extra), slice(cut.extra, None)) for heads in layers]
+        sites.insert(0, Site(CLASS_TOKEN, CLASS_TOKEN, "picture", cut.shape, asking))
+    return sites
+
+
+def left_out(layers: Sequence[Heads], cut: Patches) -> dict[str, str]:
+    """For the reader: how much attention went to items that are no cells and cannot be shown in the picture."""
+    if not cut.extra:
+        return {}
+    share = float(np.mean([float(heads.weights[:, :, : cut.extra].sum(-1).mean()) for heads in layers]))
+    return {
+        "warning": f"{share:.0%} of the attention goes to the class token, which has no place in the picture; "
+        "the weights shown are shares of the rest."
+    }
+
+
+def _image(given: object) -> Image.Image:
+    if isinstance(given, Picture):
+        return Image.fromarray(given.pixels)
+    if isinstance(given, Image.Image):
+        return given.convert("RGB")
+    if isinstance(given, np.ndarray) and given.dtype == np.uint8 and given.ndim == 3 and given.shape[2] == 3:
+        return Image.fromarray(given)
+    raise InputError("The input must be a picture (height x width x 3 bytes) or pixel values; give one of them.")
+
+
+def _shown(values_CHW: Tensor) -> Picture:
+    """Pixel values as a picture: the smallest black, the largest white, at most 640 pixels a side."""
+    low, high = values_CHW.min(), values_CHW.max()
+    grey_CHW = (values_CHW - low) / (high - low).clamp_min(1e-6) * 255
+    pixels_HWC: npt.NDArray[np.uint8] = grey_CHW.expand(3, -1, -1).permute(1, 2, 0).byte().cpu().numpy()
+    image = Image.fromarray(np.ascontiguousarray(pixels_HWC))
+    image.thumbnail((MAX_SIDE, MAX_SIDE))
+    return Picture.of("yours", np.asarray(image))

@@ -1,0 +1,214 @@
+"""Raw attention arrays as a trace: what `Trace.from_arrays` does.
+
+Shapes: L layers, H heads, Q queries, N items of the memory, C = 3 colours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from areaviz.trace.areas import AreaGrid
+from areaviz.trace.derived import sums_map
+from areaviz.trace.errors import InputError
+from areaviz.trace.limits import AREA_SIZES, check_range
+from areaviz.trace.picture import MAX_SIDE, Picture, check_picture
+from areaviz.trace.query import predicted_bytes
+from areaviz.trace.record import TOLERANCE, AttentionMap, Field, FloatArray, Output, Trace, validate
+from areaviz.trace.request import Request, check_options
+
+MAX_ITEMS, MAX_LABEL = 4096, 100
+MAX_MAP_BYTES = 256 * 2**20
+"""Of all maps of a trace together, the derived ones included."""
+AREA_SIZE = 3
+"""Heads that attend to single items are shown as areas of up to so many items, or so many rows and columns."""
+_HALF_TOLERANCE = 1e-2
+_NOTHING = "output"
+
+
+def from_arrays(
+    weights: npt.ArrayLike,
+    memory: Sequence[str] | None = None,
+    queries: Sequence[str] | None = None,
+    shape: tuple[int, int] | None = None,
+    picture: Picture | npt.NDArray[np.uint8] | None = None,
+    area_size: int = AREA_SIZE,
+    name: str = "your-arrays",
+) -> Trace:
+    """See `Trace.from_arrays`."""
+    check_range("area_size", area_size, AREA_SIZES)
+    given = np.asarray(weights)
+    check_shape(given.shape, given.dtype, shape, area_size)
+    *_, asking, items = given.shape
+    request = Request(name, "", picture=_picture(picture, shape))
+    check_options(request)
+    if shape is None:
+        fields = [_text("source", memory, items, "memory")]
+    else:
+        fields = [cells(request.picture, shape)] if request.picture else []
+    alone = queries is None and asking == items
+    if not alone:
+        fields.append(_text("target", queries, asking, "queries"))
+    site = "encoder self" if alone else "encoder-decoder"
+    grid = AreaGrid.clamped(shape or (1, items), (1, 1))
+    attention = AttentionMap(
+        site, fields[-1].name, fields[0].name, grid, _shares(given), normalisation="rows sum to 1 over items"
+    )
+    maps = [attention, *([sums_map(attention, (area_size, area_size))] if area_size > 1 and items > 1 else [])]
+    trace = Trace(
+        request, {item.name: item for item in [*fields, nothing()]}, NO_OUTPUT, {one.site: one for one in maps}
+    )
+    validate(trace)
+    return trace
+
+
+def check_shape(shape_LHQN: Sequence[int], dtype: npt.DTypeLike, shape: tuple[int, int] | None, area_size: int) -> None:
+    """Check weights by their shape and type alone, before any memory is taken for them.
+
+    Raises:
+        InputError: they are not [layer, head, query, memory], no numbers, empty, do not fit the picture's cells, or
+            their maps would take more than 256 MiB.
+    """
+    found = " x ".join(f"{side:,}" for side in shape_LHQN) or "a single number"
+    if len(shape_LHQN) != 4 or min(shape_LHQN) < 1:
+        raise InputError(
+            f"The weights have the shape {found} but must be layers x heads x queries x memory items, each at least 1; "
+            "add the axes that are missing, such as weights[None]."
+        )
+    if np.dtype(dtype).kind != "f":
+        raise InputError(
+            f"The weights have the type {np.dtype(dtype)} but must be floating-point numbers; convert them."
+        )
+    layers, heads, asking, items = shape_LHQN
+    if max(asking, items) > MAX_ITEMS:
+        raise InputError(
+            f"The weights have {max(asking, items):,} queries or items but at most {MAX_ITEMS:,} are possible; "
+            "choose a part of them."
+        )
+    if shape is not None and (min(shape) < 1 or shape[0] * shape[1] != items):
+        raise InputError(
+            f"The picture has {shape[0]:,} x {shape[1]:,} cells but the weights have {items:,} memory items; "
+            "give the rows and columns of the items, and leave out items that are no cells."
+        )
+    grids = [AreaGrid.clamped(shape or (1, items), (size, size)) for size in {1, area_size}]
+    check_bytes(sum(predicted_bytes(layers, heads, asking, grid) for grid in grids))
+
+
+def check_bytes(size: int) -> None:
+    """Refuse maps that would take too much memory.
+
+    Raises:
+        InputError: more than 256 MiB.
+    """
+    if size > MAX_MAP_BYTES:
+        raise InputError(
+            f"The attention would take {size / 2**20:,.0f} MiB but at most {MAX_MAP_BYTES // 2**20} MiB are possible; "
+            "take fewer layers, fewer items or smaller areas."
+        )
+
+
+def cells(picture: Picture, shape: tuple[int, int]) -> Field:
+    """The field "picture": the cells of a grid of `shape` (rows, columns) over a picture, row by row."""
+    rows, columns = shape
+    tops = np.linspace(0, picture.height, rows + 1).round().astype(np.int64)
+    lefts = np.linspace(0, picture.width, columns + 1).round().astype(np.int64)
+    row, column = np.divmod(np.arange(rows * columns), columns)
+    anchors = np.stack([lefts[column], tops[row], lefts[column + 1], tops[row + 1]], 1)
+    labels = tuple(f"row {r + 1}, column {c + 1}" for r in range(rows) for c in range(columns))
+    return Field("picture", "picture", "", labels, anchors)
+
+
+def text_of(name: str, labels: Sequence[str]) -> Field:
+    """A text field of items that are given by their labels alone: the text is the labels with blanks between."""
+    ends = list(accumulate(len(label) + 1 for label in labels))
+    anchors = [(end - 1 - len(label), end - 1) for label, end in zip(labels, ends, strict=True)]
+    return Field(name, "text", " ".join(labels), tuple(labels), np.array(anchors, dtype=np.int64).reshape(-1, 2))
+
+
+def nothing() -> Field:
+    """The field of the output where none is known."""
+    return text_of(_NOTHING, ())
+
+
+NO_OUTPUT = Output(_NOTHING, np.zeros(0, dtype=np.float32), ())
+"""What stands for the output of a trace that holds attention alone, with the field `nothing()`."""
+
+
+def _text(name: str, labels: Sequence[str] | None, items: int, what: str) -> Field:
+    if labels is None:
+        return text_of(name, [str(item) for item in range(1, items + 1)])
+    shown = [str(label) for label in labels]
+    if len(shown) != items:
+        raise InputError(
+            f"There are {len(shown):,} labels of {what} but the weights have {items:,}; give one label for each."
+        )
+    longest = max(map(len, shown))
+    if longest > MAX_LABEL:
+        raise InputError(
+            f"A label of {what} has {longest:,} characters but at most {MAX_LABEL} are possible; shorten it."
+        )
+    return text_of(name, shown)
+
+
+def _picture(picture: Picture | npt.NDArray[np.uint8] | None, shape: tuple[int, int] | None) -> Picture | None:
+    """The picture behind the cells; grey where there is none."""
+    if shape is None:
+        if picture is not None:
+            raise InputError('A picture is given but not its "shape"; give the rows and columns of its cells.')
+        return None
+    if picture is None:
+        side = max(1, min(32, MAX_SIDE // max(shape)))
+        picture = np.full((shape[0] * side, shape[1] * side, 3), 128, dtype=np.uint8)
+    if isinstance(picture, np.ndarray):
+        check_pixels(picture.shape, picture.dtype)
+        picture = Picture.of("yours", picture)
+    check_picture(picture)
+    return picture
+
+
+def check_pixels(shape_HWC: Sequence[int], dtype: npt.DTypeLike) -> None:
+    """Check a picture's pixels by their shape and type alone.
+
+    Raises:
+        InputError: they are not uint8 [height, width, 3] with sides of 1 to 640.
+    """
+    fits = len(shape_HWC) == 3 and shape_HWC[2] == 3 and min(shape_HWC) >= 1 and max(shape_HWC[:2]) <= MAX_SIDE
+    if not fits or np.dtype(dtype) != np.uint8:
+        raise InputError(
+            f"The picture has the shape {' x '.join(map(str, shape_HWC))} and the type {np.dtype(dtype)} but must be "
+            f"height x width x 3 bytes (uint8) with sides of 1 to {MAX_SIDE}; convert it."
+        )
+
+
+def _shares(given_LHQN: npt.NDArray[Any]) -> FloatArray:
+    """Weights as float32 whose rows sum to 1, or to 0 where everything is masked.
+
+    Half precision rounds, so rows stored in it may be off by 0.01 and are divided by their sum again.
+    """
+    weights: FloatArray = given_LHQN.astype(np.float32)
+    broken: npt.NDArray[np.bool_] = ~np.isfinite(weights)
+    if broken.any():
+        raise InputError(f"The weights of {_place(broken)} are not all finite; remove NaN.")
+    if weights.min() < 0:
+        raise InputError(
+            f"The weights of {_place(weights < 0)} are below 0; give weights after the softmax, not scores."
+        )
+    sums = weights.sum(-1, dtype=np.float64)
+    off = np.minimum(np.abs(sums - 1), sums) > (_HALF_TOLERANCE if given_LHQN.dtype.itemsize == 2 else TOLERANCE)
+    if off.any():
+        raise InputError(
+            f"The weights of {_place(off)} sum to {sums[off][0]:,.4g} but must sum to 1 over the memory, or to 0 where "
+            "everything is masked; apply the softmax, or divide each row by its sum."
+        )
+    np.divide(weights, sums[..., None], out=weights, where=sums[..., None] > 0.5)
+    return weights
+
+
+def _place(found: npt.NDArray[np.bool_]) -> str:
+    """The first row found, [L, H, Q] or [L, H, Q, N], counted from 1."""
+    layer, head, query = (int(index) + 1 for index in np.argwhere(found)[0][:3])
+    return f"layer {layer}, head {head}, query {query}"

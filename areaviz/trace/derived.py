@@ -1,0 +1,60 @@
+"""Attention to single items, also shown as attention to areas: the sums of a head's weights over spans and rectangles.
+
+What is made here follows from weights a model had and says so (`AttentionMap.derived`); the model itself never
+attended to these areas. Shapes: L layers, H heads, Q queries, N items, A areas.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from areaviz.trace.areas import AreaGrid
+from areaviz.trace.record import AttentionMap, FloatArray
+
+AS_AREAS, SUMS = " as areas", " sums"
+"""What the site of a derived map ends in: the area distribution of a head's queries and keys, or its weights' sums."""
+
+FROM_KEYS = "from the queries and keys of regular heads, the key of an area being the mean of its items' keys"
+FROM_WEIGHTS = "from the weights of regular heads, summed over every area and divided by the total"
+
+
+def area_sums(weights: FloatArray, grid: AreaGrid) -> FloatArray:
+    """The sum of the items' weights in every area: float32 [..., N] -> [..., A], one addition an area."""
+    lead = weights.shape[:-1]
+    items = tall = weights.reshape(*lead, grid.height, grid.width)
+    sums: FloatArray = np.empty((*lead, grid.count), dtype=np.float32)
+    for height in range(1, grid.max_height + 1):
+        tall = items if height == 1 else tall[..., :-1, :] + items[..., height - 1 :, :]
+        wide = tall
+        for width in range(1, grid.max_width + 1):
+            wide = tall if width == 1 else wide[..., :-1] + tall[..., width - 1 :]
+            first, rows, columns = grid.slab(height, width)
+            sums[..., first : first + rows * columns] = wide.reshape(*lead, -1)
+    return sums
+
+
+def sums_map(attention: AttentionMap, max_area: tuple[int, int]) -> AttentionMap:
+    """A map of single items as one of areas of up to `max_area` (rows, columns) items, labelled as derived.
+
+    The weight of an area is the sum of its items' weights, divided by the total over all areas of the query, so that
+    a row sums to 1 as every row of a trace does; a larger area never has less weight than one within it.
+    """
+    grid = AreaGrid.clamped((attention.grid.height, attention.grid.width), max_area)
+    sums_LHQA = area_sums(attention.weights, grid)
+    total_LHQ1 = sums_LHQA.sum(-1, keepdims=True)
+    np.divide(sums_LHQA, total_LHQ1, out=sums_LHQA, where=total_LHQ1 > 0)
+    return AttentionMap(
+        attention.site + SUMS,
+        attention.query,
+        attention.memory,
+        grid,
+        sums_LHQA,
+        normalisation="sums of item weights, divided by their total",
+        derived=FROM_WEIGHTS,
+    )
+
+
+def base_site(site: str) -> tuple[str, str]:
+    """A site and what it was derived by: ("encoder self", " sums"); the second is "" where nothing was derived."""
+    ending = next((ending for ending in (AS_AREAS, SUMS) if site.endswith(ending)), "")
+    return site.removesuffix(ending), ending

@@ -1,0 +1,7 @@
+"""Others' libraries, importable on every machine."""
+
+from __future__ import annotations
+
+from tests.adapters.torchvision_ops import make_importable
+
+make_importable()

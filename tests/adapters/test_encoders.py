@@ -1,0 +1,123 @@
+"""BERT-like encoders: random weights, real tokenizer, every attention function."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import areaviz
+from areaviz.trace import codec
+from areaviz.trace.errors import InputError
+from areaviz.trace.record import validate
+from tests.adapters import small
+from tests.adapters.library import eager, same
+
+TEXT = "A small dog runs."
+
+
+def test_a_text_through_bert_is_what_the_library_returns() -> None:
+    model = small.bert()
+    trace = areaviz.attend(model, TEXT, tokenizer=small.tokenizer())
+    validate(trace)
+    assert list(trace.maps) == ["encoder self", "encoder self as areas", "encoder self sums"]
+    same(trace, "encoder self", eager(model, **small.tokenizer()(TEXT, return_tensors="pt")).attentions)
+    assert trace.request.model == "BertModel" and trace.request.text == TEXT
+    np.testing.assert_array_equal(
+        codec.from_bytes(codec.to_bytes(trace)).maps["encoder self"].weights, trace.maps["encoder self"].weights
+    )
+
+
+@pytest.mark.parametrize("implementation", ["sdpa", "eager", "flex_attention"])
+def test_any_attention_function_gives_the_same_and_stays(implementation: str) -> None:
+    model, expected = small.bert(), areaviz.attend(small.bert(), TEXT, tokenizer=small.tokenizer())
+    model.config._attn_implementation = implementation
+    trace = areaviz.attend(model, TEXT, tokenizer=small.tokenizer())
+    assert model.config._attn_implementation == implementation
+    np.testing.assert_allclose(trace.maps["encoder self"].weights, expected.maps["encoder self"].weights, atol=1e-6)
+
+
+def test_the_areas_are_those_of_the_layers_own_queries_and_keys() -> None:
+    """The first layer's, taken from its projections by hand."""
+    model, tokens = small.bert().eval(), small.tokenizer()(TEXT, return_tensors="pt")
+    layer = model.encoder.layer[0].attention.self
+    with torch.no_grad():
+        items = model.embeddings(input_ids=tokens["input_ids"])[0]
+        query, key = (part(items).unflatten(-1, (4, 4)).transpose(0, 1) for part in (layer.query, layer.key))
+    means = torch.cat([key, (key[:, :-1] + key[:, 1:]) / 2], 1)
+    expected = (query @ means.transpose(1, 2) * 0.5).softmax(-1)
+    found = areaviz.attend(model, TEXT, tokenizer=small.tokenizer(), area_size=2).maps["encoder self as areas"]
+    np.testing.assert_allclose(found.weights[0], expected.numpy(), atol=1e-5)
+
+
+def test_tokens_stand_where_they_are_in_the_text() -> None:
+    field = areaviz.attend(small.bert(), TEXT, tokenizer=small.tokenizer()).fields["source"]
+    assert field.labels == ("[CLS]", "A", "small", "dog", "run", "s", ".", "[SEP]")
+    assert field.anchors.tolist()[4:] == [[12, 15], [15, 16], [16, 17], [17, 17]]
+
+
+def test_token_ids_need_no_tokenizer() -> None:
+    for ids in ([5, 6, 7], torch.tensor([[5, 6, 7]]), np.array([5, 6, 7])):
+        trace = areaviz.attend(small.bert(), ids, labels=["a", "small", "dog"])
+        assert trace.fields["source"].raw == "a small dog"
+    assert areaviz.attend(small.bert(), [5, 6]).fields["source"].labels == ("5", "6")
+
+
+def test_a_model_that_fills_gaps_says_what_it_would_write() -> None:
+    model = small.bert("BertForMaskedLM")
+    trace = areaviz.attend(model, "A [MASK] dog.", tokenizer=small.tokenizer())
+    likely = eager(model, **small.tokenizer()("A [MASK] dog.", return_tensors="pt")).logits[0].softmax(-1)
+    assert trace.fields["target"].labels[2] == small.WORDS[int(likely[2].argmax())]
+    np.testing.assert_allclose(trace.output.probabilities, likely.max(-1).values.numpy(), rtol=1e-4)
+
+
+def test_a_classifier_says_its_class() -> None:
+    model = small.bert("BertForSequenceClassification", id2label={0: "bad", 1: "good"}, label2id={"bad": 0, "good": 1})
+    trace = areaviz.attend(model, TEXT, tokenizer=small.tokenizer())
+    assert trace.fields["target"].labels[0] in ("bad", "good")
+    assert {label for label, _ in trace.output.alternatives[0]} == {"bad", "good"}
+
+
+def test_the_model_is_left_as_it_was() -> None:
+    model = small.bert()
+    model.train()
+    model.encoder.layer[1].eval()
+    before = {name: module.training for name, module in model.named_modules()}
+    weights = {name: value.clone() for name, value in model.state_dict().items()}
+    areaviz.attend(model, TEXT, tokenizer=small.tokenizer())
+    assert {name: module.training for name, module in model.named_modules()} == before
+    assert all(torch.equal(value, weights[name]) for name, value in model.state_dict().items())
+    assert not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
+    assert model.config._attn_implementation == "sdpa"
+
+
+def test_the_model_is_left_as_it_was_when_it_fails() -> None:
+    model = small.bert()
+    model.train()
+    model.encoder.layer[1].register_forward_pre_hook(lambda *given: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        areaviz.attend(model, [5])
+    assert model.training and model.config._attn_implementation == "sdpa"
+
+
+@pytest.mark.parametrize(
+    ("inputs", "more", "said"),
+    [
+        (TEXT, {}, "needs a tokenizer"),
+        ([], {}, "one example"),
+        ([[1, 2], [3, 4]], {}, "one example"),
+        ([0.5], {}, "one example"),
+        (object(), {}, "a text or token ids"),
+        ([99], {}, "between 0 and 12"),
+        ([5] * 65, {}, "65 tokens but the model takes at most 64"),
+        ([5, 6], {"labels": ["a"]}, "1 labels but 2"),
+        ([5, 6], {"target": [5]}, "Only an encoder-decoder"),
+        ([5, 6], {"area_size": 17}, "between 1 and 16"),
+        ("x" * 5000, {"tokenizer": small.tokenizer()}, "5,000 characters"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_in_a_sentence(inputs: object, more: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        areaviz.attend(small.bert(), inputs, **more)

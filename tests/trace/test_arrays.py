@@ -1,0 +1,126 @@
+"""Raw arrays become traces, and what cannot be one is refused in a sentence."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from areaviz.trace import codec
+from areaviz.trace.errors import InputError
+from areaviz.trace.query import coverage
+from areaviz.trace.record import Trace, validate
+from areaviz.trace.request import Focus
+from areaviz.views import VIEWS
+from tests import fakes, reference
+
+
+def weights(*shape: int, seed: int = 0) -> npt.NDArray[np.float32]:
+    drawn = np.random.default_rng(seed).exponential(1, shape)
+    shares: npt.NDArray[np.float32] = (drawn / drawn.sum(-1, keepdims=True)).astype(np.float32)
+    return shares
+
+
+def test_arrays_of_a_text_are_one_site_and_its_sums() -> None:
+    given = weights(2, 3, 4, 4)
+    trace = Trace.from_arrays(given, ["the", "small", "dog", "runs"])
+    validate(trace)
+    assert list(trace.maps) == ["encoder self", "encoder self sums"]
+    np.testing.assert_allclose(trace.maps["encoder self"].weights, given, rtol=1e-6)
+    assert trace.fields["source"].raw == "the small dog runs"
+    assert trace.fields["source"].anchors.tolist() == [[0, 3], [4, 9], [10, 13], [14, 18]]
+    assert not trace.maps["encoder self"].derived and "regular heads" in trace.maps["encoder self sums"].derived
+
+
+@pytest.mark.parametrize(("shape", "size"), [((1, 5), 1), ((1, 5), 3), ((1, 2), 9), ((3, 4), 2), ((3, 4), 16)])
+def test_sums_are_those_of_the_areas_items(shape: tuple[int, int], size: int) -> None:
+    items = shape[0] * shape[1]
+    given = weights(2, 2, 3, items)
+    trace = Trace.from_arrays(given, queries=("a", "b", "c"), shape=shape, area_size=size)
+    if size == 1:
+        assert list(trace.maps) == ["encoder-decoder"]
+        return
+    listed = reference.areas(*shape, min(size, shape[0]), min(size, shape[1]))
+    sums = np.stack([given[..., held].sum(-1) for held in listed], -1)
+    expected = sums / sums.sum(-1, keepdims=True)
+    np.testing.assert_allclose(trace.maps["encoder-decoder sums"].weights, expected, rtol=1e-5)
+
+
+def test_a_masked_query_stays_masked_in_its_sums() -> None:
+    given = weights(1, 1, 3, 3)
+    given[0, 0, 1] = 0
+    trace = Trace.from_arrays(given)
+    assert not trace.maps["encoder self sums"].weights[0, 0, 1].any()
+    validate(trace)
+
+
+def test_cells_of_a_picture_are_anchored_in_its_pixels() -> None:
+    seen = fakes.picture(width=60, height=40)
+    trace = Trace.from_arrays(weights(1, 2, 6, 6), shape=(2, 3), picture=seen)
+    assert trace.maps["encoder self"].query == trace.maps["encoder self"].memory == "picture"
+    assert trace.fields["picture"].anchors[4].tolist() == [20, 20, 40, 40]
+    assert trace.request.picture == seen
+    grey = Trace.from_arrays(weights(1, 2, 6, 6), shape=(2, 3)).request.picture
+    assert grey and (grey.height, grey.width) == (64, 96)
+
+
+def test_half_precision_is_taken_and_mended() -> None:
+    trace = Trace.from_arrays(weights(1, 1, 2, 700).astype(np.float16), queries=("a", "b"))
+    np.testing.assert_allclose(trace.maps["encoder-decoder"].weights.sum(-1), 1, rtol=1e-6)
+
+
+def test_without_labels_items_have_their_numbers() -> None:
+    trace = Trace.from_arrays(weights(1, 1, 2, 3))
+    assert (trace.fields["source"].labels, trace.fields["target"].labels) == (("1", "2", "3"), ("1", "2"))
+
+
+@pytest.mark.parametrize(
+    "trace",
+    [
+        Trace.from_arrays(weights(2, 2, 4, 4), ["a", "b", "c", "d"]),
+        Trace.from_arrays(weights(2, 2, 3, 4), queries=["x", "y", "z"]),
+        Trace.from_arrays(weights(2, 2, 6, 6), shape=(2, 3)),
+        Trace.from_arrays(weights(2, 2, 2, 6), queries=["x", "y"], shape=(2, 3)),
+    ],
+)
+def test_every_site_has_a_view_and_comes_back_from_a_file(trace: Trace) -> None:
+    again = codec.from_bytes(codec.to_bytes(trace))
+    for site, attention in trace.maps.items():
+        focus = Focus(site, 1, 1, items=(0,))
+        fitting = [view for view in VIEWS.values() if view.fits(trace, focus)]
+        assert fitting
+        for view in fitting:
+            assert view.table(trace, focus).rows and view.figure(trace, focus).layout.meta["caption"]
+            assert view.print(trace, focus).axes
+        assert again.maps[site].derived == attention.derived
+        np.testing.assert_array_equal(again.maps[site].weights, attention.weights)
+    assert coverage(trace.maps[site], 0, None).shape[1] == attention.grid.items
+
+
+BAD = weights(1, 1, 2, 2)
+REFUSED = {
+    "three axes": ({"weights": BAD[0]}, "layers x heads x queries x memory"),
+    "no queries": ({"weights": BAD[:, :, :0]}, "each at least 1"),
+    "whole numbers": ({"weights": np.ones((1, 1, 2, 1), dtype=np.int64)}, "floating-point"),
+    "text": ({"weights": np.full((1, 1, 2, 1), "a")}, "floating-point"),
+    "not finite": ({"weights": np.where([[[[True, False]]]], np.nan, BAD)}, "layer 1, head 1, query 1 are not all"),
+    "scores": ({"weights": BAD - 0.9}, "below 0"),
+    "no softmax": ({"weights": BAD * np.float32(1.5)}, "query 1 sum to 1.5 but"),
+    "too few labels": ({"weights": BAD, "memory": ["a"]}, "1 labels of memory but the weights have 2"),
+    "too many queries": ({"weights": BAD, "queries": ["a"] * 3}, "3 labels of queries"),
+    "long label": ({"weights": BAD, "memory": ["a", "b" * 101]}, "101 characters"),
+    "cells": ({"weights": BAD, "shape": (1, 3)}, "1 x 3 cells but the weights have 2"),
+    "no cells": ({"weights": BAD, "picture": np.zeros((4, 4, 3), np.uint8)}, '"shape"'),
+    "pixels": ({"weights": BAD, "shape": (1, 2), "picture": np.zeros((4, 4), np.uint8)}, "height x width x 3"),
+    "large picture": ({"weights": BAD, "shape": (1, 2), "picture": np.zeros((641, 4, 3), np.uint8)}, "641"),
+    "area size": ({"weights": BAD, "area_size": 17}, "between 1 and 16"),
+    "name": ({"weights": BAD, "name": "../x"}, "no model"),
+    "items": ({"weights": np.zeros((1, 1, 1, 4097), np.float32)}, "4,097"),
+    "bytes": ({"weights": np.broadcast_to(np.float32(0), (12, 12, 4096, 4096))}, "MiB are possible"),
+}
+
+
+@pytest.mark.parametrize(("given", "said"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_a_trace_is_refused_in_a_sentence(given: dict[str, object], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        Trace.from_arrays(**given)  # type: ignore[arg-type]
