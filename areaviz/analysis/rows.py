@@ -112,7 +112,7 @@ class RowFile:
             head, *rest = [json.loads(line) for line in lines]
             if head.pop("version") != VERSION:
                 raise ValueError
-            rows = [_row(one) for one in rest]
+            rows = [row_of(one) for one in rest]
             return cls(path, Header(**head), {row.index: row for row in rows})
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise InputError(f"{path.name} is no analysis of this version; choose another file.") from error
@@ -139,7 +139,8 @@ class RowFile:
         self._rows[row.index] = row
 
 
-def _row(values: Mapping[str, Any]) -> Row:
+def row_of(values: Mapping[str, Any]) -> Row:
+    """A row of what JSON gave for one."""
     links = values["links"]
     return Row(**{**values, "links": None if links is None else tuple(links)})
 

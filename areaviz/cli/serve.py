@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from areaviz.backend.access import LOOPBACK_NAMES, digest_of, is_loopback, read_token, write_token
+from areaviz.serving.on_ray import open_local, serving
+from areaviz.serving.options import Place, Scale
 from areaviz.trace.errors import BackendError, InputError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,6 +56,43 @@ def app(
     # Streamlit finds its configuration in the working directory, and takes over this process: one process to stop.
     os.chdir(ROOT)
     os.execv(sys.executable, [sys.executable, "-m", "streamlit", "run", str(script), *options])
+
+
+@serve.command()
+def models(
+    port: Port = 8000,
+    host: Host = "127.0.0.1",
+    token_file: TokenFile = None,
+    checkpoints: Annotated[Path, typer.Option(help="The folder of models.")] = ROOT / "checkpoints",
+    device: Annotated[str, typer.Option(help="auto, cuda, mps or cpu.")] = "auto",
+    replicas: Annotated[int, typer.Option(min=1, help="Copies of the models, or the fewest of them.")] = 1,
+    most_replicas: Annotated[int | None, typer.Option(help="Add copies up to this many while requests wait.")] = None,
+    cpus: Annotated[float, typer.Option(min=0, help="Processors of a copy.")] = 1.0,
+    gpus: Annotated[float, typer.Option(min=0, help="GPUs of a copy; 0.5 puts two copies on one.")] = 0.0,
+    together: Annotated[int, typer.Option(min=1, help="Requests a copy works on at once.")] = 16,
+    waiting: Annotated[int, typer.Option(min=1, help="Requests that may wait for a copy.")] = 64,
+    cluster: Annotated[
+        str | None, typer.Option(help='A Ray cluster, "auto" on one of its nodes; else Ray here.')
+    ] = None,
+) -> None:
+    """Serve the models without the app, on Ray Serve; the app connects by AREAVIZ_BACKEND=http://HOST:PORT.
+
+    Every request wants the access token, on this machine too. docs/scale.md tells more. Stop it with Ctrl-C.
+    """
+    if token_file is None:
+        raise InputError(
+            "The server of models wants an access token, on this machine too; write one with "
+            "python -m areaviz serve token FILE and add --token-file FILE."
+        )
+    digest = digest_of(read_token(token_file))
+    scale, place = Scale(replicas, most_replicas, cpus, gpus, together, waiting), Place(host, port, cluster)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with (
+        suppress(KeyboardInterrupt),
+        serving(partial(open_local, checkpoints.resolve(), device), digest, scale, place) as address,
+    ):
+        typer.echo(f"The models are served at {address}; connect the app with: AREAVIZ_BACKEND={address}")
+        signal.pause()
 
 
 @serve.command()

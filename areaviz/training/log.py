@@ -42,6 +42,19 @@ class RunLog:
                 part.close()
 
 
+class NoLog:
+    """Of the processes that do not write."""
+
+    def step(self, loss: float) -> None:
+        """Nothing."""
+
+    def validation(self, entry: Mapping[str, float]) -> None:
+        """Nothing."""
+
+    def close(self) -> None:
+        """Nothing."""
+
+
 def _board(folder: Path) -> Any:
     if find_spec("tensorboard") is None:
         print("TensorBoard is not installed, so only log.jsonl is written; to have both: pip install tensorboard")

@@ -12,7 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from areaviz.training.config import TrainConfig
-from areaviz.training.log import RunLog
+from areaviz.training.log import NoLog, RunLog
+from areaviz.training.parallel import ALONE, Ranks
 from areaviz.training.task import Task
 
 RESUME, BEST = "resume.pt", "best.pt"
@@ -36,7 +37,7 @@ def parameter_groups(network: nn.Module, config: TrainConfig) -> list[dict[str, 
 
 @dataclass
 class Trainer:
-    """One run of one task: optimiser, log and resume file in `folder`."""
+    """One run of one task: optimiser, log and resume file in `folder`. ranks: the processes it runs in."""
 
     task: Task
     folder: Path
@@ -45,6 +46,7 @@ class Trainer:
     best: float = math.inf
     seconds: float = 0.0
     history: list[dict[str, float]] = field(default_factory=list)
+    ranks: Ranks = ALONE
 
     def __post_init__(self) -> None:
         self.config, self.network = self.task.config, self.task.network
@@ -58,13 +60,17 @@ class Trainer:
         self.folder.mkdir(parents=True, exist_ok=True)
         if (self.folder / RESUME).exists():
             self._resume()
+        self.ranks.check_step(self.step, self.device)
+        if not self.ranks.writes:  # the first goes on with the run's own chance, the others each with another
+            torch.manual_seed(self.config.seed + self.step * self.ranks.count + self.ranks.rank)
+        self._loss = self.ranks.loss(self.task)
 
     def train(self) -> None:
         """Go on to the last step, validating and saving every `validate_every` steps."""
-        log = RunLog(self.folder, self.config.steps, self.step)
+        log = RunLog(self.folder, self.config.steps, self.step) if self.ranks.writes else NoLog()
         self.network.train()
         losses, began = [], time.monotonic()
-        for batch in self.task.batches(self.step):
+        for batch in self.ranks.own(self.task.batches(self.step * self.ranks.count)):
             if self.step >= self.config.steps:
                 break
             losses.append(self._update(batch))
@@ -72,7 +78,8 @@ class Trainer:
             log.step(losses[-1])
             if self.step % self.config.validate_every == 0 or self.step == self.config.steps:
                 self.seconds += time.monotonic() - began
-                log.validation(self._validate(sum(losses) / len(losses)))
+                if self.ranks.writes:
+                    log.validation(self._validate(sum(losses) / len(losses)))
                 losses, began = [], time.monotonic()
         log.close()
 
@@ -82,7 +89,7 @@ class Trainer:
             group["lr"] = rate * group["factor"]
         # bfloat16 pays on CUDA; on processors without instructions for it, it is five times slower.
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
-            loss = self.task.loss(batch)
+            loss = self._loss(batch)
         self.optimiser.zero_grad(set_to_none=True)
         loss.backward()
         nn.utils.clip_grad_norm_(self.network.parameters(), self.config.clip)

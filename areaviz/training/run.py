@@ -20,6 +20,7 @@ from areaviz.training.config import TrainConfig, read_recipe
 from areaviz.training.digits import Digits, DigitsConfig
 from areaviz.training.encoder import EncoderTask, EncoderTaskConfig
 from areaviz.training.loop import Trainer, take_best
+from areaviz.training.parallel import ranks_of
 from areaviz.training.picture_translation import PictureTranslation, PictureTranslationConfig
 from areaviz.training.task import Task
 from areaviz.training.translation import Translation, TranslationConfig
@@ -52,16 +53,19 @@ def load_recipe(path: Path) -> TrainConfig:
 def train(config: TrainConfig, data: Path, runs: Path, device: str = "auto") -> Path:
     """Train, or go on training, and leave a checkpoint in `runs`/NAME/checkpoint; returns that folder.
 
+    In every process of `torchrun` the same call trains together: a step then takes a batch from each of them.
+
     Raises:
         FileNotFoundError: the corpus is not in `data`.
         InputError: the recipe or the device cannot be used.
     """
     folder, chosen = runs / config.name, choose_device(device)
     folder.mkdir(parents=True, exist_ok=True)
-    task = TASKS[config.task][1](config, data, folder, chosen)
-    trainer = Trainer(task, folder, chosen)
-    trainer.train()
-    return ship(trainer)
+    with ranks_of(chosen) as ranks:
+        task = ranks.in_turn(lambda: TASKS[config.task][1](config, data, folder, chosen))
+        trainer = Trainer(task, folder, chosen, ranks=ranks)
+        trainer.train()
+        return ship(trainer) if ranks.writes else folder / "checkpoint"
 
 
 def ship(trainer: Trainer) -> Path:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from areaviz.backend.access import opens, read_token
+from areaviz.backend.access import digest_of, opens, read_token
 from areaviz.cli import build, main
 from areaviz.cli import serve as serve_module
+from areaviz.serving.options import Place, Scale
 from areaviz.ui import admission
 
 ALLOWED = ("localhost", "127.0.0.1", "::1")
@@ -117,6 +121,30 @@ def test_a_token_file_that_holds_none_is_refused(
         with pytest.raises(SystemExit, match="1"):
             serve("--token-file", str(tmp_path / name))
     assert started == [] and "areaviz serve token FILE" in capsys.readouterr().err
+
+
+def test_models_are_served_with_a_token_only(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="1"):
+        serve("models")
+    assert "wants an access token, on this machine too" in capsys.readouterr().err
+
+
+def test_options_of_the_server_of_models_arrive(
+    monkeypatch: pytest.MonkeyPatch, token_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[tuple[str, Scale, Place]] = []
+
+    @contextmanager
+    def serving(_: object, digest: str, scale: Scale, place: Place) -> Iterator[str]:
+        asked.append((digest, scale, place))
+        yield "http://somewhere"
+
+    monkeypatch.setattr(serve_module, "serving", serving)
+    monkeypatch.setattr(signal, "pause", lambda: None)
+    words = "--replicas 2 --most-replicas 4 --cpus 0.5 --gpus 0.25 --together 3 --waiting 5 --host 10.0.0.1 --port 8625"
+    serve("models", "--token-file", str(token_file), "--cluster", "auto", *words.split())
+    assert asked == [(digest_of(read_token(token_file)), Scale(2, 4, 0.5, 0.25, 3, 5), Place("10.0.0.1", 8625, "auto"))]
+    assert "AREAVIZ_BACKEND=http://somewhere" in capsys.readouterr().out
 
 
 def test_the_app_reads_what_the_command_sets() -> None:

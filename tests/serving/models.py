@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 from dataclasses import replace
+from pathlib import Path
 
 from areaviz.backend.base import Progress
 from areaviz.trace.card import Card
@@ -50,3 +53,24 @@ class FakeModels:
         if checked.picture is not None:
             made = fakes.caption_trace(hard=True, seen=checked.picture)
         return replace(made, request=checked)
+
+
+class MortalModels(FakeModels):
+    """Ends its own process in mid-request: "die once" the first time a folder sees it, "die always" each time."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self._folder = folder
+
+    def trace(self, request: Request, progress: Progress | None = None) -> Trace:
+        if "die always" in request.text or ("die once" in request.text and self._is_first(request)):
+            os.kill(os.getpid(), signal.SIGKILL)
+        found = super().trace(request, progress)
+        return replace(found, details={"process": str(os.getpid())})
+
+    def _is_first(self, request: Request) -> bool:
+        try:
+            (self._folder / str(len(request.text))).touch(exist_ok=False)
+        except FileExistsError:
+            return False
+        return True

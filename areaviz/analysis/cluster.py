@@ -1,0 +1,59 @@
+"""Ray itself: one on this machine alone, closed afterwards, or that of a cluster, which is left as it is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from areaviz.trace.errors import BackendError
+
+ROOT = Path(__file__).parents[2]
+STORE_BYTES = 256 * 2**20
+"""What is shared between processes of this machine: examples and rows, never weights."""
+LOOPBACK_ONLY, NO_REPORTS = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}, {"RAY_USAGE_STATS_ENABLED": "0"}
+"""Ray's switches: the first, which is not only for those two, has all of its processes listen on loopback alone."""
+
+
+@contextmanager
+def joined_ray(address: str | None, **options: Any) -> Iterator[None]:
+    """Use Ray in the block: with an address that of a cluster, else one on this machine, on loopback, which is ended.
+
+    Where the process uses Ray already, that one is taken and left as it is. options: further ones of `ray.init`.
+
+    Raises:
+        BackendError: Ray is not installed, or does not start, or the cluster does not answer.
+    """
+    os.environ.update(NO_REPORTS if address else {**NO_REPORTS, **LOOPBACK_ONLY})  # read when Ray is imported
+    try:
+        import ray
+    except ImportError as error:
+        raise BackendError("Ray is not installed; install it with: pip install 'areaviz[serve]'.") from error
+    if ray.is_initialized():
+        yield
+        return
+    try:
+        ray.init(**{**_options(address), **options})
+    except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
+        raise BackendError(f"Ray could not be started or reached ({str(error)[:200]}); look at its address.") from error
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _options(address: str | None) -> Mapping[str, Any]:
+    common = {"log_to_driver": False, "logging_level": "warning"}
+    if address:
+        return {**common, "address": address, "namespace": "areaviz"}
+    path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    workers = {"env_vars": {"PYTHONPATH": path}}
+    return {
+        **common,
+        "address": "local",
+        "include_dashboard": False,
+        "object_store_memory": STORE_BYTES,
+        "runtime_env": workers,
+    }

@@ -1,0 +1,114 @@
+"""A data set run through one model by Ray Data: the rows of `areaviz/analysis/run.py`, made by several processes.
+
+The rows come back to the one process that writes the file, so stopping, resuming and a crash mean what they mean there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from threading import Event
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from areaviz.analysis.cluster import joined_ray
+from areaviz.analysis.rows import Row, RowFile, row_of
+from areaviz.analysis.run import TOGETHER, Progress, Run, one_row
+from areaviz.data.examples import Dataset
+from areaviz.trace.errors import BackendError
+from areaviz.trace.request import Request
+
+Open = Callable[[], Run]
+"""Opens, in a worker's process, what runs a request; must be importable there."""
+Column = npt.NDArray[Any]
+
+BLOCK = 4 * TOGETHER
+"""Examples a worker gets at once; their rows come back together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """The processes that run the model. count: how many. cpus, gpus: of each; a fraction of a GPU is shared. cluster:
+    the address of a Ray cluster, or None for Ray on this machine, started and ended with the analysis."""
+
+    count: int = 2
+    cpus: float = 1.0
+    gpus: float = 0.0
+    cluster: str | None = None
+
+
+def analyse_on_ray(
+    dataset: Dataset,
+    request: Request,
+    open_run: Open,
+    file: RowFile,
+    progress: Progress | None = None,
+    stop: Event | None = None,
+    workers: Workers | None = None,
+) -> bool:
+    """As `run.analyse`, but that every worker opens the model for itself by `open_run`.
+
+    Raises:
+        BackendError: the model cannot be run at all, or Ray cannot; the rows so far are kept.
+    """
+    left = [index for index in range(len(dataset.examples)) if index not in file.rows]
+    told = progress or (lambda done, most: None)
+    told(len(file), len(dataset.examples))
+    chosen = workers or Workers()
+    if left and not (stop and stop.is_set()):
+        with joined_ray(chosen.cluster), closing(_rows(dataset, request, open_run, left, chosen)) as rows:
+            for row in rows:
+                file.add(row)
+                told(len(file), len(dataset.examples))
+                if stop is not None and stop.is_set():
+                    break
+    return len(file) == len(dataset.examples)
+
+
+def _rows(dataset: Dataset, request: Request, open_run: Open, left: Sequence[int], workers: Workers) -> Iterator[Row]:
+    """The rows as they are finished, in any order; raises BackendError."""
+    from ray import data
+    from ray.exceptions import RayError
+
+    data.DataContext.get_current().enable_progress_bars = False
+    blocks = -(-len(left) // BLOCK)
+    source = data.from_items([{"index": index} for index in left], override_num_blocks=blocks)
+    made = source.map_batches(
+        _Worker,
+        fn_constructor_args=(dataset, request, open_run),
+        batch_size=BLOCK,
+        compute=data.ActorPoolStrategy(size=min(workers.count, blocks)),
+        num_cpus=workers.cpus,
+        num_gpus=workers.gpus,
+    )
+    try:
+        for found in made.iter_rows():
+            if found["failed"]:
+                raise BackendError(found["failed"])
+            yield row_of(json.loads(found["row"]))
+    except RayError as error:
+        raise BackendError("Ray lost its workers and could not bring them back; start the analysis again.") from error
+
+
+class _Worker:
+    """One process with the model: indices of examples in, their rows out."""
+
+    def __init__(self, dataset: Dataset, request: Request, open_run: Open) -> None:
+        self._dataset, self._request, self._run = dataset, request, open_run()
+
+    def __call__(self, batch: Mapping[str, Column]) -> dict[str, Column]:
+        """ "row": JSON. "failed": why the model cannot be run, else ""."""
+        with ThreadPoolExecutor(TOGETHER) as pool:
+            found = list(pool.map(self._one, batch["index"].tolist()))
+        return {"row": np.array([row for row, _ in found]), "failed": np.array([why for _, why in found])}
+
+    def _one(self, index: int) -> tuple[str, str]:
+        try:
+            return json.dumps(asdict(one_row(self._dataset, index, self._request, self._run))), ""
+        except BackendError as error:
+            return "", str(error)

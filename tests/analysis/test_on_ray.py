@@ -1,0 +1,94 @@
+"""A set run through a model by Ray Data gives the rows of the local engine; stopped, resumed and failing likewise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from areaviz.analysis.cluster import joined_ray
+from areaviz.analysis.on_ray import Workers, analyse_on_ray
+from areaviz.analysis.rows import RowFile
+from areaviz.analysis.run import analyse, header
+from areaviz.data.examples import Dataset, read_lines
+from areaviz.trace.errors import BackendError
+from areaviz.trace.request import Request
+from tests import tiny
+from tests.analysis.runs import open_fake, open_local, run
+from tests.pages import folder
+from tests.serving.ray_server import OPTIONS
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning:ray")]
+REQUEST = Request("fake", "")
+CARD = folder.card("fake", "area")
+WORKERS = Workers(2, cpus=0.5)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def ray() -> Iterator[None]:
+    with joined_ray(None, **OPTIONS):
+        yield
+
+
+def dataset(count: int = 70) -> Dataset:
+    lines = "".join(f"Sentence number {number}\n" for number in range(count)).encode()
+    links = b"0-0 1p1\n" * count
+    return read_lines("a.en", {"a.en": lines, "a.de": lines, "a.links": links}, ("a.de",), "a.links")
+
+
+def opened(path: Path, found: Dataset, name: str = "ray") -> RowFile:
+    return RowFile.open(path / f"{name}.jsonl", header(found, REQUEST, CARD))
+
+
+def test_the_rows_are_those_of_the_local_engine(tmp_path: Path) -> None:
+    found, told = dataset(), []
+    far, near = opened(tmp_path, found), opened(tmp_path, found, "local")
+    assert analyse_on_ray(found, REQUEST, open_fake, far, lambda *both: told.append(both), workers=WORKERS)
+    assert analyse(found, REQUEST, run, near)
+    assert far.rows == near.rows and RowFile.read(far.path).rows == near.rows
+    assert near.rows[3].error and near.rows[4].measures and near.rows[4].links
+    assert told == [(done, 70) for done in range(71)]
+
+
+def test_a_real_model_in_two_processes_says_what_it_says_here(tmp_path: Path) -> None:
+    tiny.checkpoint(tmp_path / "models")
+    lines = "\n".join([*tiny.SENTENCES, *(f"A dog with {count} hats." for count in range(12))]).encode()
+    found, request = read_lines("a.en", {"a.en": lines}), Request("tiny-area", "")
+    far, near = opened(tmp_path, found), opened(tmp_path, found, "local")
+    assert analyse_on_ray(found, request, partial(open_local, tmp_path / "models"), far, workers=WORKERS)
+    assert analyse(found, request, open_local(tmp_path / "models"), near)
+    assert far.rows.keys() == near.rows.keys()
+    for index, row in near.rows.items():
+        other = far.rows[index]
+        assert (other.output, other.error, other.links) == (row.output, row.error, row.links)
+        assert other.measures == pytest.approx(row.measures, rel=1e-4, abs=1e-6), (
+            "batches of other neighbours round otherwise"
+        )
+
+
+def test_stopped_and_gone_on_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
+    found, stop = dataset(), Event()
+
+    def told(done: int, _: int) -> None:
+        if done == 5:
+            stop.set()
+
+    file = opened(tmp_path, found)
+    assert not analyse_on_ray(found, REQUEST, open_fake, file, told, stop, WORKERS)
+    assert len(file) == 5
+    assert not analyse_on_ray(found, REQUEST, open_fake, file, None, stop, WORKERS) and len(file) == 5
+    again = opened(tmp_path, found)
+    assert analyse_on_ray(found, REQUEST, open_fake, again, workers=WORKERS)
+    lines = again.path.read_text().splitlines()
+    assert len(lines) == 71 and len(again.rows) == 70
+
+
+def test_a_model_that_fails_keeps_the_rows_so_far(tmp_path: Path) -> None:
+    found = dataset(90)
+    file = opened(tmp_path, found)
+    with pytest.raises(BackendError, match="The device is gone; try again."):
+        analyse_on_ray(found, REQUEST, open_fake, file, workers=WORKERS)
+    assert 77 not in file.rows and opened(tmp_path, found).rows == file.rows

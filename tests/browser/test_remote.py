@@ -1,0 +1,54 @@
+"""The app driven through a real Ray Serve of two replicas with the shipped models, and behind its access token."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from areaviz.backend.access import digest_of
+from areaviz.serving.on_ray import open_local
+from areaviz.ui.admission import SETTING
+from areaviz.ui.engine import TOKEN_FILE
+from tests.browser.conftest import App, settled
+from tests.serving.models import TOKEN
+from tests.serving.ray_server import served
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning:ray")]
+CHECKPOINTS = Path(__file__).parents[2] / "checkpoints"
+SENTENCE = "A man plays the guitar."
+
+
+@pytest.fixture(scope="module")
+def remote_app(app: App, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    token = tmp_path_factory.mktemp("token") / "token"
+    token.write_text(TOKEN)
+    with served(partial(open_local, CHECKPOINTS, "cpu")) as address:
+        settings = {"AREAVIZ_BACKEND": address, TOKEN_FILE: str(token), SETTING: digest_of(TOKEN)}
+        yield app("app.py", **settings)
+
+
+def test_a_sentence_is_translated_by_a_replica(remote_app: str, page: Page) -> None:
+    page.goto(f"{remote_app}/translate")
+    expect(page.get_by_label("Access token")).to_be_visible()
+    expect(page.get_by_label("English text")).to_have_count(0)
+    page.get_by_label("Access token").fill(TOKEN)
+    page.get_by_label("Access token").press("Enter")
+    box = page.get_by_label("English text")
+    box.fill(SENTENCE)
+    box.press("Control+Enter")
+    ribbon = page.locator(".ribbon[data-ready]")
+    expect(ribbon).to_have_count(1)
+    settled(page)
+    expect(page.get_by_text("Ein Mann", exact=False).first).to_be_visible()
+    ribbon.locator("#query-4").hover()
+    expect(ribbon.locator(".say")).to_contain_text("attends most to")
+
+
+def test_the_models_page_says_where_they_run(remote_app: str, page: Page) -> None:
+    page.goto(f"{remote_app}/models?token={TOKEN}")
+    expect(page.get_by_text("Models run on: CPU (1 thread), at http://127.0.0.1")).to_be_visible()
+    assert TOKEN not in page.url
