@@ -84,8 +84,10 @@ def random_trace(items: int, area_size: int = AREA_SIZE) -> Trace:
     anchors = np.stack([ends - [len(word) for word in words], ends], 1)
     field = Field("source", "text", " ".join(words), tuple(words), anchors)
     attention = AttentionMap("encoder self", "source", "source", grid, weights)
-    output = Output("source", np.ones(items, np.float32), ((),) * items)
-    return Trace(Request("random", field.raw), {"source": field}, output, {"encoder self": attention})
+    nothing = Field("output", "text", "", (), np.zeros((0, 2), np.int64))
+    output = Output("output", np.zeros(0, np.float32), ())
+    fields = {"source": field, "output": nothing}
+    return Trace(Request("random", field.raw), fields, output, {"encoder self": attention})
 
 
 def measure(file: Path, items: int, area_size: int, browser: Browser) -> Figures:
