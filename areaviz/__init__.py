@@ -6,21 +6,21 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-PUBLIC: Mapping[str, str] = {
+EXPORTS: Mapping[str, str] = {
     "PageOptions": "areaviz.sharing.options",
     "Trace": "areaviz.trace.record",
     "attend": "areaviz.adapters.attend",
     "export": "areaviz.sharing.share",
     "show": "areaviz.sharing.share",
 }
-"""What everybody uses, and where it lies: imported when it is asked for, so that `import areaviz` takes no time."""
+"""What `areaviz` offers by itself, and where it lies: imported when first asked for, as it may bring torch along."""
 
 
 def __getattr__(name: str) -> Any:
-    if name not in PUBLIC:
+    if name not in EXPORTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(PUBLIC[name]), name)
+    return getattr(import_module(EXPORTS[name]), name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *PUBLIC])
+    return sorted([*globals(), *EXPORTS])

@@ -17,6 +17,7 @@ from areaviz.sharing.sheets import KINDS, Place, Sheet, kind_of, places, sheets,
 from areaviz.sharing.words import (
     facts,
     given_text,
+    has_output,
     how_to_read,
     output_text,
     probabilities,
@@ -128,16 +129,23 @@ def _texts(trace: Trace) -> Markup:
     """What was given and what came of it, side by side."""
     text, picture = given_text(trace), trace.request.picture
     given = [element("p", "Input", class_="label"), element("p", text, class_="reading")] if text.strip() else []
-    said = [
-        element("p", "Output", class_="label"),
-        element("p", output_text(trace), class_="reading"),
-        element("p", sureness(trace), class_="sure"),
-    ]
+    said = _said(trace) if has_output(trace) else []
     if picture is not None:
         return element(
             "section", element("div", _picture(picture)), element("div", *given, *said), class_="texts pictured"
         )
-    return element("section", *([element("div", *given)] if given else []), element("div", *said), class_="texts")
+    columns = [element("div", *column) for column in (given, said) if column]
+    return element("section", *columns, class_="texts") if columns else Markup()
+
+
+def _said(trace: Trace) -> list[Markup]:
+    """What the model said, and how surely."""
+    text = output_text(trace) or element("span", "nothing", class_="sure")
+    return [
+        element("p", "Output", class_="label"),
+        element("p", text, class_="reading"),
+        element("p", sureness(trace), class_="sure"),
+    ]
 
 
 def _picture(picture: Picture) -> Markup:

@@ -38,6 +38,7 @@ def facts(trace: Trace, named: bool) -> str:
     request = trace.request
     decoding = "greedy decoding" if request.method == "greedy" else f"beam search of width {request.beam}"
     sizes = sorted({(one.layers, one.heads) for one in trace.maps.values()})
+    decoding = trace.details.get("decoding", decoding)
     shape = " or ".join(f"{_count(layers, 'layer')} of {_count(heads, 'head')}" for layers, heads in sizes)
     return " · ".join(
         filter(None, ("" if named else request.model, decoding if "history" in trace.fields else "", shape))
@@ -51,6 +52,11 @@ def _count(number: int, name: str) -> str:
 def given_text(trace: Trace) -> str:
     """The text the model was given, "" where there was none."""
     return trace.fields["source"].raw if "source" in trace.fields else trace.request.text
+
+
+def has_output(trace: Trace) -> bool:
+    """Whether the model said anything, be it no more than that it was at the end."""
+    return len(trace.output.probabilities) > 0
 
 
 def output_text(trace: Trace) -> Markup:
@@ -73,10 +79,8 @@ def _level(probability: float) -> int:
 
 
 def sureness(trace: Trace) -> str:
-    """The mean probability of the output's items and the least sure of them, in words."""
+    """The mean probability of the output's items, of which there must be one, and the least sure of them, in words."""
     likely = trace.output.probabilities
-    if not len(likely):
-        return "The model wrote nothing."
     least = int(np.argmin(likely))
     mean = float(np.exp(np.log(np.maximum(likely, 1e-12)).mean()))
     label = visible(trace.fields[trace.output.field].labels[least])
@@ -85,7 +89,9 @@ def sureness(trace: Trace) -> str:
 
 
 def probabilities(trace: Trace) -> Markup:
-    """A table of the output's items, with what the model would have said instead."""
+    """A table of the output's items, with what the model would have said instead; nothing where there are none."""
+    if not has_output(trace):
+        return escaped("")
     head = ("Position", "Item", "Probability", "Other possibilities")
     rows = [element("tr", *(element("th", cell, scope="col") for cell in head)), *_rows(trace)]
     count = len(trace.output.probabilities)

@@ -47,7 +47,10 @@ def files(view: Takeaway, trace: Trace, focus: Focus) -> Mapping[str, File]:
     moving = {"gif": File("GIF", f"areaviz-{view.name}.gif", "image/gif", lambda: movie(trace, focus))} if movie else {}
     return {
         "html": File(
-            "Interactive page", "areaviz-page.html", "text/html", lambda: page(trace, focus).encode("utf-8", "replace")
+            "Interactive page (.html)",
+            "areaviz-page.html",
+            "text/html",
+            lambda: page(trace, focus).encode("utf-8", "replace"),
         ),
         **moving,
         "svg": picture("svg", "image/svg+xml"),

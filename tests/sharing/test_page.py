@@ -19,7 +19,7 @@ from areaviz.sharing.sheets import kind_of
 from areaviz.sharing.words import given_text, output_text, sureness
 from areaviz.trace.errors import InputError
 from areaviz.trace.query import top_areas
-from areaviz.trace.record import Trace
+from areaviz.trace.record import Output, Trace
 from areaviz.trace.request import Focus
 from tests import fakes
 from tests.sharing.test_markup import read
@@ -165,6 +165,23 @@ def test_words_that_the_model_was_unsure_of_are_tinted() -> None:
     )
     assert sureness(unsure) == ("Mean probability 0.48, least sure of “star” (0.10). Tinted: what it was less sure of.")
     assert given_text(unsure) == "" and given_text(fakes.doubly_trace()) == "a ? star"
+
+
+def test_what_is_not_known_is_left_out() -> None:
+    nothing = fakes.text_field("output", "", end="")
+    trace = fakes.trace("A dog.", "Hund.")
+    output = Output("output", np.zeros(0, np.float32), ())
+    mute = replace(trace, output=output, fields={**trace.fields, "output": nothing}, details={})
+    html = page(mute)
+    assert ">Input<" in html and ">Output<" not in html and "<details>" not in html
+    wordless = replace(mute, fields={name: field for name, field in mute.fields.items() if name != "source"})
+    only = {"decoder self": trace.maps["decoder self"]}
+    assert 'class="texts"' not in page(replace(wordless, maps=only, request=replace(trace.request, text="")))
+
+
+def test_a_model_that_only_said_that_it_was_at_the_end_said_nothing() -> None:
+    html = page(fakes.trace("A dog.", ""))
+    assert '<span class="sure">nothing</span>' in html
 
 
 def test_title_and_note_stand_above_the_page() -> None:

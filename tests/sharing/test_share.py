@@ -80,8 +80,8 @@ def test_a_notebook_gets_a_frame_that_can_reach_nothing_else(tmp_path: Path) -> 
 
 
 def test_what_is_public_is_listed_and_nothing_else_is_there() -> None:
-    assert set(areaviz.PUBLIC) <= set(dir(areaviz))
-    assert all(getattr(areaviz, name).__module__ == module for name, module in areaviz.PUBLIC.items())
+    assert set(areaviz.EXPORTS) <= set(dir(areaviz))
+    assert all(getattr(areaviz, name).__module__ == module for name, module in areaviz.EXPORTS.items())
     with pytest.raises(AttributeError, match="no attribute 'shows'"):
         _ = areaviz.shows
 

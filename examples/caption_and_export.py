@@ -1,0 +1,30 @@
+"""Describe a picture in words and write what the model looked at: a page, and a film of it.
+
+python examples/caption_and_export.py [PICTURE]            writes caption.html and caption.gif
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import areaviz
+from areaviz.backend.local import LocalBackend
+from areaviz.data.picture_samples import sample
+from areaviz.data.pictures import decode
+from areaviz.trace.request import Request
+
+
+def main(folder: Path, file: Path | None = None) -> None:
+    """Write `caption.html` and `caption.gif` into a folder; the picture is a file or one of the samples."""
+    picture = decode(file.read_bytes()).picture if file else sample("scene-34")
+    model = "photo-captions-area" if file else "scene-captions-area"
+    backend = LocalBackend(Path(__file__).parents[1] / "checkpoints")
+    trace = backend.trace(Request(model, "", picture=picture))
+    print(trace.fields["target"].raw)
+    for name in ("caption.html", "caption.gif"):
+        print(areaviz.export(trace, folder / name))
+
+
+if __name__ == "__main__":
+    main(Path(), Path(sys.argv[1]) if len(sys.argv) > 1 else None)

@@ -1,0 +1,33 @@
+"""Translate a sentence and write the page that shows what the model attended to.
+
+python examples/translate_and_export.py            writes translation.html
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import areaviz
+from areaviz.backend.local import LocalBackend
+from areaviz.trace.request import Focus, Request
+
+SENTENCE = "Two children in red boots jump over a puddle."
+
+
+def main(folder: Path) -> None:
+    """Write `translation.html` into a folder."""
+    backend = LocalBackend(Path(__file__).parents[1] / "checkpoints")
+    trace = backend.trace(Request("token-small-area", SENTENCE, method="beam"))
+    # The page opens at the second layer, with the third item of the translation lit. It carries all of them.
+    path = areaviz.export(
+        trace,
+        folder / "translation.html",
+        focus=Focus("encoder-decoder", layer=1, items=(2,)),
+        options=areaviz.PageOptions(title="Two children, in German", note="Point at a word of either sentence."),
+    )
+    print(f"{trace.fields['target'].raw}\n{path}: {path.stat().st_size / 1000:,.0f} KB")
+
+
+if __name__ == "__main__":
+    main(Path(*sys.argv[1:2]))

@@ -1,0 +1,75 @@
+"""The gallery runs: every example does what its index says, and none is missing from it."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+import areaviz
+from areaviz.sharing.share import Shown, show
+
+FOLDER = Path(__file__).parents[1] / "examples"
+SCRIPTS = sorted(path.name for path in FOLDER.glob("*.py"))
+
+
+def run(name: str) -> dict[str, object]:
+    """The names of an example, imported."""
+    return runpy.run_path(str(FOLDER / name))
+
+
+def test_the_index_names_every_example() -> None:
+    named = re.findall(r"^\| \[(\w+\.py)\]", (FOLDER / "README.md").read_text("utf-8"), re.MULTILINE)
+    assert sorted(named) == SCRIPTS
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_an_example_is_short(name: str) -> None:
+    assert len((FOLDER / name).read_text("utf-8").splitlines()) <= 40
+
+
+def test_weights_are_read(capsys: pytest.CaptureFixture[str]) -> None:
+    main = run("weights_in_numpy.py")["main"]
+    assert callable(main)
+    main()
+    said = capsys.readouterr().out
+    assert "encoder-decoder: 2 layers, 4 heads" in said and "a row sums to 1" in said
+
+
+def test_a_notebook_shows_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[Shown] = []
+    monkeypatch.setattr(areaviz, "show", lambda *asked, **more: shown.append(show(*asked, **more)))
+    run("in_a_notebook.py")
+    first, second = shown
+    assert '"head":null' in first.html and '"head":1' in second.html and second.height == 700
+
+
+@pytest.mark.slow
+def test_a_translation_becomes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main = run("translate_and_export.py")["main"]
+    assert callable(main)
+    main(tmp_path)
+    assert "<h1>Two children, in German</h1>" in (tmp_path / "translation.html").read_text("utf-8")
+    assert "translation.html" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_a_caption_becomes_a_page_and_a_film(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main = run("caption_and_export.py")["main"]
+    assert callable(main)
+    main(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["caption.gif", "caption.html"]
+    assert "key" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_two_models_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    main = run("compare_models.py")["main"]
+    assert callable(main)
+    main()
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    regular, area = ([row for row in rows if row[0] == name] for name in ("char-tiny-regular", "char-tiny-area"))
+    assert len(regular) == len(area) == 2
+    assert all(float(row[4]) == 1 for row in regular) and all(float(row[4]) > 1 for row in area)
