@@ -20,6 +20,7 @@ COMMANDS: Mapping[str, str] = {
     "train": "Train a model from a recipe; a killed run resumes.",
     "evaluate": "Measure a model on a test set.",
     "compare": "State the difference of two models on both cards.",
+    "faithfulness": "Measure how faithful an attention map is, beside areas picked by chance.",
     "trace": "Translate one sentence and save what the model attended to.",
     "export": "Write a figure of a saved trace as SVG, PDF or PNG.",
     "data": "Fetch the corpora that models are trained on.",
