@@ -325,7 +325,7 @@ def newer() -> bytes:
         for name in source.namelist():
             content = source.read(name)
             archive.writestr(
-                name, content.replace(b'"version": 2', b'"version": 9') if name.endswith("json") else content
+                name, content.replace(b'"version": 3', b'"version": 9') if name.endswith("json") else content
             )
     return target.getvalue()
 

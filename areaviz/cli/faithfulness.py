@@ -1,0 +1,59 @@
+"""`areaviz faithfulness MODEL`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from areaviz.analysis.faithfulness import Faithfulness, Probe, pooled, spread
+from areaviz.analysis.faithfulness import faithfulness as measure
+from areaviz.backend.local import LocalBackend
+from areaviz.data.example_samples import SAMPLE_SETS
+from areaviz.data.examples import Dataset
+from areaviz.trace.errors import InputError
+from areaviz.trace.limits import choice
+from areaviz.trace.request import Request
+
+SETS = {"translation": "Sentences", "caption": "Scenes to describe", "picture translation": "Scenes with a sentence"}
+"""The app's own examples for a task."""
+
+
+def faithfulness(
+    model: Annotated[str, typer.Argument(help="A model of the checkpoints folder.")],
+    examples: Annotated[int, typer.Option(min=1, help="How many of the app's own examples are measured.")] = 24,
+    site: Annotated[str, typer.Option(help="The attention: encoder-decoder, encoder self ...")] = "encoder-decoder",
+    layer: Annotated[int, typer.Option(min=1, help="Whose map; from 1.")] = 1,
+    head: Annotated[int | None, typer.Option(min=1, help="Whose map, from 1; else the mean of all heads.")] = None,
+    k: Annotated[int, typer.Option(min=1, help="How many items or areas each output item loses or keeps.")] = 5,
+    unit: Annotated[str, typer.Option(help="item or area.")] = "item",
+    draws: Annotated[int, typer.Option(min=2, help="How often as many are picked by chance.")] = 5,
+    checkpoints: Annotated[Path, typer.Option(help="The folder of models.")] = Path("checkpoints"),
+    device: Annotated[str, typer.Option(help="auto, cuda, mps or cpu.")] = "auto",
+) -> None:
+    """Measure how faithful an attention map is to a model, beside areas picked by chance."""
+    backend = LocalBackend(checkpoints, device)
+    cards = backend.models()
+    card = cards[choice("model", model, list(cards))]
+    if card.task not in SETS:
+        raise InputError("The faithfulness of models that write is measured; choose a translator or a captioner.")
+    probe = Probe(site, layer - 1, None if head is None else head - 1, k, unit, draws)
+    found = [
+        measure(request, probe, backend.trace) for request in _requests(model, SAMPLE_SETS[SETS[card.task]](), examples)
+    ]
+    for line in told(pooled(found), len(found)):
+        typer.echo(line)
+
+
+def told(found: Faithfulness, examples: int) -> list[str]:
+    """The figures, a line each."""
+    lines = [f"examples: {examples}, output items: {found.items}, mean probability: {found.probability:.3f}"]
+    for name in ("comprehensiveness", "sufficiency"):
+        mean, deviation = spread(getattr(found, f"random_{name}"))
+        lines.append(f"{name}: {getattr(found, name):.3f}, by chance {mean:.3f} (standard deviation {deviation:.3f})")
+    return lines
+
+
+def _requests(model: str, dataset: Dataset, most: int) -> list[Request]:
+    return [Request(model, one.text, picture=dataset.picture(one)) for one in dataset.examples[:most]]

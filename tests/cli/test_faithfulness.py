@@ -1,0 +1,43 @@
+"""`areaviz faithfulness`: its figures, and what it cannot measure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from areaviz.analysis.faithfulness import Faithfulness
+from areaviz.cli import build
+from areaviz.cli.faithfulness import told
+from tests.tiny import checkpoint
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(build("faithfulness"), ["faithfulness", *arguments])
+    return result.exit_code, result.output + str(result.exception or "")
+
+
+def test_a_model_is_measured_on_the_apps_own_sentences(tmp_path: Path) -> None:
+    checkpoint(tmp_path)
+    code, said = run("tiny-area", "--checkpoints", str(tmp_path), "--examples", "2", "--draws", "2", "--device", "cpu")
+    assert code == 0
+    assert "examples: 2" in said and "comprehensiveness: " in said and "by chance" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"), [(("nobody",), "must be one of: tiny-area"), (("tiny-area", "--layer", "3"), "2 layers")]
+)
+def test_what_cannot_be_measured_is_said(tmp_path: Path, arguments: tuple[str, ...], part: str) -> None:
+    checkpoint(tmp_path)
+    code, said = run(*arguments, "--checkpoints", str(tmp_path), "--examples", "1")
+    assert code != 0 and part in said
+
+
+def test_figures_are_beside_chance() -> None:
+    lines = told(Faithfulness(0.5, 0.1, (0.1, 0.3), (0.4, 0.4), 0.9, 7), 2)
+    assert lines == [
+        "examples: 2, output items: 7, mean probability: 0.900",
+        "comprehensiveness: 0.500, by chance 0.200 (standard deviation 0.141)",
+        "sufficiency: 0.100, by chance 0.400 (standard deviation 0.000)",
+    ]
