@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, replace
@@ -14,7 +15,7 @@ from areaviz.analysis.measures import link_counts, measure, output_of
 from areaviz.analysis.rows import Header, Row, RowFile
 from areaviz.data.examples import Dataset
 from areaviz.trace.card import Card
-from areaviz.trace.errors import InputError
+from areaviz.trace.errors import Busy, InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 
@@ -24,6 +25,8 @@ Progress = Callable[[int, int], None]
 
 TOGETHER = 8
 """Requests on their way at once, so that a backend can run like ones in a batch."""
+AGAIN = 0.5
+"""Seconds until a backend that is busy is asked again."""
 
 
 def header(dataset: Dataset, request: Request, card: Card) -> Header:
@@ -77,9 +80,18 @@ def one_row(dataset: Dataset, index: int, request: Request, run: Run) -> Row:
     example = dataset.examples[index]
     try:
         asked = replace(request, text=example.text, picture=dataset.picture(example))
-        trace = run(asked)
+        trace = _in_time(asked, run)
     except InputError as error:
         return Row(index, error=str(error))
     counts = link_counts(trace, example)
     links = None if counts is None else (counts.made, counts.sure, counts.made_sure, counts.made_possible)
     return Row(index, output_of(trace), "", measure(trace, example), links)
+
+
+def _in_time(request: Request, run: Run) -> Trace:
+    """The trace of a request; others go first where too many wait, for an analysis has time."""
+    while True:
+        try:
+            return run(request)
+        except Busy:
+            time.sleep(AGAIN)

@@ -16,6 +16,7 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 
 MAX_BYTES = 512 * 2**20
+TELL_SECONDS = 0.5
 
 
 class CachedBackend:
@@ -51,7 +52,7 @@ class CachedBackend:
     def trace(self, request: Request, progress: Progress | None = None) -> Trace:
         """The remembered trace, or a new one; raises what the wrapped backend raises."""
         key = key_of(request, self.models().get(request.model))
-        with self._alone(key):
+        with self._alone(key, progress):
             found = self._get(key)
             if found is None:
                 found = self._inner.trace(request, progress)
@@ -59,14 +60,22 @@ class CachedBackend:
         return found
 
     @contextmanager
-    def _alone(self, key: str) -> Iterator[None]:
-        """Hold back equal requests while one runs; the lock is dropped with its last user."""
+    def _alone(self, key: str, progress: Progress | None) -> Iterator[None]:
+        """Hold back equal requests while one runs; the lock is dropped with its last user.
+
+        Who is held back is told so again and again: a page that was left meanwhile ends its thread when it is told.
+        """
         with self._lock:
             lock, users = self._running.get(key, (threading.Lock(), 0))
             self._running[key] = lock, users + 1
         try:
-            with lock:
+            while not lock.acquire(timeout=TELL_SECONDS):
+                if progress:
+                    progress(0.0, "Waiting: the same is being run already")
+            try:
                 yield
+            finally:
+                lock.release()
         finally:
             with self._lock:
                 lock, users = self._running.pop(key)

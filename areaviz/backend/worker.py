@@ -2,92 +2,159 @@
 
 from __future__ import annotations
 
-import queue
+import logging
 import threading
+import time
+from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from areaviz.backend.base import Progress
-from areaviz.trace.errors import BackendError
+from areaviz.trace.errors import BackendError, Busy, InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 
+log = logging.getLogger(__name__)
 Report = Callable[[float, str], None]
 Run = Callable[[Sequence[Request], Report], list[Trace]]
 """Runs requests that share everything but their input and a given output; raises for the whole batch."""
 
-POLL_SECONDS = 0.03
+POLL_SECONDS, TELL_SECONDS = 0.03, 0.5
+"""How often one who waits looks whether the result is there, and is told how far it is even where nothing changed:
+a page that was left or changed meanwhile ends its thread when it is told."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Job:
     request: Request
     finished: threading.Event = field(default_factory=threading.Event)
     progress: tuple[float, str] = (0.0, "Waiting for the model")
     trace: Trace | None = None
     error: Exception | None = None
+    left: bool = False
+
+
+class _AllLeft(Exception):
+    """Nobody waits for the batch any more."""
 
 
 class Worker:
     """Runs requests one batch at a time, in the order they came.
 
     max_waiting: how many requests may wait. max_batch: how many run together. A batch that fails is run
-    again one by one, so that a request too large for the device fails alone.
+    again one by one, so that a request too large for the device fails alone. Whatever happens to the thread, those
+    whose requests it ran get an error that says so, and the next request runs.
     """
 
     def __init__(self, run: Run, max_waiting: int = 32, max_batch: int = 8) -> None:
-        self._run, self._max_batch = run, max_batch
-        self._jobs: queue.Queue[_Job] = queue.Queue(max_waiting)
-        self._held: _Job | None = None
-        threading.Thread(target=self._work, name="areaviz-worker", daemon=True).start()
+        self._run, self._max_waiting, self._max_batch = run, max_waiting, max_batch
+        self._changed = threading.Condition()
+        self._waiting: deque[_Job] = deque()
+        self._running: list[_Job] = []
+        self._thread = self._started()
 
     def waiting(self) -> int:
-        """How many requests wait behind the one that runs."""
-        return self._jobs.qsize()
+        """How many requests wait behind those that run."""
+        with self._changed:
+            return len(self._waiting)
 
     def submit(self, request: Request, progress: Progress | None = None) -> Trace:
-        """Wait for the result, reporting progress from the calling thread; raises what the run raised."""
-        job = _Job(request)
+        """Wait for the result, reporting progress from the calling thread.
+
+        What `progress` raises ends the waiting and is raised; the request is then no longer run.
+
+        Raises:
+            Busy: too many requests wait already.
+            InputError, BackendError: as the run; any other error of it is a BackendError, too.
+        """
+        job = self._enqueued(request)
         try:
-            self._jobs.put_nowait(job)
-        except queue.Full:
-            raise BackendError(
-                f"The models are busy: {self._jobs.maxsize} requests are waiting already; try again in a moment."
-            ) from None
-        reported = None
-        while not job.finished.wait(POLL_SECONDS):
-            if progress and job.progress != reported:
-                reported = job.progress
-                progress(*reported)
+            self._wait(job, progress or (lambda share, what: None))
+        except BaseException:
+            self._leave(job)
+            raise
         if job.error is not None:
             raise job.error
         assert job.trace is not None
         return job.trace
+
+    def _enqueued(self, request: Request) -> _Job:
+        job = _Job(request)
+        with self._changed:
+            if len(self._waiting) >= self._max_waiting:
+                raise Busy(
+                    f"The models are busy: {self._max_waiting} requests are waiting already; try again in a moment."
+                )
+            self._waiting.append(job)
+            self._changed.notify()
+        return job
+
+    def _wait(self, job: _Job, progress: Progress) -> None:
+        told, when = None, 0.0
+        while not job.finished.wait(POLL_SECONDS):
+            self._revive()
+            state, now = self._state(job), time.monotonic()
+            if state != told or now - when >= TELL_SECONDS:
+                told, when = state, now
+                progress(*state)
+
+    def _state(self, job: _Job) -> tuple[float, str]:
+        """How far a job is, or how many stand before it."""
+        with self._changed:
+            if job not in self._waiting:
+                return job.progress
+            before = self._waiting.index(job) + len(self._running)
+        return 0.0, f"Waiting: {before} request{'s' * (before > 1)} before yours" if before else job.progress[1]
+
+    def _leave(self, job: _Job) -> None:
+        with self._changed:
+            job.left = True
+            if job in self._waiting:
+                self._waiting.remove(job)
+
+    def _revive(self) -> None:
+        """Begin anew where the thread has ended, which only something from outside can make it do."""
+        with self._changed:
+            if self._thread.is_alive():
+                return
+            log.error("The thread of the models had ended; another one was started.")
+            for job in self._running:
+                job.error = job.error or BackendError("The model was stopped while it ran; try again.")
+                job.finished.set()
+            self._running = []
+            self._thread = self._started()
+
+    def _started(self) -> threading.Thread:
+        thread = threading.Thread(target=self._work, name="areaviz-worker", daemon=True)
+        thread.start()
+        return thread
 
     def _work(self) -> None:
         while True:
             jobs = self._next_batch()
             try:
                 self._answer(jobs)
-            except Exception as error:  # one request's failure must not end the thread all others wait for
+            except BaseException as error:  # one request's failure must not end the thread all others wait for
                 self._answer_singly(jobs, error)
+            with self._changed:
+                self._running = []
             for job in jobs:
                 job.finished.set()
 
     def _next_batch(self) -> list[_Job]:
         """The first waiting job and those right behind it that can run with it."""
-        jobs = [self._held or self._jobs.get()]
-        self._held = None
-        while len(jobs) < self._max_batch and not self._jobs.empty():
-            job = self._jobs.get()
-            if _kind(job.request) != _kind(jobs[0].request):
-                self._held = job
-                break
-            jobs.append(job)
-        return jobs
+        with self._changed:
+            while not self._waiting:
+                self._changed.wait()
+            kind = _kind(self._waiting[0].request)
+            while self._waiting and len(self._running) < self._max_batch and _kind(self._waiting[0].request) == kind:
+                self._running.append(self._waiting.popleft())
+            return list(self._running)
 
     def _answer(self, jobs: list[_Job]) -> None:
         def report(share: float, what: str) -> None:
+            if all(job.left for job in jobs):
+                raise _AllLeft
             for job in jobs:
                 job.progress = (share, what)
 
@@ -95,18 +162,25 @@ class Worker:
         for job, trace in zip(jobs, traces, strict=True):
             job.trace = trace
 
-    def _answer_singly(self, jobs: list[_Job], error: Exception) -> None:
+    def _answer_singly(self, jobs: list[_Job], error: BaseException) -> None:
         if len(jobs) == 1:
-            jobs[0].error = error
+            jobs[0].error = _named(error)
             return
         for job in jobs:
             try:
                 self._answer([job])
-            except Exception as own:
-                job.error = own
+            except BaseException as own:
+                job.error = _named(own)
 
 
-def _kind(request: Request) -> tuple[object, ...]:
+def _named(error: BaseException) -> Exception:
+    """An error whose message is a sentence for people."""
+    if isinstance(error, InputError | BackendError | _AllLeft):
+        return error
+    log.error("While a model ran", exc_info=error)
+    return BackendError("The model stopped with an error, which was written to the app's log; try again.")
+
+
+def _kind(request: Request) -> Request:
     """What requests of one batch share."""
-    finds = request.target is None
-    return request.model, request.method, request.beam, request.area_size, request.seed, request.changes, finds
+    return replace(request, text="", picture=None, target=None if request.target is None else "")

@@ -7,3 +7,7 @@ class InputError(ValueError):
 
 class BackendError(RuntimeError):
     """The input is fine but the work failed (a damaged checkpoint, no memory): says what to do."""
+
+
+class Busy(BackendError):
+    """The work was not begun, because too much of it waits already: the same can be asked again in a moment."""

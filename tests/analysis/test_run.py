@@ -8,11 +8,12 @@ from threading import Event
 
 import pytest
 
+from areaviz.analysis import run as run_module
 from areaviz.analysis.measures import MEASURES
 from areaviz.analysis.rows import RowFile
 from areaviz.analysis.run import analyse, header
 from areaviz.data.examples import Dataset, read_lines
-from areaviz.trace.errors import BackendError, InputError
+from areaviz.trace.errors import BackendError, Busy, InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from tests import fakes
@@ -95,3 +96,18 @@ def test_a_backend_that_fails_keeps_the_rows_so_far(tmp_path: Path) -> None:
     kept = dict(file.rows)
     assert kept and 12 not in kept
     assert analyse(found, REQUEST, run, opened(tmp_path, found))
+
+
+def test_a_busy_backend_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_module, "AGAIN", 0.001)
+    found, refused = dataset(), set()
+
+    def busy(request: Request) -> Trace:
+        if request.text not in refused:
+            refused.add(request.text)
+            raise Busy("The models are busy.")
+        return run(request)
+
+    with opened(tmp_path, found) as file:
+        assert analyse(found, REQUEST, busy, file)
+    assert len(refused) == 20 and not any(row.error for row in file.rows.values())

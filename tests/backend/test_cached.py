@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from areaviz.backend import cached as cached_module
 from areaviz.backend.base import Progress
 from areaviz.backend.cached import CachedBackend
 from areaviz.trace.card import Card
@@ -127,3 +128,24 @@ def test_progress_and_descriptions_come_from_inside() -> None:
 def test_a_cache_without_room_is_refused() -> None:
     with pytest.raises(ValueError, match="at least one"):
         CachedBackend(Counting(), max_entries=0)
+
+
+def test_who_is_held_back_by_an_equal_request_is_told_and_may_leave(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cached_module, "TELL_SECONDS", 0.01)
+    inner, told = Counting(), []
+    inner.may_run.clear()
+    backend = CachedBackend(inner)
+
+    def leave(share: float, what: str) -> None:
+        told.append(what)
+        raise KeyboardInterrupt
+
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(backend.trace, ASKED)
+        while not inner.runs:
+            threading.Event().wait(0.002)
+        with pytest.raises(KeyboardInterrupt):
+            backend.trace(ASKED, leave)
+        inner.may_run.set()
+        assert first.result(5) is backend.trace(ASKED)
+    assert told == ["Waiting: the same is being run already"] and len(inner.runs) == 1 and not backend._running

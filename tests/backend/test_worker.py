@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from areaviz.backend.worker import Report, Worker
-from areaviz.trace.errors import BackendError, InputError
+from areaviz.trace.errors import BackendError, Busy, InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from tests.fakes import trace
@@ -74,7 +74,7 @@ def test_a_full_queue_says_so() -> None:
         second = pool.submit(worker.submit, Request("a", "2"))
         while worker.waiting() < 1:
             threading.Event().wait(0.002)
-        with pytest.raises(BackendError, match="busy: 1 requests"):
+        with pytest.raises(Busy, match="busy: 1 requests"):
             worker.submit(Request("a", "3"))
         run.go.set()
         assert first.result(5) and second.result(5)
@@ -89,3 +89,112 @@ def test_progress_is_reported_in_the_thread_that_asked() -> None:
 
     Worker(run).submit(Request("a", "1"), progress)
     assert threads[-1][0] == threading.get_ident()
+
+
+def test_who_waits_is_told_how_many_stand_before() -> None:
+    run, told = Recorder(), []
+    worker = Worker(run)
+
+    def progress(share: float, what: str) -> None:
+        told.append(what)
+        if what.startswith("Waiting: "):
+            run.go.set()
+
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(worker.submit, Request("a", "1"))
+        assert run.began.wait(5)
+        second = pool.submit(worker.submit, Request("b", "2"))
+        while worker.waiting() < 1:
+            threading.Event().wait(0.002)
+        worker.submit(Request("c", "3"), progress)
+        assert first.result(5) and second.result(5)
+    assert told[0] == "Waiting: 2 requests before yours"
+    assert set(told[1:]) <= {"Waiting: 1 request before yours", "Waiting for the model", "half way"}
+
+
+class Left(BaseException):
+    """What a page raises that is not there any more."""
+
+
+def leave(share: float, what: str) -> None:
+    raise Left
+
+
+def test_who_leaves_while_waiting_is_not_run() -> None:
+    run = Recorder()
+    worker = Worker(run)
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(worker.submit, Request("a", "1"))
+        assert run.began.wait(5)
+        with pytest.raises(Left):
+            worker.submit(Request("b", "2"), leave)
+        assert worker.waiting() == 0
+        run.go.set()
+        assert first.result(5)
+    assert run.batches == [["1"]]
+
+
+def test_a_run_that_all_have_left_ends_early() -> None:
+    steps, running, over = [], threading.Event(), threading.Event()
+
+    def run(requests: Sequence[Request], report: Report) -> list[Trace]:
+        try:
+            for step in range(2000):
+                report(step / 2000, "writing")
+                steps.append(step)
+                running.wait(0.002)
+        finally:
+            over.set()
+        return [replace(trace("x", "y"), request=request) for request in requests]
+
+    def look(share: float, what: str) -> None:
+        if share > 0:
+            raise Left
+
+    worker = Worker(run)
+    with pytest.raises(Left):
+        worker.submit(Request("a", "1"), look)
+    assert over.wait(5) and len(steps) < 2000
+    running.set()
+    assert worker.submit(Request("a", "2")).request.text == "2"
+
+
+@pytest.mark.parametrize("error", [RuntimeError("x"), MemoryError(), SystemExit(), KeyboardInterrupt(), Left()])
+def test_whatever_a_run_raises_has_a_name_and_the_next_request_works(error: BaseException) -> None:
+    failing = [True]
+
+    def run(requests: Sequence[Request], report: Report) -> list[Trace]:
+        if failing and failing.pop():
+            raise error
+        return [replace(trace("x", "y"), request=request) for request in requests]
+
+    worker = Worker(run)
+    with pytest.raises(BackendError, match="stopped with an error.*try again"):
+        worker.submit(Request("a", "1"))
+    assert worker.submit(Request("a", "1")).request.text == "1"
+
+
+def test_a_thread_that_ended_is_replaced() -> None:
+    run = Recorder()
+    worker = Worker(run)
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(worker.submit, Request("a", "1"))
+        assert run.began.wait(5)
+        second = pool.submit(worker.submit, Request("b", "2"))
+        while worker.waiting() < 1:
+            threading.Event().wait(0.002)
+        dead = threading.Thread(target=lambda: None)
+        dead.start()
+        dead.join()
+        worker._thread = dead
+        with pytest.raises(BackendError, match="was stopped while it ran; try again"):
+            first.result(5)
+        run.go.set()
+        assert second.result(5).request.text == "2"
+
+
+def test_drawn_and_most_probable_choices_run_apart() -> None:
+    run = Recorder()
+    requests = [Request("a", "first"), Request("a", "b"), Request("a", "c", sample=True)]
+    submit_behind(Worker(run), run, requests)
+    assert run.batches == [["first"], ["b"], ["c"]]

@@ -10,6 +10,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -43,7 +44,7 @@ def formats() -> Mapping[str, Format]:
     """Every format by name."""
     pictures = {kind: Format(_picture(kind), decode) for kind in ("JPEG", "WEBP", "GIF", "BMP", "TIFF")}
     notes = {
-        f"notes {kind}": Format(exchange.to_bytes(_notes(), kind), lambda data, kind=kind: _read_notes(data, kind))
+        f"notes {kind}": Format(exchange.to_bytes(_notes(), kind), partial(_read_notes, kind))
         for kind in exchange.KINDS
     }
     return {
@@ -103,7 +104,7 @@ def _linked(data: bytes) -> Dataset:
     return read_lines("a", {"a": text, "links": data}, links="links")
 
 
-def _read_notes(data: bytes, kind: str) -> int:
+def _read_notes(kind: str, data: bytes) -> int:
     return len(exchange.from_bytes(data, kind))
 
 

@@ -45,7 +45,7 @@ WORDS = (
 )  # fmt: skip
 
 
-LIES = (
+LIES: tuple[object, ...] = (
     *(0, -1, 1, 3, 2**31, 2**63, -(2**70), 0.5, 1e308, float("nan"), float("inf"), True, None),
     *("", "x", "\u202e", "\ud800", "$\\frac{$", "<b>", "a" * 100_000, [], {}, [[]], ["x"] * 5000),
 )

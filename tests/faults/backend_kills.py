@@ -1,0 +1,128 @@
+"""Kills of what runs the models: an error with a name, the others get their answer, and the next request works.
+
+Three people ask at once, and the model's thread is hit at the request of one of them: by an error, by a full memory, by
+an exit, from outside while it runs, and from outside while it rests.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from areaviz.backend.local import LocalBackend
+from areaviz.backend.worker import Report, Worker
+from areaviz.trace.errors import BackendError
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Request
+
+PATIENCE = 20.0
+ASKERS = 3
+
+
+def _error() -> None:
+    raise RuntimeError("The model is broken.")
+
+
+def _full_device() -> None:
+    raise torch.OutOfMemoryError("CUDA out of memory")
+
+
+def _full_machine() -> None:
+    raise MemoryError
+
+
+def _exit() -> None:
+    raise SystemExit
+
+
+def _from_outside() -> None:
+    hit(threading.get_ident())
+    for _ in range(1000):  # the exception arrives between two steps
+        time.sleep(0.001)
+
+
+KINDS: Sequence[Callable[[], None] | None] = (_error, _full_device, _full_machine, _exit, _from_outside, None)
+"""What happens in the thread; None: it is hit while it rests."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """kills: of the thread. named: answers that were an error with a name; unnamed: with none. wrong: answers that were
+    not the model's. stuck: that never came. slowest: seconds from the kill to the last of its errors."""
+
+    kills: int
+    named: int
+    unnamed: int
+    wrong: int
+    stuck: int
+    slowest: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.kills} kills: {self.named} named errors, {self.unnamed} others, {self.wrong} wrong, "
+            f"{self.stuck} stuck, slowest error after {self.slowest:.2f} s"
+        )
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What happens to runs that have the victim among their requests."""
+
+    victim: Request
+    fault: Callable[[], None] | None = None
+    when: float = 0.0
+
+    def strike(self, requests: Sequence[Request]) -> None:
+        if self.fault and self.victim in requests:
+            self.when = time.monotonic()
+            self.fault()
+
+
+def backend_kills(checkpoints: Path, model: str, kills: int) -> Hit:
+    """Hit the thread that runs the models `kills` times, each kind in its turn."""
+    backend = LocalBackend(checkpoints, "cpu")
+    asked = [Request(model, f"Dog {number} runs over the grass.") for number in range(ASKERS)]
+    plan = _Plan(asked[0])
+
+    def run(requests: Sequence[Request], report: Report) -> list[Trace]:
+        plan.strike(requests)
+        return backend._run(requests, report)
+
+    expected = [_output(backend.trace(request)) for request in asked]
+    backend._worker = Worker(run, max_batch=2)
+    named = unnamed = wrong = stuck = 0
+    slowest = 0.0
+    for number in range(kills):
+        plan.fault, plan.when = KINDS[number % len(KINDS)], time.monotonic()
+        if plan.fault is None:
+            hit(backend._worker._thread.ident)
+        with ThreadPoolExecutor(ASKERS) as pool:
+            futures = [pool.submit(backend.trace, request) for request in asked]
+            for future, right in zip(futures, expected, strict=True):
+                try:
+                    wrong += _output(future.result(PATIENCE)) != right
+                except BackendError:
+                    named, slowest = named + 1, max(slowest, time.monotonic() - plan.when)
+                except TimeoutError:
+                    stuck += 1
+                except Exception:
+                    unnamed += 1
+        plan.fault = None
+        wrong += [_output(backend.trace(request)) for request in asked] != expected
+    return Hit(kills, named, unnamed, wrong, stuck, slowest)
+
+
+def hit(thread: int | None) -> None:
+    """End a thread from outside, as soon as it runs Python again."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread or 0), ctypes.py_object(SystemExit))
+
+
+def _output(trace: Trace) -> str:
+    return trace.fields[trace.output.field].raw

@@ -1,0 +1,104 @@
+"""A session as a browser has it, without the browser: Streamlit's WebSocket protocol, one page at a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Self
+
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetState
+from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Origin, Subprotocol
+
+PATIENCE = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a rerun of a page sent. seconds: from asking to its end. messages: all of it, as it came over the wire."""
+
+    seconds: float
+    messages: tuple[ForwardMsg, ...]
+
+    @property
+    def content(self) -> bytes:
+        """Everything that was sent, one after the other."""
+        return b"\n".join(message.SerializeToString() for message in self.messages)
+
+    @property
+    def errors(self) -> list[str]:
+        """What red panels and exceptions say."""
+        elements = [message.delta.new_element for message in self.messages if message.HasField("delta")]
+        said = [one.alert.body for one in elements if one.HasField("alert")]
+        return said + [one.exception.message for one in elements if one.HasField("exception")]
+
+    @property
+    def texts(self) -> list[str]:
+        """The plain texts of the page."""
+        elements = [message.delta.new_element for message in self.messages if message.HasField("delta")]
+        return [one.text.body for one in elements if one.HasField("text")]
+
+
+@dataclass(slots=True)
+class Session:
+    """One open tab."""
+
+    socket: ClientConnection
+    page: str = ""
+    areas: dict[str, str] = field(default_factory=dict)
+    """The text areas of the page, by label: their widgets' ids."""
+
+    @classmethod
+    @contextmanager
+    def open(cls, url: str) -> Iterator[Self]:
+        """A new tab of the app at `url`, "http://HOST:PORT", with nothing asked yet."""
+        address, protocol = f"{url.replace('http', 'ws', 1)}/_stcore/stream", Subprotocol("streamlit")
+        with connect(address, origin=Origin(url), subprotocols=[protocol], max_size=None) as socket:
+            yield cls(socket)
+
+    def visit(self, page: str, query: str = "") -> Shown:
+        """Go to a page by its address."""
+        message = BackMsg()
+        message.rerun_script.page_name, message.rerun_script.query_string = page, query
+        return self._shown(message)
+
+    def write(self, label: str, text: str) -> Shown:
+        """Type into a text area of the page that is open."""
+        return self._shown(self._typed(label, text))
+
+    def write_and_leave(self, label: str, text: str) -> None:
+        """Type, and close the tab without waiting for the answer."""
+        self.socket.send(self._typed(label, text).SerializeToString())
+        self.socket.close()
+
+    def _typed(self, label: str, text: str) -> BackMsg:
+        message = BackMsg()
+        message.rerun_script.page_script_hash = self.page
+        message.rerun_script.widget_states.widgets.append(WidgetState(id=self.areas[label], string_value=text))
+        return message
+
+    def _shown(self, message: BackMsg) -> Shown:
+        start = time.perf_counter()
+        self.socket.send(message.SerializeToString())
+        found = tuple(self._until_finished())
+        return Shown(time.perf_counter() - start, found)
+
+    def _until_finished(self) -> Iterator[ForwardMsg]:
+        """The messages of the run and of those it goes over into."""
+        while True:
+            message = ForwardMsg.FromString(self.socket.recv(PATIENCE))  # type: ignore[arg-type]
+            if message.HasField("new_session"):
+                self.page = message.new_session.page_script_hash
+            if message.HasField("delta") and message.delta.new_element.HasField("text_area"):
+                area = message.delta.new_element.text_area
+                self.areas[area.label] = area.id
+            yield message
+            if message.WhichOneof("type") == "script_finished" and message.script_finished in (
+                ForwardMsg.FINISHED_SUCCESSFULLY,
+                ForwardMsg.FINISHED_WITH_COMPILE_ERROR,
+            ):
+                return

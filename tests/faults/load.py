@@ -1,0 +1,122 @@
+"""Many sessions at once: each asks for sentences that only it knows, and looks at every byte that it gets.
+
+A sentence has a mark, "wm03x07": session 3, question 7. Whatever a session is sent may have marks of its own alone,
+and the answer must be the one that the model gives to this sentence.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlencode
+
+import numpy as np
+
+from areaviz.backend.local import LocalBackend
+from areaviz.trace.request import Request
+from tests.faults.client import Session, Shown
+from tests.faults.served import Served
+
+LABEL = "English text"
+_MARK = re.compile(rb"wm(\d\d)x(\d\d\d)")
+_WORDS = ("small dog", "red kite", "tall man", "young woman", "brown horse", "group of people", "boy", "grey cat")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One question of one session: the text that was asked, and what came."""
+
+    session: int
+    text: str
+    shown: Shown
+
+    @property
+    def mixed(self) -> bool:
+        """Whether something of another session's came with it."""
+        return any(int(session) != self.session for session, _ in _MARK.findall(self.shown.content))
+
+    def right(self, expected: str) -> bool:
+        """Whether the model's answer to this text was shown, and the ribbon of this text."""
+        bodies = [
+            message.delta.new_element.bidi_component.SerializeToString()
+            for message in self.shown.messages
+            if message.HasField("delta") and message.delta.new_element.HasField("bidi_component")
+        ]
+        return expected in self.shown.texts and any(self.text.encode() in body for body in bodies)
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """sessions: at once. answers: questions answered. mixed, wrong: see `Answer`. errors: what was told instead of an
+    answer. p50, p95: seconds from asking to the whole page."""
+
+    sessions: int
+    answers: int
+    mixed: int
+    wrong: int
+    errors: tuple[str, ...]
+    p50: float
+    p95: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.sessions} sessions: {self.answers} answers, {self.mixed} mixed up, {self.wrong} wrong, "
+            f"{len(self.errors)} errors, p50 {self.p50:.2f} s, p95 {self.p95:.2f} s"
+        )
+
+
+def load(app: Served, checkpoints: Path, model: str, sessions: int, questions: int, rest: float) -> Load:
+    """Sessions that each ask `questions` times, once in `rest` seconds, with a shift so that they spread."""
+    errors: list[str] = []
+    start = threading.Barrier(sessions)
+
+    def one(number: int) -> list[Answer]:
+        try:
+            return _ask(app.url, number, model, questions, rest, start)
+        except Exception as error:
+            errors.append(f"session {number}: {type(error).__name__}: {error}")
+            start.abort()
+            return []
+
+    with ThreadPoolExecutor(sessions) as pool:
+        answers = [answer for found in pool.map(one, range(sessions)) for answer in found]
+    errors += [sentence for answer in answers for sentence in answer.shown.errors]
+    backend = LocalBackend(checkpoints, "cpu")
+    wrong = sum(not answer.right(_expected(backend, model, answer.text)) for answer in answers)
+    seconds = [answer.shown.seconds for answer in answers] or [float("nan")]
+    p50, p95 = (float(value) for value in np.percentile(seconds, (50, 95)))
+    mixed = sum(answer.mixed for answer in answers)
+    return Load(sessions, len(answers), mixed, wrong, tuple(errors), p50, p95)
+
+
+def _ask(url: str, number: int, model: str, questions: int, rest: float, start: threading.Barrier) -> list[Answer]:
+    chance, answers = random.Random(number), []
+    with Session.open(url) as session:
+        session.visit("translate", urlencode({"model": model, "text": _sentence(number, 0, chance)}))
+        start.wait(300)
+        begin = time.monotonic() + rest * chance.random()
+        for question in range(1, questions + 1):
+            time.sleep(max(0.0, begin + (question - 1) * rest - time.monotonic()))
+            text = _sentence(number, question, chance)
+            answers.append(Answer(number, text, session.write(LABEL, text)))
+    return answers
+
+
+def _sentence(session: int, question: int, chance: random.Random) -> str:
+    return f"A {chance.choice(_WORDS)} wm{session:02d}x{question:03d} near a {chance.choice(_WORDS)}."
+
+
+def _expected(backend: LocalBackend, model: str, text: str) -> str:
+    trace = backend.trace(Request(model, text))
+    return trace.fields[trace.output.field].raw
+
+
+def ratios(loads: Sequence[Load]) -> list[float]:
+    """The p95 of each by that of the first, which is one session alone."""
+    return [one.p95 / loads[0].p95 for one in loads]

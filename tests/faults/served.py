@@ -1,0 +1,77 @@
+"""The app as people start it: `python -m areaviz serve`, on a free port, ended when the block is left."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.request import urlopen
+
+ROOT = Path(__file__).parents[2]
+PATIENCE = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """url: without a slash at its end. process: the one that serves."""
+
+    url: str
+    process: subprocess.Popen[bytes]
+
+    def memory(self) -> float:
+        """Megabytes the process has."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        found = re.search(r"VmRSS:\s+(\d+) kB", status)
+        assert found is not None
+        return int(found[1]) / 1024
+
+    def threads(self) -> int:
+        """Threads of the process."""
+        return len(list(Path(f"/proc/{self.process.pid}/task").iterdir()))
+
+
+@contextmanager
+def served(log: Path, settings: Mapping[str, str]) -> Iterator[Served]:
+    """The app with these environment variables; `log` gets what it prints."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "areaviz", "serve", "--port", str(port)],
+            cwd=ROOT,
+            env={**os.environ, **settings},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        _wait(f"http://127.0.0.1:{port}/_stcore/health", process, log)
+        yield Served(f"http://127.0.0.1:{port}", process)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(20)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _wait(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            with urlopen(address, timeout=5):
+                return
+        except OSError:
+            time.sleep(0.1)
+    raise RuntimeError(f"The app did not answer:\n{log.read_text()[-2000:]}")

@@ -1,0 +1,18 @@
+"""A short run of the kills of the model's thread."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.faults.backend_kills import KINDS, backend_kills
+from tests.tiny import checkpoint
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_every_kill_has_a_name_and_the_next_request_works(tmp_path: Path) -> None:
+    checkpoint(tmp_path)
+    found = backend_kills(tmp_path, "tiny-area", len(KINDS))
+    assert (found.unnamed, found.wrong, found.stuck) == (0, 0, 0), str(found)
+    assert found.named == len(KINDS) - 1 and found.slowest < 2, str(found)
