@@ -19,7 +19,7 @@ from areaviz.ui.plain import escaped, visible
 
 TABLE, OPENED, ORDERED = "analyse_table", "analyse_opened", "analyse_listed"
 MOST_REFERENCES = 3
-HEIGHT = 330  # px
+HEIGHT, ROW = 330, 35  # px
 
 
 def step_through(table: pd.DataFrame, runs: int) -> int | None:
@@ -31,7 +31,7 @@ def step_through(table: pd.DataFrame, runs: int) -> int | None:
     st.dataframe(
         shown,
         hide_index=True,
-        height=HEIGHT,
+        height=min(HEIGHT, ROW * (len(shown) + 1) + 3),
         key=TABLE,
         on_select=_choose,
         selection_mode="single-row",

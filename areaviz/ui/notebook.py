@@ -53,9 +53,10 @@ def notes_on(dataset: str, example: int, models: Sequence[str], titles: Sequence
 
 def _note(notes: Annotations, note: Annotation, named: dict[str, str]) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        about = [note.severity, named.get(note.model, note.model), note.author or "nobody named", note.changed[:16]]
+        when = f"{note.changed[:16].replace('T', ' ')} UTC"
+        about = [note.severity, named.get(note.model, note.model), note.author or "nobody named", when]
         st.badge(escaped(note.tag))
-        st.caption(escaped(" · ".join(about).replace("T", " ") + " UTC"), width="stretch")
+        st.caption(escaped(" · ".join(about)), width="stretch")
         st.button("Edit", key=f"edit_{note.id}", on_click=_edit, args=(note,), type="tertiary")
         st.button("Remove", key=f"remove_{note.id}", on_click=_remove, args=(notes, note), type="tertiary")
     if note.note:
