@@ -5,15 +5,18 @@ from __future__ import annotations
 import ast
 import re
 from pathlib import Path
+from urllib.parse import parse_qs
 
 import pytest
 
 from areaviz import __version__
 from areaviz.cli import COMMANDS
+from areaviz.trace.link import from_params
+from areaviz.views import VIEWS
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md"]
-DOCUMENTS += ["examples/README.md", "docs/architecture.md", "docs/photos.md", "docs/trace.md"]
+DOCUMENTS += ["examples/README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
 FOLDERS = "areaviz|assets|benchmarks|checkpoints|configs|docs|examples|pages|tests"
 PATH = re.compile(rf"(?<![\w./-])(?:(?:{FOLDERS})/[\w./-]*[\w/]|\.ci/run|\.streamlit/config\.toml)")
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
@@ -46,6 +49,17 @@ def test_commands_named_exist(document: str) -> None:
     code = code_in(text_of(document))
     assert set(re.findall(r"\bmake ([a-z]+)", code)) <= set(TARGET.findall(text_of("Makefile")))
     assert set(re.findall(r"-m areaviz ([a-z]+)", code)) <= COMMANDS.keys()
+
+
+def test_the_links_of_the_findings_open_what_they_say() -> None:
+    links = re.findall(r"\]\(http://127\.0\.0\.1:8501/([a-z_]+)\?([^)]+)\)", text_of("docs/findings.md"))
+    models = {path.parent.name for path in (ROOT / "checkpoints").glob("*/card.json")}
+    assert len(links) >= 3
+    for page, query in links:
+        params = {name: values[0] for name, values in parse_qs(query).items()}
+        request, focus = from_params(params)
+        assert (ROOT / "pages" / f"{page}.py").exists() and focus is not None and request.text
+        assert {request.model, params.get("compare", request.model)} <= models and params["view"] in VIEWS
 
 
 def test_the_readme_names_every_page_and_both_commands() -> None:
