@@ -36,15 +36,19 @@ def _first(trace: Trace, place: Place) -> Focus:
 
 
 def longest_word(field: Field) -> tuple[int, ...]:
-    """The items of a text's longest word, the first of several; none of what is no text."""
-    if field.kind != "text" or not len(field):
+    """The items of a text's longest word, the first of several, without signs at its ends; none where there is none."""
+    if field.kind != "text":
         return ()
-    start, end = max(words(field), key=lambda run: len("".join(field.raw[a:b] for a, b in field.anchors[slice(*run)])))
-    return tuple(range(start, end)) if field.raw[slice(*_reach(field, start, end))].strip() else ()
+    texts = [field.raw[start:end] for start, end in field.anchors.tolist()]
+    trimmed = [_trimmed(texts, *run) for run in words(field)]
+    start, end = max(trimmed, key=lambda run: len("".join(texts[slice(*run)])), default=(0, 0))
+    return tuple(range(start, end))
 
 
-def _reach(field: Field, start: int, end: int) -> tuple[int, int]:
-    return int(field.anchors[start, 0]), int(field.anchors[end - 1, 1])
+def _trimmed(texts: Sequence[str], start: int, end: int) -> tuple[int, int]:
+    """A run of items from the first to the last one that has a letter or digit."""
+    worded = [item for item in range(start, end) if any(map(str.isalnum, texts[item]))]
+    return (worded[0], worded[-1] + 1) if worded else (start, start)
 
 
 def _plain(focus: Focus) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -30,7 +30,7 @@ Open = Callable[..., Page]
 
 
 @pytest.fixture
-def opened(page: Page, tmp_path: Path) -> Open:
+def opened(page: Page, tmp_path: Path) -> Iterator[Open]:
     """Export a trace and open the file, with nothing but the file itself to be had: a request fails the test."""
     asked: list[str] = []
     file = tmp_path / "page.html"

@@ -14,7 +14,15 @@ from tests import fakes
 
 @pytest.mark.parametrize(
     ("text", "word"),
-    [("a small red", "small"), ("one two", "one"), ("   ", ""), ("", ""), ("é\u0301tude x", "é\u0301tude")],
+    [
+        ("a small red", "small"),
+        ("one two", "one"),
+        ("(ab), c", "ab"),
+        ("... -", ""),
+        ("   ", ""),
+        ("", ""),
+        ("é\u0301tude x", "é\u0301tude"),
+    ],
 )
 def test_the_longest_word_is_lit(text: str, word: str) -> None:
     field = fakes.text_field("target", text)
