@@ -10,7 +10,7 @@ from plotly.graph_objects import Figure
 
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import Gaze, Trace
-from areaviz.trace.request import Focus
+from areaviz.trace.request import Focus, Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +94,14 @@ def caption(trace: Trace, focus: Focus, all_layers: bool = False) -> str:
     decoding = request.method if request.method == "greedy" else f"beam {request.beam}"
     return (
         f"{request.model}, {decoding} · {attention.site}, {layer}, {head} · "
-        f"{attention.normalisation}, areas up to {_extent(attention.grid)}"
+        f"{attention.normalisation}, areas up to {_extent(attention.grid)}{_changes(request)}"
     )
+
+
+def _changes(request: Request) -> str:
+    """That a run was changed, so that no picture of it is taken for one that was not."""
+    count = len(request.changes)
+    return f" · with {count} change{'s' * (count > 1)}" if count else ""
 
 
 def _extent(grid: AreaGrid) -> str:
