@@ -17,12 +17,12 @@ from areaviz.trace.request import Focus, Request
 from areaviz.ui.errors import problem
 from areaviz.ui.plain import escaped, visible
 from areaviz.ui.what_if_result import faithful, outcome
-from areaviz.ui.what_if_state import NOTHING, draft, made, make, wish
+from areaviz.ui.what_if_state import NOTHING, Wish, draft, made, make, wish
 from areaviz.ui.what_if_words import candidates, change_words, items_of, picture_words, place_words
 
 TITLE = "What if"
-KIND, AREA, WHERE, FACTOR, WORDS, PICTURE = (
-    f"what_if_{name}" for name in ["kind", "area", "where", "factor", "words", "picture"]
+KIND, AREA, OVERLAP, WHERE, FACTOR, WORDS, PICTURE = (
+    f"what_if_{name}" for name in ("kind", "area", "overlap", "where", "factor", "words", "picture")
 )
 LARGEST_FACTOR, FACTOR_STEP = 4.0, 0.25
 MOST_WORDS = 60
@@ -33,13 +33,15 @@ PANEL, _RUN = "what_if_panel", "what_if_run"
 class Experiment:
     """One run and what became of it under the reader's changes.
 
-    request: what was asked, unchanged; before: its trace. after: decoded again under the changes; forced: the changed
-    model over the output of `before`; None where nothing is changed or `failure` says what cannot be done.
+    request: what was asked, unchanged; before: its trace. wanted: what is done otherwise. after: decoded again under
+    that; forced: the changed model over the output of `before`; None where nothing is changed or `failure` says what
+    cannot be done.
     """
 
     backend: Backend
     request: Request
     before: Trace
+    wanted: Wish = NOTHING
     after: Trace | None = None
     forced: Trace | None = None
     failure: str = ""
@@ -57,12 +59,12 @@ class Experiment:
     @property
     def link(self) -> Request:
         """The request of a link to all of this; the rest of it is `params`."""
-        return replace(self.request, changes=made(self.request).changes)
+        return replace(self.request, changes=self.wanted.changes)
 
     @property
     def params(self) -> dict[str, str]:
         """The link's further parameters."""
-        return made(self.request).params
+        return self.wanted.params
 
 
 def experiment(backend: Backend, request: Request, before: Trace) -> Experiment:
@@ -78,19 +80,23 @@ def experiment(backend: Backend, request: Request, before: Trace) -> Experiment:
             with st.spinner("Decoding again with the changes"):
                 runs = backend.trace(asked), backend.trace(replace(asked, target=written))
         except (InputError, BackendError) as error:
-            return Experiment(backend, request, before, failure=str(error))
+            return Experiment(backend, request, before, wanted, failure=str(error))
         kept = st.session_state[_RUN] = (asked, written), runs
-    return Experiment(backend, request, before, *kept[1])
+    return Experiment(backend, request, before, wanted, *kept[1])
 
 
 def panel(run: Experiment, trace: Trace, focus: Focus) -> None:
-    """Draw it for the first of the traces that are looked into; nothing where that is not the one that was run."""
+    """Draw it for the first of the traces that are looked into; nothing where that is not the one that was run.
+
+    It is part of a fragment: what is to be decoded anew needs the whole page.
+    """
+    if made(run.request) != run.wanted:
+        st.rerun()
     if trace is not run.before or focus.site not in trace.maps:
         return
     if run.failure:
         problem(run.failure)
-    wanted = bool(draft(run.request) or made(run.request))
-    shown = st.expander(TITLE, key=PANEL, expanded=wanted, on_change="rerun")
+    shown = st.expander(TITLE, key=PANEL, expanded=bool(draft(run.request) or run.wanted), on_change="rerun")
     if shown.open:
         with shown:
             _inside(run, focus)
@@ -225,16 +231,18 @@ def _listed(run: Experiment) -> None:
         _line(change_words(run.before, change), f"what_if_off_{number}", run.request, number)
     if wanted.picture:
         _line(picture_words(wanted), "what_if_off_picture", run.request, None)
-    if not wanted and not made(run.request):
+    if not wanted and not run.wanted:
         return
     with st.container(horizontal=True, gap="small"):
-        same = wanted == made(run.request)
-        if st.button("Decode again", type="primary", key="what_if_decode", disabled=same and not run.failure):
-            make(run.request, wanted)
-            st.rerun()
-        if st.button("Start over", key="what_if_over"):
-            make(run.request, NOTHING)
-            st.rerun()
+        st.button(
+            "Decode again",
+            key="what_if_decode",
+            type="primary",
+            disabled=wanted == run.wanted,
+            on_click=make,
+            args=(run.request, wanted),
+        )
+        st.button("Start over", key="what_if_over", on_click=make, args=(run.request, NOTHING))
 
 
 def _line(words: str, key: str, request: Request, number: int | None) -> None:

@@ -23,7 +23,7 @@ CAVEAT = (
     "at, in this model and on this input; they do not say why."
 )
 K, UNIT = "what_if_k", "what_if_unit"
-_MEASURED = "what_if_measured"
+_ASKED, _MEASURED = "what_if_asked", "what_if_measured"
 _NAMES = {"item": "Items", "area": "Areas"}
 
 
@@ -61,22 +61,23 @@ def faithful(backend: Backend, trace: Trace, focus: Focus) -> None:
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         st.number_input("How many", 1, 100, key=K, width=120)
         st.segmented_control("Of what", UNITS, key=UNIT, format_func=lambda unit: _NAMES[unit], required=True)
-        asked = st.button("Measure", key="what_if_measure")
-    probe = Probe(focus.site, focus.layer, focus.head, st.session_state[K], st.session_state[UNIT])
-    with calm("measuring the map"):
-        found = _measured(backend, trace, probe, asked)
-    if found is not None:
-        _figures(found, probe)
+        probe = Probe(focus.site, focus.layer, focus.head, st.session_state[K], st.session_state[UNIT])
+        subject = replace(trace.request, target=trace.fields[trace.output.field].raw), probe
+        st.button("Measure", key="what_if_measure", on_click=_ask, args=subject)
+    if st.session_state.get(_ASKED) == subject:
+        with calm("measuring the map"):
+            _figures(_measured(backend, *subject), probe)
 
 
-def _measured(backend: Backend, trace: Trace, probe: Probe, asked: bool) -> Faithfulness | None:
+def _ask(request: Request, probe: Probe) -> None:
+    st.session_state[_ASKED] = request, probe
+
+
+def _measured(backend: Backend, request: Request, probe: Probe) -> Faithfulness:
     """What was measured of exactly this, before or now; raises InputError or BackendError."""
-    request = replace(trace.request, target=trace.fields[trace.output.field].raw)
     kept: tuple[Request, Probe, Faithfulness] | None = st.session_state.get(_MEASURED)
     if kept is not None and kept[:2] == (request, probe):
         return kept[2]
-    if not asked:
-        return None
     with st.spinner("Measuring"):
         found = faithfulness(request, probe, backend.trace)
     st.session_state[_MEASURED] = request, probe, found

@@ -94,12 +94,12 @@ def caption(trace: Trace, focus: Focus, all_layers: bool = False) -> str:
     decoding = request.method if request.method == "greedy" else f"beam {request.beam}"
     return (
         f"{request.model}, {decoding} · {attention.site}, {layer}, {head} · "
-        f"{attention.normalisation}, areas up to {_extent(attention.grid)}{_changes(request)}"
+        f"{attention.normalisation}, areas up to {_extent(attention.grid)}{changes_words(request)}"
     )
 
 
-def _changes(request: Request) -> str:
-    """That a run was changed, so that no picture of it is taken for one that was not."""
+def changes_words(request: Request) -> str:
+    """That a run was changed, for captions: so that no picture of it is taken for one that was not."""
     count = len(request.changes)
     return f" · with {count} change{'s' * (count > 1)}" if count else ""
 

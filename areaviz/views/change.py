@@ -12,7 +12,7 @@ from plotly.graph_objects import Bar, Figure, Scatter
 from areaviz.trace.record import Field, FloatArray, Trace
 from areaviz.views import raster, theme
 from areaviz.views.axes import depth, print_labels, print_ticks, screen_labels, screen_ticks
-from areaviz.views.base import Table, View
+from areaviz.views.base import Table, View, changes_words
 from areaviz.views.labels import for_screen, visible
 from areaviz.views.select import name, shown
 
@@ -64,8 +64,7 @@ def shift(before: Trace, after: Trace) -> Shift:
     block, items = raster.block(len(field)), len(field)
     both = (trace.output.probabilities[None, :items] for trace in (before, after))
     one, two = (raster.average(values, 1, block)[0] for values in both)
-    request = after.request
-    caption = f"{request.model} · probability of each {name(field)} item given the items before it, of one given output"
+    caption = f"{after.request.model}{changes_words(after.request)} · probability of each {name(field)} item"
     title = _TITLE + (f" · averaged {block} items to a bar" if block > 1 else "")
     return Shift(field, one, two, block, title, caption)
 

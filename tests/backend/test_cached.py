@@ -11,6 +11,7 @@ import pytest
 from areaviz.backend.base import Progress
 from areaviz.backend.cached import CachedBackend
 from areaviz.trace.card import Card
+from areaviz.trace.change import Gate
 from areaviz.trace.errors import BackendError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
@@ -55,7 +56,16 @@ def test_equal_requests_run_once() -> None:
 
 
 @pytest.mark.parametrize(
-    "other", [{"text": "A cat."}, {"method": "beam"}, {"area_size": 2}, {"seed": 1}, {"model": "n"}, {"beam": 2}]
+    "other",
+    [
+        {"text": "A cat."},
+        {"method": "beam"},
+        {"area_size": 2},
+        {"seed": 1},
+        {"model": "n"},
+        {"beam": 2},
+        {"changes": (Gate("encoder self"),)},
+    ],
 )
 def test_every_part_of_a_request_counts(other: dict[str, object]) -> None:
     inner = Counting()
@@ -127,3 +137,13 @@ def test_progress_and_descriptions_come_from_inside() -> None:
 def test_a_cache_without_room_is_refused() -> None:
     with pytest.raises(ValueError, match="at least one"):
         CachedBackend(Counting(), max_entries=0)
+
+
+def test_given_outputs_push_nothing_out() -> None:
+    inner = Counting()
+    cached = CachedBackend(inner, max_entries=1)
+    kept = cached.trace(ASKED)
+    for _ in range(2):
+        cached.trace(replace(ASKED, target="Ein Hund."))
+    assert cached.trace(ASKED) is kept
+    assert len(inner.runs) == 3
