@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -28,15 +28,22 @@ from areaviz.views.ribbon import TAKEAWAY as RIBBON
 from areaviz.views.sites import sites
 
 TOGETHER, APART = "together", "maps_apart"
+Panel = Callable[[Trace, Focus], None]
+"""Drawn below what is pointed at: the first trace, and what is looked at in it."""
 
 
 @st.fragment
 def explore(
-    traces: Sequence[Trace], titles: Sequence[str], request: Request | None, further: Mapping[str, str] = NOTHING
+    traces: Sequence[Trace],
+    titles: Sequence[str],
+    request: Request | None,
+    further: Mapping[str, str] = NOTHING,
+    panel: Panel | None = None,
 ) -> None:
     """Show traces side by side under one focus.
 
     request: what a link restores; None where there is no link. further: parameters of it that only the page knows.
+    panel: what can be done with what is pointed at.
     """
     with calm("drawing the attention"):
         other = _other(traces)
@@ -51,6 +58,8 @@ def explore(
             seen = _ribbons(traces, titles, focus)
             with controls:
                 focus_picker(traces[0], focus.site)
+        if panel:
+            panel(traces[0], seen[0])
         with st.container(border=True):
             name = _views(traces, titles, seen)
         _apart(traces, titles, seen)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 from areaviz.backend.base import Backend
@@ -14,6 +16,9 @@ from areaviz.ui.errors import calm, problem
 from areaviz.ui.explore import explore
 from areaviz.ui.result import up_to_date
 from areaviz.ui.upload import stored_trace
+from areaviz.ui.what_if import experiment, panel
+from areaviz.ui.what_if_state import recall as recall_changes
+from areaviz.ui.what_if_state import settle
 
 Asked = TypeVar("Asked")
 Cards = Mapping[str, Card]
@@ -36,7 +41,7 @@ def result_page(
         for sentence in backend.problems():
             problem(sentence)
         with calm("reading the link"):
-            address.restore(cards, recall)
+            address.restore(cards, _with_changes(recall))
         asked = form(cards) if cards else None
         with calm("reading the stored trace"):
             if stored := stored_trace():
@@ -46,11 +51,28 @@ def result_page(
                     show(backend, cards, asked)
 
 
+def _with_changes(recall: address.Recall) -> address.Recall:
+    """Fills the form, and recalls what a link changes."""
+
+    def both(request: Request, params: Mapping[str, str], compare: str, asked: bool) -> None:
+        recall(request, params, compare, asked)
+        recall_changes(request, params)
+
+    return both
+
+
 def beside(page: str) -> Callable[[Backend, Cards, Sequence[Request]], None]:
-    """Shows the traces of requests beside one another; `page` names whose result it is."""
+    """Shows the traces of requests beside one another, the first also changed; `page` names whose result it is."""
 
     def show(backend: Backend, cards: Cards, requests: Sequence[Request]) -> None:
+        settle(requests[0])
         result = up_to_date(backend, page, requests, [cards[request.model].title for request in requests])
-        explore(result.traces, result.titles, result.requests[0])
+        if not result.current:
+            explore(result.traces, result.titles, result.requests[0])
+            return
+        run = experiment(backend, requests[0], result.traces[0])
+        traces, titles = (*result.traces, *run.traces), (*result.titles, *run.titles)
+        link = replace(result.requests[0], changes=run.link.changes)
+        explore(traces, titles, link, run.params, partial(panel, run))
 
     return show

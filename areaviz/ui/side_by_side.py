@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import streamlit as st
 
@@ -17,6 +18,8 @@ from areaviz.ui.explore import explore
 from areaviz.ui.plain import escaped, visible
 from areaviz.ui.result import up_to_date
 from areaviz.ui.translation import confidence
+from areaviz.ui.what_if import experiment, panel
+from areaviz.ui.what_if_state import settle
 
 SIGHTS = {
     "with": "With the picture",
@@ -53,8 +56,16 @@ def side_by_side(backend: Backend, _: Mapping[str, Card], asked: Asked) -> None:
                 _sight(trace, SIGHTS[sight], traces[sights[0]])
     chosen = _chosen(sights)
     looks = {} if chosen == sights[:1] else {"look": ",".join(chosen)}
-    link = asked.link if result.current else None
-    explore([traces[sight] for sight in chosen], [SIGHTS[sight] for sight in chosen], link, {**asked.further, **looks})
+    seen, titles = [traces[sight] for sight in chosen], [SIGHTS[sight] for sight in chosen]
+    if not result.current:
+        explore(seen, titles, None, {**asked.further, **looks})
+        return
+    first = asked.sights[chosen[0]]
+    settle(first)
+    run = experiment(backend, first, traces[chosen[0]])
+    link = replace(asked.link, changes=run.link.changes)
+    further = {**asked.further, **looks, **run.params}
+    explore((*seen, *run.traces), (*titles, *run.titles), link, further, partial(panel, run))
 
 
 def recall_looked(params: Mapping[str, str]) -> None:

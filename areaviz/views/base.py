@@ -10,7 +10,7 @@ from plotly.graph_objects import Figure
 
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import Gaze, Trace
-from areaviz.trace.request import Focus
+from areaviz.trace.request import Focus, Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def caption(trace: Trace, focus: Focus, all_layers: bool = False) -> str:
     derived = f" · derived {attention.derived}" if attention.derived else ""
     return (
         f"{model_words(trace)} · {attention.site}, {layer}, {head} · "
-        f"{attention.normalisation}, areas up to {_extent(attention.grid)}{derived}"
+        f"{attention.normalisation}, areas up to {_extent(attention.grid)}{derived}{changes_words(trace.request)}"
     )
 
 
@@ -103,6 +103,12 @@ def model_words(trace: Trace) -> str:
     decoding = request.method if request.method == "greedy" else f"beam {request.beam}"
     chosen = trace.details.get("decoding", decoding)
     return f"{request.model}, {chosen}" if "history" in trace.fields else request.model
+
+
+def changes_words(request: Request) -> str:
+    """That a run was changed, for captions: so that no picture of it is taken for one that was not."""
+    count = len(request.changes)
+    return f" · with {count} change{'s' * (count > 1)}" if count else ""
 
 
 def _extent(grid: AreaGrid) -> str:

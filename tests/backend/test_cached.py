@@ -12,6 +12,7 @@ from areaviz.backend import cached as cached_module
 from areaviz.backend.base import Progress
 from areaviz.backend.cached import CachedBackend
 from areaviz.trace.card import Card
+from areaviz.trace.change import Gate
 from areaviz.trace.errors import BackendError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
@@ -56,7 +57,16 @@ def test_equal_requests_run_once() -> None:
 
 
 @pytest.mark.parametrize(
-    "other", [{"text": "A cat."}, {"method": "beam"}, {"area_size": 2}, {"seed": 1}, {"model": "n"}, {"beam": 2}]
+    "other",
+    [
+        {"text": "A cat."},
+        {"method": "beam"},
+        {"area_size": 2},
+        {"seed": 1},
+        {"model": "n"},
+        {"beam": 2},
+        {"changes": (Gate("encoder self"),)},
+    ],
 )
 def test_every_part_of_a_request_counts(other: dict[str, object]) -> None:
     inner = Counting()
@@ -149,3 +159,13 @@ def test_who_is_held_back_by_an_equal_request_is_told_and_may_leave(monkeypatch:
         inner.may_run.set()
         assert first.result(5) is backend.trace(ASKED)
     assert told == ["Waiting: the same is being run already"] and len(inner.runs) == 1 and not backend._running
+
+
+def test_given_outputs_push_nothing_out() -> None:
+    inner = Counting()
+    cached = CachedBackend(inner, max_entries=1)
+    kept = cached.trace(ASKED)
+    for _ in range(2):
+        cached.trace(replace(ASKED, target="Ein Hund."))
+    assert cached.trace(ASKED) is kept
+    assert len(inner.runs) == 3

@@ -1,0 +1,201 @@
+"""What if: choosing a change where one points, decoding again, links, faithfulness, and what goes wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+from streamlit.testing.v1 import AppTest
+
+from areaviz.backend.base import Backend, Progress
+from areaviz.trace.areas import Area
+from areaviz.trace.card import Card
+from areaviz.trace.change import Gate, Hide, Weigh
+from areaviz.trace.change_text import to_text
+from areaviz.trace.errors import InputError
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Request
+from areaviz.ui import what_if
+from areaviz.ui.what_if_result import CAVEAT, K
+from tests import fakes
+from tests.pages import folder
+from tests.pages.conftest import Open, shown
+from tests.pages.pictured import Pictured
+
+Use = Callable[[Backend], None]
+ORIGINAL, CHANGED = "Ein kleiner Hund rennt.", "Ein Hund rennt."
+LINK = {"model": "char-area", "text": folder.TEXT, "site": "encoder-decoder", "items": "5"}
+
+
+class Changing:
+    """Writes another sentence under any change, and is then half as sure of any; cannot change head 4."""
+
+    def __init__(self) -> None:
+        self.asked: list[Request] = []
+
+    def models(self) -> dict[str, Card]:
+        return {"char-area": folder.card("char-area", "area")}
+
+    def problems(self) -> tuple[str, ...]:
+        return ()
+
+    def device(self) -> str:
+        return "nowhere"
+
+    def trace(self, request: Request, progress: Progress | None = None) -> Trace:
+        self.asked.append(request)
+        if any(isinstance(change, Gate) and change.head == 3 for change in request.changes):
+            raise InputError("Head 4 cannot be changed; choose another head.")
+        made = fakes.trace(request.text, request.target or (CHANGED if request.changes else ORIGINAL))
+        sure = made.output.probabilities * np.float32(0.5 if request.changes else 1)
+        return replace(made, request=request, output=replace(made.output, probabilities=sure))
+
+
+def opened(open_page: Open, use_backend: Use, **params: str) -> tuple[AppTest, Changing]:
+    """The page with the panel open, and what answers it."""
+    use_backend(backend := Changing())
+    app = open_page("translate", **{**LINK, **params})
+    app.session_state[what_if.PANEL] = True
+    return app.run(), backend
+
+
+class Acts(Protocol):
+    """A widget that was used."""
+
+    def run(self) -> AppTest:
+        """Run the page."""
+
+
+def act(app: AppTest, used: Acts) -> AppTest:
+    """The page after a widget was used; the panel stays open, which `AppTest` forgets by itself."""
+    app.session_state[what_if.PANEL] = True
+    app = used.run()
+    assert not app.exception
+    return app
+
+
+def decode(app: AppTest) -> AppTest:
+    return act(app, app.button(key="what_if_decode").click())
+
+
+def add(app: AppTest) -> AppTest:
+    return act(app, next(button for button in app.button if button.label == "Add this change").click())
+
+
+def test_a_closed_panel_costs_nothing(open_page: Open, use_backend: Use) -> None:
+    use_backend(Changing())
+    app = open_page("translate", **LINK)
+    assert ORIGINAL in shown(app) and not any(button.label == "Add this change" for button in app.button)
+
+
+def test_an_area_is_banned_and_the_sentence_decoded_again(open_page: Open, use_backend: Use) -> None:
+    app, backend = opened(open_page, use_backend)
+    assert app.selectbox(key=what_if.AREA).options[0].endswith("%")
+    heaviest = app.session_state[what_if.AREA]
+    app = add(app)
+    assert f"(item {heaviest.left + 1}" in shown(app) and CHANGED not in shown(app), "nothing runs before it is asked"
+    assert len(backend.asked) == 1
+    app = decode(app)
+    ban = Weigh("encoder-decoder", areas=(heaviest,))
+    assert backend.asked[1:] == [
+        Request("char-area", folder.TEXT, changes=(ban,)),
+        Request("char-area", folder.TEXT, changes=(ban,), target=ORIGINAL),
+    ]
+    said = shown(app)
+    assert ORIGINAL in said and CHANGED in said and "Instead of: Ein kleiner Hund rennt." in said
+    assert "Mean probability of the original output: 0.68 before, 0.34 with the changes." in said
+    assert app.query_params["changes"] == to_text((ban,))
+    assert "with 1 change" in said
+
+
+def test_every_kind_of_change_can_be_added_and_removed(open_page: Open, use_backend: Use) -> None:
+    app, backend = opened(open_page, use_backend, head="2", layer="2")
+    app = act(app, app.segmented_control(key=what_if.WHERE).set_value("this head"))
+    app = act(app, app.checkbox(key=what_if.OVERLAP).check())
+    app = act(app, app.slider(key=what_if.FACTOR).set_value(2.0))
+    area = app.session_state[what_if.AREA]
+    app = add(app)
+    app = act(app, app.segmented_control(key=what_if.KIND).set_value("head"))
+    app = add(app)
+    app = act(app, app.segmented_control(key=what_if.KIND).set_value("hide"))
+    app = act(app, app.button_group(key=what_if.WORDS).set_value([1, 2]))
+    app = decode(add(app))
+    weigh = Weigh("encoder-decoder", tuple(range(area.left, area.left + area.width)), (), 2.0, 1, 1)
+    gate, hide = Gate("encoder-decoder", 1, 1), Hide("source", (*range(2, 7), *range(8, 11)))
+    assert backend.asked[1].changes == (weigh, gate, hide)
+    assert "Hidden: “small dog”" in shown(app)
+    app = decode(act(app, app.button(key="what_if_off_1").click()))
+    assert backend.asked[-1].changes == (weigh, hide)
+    app = act(app, app.button(key="what_if_over").click())
+    assert "changes" not in app.query_params and CHANGED not in shown(app)
+
+
+def test_a_link_restores_the_changes(open_page: Open, use_backend: Use) -> None:
+    changes = to_text((Gate("encoder self", 0, 1), Weigh("decoder self", areas=(Area(0, 0, 1, 2),), factor=0.5)))
+    app, backend = opened(open_page, use_backend, changes=changes)
+    assert not app.exception and not app.error
+    assert "Switched off: Within the source, layer 1, head 2" in shown(app)
+    assert "Weight times 0.5: “⟨start⟩" in shown(app) and CHANGED in shown(app)
+    assert app.query_params["changes"] == changes
+    assert len(backend.asked) == 3, "runs are remembered between reruns of the page"
+
+
+def test_another_sentence_has_no_changes_and_the_first_keeps_its_own(open_page: Open, use_backend: Use) -> None:
+    app, _ = opened(open_page, use_backend, changes="gate:encoder self")
+    app = act(app, app.text_area(key="ask_text").set_value("Two cats sleep."))
+    assert CHANGED not in shown(app) and "changes" not in app.query_params
+    app = act(app, app.text_area(key="ask_text").set_value(folder.TEXT))
+    assert CHANGED in shown(app)
+
+
+def test_a_change_that_cannot_be_made_is_one_sentence_and_loses_nothing(open_page: Open, use_backend: Use) -> None:
+    app, _ = opened(open_page, use_backend, changes="gate:encoder self:head=4")
+    assert not app.exception
+    assert [error.value for error in app.error] == ["Head 4 cannot be changed\\; choose another head\\."]
+    assert ORIGINAL in shown(app)
+    app = act(app, app.button(key="what_if_over").click())
+    assert not app.error
+
+
+def test_a_useless_link_is_one_sentence(open_page: Open, use_backend: Use) -> None:
+    for wrong in ({"changes": "ban:everything"}, {"swap": "no-such-picture"}):
+        use_backend(Changing())
+        app = open_page("translate", **{**LINK, **wrong})
+        assert not app.exception and len(app.error) == 1
+
+
+def test_the_faithfulness_of_the_map_is_measured_when_asked(open_page: Open, use_backend: Use) -> None:
+    app, backend = opened(open_page, use_backend)
+    assert CAVEAT in shown(app) and not app.table and len(backend.asked) == 1
+    app = act(app, app.button(key="what_if_measure").click())
+    assert not app.exception and not app.error
+    assert len(backend.asked) == 2 + 2 * 6
+    table = app.table[0].value
+    assert list(table.iloc[:, 1]) == ["0.341", "0.341"]
+    assert list(table.iloc[:, 2]) == ["0.341 ± 0.000"] * 2
+    app = act(app, app.number_input(key=K).set_value(80))
+    assert not app.table
+    app = act(app, app.button(key="what_if_measure").click())
+    assert len(app.error) == 1 and "choose fewer" in shown(app)
+
+
+def test_a_picture_is_swapped_and_cells_are_hidden(open_page: Open, use_backend: Use) -> None:
+    backend = Pictured()
+    use_backend(backend)
+    app = open_page("caption", site="encoder-decoder", items="2", side="memory")
+    app.session_state[what_if.PANEL] = True
+    app = app.run()
+    app = act(app, app.segmented_control(key=what_if.KIND).set_value("hide"))
+    app = add(app)
+    app = act(app, app.segmented_control(key=what_if.KIND).set_value("picture"))
+    app = act(app, app.selectbox(key=what_if.PICTURE).select_index(0))
+    app = decode(app)
+    assert not app.error
+    changed = backend.asked[-2]
+    assert changed.changes == (Hide("picture", (1,)),)
+    assert changed.picture is not None and changed.picture.name == app.query_params["swap"]
+    assert backend.asked[0].picture is not None and changed.picture.name != backend.asked[0].picture.name
+    again = open_page("caption", **app.query_params)
+    assert again.query_params == app.query_params and "What if" in shown(again)
