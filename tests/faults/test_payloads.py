@@ -1,0 +1,113 @@
+"""Payloads against every text sink: figures, print, tables, links and pages."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from areaviz.trace import codec
+from areaviz.trace.errors import InputError
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
+from areaviz.ui import result_page
+from areaviz.ui.plain import escaped
+from areaviz.views import TEXTS
+from areaviz.views.base import Takeaway, View
+from areaviz.views.export import figure_bytes, table_csv, table_json, unescape
+from areaviz.views.ribbon import TAKEAWAY
+from tests.faults.payloads import EVERYTHING, LIVE, PAYLOADS, hostile_trace, live
+from tests.pages.conftest import Open, open_page, stored
+
+__all__ = ["open_page", "stored"]
+VIEWS = {module.VIEW.name: module.VIEW for module in TEXTS}
+PRINTS = {**{name: view.takeaway for name, view in VIEWS.items()}, "ribbon": TAKEAWAY}
+FOCUS = Focus("encoder-decoder", items=(0,))
+PARAMETERS = (
+    *("model", "text", "method", "beam", "area", "seed", "picture", "sample", "site"),
+    *("layer", "head", "side", "items", "unit", "areas", "view", "compare"),
+)
+LINKS = [("translate", name) for name in PARAMETERS] + [
+    (page, name)
+    for page in ("caption", "translate_picture", "four_ways")
+    for name in ("model", "text", "picture", "items", "view")
+]
+
+
+@pytest.fixture(scope="module", params=[EVERYTHING, *PAYLOADS[:3]], ids=["all", "html", "markdown", "maths"])
+def hostile(request: pytest.FixtureRequest) -> Trace:
+    return hostile_trace(request.param)
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
+def test_nothing_is_alive_in_a_figure(view: View, hostile: Trace) -> None:
+    if not view.fits(hostile, FOCUS):
+        return
+    drawn = json.loads(view.figure(hostile, FOCUS).to_json())
+    del drawn["layout"]["meta"]  # the caption, which the page escapes
+    spec = json.dumps(drawn, ensure_ascii=False)
+    assert not re.search(r"<(?:script|img|b>)|\$|[\u202a-\u202e\u2066-\u2069\u200b\ud800]", spec)
+
+
+@pytest.mark.parametrize("taken", PRINTS.values(), ids=PRINTS)
+def test_print_and_tables_take_every_text(taken: Takeaway, hostile: Trace) -> None:
+    svg = figure_bytes(taken.print(hostile, FOCUS), "svg")
+    elements = list(ElementTree.fromstring(svg).iter())
+    tags = {element.tag.rpartition("}")[2] for element in elements}
+    assert not tags & {"script", "img", "a", "foreignObject"}
+    links = [value for element in elements for name, value in element.items() if name.endswith("href")]
+    assert all(link.startswith(("#", "data:image/png;")) for link in links)
+    table = taken.table(hostile, FOCUS)
+    rows = list(csv.reader(io.StringIO(table_csv(table), newline="")))
+    for row, cells in zip(table.rows, rows[1:], strict=True):
+        for value, cell in zip(row, cells, strict=True):
+            assert not isinstance(value, str) or not cell.startswith(("=", "+", "-", "@", "\t", "\r"))
+            assert not isinstance(value, str) or unescape(cell) == value
+    assert len(json.loads(table_json(table))["rows"]) == len(rows) - 1
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+def test_what_is_escaped_is_dead(payload: str) -> None:
+    assert LIVE.search(payload) is None or not LIVE.search(escaped(payload))
+
+
+@pytest.mark.parametrize(("page", "name"), LINKS)
+def test_a_hostile_link_is_told_and_nothing_of_it_is_alive(page: str, name: str, open_page: Open) -> None:
+    app = open_page(page, **{name: EVERYTHING.replace("\ud800", "")})
+    assert not app.exception and not list(live(app))
+
+
+@pytest.mark.parametrize("payload", [EVERYTHING, *PAYLOADS[:3]])
+def test_a_hostile_stored_trace_is_shown_and_nothing_of_it_is_alive(
+    payload: str, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = hostile_trace(payload)
+    monkeypatch.setattr(result_page, "stored_trace", lambda: trace)
+    app = open_page("translate")
+    assert not app.exception and not list(live(app))
+
+
+def test_a_hostile_trace_survives_its_file(tmp_path: Path) -> None:
+    for payload in (EVERYTHING, *PAYLOADS):
+        try:
+            trace = codec.from_bytes(codec.to_bytes(hostile_trace(payload)))
+        except InputError:
+            continue
+        assert trace.request.model == payload and trace.fields["source"].labels[0] == payload
+
+
+def test_a_living_payload_is_noticed() -> None:
+    def page() -> None:
+        import streamlit as st
+
+        st.markdown("**so** <b>x")
+        st.button("a\u202eb")
+        st.caption("dead \\*\\*so\\*\\*")
+
+    assert list(live(AppTest.from_function(page).run())) == ["**so** <b>x", "a\u202eb"]
