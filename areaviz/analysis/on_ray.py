@@ -6,6 +6,7 @@ The rows come back to the one process that writes the file, so stopping, resumin
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -76,6 +77,7 @@ def _rows(dataset: Dataset, request: Request, open_run: Open, left: Sequence[int
     from ray.exceptions import RayError
 
     data.DataContext.get_current().enable_progress_bars = False
+    logging.getLogger("ray.data").setLevel(logging.WARNING)
     blocks = -(-len(left) // BLOCK)
     source = data.from_items([{"index": index} for index in left], override_num_blocks=blocks)
     made = source.map_batches(

@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from areaviz.analysis.run import Run
-from areaviz.backend.local import LocalBackend
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
@@ -27,4 +26,6 @@ def open_fake() -> Run:
 
 
 def open_local(checkpoints: Path) -> Run:
+    from areaviz.backend.local import LocalBackend  # here, so that workers with made-up models start without torch
+
     return LocalBackend(checkpoints, "cpu").trace

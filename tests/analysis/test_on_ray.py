@@ -24,7 +24,7 @@ from tests.serving.ray_server import OPTIONS
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning:ray")]
 REQUEST = Request("fake", "")
 CARD = folder.card("fake", "area")
-WORKERS = Workers(2, cpus=0.5)
+WORKERS, ONE = Workers(2, cpus=0.5), Workers(1, cpus=0.5)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -77,11 +77,11 @@ def test_stopped_and_gone_on_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
             stop.set()
 
     file = opened(tmp_path, found)
-    assert not analyse_on_ray(found, REQUEST, open_fake, file, told, stop, WORKERS)
+    assert not analyse_on_ray(found, REQUEST, open_fake, file, told, stop, ONE)
     assert len(file) == 5
-    assert not analyse_on_ray(found, REQUEST, open_fake, file, None, stop, WORKERS) and len(file) == 5
+    assert not analyse_on_ray(found, REQUEST, open_fake, file, None, stop, ONE) and len(file) == 5
     again = opened(tmp_path, found)
-    assert analyse_on_ray(found, REQUEST, open_fake, again, workers=WORKERS)
+    assert analyse_on_ray(found, REQUEST, open_fake, again, workers=ONE)
     lines = again.path.read_text().splitlines()
     assert len(lines) == 71 and len(again.rows) == 70
 
@@ -90,5 +90,5 @@ def test_a_model_that_fails_keeps_the_rows_so_far(tmp_path: Path) -> None:
     found = dataset(90)
     file = opened(tmp_path, found)
     with pytest.raises(BackendError, match="The device is gone; try again."):
-        analyse_on_ray(found, REQUEST, open_fake, file, workers=WORKERS)
+        analyse_on_ray(found, REQUEST, open_fake, file, workers=ONE)
     assert 77 not in file.rows and opened(tmp_path, found).rows == file.rows
