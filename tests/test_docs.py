@@ -13,8 +13,8 @@ from areaviz.cli import COMMANDS
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md"]
-DOCUMENTS += ["docs/architecture.md", "docs/photos.md", "docs/trace.md"]
-FOLDERS = "areaviz|assets|benchmarks|checkpoints|configs|docs|pages|tests"
+DOCUMENTS += ["docs/architecture.md", "docs/photos.md", "docs/trace.md", "docs/your_models.md"]
+FOLDERS = "areaviz|assets|benchmarks|checkpoints|configs|docs|examples|pages|tests"
 PATH = re.compile(rf"(?<![\w./-])(?:(?:{FOLDERS})/[\w./-]*[\w/]|\.ci/run|\.streamlit/config\.toml)")
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
 TARGET = re.compile(r"^([a-z]+):.*## ", re.MULTILINE)
@@ -57,7 +57,7 @@ def test_the_readme_names_every_page_and_both_commands() -> None:
 
 def test_every_room_is_described() -> None:
     rooms = {f"areaviz/{path.parent.name}" for path in (ROOT / "areaviz").glob("*/__init__.py")}
-    rooms |= {"pages", "checkpoints", "configs", "assets", "benchmarks", "tests"}
+    rooms |= {"pages", "checkpoints", "configs", "assets", "benchmarks", "examples", "tests"}
     described = text_of("docs/architecture.md")
     assert [room for room in sorted(rooms) if f"`{room}`" not in described] == []
 
@@ -83,7 +83,7 @@ def test_no_machine_is_named(document: str) -> None:
     assert re.findall(r"/(?:work|tmp|root|home)/\w+", text_of(document)) == []
 
 
-@pytest.mark.parametrize("folder", ["areaviz", "pages", "benchmarks"])
+@pytest.mark.parametrize("folder", ["areaviz", "pages", "benchmarks", "examples"])
 def test_every_module_says_what_it_is(folder: str) -> None:
     modules = [path for path in (ROOT / folder).rglob("*.py") if path.read_text(encoding="utf-8").strip()]
     silent = [path for path in modules if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))]

@@ -9,6 +9,7 @@ from typing import Any
 import streamlit as st
 
 from areaviz.trace.card import Card
+from areaviz.trace.derived import AS_AREAS, SUMS, base_site
 from areaviz.trace.limits import AREAS, UNITS
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
@@ -35,8 +36,13 @@ PICTURE_SITES = {
     "context": "Coarse look",
     "without context": "Glimpses without it",
     "transformer": "Sampling grid",
+    "class token": "Class token to picture",
+    "attention": "Weights",
 }
 """What they are called where a picture is all there is."""
+UNWRITTEN_SITES = {"encoder-decoder": "Target to source", "decoder self": "Within the target"}
+"""What they are called where two texts were given and none was written."""
+DERIVED = {AS_AREAS: ", as areas", SUMS: ", area sums"}
 _SELECTED = "focus_selected"
 _PARTS = (SITE, LAYER, HEAD, UNIT, SHOWN, VIEW, _SELECTED)
 _PAGE, _PAGES, _BEGUN = "focus_page", "focus_of_pages", "focus_begun"
@@ -121,9 +127,12 @@ def heads(trace: Trace, site: str) -> list[int]:
 
 
 def site_name(trace: Trace, site: str) -> str:
-    """A site in words."""
+    """A site in words, and how it was derived where the model itself attended otherwise."""
+    site, ending = base_site(site)
     names = TEXT_SITES if "source" in trace.fields else PICTURE_SITES
-    return names.get(site, site)
+    if "source" in trace.fields and "history" not in trace.fields:
+        names = names | UNWRITTEN_SITES
+    return names.get(site, site) + DERIVED.get(ending, "")
 
 
 def side_field(trace: Trace, focus: Focus) -> Field:
