@@ -16,6 +16,7 @@ page = st.navigation(
         st.Page("pages/translate_picture.py", title="Translate with a picture"),
         st.Page("pages/four_ways.py", title="Four ways to look"),
         st.Page("pages/analyse.py", title="Analyse"),
+        st.Page("pages/your_tensors.py", title="Your tensors"),
         st.Page("pages/how_areas_work.py", title="How areas work"),
         st.Page("pages/models.py", title="Models"),
     ],

@@ -10,7 +10,11 @@ import pytest
 
 import areaviz
 from areaviz.sharing.share import Shown, show
+from areaviz.trace import codec
+from areaviz.trace.record import validate
+from tests.adapters.torchvision_ops import make_importable
 
+make_importable()
 FOLDER = Path(__file__).parents[1] / "examples"
 SCRIPTS = sorted(path.name for path in FOLDER.glob("*.py"))
 
@@ -73,3 +77,14 @@ def test_two_models_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
     regular, area = ([row for row in rows if row[0] == name] for name in ("char-tiny-regular", "char-tiny-area"))
     assert len(regular) == len(area) == 2
     assert all(float(row[4]) == 1 for row in regular) and all(float(row[4]) > 1 for row in area)
+
+
+@pytest.mark.parametrize("name", ["arrays", "bert", "own_module", "vit"])
+def test_models_and_arrays_of_others_leave_a_trace(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main = run(f"{name}.py")["main"]
+    assert callable(main)
+    main(str(tmp_path / "trace.npz"))
+    validate(codec.load(tmp_path / "trace.npz"))
+    assert capsys.readouterr().out.strip()

@@ -45,6 +45,11 @@ class Heads:
         key = None if self.key is None else self.key[:, memory]
         return Heads(kept / kept.sum(-1, keepdim=True).clamp_min(1e-12), query, key, self.scale, bias)
 
+    def plain(self) -> Heads:
+        """The same as maps are made from it, whatever the model's types and devices."""
+        query, key, bias = (None if part is None else plain(part) for part in (self.query, self.key, self.bias))
+        return Heads(plain(self.weights), query, key, self.scale, bias)
+
     def explained(self) -> bool:
         """Whether the weights are the softmax of these queries and keys, so that nothing else made them."""
         if self.query is None or self.key is None or self.query.shape[-1] != self.key.shape[-1]:

@@ -34,7 +34,7 @@ def load(place: str | Path) -> Loaded:
         InputError: it is neither, it holds its weights only as a pickle, or it needs code of its own.
     """
     folder = Path(place)
-    local = folder.is_dir()
+    local = bool(str(place)) and folder.is_dir()
     if local:
         check_folder(folder)
     elif not _HUB_NAME.fullmatch(str(place)):
@@ -43,7 +43,7 @@ def load(place: str | Path) -> Loaded:
     options = {"trust_remote_code": False, "local_files_only": local}
     try:
         model = _model(source, options)
-    except (OSError, ValueError, ImportError) as error:
+    except Exception as error:  # a stranger's files: whatever the parsers raise means that they cannot be used
         reason = " ".join(str(error).split()).rstrip(".")[:200]
         raise InputError(
             f"The model {folder.name if local else place} cannot be opened ({reason}); "
@@ -96,5 +96,5 @@ def _part(kind: str, source: str, options: dict[str, Any]) -> Any:
 
     try:
         return getattr(transformers, kind).from_pretrained(source, **options)
-    except (OSError, ValueError, ImportError, KeyError):
+    except Exception:  # each kind of tokenizer fails in its own way where its files are missing
         return None

@@ -41,7 +41,7 @@ def attend(model: Any, inputs: object, options: Options) -> Trace:
     cut = Patches(grid[0], grid[1], int(getattr(model, "num_prefix_tokens", 0)))
     fields, output = picture_fields(seen.picture, cut), None
     if getattr(model, "num_classes", 0) and logits.dim() == 2:
-        field, output = most_probable(logits, str)
+        field, output = most_probable(logits, "class {}".format)
         fields.append(field)
     story = Story(fields, picture_sites(layers, cut), "", seen.picture, output, left_out(layers, cut))
     return told(story, options.name or type(model).__name__, options.area_size)

@@ -51,7 +51,7 @@ def watched(probed: Mapping[nn.Module, Probe]) -> Iterator[Found]:
     found: Found = {}
 
     def note(module: nn.Module, given: tuple[Any, ...], named: dict[str, Any], output: Any) -> None:
-        heads = probed[module](module, given, named, output)
+        heads = probed[module](module, given, named, output).plain()
         found.setdefault(_site_of(module, given, named, heads), []).append(heads)
 
     hooks = [module.register_forward_hook(note, with_kwargs=True) for module in probed]
@@ -68,11 +68,17 @@ def _probed(model: nn.Module, probes: Mapping[str, Probe] | None) -> dict[nn.Mod
         return {module: multihead for module in model.modules() if isinstance(module, nn.MultiheadAttention)}
     found: dict[nn.Module, Probe] = {}
     for pattern, probe in probes.items():
-        named = [module for name, module in model.named_modules() if fnmatchcase(name, pattern)]
+        named = [module for name, module in model.named_modules() if _matches(name, pattern)]
         if not named:
             raise InputError(f'No part of the model is called "{pattern}"; model.named_modules() lists the names.')
         found |= dict.fromkeys(named, probe)
     return found
+
+
+def _matches(name: str, pattern: str) -> bool:
+    """Whether a layer is meant; a star stands for one part of the name, and "" is the model itself."""
+    parts, wanted = name.split("."), pattern.split(".")
+    return bool(name) == bool(pattern) and len(parts) == len(wanted) and all(map(fnmatchcase, parts, wanted))
 
 
 def _call(model: nn.Module, inputs: object) -> None:

@@ -17,7 +17,7 @@ from requests.adapters import HTTPAdapter
 from areaviz.backend import wire
 from areaviz.backend.base import Progress
 from areaviz.backend.cached import key_of
-from areaviz.trace import codec
+from areaviz.trace import archive, codec
 from areaviz.trace.card import Card
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import FloatArray, Trace
@@ -81,7 +81,7 @@ class RemoteBackend:
             asked = wire.LayerAsked(checked, key, site, layer)
             return self._layer(asked, attention.weights.shape[1:])
 
-        content = self._ask("POST", wire.TRACE, codec.MAX_BYTES, wire.request_to_json(checked), key)
+        content = self._ask("POST", wire.TRACE, archive.MAX_BYTES, wire.request_to_json(checked), key)
         with _as_ours():
             found = codec.from_bytes(content, fetch)
         if found.request != checked:

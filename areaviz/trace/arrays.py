@@ -27,6 +27,7 @@ MAX_MAP_BYTES = 256 * 2**20
 AREA_SIZE = 3
 """Heads that attend to single items are shown as areas of up to so many items, or so many rows and columns."""
 _HALF_TOLERANCE = 1e-2
+SITE = "attention"
 _NOTHING = "output"
 
 
@@ -46,18 +47,17 @@ def from_arrays(
     *_, asking, items = given.shape
     request = Request(name, "", picture=_picture(picture, shape))
     check_options(request)
-    if shape is None:
-        fields = [_text("source", memory, items, "memory")]
-    else:
-        fields = [cells(request.picture, shape)] if request.picture else []
     alone = queries is None and asking == items
+    if request.picture and shape:
+        fields = [cells(request.picture, shape)]
+    else:
+        fields = [_text("text" if alone else "memory", memory, items, "memory")]
     if not alone:
-        fields.append(_text("target", queries, asking, "queries"))
-    site = "encoder self" if alone else "encoder-decoder"
+        fields.append(_text("query", queries, asking, "queries"))
     grid = AreaGrid.clamped(shape or (1, items), (1, 1))
-    attention = AttentionMap(
-        site, fields[-1].name, fields[0].name, grid, _shares(given), normalisation="rows sum to 1 over items"
-    )
+    weights_LHQN = _shares(given)
+    normalisation = "rows sum to 1 over items"
+    attention = AttentionMap(SITE, fields[-1].name, fields[0].name, grid, weights_LHQN, normalisation)
     maps = [attention, *([sums_map(attention, (area_size, area_size))] if area_size > 1 and items > 1 else [])]
     trace = Trace(
         request, {item.name: item for item in [*fields, nothing()]}, NO_OUTPUT, {one.site: one for one in maps}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import json
-import struct
 import zipfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -19,18 +18,15 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from areaviz.trace.archive import MAX_BYTES, check_archive, check_size, unpacked
 from areaviz.trace.document import Fetch, from_document, to_arrays, to_document
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.files import write_whole
 from areaviz.trace.record import FloatArray, Trace, check_rows, validate
 
 DOCUMENT, LAYER = "trace.json", "weights.npy"
-MAX_BYTES = 512 * 2**20
 MAX_DOCUMENT_BYTES = 8 * 2**20
-MAX_DIRECTORY_BYTES = 2**16
 TYPES = ("<f2", "<f4", "<i8", "|u1")
-
-_END_OF_DIRECTORY = struct.Struct("<4s4H2LH")
 
 
 def to_bytes(trace: Trace, half: bool = False, without: Collection[str] = ()) -> bytes:
@@ -44,8 +40,8 @@ def to_bytes(trace: Trace, half: bool = False, without: Collection[str] = ()) ->
         InputError: the trace is larger than `from_bytes` would read: 512 MiB, of which 8 MiB are texts.
     """
     arrays, document = to_arrays(trace, half, without), json.dumps(to_document(trace, without)).encode("ascii")
-    _check_size(len(document), MAX_DOCUMENT_BYTES, "The trace's document")
-    _check_size(len(document) + sum(_full_size(array) + 1024 for array in arrays.values()), MAX_BYTES, "The trace")
+    check_size(len(document), MAX_DOCUMENT_BYTES, "The trace's document")
+    check_size(len(document) + sum(_full_size(array) + 1024 for array in arrays.values()), MAX_BYTES, "The trace")
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         _add(archive, DOCUMENT, document)
@@ -70,11 +66,11 @@ def layer_from_bytes(content: bytes, shape: tuple[int, ...]) -> FloatArray:
     """
     with _sorry():
         file = io.BytesIO(content)
-        _check_archive(file)
+        check_archive(file)
         with zipfile.ZipFile(file) as archive:
             entry = archive.getinfo(LAYER)
-            _check_size(entry.file_size, MAX_BYTES, "The layer")
-            weights_HQA = _array(_unpacked(archive, entry))
+            check_size(entry.file_size, MAX_BYTES, "The layer")
+            weights_HQA = _array(unpacked(archive, entry))
         if weights_HQA.dtype != np.float32 or weights_HQA.shape != shape:
             raise ValueError(f"weights of shape {weights_HQA.shape} where {shape} was asked for")
         check_rows(weights_HQA, "A layer")
@@ -138,55 +134,20 @@ def _sorry() -> Iterator[None]:
 
 
 def _read(file: BinaryIO, fetch: Fetch | None) -> Trace:
-    _check_archive(file)
+    check_archive(file)
     with zipfile.ZipFile(file) as archive:
         entries = {entry.filename: entry for entry in archive.infolist()}
         if DOCUMENT not in entries:
             raise InputError("The file is an archive but no trace; choose a trace that this app has saved.")
-        _check_size(sum(entry.file_size for entry in entries.values()), MAX_BYTES, "The trace")
-        _check_size(entries[DOCUMENT].file_size, MAX_DOCUMENT_BYTES, "The trace's document")
-        document = json.loads(_unpacked(archive, entries[DOCUMENT]))
+        check_size(sum(entry.file_size for entry in entries.values()), MAX_BYTES, "The trace")
+        check_size(entries[DOCUMENT].file_size, MAX_DOCUMENT_BYTES, "The trace's document")
+        document = json.loads(unpacked(archive, entries[DOCUMENT]))
         names = [name for name in entries if name.endswith(".npy")]
-        arrays = {name.removesuffix(".npy"): _array(_unpacked(archive, entries[name])) for name in names}
-        _check_size(sum(map(_full_size, arrays.values())), MAX_BYTES, "The trace")
+        arrays = {name.removesuffix(".npy"): _array(unpacked(archive, entries[name])) for name in names}
+        check_size(sum(map(_full_size, arrays.values())), MAX_BYTES, "The trace")
     trace = from_document(document, arrays, fetch)
     validate(trace)
     return trace
-
-
-def _check_archive(file: BinaryIO) -> None:
-    """Refuse what is no zip archive, or one whose list of contents alone would fill the memory."""
-    size = file.seek(0, io.SEEK_END)
-    _check_size(size, MAX_BYTES, "The file")
-    length = min(size, _END_OF_DIRECTORY.size + 20)
-    file.seek(size - length)
-    tail = file.read(length)
-    file.seek(0)
-    if file.read(4) != b"PK\x03\x04":
-        raise InputError("The file is not a trace; choose a trace that this app has saved.")
-    file.seek(0)
-    if len(tail) < _END_OF_DIRECTORY.size:
-        raise zipfile.BadZipFile
-    magic, *_, directory_bytes, _, comment_bytes = _END_OF_DIRECTORY.unpack(tail[-_END_OF_DIRECTORY.size :])
-    if magic != b"PK\x05\x06" or comment_bytes or tail.startswith(b"PK\x06\x07"):
-        raise zipfile.BadZipFile
-    _check_size(directory_bytes, MAX_DIRECTORY_BYTES, "The file's list of contents")
-
-
-def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
-    """The bytes of an entry: never more than its header says, which bz2, lzma or a plain `read` would allow."""
-    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise ValueError(f'"{entry.filename}" is packed in a way that traces do not use')
-    with archive.open(entry) as file:
-        return file.read(entry.file_size)
-
-
-def _check_size(size: int, limit: int, what: str) -> None:
-    if size > limit:
-        raise InputError(
-            f"{what} takes {size / 2**20:,.1f} MiB but at most {limit / 2**20:,.4g} MiB are possible; "
-            "make a trace of a shorter text or a smaller model."
-        )
 
 
 def _array(entry: bytes) -> npt.NDArray[Any]:

@@ -8,6 +8,9 @@ from areaviz.trace.record import Trace
 from areaviz.ui.focus_state import HEAD, LAYER, SITE, head_name, heads, layer_name, layers
 from areaviz.views.sites import site_name, sites
 
+SIDE_BY_SIDE = 4
+"""More sites than this, as of models whose heads are shown as areas too, are a list."""
+
 
 def focus_picker(trace: Trace, site: str) -> None:
     """Draw the widgets for a site of `trace`; their values are those of `focus_state.current_focus`.
@@ -21,5 +24,9 @@ def focus_picker(trace: Trace, site: str) -> None:
     )
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         for label, options, key, name in offered:
-            if len(options) > (2 if key == HEAD else 1):
+            if key == SITE and len(options) > SIDE_BY_SIDE:
+                st.selectbox(
+                    label, options, key=key, format_func=name, required=True, persist_state="session", width=320
+                )
+            elif len(options) > (2 if key == HEAD else 1):
                 st.segmented_control(label, options, key=key, format_func=name, required=True, persist_state="session")

@@ -5,17 +5,19 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
+from areaviz.trace.arrays import NO_OUTPUT
 from areaviz.trace.record import Trace
 from areaviz.ui.plain import escaped, visible
 
 
 def translation(trace: Trace, title: str, key: str) -> None:
-    """The output as text, with the mean probability of its items and the one it was least sure of."""
+    """The output as text, with the mean probability of its items and the one it was least sure of; if there is one."""
     output = trace.fields[trace.output.field]
     with st.container(key=f"translation_{key}", gap="small"):
         st.caption(escaped(title))
-        st.text(visible(output.raw) or "The model wrote nothing.")
-        st.caption(confidence(trace))
+        if trace.output.field != NO_OUTPUT.field:
+            st.text(visible(output.raw) or "The model wrote nothing.")
+            st.caption(confidence(trace))
         if "warning" in trace.details:
             st.caption(f"Note: {escaped(trace.details['warning'])}")
 

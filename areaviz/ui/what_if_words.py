@@ -8,9 +8,9 @@ from areaviz.trace.change import Change, Gate, Hide
 from areaviz.trace.query import top_areas
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.focus_state import site_name
 from areaviz.ui.what_if_state import Wish
 from areaviz.views.select import quote
+from areaviz.views.sites import site_name
 
 CANDIDATES = 3
 """Areas offered of each item that is pointed at, the heaviest first."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from areaviz.trace.derived import AS_AREAS, SUMS, base_site
 from areaviz.trace.record import Trace
 from areaviz.views.gazes import CANVAS
 
@@ -22,8 +23,14 @@ PICTURE_SITES = {
     "context": "Coarse look",
     "without context": "Glimpses without it",
     "transformer": "Sampling grid",
+    "class token": "Class token to picture",
+    "attention": "Weights",
 }
 """What they are called where a picture is all there is."""
+UNWRITTEN_SITES = {"encoder-decoder": "Target to source", "decoder self": "Within the target"}
+"""What they are called where two texts were given and none was written."""
+DERIVED = {AS_AREAS: ", as areas", SUMS: ", area sums"}
+"""How they are called where the model itself attended otherwise."""
 
 
 def sites(trace: Trace) -> list[str]:
@@ -34,6 +41,9 @@ def sites(trace: Trace) -> list[str]:
 
 
 def site_name(trace: Trace, site: str) -> str:
-    """A site in words."""
+    """A site in words, and how it was derived where the model itself attended otherwise."""
+    site, ending = base_site(site)
     names = TEXT_SITES if "source" in trace.fields else PICTURE_SITES
-    return names.get(site, site)
+    if "source" in trace.fields and "history" not in trace.fields:
+        names = names | UNWRITTEN_SITES
+    return names.get(site, site) + DERIVED.get(ending, "")

@@ -24,8 +24,8 @@ def bert(kind: str = "BertModel", **more: Any) -> Any:
 def sharp(model: Any) -> Any:
     """Larger weights, so that heads have preferences."""
     with torch.no_grad():
-        for parameter in model.parameters():
-            if parameter.dim() == 2:
+        for name, parameter in model.named_parameters():
+            if parameter.dim() == 2 and "position" not in name:  # those of Marian are made anew when it is loaded
                 parameter.mul_(8)
     return model
 

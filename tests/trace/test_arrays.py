@@ -25,11 +25,11 @@ def test_arrays_of_a_text_are_one_site_and_its_sums() -> None:
     given = weights(2, 3, 4, 4)
     trace = Trace.from_arrays(given, ["the", "small", "dog", "runs"])
     validate(trace)
-    assert list(trace.maps) == ["encoder self", "encoder self sums"]
-    np.testing.assert_allclose(trace.maps["encoder self"].weights, given, rtol=1e-6)
-    assert trace.fields["source"].raw == "the small dog runs"
-    assert trace.fields["source"].anchors.tolist() == [[0, 3], [4, 9], [10, 13], [14, 18]]
-    assert not trace.maps["encoder self"].derived and "regular heads" in trace.maps["encoder self sums"].derived
+    assert list(trace.maps) == ["attention", "attention sums"]
+    np.testing.assert_allclose(trace.maps["attention"].weights, given, rtol=1e-6)
+    assert trace.fields["text"].raw == "the small dog runs"
+    assert trace.fields["text"].anchors.tolist() == [[0, 3], [4, 9], [10, 13], [14, 18]]
+    assert not trace.maps["attention"].derived and "regular heads" in trace.maps["attention sums"].derived
 
 
 @pytest.mark.parametrize(("shape", "size"), [((1, 5), 1), ((1, 5), 3), ((1, 2), 9), ((3, 4), 2), ((3, 4), 16)])
@@ -38,26 +38,26 @@ def test_sums_are_those_of_the_areas_items(shape: tuple[int, int], size: int) ->
     given = weights(2, 2, 3, items)
     trace = Trace.from_arrays(given, queries=("a", "b", "c"), shape=shape, area_size=size)
     if size == 1:
-        assert list(trace.maps) == ["encoder-decoder"]
+        assert list(trace.maps) == ["attention"]
         return
     listed = reference.areas(*shape, min(size, shape[0]), min(size, shape[1]))
     sums = np.stack([given[..., held].sum(-1) for held in listed], -1)
     expected = sums / sums.sum(-1, keepdims=True)
-    np.testing.assert_allclose(trace.maps["encoder-decoder sums"].weights, expected, rtol=1e-5)
+    np.testing.assert_allclose(trace.maps["attention sums"].weights, expected, rtol=1e-5)
 
 
 def test_a_masked_query_stays_masked_in_its_sums() -> None:
     given = weights(1, 1, 3, 3)
     given[0, 0, 1] = 0
     trace = Trace.from_arrays(given)
-    assert not trace.maps["encoder self sums"].weights[0, 0, 1].any()
+    assert not trace.maps["attention sums"].weights[0, 0, 1].any()
     validate(trace)
 
 
 def test_cells_of_a_picture_are_anchored_in_its_pixels() -> None:
     seen = fakes.picture(width=60, height=40)
     trace = Trace.from_arrays(weights(1, 2, 6, 6), shape=(2, 3), picture=seen)
-    assert trace.maps["encoder self"].query == trace.maps["encoder self"].memory == "picture"
+    assert trace.maps["attention"].query == trace.maps["attention"].memory == "picture"
     assert trace.fields["picture"].anchors[4].tolist() == [20, 20, 40, 40]
     assert trace.request.picture == seen
     grey = Trace.from_arrays(weights(1, 2, 6, 6), shape=(2, 3)).request.picture
@@ -66,12 +66,12 @@ def test_cells_of_a_picture_are_anchored_in_its_pixels() -> None:
 
 def test_half_precision_is_taken_and_mended() -> None:
     trace = Trace.from_arrays(weights(1, 1, 2, 700).astype(np.float16), queries=("a", "b"))
-    np.testing.assert_allclose(trace.maps["encoder-decoder"].weights.sum(-1), 1, rtol=1e-6)
+    np.testing.assert_allclose(trace.maps["attention"].weights.sum(-1), 1, rtol=1e-6)
 
 
 def test_without_labels_items_have_their_numbers() -> None:
     trace = Trace.from_arrays(weights(1, 1, 2, 3))
-    assert (trace.fields["source"].labels, trace.fields["target"].labels) == (("1", "2", "3"), ("1", "2"))
+    assert (trace.fields["memory"].labels, trace.fields["query"].labels) == (("1", "2", "3"), ("1", "2"))
 
 
 @pytest.mark.parametrize(

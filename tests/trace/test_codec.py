@@ -351,8 +351,9 @@ def test_a_list_of_contents_without_end_is_refused() -> None:
 
 def test_a_file_too_large_to_be_looked_at_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     content = codec.to_bytes(fakes.trace())
-    monkeypatch.setattr(codec, "MAX_BYTES", 1000)
+    monkeypatch.setattr("areaviz.trace.archive.MAX_BYTES", 1000)
     assert "The file takes" in refused(content)
+    monkeypatch.setattr(codec, "MAX_BYTES", 1000)
     with pytest.raises(InputError, match="make a trace of a shorter text"):
         codec.to_bytes(fakes.trace())
 

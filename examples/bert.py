@@ -1,0 +1,33 @@
+"""What a BERT attends to: single tokens, and the spans that its queries and keys would choose.
+
+The model is small and has random weights, so this needs no download; replace it by a folder or a name on the hub:
+`areaviz.attend("bert-base-uncased", "A small dog runs.")`.
+"""
+
+import sys
+
+import transformers
+
+import areaviz
+from areaviz.trace import codec, query
+
+WORDS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "small", "dog", "run", "##s", ".")
+
+
+def main(path: str = "bert.npz") -> None:
+    """Run the model, print what its first token attends to, and save the trace for the page "Your tensors"."""
+    config = transformers.BertConfig(
+        vocab_size=len(WORDS), hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64
+    )
+    tokenizer = transformers.BertTokenizer(vocab={word: index for index, word in enumerate(WORDS)})
+    trace = areaviz.attend(transformers.BertModel(config), "A small dog runs.", tokenizer=tokenizer)
+    labels = trace.fields["source"].labels
+    for site, attention in trace.maps.items():
+        best = query.top_areas(attention, layer=1, head=0, query=1, k=1)[0]
+        words = labels[best.area.left : best.area.left + best.area.width]
+        print(f"{site}: “{labels[1]}” attends most to {words} ({best.weight:.0%})")
+    codec.save(trace, path)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

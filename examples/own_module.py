@@ -1,0 +1,39 @@
+"""A network with an attention of its own kind: a probe says how its heads are read."""
+
+import sys
+
+import torch
+from torch import Tensor, nn
+
+import areaviz
+from areaviz.adapters.heads import Heads
+from areaviz.trace import codec
+
+
+class Attention(nn.Module):
+    """Two heads, queries and keys of four numbers each."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.query, self.key = nn.Linear(8, 8), nn.Linear(8, 8)
+
+    def heads(self, x_ND: Tensor) -> Heads:
+        """Weights, and the queries and keys they come from; without those there would be no "as areas"."""
+        query, key = (part(x_ND).unflatten(-1, (2, 4)).transpose(0, 1) for part in (self.query, self.key))
+        return Heads((query @ key.transpose(1, 2)).softmax(-1), query, key, scale=1.0)
+
+    def forward(self, x_ND: Tensor) -> Tensor:
+        return self.heads(x_ND).weights.mean(0) @ x_ND
+
+
+def main(path: str = "own_module.npz") -> None:
+    """Run two such layers and save the trace for the page "Your tensors"."""
+    model = nn.Sequential(Attention(), Attention())
+    probes = {"*": lambda layer, given, named, output: layer.heads(given[0])}
+    trace = areaviz.attend(model, torch.randn(5, 8), probes=probes, labels=["one", "two", "three", "four", "five"])
+    codec.save(trace, path)
+    print(list(trace.maps))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

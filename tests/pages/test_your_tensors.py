@@ -1,0 +1,96 @@
+"""The page "Your tensors": arrays and stored traces from files, an example, and a sentence for what cannot be read."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from areaviz.trace import codec
+from areaviz.trace.arrays_example import example_file
+from areaviz.ui.your_tensors import FILE, SIZE
+from tests import fakes
+from tests.pages.conftest import Open, shown
+from tests.pages.test_translate import control
+from tests.trace.test_arrays import weights
+
+
+def saved(**arrays: Any) -> bytes:
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
+
+
+def upload(app: AppTest, content: bytes) -> AppTest:
+    return app.file_uploader(key=FILE).upload("mine.npz", content).run()
+
+
+def test_nothing_is_shown_before_a_file_is_chosen(open_page: Open) -> None:
+    app = open_page("your_tensors")
+    assert not app.exception and not app.error and not app.get("plotly_chart")
+    assert app.button[0].label == "Show an example"
+
+
+def test_the_example_is_shown_and_can_be_taken_along(open_page: Open) -> None:
+    app = open_page("your_tensors")
+    assert app.download_button[0].label == "Download the example"
+    app = app.button[0].click().run()
+    assert not app.exception and not app.error
+    assert "2 layers, 4 heads, 9 queries, 10 items" in shown(app)
+    assert control(app, "Attention").options == ["Weights", "Weights, area sums"]
+    assert len(app.get("plotly_chart")) == 1
+    assert "The model wrote nothing" not in shown(app)
+
+
+def test_every_view_shows_a_file_of_arrays(open_page: Open) -> None:
+    app = upload(open_page("your_tensors"), example_file())
+    for site in ("attention", "attention sums"):
+        app = app.segmented_control(key="focus_site").set_value(site).run()
+        for name in control(app, "View").options:
+            app = control(app, "View").set_value(name).run()
+            assert not app.exception and not app.error
+            assert len(app.get("plotly_chart")) == 1
+
+
+def test_areas_can_be_larger_or_left_out(open_page: Open) -> None:
+    app = upload(open_page("your_tensors"), example_file())
+    app = app.select_slider(key=SIZE).set_value(1).run()
+    assert not app.exception and [one.label for one in app.segmented_control if one.label == "Attention"] == []
+
+
+@pytest.mark.parametrize("size", [2, 5])
+def test_cells_of_a_picture_are_shown(open_page: Open, size: int) -> None:
+    content = saved(weights=weights(1, 2, 3, 12), shape=np.array([3, 4]), queries=np.array(["a", "b", "c"]))
+    app = upload(open_page("your_tensors"), content).select_slider(key=SIZE).set_value(size).run()
+    assert not app.exception and not app.error
+
+
+def test_a_stored_trace_is_shown_without_a_size_to_choose(open_page: Open) -> None:
+    app = upload(open_page("your_tensors"), codec.to_bytes(fakes.trace()))
+    assert not app.exception and not app.error and not app.select_slider
+    assert "Stored trace of char-tiny-area" in shown(app)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"hello", "no npz archive"),
+        (saved(weights=weights(1, 2, 2)), "layers x heads x queries x memory"),
+        (saved(weights=weights(1, 1, 2, 2) * 2), "must sum to 1"),
+        (saved(weights=np.array([None])), "Python objects"),
+        (saved(**{"**a** <b>x</b>": weights(1, 1, 2, 2), "b": weights(1, 1, 2, 2)}), "**a** <b>x</b>"),
+    ],
+)
+def test_a_file_that_cannot_be_read_gives_one_sentence(open_page: Open, content: bytes, said: str) -> None:
+    app = upload(open_page("your_tensors"), content)
+    assert not app.exception and len(app.error) == 1 and said in shown(app)
+    assert "<b>" not in app.error[0].value
+
+
+def test_labels_are_text_whatever_they_hold(open_page: Open) -> None:
+    labels = np.array(["<b>x</b>", "**bold**", "$a$", "שלום"])
+    app = upload(open_page("your_tensors"), saved(weights=weights(1, 1, 4, 4), memory=labels))
+    assert not app.exception and not app.error and len(app.get("plotly_chart")) == 1
