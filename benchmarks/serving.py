@@ -129,7 +129,7 @@ def main() -> None:
         far = stack.enter_context(serving(open_models, digest_of(token), Scale(replicas=2), place))
         started = time.perf_counter() - began
         here = CachedBackend(open_models())
-        ways = {
+        ways: dict[str, Backend] = {
             "in this process": here,
             "over HTTP, server in this process": RemoteBackend(near, token),
             "over HTTP, Ray Serve, two replicas": RemoteBackend(far, token),
