@@ -13,8 +13,13 @@ from areaviz.trace.errors import BackendError
 ROOT = Path(__file__).parents[2]
 STORE_BYTES = 256 * 2**20
 """What is shared between processes of this machine: examples and rows, never weights."""
-LOOPBACK_ONLY, NO_REPORTS = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}, {"RAY_USAGE_STATS_ENABLED": "0"}
-"""Ray's switches: the first, which is not only for those two, has all of its processes listen on loopback alone."""
+NO_REPORTS = {"RAY_USAGE_STATS_ENABLED": "0"}
+HERE = {
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # all of Ray's processes listen on loopback alone, on any system
+    "RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "60",  # a busy machine starts slowly, and Ray Serve kills what is late
+    "RAY_SERVE_PROXY_HEALTH_CHECK_TIMEOUT_S": "30",
+}
+"""Ray's switches on this machine."""
 
 
 @contextmanager
@@ -26,7 +31,7 @@ def joined_ray(address: str | None, **options: Any) -> Iterator[None]:
     Raises:
         BackendError: Ray is not installed, or does not start, or the cluster does not answer.
     """
-    os.environ.update(NO_REPORTS if address else {**NO_REPORTS, **LOOPBACK_ONLY})  # read when Ray is imported
+    os.environ.update(NO_REPORTS if address else {**NO_REPORTS, **HERE})  # read when Ray is imported
     try:
         import ray
     except ImportError as error:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import asdict, dataclass
@@ -71,7 +71,9 @@ def analyse_on_ray(
     return len(file) == len(dataset.examples)
 
 
-def _rows(dataset: Dataset, request: Request, open_run: Open, left: Sequence[int], workers: Workers) -> Iterator[Row]:
+def _rows(
+    dataset: Dataset, request: Request, open_run: Open, left: Sequence[int], workers: Workers
+) -> Generator[Row, None, None]:
     """The rows as they are finished, in any order; raises BackendError."""
     from ray import data
     from ray.exceptions import RayError

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from areaviz.backend.base import Backend
 from areaviz.backend.cached import CachedBackend
 from areaviz.serving.api import Api, Reply
 from areaviz.serving.options import Place, Scale
+from areaviz.trace.errors import BackendError
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -59,18 +61,33 @@ def serving(open_backend: Open, digest: str, scale: Scale, place: Place) -> Iter
     On a cluster the server's own application ends, and nothing else there.
 
     Raises:
-        BackendError: Ray is not installed, or the cluster does not answer.
+        BackendError: Ray is not installed or does not start, or the cluster does not answer.
     """
     with joined_ray(place.cluster):
         from ray import serve
 
         logging.getLogger("ray.serve").setLevel(logging.WARNING)
-        serve.start(http_options={"host": place.host, "port": place.port, "request_timeout_s": REQUEST_SECONDS})
         try:
-            serve.run(application(open_backend, digest, scale), name=NAME, route_prefix="/")
+            _start(application(open_backend, digest, scale), place)
             yield f"http://{place.host}:{place.port}"
         finally:
-            serve.delete(NAME) if place.cluster else serve.shutdown()
+            serve.delete(NAME) if place.cluster else serve.shutdown()  # type: ignore[no-untyped-call]
+
+
+def _start(app: Any, place: Place) -> None:
+    """Listen, and wait until the replicas answer; raises BackendError."""
+    from ray import serve
+    from ray.exceptions import RayError
+
+    options = {"host": place.host, "port": place.port, "request_timeout_s": REQUEST_SECONDS}
+    try:
+        serve.start(http_options=options)
+        serve.run(app, name=NAME, route_prefix="/")
+    except (RayError, RuntimeError) as error:
+        reason = str(error).strip().splitlines()[0][:200]
+        raise BackendError(
+            f"Ray Serve did not start ({reason}); see that port {place.port} is free and the processors are there."
+        ) from error
 
 
 def application(open_backend: Open, digest: str, scale: Scale) -> Any:
@@ -88,7 +105,7 @@ def application(open_backend: Open, digest: str, scale: Scale) -> Any:
         max_ongoing_requests=scale.together,
         max_queued_requests=scale.waiting,
         ray_actor_options={"num_cpus": scale.cpus, "num_gpus": scale.gpus},
-        request_router_config=RequestRouterConfig(request_router_class=ROUTER),
+        request_router_config=RequestRouterConfig.model_validate({"request_router_class": ROUTER}),
         graceful_shutdown_timeout_s=5,
         **({"autoscaling_config": grows} if scale.most_replicas else {"num_replicas": scale.replicas}),
     )(Replica)
@@ -108,8 +125,7 @@ def _stay_on_loopback() -> None:
     Behind it requests are pickled and no token is asked for, and no option closes it (Ray 2.60). There is one
     deployment here, which nobody calls that way. A Ray without this place ends the replica before it opens anything.
     """
-    from ray.serve._private import replica
-
+    replica: Any = import_module("ray.serve._private.replica")
     bind = replica.add_port_to_grpc_server
     replica.add_port_to_grpc_server = lambda server, _: bind(server, "127.0.0.1:0")
 

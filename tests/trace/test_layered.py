@@ -29,7 +29,8 @@ class Elsewhere:
 
     def __call__(self, layer: int) -> FloatArray:
         self.fetched.append(layer)
-        return self.weights[layer]
+        found: FloatArray = self.weights[layer]
+        return found
 
 
 @pytest.fixture
@@ -96,7 +97,8 @@ def test_a_failure_is_told_and_not_remembered() -> None:
     def fetch(layer: int) -> FloatArray:
         if failures:
             raise failures.pop()
-        return WHOLE.weights[layer]
+        found: FloatArray = WHOLE.weights[layer]
+        return found
 
     layered = LayeredWeights(SHAPE, fetch)
     with pytest.raises(BackendError, match="gone"):

@@ -43,7 +43,8 @@ class Pairs:
         return torch.rand(6, 3, generator=torch.Generator().manual_seed(step))
 
     def loss(self, batch: Tensor) -> Tensor:
-        return ((self.network(batch)[:, 0] - batch.prod(1)) ** 2).mean()
+        missed: Tensor = self.network(batch)[:, 0] - batch.prod(1)
+        return (missed**2).mean()
 
     def validate(self, step: int) -> dict[str, float]:
         return {"valid_loss": float(self.loss(self.batch(10**6))), "score": float(step)}

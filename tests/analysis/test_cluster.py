@@ -1,0 +1,16 @@
+"""What is missing or does not answer is told in a sentence, without a Ray."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from areaviz.analysis.cluster import joined_ray
+from areaviz.trace.errors import BackendError
+
+
+def test_without_ray_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(BackendError, match=r"pip install 'areaviz\[serve\]'"), joined_ray(None):
+        pass
