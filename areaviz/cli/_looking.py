@@ -18,6 +18,7 @@ Site = Annotated[str | None, typer.Option(help='Which attention is looked at, su
 Layer = Annotated[int | None, typer.Option(min=1, help="Which layer, counted from 1.")]
 Head = Annotated[int | None, typer.Option(min=1, help="Which head, counted from 1; all heads if left out.")]
 Layers = Annotated[str, typer.Option(help="The layers a page carries, such as 1-4,12; all if left out.")]
+Sites = Annotated[str, typer.Option(help="The attention a page carries, with commas between; all if left out.")]
 Areas = Annotated[int, typer.Option(min=LEAST_AREAS, max=MOST_AREAS, help="Most areas of a query that a page carries.")]
 Title = Annotated[str, typer.Option(help="The title of a page; else the model's name.")]
 Note = Annotated[str, typer.Option(help="What you have to say, below the title of a page.")]
@@ -39,9 +40,9 @@ def focus_on(trace: Trace, site: str | None, layer: int | None, head: int | None
     return Focus(site, (layer or 1) - 1, None if head is None else head - 1)
 
 
-def page_options(title: str, note: str, layers: str, areas: int, limit: float) -> PageOptions:
+def page_options(title: str, note: str, layers: str, carried: str, areas: int, limit: float) -> PageOptions:
     """The options of a page as they are typed; raises InputError for layers that are no positions."""
-    return PageOptions(title, note, layers_in(layers), (), areas, round(limit * 2**20))
+    return PageOptions(title, note, layers_in(layers), _named(carried), areas, round(limit * 2**20))
 
 
 def layers_in(typed: str) -> tuple[int, ...]:
@@ -52,3 +53,7 @@ def layers_in(typed: str) -> tuple[int, ...]:
         raise InputError(f'"layers" is "{shown(typed)}" but must be positions such as 1-4,12; mend or remove it.')
     runs = [(int(first), int(last or first)) for first, _, last in (part.partition("-") for part in typed.split(","))]
     return tuple(sorted({layer - 1 for first, last in runs for layer in range(first, last + 1) if layer}))
+
+
+def _named(typed: str) -> tuple[str, ...]:
+    return tuple(filter(None, map(str.strip, typed.split(","))))

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from areaviz.cli._looking import Areas, Head, Layer, Layers, Limit, Note, Site, Title, focus_on, page_options
+from areaviz.cli._looking import Areas, Head, Layer, Layers, Limit, Note, Site, Sites, Title, focus_on, page_options
 from areaviz.sharing import share
 from areaviz.sharing.files import WRITERS
 from areaviz.trace import codec
@@ -22,6 +22,7 @@ def export(
     layer: Layer = None,
     head: Head = None,
     layers: Layers = "",
+    sites: Sites = "",
     areas: Areas = 64,
     title: Title = "",
     note: Note = "",
@@ -34,5 +35,5 @@ def export(
     """
     found = codec.load(trace)
     focus = focus_on(found, site, layer, head)
-    share.export(found, file, focus, page_options(title, note, layers, areas, limit), view)
+    share.export(found, file, focus, page_options(title, note, layers, sites, areas, limit), view)
     typer.echo(f"{file}: {file.stat().st_size / 1000:,.0f} KB.")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from areaviz.cli._looking import Areas, Head, Layer, Layers, Limit, Note, Site, Title, focus_on, page_options
+from areaviz.cli._looking import Areas, Head, Layer, Layers, Limit, Note, Site, Sites, Title, focus_on, page_options
 from areaviz.sharing.page import page
 from areaviz.sharing.server import PageServer
 from areaviz.trace import codec
@@ -20,6 +20,7 @@ def show(
     layer: Layer = None,
     head: Head = None,
     layers: Layers = "",
+    sites: Sites = "",
     areas: Areas = 64,
     title: Title = "",
     note: Note = "",
@@ -32,7 +33,7 @@ def show(
     Site, layer and head say where it opens. To send it to somebody, write it as a file by `export`.
     """
     found = codec.load(trace)
-    html = page(found, focus_on(found, site, layer, head), page_options(title, note, layers, areas, limit))
+    html = page(found, focus_on(found, site, layer, head), page_options(title, note, layers, sites, areas, limit))
     with PageServer(html, port) as server:
         typer.echo(f"{trace.name} is shown on {server.url} until Ctrl-C.")
         if browser:

@@ -13,7 +13,9 @@ from areaviz.trace.request import Focus
 
 
 def opening(trace: Trace, shown: Sequence[Place], focus: Focus | None) -> dict[str, Any] | None:
-    """The focus as the page's script is told it; without one, the last layer of the first place, its longest word lit.
+    """The focus as the page's script is told it.
+
+    Without one it is the last layer of the first place, with the longest word lit that attends, or else the first item.
 
     Raises:
         InputError: the focus asks for what the trace, or the page, does not have.
@@ -32,7 +34,9 @@ def opening(trace: Trace, shown: Sequence[Place], focus: Focus | None) -> dict[s
 
 
 def _first(trace: Trace, place: Place) -> Focus:
-    return Focus(place.site, place.layers[-1], items=longest_word(trace.fields[place.query]))
+    field = trace.fields[place.query]
+    first = (0,) if field.kind == "text" and len(field) else ()
+    return Focus(place.site, place.layers[-1], items=longest_word(field) or first)
 
 
 def longest_word(field: Field) -> tuple[int, ...]:

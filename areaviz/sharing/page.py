@@ -51,7 +51,7 @@ class _Content:
 def page(trace: Trace, focus: Focus | None = None, options: PageOptions | None = None) -> str:
     """A page in HTML with every site, layer and head of a trace to be looked into, or figures where that cannot be.
 
-    focus: where it opens; else at the first site, with a word lit.
+    focus: where it opens; else at the first site, with a word lit. It needs a browser of 2024 or later.
 
     Raises:
         InputError: the page would be larger than its limit, or an option or the focus asks for what is not there.

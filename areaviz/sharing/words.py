@@ -81,6 +81,8 @@ def _level(probability: float) -> int:
 def sureness(trace: Trace) -> str:
     """The mean probability of the output's items, of which there must be one, and the least sure of them, in words."""
     likely = trace.output.probabilities
+    if len(likely) == 1:
+        return f"Probability {likely[0]:.2f}."
     least = int(np.argmin(likely))
     mean = float(np.exp(np.log(np.maximum(likely, 1e-12)).mean()))
     label = visible(trace.fields[trace.output.field].labels[least])

@@ -37,11 +37,13 @@ def test_a_page_opens_where_it_is_told_and_carries_the_layers_asked_for(
 ) -> None:
     trace, file = stored(tmp_path, fakes.trace(layers=5)), tmp_path / "out.html"
     told = ["--layer", "3", "--head", "2", "--layers", "1-2,3", "--title", "Mine", "--note", "See", "--limit", "4"]
+    told += ["--site", "encoder self", "--sites", "encoder self, decoder self"]
     with pytest.raises(SystemExit) as done:
         main(["export", trace, str(file), *told])
     html = file.read_text()
     assert not done.value.code and f"{file}: " in capsys.readouterr().out
-    assert html.count('data-site="encoder self"') == 3 and '"layer":2,"selection":{"side":"query","head":1,' in html
+    assert html.count('data-site="encoder self"') == 3 and html.count('type="text/plain"') == 6
+    assert '"layer":2,"selection":{"side":"query","head":1,' in html
     assert "<h1>Mine</h1>" in html and '<p class="note">See</p>' in html
 
 

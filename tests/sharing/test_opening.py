@@ -37,6 +37,8 @@ def test_without_a_focus_it_is_the_last_layer_of_the_first_site() -> None:
     selection = {"side": "query", "head": None, "unit": "item", "areas": "any", "items": [1]}
     assert opened(fakes.doubly_trace(), None) == {"site": "encoder-decoder picture", "layer": 1, "selection": selection}
     assert opened(fakes.gaze_trace(), None) is None
+    wordless = {"side": "query", "head": None, "unit": "item", "areas": "any", "items": [0]}
+    assert opened(fakes.trace("A dog.", "..."), None) == {"site": "encoder-decoder", "layer": 1, "selection": wordless}
 
 
 def test_a_focus_is_told_whole() -> None:

@@ -166,6 +166,8 @@ def test_words_that_the_model_was_unsure_of_are_tinted() -> None:
         'a <span class="u2" title="probability 60%">red</span> <span class="u4" title="probability 10%">star</span>'
     )
     assert sureness(unsure) == ("Mean probability 0.48, least sure of “star” (0.10). Tinted: what it was less sure of.")
+    one = replace(trace.output, probabilities=np.array([0.4], np.float32))
+    assert sureness(replace(trace, output=one)) == "Probability 0.40."
     assert given_text(unsure) == "" and given_text(fakes.doubly_trace()) == "a ? star"
 
 
