@@ -1,0 +1,64 @@
+"""Makes the page of a peer, in an environment where the peers are installed; knows nothing of areaviz.
+
+    PYTHON benchmarks/peers_make.py TOOL TABLE.npy PAGE.html
+
+The random attention of N tokens is a table of N + 144 rows; layer l and head h are its N rows from 12 l + h on.
+Memory is limited, so that a page too large for it ends this process and not the machine.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+import torch
+
+LAYERS = HEADS = 12
+MOST = 8 << 30
+"""Bytes of address space."""
+
+
+def attention(table: np.ndarray[tuple[int, int], np.dtype[np.float32]]) -> list[torch.Tensor]:
+    """A tensor [1, H, N, N] for every layer, as models return them."""
+    items = table.shape[1]
+    firsts = [[layer * HEADS + head for head in range(HEADS)] for layer in range(LAYERS)]
+    return [torch.stack([torch.from_numpy(table[at : at + items]) for at in layer])[None] for layer in firsts]
+
+
+def bertviz(weights: list[torch.Tensor], tokens: list[str]) -> str:
+    """All layers and heads, in the view that its documentation begins with."""
+    from bertviz import head_view
+
+    return str(head_view(weights, tokens, html_action="return").data)
+
+
+def bertviz_one_layer(weights: list[torch.Tensor], tokens: list[str]) -> str:
+    """The same with one layer in the page, which is its documentation's advice for long texts."""
+    from bertviz import head_view
+
+    return str(head_view(weights, tokens, include_layers=[0], html_action="return").data)
+
+
+def circuitsvis(weights: list[torch.Tensor], tokens: list[str]) -> str:
+    """The twelve heads of the first layer: its view of heads has one layer."""
+    from circuitsvis.attention import attention_heads
+
+    return str(attention_heads(weights[0][0], tokens, mask_upper_tri=False).local_src)
+
+
+MAKERS: Mapping[str, Callable[[list[torch.Tensor], list[str]], str]] = {
+    "BertViz head_view": bertviz,
+    "BertViz, one layer": bertviz_one_layer,
+    "CircuitsVis, one layer": circuitsvis,
+}
+
+if __name__ == "__main__":
+    resource.setrlimit(resource.RLIMIT_AS, (MOST, MOST))
+    tool, source, target = sys.argv[1:]
+    rows = np.load(source)
+    words = Path(source).with_suffix(".txt").read_text("utf-8").split(" ")
+    page = MAKERS[tool](attention(rows), words)
+    Path(target).write_text(f"<!doctype html><meta charset=utf-8><body>{page}</body>", "utf-8")

@@ -1,0 +1,116 @@
+"""The long versions: prints a figure for each part, and writes the table of docs/reliability.md when asked to.
+
+python -m tests.faults.soak [load malformed kills backend drift] [--write]
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from benchmarks.report import processor
+from tests.faults.backend_kills import backend_kills
+from tests.faults.drift import drift
+from tests.faults.files import formats
+from tests.faults.kills import note_kills, row_kills
+from tests.faults.load import load, ratios
+from tests.faults.malformed import malformed
+from tests.faults.served import Served, served
+
+ROOT = Path(__file__).parents[2]
+TABLE = ROOT / "docs" / "reliability.md"
+CHECKPOINTS, MODEL = ROOT / "checkpoints", "char-tiny-area"
+SESSIONS, QUESTIONS, REST = (1, 16, 32), 8, 5.0
+FILES, KILLS, BACKEND_KILLS, VISITORS, WARM_UP = 1000, 100, 20, 200, 140
+"""Visitors that warm up are more than the 128 sessions that Streamlit keeps for two minutes, in case they come back."""
+
+Row = tuple[str, str, str]
+"""Quantity, target, measured."""
+
+
+@contextmanager
+def _app() -> Iterator[Served]:
+    with tempfile.TemporaryDirectory() as folder, served(Path(folder) / "log", {}) as app:
+        yield app
+
+
+def _load() -> Iterator[Row]:
+    with _app() as app:
+        found = [load(app, CHECKPOINTS, MODEL, sessions, QUESTIONS, REST) for sessions in SESSIONS]
+        front_end = app.memory()
+    targets = ("", "p95 at most 3x one session, 0 errors", "p95 at most 10x, 0 errors")
+    for one, ratio, target in zip(found, ratios(found), targets, strict=True):
+        name = f"{one.sessions} session{'s' * (one.sessions > 1)}, a question every {REST:.0f} s"
+        yield name, target, f"{one}: {ratio:.1f}x one session"
+    yield "memory of the app after that", "at most 1 GiB", f"{front_end:.0f} MB"
+
+
+def _malformed() -> Iterator[Row]:
+    for name in formats():
+        for one in malformed([name], FILES):
+            if one.crashed or one.unnamed:
+                print(one.crashed, *one.unnamed[:3], sep="\n")
+            yield f"malformed {name}", "no crash, every error named, at most 1 GiB", str(one).partition(": ")[2]
+
+
+def _kills() -> Iterator[Row]:
+    parts = {"notes": note_kills, "rows of an analysis": row_kills}
+    for name, kill in parts.items():
+        with tempfile.TemporaryDirectory() as folder:
+            yield (
+                f"kill -9 while {name} are saved",
+                "none lost, none doubled, store sound",
+                str(kill(Path(folder), KILLS)),
+            )
+
+
+def _backend() -> Iterator[Row]:
+    yield "kills of the model's thread", "0 wrong, 0 stuck", str(backend_kills(CHECKPOINTS, MODEL, BACKEND_KILLS))
+
+
+def _drift() -> Iterator[Row]:
+    with _app() as app:
+        found = drift(app, MODEL, WARM_UP, VISITORS)
+    yield f"memory over {VISITORS} visitors", "grows by at most 50 MB", str(found)
+
+
+PARTS: Mapping[str, Callable[[], Iterator[Row]]] = {
+    "kills": _kills,
+    "backend": _backend,
+    "malformed": _malformed,
+    "load": _load,
+    "drift": _drift,
+}
+
+
+def write(row: Row, part: str, about: str, table: Path = TABLE) -> None:
+    """Put a row into the table, in the place of an older one of the same quantity."""
+    line = f"| {' | '.join((*row, about, part))} |"
+    lines = table.read_text("utf-8").split("\n")
+    head = next(number for number, one in enumerate(lines) if one.startswith("| quantity |")) + 2
+    end = next(number for number in range(head, len(lines)) if not lines[number].startswith("|"))
+    rows = {one.split(" | ")[0]: one for one in lines[head:end]}
+    rows[line.split(" | ")[0]] = line
+    table.write_text("\n".join([*lines[:head], *rows.values(), *lines[end:]]), "utf-8")
+
+
+def main() -> None:
+    """Run parts, print their figures, and write them when asked to."""
+    parser = argparse.ArgumentParser(description="Load, faults and hostile input at full length.")
+    parser.add_argument("parts", nargs="*", default=list(PARTS), choices=list(PARTS), help="which of them; else all")
+    parser.add_argument("--write", action="store_true", help=f"write the figures to docs/{TABLE.name}")
+    options = parser.parse_args()
+    about = f"{processor()}, {datetime.now(UTC):%Y-%m-%d}"
+    for part in options.parts:
+        for row in PARTS[part]():
+            print(f"{row[0]}: {row[2]} (target: {row[1] or 'none'})", flush=True)
+            if options.write:
+                write(row, part, about)
+
+
+if __name__ == "__main__":
+    main()
