@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any
 
 import typer
 
+from areaviz.analysis.on_ray import analyse_on_ray
 from areaviz.analysis.rows import Row, RowFile, rows_path
+from areaviz.analysis.run import Run, header
 from areaviz.analysis.run import analyse as run
-from areaviz.analysis.run import header
 from areaviz.analysis.table import summary, table_of
 from areaviz.backend.local import LocalBackend
 from areaviz.data.example_samples import SAMPLE_SETS
@@ -20,6 +22,8 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.limits import choice
 from areaviz.trace.request import Request
 from areaviz.views.export import escape
+
+ENGINES = ("local", "ray")
 
 
 def analyse(
@@ -39,11 +43,13 @@ def analyse(
     area_size: Annotated[int | None, typer.Option(min=1, max=16, help="Largest area; else as trained.")] = None,
     checkpoints: Annotated[Path, typer.Option(help="The folder of models.")] = Path("checkpoints"),
     device: Annotated[str, typer.Option(help="auto, cuda, mps or cpu.")] = "auto",
+    engine: Annotated[str, typer.Option(help="local: this process; ray: two processes of Ray Data.")] = "local",
 ) -> None:
     """Run a set of examples through one or two models; a killed run goes on where it was.
 
     The rows lie where the page Analyse looks for them, so the same set with the same models opens there at once.
     """
+    choice("engine", engine, ENGINES)
     dataset = _read(source, reference or [], links)
     backend = LocalBackend(checkpoints, device)
     found = []
@@ -56,7 +62,10 @@ def analyse(
             typer.progressbar(length=len(dataset.examples), label=name) as bar,
         ):
             before, start = len(file), perf_counter()
-            run(dataset, request, backend.trace, file, _shown_by(bar))
+            if engine == "ray":
+                analyse_on_ray(dataset, request, partial(_opened, checkpoints, device), file, _shown_by(bar))
+            else:
+                run(dataset, request, backend.trace, file, _shown_by(bar))
         _tell(name, dataset, file.rows, len(file) - before, perf_counter() - start)
         found.append(file.rows)
     if table:
@@ -85,6 +94,11 @@ def _read(source: str, references: Sequence[Path], links: Path | None) -> Datase
     return read_lines(
         place.name, dict(zip(names, given, strict=True)), [one.name for one in references], links.name if links else ""
     )
+
+
+def _opened(checkpoints: Path, device: str) -> Run:
+    """What runs a request, opened in a process of Ray's."""
+    return LocalBackend(checkpoints.resolve(), device).trace
 
 
 def _shown_by(bar: Any) -> Callable[[int, int], None]:

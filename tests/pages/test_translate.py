@@ -304,9 +304,10 @@ def test_an_unknown_setting_is_one_sentence(open_page: Open, monkeypatch: pytest
 
 def test_all_files_are_offered_for_each_trace(open_page: Open) -> None:
     app = ask(open_page("translate"), folder.TEXT)
-    assert [button.label for button in app.download_button] == ["SVG", "PDF", "PNG", "CSV", "JSON", "Trace"] * 2
+    labels = ["Interactive page (.html)", "SVG", "PDF", "PNG", "CSV", "JSON", "Trace"]
+    assert sorted(button.label for button in app.download_button) == sorted(labels * 2)
     app = app.selectbox(key=request_form.ASKING.key("compare")).set_value("char-regular").run()
-    assert len(app.download_button) == 24
+    assert len(app.download_button) == 28
 
 
 def test_a_stored_trace_can_be_opened_instead(open_page: Open) -> None:
