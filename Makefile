@@ -41,6 +41,7 @@ bench: $(VENV)/.installed-dev ## Measure attention and the app on this machine
 	$(BIN)/python -m benchmarks.attention
 	$(BIN)/python -m benchmarks.app
 	$(BIN)/python -m benchmarks.pictures
+	$(BIN)/python -m benchmarks.page
 
 figures: $(VENV)/.installed ## Write the table of figures in README.md from the models' cards
 	$(BIN)/python -m areaviz figures

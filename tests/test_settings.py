@@ -74,6 +74,8 @@ def test_text_is_readable(mode: str) -> None:
 def test_everything_is_pinned_exactly() -> None:
     extras: dict[str, list[str]] = PROJECT["project"]["optional-dependencies"]
     pins = [line for line in RUN_TIME if line and not line.startswith("#")]
-    pins += [pin for extra in extras.values() for pin in extra] + PROJECT["build-system"]["requires"]
-    assert [pin for pin in pins if not re.fullmatch(r"[a-z0-9-]+(\[[a-z]+\])?==[0-9.]+", pin)] == []
+    own = f"{PROJECT['project']['name']}["  # an extra made of other extras
+    pins += [pin for extra in extras.values() for pin in extra if not pin.startswith(own)]
+    pins += PROJECT["build-system"]["requires"]
+    assert [pin for pin in pins if not re.fullmatch(r"[a-z0-9-]+(\[[a-z,]+\])?==[0-9.]+", pin)] == []
     assert "torch==2.13.0" in pins

@@ -14,8 +14,8 @@ from areaviz.trace.record import AttentionMap, FloatArray
 AS_AREAS, SUMS = " as areas", " sums"
 """What the site of a derived map ends in: the area distribution of a head's queries and keys, or its weights' sums."""
 
-FROM_KEYS = "from the queries and keys of regular heads, the key of an area being the mean of its items' keys"
-FROM_WEIGHTS = "from the weights of regular heads, summed over every area and divided by the total"
+FROM_KEYS = "from the queries and keys of regular heads; an area's key is the mean of its items' keys"
+FROM_WEIGHTS = "from the weights of regular heads"
 
 
 def area_sums(weights: FloatArray, grid: AreaGrid) -> FloatArray:

@@ -36,14 +36,14 @@ def sheet(trace: Trace, focus: Focus, longest: int) -> Sheet:
 
 
 def _texts(frame: Frame) -> tuple[str, str]:
-    return clip(frame.label, 14), f"{frame.probability:.0%}"
+    return clip(frame.label, 14), "" if frame.probability is None else f"{frame.probability:.0%}"
 
 
 def _hover(drawn: Film, frame: Frame) -> tuple[str, ...]:
     cell = int(frame.shares.argmax())
     most = f"most on {visible(drawn.cells.labels[cell])}: {frame.shares.max():.1%} of the attention"
-    likely = f"{frame.label} (item {frame.first + 1}), probability {frame.probability:.1%}"
-    return likely, most, f"heaviest area: {_area(frame.heaviest)}"
+    sure = "" if frame.probability is None else f", probability {frame.probability:.1%}"
+    return f"{frame.label} (item {frame.first + 1}){sure}", most, f"heaviest area: {_area(frame.heaviest)}"
 
 
 def _area(found: Attended | None) -> str:
@@ -65,10 +65,20 @@ def table(trace: Trace, focus: Focus) -> Table:
     drawn = film(trace, focus)
     cells = tuple(f"{number} {visible(label)}" for number, label in enumerate(drawn.cells.labels, 1))
     rows: list[tuple[str | int | float, ...]] = [
-        (frame.first + 1, frame.label, frame.probability, _area(frame.heaviest), *map(float, frame.shares.ravel()))
+        (
+            frame.first + 1,
+            frame.label,
+            _number(frame.probability),
+            _area(frame.heaviest),
+            *frame.shares.ravel().tolist(),
+        )
         for frame in drawn.frames
     ]
     return Table(("position", "item", "probability", "heaviest area", *cells), rows)
+
+
+def _number(probability: float | None) -> float | str:
+    return "" if probability is None else probability
 
 
 def paper(trace: Trace, focus: Focus) -> PrintFigure:

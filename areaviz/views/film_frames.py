@@ -30,7 +30,8 @@ GROUND, _DARK = 96, 32
 class Frame:
     """One word or item.
 
-    first: its first item (0-based). probability: of all its items, given those before. shares: float32 [G, M],
+    first: its first item (0-based). probability: of all its items, given those before; None where
+    the model did not produce them. shares: float32 [G, M],
     item shares, which sum to 1. heaviest: the area with most weight, on the mean of its items, None where
     nothing has any. read: of hard
     attention, the box that was read (pixels of the picture) and its colour, for each head drawn.
@@ -38,7 +39,7 @@ class Frame:
 
     first: int
     label: str
-    probability: float
+    probability: float | None
     shares: FloatArray
     heaviest: Attended | None
     read: tuple[tuple[Box, str], ...]
@@ -146,7 +147,8 @@ def _shown(chosen: Selection, runs: Sequence[tuple[int, int]]) -> list[int]:
 
 def _frame(trace: Trace, chosen: Selection, run: tuple[int, int], shares_N: FloatArray, areas: str) -> Frame:
     items, grid = range(*run), chosen.attention.grid
-    likely = trace.output.probabilities if trace.output.field == chosen.query.name else np.ones(len(chosen.query))
+    produced = trace.output.field == chosen.query.name
+    likely = float(np.prod(trace.output.probabilities[list(items)])) if produced else None
     label = "".join(chosen.query.labels[item] for item in items).strip() or chosen.query.labels[run[0]]
     least = 2 if areas == "several" else 1
     heads_HQA = chosen.attention.weights[chosen.layer, chosen.heads.start : chosen.heads.stop, run[0] : run[1]]
@@ -154,7 +156,7 @@ def _frame(trace: Trace, chosen: Selection, run: tuple[int, int], shares_N: Floa
     top = query.top_areas(mean, 0, 0, 0, 1, min_size=least)
     read = tuple(box for item in items for box in _read(chosen, item))
     shares_GM = shares_N.reshape(grid.height, grid.width)
-    return Frame(run[0], visible(label), float(np.prod(likely[list(items)])), shares_GM, next(iter(top), None), read)
+    return Frame(run[0], visible(label), likely, shares_GM, next(iter(top), None), read)
 
 
 def _read(chosen: Selection, item: int) -> list[tuple[Box, str]]:

@@ -127,7 +127,7 @@ def test_what_can_be_no_model_is_refused_before_anything_is_asked_for() -> None:
 def test_a_hub_is_asked_for_safetensors_only(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[dict[str, Any]] = []
 
-    def answer(kind: Any, place: str, **options: Any) -> Any:
+    def answer(kind: Any, /, place: str, **options: Any) -> Any:
         asked.append({"place": place, **options})
         return small.bert().config if kind is transformers.AutoConfig else small.bert()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from areaviz.trace import codec
+from areaviz.trace.areas import AreaGrid
 from areaviz.trace.arrays_example import example_file
+from areaviz.trace.derived import sums_map
+from areaviz.trace.record import AttentionMap, Trace
 from areaviz.ui.your_tensors import FILE, SIZE
 from tests import fakes
 from tests.pages.conftest import Open, shown
@@ -94,3 +98,27 @@ def test_labels_are_text_whatever_they_hold(open_page: Open) -> None:
     labels = np.array(["<b>x</b>", "**bold**", "$a$", "שלום"])
     app = upload(open_page("your_tensors"), saved(weights=weights(1, 1, 4, 4), memory=labels))
     assert not app.exception and not app.error and len(app.get("plotly_chart")) == 1
+
+
+def test_many_sites_are_a_list_and_derived_ones_say_so(open_page: Open) -> None:
+    trace = fakes.trace()
+    sums = [sums_map(replace(one, grid=AreaGrid(1, one.grid.items, 1, 1)), (1, 2)) for one in items(trace)]
+    content = codec.to_bytes(replace(trace, maps={one.site: one for one in [*trace.maps.values(), *sums]}))
+    app = upload(open_page("your_tensors"), content)
+    assert app.selectbox(key="focus_site").options == [
+        *("Translation to source", "Translation to source, area sums", "Within the source", "Within the translation"),
+        *("Within the source, area sums", "Within the translation, area sums"),
+    ]
+    app = app.selectbox(key="focus_site").set_value("encoder self sums").run()
+    assert not app.exception and not app.error and "derived from the weights of regular heads" in shown(app)
+    app = upload(app, example_file())
+    assert not app.error and "does not exist here" not in shown(app), "another file begins anew"
+
+
+def items(trace: Trace) -> list[AttentionMap]:
+    """The maps of a trace, of its single items alone."""
+    found = []
+    for one in trace.maps.values():
+        single = one.weights[..., : one.grid.items]
+        found.append(replace(one, weights=single / single.sum(-1, keepdims=True)))
+    return found

@@ -46,7 +46,7 @@ def packed(**entries: bytes) -> bytes:
 
 @pytest.mark.parametrize("compressed", [False, True])
 def test_the_example_is_read(compressed: bool) -> None:
-    arrays = example_arrays()
+    arrays: dict[str, Any] = example_arrays()
     trace = from_npz(saved(compressed, **arrays))
     validate(trace)
     np.testing.assert_allclose(trace.maps["attention"].weights, arrays["weights"], rtol=1e-5)
@@ -93,10 +93,9 @@ class Canary:
 
 def test_objects_are_refused_and_never_unpickled(tmp_path: Path) -> None:
     canary = tmp_path / CANARY
-    for arrays in (
-        {"weights": np.array([Canary(canary)], dtype=object)},
-        {"weights": weights(1, 1, 2, 2), "memory": np.array([Canary(canary)] * 2, dtype=object)},
-    ):
+    sung = np.array([Canary(canary)] * 2, dtype=object)
+    given: list[dict[str, Any]] = [{"weights": sung}, {"weights": weights(1, 1, 2, 2), "memory": sung}]
+    for arrays in given:
         with pytest.raises(InputError, match="Python objects"):
             from_npz(saved(**arrays))
     assert not canary.exists()

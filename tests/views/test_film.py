@@ -239,3 +239,13 @@ def test_pictures_with_few_colours_stay_exact() -> None:
 @pytest.mark.parametrize(("sides", "expected"), [((10, 20), (60, 120)), ((300, 200), (120, 80)), ((1, 500), (1, 120))])
 def test_pictures_are_brought_to_a_size(sides: tuple[int, int], expected: tuple[int, int]) -> None:
     assert pictures.fitted(np.zeros((*sides, 3), dtype=np.uint8), 120).shape[:2] == expected
+
+
+def test_what_was_not_produced_has_no_probability() -> None:
+    """The class token of a picture's encoder asks, but was not written."""
+    shares = np.full((1, 1, 2, 6), 1 / 6, dtype=np.float32)
+    trace = Trace.from_arrays(shares, queries=["first", "second"], shape=(2, 3))
+    drawn = film(trace, Focus("attention"))
+    assert [frame.probability for frame in drawn.frames] == [None, None]
+    assert [row[2] for row in VIEW.table(trace, Focus("attention")).rows] == ["", ""]
+    assert "probability" not in VIEW.figure(trace, Focus("attention")).to_json()
