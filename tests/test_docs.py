@@ -13,7 +13,7 @@ from areaviz.cli import COMMANDS
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md"]
-DOCUMENTS += ["docs/architecture.md", "docs/photos.md", "docs/trace.md"]
+DOCUMENTS += ["docs/architecture.md", "docs/photos.md", "docs/trace.md", "docs/what_if.md"]
 FOLDERS = "areaviz|assets|benchmarks|checkpoints|configs|docs|pages|tests"
 PATH = re.compile(rf"(?<![\w./-])(?:(?:{FOLDERS})/[\w./-]*[\w/]|\.ci/run|\.streamlit/config\.toml)")
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
