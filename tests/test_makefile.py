@@ -36,8 +36,16 @@ def test_nothing_is_compiled_on_the_way() -> None:
     ("browser", "ci", "left_out"), [("", "", True), ("/usr/bin/chromium", "", False), ("", "true", False)]
 )
 def test_browser_tests_are_left_out_aloud_but_never_in_ci(browser: str, ci: str, left_out: bool) -> None:
-    plan = planned("test", f"BROWSER={browser}", ci=ci)
+    plan = planned("test", f"BROWSER={browser}", "POSTGRES=there", ci=ci)
     assert (LEFT_OUT in plan) == left_out == ("apt-get install chromium" in plan)
+    assert "postgres" not in plan
+
+
+@pytest.mark.parametrize(("server", "ci", "left_out"), [("", "", True), ("initdb", "", False), ("", "true", False)])
+def test_tests_that_need_a_server_are_left_out_aloud_but_never_in_ci(server: str, ci: str, left_out: bool) -> None:
+    plan = planned("test", "BROWSER=there", f"POSTGRES={server}", ci=ci)
+    assert ("--deselect tests/analysis/test_postgres.py" in plan) == left_out
+    assert ("apt-get install postgresql" in plan) == left_out
 
 
 def test_check_covers_format_lint_and_types() -> None:

@@ -80,7 +80,7 @@ class Dataset:
             return None
         found = self.pictures[example.picture]
         content = found.read_bytes() if isinstance(found, Path) else found
-        return decode(content, example.picture).picture
+        return decode(content, "example").picture  # files are called what they like, but pictures as links can say
 
 
 def read_lines(source: str, files: Files, references: Sequence[str] = (), links: str = "") -> Dataset:

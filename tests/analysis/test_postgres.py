@@ -15,7 +15,6 @@ from areaviz.analysis.store import Store
 from areaviz.trace.errors import BackendError
 from tests.analysis.postgres import server
 
-pytestmark = pytest.mark.postgres
 NOTE = Annotation("d" * 64, 3, "model", "Accuracy", "minor", "said “dog” for “cat”\n=1+1 😀", "Ada")
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from areaviz.backend.worker import Report, Worker
+from areaviz.trace.change import Gate
 from areaviz.trace.errors import BackendError, Busy, InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
@@ -54,6 +55,14 @@ def test_like_requests_run_together_and_others_apart() -> None:
     found = submit_behind(Worker(run), run, requests)
     assert [result.request for result in found] == requests
     assert run.batches == [["first"], ["b", "c"], ["d"], ["e"]]
+
+
+def test_requests_that_are_changed_alike_run_together() -> None:
+    run, off = Recorder(), (Gate("encoder self"),)
+    requests = [Request("a", "first"), Request("a", "b", changes=off), Request("a", "c", changes=off)]
+    requests += [Request("a", "d"), Request("a", "e", target="x"), Request("a", "f", target="y")]
+    submit_behind(Worker(run), run, requests)
+    assert run.batches == [["first"], ["b", "c"], ["d"], ["e", "f"]]
 
 
 def test_one_bad_request_fails_alone() -> None:

@@ -14,6 +14,7 @@ from PIL import Image
 from areaviz.data import examples
 from areaviz.data.examples import Dataset, read_lines, read_pictures, read_table
 from areaviz.trace.errors import InputError
+from areaviz.trace.picture import check_picture
 
 
 def png(colour: str = "red") -> bytes:
@@ -62,6 +63,7 @@ def test_pictures_are_found_among_the_files_and_decoded(tmp_path: Path) -> None:
     for example in found.examples:
         picture = found.picture(example)
         assert picture is not None
+        check_picture(picture)
         colours.append(picture.pixels[0, 0].tolist())
     assert colours == [[255, 0, 0], [0, 0, 255]]
 
