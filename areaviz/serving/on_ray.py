@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import requests
 
 from areaviz.analysis.cluster import joined_ray
 from areaviz.backend import wire
@@ -26,10 +29,10 @@ if TYPE_CHECKING:
 Open = Callable[[], Backend]
 """Opens a backend in the process of a replica; must be importable there."""
 
-NAME = "areaviz"
+NAME, EVERY_ADDRESS = "areaviz", ("0.0.0.0", "::")
 ROUTER = "ray.serve.experimental.consistent_hash_router:ConsistentHashRouter"
 """Requests with the same `wire.AFFINITY` go to one replica, which remembers the trace, or to the next if it dies."""
-REQUEST_SECONDS = 150.0
+REQUEST_SECONDS, START_SECONDS = 150.0, 180.0
 
 
 class Replica:
@@ -81,13 +84,28 @@ def _start(app: Any, place: Place) -> None:
 
     options = {"host": place.host, "port": place.port, "request_timeout_s": REQUEST_SECONDS}
     try:
-        serve.start(http_options=options)
+        with suppress(TimeoutError):  # of 60 s, in which a busy machine may not get so far; it goes on starting
+            serve.start(http_options=options)
         serve.run(app, name=NAME, route_prefix="/")
+        if place.cluster is None:  # whose nodes need not be reached from here
+            host = "127.0.0.1" if place.host in EVERY_ADDRESS else place.host
+            _wait_for(f"http://{host}:{place.port}/-/healthz")
     except (RayError, RuntimeError) as error:
         reason = str(error).strip().splitlines()[0][:200]
         raise BackendError(
             f"Ray Serve did not start ({reason}); see that port {place.port} is free and the processors are there."
         ) from error
+
+
+def _wait_for(address: str) -> None:
+    """Wait until an address answers; raises RuntimeError where it does not within `START_SECONDS`."""
+    late = time.monotonic() + START_SECONDS
+    while time.monotonic() < late:
+        with suppress(requests.RequestException):
+            if requests.get(address, timeout=2).ok:
+                return
+        time.sleep(0.1)
+    raise RuntimeError(f"nothing listens within {START_SECONDS:.0f} s")
 
 
 def application(open_backend: Open, digest: str, scale: Scale) -> Any:
