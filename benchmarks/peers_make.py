@@ -11,6 +11,7 @@ from __future__ import annotations
 import resource
 import sys
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -30,23 +31,18 @@ def attention(table: np.ndarray[tuple[int, int], np.dtype[np.float32]]) -> list[
 
 def bertviz(weights: list[torch.Tensor], tokens: list[str]) -> str:
     """All layers and heads, in the view that its documentation begins with."""
-    from bertviz import head_view
-
-    return str(head_view(weights, tokens, html_action="return").data)
+    return str(import_module("bertviz").head_view(weights, tokens, html_action="return").data)
 
 
 def bertviz_one_layer(weights: list[torch.Tensor], tokens: list[str]) -> str:
     """The same with one layer in the page, which is its documentation's advice for long texts."""
-    from bertviz import head_view
-
-    return str(head_view(weights, tokens, include_layers=[0], html_action="return").data)
+    return str(import_module("bertviz").head_view(weights, tokens, include_layers=[0], html_action="return").data)
 
 
 def circuitsvis(weights: list[torch.Tensor], tokens: list[str]) -> str:
     """The twelve heads of the first layer: its view of heads has one layer."""
-    from circuitsvis.attention import attention_heads
-
-    return str(attention_heads(weights[0][0], tokens, mask_upper_tri=False).local_src)
+    heads = import_module("circuitsvis.attention").attention_heads
+    return str(heads(weights[0][0], tokens, mask_upper_tri=False).local_src)
 
 
 MAKERS: Mapping[str, Callable[[list[torch.Tensor], list[str]], str]] = {

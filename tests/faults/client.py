@@ -90,7 +90,7 @@ class Session:
     def _until_finished(self) -> Iterator[ForwardMsg]:
         """The messages of the run and of those it goes over into."""
         while True:
-            message = ForwardMsg.FromString(self.socket.recv(PATIENCE))  # type: ignore[arg-type]
+            message = ForwardMsg.FromString(self.socket.recv(PATIENCE))
             if message.HasField("new_session"):
                 self.page = message.new_session.page_script_hash
             if message.HasField("delta") and message.delta.new_element.HasField("text_area"):
