@@ -12,7 +12,7 @@ LEFT_OUT := $(if $(BROWSER)$(CI),,-m "not browser") $(if $(POSTGRES)$(CI),,--des
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format bench figures clean
+.PHONY: help run test check format bench soak figures clean
 
 help: ## Say what can be done here
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ bench: $(VENV)/.installed-dev ## Measure attention and the app on this machine
 	$(BIN)/python -m benchmarks.app
 	$(BIN)/python -m benchmarks.pictures
 	$(BIN)/python -m benchmarks.page
+
+soak: $(VENV)/.installed-dev ## Run the long versions of the tests under load, faults and hostile input, and write their figures
+	$(BIN)/python -m tests.faults.soak --write
 
 figures: $(VENV)/.installed ## Write the table of figures in README.md from the models' cards
 	$(BIN)/python -m areaviz figures
