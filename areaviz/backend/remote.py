@@ -107,7 +107,7 @@ class RemoteBackend:
 
     def _fresh(self) -> wire.About:
         try:
-            return wire.about_from_json(self._ask("GET", wire.MODELS, wire.MAX_ABOUT_BYTES, seconds=CONNECT_SECONDS))
+            return wire.about_from_json(self._ask("GET", wire.MODELS, wire.MAX_ABOUT_BYTES, seconds=ABOUT_SECONDS))
         except ValueError as error:
             raise BackendError(_STRANGE) from error
 

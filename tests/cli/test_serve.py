@@ -29,7 +29,7 @@ def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]]:
     monkeypatch.chdir(tmp_path.parent)
     monkeypatch.setattr(serve_module, "ROOT", tmp_path)
     monkeypatch.setattr(os, "execv", lambda _, command: commands.append(command))
-    monkeypatch.delenv(serve_module.DIGEST, raising=False)
+    monkeypatch.setenv(serve_module.DIGEST, "that of a token of before")  # set first, so that it is taken back
     return commands
 
 
