@@ -18,6 +18,7 @@ import torch
 
 from areaviz.backend.local import LocalBackend
 from areaviz.backend.worker import Report, Worker
+from areaviz.models.base import Model
 from areaviz.trace.errors import BackendError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
@@ -71,37 +72,42 @@ class Hit:
         )
 
 
-@dataclass(slots=True)
-class _Plan:
-    """What happens to runs that have the victim among their requests."""
+class Struck(LocalBackend):
+    """A backend whose model fails, as `fault` says, at every run that has the victim among its requests.
 
-    victim: Request
-    fault: Callable[[], None] | None = None
-    when: float = 0.0
+    when: the moment of the last failure.
+    """
 
-    def strike(self, requests: Sequence[Request]) -> None:
-        if self.fault and self.victim in requests:
+    def __init__(self, checkpoints: Path) -> None:
+        super().__init__(checkpoints, "cpu")
+        self.victim: Request | None = None
+        self.fault: Callable[[], None] | None = None
+        self.when, self._hit = 0.0, False
+        self._worker = Worker(self._run, max_batch=2)
+
+    def _run(self, requests: Sequence[Request], report: Report) -> list[Trace]:
+        self._hit = self.victim in requests
+        return super()._run(requests, report)
+
+    def _model(self, name: str, area_size: int | None) -> Model:
+        """Where a model begins to work: what fails here is met by all that the backend does about failures."""
+        if self.fault and self._hit:
             self.when = time.monotonic()
             self.fault()
+        return super()._model(name, area_size)
 
 
 def backend_kills(checkpoints: Path, model: str, kills: int) -> Hit:
     """Hit the thread that runs the models `kills` times, each kind in its turn."""
-    backend = LocalBackend(checkpoints, "cpu")
+    backend = Struck(checkpoints)
     asked = [Request(model, f"Dog {number} runs over the grass.") for number in range(ASKERS)]
-    plan = _Plan(asked[0])
-
-    def run(requests: Sequence[Request], report: Report) -> list[Trace]:
-        plan.strike(requests)
-        return backend._run(requests, report)
-
     expected = [_output(backend.trace(request)) for request in asked]
-    backend._worker = Worker(run, max_batch=2)
+    backend.victim = asked[0]
     named = unnamed = wrong = stuck = 0
     slowest = 0.0
     for number in range(kills):
-        plan.fault, plan.when = KINDS[number % len(KINDS)], time.monotonic()
-        if plan.fault is None:
+        backend.fault, backend.when = KINDS[number % len(KINDS)], time.monotonic()
+        if backend.fault is None:
             hit(backend._worker._thread.ident)
         with ThreadPoolExecutor(ASKERS) as pool:
             futures = [pool.submit(backend.trace, request) for request in asked]
@@ -109,12 +115,12 @@ def backend_kills(checkpoints: Path, model: str, kills: int) -> Hit:
                 try:
                     wrong += _output(future.result(PATIENCE)) != right
                 except BackendError:
-                    named, slowest = named + 1, max(slowest, time.monotonic() - plan.when)
+                    named, slowest = named + 1, max(slowest, time.monotonic() - backend.when)
                 except TimeoutError:
                     stuck += 1
                 except Exception:
                     unnamed += 1
-        plan.fault = None
+        backend.fault = None
         wrong += [_output(backend.trace(request)) for request in asked] != expected
     return Hit(kills, named, unnamed, wrong, stuck, slowest)
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import random
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -28,10 +26,12 @@ REMOVED = 0
 
 @dataclass(frozen=True, slots=True)
 class Killed:
-    """kills: processes killed. acknowledged: writes that were promised to be there. lost: promised and not there.
-    doubled: there more than once. damaged: times the store was found damaged."""
+    """kills: processes killed while they wrote. ended: processes that ended by themselves, by an error, before
+    their kill came. acknowledged: writes that were promised to be there. lost: promised and not there. doubled: there more than
+    once. damaged: times the store was found damaged."""
 
     kills: int
+    ended: int
     acknowledged: int
     lost: int
     doubled: int
@@ -40,7 +40,7 @@ class Killed:
     def __str__(self) -> str:
         return (
             f"{self.lost} of {self.acknowledged:,} acknowledged lost, {self.doubled} doubled, "
-            f"{self.damaged} damaged stores after {self.kills} kills"
+            f"{self.damaged} damaged stores after {self.kills} kills; {self.ended} writers failed by themselves"
         )
 
 
@@ -48,13 +48,14 @@ def note_kills(folder: Path, kills: int, seed: int = 0) -> Killed:
     """Kill processes that add, change and remove notes in one store, two at a time; look after every kill."""
     path, chance = folder / "notes.db", random.Random(seed)
     promised: dict[str, int] = {}
-    acknowledged = lost = doubled = damaged = done = 0
-    while done < kills:
-        names = [f"writer {seed} {done + number}" for number in range(TOGETHER)]
-        for words in _told("notes", path, names, chance):
+    acknowledged = lost = doubled = damaged = killed = ended = 0
+    while killed + ended < kills:
+        names = [f"writer {seed} {killed + ended + number}" for number in range(TOGETHER)]
+        told, alive = _told("notes", path, names, chance)
+        for words in told:
             promised[words[1]] = REMOVED if words[0] == "removed" else int(words[2])
             acknowledged += 1
-        done += len(names)
+        killed, ended = killed + alive, ended + len(names) - alive
         with sqlite3.connect(path) as connection:
             damaged += connection.execute("PRAGMA integrity_check").fetchone() != ("ok",)
         there = [(note.note, note.version) for note in Annotations.open(f"sqlite:///{path}").of(DATASET)]
@@ -63,7 +64,7 @@ def note_kills(folder: Path, kills: int, seed: int = 0) -> Killed:
         lost += len(gone)
         for key in gone:
             del promised[key]
-    return Killed(done, acknowledged, lost, doubled, damaged)
+    return Killed(killed, ended, acknowledged, lost, doubled, damaged)
 
 
 def _lost_notes(promised: Mapping[str, int], there: Mapping[str, int]) -> list[str]:
@@ -82,9 +83,10 @@ def _lost_notes(promised: Mapping[str, int], there: Mapping[str, int]) -> list[s
 def row_kills(folder: Path, kills: int, seed: int = 0) -> Killed:
     """Kill a process that adds rows to one file, and let the next go on; look after every kill."""
     path, chance = folder / "rows.jsonl", random.Random(seed)
-    acknowledged = lost = doubled = damaged = 0
+    acknowledged = lost = doubled = damaged = killed = 0
     for number in range(kills):
-        told = [int(words[1]) for words in _told("rows", path, [f"writer {seed} {number}"], chance)]
+        lines_told, alive = _told("rows", path, [f"writer {seed} {number}"], chance)
+        told, killed = [int(words[1]) for words in lines_told], killed + alive
         acknowledged += len(told)
         with RowFile.open(path, HEADER) as file:
             indices = sorted(file.rows)
@@ -92,11 +94,12 @@ def row_kills(folder: Path, kills: int, seed: int = 0) -> Killed:
         lines = path.read_bytes().count(b"\n") - 1
         doubled += lines - len(indices)
         damaged += indices != list(range(len(indices)))
-    return Killed(kills, acknowledged, lost, doubled, damaged)
+    return Killed(killed, kills - killed, acknowledged, lost, doubled, damaged)
 
 
-def _told(kind: str, path: Path, names: Sequence[str], chance: random.Random) -> list[list[str]]:
-    """What processes of these names acknowledged before each was killed at a moment of its own."""
+def _told(kind: str, path: Path, names: Sequence[str], chance: random.Random) -> tuple[list[list[str]], int]:
+    """What processes of these names acknowledged before each was killed at a moment of its own, and how many of them
+    were still at work then."""
     processes = [
         subprocess.Popen(
             [sys.executable, "-m", "tests.faults.writer", kind, str(path), name],
@@ -110,12 +113,14 @@ def _told(kind: str, path: Path, names: Sequence[str], chance: random.Random) ->
     for process in processes:
         assert process.stdout is not None
         lines.append(process.stdout.readline())
+    alive = 0
     for process in processes:
         time.sleep(chance.uniform(0, LONGEST))
-        os.kill(process.pid, signal.SIGKILL)
+        alive += process.poll() is None
+        process.kill()
     for process in processes:
         assert process.stdout is not None
         lines += process.stdout.readlines()
         process.stdout.close()
         process.wait()
-    return [line.rstrip("\n").split("\t") for line in lines if line.endswith("\n")]
+    return [line.rstrip("\n").split("\t") for line in lines if line.endswith("\n")], alive

@@ -88,7 +88,9 @@ def load(app: Served, checkpoints: Path, model: str, sessions: int, questions: i
         answers = [answer for found in pool.map(one, range(sessions)) for answer in found]
     errors += [sentence for answer in answers for sentence in answer.shown.errors]
     backend = LocalBackend(checkpoints, "cpu")
-    wrong = sum(not answer.right(_expected(backend, model, answer.text)) for answer in answers)
+    with ThreadPoolExecutor(8) as pool:
+        expected = list(pool.map(lambda answer: _expected(backend, model, answer.text), answers))
+    wrong = sum(not answer.right(right) for answer, right in zip(answers, expected, strict=True))
     seconds = [answer.shown.seconds for answer in answers] or [float("nan")]
     p50, p95 = (float(value) for value in np.percentile(seconds, (50, 95)))
     mixed = sum(answer.mixed for answer in answers)

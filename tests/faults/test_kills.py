@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
-from tests.faults.kills import REMOVED, _lost_notes, note_kills, row_kills
+from tests.faults.kills import REMOVED, _lost_notes, _told, note_kills, row_kills
 
 
 def test_no_note_is_lost_or_doubled_by_kills(tmp_path: Path) -> None:
     found = note_kills(tmp_path, 6)
-    assert found.kills == 6 and found.acknowledged >= 6
+    assert (found.kills, found.ended) == (6, 0) and found.acknowledged >= 6, str(found)
     assert (found.lost, found.doubled, found.damaged) == (0, 0, 0), str(found)
 
 
 def test_no_row_is_lost_or_doubled_by_kills(tmp_path: Path) -> None:
     found = row_kills(tmp_path, 4)
-    assert found.acknowledged >= 4 and (found.lost, found.doubled, found.damaged) == (0, 0, 0), str(found)
+    assert (found.kills, found.ended) == (4, 0) and found.acknowledged >= 4, str(found)
+    assert (found.lost, found.doubled, found.damaged) == (0, 0, 0), str(found)
+
+
+def test_a_writer_that_fails_by_itself_is_no_kill(tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text("no analysis\n")
+    told, alive = _told("rows", tmp_path / "rows.jsonl", ["writer"], random.Random(0))
+    assert (told, alive) == ([], 0)
 
 
 def test_a_lost_note_is_noticed() -> None:
