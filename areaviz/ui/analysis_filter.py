@@ -23,10 +23,18 @@ def filtered(table: pd.DataFrame, titles: Sequence[str]) -> pd.DataFrame:
     columns = {column: name for column in map(str, table) if (name := _name(column, titles))}
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         wanted = st.text_input("Search in texts and outputs", key=SEARCH, width=220)
-        chosen = st.selectbox("Measure", list(columns), key=MEASURE, format_func=columns.__getitem__, width=220)
+        chosen = st.selectbox(
+            "Measure", list(columns), key=f"{MEASURE}_{len(titles)}", format_func=columns.__getitem__, width=220
+        )
         others = [column for column in columns if column != chosen]
         against = st.selectbox(
-            "Against", others, key=AGAINST, index=None, placeholder="–", format_func=columns.__getitem__, width=200
+            "Against",
+            others,
+            key=f"{AGAINST}_{len(titles)}",
+            index=None,
+            placeholder="–",
+            format_func=columns.__getitem__,
+            width=200,
         )
         order = st.segmented_control("Order", [WORST, BEST, AS_GIVEN], key=ORDER, default=WORST, required=True)
     if wanted:
