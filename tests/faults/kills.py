@@ -26,9 +26,9 @@ REMOVED = 0
 
 @dataclass(frozen=True, slots=True)
 class Killed:
-    """kills: processes killed while they wrote. ended: processes that ended by themselves, by an error, before
-    their kill came. acknowledged: writes that were promised to be there. lost: promised and not there. doubled: there more than
-    once. damaged: times the store was found damaged."""
+    """kills: processes killed while they wrote. ended: those that ended by themselves, by an error, before their kill
+    came. acknowledged: writes that were promised to be there. lost: promised and not there. doubled: there more
+    than once. damaged: times the store was found damaged."""
 
     kills: int
     ended: int

@@ -41,14 +41,16 @@ class Answer:
         """Whether something of another session's came with it."""
         return any(int(session) != self.session for session, _ in _MARK.findall(self.shown.content))
 
-    def right(self, expected: str) -> bool:
-        """Whether the model's answer to this text was shown, and the ribbon of this text."""
+    def wrong(self, expected: str) -> str:
+        """What is not as it must be, or "": the model's answer must be shown, and the ribbon of this very text."""
         bodies = [
             message.delta.new_element.bidi_component.SerializeToString()
             for message in self.shown.messages
             if message.HasField("delta") and message.delta.new_element.HasField("bidi_component")
         ]
-        return expected in self.shown.texts and any(self.text.encode() in body for body in bodies)
+        if expected.strip() not in self.shown.texts:  # Streamlit strips what it shows as plain text
+            return f"{self.text!r} is {expected!r} but was shown as {self.shown.texts!r}"
+        return "" if any(self.text.encode() in body for body in bodies) else f"{self.text!r} has no ribbon of its own"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +61,14 @@ class Load:
     sessions: int
     answers: int
     mixed: int
-    wrong: int
+    wrong: tuple[str, ...]
     errors: tuple[str, ...]
     p50: float
     p95: float
 
     def __str__(self) -> str:
         return (
-            f"{self.sessions} sessions: {self.answers} answers, {self.mixed} mixed up, {self.wrong} wrong, "
+            f"{self.sessions} sessions: {self.answers} answers, {self.mixed} mixed up, {len(self.wrong)} wrong, "
             f"{len(self.errors)} errors, p50 {self.p50:.2f} s, p95 {self.p95:.2f} s"
         )
 
@@ -90,7 +92,7 @@ def load(app: Served, checkpoints: Path, model: str, sessions: int, questions: i
     backend = LocalBackend(checkpoints, "cpu")
     with ThreadPoolExecutor(8) as pool:
         expected = list(pool.map(lambda answer: _expected(backend, model, answer.text), answers))
-    wrong = sum(not answer.right(right) for answer, right in zip(answers, expected, strict=True))
+    wrong = tuple(filter(None, (answer.wrong(right) for answer, right in zip(answers, expected, strict=True))))
     seconds = [answer.shown.seconds for answer in answers] or [float("nan")]
     p50, p95 = (float(value) for value in np.percentile(seconds, (50, 95)))
     mixed = sum(answer.mixed for answer in answers)

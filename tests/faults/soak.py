@@ -44,6 +44,7 @@ def _load() -> Iterator[Row]:
         front_end = app.memory()
     targets = ("", "p95 at most 3x one session, 0 errors", "p95 at most 10x, 0 errors")
     for one, ratio, target in zip(found, ratios(found), targets, strict=True):
+        print(*one.wrong, *one.errors[:5], sep="\n", end="")
         name = f"{one.sessions} session{'s' * (one.sessions > 1)}, a question every {REST:.0f} s"
         yield name, target, f"{one}: {ratio:.1f}x one session"
     yield "memory of the app after that", "at most 1 GiB", f"{front_end:.0f} MB"
