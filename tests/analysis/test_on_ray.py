@@ -80,6 +80,7 @@ def test_stopped_and_gone_on_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
     assert not analyse_on_ray(found, REQUEST, open_fake, file, told, stop, ONE)
     assert len(file) == 5
     assert not analyse_on_ray(found, REQUEST, open_fake, file, None, stop, ONE) and len(file) == 5
+    file.close()
     again = opened(tmp_path, found)
     assert analyse_on_ray(found, REQUEST, open_fake, again, workers=ONE)
     lines = again.path.read_text().splitlines()
@@ -91,4 +92,5 @@ def test_a_model_that_fails_keeps_the_rows_so_far(tmp_path: Path) -> None:
     file = opened(tmp_path, found)
     with pytest.raises(BackendError, match="The device is gone; try again."):
         analyse_on_ray(found, REQUEST, open_fake, file, workers=ONE)
+    file.close()
     assert 77 not in file.rows and opened(tmp_path, found).rows == file.rows

@@ -106,7 +106,11 @@ def test_two_models_stand_side_by_side(open_page: Open, use_backend: Use) -> Non
 
 def test_a_model_that_runs_already_is_told_and_not_run_twice(open_page: Open, use_backend: Use, rows: Path) -> None:
     gate = threading.Event()
-    backend = Translating(lambda _: None if gate.wait(60) else None)
+
+    def hold(_: Request) -> None:
+        gate.wait(60)
+
+    backend = Translating(hold)
     use_backend(backend)
     alone, pair = open_page("analyse"), open_page("analyse")
     button(alone, "Run").click().run()
