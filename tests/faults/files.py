@@ -200,7 +200,7 @@ def repacked(archive: bytes, changed: Mapping[str, bytes]) -> bytes:
     with zipfile.ZipFile(io.BytesIO(archive)) as old, zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as new:
         entries = {name: old.read(name) for name in old.namelist()}
         for name, content in {**entries, **changed}.items():
-            new.writestr(name, content)
+            new.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)  # without the time of day
     return buffer.getvalue()
 
 

@@ -35,4 +35,5 @@ def test_an_error_without_a_name_and_memory_are_noticed() -> None:
 def test_the_same_seed_damages_alike_and_really_damages(name: str) -> None:
     good = formats()[name].good
     one, other = ([damaged(good, random.Random(seed)) for seed in range(20)] for _ in range(2))
-    assert one == other and sum(content != good for content in one) > 15
+    same = [first == second for first, second in zip(one, other, strict=True)]  # files are too long to be printed
+    assert all(same) and sum([content != good for content in one]) > 15
