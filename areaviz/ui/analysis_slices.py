@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 import streamlit as st
 
-from areaviz.analysis.annotations import Annotations
 from areaviz.analysis.rows import Row
-from areaviz.analysis.slices import LONGEST_NAME, Slices
+from areaviz.analysis.slices import LONGEST_NAME
 from areaviz.analysis.table import CIDER, summary
 from areaviz.data.examples import Dataset
 from areaviz.ui.errors import calm_later, told_later
-from areaviz.ui.notebook import store
+from areaviz.ui.notebook import notebook
 from areaviz.ui.plain import visible
 
 CHOSEN, NAME, PROBLEM = "analyse_slice", "analyse_slice_name", "analyse_slice_problem"
@@ -25,9 +24,9 @@ FIGURES = {"corpus_bleu": "BLEU", "corpus_chrf": "chrF", CIDER: "CIDEr-D", "conf
 
 def slices_of(digest: str) -> Mapping[str, tuple[int, ...]]:
     """The examples of every slice of a set, saved ones first, then one for each tag of its notes."""
-    kept = {one.name: one.examples for one in Slices(store()).of(digest)}
+    kept = {one.name: one.examples for one in notebook().slices.of(digest)}
     tagged: dict[str, set[int]] = {}
-    for note in Annotations(store()).of(digest):
+    for note in notebook().notes.of(digest):
         tagged.setdefault(f"{TAGGED}{note.tag}", set()).add(note.example)
     return kept | {name: tuple(sorted(places)) for name, places in sorted(tagged.items())}
 
@@ -49,7 +48,7 @@ def save_slice(digest: str, chosen: pd.DataFrame) -> None:
         st.text_input("Name", key=NAME, max_chars=LONGEST_NAME)
         places = [int(place) for place in chosen.index]
         st.button(f"Save these {len(places):,} examples", on_click=_save, args=(digest, places))
-        names = [one.name for one in Slices(store()).of(digest)]
+        names = [one.name for one in notebook().slices.of(digest)]
         if names:
             gone = st.selectbox("Remove", names, index=None, placeholder="Choose a slice", format_func=visible)
             st.button("Remove the slice", disabled=gone is None, on_click=_remove, args=(digest, gone))
@@ -61,7 +60,7 @@ def slice_table(
     """Every slice with its figures, model against model, and its notes by tag."""
     if not slices:
         return
-    notes, rows = Annotations(store()), []
+    notes, rows = notebook().notes, []
     for name, places in {WHOLE: tuple(range(len(dataset.examples))), **slices}.items():
         tags = notes.counts(dataset.digest, places)
         row: dict[str, object] = {"Slice": visible(name), "Examples": len(places)}
@@ -83,11 +82,11 @@ def _order(column: str) -> tuple[int, str]:
 
 def _save(digest: str, places: Sequence[int]) -> None:
     with calm_later("saving the slice", PROBLEM):
-        made = Slices(store()).save(digest, st.session_state.get(NAME) or "", places)
+        made = notebook().slices.save(digest, st.session_state.get(NAME) or "", places)
         st.session_state[NAME] = ""
         st.toast(f"Saved {len(made.examples):,} examples.")
 
 
 def _remove(digest: str, name: str) -> None:
     with calm_later("removing the slice", PROBLEM):
-        Slices(store()).remove(digest, name)
+        notebook().slices.remove(digest, name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
 
@@ -13,6 +13,7 @@ import streamlit as st
 from areaviz.analysis import rows
 from areaviz.analysis.annotations import LONGEST_NAME, LONGEST_NOTE, SEVERITIES, TAGS, Annotation, Annotations, Stale
 from areaviz.analysis.exchange import KINDS, MAX_MEGABYTES, from_bytes, to_bytes
+from areaviz.analysis.slices import Slices
 from areaviz.analysis.store import Store
 from areaviz.trace.errors import InputError
 from areaviz.ui.errors import calm, calm_later, told_later
@@ -29,20 +30,29 @@ LABELS = {"csv": "CSV", "jsonl": "JSON Lines", "parquet": "Parquet"}
 MIME = {"csv": "text/csv", "jsonl": "application/jsonl", "parquet": "application/vnd.apache.parquet"}
 
 
-def store() -> Store:
-    """The store of notes and slices; raises BackendError where it cannot be opened."""
+@dataclass(frozen=True, slots=True)
+class Notebook:
+    """The notes and the slices of one store, opened once for all sessions."""
+
+    notes: Annotations
+    slices: Slices
+
+
+def notebook() -> Notebook:
+    """What is kept of people's work; raises BackendError where the store cannot be opened."""
     folder = Path(os.environ.get(rows.SETTING) or "analyses").expanduser().resolve()
     return _opened(os.environ.get(SETTING) or f"sqlite:///{folder / 'notes.sqlite'}")
 
 
 @st.cache_resource(show_spinner="Opening the notes", max_entries=4)
-def _opened(url: str) -> Store:
-    return Store.open(url)
+def _opened(url: str) -> Notebook:
+    store = Store.open(url)
+    return Notebook(Annotations(store), Slices(store))
 
 
 def notes_on(dataset: str, example: int, models: Sequence[str], titles: Sequence[str]) -> None:
     """The notes on one example, and a form for another; dataset: the digest of its set."""
-    notes = Annotations(store())
+    notes = notebook().notes
     named = {EXAMPLE_ITSELF: "The example itself", **dict(zip(models, titles, strict=True))}
     here = [note for note in notes.of(dataset) if note.example == example]
     with st.expander(f"Notes ({len(here)})" if here else "Notes", key="notes", expanded=bool(here), type="compact"):
@@ -169,7 +179,7 @@ def _overwrite(notes: Annotations, stale: Stale) -> None:
 
 def exchange(dataset: str) -> None:
     """All notes on a set as files, and files of notes brought in."""
-    notes = Annotations(store())
+    notes = notebook().notes
     found = notes.of(dataset)
     with st.expander("Notes as files", key="notes_files", type="compact"):
         with st.container(horizontal=True, vertical_alignment="center"):
