@@ -14,6 +14,7 @@ from areaviz.ui.analysis_filter import TITLES
 from areaviz.ui.plain import visible
 from areaviz.views.buckets import bars
 
+BUCKETS, AGAINST = "buckets", "against"
 KIND, SHOWN, SIZE, TEST = (f"analyse_{name}" for name in ("bucket", "bucket_shown", "gram", "test"))
 WORDS = "words"
 CORPUS = {"corpus_bleu": "BLEU of the bucket", "corpus_chrf": "chrF of the bucket"}
@@ -27,7 +28,11 @@ def by_bucket(table: pd.DataFrame, titles: Sequence[str]) -> None:
     kinds = {name: kind.title for name, kind in KINDS.items() if name != "score" or "chrf_0" in table}
     if (table["reference"] != "").any():
         kinds[WORDS] = "Frequency of words"
-    with st.expander("By bucket", key="buckets", type="compact"):
+    # Computed only while it is open: scores of a thousand examples take a second.
+    opened = st.expander("By bucket", key=BUCKETS, type="compact", on_change="rerun")
+    if not opened.open:
+        return
+    with opened:
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
             kind = st.segmented_control(
                 "Sort by", list(kinds), key=KIND, format_func=kinds.__getitem__, default="length", required=True
@@ -58,7 +63,10 @@ def against(table: pd.DataFrame, titles: Sequence[str]) -> None:
     """Of two models: in how many examples each wins, whether that is chance, and the words one has right more often."""
     if len(titles) != 2 or table.empty:
         return
-    with st.expander("Model against model", key="against", type="compact"):
+    opened = st.expander("Model against model", key=AGAINST, type="compact", on_change="rerun")
+    if not opened.open:
+        return
+    with opened:
         st.caption(
             "Wins are examples in which the second model is better. The interval holds the mean change of 95 % of "
             "1,000 sets drawn anew from these examples (bootstrap, seed 1); where it leaves out 0, the change is "

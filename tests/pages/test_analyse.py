@@ -17,7 +17,7 @@ from areaviz.trace.card import Card
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
-from areaviz.ui.analysis_contrast import KIND
+from areaviz.ui.analysis_contrast import AGAINST, BUCKETS, KIND
 from areaviz.ui.analysis_filter import SEARCH
 from areaviz.ui.analysis_slices import CHOSEN, NAME
 from areaviz.ui.analysis_table import OPENED, ORDERED
@@ -279,6 +279,9 @@ def test_two_models_are_set_against_each_other(open_page: Open, use_backend: Use
     app = open_page("analyse")
     app.selectbox(key="analyse_compare").set_value("char-regular").run()
     ran(app)
+    assert not any("Wins" in table.value.columns for table in app.table), "nothing is computed before it is asked for"
+    app.session_state[AGAINST] = app.session_state[BUCKETS] = True
+    app.run()
     heads = [set(table.value.columns) for table in app.table]
     assert any({"Measure", "Wins", "Losses", "95 % interval"} <= head for head in heads)
     assert any({"Words", "(1)", "(2)", "Examples"} <= head for head in heads)
