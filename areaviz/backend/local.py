@@ -10,7 +10,14 @@ from areaviz.backend.base import Progress
 from areaviz.backend.worker import Report, Worker
 from areaviz.models import MODELS
 from areaviz.models.base import Model, check_takes
-from areaviz.models.device import choose_device, describe_device, free_memory, is_out_of_memory
+from areaviz.models.device import (
+    answering_threads,
+    choose_device,
+    describe_device,
+    free_memory,
+    is_out_of_memory,
+    use_threads,
+)
 from areaviz.trace.card import Card, read_card
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
@@ -46,7 +53,7 @@ class LocalBackend:
 
     def device(self) -> str:
         """Where the models run, for people."""
-        return describe_device(self._device)
+        return describe_device(self._device, answering_threads())
 
     def trace(self, request: Request, progress: Progress | None = None) -> Trace:
         """Run a request; raises InputError or BackendError."""
@@ -70,6 +77,7 @@ class LocalBackend:
             self._problems.append(str(error))
 
     def _run(self, requests: Sequence[Request], report: Report) -> list[Trace]:
+        use_threads(answering_threads())
         try:
             report(0.0, "Loading the model")
             model = self._model(requests[0].model, requests[0].area_size)

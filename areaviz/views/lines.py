@@ -98,23 +98,25 @@ def figure(trace: Trace, focus: Focus) -> Figure:
     drawn = lines(trace, focus)
     chosen, several = drawn.chosen, len(drawn.chosen.heads) > 1
     above, below = (screen_labels(shown(field)) for field in (chosen.memory, chosen.query))
-    margins = {"above": depth(above) + 30, "below": depth(below) + 30 + 28 * several}
-    picture = theme.screen(drawn.title, drawn.note, caption(trace, focus), 250, **margins)
-    picture.add_traces([_curve(drawn, line) for line in reversed(drawn.lines)])
-    picture.add_traces([*map(_key, chosen.heads), Scatter(x=[None], y=[None], xaxis="x2", showlegend=False)])
-    picture.update_layout(xaxis2=theme.axis() | {"side": "top", "overlaying": "x"})
-    picture.update_layout(
-        xaxis=_axis(chosen.query, below),
-        xaxis2=_axis(chosen.memory, above),
-        yaxis={"visible": False, "range": [0, 1]},
+    picture = theme.screen(
+        drawn.title,
+        drawn.note,
+        caption(trace, focus),
+        250,
+        above=depth(above) + 30,
+        below=depth(below) + 30 + 28 * several,
+        across=_axis(chosen.query, below),
+        down={"visible": False, "range": [0, 1], "fixedrange": True},
+        xaxis2=_axis(chosen.memory, above) | {"side": "top", "overlaying": "x"},
         showlegend=several,
         legend={"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom", "itemclick": False},
     )
-    return picture
+    picture.add_traces([_curve(drawn, line) for line in reversed(drawn.lines)])
+    return picture.add_traces([*map(_key, chosen.heads), Scatter(x=[None], y=[None], xaxis="x2", showlegend=False)])
 
 
-def _axis(field: Field, chosen: Ticks) -> dict[str, object]:
-    return screen_ticks(_placed(field, chosen)) | {"range": [0, 1], "title": {"text": f"{name(field)} items"}}
+def _axis(field: Field, chosen: Ticks) -> theme.Layout:
+    return theme.axis(f"{name(field)} items", range=[0, 1], **screen_ticks(_placed(field, chosen)))
 
 
 def _placed(field: Field, chosen: Ticks) -> Ticks:

@@ -64,16 +64,23 @@ def draw(matrix: Matrix) -> Figure:
     height = float(np.clip(21 * len(shown.rows), 84, 460))
     across = screen_labels(shown.columns)
     down = screen_labels(shown.rows, height, upright=True)
-    figure = theme.screen(shown.title, shown.note, shown.caption, height, above=depth(across) + 24, below=8)
+    right, bottom = len(shown.columns) - 0.5, len(shown.rows) - 0.5
+    figure = theme.screen(
+        shown.title,
+        shown.note,
+        shown.caption,
+        height,
+        above=depth(across) + 24,
+        below=8,
+        across=theme.axis(shown.column_title, side="top", range=[-0.5, right], **screen_ticks(across)),
+        down=theme.axis(shown.row_title, range=[bottom, -0.5], **screen_ticks(down)),
+        coloraxis=theme.colour_axis(shown.top, shown.unit, short=height < 130),
+        shapes=_outlines(shown),
+    )
     if max(len(shown.rows), len(shown.columns)) > raster.CELLS:
         lay_picture(figure, shown.values, shown.top, (-0.5, -0.5, len(shown.columns), len(shown.rows)))
     else:
         figure.add_trace(_cells(shown))
-    scale = theme.colour_axis(shown.top, shown.unit, short=height < 130)
-    figure.update_layout(coloraxis=scale, shapes=_outlines(shown))
-    right, bottom = len(shown.columns) - 0.5, len(shown.rows) - 0.5
-    figure.update_xaxes(screen_ticks(across), side="top", range=[-0.5, right], title_text=shown.column_title)
-    figure.update_yaxes(screen_ticks(down), range=[bottom, -0.5], title_text=shown.row_title)
     return figure
 
 

@@ -132,12 +132,20 @@ def _sheet(
 def figure(trace: Trace, focus: Focus) -> Figure:
     """All pictures on one colour scale; the point in the middle of each carries (layer, head) as `customdata`."""
     drawn = overview(trace, focus)
-    picture = theme.screen(drawn.title, drawn.note, drawn.caption, drawn.down * drawn.place_px, above=8, below=4)
+    picture = theme.screen(
+        drawn.title,
+        drawn.note,
+        drawn.caption,
+        drawn.down * drawn.place_px,
+        above=8,
+        below=4,
+        across={"visible": False, "range": [-0.01, drawn.across], "fixedrange": True},
+        down={"visible": False, "range": [drawn.down, -0.02], "fixedrange": True},
+        coloraxis=theme.colour_axis(drawn.top, _UNIT),
+        shapes=_outline(drawn, focus),
+    )
     lay_picture(picture, drawn.sheet, drawn.top, (0, 0, drawn.across, drawn.down))
-    picture.add_traces([_points(drawn), _under(drawn)])
-    picture.update_layout(coloraxis=theme.colour_axis(drawn.top, _UNIT), shapes=_outline(drawn, focus))
-    picture.update_xaxes(visible=False, range=[-0.01, drawn.across])
-    return picture.update_yaxes(visible=False, range=[drawn.down, -0.02])
+    return picture.add_traces([_points(drawn), _under(drawn)])
 
 
 def _points(drawn: Overview) -> Scatter:

@@ -57,19 +57,25 @@ def figure(trace: Trace, focus: Focus) -> Figure:
     drawn = pyramid(trace, focus)
     across = screen_labels(shown(drawn.chosen.memory))
     height = float(np.clip(30 * len(drawn.rows), 44, 320))
-    picture = theme.screen(drawn.title, drawn.note, caption(trace, focus), height, above=8, below=depth(across) + 28)
+    lengths, memory = screen_ticks(_lengths(drawn)), f"{name(drawn.chosen.memory)} items"
+    title = _LENGTH if len(drawn.rows) > 3 else ""  # longer than the axis of a few rows
+    picture = theme.screen(
+        drawn.title,
+        drawn.note,
+        caption(trace, focus),
+        height,
+        above=8,
+        below=depth(across) + 28,
+        across=theme.axis(memory, range=[-0.5, drawn.items - 0.5], **screen_ticks(across)),
+        down=theme.axis(title, range=[0.5, len(drawn.rows) + 0.5], **lengths),
+        coloraxis=theme.colour_axis(drawn.top, _UNIT, short=height < 130),
+    )
     if drawn.items > raster.CELLS:
         halves = half_columns(drawn.rows)
         halves = raster.average(halves, 1, raster.block(halves.shape[1]))[::-1]
         lay_picture(picture, halves, drawn.top, (-0.5, len(drawn.rows) + 0.5, drawn.items, len(drawn.rows)))
     else:
         picture.add_traces([_cells(drawn, width) for width in range(1, len(drawn.rows) + 1)])
-    picture.update_layout(coloraxis=theme.colour_axis(drawn.top, _UNIT, short=height < 130))
-    memory = f"{name(drawn.chosen.memory)} items"
-    picture.update_xaxes(screen_ticks(across), range=[-0.5, drawn.items - 0.5], title_text=memory)
-    lengths = _lengths(drawn)
-    title = _LENGTH if len(drawn.rows) > 3 else ""  # longer than the axis of a few rows
-    picture.update_yaxes(screen_ticks(lengths), range=[0.5, len(drawn.rows) + 0.5], title_text=title)
     return picture
 
 

@@ -74,7 +74,18 @@ def _ticks(drawn: Histogram) -> tuple[list[float], list[str]]:
 def figure(trace: Trace, focus: Focus) -> Figure:
     """Bars in the heads' colours; with one head focused, the others step back."""
     drawn = histogram(trace, focus)
-    picture = theme.screen(_TITLE, drawn.note, drawn.caption, 240, above=8, below=66)
+    places, texts = _ticks(drawn)
+    broken = [text.replace("\n", "<br>") for text in texts]
+    picture = theme.screen(
+        _TITLE,
+        drawn.note,
+        drawn.caption,
+        240,
+        above=8,
+        below=66,
+        across=theme.axis("area size (items)", tickvals=places, ticktext=broken, tickangle=0),
+        down=theme.axis(_UNIT, showgrid=True, tickformat=".0%", nticks=5, rangemode="tozero"),
+    )
     for head, shares in enumerate(drawn.shares):
         bar = Bar(
             x=drawn.x(head),
@@ -87,10 +98,6 @@ def figure(trace: Trace, focus: Focus) -> Figure:
             hovertemplate=f"head {head + 1}, area size %{{customdata}}<br>%{{y:.1%}} of the attention<extra></extra>",
         )
         picture.add_trace(bar)
-    places, texts = _ticks(drawn)
-    broken = [text.replace("\n", "<br>") for text in texts]
-    picture.update_xaxes(tickvals=places, ticktext=broken, tickangle=0, title_text="area size (items)")
-    picture.update_yaxes(showgrid=True, tickformat=".0%", nticks=5, rangemode="tozero", title_text=_UNIT)
     return picture
 
 

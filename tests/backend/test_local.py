@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 import torch
 
 from areaviz.backend.local import LocalBackend
+from areaviz.models.base import OnStep
 from areaviz.models.device import choose_device
 from areaviz.models.translation import Translator
 from areaviz.trace.errors import BackendError, InputError
-from areaviz.trace.record import validate
+from areaviz.trace.record import Trace, validate
 from areaviz.trace.request import Request
 from tests.tiny import checkpoint
 
@@ -96,3 +98,21 @@ def test_a_device_that_is_not_there_is_named() -> None:
     if not torch.cuda.is_available():
         with pytest.raises(InputError, match='This machine has no device "cuda"'):
             choose_device("cuda")
+
+
+@pytest.mark.parametrize(("told", "threads"), [("", 1), ("2", 2), ("many", 1), ("0", 1)])
+def test_an_answer_takes_one_processor_or_as_many_as_are_told(
+    backend: LocalBackend, monkeypatch: pytest.MonkeyPatch, told: str, threads: int
+) -> None:
+    seen = []
+    traced = Translator.trace
+
+    def watched(self: Translator, requests: Sequence[Request], on_step: OnStep | None = None) -> list[Trace]:
+        seen.append(torch.get_num_threads())
+        return traced(self, requests, on_step)
+
+    monkeypatch.setattr(Translator, "trace", watched)
+    monkeypatch.setenv("OMP_NUM_THREADS", told)
+    backend.trace(Request("tiny-area", "A small dog"))
+    assert seen == [threads]
+    assert backend.device() == f"CPU ({threads} thread{'s' * (threads > 1)})"
