@@ -14,6 +14,7 @@ from torch.nn import functional as F
 
 from areaviz.attention.area import area_attention, area_mask, area_pool
 from areaviz.attention.features import AreaFeatures
+from areaviz.attention.pooling import pooled_ending
 from areaviz.attention.steering import Steered, Steering
 from areaviz.trace.areas import Area, AreaGrid
 
@@ -58,8 +59,9 @@ class AreaMemory:
     """Keys and values of areas, ready to be asked again and again while a sentence is decoded.
 
     key, value: [B, H, R, D]. allowed: bool [B, 1, 1, R] or None where every area may be attended.
-    recent_key, recent_value: projections of the last items, [B, H, at most size-1, D], from which the
-    areas that end at the next item are made. steered: what is done otherwise, None for nothing.
+    recent_key, recent_value: what the areas that end at the next item are made from, [B, H, at most size, D]: the
+    areas that end at the last one, or, for keys with features, the last items. steered: what is done otherwise, None
+    for nothing.
     """
 
     key: Tensor
@@ -150,17 +152,16 @@ class KeysAndValues(nn.Module):
         steering: what is done otherwise, read where the sequence begins (`memory` is None).
         """
         key, value = self.split(self.key(item_B1W)), self.split(self.value(item_B1W))
-        if memory is not None:
-            key, value = torch.cat([memory.recent_key, key], 2), torch.cat([memory.recent_value, value], 2)
-        grid = self.areas.grid(key.shape[2])
-        keys = self._area_keys(key, grid)[:, :, _areas_at_end(grid)]
-        values = area_pool(value, grid, self.areas.value_mode)[:, :, _areas_at_end(grid)]
+        most = self.areas.extent[1]
+        before = (key[:, :, :0], value[:, :, :0]) if memory is None else (memory.recent_key, memory.recent_value)
+        keys, recent_key = self._keys_ending(before[0], key, most)
+        recent_value = pooled_ending(before[1], value, self.areas.value_mode, most)
+        values = recent_value.to(value.dtype)
         if memory is not None:
             keys, values = torch.cat([memory.key, keys], 2), torch.cat([memory.value, values], 2)
-        recent = max(0, key.shape[2] - self.areas.extent[1] + 1)
         steered = Steered.begun(steering) if memory is None else memory.steered
-        steered = steered and steered.extended(self.areas.extent[1], key.device)
-        return AreaMemory(keys, values, None, key[:, :, recent:], value[:, :, recent:], steered)
+        steered = steered and steered.extended(most, key.device)
+        return AreaMemory(keys, values, None, recent_key, recent_value, steered)
 
     def split(self, x_BMW: Tensor) -> Tensor:
         """Vectors as heads see them: [B, H, M, D]."""
@@ -173,7 +174,12 @@ class KeysAndValues(nn.Module):
             return keys
         return area_pool(key_BHMD, grid, self.areas.key_mode)
 
-
-def _areas_at_end(grid: AreaGrid) -> list[int]:
-    """Indices of the spans that end at the last item, shortest first."""
-    return [grid.index(Area(0, grid.width - width, 1, width)) for width in range(1, grid.max_width + 1)]
+    def _keys_ending(self, before_BHAD: Tensor, key_BH1D: Tensor, most: int) -> tuple[Tensor, Tensor]:
+        """Keys of the areas that end at a new item, shortest first, and what those of the next are made from."""
+        if self.features is None:
+            keys = pooled_ending(before_BHAD, key_BH1D, self.areas.key_mode, most)
+            return keys.to(key_BH1D.dtype), keys
+        recent = torch.cat([before_BHAD, key_BH1D], 2)
+        grid = self.areas.grid(recent.shape[2])
+        ends = [grid.index(Area(0, grid.width - width, 1, width)) for width in range(1, grid.max_width + 1)]
+        return self._area_keys(recent, grid)[:, :, ends], recent[:, :, max(0, grid.width + 1 - most) :]

@@ -42,6 +42,25 @@ def area_pool(x: Tensor, grid: AreaGrid, mode: str) -> Tensor:
     return pooled
 
 
+def pooled_ending(before_NAD: Tensor, item_N1D: Tensor, mode: str, most: int) -> Tensor:
+    """Pool the areas that end at the newest item of a sequence, shortest first: [..., at most `most`, D].
+
+    before_NAD: the same of the item before, [..., A, D]; none where the sequence begins. Each is the one that is an
+    item shorter and ended there, with one item more, as `area_pool` makes it; sums stay in the type they are taken in.
+    """
+    item_N1D, shorter = item_N1D.to(wide(item_N1D.dtype)), before_NAD[..., : most - 1, :]
+    if not shorter.shape[-2]:
+        return item_N1D
+    if mode == "max":
+        longer = torch.maximum(shorter, item_N1D)
+    elif mode == "sum":
+        longer = shorter + item_N1D
+    else:
+        sizes = torch.arange(2, shorter.shape[-2] + 2, dtype=item_N1D.dtype, device=item_N1D.device)
+        longer = torch.lerp(shorter, item_N1D, 1 / sizes[:, None])
+    return torch.cat([item_N1D, longer], -2)
+
+
 def wide(dtype: torch.dtype) -> torch.dtype:
     """The type sums are taken in: float32, or float64 for float64 inputs."""
     return torch.float64 if dtype == torch.float64 else torch.float32

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from areaviz.attention.features import AreaFeatures, area_std
-from areaviz.attention.pooling import area_pool, box_moments
+from areaviz.attention.pooling import area_pool, box_moments, pooled_ending
 from areaviz.attention.table import table_sums
-from areaviz.trace.areas import AreaGrid
+from areaviz.trace.areas import Area, AreaGrid
 from tests import reference
 
 SEQUENCE = torch.tensor([[1.0, 2], [3, 4], [5, 6], [7, 8], [9, 10]])
@@ -28,6 +28,30 @@ TWICE = {
 @pytest.mark.parametrize("mode", TWICE)
 def test_five_items_with_areas_up_to_three(mode: str) -> None:
     assert area_pool(SEQUENCE[None], AreaGrid(1, 5, 1, 3), mode)[0].tolist() == TWICE[mode]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("most", [1, 2, 3, 7, 30])
+@pytest.mark.parametrize("mode", TWICE)
+def test_areas_that_end_at_each_new_item_are_those_of_the_whole_to_the_last_bit(
+    mode: str, most: int, dtype: torch.dtype
+) -> None:
+    items = torch.randn(2, 20, 4, generator=torch.Generator().manual_seed(1), dtype=dtype) * 1000
+    ending = items[:, :0]
+    for last in range(20):
+        ending = pooled_ending(ending, items[:, last : last + 1], mode, most)
+        grid = AreaGrid(1, last + 1, 1, min(most, last + 1))
+        whole = area_pool(items[:, : last + 1], grid, mode)
+        at_end = [grid.index(Area(0, last + 1 - width, 1, width)) for width in range(1, grid.max_width + 1)]
+        assert torch.equal(ending, whole[:, at_end])
+
+
+def test_sums_that_grow_stay_exact_in_half_precision() -> None:
+    items = torch.full((1, 12, 1), 0.1, dtype=torch.float16)
+    ending = items[:, :0]
+    for last in range(12):
+        ending = pooled_ending(ending, items[:, last : last + 1], "sum", 12)
+    assert torch.equal(ending.to(items.dtype)[0, -1], area_pool(items, AreaGrid(1, 12, 1, 12), "sum")[0, -1])
 
 
 def test_standard_deviations_of_five_items() -> None:
