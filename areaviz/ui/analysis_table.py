@@ -27,7 +27,8 @@ def step_through(table: pd.DataFrame, runs: int) -> int | None:
     st.caption(f"{len(table):,} examples. Choose one to look inside.")
     names = _names(runs)
     shown = table[[name for name in names if name in table and not _empty(table[name])]].rename(columns=names)
-    shown = shown.map(lambda cell: visible(cell) if isinstance(cell, str) else cell)
+    for name in shown.select_dtypes(exclude="number"):
+        shown[name] = shown[name].map(visible)
     st.dataframe(
         shown,
         hide_index=True,
