@@ -10,8 +10,8 @@ import torch
 from areaviz.backend.local import LocalBackend
 from areaviz.models.device import choose_device
 from areaviz.models.translation import Translator
+from areaviz.trace.check import validate
 from areaviz.trace.errors import BackendError, InputError
-from areaviz.trace.record import validate
 from areaviz.trace.request import Request
 from tests.tiny import checkpoint
 
