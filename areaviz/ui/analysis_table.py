@@ -16,6 +16,7 @@ from areaviz.ui.errors import calm
 from areaviz.ui.explore import explore
 from areaviz.ui.notebook import notes_on
 from areaviz.ui.plain import escaped, visible
+from areaviz.ui.waiting import traced
 
 TABLE, OPENED, ORDERED = "analyse_table", "analyse_opened", "analyse_listed"
 MOST_REFERENCES = 3
@@ -78,9 +79,7 @@ def opened(backend: Backend, dataset: Dataset, requests: Sequence[Request], titl
     with calm("reading the notes"):
         notes_on(dataset.digest, index, [request.model for request in requests], titles)
     asked = [replace(request, text=example.text, picture=dataset.picture(example)) for request in requests]
-    with st.spinner("Running the example"):
-        traces = [backend.trace(request) for request in asked]
-    explore(traces, titles, None)
+    explore(traced(backend, asked, "Running the example"), titles, None)
 
 
 def _neighbours(index: int) -> None:

@@ -112,14 +112,15 @@ def test_who_waits_is_told_how_many_stand_before() -> None:
 
     def progress(share: float, what: str) -> None:
         told.append(what)
-        if what.startswith("Waiting: "):
+        if what.startswith("Waiting for the model: "):
             run.go.set()
 
     with asked(worker, run, Request("a", "1"), Request("b", "2")) as (first, second):
         worker.submit(Request("c", "3"), progress)
         assert first.result(5) and second.result(5)
-    assert told[0] == "Waiting: 2 requests before yours"
-    assert set(told[1:]) <= {"Waiting: 1 request before yours", "Waiting for the model", "half way"}
+    assert told[0] == "Waiting for the model: 2 requests are before yours; it starts by itself"
+    last = "Waiting for the model: 1 request is before yours; it starts by itself"
+    assert set(told[1:]) <= {last, "Waiting for the model", "half way"}
 
 
 class Left(BaseException):
