@@ -39,5 +39,5 @@ def traced(backend: Backend, requests: Sequence[Request], words: str) -> tuple[T
 
 def _part(report: Progress, turn: int, turns: int) -> Progress:
     """Progress of one of several runs, in the bar of all; which it is, is said, for each waits anew."""
-    which = f"{turn + 1} of {turns}. " if turns > 1 else ""
+    which = f"Run {turn + 1} of {turns}. " if turns > 1 else ""
     return lambda share, words: report((turn + min(max(share, 0.0), 1.0)) / turns, which + words)

@@ -58,7 +58,7 @@ def place(monkeypatch: pytest.MonkeyPatch) -> Place:
 def test_several_runs_share_one_bar_that_goes_at_the_end(place: Place) -> None:
     found = traced(Half(), [Request("a", "one"), Request("a", "two")], "Waiting")
     assert [trace.request.text for trace in found] == ["one", "two"]
-    assert place.shown == [(0.0, "Waiting"), (0.25, "1 of 2. Writing one"), (0.75, "2 of 2. Writing two")]
+    assert place.shown == [(0.0, "Waiting"), (0.25, "Run 1 of 2. Writing one"), (0.75, "Run 2 of 2. Writing two")]
     assert place.gone
 
 
