@@ -63,7 +63,7 @@ def slice_table(runs: Sequence[Found], slices: Mapping[str, tuple[int, ...]]) ->
     if not opened.open:
         return
     with opened:
-        st.caption(f"{len(slices):,} beside all examples.")
+        st.caption(f"{len(slices):,} slice{'s' * (len(slices) > 1)}, beside all examples.")
         rows = [_row(name, places, runs) for name, places in {WHOLE: None, **slices}.items()]
         names = sorted({name for row in rows for name in row} - {"Slice", "Examples", "Notes"}, key=_order)
         numbers = {name: st.column_config.NumberColumn(format="%.3g") for name in names}
