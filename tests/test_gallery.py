@@ -11,7 +11,7 @@ import pytest
 import areaviz
 from areaviz.sharing.share import Shown, show
 from areaviz.trace import codec
-from areaviz.trace.record import validate
+from areaviz.trace.check import validate
 from tests.adapters.torchvision_ops import make_importable
 
 make_importable()

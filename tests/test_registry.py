@@ -15,7 +15,8 @@ from areaviz.models.digits import DigitReader
 from areaviz.models.dram import Dram, DramConfig
 from areaviz.trace import codec
 from areaviz.trace.card import read_card
-from areaviz.trace.record import Trace, validate
+from areaviz.trace.check import validate
+from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.trace.tasks import TASKS
 from areaviz.ui.samples import SAMPLES

@@ -15,9 +15,10 @@ from torch import Tensor
 
 from areaviz.adapters.heads import Heads, site_maps
 from areaviz.trace.arrays import NO_OUTPUT, nothing, text_of
+from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
 from areaviz.trace.picture import Picture
-from areaviz.trace.record import Field, Output, Trace, validate
+from areaviz.trace.record import Field, Output, Trace
 from areaviz.trace.request import Request, check_options
 
 ALTERNATIVES = 5

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from areaviz.metrics.translation import translation_scores
+from areaviz.metrics.translation import bleu_and_chrf
 
 BEYOND = np.inf
 
@@ -81,9 +81,10 @@ def _scores(part: pd.DataFrame, measure: str, runs: int) -> Mapping[str, float]:
     found: dict[str, float] = {}
     known = part[part["reference"] != ""]
     for run in range(runs):
-        scores = translation_scores(list(known[f"output_{run}"]), list(known["reference"])) if len(known) else {}
-        for name in ("bleu", "chrf"):
-            found[f"corpus_{name}_{run}"] = float(scores.get(name, np.nan))
+        scores = (np.nan, np.nan)
+        if len(known):
+            scores = bleu_and_chrf(list(known[f"output_{run}"]), list(known["reference"]))
+        found[f"corpus_bleu_{run}"], found[f"corpus_chrf_{run}"] = scores
         found[f"mean_{run}"] = float(part[f"{measure}_{run}"].mean())
     return found
 

@@ -67,6 +67,10 @@ class Faithfulness:
     items: int
 
 
+class TooFew(InputError):
+    """An input has not more items, or areas, than each query is to lose."""
+
+
 def spread(values: Sequence[float]) -> tuple[float, float]:
     """Mean and standard deviation (n - 1) of draws."""
     return float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
@@ -78,7 +82,8 @@ def faithfulness(request: Request, probe: Probe, run: Run, progress: Progress | 
     Takes 1 or 2 runs, and 2 for the map and each draw, all over the given output.
 
     Raises:
-        InputError: the map does not exist, does not attend to an input, or has not more than k items.
+        TooFew: the map has not more than k items or areas.
+        InputError: the map does not exist or does not attend to an input.
         BackendError: as `run`.
     """
     check_range("k", probe.k, CHOSEN)
@@ -106,6 +111,26 @@ def faithfulness(request: Request, probe: Probe, run: Run, progress: Progress | 
         float(likely.mean()),
         len(likely),
     )
+
+
+def measured(requests: Sequence[Request], probe: Probe, run: Run) -> tuple[Faithfulness, int]:
+    """Several inputs as one, and how many of them were measured: those with too few items or areas are left out.
+
+    Raises:
+        InputError: as `faithfulness`, and where no input has enough.
+        BackendError: as `run`.
+    """
+    found: list[Faithfulness] = []
+    for request in requests:
+        try:
+            found.append(faithfulness(request, probe, run))
+        except TooFew:
+            continue
+    if not found:
+        raise InputError(
+            f"None of the {len(requests):,} inputs has more than {probe.k:,} {probe.unit}s; choose fewer to be lost."
+        )
+    return pooled(found), len(found)
 
 
 def pooled(found: Sequence[Faithfulness]) -> Faithfulness:
@@ -145,7 +170,7 @@ def _map(trace: Trace, probe: Probe) -> AttentionMap:
         )
     there = attention.grid.items if probe.unit == "item" else attention.grid.count
     if probe.k >= there:
-        raise InputError(f"The input has {there} {probe.unit}s, so fewer than {there} can be lost; choose fewer.")
+        raise TooFew(f"The input has {there} {probe.unit}s, so fewer than {there} can be lost; choose fewer.")
     return attention
 
 

@@ -15,7 +15,7 @@ from areaviz.data.examples import Dataset
 from areaviz.metrics.aer import LinkCounts
 from areaviz.metrics.captions import caption_words
 from areaviz.metrics.cider import cider_d
-from areaviz.metrics.translation import translation_scores
+from areaviz.metrics.translation import bleu_and_chrf
 
 Rows = Mapping[int, Row]
 CIDER = "cider_d"
@@ -77,8 +77,8 @@ def summary(dataset: Dataset, rows: Rows) -> Mapping[str, float]:
     scored = [index for index, row in rows.items() if not row.error and dataset.examples[index].references]
     if scored:
         outputs = [rows[index].output for index in scored]
-        scores = translation_scores(outputs, [dataset.examples[index].references[0] for index in scored])
-        figures |= {"corpus_bleu": float(scores["bleu"]), "corpus_chrf": float(scores["chrf"])}
+        bleu, chrf = bleu_and_chrf(outputs, [dataset.examples[index].references[0] for index in scored])
+        figures |= {"corpus_bleu": bleu, "corpus_chrf": chrf}
     linked = [LinkCounts(*row.links) for row in rows.values() if row.links is not None]
     for name in MEASURES:
         values = [row.measures[name] for row in rows.values() if name in row.measures]

@@ -104,7 +104,10 @@ class Worker:
             if job not in self._waiting:
                 return job.progress
             before = self._waiting.index(job) + len(self._running)
-        return 0.0, f"Waiting: {before} request{'s' * (before > 1)} before yours" if before else job.progress[1]
+        if not before:
+            return job.progress
+        many = f"{before} requests are" if before > 1 else "1 request is"
+        return 0.0, f"Waiting for the model: {many} before yours; it starts by itself"
 
     def _leave(self, job: _Job) -> None:
         with self._changed:

@@ -7,26 +7,19 @@ from typing import Annotated
 
 import typer
 
-from areaviz.cli._looking import Areas, Head, Layer, Layers, Limit, Note, Site, Sites, Title, focus_on, page_options
+from areaviz.cli._looking import Looking, looking
 from areaviz.sharing import share
 from areaviz.sharing.files import WRITERS
 from areaviz.trace import codec
 from areaviz.views import VIEWS
 
 
+@looking
 def export(
     trace: Annotated[Path, typer.Argument(help="A saved trace (.npz).")],
     file: Annotated[Path, typer.Argument(help=f"What to write; its ending says what: {', '.join(WRITERS)}.")],
+    looking: Looking,
     view: Annotated[str | None, typer.Option(help=f"Of a figure or numbers: one of {', '.join(VIEWS)}.")] = None,
-    site: Site = None,
-    layer: Layer = None,
-    head: Head = None,
-    layers: Layers = "",
-    sites: Sites = "",
-    areas: Areas = 64,
-    title: Title = "",
-    note: Note = "",
-    limit: Limit = 16,
 ) -> None:
     """Write a saved trace as a page (.html), a figure (.svg, .pdf, .png), its numbers (.csv, .json) or a film (.gif).
 
@@ -34,6 +27,5 @@ def export(
     Site, layer and head say where it opens, or what a figure shows.
     """
     found = codec.load(trace)
-    focus = focus_on(found, site, layer, head)
-    share.export(found, file, focus, page_options(title, note, layers, sites, areas, limit), view)
+    share.export(found, file, looking.focus(found), looking.page(), view)
     typer.echo(f"{file}: {file.stat().st_size / 1000:,.0f} KB.")

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from areaviz.analysis.faithfulness import Faithfulness, Probe, pooled, spread
-from areaviz.analysis.faithfulness import faithfulness as measure
+from areaviz.analysis.faithfulness import Faithfulness, Probe, measured, spread
 from areaviz.backend.local import LocalBackend
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.examples import Dataset
@@ -39,15 +38,17 @@ def faithfulness(
     if card.task not in SETS:
         raise InputError("The faithfulness of models that write is measured; choose a translator or a captioner.")
     probe = Probe(site, layer - 1, None if head is None else head - 1, k, unit, draws)
-    found = [
-        measure(request, probe, backend.trace) for request in _requests(model, SAMPLE_SETS[SETS[card.task]](), examples)
-    ]
-    for line in told(pooled(found), len(found)):
+    requests = _requests(model, SAMPLE_SETS[SETS[card.task]](), examples)
+    found, taken = measured(requests, probe, backend.trace)
+    if taken < len(requests):
+        left = f"{len(requests) - taken:,} of {len(requests):,} examples"
+        typer.echo(f"{left} have fewer than {k + 1:,} {unit}s and were left out.", err=True)
+    for line in told(found, taken):
         typer.echo(line)
 
 
 def told(found: Faithfulness, examples: int) -> list[str]:
-    """The figures, a line each."""
+    """The figures of so many examples, a line each."""
     lines = [f"examples: {examples}, output items: {found.items}, mean probability: {found.probability:.3f}"]
     for name in ("comprehensiveness", "sufficiency"):
         mean, deviation = spread(getattr(found, f"random_{name}"))

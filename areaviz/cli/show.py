@@ -8,23 +8,16 @@ from typing import Annotated
 
 import typer
 
-from areaviz.cli._looking import Areas, Head, Layer, Layers, Limit, Note, Site, Sites, Title, focus_on, page_options
+from areaviz.cli._looking import Looking, looking
 from areaviz.sharing.page import page
 from areaviz.sharing.server import PageServer
 from areaviz.trace import codec
 
 
+@looking
 def show(
     trace: Annotated[Path, typer.Argument(help="A saved trace (.npz).")],
-    site: Site = None,
-    layer: Layer = None,
-    head: Head = None,
-    layers: Layers = "",
-    sites: Sites = "",
-    areas: Areas = 64,
-    title: Title = "",
-    note: Note = "",
-    limit: Limit = 16,
+    looking: Looking,
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port of the page; 0 takes a free one.")] = 0,
     browser: Annotated[bool, typer.Option(help="Open the browser, or only say the address.")] = True,
 ) -> None:
@@ -33,7 +26,8 @@ def show(
     Site, layer and head say where it opens. To send it to somebody, write it as a file by `export`.
     """
     found = codec.load(trace)
-    html = page(found, focus_on(found, site, layer, head), page_options(title, note, layers, sites, areas, limit))
+    html = page(found, looking.focus(found), looking.page())
+
     with PageServer(html, port) as server:
         typer.echo(f"{trace.name} is shown on {server.url} until Ctrl-C.")
         if browser:

@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
@@ -63,16 +63,19 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """Examples in order, the pictures they name, and a digest of all but the pictures' content."""
+    """Examples in order, and the pictures they name.
+
+    digest: what tells this set from others, the SHA-256 of its examples, without the pictures' content.
+    """
 
     name: str
     examples: tuple[Example, ...]
     pictures: Files
+    digest: str = field(init=False)
 
-    @property
-    def digest(self) -> str:
-        """What tells this set from others: the SHA-256 of its examples."""
-        return hashlib.sha256(repr(self.examples).encode("utf-8", "surrogatepass")).hexdigest()
+    def __post_init__(self) -> None:
+        digest = hashlib.sha256(repr(self.examples).encode("utf-8", "surrogatepass")).hexdigest()
+        object.__setattr__(self, "digest", digest)  # once: everything that is kept of a set is asked for by it
 
     def picture(self, example: Example) -> Picture | None:
         """The picture of an example, decoded; None where it has none; InputError where the file cannot be used."""

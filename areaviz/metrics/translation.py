@@ -41,13 +41,25 @@ def translation_scores(hypotheses: Sequence[str], references: Sequence[str]) -> 
         ValueError: when there is no sentence, or not one reference a hypothesis.
     """
     _check(hypotheses, references)
-    metrics = {"bleu": BLEU(), "bleu_lowercase": BLEU(lowercase=True), "chrf": CHRF()}
-    scores: dict[str, float | int | str] = {}
-    for name, metric in metrics.items():
-        scores[name] = metric.corpus_score(hypotheses, [references]).score
-        scores[f"{name}_signature"] = str(metric.get_signature())
-    cased = BLEU().corpus_score(hypotheses, [references])
-    return scores | {"length_ratio": cased.sys_len / cased.ref_len, "sentences": len(hypotheses)}
+    bleu, lowercase, chrf = BLEU(), BLEU(lowercase=True), CHRF()
+    cased = bleu.corpus_score(hypotheses, [references])
+    return {
+        "bleu": cased.score,
+        "bleu_signature": str(bleu.get_signature()),
+        "bleu_lowercase": lowercase.corpus_score(hypotheses, [references]).score,
+        "bleu_lowercase_signature": str(lowercase.get_signature()),
+        "chrf": chrf.corpus_score(hypotheses, [references]).score,
+        "chrf_signature": str(chrf.get_signature()),
+        "length_ratio": cased.sys_len / cased.ref_len,
+        "sentences": len(hypotheses),
+    }
+
+
+def bleu_and_chrf(hypotheses: Sequence[str], references: Sequence[str]) -> tuple[float, float]:
+    """The scores "bleu" and "chrf" of `translation_scores` alone, in half its time; ValueError as there."""
+    _check(hypotheses, references)
+    bleu, chrf = (metric.corpus_score(hypotheses, [references]).score for metric in (BLEU(), CHRF()))
+    return bleu, chrf
 
 
 def compare(

@@ -7,9 +7,10 @@ from functools import partial
 
 from areaviz.sharing.options import PageOptions
 from areaviz.sharing.page import page
+from areaviz.trace.check import check_focus
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shown
-from areaviz.trace.record import Trace, check_focus
+from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
 from areaviz.views.base import View

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from areaviz.sharing.sheets import Place
+from areaviz.trace.check import check_focus
 from areaviz.trace.errors import InputError
 from areaviz.trace.query import words
-from areaviz.trace.record import Field, Trace, check_focus
+from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 
 

@@ -13,12 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.trace.areas import AreaGrid
+from areaviz.trace.check import validate
 from areaviz.trace.derived import sums_map
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import AREA_SIZES, check_range
 from areaviz.trace.picture import MAX_SIDE, Picture, check_picture
 from areaviz.trace.query import predicted_bytes
-from areaviz.trace.record import TOLERANCE, AttentionMap, Field, FloatArray, Output, Trace, validate
+from areaviz.trace.record import TOLERANCE, AttentionMap, Field, FloatArray, Output, Trace
 from areaviz.trace.request import Request, check_options
 
 MAX_ITEMS, MAX_LABEL = 4096, 100

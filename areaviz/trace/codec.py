@@ -19,10 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.trace.archive import MAX_BYTES, check_archive, check_size, unpacked
+from areaviz.trace.check import check_rows, validate
 from areaviz.trace.document import Fetch, from_document, to_arrays, to_document
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.files import write_whole
-from areaviz.trace.record import FloatArray, Trace, check_rows, validate
+from areaviz.trace.record import FloatArray, Trace
 
 DOCUMENT, LAYER = "trace.json", "weights.npy"
 MAX_DOCUMENT_BYTES = 8 * 2**20

@@ -71,7 +71,7 @@ def request_entry(request: Request) -> dict[str, Any]:
 
 
 def from_document(document: Any, arrays: Arrays, fetch: Fetch | None = None) -> Trace:
-    """Put a trace together again; `areaviz.trace.record.validate` then tells whether its parts agree.
+    """Put a trace together again; `areaviz.trace.check.validate` then tells whether its parts agree.
 
     fetch: gets what weights were left out, when they are first read; without it none may be.
 

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 import streamlit as st
 
-from areaviz.analysis.rows import Header, Row, RowFile, rows_path
+from areaviz.analysis.rows import Header, RowFile, rows_path
 from areaviz.analysis.run import analyse, header
 from areaviz.backend.base import Backend
 from areaviz.data.examples import Dataset
 from areaviz.trace.card import Card
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
+from areaviz.ui.analysis_found import found_in
 from areaviz.ui.analysis_result import result
 from areaviz.ui.asking import Asking
 from areaviz.ui.dataset_form import dataset_form
@@ -39,10 +40,6 @@ class Analysis:
     path: Path
     header: Header
 
-    def rows(self) -> Mapping[int, Row]:
-        """The rows so far."""
-        return RowFile.read(self.path).rows if self.path.exists() else {}
-
 
 def analyse_page() -> None:
     """Draw the page."""
@@ -56,10 +53,10 @@ def analyse_page() -> None:
                 with calm("running the examples"):
                     _progress(backend, dataset, analyses)
                 with calm("showing the result"):
-                    runs = [analysis.rows() for analysis in analyses]
-                    if all(runs):
+                    runs = tuple(found_in(analysis.path, dataset) for analysis in analyses)
+                    if all(run.rows for run in runs):
                         requests = [analysis.request for analysis in analyses]
-                        result(backend, dataset, requests, runs, [analysis.title for analysis in analyses])
+                        result(backend, requests, runs, [analysis.title for analysis in analyses])
 
 
 def _asked(backend: Backend, dataset: Dataset) -> tuple[Analysis, ...]:
@@ -96,7 +93,8 @@ def _progress(backend: Backend, dataset: Dataset, analyses: Sequence[Analysis]) 
         return
     if job and job.problem:
         problem(job.problem)
-    done, most = sum(len(analysis.rows()) for analysis in analyses), len(analyses) * len(dataset.examples)
+    done = sum(len(found_in(analysis.path, dataset).rows) for analysis in analyses)
+    most = len(analyses) * len(dataset.examples)
     if done == most:
         return
     label = f"Go on with the other {most - done:,}" if done else f"Run {most:,} examples"

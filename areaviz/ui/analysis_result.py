@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import streamlit as st
 
 from areaviz.analysis.measures import MEASURES
-from areaviz.analysis.rows import Row
-from areaviz.analysis.table import CIDER, summary, table_of
+from areaviz.analysis.table import CIDER
 from areaviz.backend.base import Backend
-from areaviz.data.examples import Dataset
 from areaviz.trace.request import Request
 from areaviz.ui.analysis_contrast import against, by_bucket
 from areaviz.ui.analysis_filter import TITLES, filtered
+from areaviz.ui.analysis_found import Found, examples_table, figures
 from areaviz.ui.analysis_slices import in_slice, save_slice, slice_table, slices_of
 from areaviz.ui.analysis_table import opened, step_through
 from areaviz.ui.notebook import exchange
@@ -31,21 +30,15 @@ WHOLE = {
 """What is said first, a column each: figures of the whole set, not means of its sentences, where the two differ."""
 
 
-def result(
-    backend: Backend,
-    dataset: Dataset,
-    requests: Sequence[Request],
-    runs: Sequence[Mapping[int, Row]],
-    titles: Sequence[str],
-) -> None:
-    """Draw all of it."""
+def result(backend: Backend, requests: Sequence[Request], runs: tuple[Found, ...], titles: Sequence[str]) -> None:
+    """Draw all of it; runs: of one set."""
+    dataset = runs[0].dataset
     slices = slices_of(dataset.digest)
-    table = table_of(dataset, runs)
     st.subheader("The whole set", anchor=False)
-    _whole(dataset, runs, titles)
-    slice_table(dataset, runs, titles, slices)
+    _whole(runs, titles)
+    slice_table(runs, slices)
     st.subheader("Example by example", anchor=False)
-    table = in_slice(table, slices)
+    table = in_slice(examples_table(runs), slices)
     chosen = filtered(table, titles)
     index = step_through(chosen, len(titles))
     save_slice(dataset.digest, chosen)
@@ -56,13 +49,13 @@ def result(
         opened(backend, dataset, requests, titles, index)
 
 
-def _whole(dataset: Dataset, runs: Sequence[Mapping[int, Row]], titles: Sequence[str]) -> None:
-    found = [summary(dataset, rows) for rows in runs]
-    names = [name for name in WHOLE if any(name in figures for figures in found)]
-    figures_of = {WHOLE[name]: [number(figures.get(name)) for figures in found] for name in names}
+def _whole(runs: Sequence[Found], titles: Sequence[str]) -> None:
+    found = [figures(run) for run in runs]
+    names = [name for name in WHOLE if any(name in one for one in found)]
+    figures_of = {WHOLE[name]: [number(one.get(name)) for one in found] for name in names}
     st.table({"Model": list(titles), **figures_of}, border="horizontal", hide_index=True)
     with st.expander("All measures, mean of the examples", key="analyse_means", type="compact"):
-        taken = [name for name in TITLES if any(name in figures for figures in found)]
+        taken = [name for name in TITLES if any(name in one for one in found)]
         about = [MEASURES[name].about if name in MEASURES else "CIDEr-D, 0 to 10." for name in taken]
         heads = titles if len(set(titles)) == len(titles) else [f"{title} ({n})" for n, title in enumerate(titles, 1)]
         means = {head: [number(f.get(name)) for name in taken] for head, f in zip(heads, found, strict=True)}

@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 import streamlit as st
 
-from areaviz.analysis.rows import Row
 from areaviz.analysis.slices import LONGEST_NAME
-from areaviz.analysis.table import CIDER, summary
-from areaviz.data.examples import Dataset
+from areaviz.analysis.table import CIDER
+from areaviz.ui.analysis_found import Found, figures
 from areaviz.ui.errors import calm_later, told_later
 from areaviz.ui.notebook import notebook
 from areaviz.ui.plain import visible
 
 CHOSEN, NAME, PROBLEM = "analyse_slice", "analyse_slice_name", "analyse_slice_problem"
+TABLE = "slices"
 WHOLE, TAGGED = "All examples", "Tagged: "
 FIGURES = {"corpus_bleu": "BLEU", "corpus_chrf": "chrF", CIDER: "CIDEr-D", "confidence": "Confidence",
            "coverage_deviation": "Coverage dev.", "pointing": "Points right", "area_size": "Area size"}  # fmt: skip
@@ -54,26 +54,33 @@ def save_slice(digest: str, chosen: pd.DataFrame) -> None:
             st.button("Remove the slice", disabled=gone is None, on_click=_remove, args=(digest, gone))
 
 
-def slice_table(
-    dataset: Dataset, runs: Sequence[Mapping[int, Row]], titles: Sequence[str], slices: Mapping[str, tuple[int, ...]]
-) -> None:
+def slice_table(runs: Sequence[Found], slices: Mapping[str, tuple[int, ...]]) -> None:
     """Every slice with its figures, model against model, and its notes by tag."""
     if not slices:
         return
-    notes, rows = notebook().notes, []
-    for name, places in {WHOLE: tuple(range(len(dataset.examples))), **slices}.items():
-        tags = notes.counts(dataset.digest, places)
-        row: dict[str, object] = {"Slice": visible(name), "Examples": len(places)}
-        for number, run in enumerate(runs):
-            figures = summary(dataset, {place: run[place] for place in places if place in run})
-            mark = f" ({number + 1})" if len(titles) > 1 else ""
-            row |= {f"{title}{mark}": figures[key] for key, title in FIGURES.items() if key in figures}
-        rows.append({**row, "Notes": ", ".join(f"{visible(tag)} {count}" for tag, count in tags.items())})
-    with st.expander(f"Slices ({len(slices)})", key="slices", type="compact"):
+    # Computed only while it is open: each slice's scores take a part of a second. A label that changed would close it.
+    opened = st.expander("Slices", key=TABLE, type="compact", on_change="rerun")
+    if not opened.open:
+        return
+    with opened:
+        st.caption(f"{len(slices):,} slice{'s' * (len(slices) > 1)}, beside all examples.")
+        rows = [_row(name, places, runs) for name, places in {WHOLE: None, **slices}.items()]
         names = sorted({name for row in rows for name in row} - {"Slice", "Examples", "Notes"}, key=_order)
         numbers = {name: st.column_config.NumberColumn(format="%.3g") for name in names}
         shown = pd.DataFrame(rows, columns=["Slice", "Examples", *names, "Notes"])
         st.dataframe(shown, hide_index=True, column_config=numbers)
+
+
+def _row(name: str, places: tuple[int, ...] | None, runs: Sequence[Found]) -> Mapping[str, object]:
+    """One line of the table; places: None for all examples."""
+    dataset = runs[0].dataset
+    row: dict[str, object] = {"Slice": visible(name), "Examples": len(dataset.examples if places is None else places)}
+    for number, run in enumerate(runs, 1):
+        found = figures(run, places)
+        mark = f" ({number})" if len(runs) > 1 else ""
+        row |= {f"{title}{mark}": found[key] for key, title in FIGURES.items() if key in found}
+    tags = notebook().notes.counts(dataset.digest, places)
+    return {**row, "Notes": ", ".join(f"{visible(tag)} {count}" for tag, count in tags.items())}
 
 
 def _order(column: str) -> tuple[int, str]:

@@ -16,6 +16,7 @@ from areaviz.ui.errors import calm
 from areaviz.ui.explore import explore
 from areaviz.ui.notebook import notes_on
 from areaviz.ui.plain import escaped, visible
+from areaviz.ui.waiting import traced
 
 TABLE, OPENED, ORDERED = "analyse_table", "analyse_opened", "analyse_listed"
 MOST_REFERENCES = 3
@@ -27,7 +28,8 @@ def step_through(table: pd.DataFrame, runs: int) -> int | None:
     st.caption(f"{len(table):,} examples. Choose one to look inside.")
     names = _names(runs)
     shown = table[[name for name in names if name in table and not _empty(table[name])]].rename(columns=names)
-    shown = shown.map(lambda cell: visible(cell) if isinstance(cell, str) else cell)
+    for name in shown.select_dtypes(exclude="number"):
+        shown[name] = shown[name].map(visible)
     st.dataframe(
         shown,
         hide_index=True,
@@ -77,9 +79,7 @@ def opened(backend: Backend, dataset: Dataset, requests: Sequence[Request], titl
     with calm("reading the notes"):
         notes_on(dataset.digest, index, [request.model for request in requests], titles)
     asked = [replace(request, text=example.text, picture=dataset.picture(example)) for request in requests]
-    with st.spinner("Running the example"):
-        traces = [backend.trace(request) for request in asked]
-    explore(traces, titles, None)
+    explore(traced(backend, asked, "Running the example"), titles, None)
 
 
 def _neighbours(index: int) -> None:

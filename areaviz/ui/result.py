@@ -1,4 +1,4 @@
-"""Running what is asked, with progress in words; what is shown always belongs to what is asked."""
+"""Running what is asked; what is shown always belongs to what is asked."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
-from areaviz.backend.base import Backend, Progress
+from areaviz.backend.base import Backend
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.errors import problem
+from areaviz.ui.waiting import traced
 
 _KEPT, _JUST_RUN = "result", "result_just_run"
 
@@ -52,7 +52,7 @@ def up_to_date(backend: Backend, page: str, requests: Sequence[Request], titles:
         asked = tuple(request.checked() for request in requests)
         if older and older.requests == asked:
             return replace(older, titles=tuple(titles))
-        traces = _run(backend, asked)
+        traces = traced(backend, asked, "Waiting for the model")
     except InputError as error:
         if older is None:
             raise
@@ -62,25 +62,3 @@ def up_to_date(backend: Backend, page: str, requests: Sequence[Request], titles:
     st.session_state[_KEPT] = Result(page, tuple(titles), asked, traces)
     st.session_state[_JUST_RUN] = True
     st.rerun()
-
-
-def _run(backend: Backend, requests: Sequence[Request]) -> tuple[Trace, ...]:
-    """Their traces, with one bar for all of them; it is gone where one fails."""
-    place = st.empty()
-    bar = place.progress(0.0, text="Waiting for the model")
-    try:
-        return tuple(
-            backend.trace(request, _reporter(bar, turn, len(requests))) for turn, request in enumerate(requests)
-        )
-    except Exception:
-        place.empty()
-        raise
-
-
-def _reporter(bar: DeltaGenerator, turn: int, turns: int) -> Progress:
-    """Progress over several runs, in one bar."""
-
-    def report(share: float, words: str) -> None:
-        bar.progress((turn + min(max(share, 0.0), 1.0)) / turns, text=words)
-
-    return report

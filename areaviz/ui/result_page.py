@@ -55,8 +55,11 @@ def _with_changes(recall: address.Recall) -> address.Recall:
     """Fills the form, and recalls what a link changes."""
 
     def both(request: Request, params: Mapping[str, str], compare: str, asked: bool) -> None:
-        recall(request, params, compare, asked)
-        recall_changes(request, params)
+        try:
+            recall(request, params, compare, asked)
+        finally:  # also where the link's picture is not here: its changes wait for it
+            if asked:
+                recall_changes(request, params)
 
     return both
 
@@ -65,7 +68,7 @@ def beside(page: str) -> Callable[[Backend, Cards, Sequence[Request]], None]:
     """Shows the traces of requests beside one another, the first also changed; `page` names whose result it is."""
 
     def show(backend: Backend, cards: Cards, requests: Sequence[Request]) -> None:
-        settle(requests[0])
+        settle(requests[0], requests[0])
         result = up_to_date(backend, page, requests, [cards[request.model].title for request in requests])
         if not result.current:
             explore(result.traces, result.titles, result.requests[0])

@@ -61,7 +61,7 @@ def side_by_side(backend: Backend, _: Mapping[str, Card], asked: Asked) -> None:
         explore(seen, titles, None, {**asked.further, **looks})
         return
     first = asked.sights[chosen[0]]
-    settle(first)
+    settle(first, asked.link)
     run = experiment(backend, first, traces[chosen[0]])
     link = replace(asked.link, changes=run.link.changes)
     further = {**asked.further, **looks, **run.params}

@@ -16,6 +16,7 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.errors import problem
 from areaviz.ui.plain import escaped, visible
+from areaviz.ui.waiting import traced
 from areaviz.ui.what_if_result import faithful, outcome
 from areaviz.ui.what_if_state import NOTHING, Wish, draft, made, make, wish
 from areaviz.ui.what_if_words import candidates, change_words, items_of, picture_words, place_words
@@ -77,8 +78,8 @@ def experiment(backend: Backend, request: Request, before: Trace) -> Experiment:
     kept = st.session_state.get(_RUN)
     if kept is None or kept[0] != (asked, written):
         try:
-            with st.spinner("Decoding again with the changes"):
-                runs = backend.trace(asked), backend.trace(replace(asked, target=written))
+            both = asked, replace(asked, target=written)
+            runs = traced(backend, both, "Decoding again with the changes")
         except (InputError, BackendError) as error:
             return Experiment(backend, request, before, wanted, failure=str(error))
         kept = st.session_state[_RUN] = (asked, written), runs

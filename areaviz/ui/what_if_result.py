@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -15,6 +16,7 @@ from areaviz.ui.chart import chart
 from areaviz.ui.downloads import downloads
 from areaviz.ui.errors import calm
 from areaviz.ui.plain import escaped, visible
+from areaviz.ui.waiting import waiting
 from areaviz.ui.what_if_words import place_words
 from areaviz.views import PAIRS
 
@@ -78,8 +80,17 @@ def _measured(backend: Backend, request: Request, probe: Probe) -> Faithfulness:
     kept: tuple[Request, Probe, Faithfulness] | None = st.session_state.get(_MEASURED)
     if kept is not None and kept[:2] == (request, probe):
         return kept[2]
-    with st.spinner("Measuring"):
-        found = faithfulness(request, probe, backend.trace)
+    done, which = 0.0, ""
+    with waiting("Measuring") as report:
+
+        def begun(count: int, most: int) -> None:
+            nonlocal done, which
+            done, which = count / most, f", {count + 1} of {most}"
+
+        def told(_: float, words: str) -> None:
+            report(done, f"Measuring{which}. {words}")
+
+        found = faithfulness(request, probe, partial(backend.trace, progress=told), begun)
     st.session_state[_MEASURED] = request, probe, found
     return found
 

@@ -47,19 +47,41 @@ class Wish:
 NOTHING = Wish()
 
 
+@dataclass(frozen=True, slots=True)
+class _Linked:
+    """A link's wish, and the input that the link is about; model, picture: "" where it names none."""
+
+    wish: Wish
+    model: str
+    text: str
+    picture: str
+    area_size: int | None
+
+    def about(self, request: Request) -> bool:
+        """Whether this request is of that input."""
+        picture = request.picture.name if request.picture else ""
+        same = self.model in ("", request.model) and self.picture in ("", picture)
+        return same and (self.text, self.area_size) == (request.text, request.area_size)
+
+
 def recall(request: Request, params: Mapping[str, str]) -> None:
-    """Wish what a link says, of the input that is asked next; InputError where its other picture does not exist."""
+    """Wish what a link says, of the link's input alone; InputError where its other picture does not exist."""
     name = params.get(SWAP, "")
     if name and name not in SAMPLES:
         raise InputError(f'The link swaps the picture for "{shown(name)}", which does not exist; choose another one.')
-    st.session_state[_LINKED] = Wish(request.changes, name)
+    wanted, (model, picture) = Wish(request.changes, name), (params.get(key, "") for key in ("model", "picture"))
+    st.session_state[_LINKED] = _Linked(wanted, model, request.text, picture, request.area_size)
 
 
-def settle(request: Request) -> None:
-    """Take a link's wish for one of this input."""
-    linked = st.session_state.pop(_LINKED, None)
-    if linked is not None:
-        _keep(request, linked, linked)
+def settle(request: Request, asked: Request) -> None:
+    """Take a link's wish for one of this input, if that is the link's; asked: the request as a link has it.
+
+    Until the link's input is asked, the wish waits: its picture, for instance, has to be uploaded again.
+    """
+    linked: _Linked | None = st.session_state.get(_LINKED)
+    if linked is not None and linked.about(asked):
+        del st.session_state[_LINKED]
+        _keep(request, linked.wish, linked.wish)
 
 
 def draft(request: Request) -> Wish:

@@ -11,8 +11,8 @@ import transformers
 
 import areaviz
 from areaviz.adapters.texts import aligned
+from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
-from areaviz.trace.record import validate
 from areaviz.trace.request import Focus
 from areaviz.views.base import caption
 from tests.adapters import small

@@ -10,8 +10,8 @@ import torch
 
 import areaviz
 from areaviz.trace import codec
+from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
-from areaviz.trace.record import validate
 from tests.adapters import small
 from tests.adapters.library import eager, same
 

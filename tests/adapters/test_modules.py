@@ -14,8 +14,8 @@ from torch import Tensor, nn
 
 import areaviz
 from areaviz.adapters.heads import Heads
+from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
-from areaviz.trace.record import validate
 
 
 def returned(layer: nn.MultiheadAttention, *inputs: Tensor, **masks: Any) -> Any:

@@ -11,8 +11,9 @@ from PIL import Image
 
 import areaviz
 from areaviz.trace import codec
+from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
-from areaviz.trace.record import Trace, validate
+from areaviz.trace.record import Trace
 from tests import fakes
 from tests.adapters import small
 from tests.adapters.library import eager

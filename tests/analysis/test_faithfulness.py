@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from areaviz.analysis.faithfulness import Faithfulness, Probe, faithfulness, pooled, spread
+from areaviz.analysis.faithfulness import Faithfulness, Probe, faithfulness, measured, pooled, spread
 from areaviz.models.translation import Translator
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.card import read_card
@@ -111,6 +111,20 @@ def test_several_inputs_are_pooled_by_their_items() -> None:
 def test_a_map_that_is_not_there_is_refused(probe: Probe, part: str) -> None:
     with pytest.raises(InputError, match=part):
         faithfulness(ASKED, probe, Adding(FAITHFUL))
+
+
+def test_inputs_with_too_few_items_are_left_out_and_only_none_is_an_error() -> None:
+    long, short = replace(ASKED, seed=1), replace(ASKED, seed=2)
+    model = Adding(FAITHFUL)
+
+    def run(request: Request) -> Trace:
+        return model(request) if request.seed == 1 else fakes.trace("ab", "xy", area_size=1)
+
+    assert measured([short, long, short], Probe(k=3), run) == (faithfulness(long, Probe(k=3), run), 1)
+    with pytest.raises(InputError, match="None of the 2 inputs has more than 3 items; choose fewer"):
+        measured([short, short], Probe(k=3), run)
+    with pytest.raises(InputError, match="1 layers"):
+        measured([long], Probe(layer=4), run)
 
 
 @pytest.mark.parametrize("unit", ["item", "area"])

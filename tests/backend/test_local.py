@@ -12,8 +12,9 @@ from areaviz.backend.local import LocalBackend
 from areaviz.models.base import OnStep
 from areaviz.models.device import choose_device
 from areaviz.models.translation import Translator
+from areaviz.trace.check import validate
 from areaviz.trace.errors import BackendError, InputError
-from areaviz.trace.record import Trace, validate
+from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from tests.tiny import checkpoint
 

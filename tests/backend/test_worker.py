@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
@@ -36,24 +37,34 @@ class Recorder:
         return [replace(trace("x", "y"), request=request) for request in requests]
 
 
-def submit_behind(worker: Worker, run: Recorder, requests: list[Request]) -> list[Trace | Exception]:
-    """Submit one request, and the others in order while it runs; returns results or errors."""
+@contextmanager
+def asked(worker: Worker, run: Recorder, *requests: Request) -> Iterator[list[Future[Trace]]]:
+    """The first request runs and the others wait behind it, in order; at the end of the block they are let go."""
     with ThreadPoolExecutor(len(requests)) as pool:
-        futures = []
-        for count, request in enumerate(requests):
-            futures.append(pool.submit(worker.submit, request))
-            assert run.began.wait(5)
-            while worker.waiting() < count:
-                threading.Event().wait(0.002)
+        futures: list[Future[Trace]] = []
+        try:
+            for count, request in enumerate(requests):
+                futures.append(pool.submit(worker.submit, request))
+                assert run.began.wait(5)
+                while worker.waiting() < count:
+                    threading.Event().wait(0.002)
+            yield futures
+        finally:
+            run.go.set()
+
+
+def submit_behind(worker: Worker, run: Recorder, requests: list[Request]) -> list[Trace | BaseException]:
+    """Submit one request, and the others in order while it runs; returns results or errors."""
+    with asked(worker, run, *requests) as futures:
         run.go.set()
-        return [future.exception(5) or future.result() for future in futures]  # type: ignore[misc]
+        return [future.exception(5) or future.result() for future in futures]
 
 
 def test_like_requests_run_together_and_others_apart() -> None:
     run = Recorder()
     requests = [Request("a", text) for text in ("first", "b", "c")] + [Request("other", "d"), Request("a", "e")]
     found = submit_behind(Worker(run), run, requests)
-    assert [result.request for result in found] == requests
+    assert [result.request for result in found if isinstance(result, Trace)] == requests
     assert run.batches == [["first"], ["b", "c"], ["d"], ["e"]]
 
 
@@ -77,12 +88,7 @@ def test_one_bad_request_fails_alone() -> None:
 def test_a_full_queue_says_so() -> None:
     run = Recorder()
     worker = Worker(run, max_waiting=1)
-    with ThreadPoolExecutor(2) as pool:
-        first = pool.submit(worker.submit, Request("a", "1"))
-        assert run.began.wait(5)
-        second = pool.submit(worker.submit, Request("a", "2"))
-        while worker.waiting() < 1:
-            threading.Event().wait(0.002)
+    with asked(worker, run, Request("a", "1"), Request("a", "2")) as (first, second):
         with pytest.raises(Busy, match="busy: 1 requests"):
             worker.submit(Request("a", "3"))
         run.go.set()
@@ -106,19 +112,15 @@ def test_who_waits_is_told_how_many_stand_before() -> None:
 
     def progress(share: float, what: str) -> None:
         told.append(what)
-        if what.startswith("Waiting: "):
+        if what.startswith("Waiting for the model: "):
             run.go.set()
 
-    with ThreadPoolExecutor(2) as pool:
-        first = pool.submit(worker.submit, Request("a", "1"))
-        assert run.began.wait(5)
-        second = pool.submit(worker.submit, Request("b", "2"))
-        while worker.waiting() < 1:
-            threading.Event().wait(0.002)
+    with asked(worker, run, Request("a", "1"), Request("b", "2")) as (first, second):
         worker.submit(Request("c", "3"), progress)
         assert first.result(5) and second.result(5)
-    assert told[0] == "Waiting: 2 requests before yours"
-    assert set(told[1:]) <= {"Waiting: 1 request before yours", "Waiting for the model", "half way"}
+    assert told[0] == "Waiting for the model: 2 requests are before yours; it starts by itself"
+    last = "Waiting for the model: 1 request is before yours; it starts by itself"
+    assert set(told[1:]) <= {last, "Waiting for the model", "half way"}
 
 
 class Left(BaseException):
@@ -132,9 +134,7 @@ def leave(share: float, what: str) -> None:
 def test_who_leaves_while_waiting_is_not_run() -> None:
     run = Recorder()
     worker = Worker(run)
-    with ThreadPoolExecutor(1) as pool:
-        first = pool.submit(worker.submit, Request("a", "1"))
-        assert run.began.wait(5)
+    with asked(worker, run, Request("a", "1")) as (first,):
         with pytest.raises(Left):
             worker.submit(Request("b", "2"), leave)
         assert worker.waiting() == 0
@@ -186,12 +186,7 @@ def test_whatever_a_run_raises_has_a_name_and_the_next_request_works(error: Base
 def test_a_thread_that_ended_is_replaced() -> None:
     run = Recorder()
     worker = Worker(run)
-    with ThreadPoolExecutor(2) as pool:
-        first = pool.submit(worker.submit, Request("a", "1"))
-        assert run.began.wait(5)
-        second = pool.submit(worker.submit, Request("b", "2"))
-        while worker.waiting() < 1:
-            threading.Event().wait(0.002)
+    with asked(worker, run, Request("a", "1"), Request("b", "2")) as (first, second):
         dead = threading.Thread(target=lambda: None)
         dead.start()
         dead.join()

@@ -63,4 +63,4 @@ def test_without_the_repository_it_says_where_they_are(clone: Path) -> None:
 
 
 def test_the_repositorys_own_are_found() -> None:
-    assert {"app", "attention", "page", "pictures"} <= bench_module.benchmarks().keys()
+    assert {"app", "attention", "page", "pictures", "what_if"} <= bench_module.benchmarks().keys()

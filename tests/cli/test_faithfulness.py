@@ -34,6 +34,17 @@ def test_what_cannot_be_measured_is_said(tmp_path: Path, arguments: tuple[str, .
     assert code != 0 and part in said
 
 
+def test_examples_with_too_few_items_are_left_out_aloud(tmp_path: Path) -> None:
+    checkpoint(tmp_path)
+    arguments = ("tiny-area", "--checkpoints", str(tmp_path), "--examples", "4", "--draws", "2", "--k")
+    code, said = run(*arguments, "36")
+    assert code == 0 and "2 of 4 examples have fewer than 37 items and were left out." in said and "examples: 2" in said
+    code, said = run(*arguments, "20")
+    assert code == 0 and "left out" not in said and "examples: 4" in said
+    code, said = run(*arguments, "900")
+    assert code != 0 and "None of the 4 inputs has more than 900 items" in said
+
+
 def test_figures_are_beside_chance() -> None:
     lines = told(Faithfulness(0.5, 0.1, (0.1, 0.3), (0.4, 0.4), 0.9, 7), 2)
     assert lines == [

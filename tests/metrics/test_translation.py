@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from areaviz.metrics.translation import compare, translation_scores
+from areaviz.metrics.translation import bleu_and_chrf, compare, translation_scores
 
 REFERENCES = [
     "Ein Hund schläft unter dem alten Tisch .",
@@ -65,6 +65,12 @@ def test_every_hypothesis_needs_its_reference(hypotheses: list[str]) -> None:
 def test_no_sentences_have_no_score() -> None:
     with pytest.raises(ValueError, match="got 0 translations"):
         translation_scores([], [])
+
+
+def test_the_two_scores_alone_are_the_same() -> None:
+    outputs = [REFERENCES[0], *REFERENCES[:-1]]
+    scores = translation_scores(outputs, REFERENCES)
+    assert bleu_and_chrf(outputs, REFERENCES) == (scores["bleu"], scores["chrf"])
 
 
 def test_a_clear_difference_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

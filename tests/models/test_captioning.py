@@ -16,9 +16,9 @@ from areaviz.models.captioning import MOST_GIVEN, CaptionModel
 from areaviz.models.checkpoint import TOKENIZER, save_weights
 from areaviz.trace.areas import Area
 from areaviz.trace.change import Gate, Hide, Weigh
+from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
 from areaviz.trace.picture import Picture
-from areaviz.trace.record import validate
 from areaviz.trace.request import Request
 from tests import fakes
 from tests.pages import folder

@@ -18,8 +18,8 @@ from areaviz.models.translation import Translator
 from areaviz.trace.areas import Area
 from areaviz.trace.card import read_card
 from areaviz.trace.change import Change, Gate, Hide, Weigh
+from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
-from areaviz.trace.record import validate
 from areaviz.trace.request import Request
 from tests.tiny import checkpoint, network
 from tests.trace.sentence import assert_one_sentence

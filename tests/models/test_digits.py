@@ -17,9 +17,10 @@ from areaviz.models.items import ItemsConfig
 from areaviz.models.ram import RamConfig
 from areaviz.models.reading import Reading, box_corners, reading_loss
 from areaviz.models.stn import StnConfig
+from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
 from areaviz.trace.picture import Picture
-from areaviz.trace.record import Trace, validate
+from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.views.sampling import sampling
 from tests.pages import folder

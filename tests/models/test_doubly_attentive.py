@@ -16,8 +16,8 @@ from areaviz.models.doubly_attentive import DoublyAttentive, DoublyConfig
 from areaviz.models.picture_translation import MOST_TOKENS, SITES, PictureTranslator
 from areaviz.models.transformer import Transformer
 from areaviz.trace.change import Change, Gate, Hide, Weigh
+from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
-from areaviz.trace.record import validate
 from areaviz.trace.request import Request
 from tests import fakes
 from tests.pages import folder

@@ -17,8 +17,8 @@ from areaviz.models.captioning import CaptionModel
 from areaviz.models.checkpoint import TOKENIZER, save_weights
 from areaviz.models.show_attend_tell import SITE, ShowAttendTell, TellerConfig
 from areaviz.trace.change import Change, Gate, Hide, Weigh
+from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
-from areaviz.trace.record import validate
 from areaviz.trace.request import Request
 from tests import fakes
 from tests.pages import folder

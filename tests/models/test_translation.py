@@ -14,8 +14,8 @@ from areaviz.models import MODELS
 from areaviz.models.checkpoint import load_weights
 from areaviz.models.translation import LengthLimit, Translator, notes
 from areaviz.trace.card import read_card
+from areaviz.trace.check import validate
 from areaviz.trace.errors import BackendError, InputError
-from areaviz.trace.record import validate
 from areaviz.trace.request import Request
 from tests.tiny import checkpoint, network
 

@@ -19,7 +19,7 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.analysis_contrast import AGAINST, BUCKETS, KIND
 from areaviz.ui.analysis_filter import SEARCH
-from areaviz.ui.analysis_slices import CHOSEN, NAME
+from areaviz.ui.analysis_slices import CHOSEN, NAME, TABLE
 from areaviz.ui.analysis_table import OPENED, ORDERED
 from areaviz.ui.jobs import jobs
 from areaviz.ui.notebook import AUTHOR
@@ -264,6 +264,8 @@ def test_a_slice_is_saved_chosen_and_measured(open_page: Open, use_backend: Use)
     button(app, "Save these").click().run()
     app.text_input(key=SEARCH).set_value("").run()
     assert not app.exception and not app.error
+    assert len(app.dataframe) == 1, "slices are measured only while they are looked at"
+    app.session_state[TABLE] = True
     app.selectbox(key=CHOSEN).set_value("dogs").run()
     slices, table = app.dataframe[0].value, app.dataframe[1].value
     assert list(slices["Slice"]) == ["All examples", "dogs"] and list(slices["Examples"]) == [COUNT, listed]

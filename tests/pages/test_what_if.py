@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from io import BytesIO
 from typing import Protocol
 
 import numpy as np
+from PIL import Image
 from streamlit.testing.v1 import AppTest
 
 from areaviz.backend.base import Backend, Progress
+from areaviz.data import pictures
 from areaviz.trace.areas import Area
 from areaviz.trace.card import Card
 from areaviz.trace.change import Gate, Hide, Weigh
@@ -164,6 +167,32 @@ def test_a_useless_link_is_one_sentence(open_page: Open, use_backend: Use) -> No
         use_backend(Changing())
         app = open_page("translate", **{**LINK, **wrong})
         assert not app.exception and len(app.error) == 1
+
+
+def test_changes_of_a_link_that_cannot_be_followed_are_not_those_of_the_next_sentence(
+    open_page: Open, use_backend: Use
+) -> None:
+    for wrong in ({"model": "not-here"}, {"method": "guess"}, {"text": ""}):
+        use_backend(backend := Changing())
+        app = open_page("translate", **{**LINK, "changes": "gate:encoder self", **wrong})
+        assert not app.exception and len(app.error) == 1
+        app = act(app, app.text_area(key="ask_text").set_value("Two cats sleep."))
+        assert "changes" not in app.query_params
+        assert [request.changes for request in backend.asked if request.text == "Two cats sleep."] == [()]
+
+
+def test_changes_wait_for_the_picture_that_their_link_is_about(open_page: Open, use_backend: Use) -> None:
+    backend, file = Pictured(), BytesIO()
+    use_backend(backend)
+    Image.new("RGB", (40, 40), "red").save(file, "PNG")
+    name = pictures.decode(file.getvalue(), "upload").picture.name
+    app = open_page("caption", picture=name, changes=to_text((Hide("picture", (1,)),)), swap="scene-20")
+    assert not app.exception and "upload it again" in shown(app)
+    assert backend.asked and not any(request.changes for request in backend.asked)
+    assert not {"changes", "swap"} & app.query_params.keys()
+    app = act(app, app.file_uploader(key="caption_file").upload("red.png", file.getvalue(), "image/png"))
+    assert app.query_params["picture"] == name and app.query_params["swap"] == "scene-20"
+    assert backend.asked[-1].changes == (Hide("picture", (1,)),)
 
 
 def test_the_faithfulness_of_the_map_is_measured_when_asked(open_page: Open, use_backend: Use) -> None:

@@ -7,9 +7,10 @@ import numpy.typing as npt
 import pytest
 
 from areaviz.trace import codec
+from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
 from areaviz.trace.query import coverage
-from areaviz.trace.record import Trace, validate
+from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
 from tests import fakes, reference

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from areaviz.trace import codec
 from areaviz.trace.arrays_example import example_arrays, example_file
 from areaviz.trace.arrays_file import from_npz
+from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
-from areaviz.trace.record import validate
 from tests import fakes
 from tests.trace.strategies import SOME
 from tests.trace.test_arrays import weights

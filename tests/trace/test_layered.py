@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from areaviz.trace import codec, query
+from areaviz.trace.check import validate
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.layered import LayeredWeights
-from areaviz.trace.record import AttentionMap, FloatArray, validate
+from areaviz.trace.record import AttentionMap, FloatArray
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
 from tests import fakes

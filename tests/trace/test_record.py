@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 
 from areaviz.trace.areas import AreaGrid
+from areaviz.trace.check import check_focus, validate
 from areaviz.trace.errors import InputError
-from areaviz.trace.record import AttentionMap, Field, Gaze, IntArray, Output, Trace, check_focus, validate
+from areaviz.trace.record import AttentionMap, Field, Gaze, IntArray, Output, Trace
 from areaviz.trace.request import Focus, Request
 from tests import fakes
 from tests.trace.strategies import SOME, traces

@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.trace.record import Gaze, Trace, validate
+from areaviz.trace.check import validate
+from areaviz.trace.record import Gaze, Trace
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
 from areaviz.views.context import sheet

@@ -178,6 +178,9 @@ def test_probabilities_show_the_item_and_the_likeliest_other(trace: Trace) -> No
     np.testing.assert_allclose(bars.y, trace.output.probabilities)
     for t, (label, options) in enumerate(zip(trace.fields["target"].labels, trace.output.alternatives, strict=True)):
         assert rings.y[t] == pytest.approx(max(p for other, p in options if other != label), rel=1e-5)
+    first, *others, last = bars.hovertext[0].removeprefix("E (item 1)<br>").split("<br>")
+    best, chance = trace.output.alternatives[0][0]
+    assert first == f"{chance:.1%} {best}" and last == f"produced at {trace.output.probabilities[0]:.1%}" and others
     row = VIEWS["probabilities"].table(trace, Focus("encoder self")).rows[3]
     assert row[:2] == (4, "␣") and row[2] == pytest.approx(float(trace.output.probabilities[3])) and row[3] == "␣"
 
@@ -185,5 +188,5 @@ def test_probabilities_show_the_item_and_the_likeliest_other(trace: Trace) -> No
 def test_many_probabilities_are_averaged() -> None:
     trace = fakes.trace("a", "b" * 900, layers=1, heads=1)
     drawn = probabilities.certainty(trace)
-    assert drawn.block == 3 and math.isclose(drawn.chosen[1], trace.output.probabilities[3:6].mean(), rel_tol=1e-5)
+    assert drawn.block == 3 and math.isclose(drawn.bars[1], trace.output.probabilities[3:6].mean(), rel_tol=1e-5)
     assert drawn.x[:2].tolist() == [1.0, 4.0]

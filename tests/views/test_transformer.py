@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from areaviz.trace.check import validate
 from areaviz.trace.picture import Picture
-from areaviz.trace.record import Gaze, Trace, validate
+from areaviz.trace.record import Gaze, Trace
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
 from areaviz.views.bilinear import places, sample

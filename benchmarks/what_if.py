@@ -1,0 +1,229 @@
+"""What the possibility of a changed run costs one that is not changed, and what changed runs cost.
+
+    python -m benchmarks.what_if [--models NAME ...] [--rounds 15] [--write]
+
+All ways take turns, round after round in one process, over the app's own examples; a figure is the median of its ratio
+to the plain way in the same round. Plain: the same network with the attention's methods as they are without steering,
+set in their place; it is checked to give the same trace. The changes have the factor 1, so they take the whole way of
+a change and the output stays the same. Faithfulness: one example, whose output is written once and then read again
+for the map and for each draw, twice.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from areaviz.analysis.faithfulness import Probe, faithfulness
+from areaviz.attention.area import area_attention
+from areaviz.attention.masks import area_mask
+from areaviz.attention.memory import AreaMemory, KeysAndValues, _areas_at_end
+from areaviz.attention.pooling import area_pool
+from areaviz.attention.steering import Changed
+from areaviz.backend.local import LocalBackend
+from areaviz.cli.faithfulness import SETS
+from areaviz.data.example_samples import SAMPLE_SETS
+from areaviz.trace.change import Change, Gate, Weigh
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Request
+from benchmarks.report import README, markdown, processor, write_section
+
+MODELS = ("char-tiny-area", "token-small-area", "scene-captions-area")
+EXAMPLES, ROUNDS = 3, 15
+SITE = "encoder-decoder"
+PROBE = Probe(SITE, k=3, draws=5)
+CHANGES: Mapping[str, tuple[Change, ...]] = {
+    "unchanged": (),
+    "an item weighed": (Weigh(SITE, (0,), factor=1.0),),
+    "a head gated": (Gate(SITE, 0, 0, factor=1.0),),
+}
+COLUMNS = ("model", "plain ms", *CHANGES, "faithfulness ms", "faithfulness", "runs")
+
+
+def attend(
+    self: KeysAndValues,
+    query_BHQD: Tensor,
+    memory_BMW: Tensor,
+    key_padding_mask: Tensor | None = None,
+    is_causal: bool = False,
+    need_weights: bool = False,
+    steering: None = None,
+) -> tuple[Tensor, Tensor | None]:
+    """`KeysAndValues.attend` without steering."""
+    grid = self.areas.grid(memory_BMW.shape[1])
+    attended = area_attention(
+        query_BHQD,
+        self.split(self.key(memory_BMW)),
+        self.split(self.value(memory_BMW)),
+        area_size=(grid.max_height, grid.max_width),
+        memory_shape=(grid.height, grid.width),
+        key_padding_mask=key_padding_mask,
+        is_causal=is_causal,
+        key_mode=self.areas.key_mode,
+        value_mode=self.areas.value_mode,
+        key_features=self.features,
+        impl="auto" if need_weights and self.impl == "fused" else self.impl,
+        need_weights=need_weights,
+    )
+    context, weights = attended[:2] if isinstance(attended, tuple) else (attended, None)
+    return context, weights
+
+
+def remember(
+    self: KeysAndValues, memory_BMW: Tensor, key_padding_mask: Tensor | None = None, steering: None = None
+) -> AreaMemory:
+    """`KeysAndValues.remember` without steering."""
+    key_BHMD, value_BHMD = self.split(self.key(memory_BMW)), self.split(self.value(memory_BMW))
+    grid = self.areas.grid(memory_BMW.shape[1])
+    allowed = None if key_padding_mask is None else area_mask(~key_padding_mask, grid)[:, None, None]
+    keys, values = self._area_keys(key_BHMD, grid), area_pool(value_BHMD, grid, self.areas.value_mode)
+    return AreaMemory(keys, values, allowed, key_BHMD[:, :, :0], value_BHMD[:, :, :0])
+
+
+def extend(self: KeysAndValues, memory: AreaMemory | None, item_B1W: Tensor, steering: None = None) -> AreaMemory:
+    """`KeysAndValues.extend` without steering."""
+    key, value = self.split(self.key(item_B1W)), self.split(self.value(item_B1W))
+    if memory is not None:
+        key, value = torch.cat([memory.recent_key, key], 2), torch.cat([memory.recent_value, value], 2)
+    grid = self.areas.grid(key.shape[2])
+    keys = self._area_keys(key, grid)[:, :, _areas_at_end(grid)]
+    values = area_pool(value, grid, self.areas.value_mode)[:, :, _areas_at_end(grid)]
+    if memory is not None:
+        keys, values = torch.cat([memory.key, keys], 2), torch.cat([memory.value, values], 2)
+    recent = max(0, key.shape[2] - self.areas.extent[1] + 1)
+    return AreaMemory(keys, values, None, key[:, :, recent:], value[:, :, recent:])
+
+
+def ask(self: AreaMemory, query_BHQD: Tensor) -> Tensor:
+    """`AreaMemory.ask` without steering."""
+    return F.scaled_dot_product_attention(query_BHQD, self.key, self.value, attn_mask=self.allowed)
+
+
+@contextmanager
+def plain() -> Iterator[None]:
+    """In the block nothing can be steered, and nothing asks whether it is."""
+    with ExitStack() as patches:
+        for one in (attend, remember, extend):
+            patches.enter_context(patch.object(KeysAndValues, one.__name__, one))
+        patches.enter_context(patch.object(AreaMemory, "ask", ask))
+        patches.enter_context(patch.object(Changed, "at", lambda self, site, layer: None))
+        yield
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Of one model: milliseconds of the plain way, the ratio of each other way to it, and runs of faithfulness."""
+
+    model: str
+    plain: float
+    ratios: Mapping[str, float]
+    faithful: float
+    faithful_ratio: float
+    runs: int
+
+    def row(self) -> list[str]:
+        """The figures as a row of the table."""
+        ratios = [f"{self.ratios[name]:.2f}x" for name in CHANGES]
+        faithful = [f"{self.faithful:,.0f}", f"{self.faithful_ratio:.1f}x", str(self.runs)]
+        return [f"`{self.model}`", f"{self.plain:.0f}", *ratios, *faithful]
+
+
+def measure(model: str, backend: LocalBackend, rounds: int) -> Figures:
+    """Let all ways take turns on the first examples."""
+    dataset = SAMPLE_SETS[SETS[backend.models()[model].task]]()
+    requests = [Request(model, one.text, picture=dataset.picture(one)) for one in dataset.examples[:EXAMPLES]]
+    for request in requests:
+        _check_same(backend, request)
+    found = [_round(backend, requests[number % EXAMPLES]) for number in range(rounds)]
+    ratios = {name: statistics.median(times[name] / times["plain"] for times in found) for name in CHANGES}
+    faithful = [_faithful(backend, request) for request in requests]
+    return Figures(
+        model,
+        1000 * statistics.median(times["plain"] for times in found),
+        ratios,
+        1000 * statistics.median(seconds for seconds, _, _ in faithful),
+        statistics.median(seconds / base for seconds, base, _ in faithful),
+        faithful[0][2],
+    )
+
+
+def _round(backend: LocalBackend, request: Request) -> dict[str, float]:
+    """Seconds of each way on one request."""
+    with plain():
+        times = {"plain": seconds(partial(backend.trace, request))}
+    for name, changes in CHANGES.items():
+        changed = replace(request, changes=changes)
+        times[name] = seconds(partial(backend.trace, changed))
+    return times
+
+
+def _faithful(backend: LocalBackend, request: Request) -> tuple[float, float, int]:
+    """Seconds of one example's faithfulness and of its plain run, and how many runs it took."""
+    asked: list[Request] = []
+
+    def run(one: Request) -> Trace:
+        asked.append(one)
+        return backend.trace(one)
+
+    with plain():
+        base = seconds(partial(backend.trace, request))
+    return seconds(partial(faithfulness, request, PROBE, run)), base, len(asked)
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """The time of one call."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def _check_same(backend: LocalBackend, request: Request) -> None:
+    """Raise ValueError where a way does not give the plain way's trace; loads what is loaded once."""
+    with plain():
+        base = backend.trace(request)
+    for name, changes in CHANGES.items():
+        other = backend.trace(replace(request, changes=changes))
+        same = base.fields[base.output.field].labels == other.fields[other.output.field].labels
+        same &= all(np.allclose(one.weights, other.maps[site].weights, atol=1e-5) for site, one in base.maps.items())
+        if not same:
+            raise ValueError(f"{request.model}, {name}: the trace is not that of the plain way.")
+
+
+def table(figures: Sequence[Figures], rounds: int) -> str:
+    """The figures as Markdown, with the machine and what was measured."""
+    about = (
+        f"Measured on {processor()}; torch {torch.__version__}, {torch.get_num_threads()} threads; one request at a "
+        f"time, greedy, from the text or picture to its trace; {EXAMPLES} examples, medians of {rounds} rounds. Ratios "
+        f"are to the plain way. Faithfulness: {PROBE.k} items, {PROBE.draws} draws, median of the examples."
+    )
+    return markdown(about, COLUMNS, [each.row() for each in figures])
+
+
+def main() -> None:
+    """Measure, print, and write when asked to."""
+    parser = argparse.ArgumentParser(description="Runs that could be changed, that are, and plain ones.")
+    parser.add_argument("--models", nargs="+", default=list(MODELS), help="which translators and captioners to measure")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="how often all ways take turns")
+    parser.add_argument("--write", action="store_true", help=f"write the table to {README.name}")
+    options = parser.parse_args()
+    backend = LocalBackend(Path(__file__).parents[1] / "checkpoints", "cpu")
+    figures = [measure(model, backend, options.rounds) for model in options.models]
+    print(text := table(figures, options.rounds))
+    if options.write:
+        write_section("what_if", text)
+
+
+if __name__ == "__main__":
+    main()
