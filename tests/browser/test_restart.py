@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from PIL import Image
+from playwright.sync_api import Browser, FilePayload, Page, expect
 
 from areaviz.analysis import rows
 from areaviz.ui import dataset_form
@@ -52,7 +54,7 @@ def started_again(page: Page, app: Served, start: Start) -> None:
 
 def test_the_answer_the_options_and_an_unfinished_text_stay(start: Start, page: Page) -> None:
     app = start()
-    page.goto(f"{app.url}/translate?text={SENTENCE}&method=beam&beam=3&items=4")
+    page.goto(f"{app.url}/translate?text={SENTENCE}&method=beam&beam=3&site=encoder-decoder&items=4")
     ribbon, box = page.locator(".ribbon[data-ready]"), page.get_by_label("English text")
     expect(ribbon.locator(".say")).to_contain_text("attends most to")
     settled(page)
@@ -103,6 +105,7 @@ def test_a_note_being_written_stays(start: Start, page: Page) -> None:
     page.get_by_role("combobox", name="Folder").click()
     page.get_by_role("option", name="two").click()
     page.get_by_role("button", name="Run 2 examples").click()
+    page.locator('[data-testid="stDataFrame"] canvas').first.click(position={"x": 12, "y": 50}, force=True)
     page.get_by_text("Notes", exact=True).click()
     note = page.get_by_role("textbox", name="Note", exact=True)
     note.fill(DRAFT)
@@ -111,11 +114,17 @@ def test_a_note_being_written_stays(start: Start, page: Page) -> None:
 
 
 def test_files_that_went_with_the_app_are_told(start: Start, page: Page) -> None:
-    app = start()
-    page.goto(f"{app.url}/your_tensors")
-    file = page.locator("input[type=file]")
-    file.set_input_files({"name": "a.npz", "mimeType": "application/octet-stream", "buffer": b"no archive"})
-    expect(page.get_by_text("The file is no npz archive")).to_be_visible()
+    app, file = start(), io.BytesIO()
+    Image.new("RGB", (40, 30), "red").save(file, "PNG")
+    page.goto(f"{app.url}/caption")
+    page.get_by_role("radio", name="Upload").click()
+    given: FilePayload = {"name": "a.png", "mimeType": "image/png", "buffer": file.getvalue()}
+    page.locator("input[type=file]").first.set_input_files(given)
+    expect(page.get_by_text("Your picture is chosen.")).to_be_visible()
     settled(page)
     started_again(page, app, start)
     expect(page.get_by_text("choose them again")).to_be_visible()
+    page.get_by_role("radio", name="Beam").click()
+    expect(page.get_by_label("Beam width")).to_be_visible()
+    settled(page)
+    expect(page.get_by_text("Something went wrong")).to_have_count(0)
