@@ -26,6 +26,6 @@ page = st.navigation(
 )
 if is_open:
     page.run()
-    take_up()
 else:
     ask_for_token()
+take_up(is_open)

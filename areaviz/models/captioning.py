@@ -112,8 +112,8 @@ class CaptionModel:
         """Describe pictures that share method and beam together, then record one pass each; read given sentences.
 
         Raises:
-            InputError: a request has no picture, a given sentence or the largest area is too large, or a change is of what
-                is not there.
+            InputError: a request has no picture, a given sentence or the largest area is too large, or a change is of
+                what is not there.
         """
         pictures = [request.picture for request in requests if request.picture is not None]
         if len(pictures) < len(requests):

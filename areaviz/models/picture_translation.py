@@ -23,7 +23,15 @@ from areaviz.models.checkpoint import load_tokenizer, load_weights
 from areaviz.models.doubly_attentive import DoublyAttentive, DoublyConfig
 from areaviz.models.ready import ready, untrained
 from areaviz.models.recording import SITES as TEXT_SITES
-from areaviz.models.recording import attention_maps, check_maps, given, log_probability, output, target_fields, text_field
+from areaviz.models.recording import (
+    attention_maps,
+    check_maps,
+    given,
+    log_probability,
+    output,
+    target_fields,
+    text_field,
+)
 from areaviz.models.stepper import written
 from areaviz.models.transformer import Pass
 from areaviz.models.translation import LengthLimit, notes
@@ -99,8 +107,8 @@ class PictureTranslator:
         """Translate one after the other, then record one pass each; read given outputs.
 
         Raises:
-            InputError: there is neither text nor picture, a text or the largest area is too large, or a change is of what is
-                not there.
+            InputError: there is neither text nor picture, a text or the largest area is too large, or a change is of
+                what is not there.
         """
         for request in requests:
             self._check(request)

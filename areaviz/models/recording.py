@@ -90,8 +90,8 @@ def check_maps(places: Places) -> None:
     )
     if size > MAX_TRACE_BYTES:
         raise InputError(
-            f"The attention of this model would take {size / 2**20:,.0f} MiB but at most {MAX_TRACE_BYTES // 2**20} MiB "
-            "are possible; choose a smaller largest area or a shorter text."
+            f"The attention of this model would take {size / 2**20:,.0f} MiB but at most "
+            f"{MAX_TRACE_BYTES // 2**20} MiB are possible; choose a smaller largest area or a shorter text."
         )
 
 

@@ -1,4 +1,4 @@
-"""The app is killed under an open page and started again: what the page shows, and what was typed in it, is not lost."""
+"""The app is killed under an open page and started again: what the page shows and what was typed in it stay."""
 
 from __future__ import annotations
 
