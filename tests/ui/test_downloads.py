@@ -80,7 +80,7 @@ def drawn(limit: int) -> None:
 def test_a_page_that_is_too_large_is_told_before_it_is_asked_for(limit: int, offered: bool) -> None:
     app = AppTest.from_function(drawn, kwargs={"limit": limit}).run()
     assert not app.exception
-    labels = [button.label for button in app.get("download_button")]  # type: ignore[attr-defined]
+    labels = [button.label for button in app.get("download_button")]
     assert ("Interactive page (.html)" in labels, "Trace" in labels) == (offered, True)
     told = [caption.value for caption in app.caption if "more than the 16 MiB" in caption.value]
     assert len(told) == (not offered) and all("areaviz export" in sentence for sentence in told)
