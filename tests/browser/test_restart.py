@@ -48,7 +48,7 @@ def started_again(page: Page, app: Served, start: Start) -> None:
     expect(shown).not_to_have_attribute("data-test-connection-state", "CONNECTED")
     start()
     expect(shown).to_have_attribute("data-test-connection-state", "CONNECTED")
-    page.wait_for_timeout(2000)
+    page.wait_for_timeout(6000)
     settled(page)
 
 
