@@ -31,7 +31,9 @@ def begin() -> None:
     if context is None:
         return
     if _DRAWN not in state and (unread := _unread(context)):
-        brought = state.get(_BROUGHT) or unread  # what comes later may be what an unfinished drawing has told the browser
+        brought = (
+            state.get(_BROUGHT) or unread
+        )  # what comes later may be what an unfinished drawing has told the browser
         # In no public way. What else is in it was not drawn to its end; `clear` alone leaves what no widget has read.
         context.session_state._state._new_widget_state.states.clear()
         context.session_state._state.clear()
@@ -49,7 +51,7 @@ def take_up(is_open: bool) -> None:
     state, context = st.session_state, get_script_run_ctx()
     state[_DRAWN] = True
     brought: list[WidgetState] = state.get(_BROUGHT, [])
-    if context is None or not brought or not is_open:
+    if context is None or not is_open:
         return
     here = [one for one in brought if one.id in context.shared.widget_ids_this_run]
     state[_BROUGHT] = [one for one in brought if one not in here] if here else []
