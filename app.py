@@ -5,8 +5,10 @@ from pathlib import Path
 import streamlit as st
 
 from areaviz.ui.admission import admitted, ask_for_token
+from areaviz.ui.returning import begin, take_up
 
 st.set_page_config(page_title="areaviz", page_icon=Path(__file__).parent / "assets" / "favicon.png", layout="wide")
+begin()
 is_open = admitted()
 page = st.navigation(
     [
@@ -26,3 +28,4 @@ if is_open:
     page.run()
 else:
     ask_for_token()
+take_up(is_open)

@@ -29,8 +29,8 @@ from torch.nn import functional as F
 from areaviz.analysis.faithfulness import Probe, faithfulness
 from areaviz.attention.area import area_attention
 from areaviz.attention.masks import area_mask
-from areaviz.attention.memory import AreaMemory, KeysAndValues, _areas_at_end
-from areaviz.attention.pooling import area_pool
+from areaviz.attention.memory import AreaMemory, KeysAndValues
+from areaviz.attention.pooling import area_pool, pooled_ending
 from areaviz.attention.steering import Changed
 from areaviz.backend.local import LocalBackend
 from areaviz.cli.faithfulness import SETS
@@ -95,15 +95,14 @@ def remember(
 def extend(self: KeysAndValues, memory: AreaMemory | None, item_B1W: Tensor, steering: None = None) -> AreaMemory:
     """`KeysAndValues.extend` without steering."""
     key, value = self.split(self.key(item_B1W)), self.split(self.value(item_B1W))
-    if memory is not None:
-        key, value = torch.cat([memory.recent_key, key], 2), torch.cat([memory.recent_value, value], 2)
-    grid = self.areas.grid(key.shape[2])
-    keys = self._area_keys(key, grid)[:, :, _areas_at_end(grid)]
-    values = area_pool(value, grid, self.areas.value_mode)[:, :, _areas_at_end(grid)]
+    most = self.areas.extent[1]
+    before = (key[:, :, :0], value[:, :, :0]) if memory is None else (memory.recent_key, memory.recent_value)
+    keys, recent_key = self._keys_ending(before[0], key, most)
+    recent_value = pooled_ending(before[1], value, self.areas.value_mode, most)
+    values = recent_value.to(value.dtype)
     if memory is not None:
         keys, values = torch.cat([memory.key, keys], 2), torch.cat([memory.value, values], 2)
-    recent = max(0, key.shape[2] - self.areas.extent[1] + 1)
-    return AreaMemory(keys, values, None, key[:, :, recent:], value[:, :, recent:])
+    return AreaMemory(keys, values, None, recent_key, recent_value)
 
 
 def ask(self: AreaMemory, query_BHQD: Tensor) -> Tensor:

@@ -24,7 +24,7 @@ from areaviz.models.caption_network import CaptionNetwork
 from areaviz.models.captioner import CaptionerConfig, CaptionTransformer
 from areaviz.models.checkpoint import load_tokenizer, load_weights
 from areaviz.models.ready import ready, untrained
-from areaviz.models.recording import attention_maps, given, log_probability, output, target_fields
+from areaviz.models.recording import attention_maps, check_maps, given, log_probability, output, target_fields
 from areaviz.models.show_attend_tell import ShowAttendTell, TellerConfig
 from areaviz.models.stepper import written
 from areaviz.trace.areas import AreaGrid
@@ -112,7 +112,8 @@ class CaptionModel:
         """Describe pictures that share method and beam together, then record one pass each; read given sentences.
 
         Raises:
-            InputError: a request has no picture, a given sentence is too long, or a change is of what is not there.
+            InputError: a request has no picture, a given sentence or the largest area is too large, or a change is of
+                what is not there.
         """
         pictures = [request.picture for request in requests if request.picture is not None]
         if len(pictures) < len(requests):
@@ -149,15 +150,20 @@ class CaptionModel:
         return Changed.of(request.changes, SITES, self.network.config.heads)
 
     def _check(self, request: Request) -> None:
-        config = self.network.config
         target = 0 if request.target is None else len(self.tokenizer.ids(request.target))
         if target > MOST_GIVEN:
             raise InputError(f"The given sentence has {target} words, at most {MOST_GIVEN} are read; shorten it.")
+        self._places(target).check(request.changes)
+        check_maps(self._places(target or LONGEST))
+
+    def _places(self, target: int) -> Places:
+        """Where it can be changed, with a sentence of so many words, 0 where none is given."""
+        config = self.network.config
         lengths = {"picture": config.grid**2, **({"target": target, "history": target} if target else {})}
         grids = {"picture": config.areas(0).grid(config.grid**2)}
         grids |= {"history": AreaGrid(1, target, 1, 1)} if target else {}
         sites = {site: fields for site, fields in SITES.items() if site in self.network.sites}
-        Places(sites, config.layers, config.heads, lengths, grids).check(request.changes)
+        return Places(sites, config.layers, config.heads, lengths, grids)
 
     @property
     def _device(self) -> torch.device:

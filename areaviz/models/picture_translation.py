@@ -23,7 +23,15 @@ from areaviz.models.checkpoint import load_tokenizer, load_weights
 from areaviz.models.doubly_attentive import DoublyAttentive, DoublyConfig
 from areaviz.models.ready import ready, untrained
 from areaviz.models.recording import SITES as TEXT_SITES
-from areaviz.models.recording import attention_maps, given, log_probability, output, target_fields, text_field
+from areaviz.models.recording import (
+    attention_maps,
+    check_maps,
+    given,
+    log_probability,
+    output,
+    target_fields,
+    text_field,
+)
 from areaviz.models.stepper import written
 from areaviz.models.transformer import Pass
 from areaviz.models.translation import LengthLimit, notes
@@ -99,7 +107,8 @@ class PictureTranslator:
         """Translate one after the other, then record one pass each; read given outputs.
 
         Raises:
-            InputError: there is neither text nor picture, a text is too long, or a change is of what is not there.
+            InputError: there is neither text nor picture, a text or the largest area is too large, or a change is of
+                what is not there.
         """
         for request in requests:
             self._check(request)
@@ -175,6 +184,8 @@ class PictureTranslator:
                 f"The given output has {target} {self.card.level}s, at most {MOST_TOKENS} are read; shorten it."
             )
         self._places(request, tokens, target).check(request.changes)
+        longest = self.limit(tokens + 1) if request.text.strip() else LONGEST_CAPTION
+        check_maps(self._places(request, tokens, target or longest))
 
     def _places(self, request: Request, tokens: int, target: int) -> Places:
         """Where it can be changed, with a source of so many tokens and a given output of so many, 0 for none."""

@@ -17,6 +17,8 @@ from areaviz.decoding.stepper import Hypothesis
 from areaviz.models.stepper import token_log_probabilities
 from areaviz.models.transformer import Pass, TransformerConfig
 from areaviz.trace.areas import AreaGrid
+from areaviz.trace.change import Places
+from areaviz.trace.errors import InputError
 from areaviz.trace.query import predicted_bytes
 from areaviz.trace.record import AttentionMap, Field, FloatArray, Output, Trace
 from areaviz.trace.request import Request
@@ -74,6 +76,23 @@ def trace_bytes(config: TransformerConfig, source: int, target: int) -> int:
         )
         for query, memory in SITES.values()
     )
+
+
+def check_maps(places: Places) -> None:
+    """Refuse what would take too much memory before a model runs; places: with every field, at its most items.
+
+    Raises:
+        InputError: the weights of all sites would take more than 256 MiB.
+    """
+    size = sum(
+        predicted_bytes(places.layers, places.heads, places.lengths[query], places.grids[memory])
+        for query, memory in places.sites.values()
+    )
+    if size > MAX_TRACE_BYTES:
+        raise InputError(
+            f"The attention of this model would take {size / 2**20:,.0f} MiB but at most "
+            f"{MAX_TRACE_BYTES // 2**20} MiB are possible; choose a smaller largest area or a shorter text."
+        )
 
 
 def target_fields(target_ids: Sequence[int], tokenizer: Tokenizer) -> dict[str, Field]:

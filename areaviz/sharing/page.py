@@ -13,7 +13,7 @@ from areaviz.sharing.figures import Still, stills
 from areaviz.sharing.markup import Markup, data_block, element, hash_of, joined, raw
 from areaviz.sharing.opening import opening
 from areaviz.sharing.options import PageOptions
-from areaviz.sharing.sheets import KINDS, Place, Sheet, kind_of, places, sheets, wanted_sites
+from areaviz.sharing.sheets import KINDS, Place, Sheet, first_sheets, kind_of, places, sheets, wanted_sites
 from areaviz.sharing.words import (
     facts,
     given_text,
@@ -34,6 +34,8 @@ from areaviz.views.labels import clip, readable
 
 HEADINGS: Mapping[str, str] = {"grid": "Attention to the picture", "ribbon": "Attention to the text"}
 NO_SCRIPT = "This page draws its attention by a script of its own; open it in a browser that allows scripts."
+MOST_GROWN = 6
+"""Of a weight of four bytes a page has at most an index and a share, three times over, in base64."""
 FOOTER = "Made with areaviz {version}. All of this page is in this one file: it fetches nothing and sends nothing."
 
 
@@ -64,6 +66,17 @@ def page(trace: Trace, focus: Focus | None = None, options: PageOptions | None =
     content = _Content(trace, options, filled, stills(trace, rest), opening(trace, found, focus))
     bare = _document(content, [])
     return _document(content, sheets(trace, found, options, len(bare.encode("utf-8", "replace"))))
+
+
+def check_page(trace: Trace, options: PageOptions | None = None) -> None:
+    """Refuse a page by a guess, made of the first layer of each site; for a small trace it costs nothing.
+
+    Raises:
+        InputError: the page would be larger than its limit, or an option asks for what is not there.
+    """
+    options = (options or PageOptions()).checked()
+    if sum(one.weights.nbytes for one in trace.maps.values()) * MOST_GROWN > options.limit:
+        first_sheets(trace, places(trace, options), options, 0)
 
 
 def _document(content: _Content, carried: Sequence[Sheet]) -> str:

@@ -89,21 +89,26 @@ def _layers(site: str, count: int, wanted: Sequence[int]) -> tuple[int, ...]:
 
 
 def sheets(trace: Trace, shown: Sequence[Place], options: PageOptions, taken: int) -> list[Sheet]:
-    """All sheets, after a guess by the first layer of each site that they fit; taken: bytes of the page without them.
+    """All sheets, after a guess that they fit; taken: bytes of the page without them.
 
     Raises:
         InputError: the page would be larger than the limit.
     """
-    first = {place.site: _sheet(trace, place, place.layers[0], options) for place in shown}
-    _check_size(
-        taken + sum(len(first[place.site].data) * len(place.layers) for place in shown), options.limit, "about "
-    )
+    first = first_sheets(trace, shown, options, taken)
     found: list[Sheet] = []
     for sheet in _all(trace, shown, first, options):
         found.append(sheet)
         taken += len(sheet.data)
         _check_size(taken, options.limit, "more than ")
     return found
+
+
+def first_sheets(trace: Trace, shown: Sequence[Place], options: PageOptions, taken: int) -> dict[str, Sheet]:
+    """The sheet of the first layer of each site; InputError where, by them, the page would be larger than the limit."""
+    first = {place.site: _sheet(trace, place, place.layers[0], options) for place in shown}
+    size = taken + sum(len(first[place.site].data) * len(place.layers) for place in shown)
+    _check_size(size, options.limit, "about ")
+    return first
 
 
 def _all(trace: Trace, shown: Sequence[Place], first: dict[str, Sheet], options: PageOptions) -> Iterator[Sheet]:

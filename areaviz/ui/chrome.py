@@ -10,6 +10,7 @@ from areaviz.ui.focus_state import turn_to
 # Static text: nothing a user wrote ever becomes part of it.
 _STYLE = """
 [data-testid="stElementContainer"]:has([data-testid="stMarkdownContainer"] > style) { display: none; }
+.st-key-returning { display: none; }
 [data-testid="stMainBlockContainer"] { max-width: 76rem; padding-top: 3.5rem; padding-bottom: 4rem; }
 [data-testid="stMainBlockContainer"] p, [data-testid="stCaptionContainer"] { max-width: 46rem; }
 [data-testid="stText"] { white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: plaintext; }

@@ -17,6 +17,8 @@ PAGE = "analyse"
 SOURCE, SAMPLE, FILES, FOLDER = (f"{PAGE}_{name}" for name in ("source", "sample", "files", "folder"))
 SETTING = "AREAVIZ_DATASETS"
 """Environment variable: a folder of this machine with a folder a data set; nothing outside it is ever opened."""
+MOST_TOGETHER, MEGA = 200, 2**20
+"""Megabytes of all files of a set: this uploader alone takes several, and each as large as one may be."""
 _SAMPLES, _UPLOAD, _FOLDER = "Samples", "Upload", "Folder"
 _HELP = (
     "Text files with a sentence a line; or one table (JSON Lines, CSV, TSV) with the columns text, reference, picture, "
@@ -39,7 +41,15 @@ def dataset_form() -> Dataset | None:
 
 def _uploaded() -> Dataset | None:
     given = st.file_uploader("Files", accept_multiple_files=True, key=FILES, max_upload_size=MAX_MEGABYTES, help=_HELP)
-    return _read({file.name: file.getvalue() for file in given}) if given else None
+    if not given:
+        return None
+    together = sum(file.size for file in given) / MEGA
+    if together > MOST_TOGETHER:
+        raise InputError(
+            f"The files have {together:,.1f} MB together but at most {MOST_TOGETHER} are possible in one session; "
+            "remove some of them."
+        )
+    return _read({file.name: file.getvalue() for file in given})
 
 
 def _from_folder(root: Path) -> Dataset | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import DeletedFile
 
 from areaviz.data.picture_samples import SAMPLES, names, sample, thumbnail
 from areaviz.data.pictures import MAX_MEGABYTES, MAX_MEGAPIXELS, Decoded, decode, small_file
@@ -128,7 +129,7 @@ def _take_file(key: str, widget: str) -> None:
     """Choose what was uploaded or photographed, or keep the sentence that says why it cannot be used."""
     _forget_problem(key)
     file = st.session_state[f"{key}_{widget}"]
-    if file is None:
+    if file is None or isinstance(file, DeletedFile):  # which the browser still names after the app was started again
         return
     try:
         _choose(key, decode(file.getvalue(), _UPLOADED))

@@ -33,17 +33,27 @@ class Served:
         assert found is not None
         return int(found[1]) / 1024
 
+    def kill(self) -> None:
+        """End it as a full memory or a power cut does."""
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
     def threads(self) -> int:
         """Threads of the process."""
         return len(list(Path(f"/proc/{self.process.pid}/task").iterdir()))
 
 
-@contextmanager
-def served(log: Path, settings: Mapping[str, str]) -> Iterator[Served]:
-    """The app with these environment variables; `log` gets what it prints."""
+def free_port() -> int:
+    """A port at which nothing listens."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def served(log: Path, settings: Mapping[str, str], port: int | None = None) -> Iterator[Served]:
+    """The app with these environment variables, at this port or a free one; `log` gets what it prints."""
+    port = port or free_port()
     with log.open("wb") as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "areaviz", "serve", "--port", str(port)],

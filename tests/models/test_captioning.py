@@ -11,6 +11,7 @@ import torch
 
 from areaviz.data.tokenizer import START, Tokenizer
 from areaviz.decoding.beam import beam_search
+from areaviz.models import recording
 from areaviz.models.captioner import CaptionerConfig, CaptionTransformer
 from areaviz.models.captioning import MOST_GIVEN, CaptionModel
 from areaviz.models.checkpoint import TOKENIZER, save_weights
@@ -169,3 +170,18 @@ def test_an_area_of_a_picture_is_banned_and_the_rest_sums_to_one(model: CaptionM
 def test_a_change_that_cannot_be_is_refused(model: CaptionModel, asked: Request, part: str) -> None:
     with pytest.raises(InputError, match=part):
         model.trace([replace(asked, picture=fakes.picture())])
+
+
+def test_maps_that_would_not_fit_are_refused_before_the_model_runs(
+    model: CaptionModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = Request("captioner", "", picture=fakes.picture())
+    run = model.trace([replace(asked, target=LINES[0])])[0]
+    taken = sum(one.weights.nbytes for one in run.maps.values())
+    monkeypatch.setattr(recording, "MAX_TRACE_BYTES", taken)
+    assert model.trace([replace(asked, target=LINES[0])])
+    monkeypatch.setattr(recording, "MAX_TRACE_BYTES", taken - 1)
+    monkeypatch.setattr(CaptionModel, "look", lambda *_: pytest.fail("it ran"))
+    for request in (asked, replace(asked, target=LINES[0])):
+        with pytest.raises(InputError, match="MiB are possible; choose a smaller largest area"):
+            model.trace([request])

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from areaviz.attention.steering import Changed
 from areaviz.data.tokenizer import START, Tokenizer
+from areaviz.models import recording
 from areaviz.models.checkpoint import TOKENIZER, save_weights
 from areaviz.models.doubly_attentive import DoublyAttentive, DoublyConfig
 from areaviz.models.picture_translation import MOST_TOKENS, SITES, PictureTranslator
@@ -166,3 +167,17 @@ def test_larger_areas_are_looked_at_without_training(model: PictureTranslator, t
     validate(trace)
     assert trace.maps["encoder-decoder picture"].grid.max_height == 2
     assert trace.maps["encoder-decoder"].grid.max_width == 2
+
+
+def test_maps_that_would_not_fit_are_refused_before_the_model_runs(
+    model: PictureTranslator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = Request("doubly", "a red circle", picture=fakes.picture(), target="ein roter Kreis")
+    taken = sum(one.weights.nbytes for one in model.trace([asked])[0].maps.values())
+    monkeypatch.setattr(recording, "MAX_TRACE_BYTES", taken)
+    assert model.trace([asked])
+    monkeypatch.setattr(recording, "MAX_TRACE_BYTES", taken - 1)
+    monkeypatch.setattr(PictureTranslator, "look", lambda *_: pytest.fail("it ran"))
+    for request in (asked, replace(asked, target=None)):
+        with pytest.raises(InputError, match="MiB are possible; choose a smaller largest area"):
+            model.trace([request])

@@ -93,7 +93,10 @@ def test_invisible_text_is_refused(model: Translator) -> None:
         model.trace([Request("tiny-area", "\u200b \u200b")])
 
 
-def test_a_trace_that_would_not_fit_is_refused_with_the_limit(model: Translator) -> None:
+def test_a_trace_that_would_not_fit_is_refused_with_the_limit(
+    model: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Translator, "decode", lambda *_: pytest.fail("it ran"))
     with pytest.raises(InputError, match="at most [0-9]+; shorten"):
         model.trace([Request("tiny-area", "ab " * 1365)])
 

@@ -17,6 +17,7 @@ from areaviz.trace.card import Card
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
+from areaviz.ui import dataset_form
 from areaviz.ui.analysis_contrast import AGAINST, BUCKETS, KIND
 from areaviz.ui.analysis_filter import SEARCH
 from areaviz.ui.analysis_slices import CHOSEN, NAME, TABLE
@@ -300,3 +301,15 @@ def test_notes_come_in_from_a_file_and_a_wrong_one_is_one_sentence(open_page: Op
     assert "1 notes on this set" in shown(app)
     app.file_uploader(key="notes_given").upload("a.csv", b"nonsense", "text/csv").run()
     assert not app.exception and "is no csv file of notes" in app.error[0].value
+
+
+def test_files_that_are_too_large_together_are_refused(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = open_page("analyse")
+    app.session_state[dataset_form.SOURCE] = "Upload"
+    files = [("a.txt", b"a dog\n" * 100_000, "text/plain"), ("b.txt", b"a cat\n" * 100_000, "text/plain")]
+    monkeypatch.setattr(dataset_form, "MOST_TOGETHER", 1)
+    app = app.run().file_uploader(key=dataset_form.FILES).set_value(files).run()
+    assert not app.exception and len(app.error) == 1
+    assert "1.1 MB together but at most 1 are possible in one session; remove some" in shown(app)
+    app = app.file_uploader(key=dataset_form.FILES).set_value([("a.txt", b"a dog\n", "text/plain")]).run()
+    assert not app.error and "1 examples" in shown(app)

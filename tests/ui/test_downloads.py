@@ -7,9 +7,12 @@ import io
 import json
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
+from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
+from areaviz.ui import downloads
 from areaviz.ui.chart import as_columns
 from areaviz.ui.downloads import files
 from areaviz.views import VIEWS
@@ -55,3 +58,38 @@ def test_a_table_as_columns_shows_what_is_hidden() -> None:
         "item": ["a⟨U+200B⟩", "b"],
         "weight": [1.0, 0.5],
     }
+
+
+def drawn(limit: int) -> None:
+    from areaviz.sharing.options import PageOptions
+    from areaviz.trace.request import Focus
+    from areaviz.ui import downloads
+    from areaviz.views.ribbon import TAKEAWAY
+    from tests import fakes
+
+    options = PageOptions(limit=limit)
+    check = downloads.check_page
+    downloads.check_page = lambda trace: check(trace, options)  # type: ignore[assignment, misc]
+    try:
+        downloads.downloads(TAKEAWAY, fakes.trace(layers=12), Focus("encoder-decoder"), "0")
+    finally:
+        downloads.check_page = check
+
+
+@pytest.mark.parametrize(("limit", "offered"), [(2**18, False), (2**24, True)])
+def test_a_page_that_is_too_large_is_told_before_it_is_asked_for(limit: int, offered: bool) -> None:
+    app = AppTest.from_function(drawn, kwargs={"limit": limit}).run()
+    assert not app.exception
+    labels = [button.label for button in app.get("download_button")]
+    assert ("Interactive page (.html)" in labels, "Trace" in labels) == (offered, True)
+    told = [caption.value for caption in app.caption if "more than the 16 MiB" in caption.value]
+    assert len(told) == (not offered) and all("areaviz export" in sentence for sentence in told)
+
+
+def test_a_page_that_turns_out_too_large_says_so_in_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> str:
+        raise InputError("The page would take more than 20.0 MiB but at most 16 MiB are allowed.")
+
+    monkeypatch.setattr(downloads, "page", refuse)
+    made = files(RIBBON, *SEEN[0])["html"].make()
+    assert made.startswith(b"<!doctype html>") and b"more than the 16 MiB that are possible here" in made

@@ -1,0 +1,125 @@
+"""The app is killed under an open page and started again: what the page shows and what was typed in it stay."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from playwright.sync_api import Browser, FilePayload, Page, expect
+
+from areaviz.analysis import rows
+from areaviz.ui import dataset_form
+from tests.browser.conftest import PATIENCE, settled
+from tests.faults.served import Served, free_port, served
+
+SENTENCE, DRAFT = "A man plays the guitar.", "Two dogs run through the snow."
+Start = Callable[[], Served]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Starts the app, always at the same port."""
+    port, examples = free_port(), tmp_path / "sets" / "two"
+    examples.mkdir(parents=True)
+    (examples / "a.txt").write_text("A dog runs.\nA man sings.\n")
+    settings = {rows.SETTING: str(tmp_path / "rows"), dataset_form.SETTING: str(tmp_path / "sets")}
+    with ExitStack() as running:
+        yield lambda: running.enter_context(served(tmp_path / "log", settings, port))
+
+
+@pytest.fixture
+def page(chromium: Browser) -> Iterator[Page]:
+    """A page whose console may say that nothing answers."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
+    context.set_default_timeout(PATIENCE)
+    expect.set_options(timeout=PATIENCE)
+    yield context.new_page()
+    context.close()
+
+
+def started_again(page: Page, app: Served, start: Start) -> None:
+    """Kill the app, see that the page notices, and wait until a new app has answered what the page asked it."""
+    app.kill()
+    shown = page.locator('[data-testid="stApp"]')
+    expect(shown).not_to_have_attribute("data-test-connection-state", "CONNECTED")
+    start()
+    expect(shown).to_have_attribute("data-test-connection-state", "CONNECTED")
+    page.wait_for_timeout(6000)
+    settled(page)
+
+
+def test_the_answer_the_options_and_an_unfinished_text_stay(start: Start, page: Page) -> None:
+    app = start()
+    page.goto(f"{app.url}/translate?text={SENTENCE}&method=beam&beam=3&site=encoder-decoder&items=4")
+    ribbon, box = page.locator(".ribbon[data-ready]"), page.get_by_label("English text")
+    expect(ribbon.locator(".say")).to_contain_text("attends most to")
+    settled(page)
+    said, address = ribbon.locator(".say").inner_text(), page.url
+    box.fill(DRAFT)
+    started_again(page, app, start)
+    expect(ribbon.locator(".say")).to_have_text(said)
+    assert (box.input_value(), page.url) == (DRAFT, address)
+    expect(page.get_by_label("Beam width")).to_have_value("3")
+
+
+def test_the_first_click_after_it_counts(start: Start, page: Page) -> None:
+    app = start()
+    page.goto(f"{app.url}/translate?text={SENTENCE}")
+    ribbon = page.locator(".ribbon[data-ready]")
+    expect(ribbon).to_have_count(1)
+    settled(page)
+    started_again(page, app, start)
+    ribbon.locator("#query-5").click()
+    settled(page)
+    page.wait_for_function("location.search.includes('items=6')")
+
+
+def test_what_was_chosen_before_anything_was_asked_stays(start: Start, page: Page) -> None:
+    app = start()
+    page.goto(f"{app.url}/translate")
+    page.get_by_role("radio", name="Beam").click()
+    width = page.get_by_label("Beam width")
+    width.fill("7")
+    width.press("Enter")
+    settled(page)
+    started_again(page, app, start)
+    expect(width).to_have_value("7")
+    page.get_by_role("button", name="Translate", exact=True).click()
+    expect(page.locator(".ribbon[data-ready]")).to_have_count(1)
+    assert "beam=7" in page.url
+
+
+def test_a_note_being_written_stays(start: Start, page: Page) -> None:
+    app = start()
+    page.goto(f"{app.url}/analyse")
+    page.get_by_role("radio", name="Folder").click()
+    page.get_by_role("combobox", name="Folder").click()
+    page.get_by_role("option", name="two").click()
+    page.get_by_role("button", name="Run 2 examples").click()
+    page.locator('[data-testid="stDataFrame"] canvas').first.click(position={"x": 12, "y": 50}, force=True)
+    page.get_by_text("Notes", exact=True).click()
+    note = page.get_by_role("textbox", name="Note", exact=True)
+    note.fill(DRAFT)
+    started_again(page, app, start)
+    expect(note).to_have_value(DRAFT)
+
+
+def test_files_that_went_with_the_app_are_told(start: Start, page: Page) -> None:
+    app, file = start(), io.BytesIO()
+    Image.new("RGB", (40, 30), "red").save(file, "PNG")
+    page.goto(f"{app.url}/caption")
+    page.get_by_role("radio", name="Upload").click()
+    given: FilePayload = {"name": "a.png", "mimeType": "image/png", "buffer": file.getvalue()}
+    page.locator("input[type=file]").first.set_input_files(given)
+    expect(page.get_by_text("Your picture is chosen.")).to_be_visible()
+    settled(page)
+    started_again(page, app, start)
+    expect(page.get_by_text("choose them again")).to_be_visible()
+    page.get_by_role("radio", name="Beam").click()
+    expect(page.get_by_label("Beam width")).to_be_visible()
+    settled(page)
+    expect(page.get_by_text("Something went wrong")).to_have_count(0)

@@ -1,0 +1,156 @@
+"""Files that would run if they were unpickled or executed, through every upload: one sentence, and nothing ran."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+from areaviz.analysis.rows import SETTING
+from areaviz.trace import codec
+from areaviz.ui.dataset_form import FILES, SOURCE
+from areaviz.ui.your_tensors import FILE
+from tests import fakes
+from tests.faults.files import repacked
+from tests.pages.conftest import Open, open_page, stored, use_backend  # noqa: F401
+from tests.pages.test_analyse import Translating, opened_first, ran
+from tests.ui.test_picture_input import opened, uploaded
+
+
+class Canary:
+    """Writes a file when it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (self.path,)
+
+
+def saved(write: Callable[[io.BytesIO], object]) -> bytes:
+    file = io.BytesIO()
+    write(file)
+    return file.getvalue()
+
+
+def zipped(name: str, content: bytes) -> bytes:
+    return saved(lambda file: zipfile.ZipFile(file, "w").writestr(name, content))
+
+
+def canaries(path: Path) -> Mapping[str, bytes]:
+    """Files by kind, each of which would write `path` if what is in it were run."""
+    objects = np.array([Canary(path)], dtype=object)
+    array = saved(lambda file: np.save(file, objects, allow_pickle=True))
+    good = codec.to_bytes(fakes.trace("A dog.", "Hund.", 1, 1))
+    code = f"open({str(path)!r}, 'w')\n".encode()
+    return {
+        "pickle": pickle.dumps(Canary(path)),
+        "pickled npy": array,
+        "pickled npz": saved(lambda file: np.savez(file, allow_pickle=True, weights=objects)),
+        "pt": saved(lambda file: torch.save({"weights": Canary(path)}, file)),
+        "zip": zipped("data.pkl", pickle.dumps(Canary(path))),
+        "trace with a pickle": repacked(good, {"map.encoder-decoder.weights.npy": array}),
+        "html": b"<script>fetch('/')</script>\0" + code,
+        "svg": b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>\0" + code,
+        "python": code + b"\0\n",
+    }
+
+
+TEXTS = ("html", "svg", "python")
+KINDS = tuple(canaries(Path("canary")))
+
+
+@pytest.fixture
+def canary(tmp_path: Path) -> Path:
+    return tmp_path / "canary"
+
+
+def given(app: AppTest, key: str, name: str, content: bytes) -> AppTest:
+    return app.file_uploader(key=key).upload(name, content).run()
+
+
+def refused(app: AppTest, canary: Path) -> None:
+    """One sentence, and no song."""
+    assert not app.exception and not canary.exists()
+    assert len(app.error) == 1
+    said = app.error[0].value
+    assert said.endswith(".") and "\n" not in said and "Something went wrong" not in said
+
+
+@pytest.mark.parametrize("kind", ("pickle", "pickled npz", "pt"))
+def test_a_canary_sings_where_it_is_unpickled(kind: str, canary: Path) -> None:
+    file = io.BytesIO(canaries(canary)[kind])
+    if kind == "pickle":
+        pickle.load(file)
+    elif kind == "pt":
+        torch.load(file, weights_only=False)
+    else:
+        np.load(file, allow_pickle=True)["weights"]
+    assert canary.exists()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("page", ["translate", "caption", "translate_picture", "four_ways"])
+def test_as_a_stored_trace(open_page: Open, page: str, kind: str, canary: Path) -> None:  # noqa: F811
+    app = open_page(page)
+    before = [one.value for one in app.error]
+    app = given(app, "stored_file", "a.npz", canaries(canary)[kind])
+    new = [one.value for one in app.error if one.value not in before]
+    assert len(new) == 1 and not app.exception and not canary.exists()
+    assert new[0].endswith(".") and "Something went wrong" not in new[0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_as_tensors(open_page: Open, kind: str, canary: Path) -> None:  # noqa: F811
+    refused(given(open_page("your_tensors"), FILE, "a.npz", canaries(canary)[kind]), canary)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["a.png", "a.jpg", "a.gif"])
+def test_as_a_picture(kind: str, name: str, canary: Path) -> None:
+    refused(uploaded(opened(), canaries(canary)[kind], name), canary)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.tsv", "a.txt"])
+def test_as_examples(
+    open_page: Open,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    kind: str,
+    name: str,
+    canary: Path,
+) -> None:
+    monkeypatch.setenv(SETTING, str(tmp_path / "rows"))
+    app = open_page("analyse")
+    app.session_state[SOURCE] = "Upload"
+    app = given(app.run(), FILES, name, canaries(canary)[kind])
+    if name == "a.txt" and kind in TEXTS:  # whatever is text is an example of a text, and stays one
+        assert not app.exception and not app.error and not canary.exists()
+    else:
+        refused(app, canary)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.parquet"])
+def test_as_notes(
+    open_page: Open,  # noqa: F811
+    use_backend: Callable[[Any], None],  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    kind: str,
+    name: str,
+    canary: Path,
+) -> None:
+    monkeypatch.setenv(SETTING, str(tmp_path / "rows"))
+    use_backend(Translating())
+    app = opened_first(ran(open_page("analyse")))
+    refused(given(app, "notes_given", name, canaries(canary)[kind]), canary)
