@@ -31,9 +31,8 @@ def begin() -> None:
     if context is None:
         return
     if _DRAWN not in state and (unread := _unread(context)):
-        brought = (
-            state.get(_BROUGHT) or unread
-        )  # what comes later may be what an unfinished drawing has told the browser
+        # What came first counts: what comes later may be what an unfinished drawing has told the browser.
+        brought = state.get(_BROUGHT) or unread
         # In no public way. What else is in it was not drawn to its end; `clear` alone leaves what no widget has read.
         context.session_state._state._new_widget_state.states.clear()
         context.session_state._state.clear()
