@@ -5,8 +5,8 @@ from __future__ import annotations
 import errno
 import io
 import zipfile
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -360,3 +360,29 @@ def test_files_are_made_without_the_disk(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_sessions_are_kept_apart(open_page: Open) -> None:
     first, second = open_page("translate"), open_page("translate", text=folder.TEXT)
     assert AREA in texts(second) and AREA not in texts(first)
+
+
+def test_a_session_keeps_the_traces_of_its_last_question_alone(
+    open_page: Open, use_backend: Callable[[Backend], None]
+) -> None:
+    use_backend(Faked())
+    app = open_page("translate")
+    for text in ("A dog runs.", "A cat sleeps.", "Two men sit."):
+        ask(app, text)
+    kept = (
+        app.session_state._state._old_state
+    )  # all that is not a widget; the public way stumbles over widgets that left
+    assert [trace.request.text for trace in traces_in(kept)] == ["Two men sit."]
+
+
+def traces_in(value: object) -> Iterator[Trace]:
+    """Every trace that can be reached from a value of a session."""
+    if isinstance(value, Trace):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from traces_in(tuple(value.values()))
+    elif isinstance(value, list | tuple | set):
+        for one in value:
+            yield from traces_in(one)
+    elif is_dataclass(value):
+        yield from traces_in([getattr(value, field.name) for field in fields(value)])
