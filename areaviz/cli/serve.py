@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -92,7 +93,8 @@ def models(
         serving(partial(open_local, checkpoints.resolve(), device), digest, scale, place) as address,
     ):
         typer.echo(f"The models are served at {address}; connect the app with: AREAVIZ_BACKEND={address}")
-        signal.pause()
+        while True:  # not `signal.pause`, which sleeps on where the signal came just before it
+            time.sleep(0.5)
 
 
 @serve.command()
