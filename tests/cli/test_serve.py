@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from typer.testing import CliRunner
@@ -140,7 +141,7 @@ def test_options_of_the_server_of_models_arrive(
         yield "http://somewhere"
 
     monkeypatch.setattr(serve_module, "serving", serving)
-    monkeypatch.setattr(signal, "pause", lambda: None)
+    monkeypatch.setattr(time, "sleep", Mock(side_effect=KeyboardInterrupt))
     words = "--replicas 2 --most-replicas 4 --cpus 0.5 --gpus 0.25 --together 3 --waiting 5 --host 10.0.0.1 --port 8625"
     serve("models", "--token-file", str(token_file), "--cluster", "auto", *words.split())
     assert asked == [(digest_of(read_token(token_file)), Scale(2, 4, 0.5, 0.25, 3, 5), Place("10.0.0.1", 8625, "auto"))]

@@ -35,6 +35,7 @@ def test_an_interrupt_leaves_no_process_behind(tmp_path: Path) -> None:
     (tmp_path / "token").write_text(TOKEN)
     log, mark = tmp_path / "log", uuid4().hex
     command = [sys.executable, "-m", "areaviz", "serve", "models", "--token-file", str(tmp_path / "token")]
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a background shell has its children ignore it
     with log.open("wb") as output:
         server = subprocess.Popen(
             [*command, "--port", str(free_port()), "--cpus", "0.5"],
@@ -44,6 +45,7 @@ def test_an_interrupt_leaves_no_process_behind(tmp_path: Path) -> None:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
+    signal.signal(signal.SIGINT, before)
     try:
         deadline = time.monotonic() + 240
         while b"The models are served" not in log.read_bytes():
