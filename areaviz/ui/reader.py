@@ -1,0 +1,29 @@
+"""Who is reading: a random id in a cookie of the app, so that lists can show a reader what is their own.
+
+The door in front of the app sets the cookie, with and without an access token. Where the app runs without the
+door (`streamlit run app.py`), the id lasts as long as the session.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+
+import streamlit as st
+
+_ID = re.compile(r"[0-9a-f]{32}")
+_KEY = "reader_id"
+
+
+def reader_cookie(port: int) -> str:
+    """The cookie's name; the port is in it because cookies of one host are shared by all its ports."""
+    return f"areaviz_reader_{port}"
+
+
+def reader_id() -> str:
+    """The reader's id, 32 hexadecimal digits: the cookie's, or else one that this session keeps."""
+    given = st.context.cookies.get(reader_cookie(st.get_option("server.port")), "")
+    if _ID.fullmatch(given):
+        return given
+    own: str = st.session_state.setdefault(_KEY, secrets.token_hex(16))
+    return own
