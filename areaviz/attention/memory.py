@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from areaviz.attention.area import area_attention, area_mask, area_pool
+from areaviz.attention.convolution import NeighbourConvolution
 from areaviz.attention.features import AreaFeatures
 from areaviz.attention.pooling import pooled_ending
 from areaviz.attention.steering import Steered, Steering
@@ -25,13 +26,15 @@ class AreaOptions:
 
     size: most items an area holds; 1 is regular attention. On a grid, the most rows and columns. key_mode:
     "mean" (Eq. 3), "max" or "features" (Eq. 9). value_mode: "sum" (Eq. 4), "mean" or "max". shape: rows and
-    columns of a memory that is a grid, row by row; None for a sequence. Li et al. 2019.
+    columns of a memory that is a grid, row by row; None for a sequence. convolution: taps over neighbouring keys
+    and values, 1 for none. Li et al. 2019.
     """
 
     size: int | tuple[int, int] = 1
     key_mode: str = "mean"
     value_mode: str = "sum"
     shape: tuple[int, int] | None = None
+    convolution: int = 1
 
     @property
     def extent(self) -> tuple[int, int]:
@@ -60,8 +63,9 @@ class AreaMemory:
 
     key, value: [B, H, R, D]. allowed: bool [B, 1, 1, R] or None where every area may be attended.
     recent_key, recent_value: what the areas that end at the next item are made from, [B, H, at most size, D]: the
-    areas that end at the last one, or, for keys with features, the last items. steered: what is done otherwise, None
-    for nothing.
+    areas that end at the last one, or, for keys with features, the last items. recent_item: of what the convolution
+    of the next item mixes in, keys and values side by side, [B, at most taps - 1, 2W]. steered: what is done
+    otherwise, None for nothing.
     """
 
     key: Tensor
@@ -69,6 +73,7 @@ class AreaMemory:
     allowed: Tensor | None
     recent_key: Tensor
     recent_value: Tensor
+    recent_item: Tensor
     steered: Steered | None = None
 
     @property
@@ -78,10 +83,10 @@ class AreaMemory:
 
     def select(self, rows: Tensor) -> AreaMemory:
         """The memory of some rows of the batch, in the order given."""
-        parts = (x.index_select(0, rows) for x in (self.key, self.value, self.recent_key, self.recent_value))
-        key, value, recent_key, recent_value = parts
+        recent = (self.recent_key, self.recent_value, self.recent_item)
+        key, value, *recent_parts = (x.index_select(0, rows) for x in (self.key, self.value, *recent))
         allowed = None if self.allowed is None else self.allowed[rows]
-        return AreaMemory(key, value, allowed, recent_key, recent_value, self.steered)
+        return AreaMemory(key, value, allowed, *recent_parts, self.steered)
 
     def ask(self, query_BHQD: Tensor) -> Tensor:
         """Contexts [B, H, Q, D] of queries that may attend to every allowed area."""
@@ -99,6 +104,26 @@ class KeysAndValues(nn.Module):
         self.key = nn.Linear(width, width)
         self.value = nn.Linear(width, width)
         self.features = AreaFeatures(width // heads, areas.extent) if areas.key_mode == "features" else None
+        taps = areas.convolution
+        self.convolution = NeighbourConvolution(2 * width, taps, areas.shape) if taps > 1 else None
+
+    def project(
+        self,
+        memory_BMW: Tensor,
+        padding_BM: Tensor | None = None,
+        is_causal: bool = False,
+        steering: Steering | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """Keys and values of the items as heads see them, [B, H, M, D] each; padding adds nothing to neighbours."""
+        key_BMW, value_BMW = self.key(memory_BMW), self.value(memory_BMW)
+        if self.convolution is not None:
+            both = torch.cat([key_BMW, value_BMW], -1)
+            if padding_BM is not None:
+                both = both.masked_fill(padding_BM.unsqueeze(-1), 0.0)
+            if steering is not None and steering.hidden:
+                both = both.index_fill(1, torch.tensor(steering.hidden, device=both.device), 0.0)
+            key_BMW, value_BMW = self.convolution(both, is_causal).chunk(2, -1)
+        return self.split(key_BMW), self.split(value_BMW)
 
     def attend(
         self,
@@ -119,8 +144,7 @@ class KeysAndValues(nn.Module):
         kept = need_weights or factors is not None  # the C kernel keeps no weights
         attended = area_attention(
             query_BHQD,
-            self.split(self.key(memory_BMW)),
-            self.split(self.value(memory_BMW)),
+            *self.project(memory_BMW, key_padding_mask, is_causal, steering),
             area_size=(grid.max_height, grid.max_width),
             memory_shape=(grid.height, grid.width),
             key_padding_mask=key_padding_mask,
@@ -139,19 +163,20 @@ class KeysAndValues(nn.Module):
         self, memory_BMW: Tensor, key_padding_mask: Tensor | None = None, steering: Steering | None = None
     ) -> AreaMemory:
         """Keys and values of every area of a finished memory, pooled once."""
-        key_BHMD, value_BHMD = self.split(self.key(memory_BMW)), self.split(self.value(memory_BMW))
+        key_BHMD, value_BHMD = self.project(memory_BMW, key_padding_mask, steering=steering)
         grid = self.areas.grid(memory_BMW.shape[1])
         allowed = None if key_padding_mask is None else area_mask(~key_padding_mask, grid)[:, None, None]
         keys, values = self._area_keys(key_BHMD, grid), area_pool(value_BHMD, grid, self.areas.value_mode)
         steered = Steered.over(steering, grid, memory_BMW.device)
-        return AreaMemory(keys, values, allowed, key_BHMD[:, :, :0], value_BHMD[:, :, :0], steered)
+        nothing = (key_BHMD[:, :, :0], value_BHMD[:, :, :0], memory_BMW[:, :0])
+        return AreaMemory(keys, values, allowed, *nothing, steered)
 
     def extend(self, memory: AreaMemory | None, item_B1W: Tensor, steering: Steering | None = None) -> AreaMemory:
         """The sequence with one more item: at most `size` areas end at it, and they need no mask.
 
         steering: what is done otherwise, read where the sequence begins (`memory` is None).
         """
-        key, value = self.split(self.key(item_B1W)), self.split(self.value(item_B1W))
+        key, value, recent_item = self._newest(memory, item_B1W)
         most = self.areas.extent[1]
         before = (key[:, :, :0], value[:, :, :0]) if memory is None else (memory.recent_key, memory.recent_value)
         keys, recent_key = self._keys_ending(before[0], key, most)
@@ -161,7 +186,18 @@ class KeysAndValues(nn.Module):
             keys, values = torch.cat([memory.key, keys], 2), torch.cat([memory.value, values], 2)
         steered = Steered.begun(steering) if memory is None else memory.steered
         steered = steered and steered.extended(most, key.device)
-        return AreaMemory(keys, values, None, recent_key, recent_value, steered)
+        return AreaMemory(keys, values, None, recent_key, recent_value, recent_item, steered)
+
+    def _newest(self, memory: AreaMemory | None, item_B1W: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Key and value [B, H, 1, D] of one item more, and what the convolution of the next one mixes in."""
+        both = torch.cat([self.key(item_B1W), self.value(item_B1W)], -1)
+        recent = both[:, :0]
+        if self.convolution is not None:
+            window = both if memory is None else torch.cat([memory.recent_item, both], 1)
+            recent = window[:, max(0, window.shape[1] + 1 - self.convolution.taps) :]
+            both = self.convolution(window, is_causal=True)[:, -1:]
+        key_B1W, value_B1W = both.chunk(2, -1)
+        return self.split(key_B1W), self.split(value_B1W), recent
 
     def split(self, x_BMW: Tensor) -> Tensor:
         """Vectors as heads see them: [B, H, M, D]."""

@@ -20,11 +20,15 @@ from areaviz.trace.change import Change, Gate, Hide, Weigh, area_factors, weighe
 
 @dataclass(frozen=True, slots=True)
 class Steering:
-    """What is done otherwise in one attention of one layer with so many heads."""
+    """What is done otherwise in one attention of one layer with so many heads.
+
+    hidden: items of the memory that count as padding; `weighs` bans their areas, and no neighbour may mix them in.
+    """
 
     heads: int
     weighs: tuple[Weigh, ...] = ()
     gates: tuple[Gate, ...] = ()
+    hidden: tuple[int, ...] = ()
 
     def factors(self, grid: AreaGrid, queries: int, device: torch.device) -> Tensor | None:
         """What the weight of every area is multiplied by, [H, Q or 1, R]; None where no area is weighed."""
@@ -56,11 +60,14 @@ class Changed:
     changes: tuple[Weigh | Gate, ...] = ()
     heads: int = 1
     hides: tuple[Hide, ...] = ()
+    memories: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def of(cls, changes: Sequence[Change], sites: Mapping[str, tuple[str, str]], heads: int) -> Self:
         """Of a request; sites: the fields that attend and are attended to, by site."""
-        return cls(tuple(weighed(changes, sites)), heads, tuple(one for one in changes if isinstance(one, Hide)))
+        memories = tuple((site, memory) for site, (_, memory) in sites.items())
+        hides = tuple(one for one in changes if isinstance(one, Hide))
+        return cls(tuple(weighed(changes, sites)), heads, hides, memories)
 
     def hidden(self, field: str) -> list[int]:
         """The hidden items of an input, for what a network makes of them without attention."""
@@ -72,7 +79,9 @@ class Changed:
         if not here:
             return None
         weighs = tuple(one for one in here if isinstance(one, Weigh))
-        return Steering(self.heads, weighs, tuple(one for one in here if isinstance(one, Gate)))
+        gates = tuple(one for one in here if isinstance(one, Gate))
+        memory = dict(self.memories).get(site)
+        return Steering(self.heads, weighs, gates, tuple(self.hidden(memory)) if memory else ())
 
 
 UNCHANGED = Changed()

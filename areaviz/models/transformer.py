@@ -38,7 +38,7 @@ class TransformerConfig:
     of the feed-forward sublayer. heads: of every attention. dropout: on embeddings and sublayer outputs,
     0..1. area_size: most items an area holds, 1 for regular attention; area_layers: how many of the first
     layers have areas, in encoder self, decoder self and encoder-decoder attention. key_mode, value_mode:
-    see `AreaOptions`.
+    see `AreaOptions`. convolution: taps over neighbouring keys and values of every layer, 1 for none.
     """
 
     vocabulary: int
@@ -51,6 +51,7 @@ class TransformerConfig:
     area_layers: int = 2
     key_mode: str = "mean"
     value_mode: str = "sum"
+    convolution: int = 1
 
     @classmethod
     def sized(cls, size: str, vocabulary: int, **options: Any) -> TransformerConfig:
@@ -69,7 +70,9 @@ class TransformerConfig:
     def areas(self, layer: int) -> AreaOptions:
         """How the given layer (0-based) sees its memory."""
         has_areas = layer < self.area_layers and self.area_size > 1
-        return AreaOptions(self.area_size, self.key_mode, self.value_mode) if has_areas else AreaOptions()
+        if not has_areas:
+            return AreaOptions(convolution=self.convolution)
+        return AreaOptions(self.area_size, self.key_mode, self.value_mode, convolution=self.convolution)
 
 
 def refuse_learned(key_mode: str) -> None:
