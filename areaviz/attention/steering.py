@@ -113,11 +113,23 @@ class Steered:
         new = self.steering.factors_at_end(longer.items, most, device)
         return replace(longer, factors=new if self.factors is None else torch.cat([self.factors, new], 2))
 
-    def ask(self, query_BHQD: Tensor, key_BHRD: Tensor, value_BHRD: Tensor, allowed: Tensor | None) -> Tensor:
-        """Contexts [B, H, Q, D]; zeros where every area is banned. allowed: bool, broadcasts to [B, H, Q, R]."""
-        if self.factors is None:
+    def ask(
+        self,
+        query_BHQD: Tensor,
+        key_BHRD: Tensor,
+        value_BHRD: Tensor,
+        allowed: Tensor | None,
+        added: Tensor | None = None,
+    ) -> Tensor:
+        """Contexts [B, H, Q, D]; zeros where every area is banned.
+
+        allowed: bool, broadcasts to [B, H, Q, R]. added: to the logits, [H, 1, R].
+        """
+        if self.factors is None and added is None:
             return self.steering.gated(F.scaled_dot_product_attention(query_BHQD, key_BHRD, value_BHRD, allowed))
-        bias = self.factors.log()[None].to(query_BHQD.dtype)
+        bias = sum(x for x in (None if self.factors is None else self.factors.log(), added) if x is not None)
+        assert isinstance(bias, Tensor)
+        bias = bias[None].to(query_BHQD.dtype)
         if allowed is not None:
             bias = bias.masked_fill(~allowed, -torch.inf)
         # Not every kernel defines a row without areas, so such a row sees all and is then cleared.
