@@ -103,9 +103,7 @@ def _blocks(problem: Problem, like: Tensor, gradient: bool) -> Blocks:
     return Blocks(problem, like, like.shape[1], live=(areas + 3) * (3 if gradient else 1))
 
 
-def _area_logits(
-    block: Block, blocks: Blocks, query: Tensor, key: Tensor, terms: AreaTerms
-) -> tuple[AreaGrid, Tensor]:
+def _area_logits(block: Block, blocks: Blocks, query: Tensor, key: Tensor, terms: AreaTerms) -> tuple[AreaGrid, Tensor]:
     """The areas of a block's items, and their masked logits [1, R, K] in units of log 2."""
     rows, queries, items = block
     size = (rows.stop - rows.start, queries.stop - queries.start)

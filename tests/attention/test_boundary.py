@@ -202,9 +202,7 @@ def test_mean_keys_never_put_a_span_above_its_best_item_and_both_mends_do() -> N
     plain = area_attention(query, key, value, area_size=3, need_weights=True).weights
     biased = area_attention(query, key, value, area_size=3, size_bias=torch.tensor([0.0, 1.0, 0.0]), need_weights=True)
     keys = BoundaryKeys(8, (1, 3))
-    learned = area_attention(
-        query, key, value, area_size=3, key_mode="boundary", key_features=keys, need_weights=True
-    )
+    learned = area_attention(query, key, value, area_size=3, key_mode="boundary", key_features=keys, need_weights=True)
     assert plain is not None and biased.weights is not None and learned.weights is not None
     assert not (plain.argmax(-1) >= 12).any()
     assert (biased.weights.argmax(-1) >= 12).float().mean() > 0.5
@@ -240,7 +238,9 @@ def test_temperature_top_k_and_factors_apply() -> None:
 
 @given(st.integers(1, 3), st.integers(1, 4), st.data())
 @settings(max_examples=30, deadline=None)
-def test_area_logits_are_their_sum_and_the_adjoint_is_its_transpose(height: int, width: int, data: st.DataObject) -> None:
+def test_area_logits_are_their_sum_and_the_adjoint_is_its_transpose(
+    height: int, width: int, data: st.DataObject
+) -> None:
     grid = AreaGrid(height, width, data.draw(st.integers(1, height)), data.draw(st.integers(1, width)))
     torch.manual_seed(0)
     shapes = grid.max_height * grid.max_width
