@@ -162,8 +162,9 @@ def choose_impl(spec: AreaSpec) -> str:
     """The form that is fastest or smallest for what is asked.
 
     pooled, which knows every mode, also computes areas of one item by `scaled_dot_product_attention`; streamed does
-    mean and boundary keys with sum or mean values. Where both apply, streamed needs half of the memory or less, in about the same time on spans and mostly less on
-    grids: on a CPU, see benchmarks/README.md; a GPU was not measured.
+    mean and boundary keys with sum or mean values. Where both apply, streamed needs half of the memory or less, in
+    about the same time for mean keys on spans and mostly less on grids: on a CPU, see benchmarks/README.md; a GPU
+    was not measured.
     """
     if spec.plain and spec.grid.max_height * spec.grid.max_width == 1:
         return "pooled"

@@ -175,4 +175,5 @@ def _backward_block(
 def _per_row(x_1MK: Tensor, block: Block) -> Tensor:
     """Columns as rows and queries again: [1, M, K] -> [M, n, q]."""
     rows, queries, _ = block
-    return x_1MK[0].unflatten(1, (rows.stop - rows.start, queries.stop - queries.start))
+    per_row: Tensor = x_1MK[0].unflatten(1, (rows.stop - rows.start, queries.stop - queries.start))
+    return per_row

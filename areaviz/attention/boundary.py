@@ -44,8 +44,9 @@ class BoundaryKeys(ShapeEmbedding):
         key_NME = key.to(own).flatten(0, -3)
         first, last = self.start(key_NME), self.end(key_NME)
         shapes_SE = self.per_shape(grid).expand(key_NME.shape[0], -1, -1)
-        area_key: Tensor = area_logits(AreaScores(key_NME, first, last, shapes_SE), grid)
-        return area_key.unflatten(0, key.shape[:-2]).to(key.dtype)
+        area_key = area_logits(AreaScores(key_NME, first, last, shapes_SE), grid)
+        result: Tensor = area_key.unflatten(0, key.shape[:-2]).to(key.dtype)
+        return result
 
     def edges(self, key: Tensor) -> tuple[Tensor, Tensor]:
         """What each item says as the first and as the last of an area: two of [..., M, E]."""
@@ -117,5 +118,7 @@ class _AreaLogits(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, grad_NRD: Tensor) -> tuple[Tensor | None, ...]:
         parts = area_logits_adjoint(grad_NRD, ctx.grid)
-        kept = [None if shape is None else part.sum_to_size(shape) for part, shape in zip(parts, ctx.shapes)]
+        kept = [
+            None if shape is None else part.sum_to_size(shape) for part, shape in zip(parts, ctx.shapes, strict=True)
+        ]
         return (*kept, None)

@@ -5,7 +5,7 @@ Shapes: B batch, Q queries, M memory items, R areas, W model width, H heads, D w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import torch
@@ -98,10 +98,15 @@ class AreaMemory:
 
     def select(self, rows: Tensor) -> AreaMemory:
         """The memory of some rows of the batch, in the order given."""
-        recent = (self.recent_key, self.recent_value, self.recent_item)
-        key, value, *recent_parts = (x.index_select(0, rows) for x in (self.key, self.value, *recent))
-        allowed = None if self.allowed is None else self.allowed[rows]
-        return AreaMemory(key, value, allowed, *recent_parts, self.bias, self.steered)
+        return replace(
+            self,
+            key=self.key.index_select(0, rows),
+            value=self.value.index_select(0, rows),
+            allowed=None if self.allowed is None else self.allowed[rows],
+            recent_key=self.recent_key.index_select(0, rows),
+            recent_value=self.recent_value.index_select(0, rows),
+            recent_item=self.recent_item.index_select(0, rows),
+        )
 
     def ask(self, query_BHQD: Tensor) -> Tensor:
         """Contexts [B, H, Q, D] of queries that may attend to every allowed area."""
@@ -122,10 +127,12 @@ class KeysAndValues(nn.Module):
         self.heads, self.areas, self.impl = heads, areas, impl
         self.key = nn.Linear(width, width)
         self.value = nn.Linear(width, width)
-        modules = {"features": AreaFeatures, "boundary": BoundaryKeys}
-        make = modules.get(areas.key_mode)
-        self.features = None if make is None else make(width // heads, areas.known_extent)
         known = areas.known_extent
+        self.features: AreaFeatures | BoundaryKeys | None = None
+        if areas.key_mode == "features":
+            self.features = AreaFeatures(width // heads, known)
+        elif areas.key_mode == "boundary":
+            self.features = BoundaryKeys(width // heads, known)
         self.size_bias = nn.Parameter(torch.zeros(heads, *known)) if areas.size_bias else None
         taps = areas.convolution
         self.convolution = NeighbourConvolution(2 * width, taps, areas.shape) if taps > 1 else None

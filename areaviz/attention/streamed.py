@@ -72,12 +72,13 @@ def _scores(mean_NMQ: Tensor, query_NQE: Tensor, key: Tensor, spec: AreaSpec) ->
     """What the logits of areas are the sums of, given the scores of the items."""
     terms = AreaTerms.of(key, spec)
     query_NEQ = query_NQE.transpose(1, 2) * spec.scale
-    edges = [None if part is None else part.to(query_NEQ.dtype) @ query_NEQ for part in (terms.first, terms.last)]
+    first = None if terms.first is None else terms.first.to(query_NEQ.dtype) @ query_NEQ
+    last = None if terms.last is None else terms.last.to(query_NEQ.dtype) @ query_NEQ
     shape_NSQ = None if terms.shape is None else terms.shape.to(query_NEQ.dtype) @ query_NEQ
     if terms.bias is not None:
         bias_NS1 = terms.bias.to(query_NEQ.dtype).unsqueeze(-1)
         shape_NSQ = bias_NS1 if shape_NSQ is None else shape_NSQ + bias_NS1
-    return AreaScores(mean_NMQ, *edges, shape_NSQ)
+    return AreaScores(mean_NMQ, first, last, shape_NSQ)
 
 
 class _Streamed(torch.autograd.Function):

@@ -61,7 +61,7 @@ class DoublyConfig:
         return AreaOptions((size, size), shape=(self.grid, self.grid))
 
     def resized(self, area_size: int | None) -> Self:
-        """With another largest area of text and picture; InputError where those of the text were learned for smaller ones."""
+        """With another largest area of text and picture; InputError where the text's were learned for smaller ones."""
         if area_size is None:
             return self
         text = self.transformer.resized(area_size)

@@ -10,7 +10,6 @@ from typing import Any, Self
 
 from areaviz.trace.errors import InputError
 
-
 SCHEDULES = ("linear", "cosine")
 
 
@@ -19,11 +18,11 @@ class TrainConfig:
     """What every recipe says; each task adds its own options.
 
     name: the folder the model is saved in; pair: what it shares with the model it is compared to. task: a
-    key of `TASKS`. steps: updates. peak_rate: highest learning rate, reached after `warmup` steps. schedule: how it
-    then falls to zero at the last step, "linear" or "cosine". average: how many of the last validated weights are
-    averaged at the end; their mean is kept where it validates better than the best of them, 0 for no mean. rates: parts of the network that learn at another rate, by the
-    beginning of their name, as a factor. model: options of the network's config. gates: what the model has to
-    reach, see `trace.gates.Gate`.
+    key of `TASKS`. steps: updates. peak_rate: highest learning rate, reached after `warmup` steps. schedule: how
+    it then falls to zero at the last step, "linear" or "cosine". average: how many of the last validated weights
+    are averaged at the end, 0 for none; their mean is kept where it validates better than the best of them.
+    rates: parts of the network that learn at another rate, by the beginning of their name, as a factor. model:
+    options of the network's config. gates: what the model has to reach, see `trace.gates.Gate`.
     """
 
     name: str

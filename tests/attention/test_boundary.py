@@ -101,11 +101,13 @@ def cases(draw: st.DrawFn) -> Case:
     queries = draw(st.integers(1, 5))
     torch.manual_seed(draw(st.integers(0, 999)))
     shapes = [(queries, 4), (height * width, 4), (height * width, 2)]
-    inputs = [torch.randn(1, 2, *shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
+    query, key, value = (torch.randn(1, 2, *shape, dtype=torch.float64, requires_grad=True) for shape in shapes)
     keys = draw(st.booleans())
     bias = torch.randn(2, area[0] * area[1], dtype=torch.float64, requires_grad=True)
     return Case(
-        *inputs,
+        query,
+        key,
+        value,
         shape=(height, width),
         area=area,
         keys=BoundaryKeys(4, (area[0], area[1] + 1)).double() if keys else None,
@@ -180,7 +182,7 @@ def test_blocks_of_any_size_give_the_same(impl: str, monkeypatch: pytest.MonkeyP
     found = []
     for block in (1 << 20, 1 << 9):
         monkeypatch.setattr("areaviz.attention.blocks.CPU_BLOCK", block)
-        output = area_attention(*inputs, **options, key_padding_mask=padding)  # type: ignore[call-overload]
+        output = area_attention(*inputs, **options, key_padding_mask=padding)
         found.append((output, *torch.autograd.grad(output.square().sum(), [*inputs, *keys.parameters()])))
     for own, other in zip(*found, strict=True):
         torch.testing.assert_close(own, other, atol=2e-4, rtol=2e-4)
@@ -215,8 +217,8 @@ def test_half_precision_keeps_logits_in_full(impl: str) -> None:
     keys = BoundaryKeys(16, (1, 5))
     inputs = [torch.randn(2, n, 16) for n in (20, 40, 40)]
     options: dict[str, Any] = {"area_size": 5, "key_mode": "boundary", "key_features": keys, "impl": impl}
-    exact = area_attention(*inputs, **options)  # type: ignore[call-overload]
-    half = area_attention(*(x.bfloat16() for x in inputs), **options)  # type: ignore[call-overload]
+    exact = area_attention(*inputs, **options)
+    half = area_attention(*(x.bfloat16() for x in inputs), **options)
     assert half.dtype == torch.bfloat16
     torch.testing.assert_close(half.float(), exact, atol=0.08, rtol=0.05)
 
@@ -229,9 +231,9 @@ def test_temperature_top_k_and_factors_apply() -> None:
     factors = torch.ones(15)
     factors[6:] = 0
     for impl in IMPLS:
-        few = area_attention(*inputs, **options, top_k=2, impl=impl).weights  # type: ignore[call-overload]
+        few = area_attention(*inputs, **options, top_k=2, impl=impl).weights
         assert ((few > 0).sum(-1) == 2).all()
-        items = area_attention(*inputs, **options, area_factors=factors, impl=impl).weights  # type: ignore[call-overload]
+        items = area_attention(*inputs, **options, area_factors=factors, impl=impl).weights
         assert (items[..., 6:] == 0).all()
         torch.testing.assert_close(items.sum(-1), torch.ones(1, 3))
 
