@@ -40,6 +40,7 @@ format: $(VENV)/.installed-dev ## Format the code and mend what ruff can mend
 
 bench: $(VENV)/.installed-dev ## Measure attention, changed runs and the app on this machine
 	$(BIN)/python -m benchmarks.attention
+	$(BIN)/python -m benchmarks.training
 	$(BIN)/python -m benchmarks.app
 	$(BIN)/python -m benchmarks.pictures
 	$(BIN)/python -m benchmarks.page
