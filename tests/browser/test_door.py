@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
+from functools import partial
 
 import pytest
 from PIL import Image
-from playwright.sync_api import Browser, FilePayload, Page, expect
+from playwright.sync_api import Browser, FilePayload, Page, Route, expect
 
 from tests.browser.conftest import App, settled
 
@@ -77,10 +78,14 @@ def test_nobody_else_s_page_holds_it(app: App, chromium: Browser) -> None:
     shown = []
     for options in ((), ("--allow-frame", HOLDER.rstrip("/"))):
         holder = chromium.new_context(ignore_https_errors=True).new_page()
-        frame = f'<iframe src="{app("app.py", *options)}/_stcore/host-config" title="held"></iframe>'
-        holder.route(HOLDER, lambda route, html=frame: route.fulfill(body=html, content_type="text/html"))
+        html = f'<iframe src="{app("app.py", *options)}/_stcore/host-config" title="held"></iframe>'
+        holder.route(HOLDER, partial(_answered, html))
         holder.goto(HOLDER)
         holder.wait_for_timeout(3000)
         shown.append("allowedOrigins" in holder.frames[1].content())
         holder.context.close()
     assert shown == [False, True]
+
+
+def _answered(html: str, route: Route) -> None:
+    route.fulfill(body=html, content_type="text/html")
