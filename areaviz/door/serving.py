@@ -6,6 +6,7 @@ import errno
 import logging
 import os
 import socket
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from areaviz.backend import cookies
 from areaviz.backend.access import LOOPBACK_NAMES
 from areaviz.door.door import Door, Rules
 from areaviz.door.head import name_and_port
+from areaviz.door.operator import Command, listening
 from areaviz.door.sign_in import SignIn
 from areaviz.trace.errors import InputError
 
@@ -54,13 +56,13 @@ class AppPlace:
         return f"http://{_bracketed(host)}:{self.port}"
 
 
-def serve_app(place: AppPlace, folder: Path) -> None:
-    """Serve the app until it is stopped.
+def serve_app(place: AppPlace, folder: Path, commands: Mapping[str, Command]) -> None:
+    """Serve the app until it is stopped; raises InputError where nothing can listen there.
 
-    folder: that in which Streamlit's configuration lies. Raises InputError where nothing can listen there.
+    folder: that in which Streamlit's configuration lies. commands: what the operator may ask.
     """
     os.chdir(folder)
-    listening = listen(place.host, place.port)
+    opened = listen(place.host, place.port)
     key = cookies.admission_key(place.token) if place.token else ""
     os.environ[cookies.SETTING] = key
     _tell_streamlit(place)
@@ -68,7 +70,8 @@ def serve_app(place: AppPlace, folder: Path) -> None:
     door = Door(App(SCRIPT), Rules(place.known_as, place.port, sign_in, place.framing))
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", level=logging.WARNING)
     print(f"areaviz is open at {place.url}; stop it with Ctrl-C.", flush=True)
-    uvicorn.Server(_server_options(door, place)).run(sockets=[listening])
+    with listening(commands, place.port):
+        uvicorn.Server(_server_options(door, place)).run(sockets=[opened])
 
 
 def listen(host: str, port: int) -> socket.socket:

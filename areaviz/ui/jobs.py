@@ -66,6 +66,11 @@ class Jobs:
         with self._lock:
             return self._jobs.get(key)
 
+    def running(self) -> list[Job]:
+        """The jobs that go on."""
+        with self._lock:
+            return [job for job in self._jobs.values() if job.running]
+
     def start(self, key: str, work: Work) -> Job:
         """Begin a job, unless that of this key is running; raises BackendError where too many are."""
         with self._lock:

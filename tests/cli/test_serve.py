@@ -28,7 +28,7 @@ def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Started:
     found: Started = []
     (tmp_path / "app.py").touch()
     monkeypatch.setattr(serve_module, "ROOT", tmp_path)
-    monkeypatch.setattr(door, "serve_app", lambda place, folder: found.append((place, folder)))
+    monkeypatch.setattr(door, "serve_app", lambda place, folder, commands: found.append((place, folder)))
     return found
 
 
