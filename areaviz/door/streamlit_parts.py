@@ -19,6 +19,11 @@ def is_known_session(session: str) -> bool:
     return manager.is_active_session(session) or manager._session_storage.get(session) is not None
 
 
+def is_active_session(session: str) -> bool:
+    """Whether a visitor has this session open."""
+    return _manager().is_active_session(session)
+
+
 def uploaded_bytes() -> dict[str, int]:
     """The bytes of uploaded files that are held, by session."""
     files = Runtime.instance().uploaded_file_mgr

@@ -21,10 +21,11 @@ PATIENCE = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """url: without a slash at its end. process: the one that serves."""
+    """url: without a slash at its end. process: the one that serves. log: what it prints."""
 
     url: str
     process: subprocess.Popen[bytes]
+    log: Path
 
     def memory(self) -> float:
         """Megabytes the process has."""
@@ -77,7 +78,7 @@ def served(
         )
     try:
         _wait(f"http://127.0.0.1:{port}/_stcore/health", process, log)
-        yield Served(f"http://127.0.0.1:{port}", process)
+        yield Served(f"http://127.0.0.1:{port}", process, log)
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGTERM)
