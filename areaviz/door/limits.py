@@ -54,7 +54,7 @@ class Connections:
         return len(self._seats)
 
     def enter(self, transport: asyncio.BaseTransport) -> bool:
-        """Take a new connection in, if need be in the place of the one that waits for longest; whether there is room."""
+        """Take a connection in, if need be in the place of the one that waits for longest; whether there is room."""
         client = str((transport.get_extra_info("peername") or [""])[0])
         if self._from[client] >= FROM_ONE and not self._is_shared(client):
             log.warning("%s has %d connections; another one was refused.", client, FROM_ONE)

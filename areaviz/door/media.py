@@ -1,7 +1,7 @@
 """Addresses of pictures and files that the app made: each is answered only for the reader whose page was told of it.
 
-Streamlit answers them for everybody, and for a while after their session has ended. Here they end with the reader's last
-socket, but for the time in which Streamlit keeps the session of a reader who may come back.
+Streamlit answers them for everybody, and for a while after their session has ended. Here they end with the reader's
+last socket, but for the time in which Streamlit keeps the session of a reader who may come back.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 
 PATH = "/media/"
-BACK_SECONDS, MOST = 120.0, 4096
-"""How long a session is kept (Streamlit's server.disconnectedSessionTTL); addresses that one reader has at once."""
+MOST = 4096
+"""Addresses that one reader has at once."""
 _ADDRESS = re.compile(rb"/media/([0-9A-Za-z._-]+)")
 
 
@@ -30,9 +30,11 @@ class Media:
     """Which files each reader was told of.
 
     Readers are named by the id in their cookie. A socket that brought none, "", has no files here: it is no browser's.
+    back_seconds: how long a session is kept for a reader who may come back.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, back_seconds: float) -> None:
+        self._back_seconds = back_seconds
         self._readers: dict[str, _Reader] = {}
 
     def come(self, reader: str) -> None:
@@ -65,6 +67,7 @@ class Media:
         return known is not None and path.removeprefix(PATH) in known.files
 
     def _forget(self, now: float) -> None:
-        gone = [name for name, one in self._readers.items() if not one.sockets and now - one.left > BACK_SECONDS]
+        until = now - self._back_seconds
+        gone = [name for name, one in self._readers.items() if not one.sockets and one.left < until]
         for name in gone:
             del self._readers[name]

@@ -8,8 +8,8 @@ import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, cast
 from pathlib import Path
+from typing import Any, cast
 
 import uvicorn
 from streamlit import config
