@@ -39,13 +39,15 @@ class Rules:
     """Who may come in.
 
     names: the host names and addresses of this server, in lower case. port: of the server. sign_in: None where no
-    token is wanted. framing: origins whose pages may hold the app in a frame.
+    token is wanted. framing: origins whose pages may hold the app in a frame. back_seconds: how long the session of a
+    reader is kept who may come back.
     """
 
     names: frozenset[str]
     port: int
     sign_in: SignIn | None = None
     framing: tuple[str, ...] = ()
+    back_seconds: float = 120.0
 
 
 class Door:
@@ -53,7 +55,7 @@ class Door:
 
     def __init__(self, app: ASGIApp, rules: Rules) -> None:
         self._app, self._rules = app, rules
-        self._uploads, self._media = Uploads(app), Media()
+        self._uploads, self._media = Uploads(app), Media(rules.back_seconds)
         self._cookie = cookies.reader_cookie(rules.port)
         self._fixed = _fixed_headers(rules.framing)
 

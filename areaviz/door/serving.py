@@ -24,11 +24,12 @@ from areaviz.door.log_lines import bound_lines
 from areaviz.door.operator import Command, listening
 from areaviz.door.protocols import BoundedRequests, BoundedSocket
 from areaviz.door.sign_in import SignIn
+from areaviz.door.streamlit_parts import LeftSessions
 from areaviz.trace.errors import InputError
 
 SCRIPT = Path(__file__).with_name("script.py")
 EVERY_ADDRESS = ("0.0.0.0", "::")
-PING_SECONDS, LEAVE_SECONDS = 30.0, 5
+PING_SECONDS, LEAVE_SECONDS, SWEEP_TICKS = 30.0, 5, 50
 QUEUE, AT_ONCE = 2048, 8
 """Connections that the system keeps until they are taken, and those taken before any of them is looked at."""
 
@@ -74,7 +75,8 @@ def serve_app(place: AppPlace, folder: Path, commands: Callable[[Connections], M
     os.environ[cookies.SETTING] = key
     _tell_streamlit(place)
     sign_in = SignIn(key, place.port, place.framing) if key else None
-    door = Door(App(SCRIPT), Rules(place.known_as, place.port, sign_in, place.framing))
+    back = float(config.get_option("server.disconnectedSessionTTL"))
+    door = Door(App(SCRIPT), Rules(place.known_as, place.port, sign_in, place.framing, back))
     connections = Connections(raise_limit(), place.proxies)
     bound_lines()
     print(f"areaviz is open at {place.url}; stop it with Ctrl-C.", flush=True)
@@ -83,13 +85,26 @@ def serve_app(place: AppPlace, folder: Path, commands: Callable[[Connections], M
 
 
 class _Server(uvicorn.Server):
-    """Takes few connections at a time: asyncio would take as many as there are, beyond all file descriptors."""
+    """Takes few connections at a time, as asyncio would take what there is, beyond all file descriptors.
+
+    Ends the sessions of visitors who did not come back.
+    """
+
+    def __init__(self, options: uvicorn.Config) -> None:
+        super().__init__(options)
+        self._left = LeftSessions()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """As uvicorn does, but the system's queue stays as long as it was."""
         await super().startup(sockets)
         for one in sockets or ():
             one.listen(QUEUE)
+
+    async def on_tick(self, counter: int) -> bool:
+        """Ten times a second; every `SWEEP_TICKS` the sessions are looked at."""
+        if counter % SWEEP_TICKS == 0:
+            self._left.end()
+        return await super().on_tick(counter)
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -187,3 +187,18 @@ def test_a_picture_is_seen_by_who_was_shown_it_alone(app: Served) -> None:
 def test_sockets_that_name_no_reader_have_no_files_in_common(app: Served) -> None:
     with visiting(app, "four_ways") as (_, _, messages):
         assert asked(app, "GET", addresses(messages)[0]).status == 404
+
+
+def test_files_end_with_their_session_though_nobody_else_comes(tmp_path: Path) -> None:
+    (tmp_path / ".streamlit").mkdir()
+    (tmp_path / ".streamlit" / "config.toml").write_text("[server]\ndisconnectedSessionTTL = 3\n")
+    with served(tmp_path / "log", {"OMP_NUM_THREADS": "1", "HOME": str(tmp_path)}) as app:
+        owner = reader_of(app)
+        with visiting(app, "four_ways", cookie=owner) as (_, session, messages):
+            assert put(app, session, MEGABYTE) == 204
+            assert asked(app, "GET", addresses(messages)[0], Cookie=owner).status == 200
+        late = time.monotonic() + 20
+        while status(app)["uploaded_megabytes"] and time.monotonic() < late:
+            time.sleep(1)
+        assert status(app)["uploaded_megabytes"] == 0 and status(app)["sessions_kept_for_return"] == 0
+        assert asked(app, "GET", addresses(messages)[0], Cookie=owner).status == 404

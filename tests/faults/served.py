@@ -77,7 +77,7 @@ def served(
             preexec_fn=limit,
         )
     try:
-        _wait(f"http://127.0.0.1:{port}/_stcore/health", process, log)
+        wait_until_it_answers(f"http://127.0.0.1:{port}/_stcore/health", process, log)
         yield Served(f"http://127.0.0.1:{port}", process, log)
     finally:
         with suppress(ProcessLookupError):
@@ -89,7 +89,8 @@ def served(
         process.wait()
 
 
-def _wait(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
+def wait_until_it_answers(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    """Until a server that was just started answers there; RuntimeError with its log where it does not."""
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline and process.poll() is None:
         try:
