@@ -84,10 +84,10 @@ def _drift() -> Iterator[Row]:
 
 
 def _silent() -> Iterator[Row]:
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     target = "a new visitor's page within 5 s, all closed within {} s, at most 20 kB of log"
-    for soft, hard in ((DESCRIPTORS, hard), (DESCRIPTORS, DESCRIPTORS)):
-        with _app(partial(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))) as app:
+    for hard in (most, DESCRIPTORS):
+        with _app(partial(resource.setrlimit, resource.RLIMIT_NOFILE, (DESCRIPTORS, hard))) as app:
             about = f"of at most {hard:,} file descriptors"
             yield f"{SOCKETS} silent sockets, {about}", target.format(35), str(silent_sockets(app, SOCKETS))
             yield f"{HALF_OPEN:,} half-open requests, {about}", target.format(15), str(half_open(app, HALF_OPEN))
