@@ -13,6 +13,7 @@ from threading import Event
 
 from areaviz.analysis.measures import link_counts, measure, output_of
 from areaviz.analysis.rows import Header, Row, RowFile
+from areaviz.analysis.turns import Stopped
 from areaviz.data.examples import Dataset
 from areaviz.trace.card import Card
 from areaviz.trace.errors import Busy, InputError
@@ -46,7 +47,7 @@ def analyse(
 ) -> bool:
     """Add a row for every example that has none yet; returns whether all are there, and not stopped before.
 
-    request: the model and its options; text and picture are the examples'. An example that cannot be run becomes a
+    request: the model and its options; text and picture are the examples'. run: may raise `Stopped`. An example that cannot be run becomes a
     row with the reason.
 
     Raises:
@@ -62,8 +63,9 @@ def analyse(
             finished, _ = wait(running, return_when=FIRST_COMPLETED)
             for one in finished:
                 running.remove(one)
-                file.add(one.result())
-                told(len(file), len(dataset.examples))
+                if row := one.result():
+                    file.add(row)
+                    told(len(file), len(dataset.examples))
             if stop is None or not stop.is_set():
                 running |= _started(pool, dataset, request, run, islice(left, len(finished)))
     return len(file) == len(dataset.examples)
@@ -71,8 +73,16 @@ def analyse(
 
 def _started(
     pool: ThreadPoolExecutor, dataset: Dataset, request: Request, run: Run, indices: Iterator[int]
-) -> set[Future[Row]]:
-    return {pool.submit(one_row, dataset, index, request, run) for index in indices}
+) -> set[Future[Row | None]]:
+    return {pool.submit(_unless_stopped, dataset, index, request, run) for index in indices}
+
+
+def _unless_stopped(dataset: Dataset, index: int, request: Request, run: Run) -> Row | None:
+    """The row of one example; None where the analysis was stopped before its turn came."""
+    try:
+        return one_row(dataset, index, request, run)
+    except Stopped:
+        return None
 
 
 def one_row(dataset: Dataset, index: int, request: Request, run: Run) -> Row:

@@ -49,19 +49,25 @@ class CachedBackend:
         """Where the wrapped backend runs."""
         return self._inner.device()
 
-    def trace(self, request: Request, progress: Progress | None = None) -> Trace:
+    def trace(self, request: Request, progress: Progress | None = None, background: bool = False) -> Trace:
         """The remembered trace, or a new one; raises what the wrapped backend raises.
 
-        A given output is read anew each time: that takes one pass, and a measure of faithfulness has many.
+        A given output is read anew each time: that takes one pass, and a measure of faithfulness has many. A
+        reader who asks what runs in the background already does not wait for that, for it may wait for other readers.
         """
         if request.target is not None:
-            return self._inner.trace(request, progress)
+            return self._inner.trace(request, progress, background)
         key = key_of(request, self.models().get(request.model))
+        if background:
+            return self._found(key, request, progress, background)
         with self._alone(key, progress):
-            found = self._get(key)
-            if found is None:
-                found = self._inner.trace(request, progress)
-                self._put(key, found)
+            return self._found(key, request, progress, background)
+
+    def _found(self, key: str, request: Request, progress: Progress | None, background: bool) -> Trace:
+        found = self._get(key)
+        if found is None:
+            found = self._inner.trace(request, progress, background)
+            self._put(key, found)
         return found
 
     @contextmanager

@@ -55,7 +55,7 @@ class LocalBackend:
         """Where the models run, for people."""
         return describe_device(self._device, answering_threads())
 
-    def trace(self, request: Request, progress: Progress | None = None) -> Trace:
+    def trace(self, request: Request, progress: Progress | None = None, background: bool = False) -> Trace:
         """Run a request; raises InputError or BackendError."""
         checked = request.checked()
         if checked.model not in self._cards:
@@ -63,7 +63,7 @@ class LocalBackend:
             raise InputError(f'There is no model "{checked.model}"; choose one of: {known}.')
         card = self._cards[checked.model]
         check_takes(checked, MODELS[card.family].takes, f"“{card.title}”")
-        return self._worker.submit(checked, progress)
+        return self._worker.submit(checked, progress, background)
 
     def _read(self, path: Path) -> None:
         try:

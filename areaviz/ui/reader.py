@@ -23,7 +23,7 @@ def reader_cookie(port: int) -> str:
 def reader_id() -> str:
     """The reader's id, 32 hexadecimal digits: the cookie's, or else one that this session keeps."""
     given = st.context.cookies.get(reader_cookie(st.get_option("server.port")), "")
-    if _ID.fullmatch(given):
+    if _ID.fullmatch(str(given)):  # Streamlit's tests have a stand-in that is no text
         return given
     own: str = st.session_state.setdefault(_KEY, secrets.token_hex(16))
     return own
