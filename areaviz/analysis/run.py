@@ -47,8 +47,11 @@ def analyse(
 ) -> bool:
     """Add a row for every example that has none yet; returns whether all are there, and not stopped before.
 
-    request: the model and its options; text and picture are the examples'. run: may raise `Stopped`. An example that cannot be run becomes a
-    row with the reason.
+    Args:
+        request: the model and its options; text and picture are the examples'.
+        run: may raise `Stopped`, which ends nothing but this example.
+
+    An example that cannot be run becomes a row with the reason.
 
     Raises:
         BackendError: the model cannot be run at all; the rows so far are kept.

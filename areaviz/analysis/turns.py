@@ -1,7 +1,7 @@
 """Who of several analyses runs an example next: those that somebody watches first, each in the order it came.
 
-All analyses of a process share one `Turns`, so that together they have few requests on their way: at a server of models,
-which cannot tell them apart, no queue is filled by them.
+All analyses of a process share one `Turns`, so that together they have few requests on their way, and fill no queue
+at a server of models, which cannot tell them apart.
 """
 
 from __future__ import annotations

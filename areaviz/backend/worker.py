@@ -73,7 +73,10 @@ class Worker:
     def submit(self, request: Request, progress: Progress | None = None, background: bool = False) -> Trace:
         """Wait for the result, reporting progress from the calling thread.
 
-        background: it may wait until no reader waits. What `progress` raises ends the waiting and is raised; the request is then no longer run.
+        What `progress` raises ends the waiting and is raised; the request is then no longer run.
+
+        Args:
+            background: no reader waits for it; it runs when none waits for another.
 
         Raises:
             Busy: too many requests wait already.

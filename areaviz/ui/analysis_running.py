@@ -1,4 +1,4 @@
-"""How far running analyses are: the one of the set that is shown, and the reader's others, each with a button that stops."""
+"""How far running analyses are: that of the set that is shown, and the reader's others, each with a Stop."""
 
 from __future__ import annotations
 

@@ -67,10 +67,9 @@ def test_what_goes_wrong_is_one_sentence_and_stays_to_be_read(error: Exception, 
 
 
 def test_too_many_jobs_are_refused() -> None:
-    jobs = Jobs()
-    with running(jobs, *(f"reader {number}" for number in range(MOST))):
-        with pytest.raises(BackendError, match="8 analyses are running already"):
-            jobs.start("one more", lambda job: None, "late", "set, model")
+    jobs, owners = Jobs(), [f"reader {number}" for number in range(MOST)]
+    with running(jobs, *owners), pytest.raises(BackendError, match="8 analyses are running already"):
+        jobs.start("one more", lambda job: None, "late", "set, model")
 
 
 def test_a_reader_has_few_at_a_time_and_others_still_begin() -> None:
