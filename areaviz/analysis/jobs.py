@@ -16,7 +16,6 @@ from itertools import count
 from areaviz.analysis.run import TOGETHER
 from areaviz.analysis.turns import Turns
 from areaviz.trace.errors import BackendError, InputError
-from areaviz.views.labels import readable
 
 log = logging.getLogger(__name__)
 
@@ -52,6 +51,13 @@ class Job:
     def watched(self) -> bool:
         """Whether a page looked at it a short while ago."""
         return time.monotonic() - self._seen < WATCHED_SECONDS
+
+    @property
+    def entry(self) -> dict[str, object]:
+        """What the operator is told of it, as JSON can hold it; not whose it is."""
+        begun = self.begun.isoformat(timespec="seconds")
+        far = {"done": self.done, "of": self.most}
+        return {"number": self.number, "title": self.title, **far, "begun": begun, "watched": self.watched}
 
     def look(self) -> None:
         """Somebody looks at it now."""
@@ -136,17 +142,3 @@ class Jobs:
             )
         if len(running) >= MOST:
             raise BackendError(f"{MOST} analyses are running already; wait for one of them to end.")
-
-
-def described(jobs: Jobs) -> str:
-    """The running jobs for the operator, a line each."""
-    lines = [_line(job) for job in jobs.running()]
-    return "\n".join(lines) or "No analysis is running."
-
-
-def _line(job: Job) -> str:
-    """Titles have names that readers chose: a sign that would move the terminal's cursor is shown as a visible one."""
-    far = f"{job.done:,} of {job.most:,}" if job.most else "starting"
-    watched = "watched" if job.watched else "not watched"
-    title = " ".join(readable(job.title).split())
-    return f"{job.number}  since {job.begun:%Y-%m-%d %H:%M} UTC  {far}  {watched}  {title}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from areaviz.trace.card import Card
 from areaviz.trace.record import Trace
@@ -34,3 +34,11 @@ class Backend(Protocol):
             InputError: the request cannot be run as it is.
             BackendError: the work failed.
         """
+
+
+@runtime_checkable
+class Queued(Protocol):
+    """A backend whose requests wait in this process."""
+
+    def waiting(self) -> int:
+        """How many requests wait behind those that run."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 
-from areaviz.backend.base import Backend, Progress
+from areaviz.backend.base import Backend, Progress, Queued
 from areaviz.trace.card import Card
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
@@ -48,6 +48,10 @@ class CachedBackend:
     def device(self) -> str:
         """Where the wrapped backend runs."""
         return self._inner.device()
+
+    def waiting(self) -> int | None:
+        """How many requests wait in this process; None where they wait elsewhere."""
+        return self._inner.waiting() if isinstance(self._inner, Queued) else None
 
     def trace(self, request: Request, progress: Progress | None = None, background: bool = False) -> Trace:
         """The remembered trace, or a new one; raises what the wrapped backend raises.

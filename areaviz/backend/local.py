@@ -65,6 +65,10 @@ class LocalBackend:
         check_takes(checked, MODELS[card.family].takes, f"“{card.title}”")
         return self._worker.submit(checked, progress, background)
 
+    def waiting(self) -> int:
+        """How many requests wait behind those that run."""
+        return self._worker.waiting()
+
     def _read(self, path: Path) -> None:
         try:
             card = read_card(path)

@@ -17,6 +17,8 @@ from areaviz.trace.errors import BackendError, InputError
 
 COMMANDS: Mapping[str, str] = {
     "serve": "Start the app on this machine, or serve the models to others.",
+    "status": "Say what an app that runs on this machine is doing.",
+    "jobs": "List the analyses that an app on this machine runs, or stop one.",
     "train": "Train a model from a recipe; a killed run resumes.",
     "evaluate": "Measure a model on a test set.",
     "analyse": "Run a set of examples through one or two models, a row an example.",

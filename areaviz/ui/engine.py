@@ -34,6 +34,13 @@ def engine() -> Backend:
     return _opened(setting, checkpoints, os.environ.get("AREAVIZ_DEVICE", "auto"))
 
 
+def requests_waiting() -> int | None:
+    """How many requests wait for the models of this process; None where none was opened, or they run elsewhere."""
+    waiting = [backend.waiting() for backend in _all_opened()]
+    known = [many for many in waiting if many is not None]
+    return sum(known) if known else None
+
+
 def open_backend(setting: str, checkpoints: Path, device: str) -> Backend:
     """A new backend as the settings say; raises BackendError for a setting that is not known."""
     kind, _, folder = setting.partition(":")
@@ -60,7 +67,14 @@ def _token() -> str:
 def _opened(setting: str, checkpoints: str, device: str) -> CachedBackend:
     backend = CachedBackend(open_backend(setting, Path(checkpoints), device), REMEMBERED)
     backend.models()
+    _all_opened().append(backend)
     # Streamlit collects garbage after every rerun; what torch brought along stays, so it need not be looked at again.
     gc.collect()
     gc.freeze()
     return backend
+
+
+@st.cache_resource(show_spinner=False, max_entries=1)
+def _all_opened() -> list[CachedBackend]:
+    """Every backend that was opened, for the operator, who opens none by asking."""
+    return []

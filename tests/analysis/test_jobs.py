@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from areaviz.analysis import jobs as jobs_module
-from areaviz.analysis.jobs import MOST, MOST_OF_A_READER, Job, Jobs, described
+from areaviz.analysis.jobs import MOST, MOST_OF_A_READER, Job, Jobs
 from areaviz.trace.errors import BackendError, InputError
 
 
@@ -86,14 +86,14 @@ def test_a_reader_has_few_at_a_time_and_others_still_begin() -> None:
 
 def test_the_operator_sees_all_and_stops_one() -> None:
     jobs = Jobs()
-    assert described(jobs) == "No analysis is running."
     with running(jobs, "ada", "bob") as (hers, his):
         his.tell(300, 2000)
-        his.title = "two\x1b[2J\nlines, model"
-        first, second = described(jobs).split("\n")
-        assert first.startswith("1  since ") and "  starting  watched  set, model" in first
-        assert second.startswith("2  since ") and "300 of 2,000" in second and "\x1b" not in second
-        assert "ada" not in first, "ids of readers are for nobody's eyes"
+        first, second = (job.entry for job in jobs.running())
+        assert first == {
+            **{"number": 1, "title": "set, model", "done": 0, "of": 0, "watched": True},
+            "begun": hers.begun.isoformat(timespec="seconds"),
+        }, "ids of readers are for nobody's eyes"
+        assert (second["number"], second["done"], second["of"]) == (2, 300, 2000)
         assert jobs.stop(2) is his
         his.wait(10)
         assert hers.running and not his.running and "The operator stopped this analysis" in his.problem
@@ -108,13 +108,9 @@ def test_a_job_is_watched_for_a_while_after_a_look(monkeypatch: pytest.MonkeyPat
     with running(Jobs(), "ada") as (job,):
         assert job.watched
         now[0] += 11
-        assert not job.watched and "not watched" in described_of(job)
+        assert not job.watched and job.entry["watched"] is False
         job.look()
         assert job.watched
-
-
-def described_of(job: Job) -> str:
-    return jobs_module._line(job)
 
 
 def test_all_jobs_together_have_few_requests_on_their_way() -> None:

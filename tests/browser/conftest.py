@@ -49,14 +49,14 @@ def _insisted() -> bool:
 
 @pytest.fixture(scope="session")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
-    """`app(script, **environment)` gives the address of a served script; each is started once a session."""
+    """`app(script, *options, **environment)` gives the address of a served script; each is started once a session."""
     running: dict[tuple[object, ...], Server] = {}
     logs = tmp_path_factory.mktemp("servers")
 
-    def serve(script: str, **environment: str) -> str:
-        key = (script, *sorted(environment.items()))
+    def serve(script: str, *options: str, **environment: str) -> str:
+        key = (script, options, *sorted(environment.items()))
         if key not in running:
-            server = Server(script, logs / f"{len(running)}.log", environment)
+            server = Server(script, logs / f"{len(running)}.log", environment, options)
             running[key] = server
         return running[key].wait()
 

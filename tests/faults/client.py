@@ -57,10 +57,17 @@ class Session:
 
     @classmethod
     @contextmanager
-    def open(cls, url: str) -> Iterator[Self]:
-        """A new tab of the app at `url`, "http://HOST:PORT", with nothing asked yet."""
+    def open(cls, url: str, cookies: str = "") -> Iterator[Self]:
+        """A new tab of the app at `url`, "http://HOST:PORT", with nothing asked yet.
+
+        Args:
+            cookies: what the browser has of them, as in the header.
+        """
         address, protocol = f"{url.replace('http', 'ws', 1)}/_stcore/stream", Subprotocol("streamlit")
-        with connect(address, origin=Origin(url), subprotocols=[protocol], max_size=None) as socket:
+        headers = {"Cookie": cookies} if cookies else {}
+        with connect(
+            address, origin=Origin(url), subprotocols=[protocol], additional_headers=headers, max_size=None
+        ) as socket:
             yield cls(socket)
 
     def visit(self, page: str, query: str = "") -> Shown:
