@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
+from areaviz.data.places import ROOT
 from areaviz.trace.errors import BackendError
 
-ROOT = Path(__file__).parents[2]
 STORE_BYTES = 256 * 2**20
 """What is shared between processes of this machine: examples and rows, never weights."""
 NO_REPORTS = {"RAY_USAGE_STATS_ENABLED": "0"}

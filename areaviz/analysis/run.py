@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import islice
 from threading import Event
 
@@ -32,7 +32,7 @@ AGAIN = 0.5
 
 def header(dataset: Dataset, request: Request, card: Card) -> Header:
     """What identifies an analysis; `request` has the model and its options."""
-    digest = hashlib.sha256(json.dumps(asdict(card), sort_keys=True, default=str).encode()).hexdigest()
+    digest = hashlib.sha256(json.dumps(card.identity, sort_keys=True, default=str).encode()).hexdigest()
     options = request.method, request.beam, request.area_size, request.seed
     return Header(dataset.name, dataset.digest, request.model, digest, *options)
 

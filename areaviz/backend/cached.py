@@ -115,7 +115,7 @@ class CachedBackend:
 def key_of(request: Request, card: Card | None) -> str:
     """What tells a trace from others: SHA-256 of the request, with its picture's pixels, and of the model's card."""
     picture = request.picture and request.picture.digest
-    content = [asdict(replace(request, picture=None)), picture, None if card is None else asdict(card)]
+    content = [asdict(replace(request, picture=None)), picture, None if card is None else card.identity]
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,7 +24,9 @@ from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 
+log = logging.getLogger(__name__)
 MAX_LOADED = 8
+_NO_DIGESTS = "The card of %s has no digests, so a change of its files goes unnoticed; add them: areaviz digests"
 
 
 class LocalBackend:
@@ -76,6 +79,8 @@ class LocalBackend:
                 raise BackendError(f"{path.parent.name} needs a newer version of areaviz; update it.")
             if card.name != path.parent.name:
                 raise BackendError(f"The folder {path.parent.name} holds the model {card.name}; give it that name.")
+            if not card.files:
+                log.warning(_NO_DIGESTS, card.name)
             self._cards[card.name] = card
         except (InputError, BackendError) as error:
             self._problems.append(str(error))

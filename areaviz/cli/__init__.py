@@ -29,6 +29,7 @@ COMMANDS: Mapping[str, str] = {
     "export": "Write a saved trace as a page (.html), a figure or its numbers.",
     "bench": "Run a benchmark of the repository.",
     "data": "Fetch the corpora that models are trained on.",
+    "digests": "Compare the models' files with their cards, and add what a card does not name yet.",
     "figures": "Write the table of figures in README.md from the models' cards.",
 }
 
