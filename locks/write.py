@@ -34,7 +34,7 @@ Packages = Mapping[str, tuple[str, str]]
 
 
 def main() -> None:
-    """Resolve three times, and write what they share and what each has alone."""
+    """Resolve for the app, for its developers and for CUDA; write what they share and what each has alone."""
     parser = argparse.ArgumentParser(description="Write the locks beside requirements.txt.")
     parser.add_argument("--torch-cpu", required=True, help="folder or page with PyTorch's wheel for the CPU")
     options = parser.parse_args()
@@ -42,14 +42,16 @@ def main() -> None:
         raise SystemExit("The locks are for Linux x86-64 and Python 3.11; run this there.")
     torch = next(line for line in (ROOT / "requirements.txt").read_text().splitlines() if line.startswith("torch=="))
     cpu = ["--find-links", options.torch_cpu, f"{torch}+cpu"]
+    pip = resolved([PIP])
     run = resolved(["-r", "requirements.txt", *cpu])
-    dev = resolved([".[dev]", *cpu])
+    dev = resolved([".[dev]", PIP, *cpu])
     cuda = resolved(["-r", "requirements.txt"])
-    write("pip", resolved([PIP]), "")
-    write("run", without(run, {"torch": run["torch"]}), "what the app needs, without PyTorch")
-    write("torch-cpu", {"torch": run["torch"]}, "PyTorch for the CPU, of https://download.pytorch.org/whl/cpu")
-    write("torch-cuda", without(cuda, without(run, {"torch": run["torch"]})), "PyTorch for CUDA")
-    write("dev", without(dev, run), "what tests, checks and training need besides")
+    pytorch = {"torch": run["torch"]}
+    write("pip", pip, "the installer itself")
+    write("run", without(run, pytorch), "what the app needs, without PyTorch")
+    write("torch-cpu", pytorch, "PyTorch for the CPU, of https://download.pytorch.org/whl/cpu")
+    write("torch-cuda", without(cuda, without(run, pytorch)), "PyTorch for CUDA, with what it brings along")
+    write("dev", without(dev, {**run, **pip}), "what tests, checks and training need besides")
 
 
 def resolved(wanted: Sequence[str]) -> Packages:
@@ -81,7 +83,7 @@ def without(packages: Packages, others: Packages) -> Packages:
 
 def write(name: str, packages: Packages, about: str) -> None:
     """One lock, a package a line, in order."""
-    lines = [f"# Written by `make lock` for Linux x86-64 and Python 3.11: {about or 'the installer itself'}."]
+    lines = [f"# Written by `make lock` for Linux x86-64 and Python 3.11: {about}."]
     lines += [f"{one}=={version} --hash=sha256:{digest}" for one, (version, digest) in sorted(packages.items())]
     (ROOT / "locks" / f"{name}.txt").write_text("\n".join(lines) + "\n")
     print(f"locks/{name}.txt: {len(packages)} packages")

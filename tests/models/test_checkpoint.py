@@ -1,4 +1,4 @@
-"""What is loaded are the files that the card names: a changed bit, an exchanged or an unnamed file is refused by name."""
+"""What is loaded are the files that the card names: one that was changed, exchanged or not named is refused."""
 
 from __future__ import annotations
 
