@@ -8,9 +8,9 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
-from areaviz.data.places import CHECKPOINTS
 from areaviz.cli import build
 from areaviz.cli import trace as trace_module
+from areaviz.data.places import CHECKPOINTS
 from areaviz.trace import codec
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
