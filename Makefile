@@ -52,6 +52,7 @@ lock: $(VENV)/.installed-dev ## Write the locks anew, after a pin was changed
 
 bench: $(VENV)/.installed-dev ## Measure attention, changed runs and the app on this machine
 	$(BIN)/python -m benchmarks.attention
+	$(BIN)/python -m benchmarks.training
 	$(BIN)/python -m benchmarks.app
 	$(BIN)/python -m benchmarks.pictures
 	$(BIN)/python -m benchmarks.page

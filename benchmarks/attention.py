@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -31,6 +32,7 @@ from torch.nn import functional as F
 
 from areaviz.attention import fused
 from areaviz.attention.area import area_attention
+from areaviz.attention.boundary import BoundaryKeys
 from areaviz.attention.masks import ItemMask
 from areaviz.attention.spec import AreaSpec
 from areaviz.attention.streamed import with_weights
@@ -88,11 +90,25 @@ def contestants(case: Case, mask: str, device: torch.device) -> dict[str, Attent
         names.append("fused")
     found: dict[str, Attention] = {BASE: partial(_regular, padding, mask == "causal")}
     found |= {name: partial(area_attention, impl=name, **options) for name in names}
+    found |= _spans_that_win(case, options, device)
     if mask == "plain" and (shutil.which("g++") or device.type == "cuda"):
         found["compiled"] = _compiled(case)
     if mask == "plain" and find_spec(PACKAGE):
         found["package"] = _package(case)
     return found
+
+
+def _spans_that_win(case: Case, options: dict[str, Any], device: torch.device) -> dict[str, Attention]:
+    """Boundary keys in both of their forms, and mean keys with a size bias."""
+    torch.manual_seed(0)
+    keys = BoundaryKeys(case.width, case.area).to(device).requires_grad_(False)
+    bias = torch.linspace(0, 1, case.area[0] * case.area[1], device=device)
+    learned = {"key_mode": "boundary", "key_features": keys, **options}
+    return {
+        "boundary": partial(area_attention, impl="streamed", **learned),
+        "boundary pooled": partial(area_attention, impl="pooled", **learned),
+        "size bias": partial(area_attention, impl="streamed", size_bias=bias, **options),
+    }
 
 
 def _regular(padding: Tensor | None, causal: bool, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
@@ -187,6 +203,7 @@ def table(names: list[str], device: torch.device) -> str:
         "",
     ]
     columns = [BASE, "table", "pooled", "streamed", "fused", "compiled", "package"]
+    columns += ["boundary", "boundary pooled", "size bias"]
     lines += [f"| case | | {' | '.join(columns)} |", f"|---|---|{'--:|' * len(columns)}"]
     for name in names:
         case = CASES[name]

@@ -89,7 +89,7 @@ def remember(
     grid = self.areas.grid(memory_BMW.shape[1])
     allowed = None if key_padding_mask is None else area_mask(~key_padding_mask, grid)[:, None, None]
     keys, values = self._area_keys(key_BHMD, grid), area_pool(value_BHMD, grid, self.areas.value_mode)
-    return AreaMemory(keys, values, allowed, key_BHMD[:, :, :0], value_BHMD[:, :, :0])
+    return AreaMemory(keys, values, allowed, key_BHMD[:, :, :0], value_BHMD[:, :, :0], memory_BMW[:, :0])
 
 
 def extend(self: KeysAndValues, memory: AreaMemory | None, item_B1W: Tensor, steering: None = None) -> AreaMemory:
@@ -102,7 +102,7 @@ def extend(self: KeysAndValues, memory: AreaMemory | None, item_B1W: Tensor, ste
     values = recent_value.to(value.dtype)
     if memory is not None:
         keys, values = torch.cat([memory.key, keys], 2), torch.cat([memory.value, values], 2)
-    return AreaMemory(keys, values, None, recent_key, recent_value)
+    return AreaMemory(keys, values, None, recent_key, recent_value, item_B1W[:, :0])
 
 
 def ask(self: AreaMemory, query_BHQD: Tensor) -> Tensor:

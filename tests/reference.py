@@ -5,6 +5,8 @@ Memories are lists of rows of items; areas are enumerated here anew, from the wo
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
@@ -20,6 +22,16 @@ def areas(height: int, width: int, max_height: int, max_width: int) -> list[list
     ]
 
 
+def area_shapes(height: int, width: int, max_height: int, max_width: int) -> list[tuple[int, int]]:
+    """(height, width) of every area, in the order of `areas`."""
+    return [
+        (h, w)
+        for h in range(1, max_height + 1)
+        for w in range(1, max_width + 1)
+        for _ in range((height - h + 1) * (width - w + 1))
+    ]
+
+
 def attention(
     query_QE: Tensor,
     key_ME: Tensor,
@@ -31,16 +43,38 @@ def attention(
     value_mode: str = "sum",
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Output [Q, V], area weights [Q, R], coverage [Q, M], one query and one area at a time (Eq. 1-4)."""
-    pool = {"mean": lambda x: x.mean(0), "sum": lambda x: x.sum(0), "max": lambda x: x.max(0).values}
-    keys = [pool[key_mode](key_ME[items]) for items in memory]
-    values = [pool[value_mode](value_MV[items]) for items in memory]
+    keys = [POOL[key_mode](key_ME[items]) * scale for items in memory]
+    nothing = [torch.zeros((), dtype=query_QE.dtype)] * len(memory)
+    return weighed_areas(query_QE, value_MV, memory, allowed_QM, keys, nothing, value_mode, scale=1.0)
+
+
+POOL: dict[str, Callable[[Tensor], Tensor]] = {
+    "mean": lambda x: x.mean(0),
+    "sum": lambda x: x.sum(0),
+    "max": lambda x: x.max(0).values,
+}
+
+
+def weighed_areas(
+    query_QE: Tensor,
+    value_MV: Tensor,
+    memory: list[list[int]],
+    allowed_QM: Tensor,
+    keys: list[Tensor],
+    biases: list[Tensor],
+    value_mode: str = "sum",
+    scale: float | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The same for keys [E] and biases of areas that were made already; scale: E ** -0.5 by default."""
+    scale = query_QE.shape[-1] ** -0.5 if scale is None else scale
+    values = [POOL[value_mode](value_MV[items]) for items in memory]
     outputs, rows, covers = [], [], []
     for query_E, allowed_M in zip(query_QE, allowed_QM, strict=True):
         seen = [index for index, items in enumerate(memory) if bool(allowed_M[items].all())]
-        output, cover = torch.zeros_like(value_MV[0]), torch.zeros_like(key_ME[:, 0])
+        output, cover = torch.zeros_like(value_MV[0]), torch.zeros_like(value_MV[:, 0])
         weights = torch.zeros(len(memory), dtype=query_QE.dtype)
         if seen:
-            logits = torch.stack([query_E @ keys[index] * scale for index in seen])
+            logits = torch.stack([query_E @ keys[index] * scale + biases[index] for index in seen])
             for index, weight in zip(seen, torch.exp(logits) / torch.exp(logits).sum(), strict=True):
                 output = output + weight * values[index]
                 weights[index] = weight.detach()

@@ -26,11 +26,27 @@ def tokenizer(level: str = "character") -> Tokenizer:
     return Tokenizer.train(SENTENCES, level, 60)
 
 
+FORMS: list[dict[str, Any]] = [
+    {"key_mode": "mean", "value_mode": "sum"},
+    {"key_mode": "max", "value_mode": "mean"},
+    {"key_mode": "features"},
+    {"key_mode": "boundary"},
+    {"size_bias": True},
+    {"convolution": 5},
+    {"key_mode": "boundary", "convolution": 3, "size_bias": True},
+]
+"""Every form of keys and values a network can have."""
+
+
 def network(vocabulary: int, seed: int = 0, **options: Any) -> Transformer:
-    """Two layers of width 16 with two heads."""
+    """Two layers of width 16 with two heads; convolutions and size biases, which begin at zero, are random."""
     torch.manual_seed(seed)
     sizes = {"layers": 2, "width": 16, "filter": 32, "heads": 2, "dropout": 0.0, "area_size": 3, **options}
-    return Transformer(TransformerConfig(vocabulary, **sizes)).eval()
+    model = Transformer(TransformerConfig(vocabulary, **sizes)).eval()
+    for name, value in model.named_parameters():
+        if name.endswith(("convolution.weight", "size_bias")):
+            torch.nn.init.normal_(value, std=0.3)
+    return model
 
 
 def checkpoint(folder: Path, name: str = "tiny-area", level: str = "character", **options: Any) -> Path:

@@ -11,13 +11,14 @@ from typing import Literal, Required, TypedDict, Unpack, overload
 import torch
 from torch import Tensor
 
+from areaviz.attention.boundary import BoundaryKeys
 from areaviz.attention.direct import direct
 from areaviz.attention.features import AreaFeatures
 from areaviz.attention.fused import fused
 from areaviz.attention.masks import area_mask, causal_areas, item_mask, shield
 from areaviz.attention.pooled import pooled
 from areaviz.attention.pooling import area_pool
-from areaviz.attention.spec import KEY_MODES, VALUE_MODES, AreaResult, AreaSpec
+from areaviz.attention.spec import KEY_MODES, LEARNED_KEYS, VALUE_MODES, AreaResult, AreaSpec, KeyModule
 from areaviz.attention.streamed import streamed
 from areaviz.attention.table import table
 from areaviz.trace.areas import AreaGrid
@@ -43,8 +44,9 @@ class Options(TypedDict, total=False):
     temperature: float
     top_k: int | None
     impl: str
-    key_features: AreaFeatures | None
+    key_features: KeyModule | None
     area_factors: Tensor | None
+    size_bias: Tensor | None
 
 
 @overload
@@ -83,8 +85,9 @@ def area_attention(
     top_k: int | None = None,
     impl: str = "auto",
     need_weights: bool = False,
-    key_features: AreaFeatures | None = None,
+    key_features: KeyModule | None = None,
     area_factors: Tensor | None = None,
+    size_bias: Tensor | None = None,
 ) -> Tensor | AreaResult:
     """softmax(scale * q . area keys / temperature) times the area values (Eq. 1-4, Li et al. 2019).
 
@@ -102,7 +105,8 @@ def area_attention(
             scaled_dot_product_attention aligns the other way, at the beginning.)
         dropout_p: probability that an area weight is dropped, whether training or not.
         scale: factor on q . k; E ** -0.5 by default.
-        key_mode: mean (Eq. 3), max, or features (Eq. 9, with the module in `key_features`).
+        key_mode: mean (Eq. 3), max, features (Eq. 9) or boundary (`BoundaryKeys`), the last two with their module
+            in `key_features`.
         value_mode: sum (Eq. 4), mean or max.
         temperature: divides the logits, mask included; above 0.
         top_k: keep exactly the k heaviest areas of every query; their weights sum to one again.
@@ -111,6 +115,9 @@ def area_attention(
             both before dropout, in float32 or wider.
         area_factors: broadcasts to [..., Q, R], finite and 0 or more: every area's weight is multiplied by its factor,
             then all are divided by their new sum. 0 bans the area.
+        size_bias: broadcasts to [..., S], the leading axes those of the query, S the shapes an area can have in the
+            order of `AreaGrid.shapes`: added to the logit of every area of that shape, for example one number a head
+            and size. With it mean keys let an area outweigh its best item.
 
     Returns:
         The output [..., Q, Ev]; with `need_weights` an `AreaResult` (output, weights, coverage).
@@ -125,18 +132,24 @@ def area_attention(
     _check_shapes(query, key, value)
     _check_options(temperature, top_k, dropout_p, key_mode, value_mode, key_features)
     mask = item_mask(query, key, attn_mask, key_padding_mask, is_causal, temperature)
+    grid = _grid(area_size, memory_shape, key.shape[-2])
+    if size_bias is not None:
+        _check_size_bias(size_bias, grid, query)
     spec = AreaSpec(
-        grid=_grid(area_size, memory_shape, key.shape[-2]),
+        grid=grid,
         scale=(query.shape[-1] ** -0.5 if scale is None else scale) / temperature,
         mask=mask,
         key_mode=key_mode,
         value_mode=value_mode,
         features=key_features,
+        size_bias=None if size_bias is None else size_bias / temperature,
         top_k=top_k,
         dropout_p=dropout_p,
         need_weights=need_weights,
-        area_factors=area_factors,
+        area_factors=None if area_factors is None else torch.atleast_2d(area_factors),
     )
+    if 0 in query.shape[:-1]:
+        return _nothing_asked(query, value, spec, lone)
     key, value, spoiled = shield(key, value, query.shape[-2], mask)
     # autocast would undo the casts to float32 that sums and weights are taken in.
     with torch.autocast(query.device.type, enabled=False):
@@ -146,11 +159,15 @@ def area_attention(
 
 
 def choose_impl(spec: AreaSpec) -> str:
-    """streamed where keys are means and values sums or means; pooled, which knows every mode, elsewhere.
+    """The form that is fastest or smallest for what is asked.
 
-    Where both apply, streamed needs half of the memory or less, in about the same time on spans and mostly less on
-    grids: on a CPU, see benchmarks/README.md; a GPU was not measured.
+    pooled, which knows every mode, also computes areas of one item by `scaled_dot_product_attention`; streamed does
+    mean and boundary keys with sum or mean values. Where both apply, streamed needs half of the memory or less, in
+    about the same time for mean keys on spans and mostly less on grids: on a CPU, see benchmarks/README.md; a GPU
+    was not measured.
     """
+    if spec.plain and spec.grid.max_height * spec.grid.max_width == 1:
+        return "pooled"
     return "streamed" if spec.factors else "pooled"
 
 
@@ -159,11 +176,11 @@ def _resolve(impl: str, spec: AreaSpec) -> str:
         return choose_impl(spec)
     if impl not in _RUN:
         raise ValueError(f"impl must be one of {', '.join(('auto', *_RUN))}, got {impl!r}.")
-    able = {"pooled": True, "direct": spec.key_mode != "features"}.get(impl, spec.factors)
-    if not able:
+    able = {"pooled": True, "streamed": spec.factors, "direct": spec.key_mode not in LEARNED_KEYS}
+    if not able.get(impl, spec.factors and spec.means_alone):
         raise ValueError(
-            f"impl={impl!r} cannot do key_mode={spec.key_mode!r} with value_mode={spec.value_mode!r}; "
-            "use impl='auto' or impl='pooled'."
+            f"impl={impl!r} cannot do key_mode={spec.key_mode!r} with value_mode={spec.value_mode!r}"
+            f"{'' if spec.size_bias is None else ' and a size bias'}; use impl='auto' or impl='pooled'."
         )
     return impl
 
@@ -174,6 +191,14 @@ def _finish(result: Tensor, spoiled: Tensor | None, lone: bool) -> Tensor:
         nan = torch.zeros_like(spoiled, dtype=result.dtype).masked_fill(spoiled, torch.nan)
         result = result + nan.unsqueeze(-1)
     return result[0] if lone else result
+
+
+def _nothing_asked(query: Tensor, value: Tensor, spec: AreaSpec, lone: bool) -> Tensor | AreaResult:
+    """The results of no batch entry or no query at all, with the shapes they would have."""
+    sizes = (value.shape[-1], spec.grid.count, spec.grid.items)
+    parts = [query.new_zeros(*query.shape[:-1], size) for size in sizes]
+    parts = [part[0] for part in parts] if lone else parts
+    return AreaResult(*parts) if spec.need_weights else parts[0]
 
 
 def _grid(area_size: int | tuple[int, int], memory_shape: tuple[int, int] | None, items: int) -> AreaGrid:
@@ -195,21 +220,32 @@ def _check_shapes(query: Tensor, key: Tensor, value: Tensor) -> None:
         raise ValueError(f"Query and key must have the same width, got {shapes}.")
 
 
+def _check_size_bias(bias: Tensor, grid: AreaGrid, query: Tensor) -> None:
+    shape = (*query.shape[:-2], grid.max_height * grid.max_width)
+    fits = bias.dim() >= 1 and bias.shape[-1] == shape[-1] and bias.dim() <= len(shape)
+    if not fits or any(a not in (1, b) for a, b in zip(bias.shape[::-1], shape[::-1], strict=False)):
+        raise ValueError(f"size_bias {list(bias.shape)} must broadcast to [..., shapes of an area] = {list(shape)}.")
+
+
 def _check_options(
     temperature: float,
     top_k: int | None,
     dropout_p: float,
     key_mode: str,
     value_mode: str,
-    key_features: AreaFeatures | None,
+    key_features: KeyModule | None,
 ) -> None:
     if key_mode not in KEY_MODES or value_mode not in VALUE_MODES:
         raise ValueError(
             f"key_mode must be one of {', '.join(KEY_MODES)} and value_mode one of "
             f"{', '.join(VALUE_MODES)}, got {key_mode!r} and {value_mode!r}."
         )
-    if (key_mode == "features") != (key_features is not None):
-        raise ValueError("key_mode='features' and key_features (an AreaFeatures module) go together.")
+    kind = {"features": AreaFeatures, "boundary": BoundaryKeys}.get(key_mode, type(None))
+    if not isinstance(key_features, kind):
+        raise ValueError(
+            "key_mode='features' and key_features=AreaFeatures(...) go together, 'boundary' and BoundaryKeys(...) too, "
+            f"and the other modes take no key_features; got {key_mode!r} and {type(key_features).__name__}."
+        )
     if not temperature > 0:
         raise ValueError(f"temperature must be above 0, got {temperature}.")
     if top_k is not None and top_k < 1:

@@ -74,28 +74,33 @@ class Block(NamedTuple):
     items: int
 
 
-class Workspace:
-    """The scratch memory of one pass, with what is made from it once: filters, and causal masks by their place."""
+class Blocks:
+    """Covers rows x queries with blocks, and makes their masked scores; causal masks are kept by their place."""
 
-    def __init__(self, problem: Problem, like: Tensor, queries: int, gradient: bool) -> None:
-        self.problem, self.gradient = problem, gradient
-        rows, self.queries_per_block = _block_size(problem, like, queries, gradient)
-        self.rows_per_block = rows
-        halves = 2 if gradient else 1
-        room = problem.grid.items * rows * self.queries_per_block * halves
-        self.scratch = torch.empty(buffer_count(problem.grid), room, dtype=wide(like.dtype), device=like.device)
-        self.filters: dict[tuple[int, int], BoxFilter] = {}
+    def __init__(self, problem: Problem, like: Tensor, queries: int, live: int) -> None:
+        """Choose the size of a block.
+
+        Args:
+            problem: what stays the same.
+            like: a tensor of the rows [N, ...], for their number, type and device.
+            queries: how many there are.
+            live: values a block holds at once for each item and column.
+        """
+        self.problem, self.dtype = problem, wide(like.dtype)
+        budget = GPU_BLOCK if like.is_cuda else CPU_BLOCK
+        columns = max(1, budget // (live * problem.grid.items))
+        parts = -(-queries // columns)
+        if problem.causal:
+            parts = max(parts, min(4, queries // 128))
+        self.queries_per_block = max(1, -(-queries // max(1, parts)))
+        self.rows_per_block = min(max(1, like.shape[0]), max(1, columns // self.queries_per_block))
         self.later: dict[tuple[int, int, int], Tensor] = {}
 
-    def filter(self, items: int, columns: int) -> BoxFilter:
-        found = self.filters.get((items, columns))
-        if found is None:
-            grid = self.problem.grid
-            rows = items // grid.width
-            cut = AreaGrid(rows, grid.width, min(grid.max_height, rows), grid.max_width)
-            found = BoxFilter(cut, columns, self.scratch, self.gradient, self.problem.average)
-            self.filters[items, columns] = found
-        return found
+    def cut(self, items: int) -> AreaGrid:
+        """The areas of the first `items` items, which are whole rows of the memory."""
+        grid = self.problem.grid
+        rows = items // grid.width
+        return AreaGrid(rows, grid.width, min(grid.max_height, rows), grid.max_width)
 
     def scores(self, block: Block, query_NQE: Tensor, key_NME: Tensor, out_MNQ: Tensor) -> None:
         """Write the masked, scaled item scores of a block, in units of log 2, to `out_MNQ`.
@@ -141,6 +146,26 @@ class Workspace:
                     yield Block(slice(i, stop), slice(j, end), min(items, -(-last // step) * step))
 
 
+class Workspace(Blocks):
+    """The scratch memory of one pass, and the filters that were made of it."""
+
+    def __init__(self, problem: Problem, like: Tensor, queries: int, gradient: bool) -> None:
+        grid, halves = problem.grid, 2 if gradient else 1
+        live = grid.max_height + grid.max_width + (2 if grid.max_width > 1 else 1)
+        super().__init__(problem, like, queries, live * halves)
+        self.gradient = gradient
+        room = grid.items * self.rows_per_block * self.queries_per_block * halves
+        self.scratch = torch.empty(buffer_count(grid), room, dtype=self.dtype, device=like.device)
+        self.filters: dict[tuple[int, int], BoxFilter] = {}
+
+    def filter(self, items: int, columns: int) -> BoxFilter:
+        found = self.filters.get((items, columns))
+        if found is None:
+            found = BoxFilter(self.cut(items), columns, self.scratch, self.gradient, self.problem.average)
+            self.filters[items, columns] = found
+        return found
+
+
 def _last_seen(problem: Problem, rows: int) -> list[int]:
     """For every row, one more than the last item that any query may see."""
     items = problem.grid.items
@@ -150,15 +175,3 @@ def _last_seen(problem: Problem, rows: int) -> list[int]:
         last_K = (open_KM * torch.arange(1, items + 1, device=open_KM.device)).amax(1).tolist()
         seen = [min(limit, last_K[k]) for limit, k in zip(seen, mask.rows, strict=True)]
     return seen
-
-
-def _block_size(problem: Problem, like: Tensor, queries: int, gradient: bool) -> tuple[int, int]:
-    """Rows and queries of a block: about the budget, queries split evenly."""
-    grid, budget = problem.grid, GPU_BLOCK if like.is_cuda else CPU_BLOCK
-    live = grid.max_height + grid.max_width + (2 if grid.max_width > 1 else 1)
-    columns = max(1, budget // (live * grid.items * (2 if gradient else 1)))
-    parts = -(-queries // columns)
-    if problem.causal:
-        parts = max(parts, min(4, queries // 128))
-    per_block = -(-queries // parts)
-    return min(like.shape[0], max(1, columns // per_block)), per_block

@@ -8,11 +8,45 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from areaviz.attention.pooling import box_mean, box_moments, wide
+from areaviz.attention.pooling import box_mean, box_moments, per_area, wide
 from areaviz.trace.areas import AreaGrid
 
 
-class AreaFeatures(nn.Module):
+class ShapeEmbedding(nn.Module):
+    """e W_e, e = [height embedding, width embedding]: what an area's shape says (Eq. 6-8), one row a shape."""
+
+    def __init__(self, width: int, max_area: tuple[int, int]) -> None:
+        """Make the weights.
+
+        Args:
+            width: D; embeddings have half of it.
+            max_area: largest (height, width) an area can have, in items.
+        """
+        super().__init__()
+        depth = max(1, width // 2)
+        self.height_embedding = nn.Embedding(max_area[0], depth)
+        self.width_embedding = nn.Embedding(max_area[1], depth)
+        self.shape = nn.Linear(2 * depth, width, bias=False)
+
+    def per_shape(self, grid: AreaGrid) -> Tensor:
+        """One vector for each shape an area of the grid can have, in their order: [shapes, D].
+
+        Raises:
+            ValueError: when an area of the grid is larger than `max_area`.
+        """
+        most = (self.height_embedding.num_embeddings, self.width_embedding.num_embeddings)
+        if grid.max_height > most[0] or grid.max_width > most[1]:
+            raise ValueError(
+                f"Areas go up to {grid.max_height}x{grid.max_width} but these keys know shapes up to "
+                f"{most[0]}x{most[1]}; choose a smaller area size."
+            )
+        shapes = torch.tensor(list(grid.shapes()), device=self.shape.weight.device) - 1
+        embedded = [self.height_embedding(shapes[:, 0]), self.width_embedding(shapes[:, 1])]
+        projected: Tensor = self.shape(torch.cat(embedded, 1))
+        return projected
+
+
+class AreaFeatures(ShapeEmbedding):
     """key = relu(mean W_mu + std W_sigma + e W_e) W_d, e = [height embedding, width embedding] (Eq. 9).
 
     The parameters are shared over heads: they act on the last axis, whatever lies before it. What they act on is
@@ -24,13 +58,9 @@ class AreaFeatures(nn.Module):
     """
 
     def __init__(self, width: int, max_area: tuple[int, int]) -> None:
-        super().__init__()
-        depth = max(1, width // 2)
+        super().__init__(width, max_area)
         self.mean = nn.Linear(width, width, bias=False)
         self.std = nn.Linear(width, width, bias=False)
-        self.height_embedding = nn.Embedding(max_area[0], depth)
-        self.width_embedding = nn.Embedding(max_area[1], depth)
-        self.shape = nn.Linear(2 * depth, width, bias=False)
         self.down = nn.Linear(width, width, bias=False)
 
     def forward(self, key: Tensor, grid: AreaGrid) -> Tensor:
@@ -58,19 +88,8 @@ class AreaFeatures(nn.Module):
         return (query.to(weight.dtype) @ weight).to(query.dtype)
 
     def _shapes(self, grid: AreaGrid) -> Tensor:
-        """e W_e for every area (Eq. 6-8): [R, D]; one row a shape, repeated over the places."""
-        most = (self.height_embedding.num_embeddings, self.width_embedding.num_embeddings)
-        if grid.max_height > most[0] or grid.max_width > most[1]:
-            raise ValueError(
-                f"Areas go up to {grid.max_height}x{grid.max_width} but these features know shapes up to "
-                f"{most[0]}x{most[1]}; choose a smaller area size."
-            )
-        device = self.shape.weight.device
-        shapes = torch.tensor(list(grid.shapes()), device=device) - 1
-        embedded = [self.height_embedding(shapes[:, 0]), self.width_embedding(shapes[:, 1])]
-        places = [grid.slab(h, w)[1] * grid.slab(h, w)[2] for h, w in grid.shapes()]
-        projected: Tensor = self.shape(torch.cat(embedded, 1))
-        return projected.repeat_interleave(torch.tensor(places, device=device), 0)
+        """e W_e for every area: [R, D]; one row a shape, repeated over the places."""
+        return per_area(self.per_shape(grid).T, grid).T
 
 
 def area_std(x: Tensor, grid: AreaGrid) -> Tensor:

@@ -109,7 +109,7 @@ def shield(key: Tensor, value: Tensor, queries: int, mask: ItemMask) -> tuple[Te
     Returns key and value with the items that hold NaN or infinity set to zero, and bool [..., Q]: the
     queries that may see such an item and whose result is therefore NaN (None when there are none).
     """
-    if not mask or (key.device.type == "cpu" and _finite(key) and _finite(value)):
+    if not mask or (_finite(key) and _finite(value)):
         return key, value, None
     bad = ~(key.isfinite().all(-1) & value.isfinite().all(-1))
     allowed = mask.allowed_items(queries, key.shape[-2], key.device)

@@ -22,6 +22,12 @@ def area_sizes(grid: AreaGrid, like: Tensor) -> Tensor:
     return torch.as_tensor(grid.sizes(), dtype=like.dtype, device=like.device)
 
 
+def per_area(shapes: Tensor, grid: AreaGrid) -> Tensor:
+    """A number for each shape of an area as one for each area: [..., S] -> [..., R]."""
+    places = [grid.slab(h, w)[1] * grid.slab(h, w)[2] for h, w in grid.shapes()]
+    return shapes.repeat_interleave(torch.tensor(places, device=shapes.device), -1)
+
+
 def slabs(x_NRD: Tensor, grid: AreaGrid) -> dict[tuple[int, int], Tensor]:
     """Views of an area tensor by area shape: (h, w) -> [N, H-h+1, W-w+1, D]."""
     views = {}
@@ -35,8 +41,10 @@ def slabs(x_NRD: Tensor, grid: AreaGrid) -> dict[tuple[int, int], Tensor]:
 def area_pool(x: Tensor, grid: AreaGrid, mode: str) -> Tensor:
     """Pool a vector for every area: [..., M, D] -> [..., R, D]; mode is mean, sum or max.
 
-    Half-precision sums are taken in float32 and rounded once.
+    Half-precision sums are taken in float32 and rounded once. Areas of one item are the items themselves.
     """
+    if grid.count == grid.items:
+        return x
     pool = {"mean": box_mean, "sum": box_sum, "max": box_max}[mode]
     pooled: Tensor = pool(x.flatten(0, -3).to(wide(x.dtype)), grid).unflatten(0, x.shape[:-2]).to(x.dtype)
     return pooled

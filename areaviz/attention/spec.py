@@ -7,12 +7,16 @@ from typing import NamedTuple
 
 from torch import Tensor
 
+from areaviz.attention.boundary import BoundaryKeys
 from areaviz.attention.features import AreaFeatures
 from areaviz.attention.masks import ItemMask
 from areaviz.trace.areas import AreaGrid
 
-KEY_MODES = ("mean", "max", "features")
+KEY_MODES = ("mean", "max", "features", "boundary")
+LEARNED_KEYS = ("features", "boundary")
+"""Keys with parameters of their own."""
 VALUE_MODES = ("sum", "mean", "max")
+KeyModule = AreaFeatures | BoundaryKeys
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,9 @@ class AreaSpec:
         scale: factor on the logits; the temperature is in it already, and in the mask's bias.
         mask: which items each query may see.
         key_mode, value_mode: how an area's key and value follow from its items.
-        features: the parameters of Eq. 9, for `key_mode="features"`.
+        features: the parameters of keys that are learned, for `key_mode="features"` (Eq. 9) or "boundary".
+        size_bias: added to the logits of the areas of each shape, broadcasts to [..., S], S in the order of
+            `AreaGrid.shapes`; the temperature is in it already.
         top_k: how many areas a query keeps; the kept weights sum to one again.
         dropout_p: probability that an area weight is dropped.
         need_weights: whether to return area weights and coverage.
@@ -37,7 +43,8 @@ class AreaSpec:
     mask: ItemMask = field(default_factory=ItemMask)
     key_mode: str = "mean"
     value_mode: str = "sum"
-    features: AreaFeatures | None = None
+    features: KeyModule | None = None
+    size_bias: Tensor | None = None
     top_k: int | None = None
     dropout_p: float = 0.0
     need_weights: bool = False
@@ -45,8 +52,13 @@ class AreaSpec:
 
     @property
     def factors(self) -> bool:
-        """Whether logits are means of item logits and the output is a weighting of items."""
-        return self.key_mode == "mean" and self.value_mode in ("sum", "mean")
+        """Whether logits are sums of numbers per item and shape, and the output is a weighting of items."""
+        return self.key_mode in ("mean", "boundary") and self.value_mode in ("sum", "mean")
+
+    @property
+    def means_alone(self) -> bool:
+        """Whether logits are means of item logits and nothing more, so that no area outweighs its best item."""
+        return self.key_mode == "mean" and self.size_bias is None
 
     @property
     def plain(self) -> bool:

@@ -20,11 +20,15 @@ from areaviz.trace.change import Change, Gate, Hide, Weigh, area_factors, weighe
 
 @dataclass(frozen=True, slots=True)
 class Steering:
-    """What is done otherwise in one attention of one layer with so many heads."""
+    """What is done otherwise in one attention of one layer with so many heads.
+
+    hidden: items of the memory that count as padding; `weighs` bans their areas, and no neighbour may mix them in.
+    """
 
     heads: int
     weighs: tuple[Weigh, ...] = ()
     gates: tuple[Gate, ...] = ()
+    hidden: tuple[int, ...] = ()
 
     def factors(self, grid: AreaGrid, queries: int, device: torch.device) -> Tensor | None:
         """What the weight of every area is multiplied by, [H, Q or 1, R]; None where no area is weighed."""
@@ -56,11 +60,14 @@ class Changed:
     changes: tuple[Weigh | Gate, ...] = ()
     heads: int = 1
     hides: tuple[Hide, ...] = ()
+    memories: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def of(cls, changes: Sequence[Change], sites: Mapping[str, tuple[str, str]], heads: int) -> Self:
         """Of a request; sites: the fields that attend and are attended to, by site."""
-        return cls(tuple(weighed(changes, sites)), heads, tuple(one for one in changes if isinstance(one, Hide)))
+        memories = tuple((site, memory) for site, (_, memory) in sites.items())
+        hides = tuple(one for one in changes if isinstance(one, Hide))
+        return cls(tuple(weighed(changes, sites)), heads, hides, memories)
 
     def hidden(self, field: str) -> list[int]:
         """The hidden items of an input, for what a network makes of them without attention."""
@@ -72,7 +79,9 @@ class Changed:
         if not here:
             return None
         weighs = tuple(one for one in here if isinstance(one, Weigh))
-        return Steering(self.heads, weighs, tuple(one for one in here if isinstance(one, Gate)))
+        gates = tuple(one for one in here if isinstance(one, Gate))
+        memory = dict(self.memories).get(site)
+        return Steering(self.heads, weighs, gates, tuple(self.hidden(memory)) if memory else ())
 
 
 UNCHANGED = Changed()
@@ -104,11 +113,23 @@ class Steered:
         new = self.steering.factors_at_end(longer.items, most, device)
         return replace(longer, factors=new if self.factors is None else torch.cat([self.factors, new], 2))
 
-    def ask(self, query_BHQD: Tensor, key_BHRD: Tensor, value_BHRD: Tensor, allowed: Tensor | None) -> Tensor:
-        """Contexts [B, H, Q, D]; zeros where every area is banned. allowed: bool, broadcasts to [B, H, Q, R]."""
-        if self.factors is None:
+    def ask(
+        self,
+        query_BHQD: Tensor,
+        key_BHRD: Tensor,
+        value_BHRD: Tensor,
+        allowed: Tensor | None,
+        added: Tensor | None = None,
+    ) -> Tensor:
+        """Contexts [B, H, Q, D]; zeros where every area is banned.
+
+        allowed: bool, broadcasts to [B, H, Q, R]. added: to the logits, [H, 1, R].
+        """
+        if self.factors is None and added is None:
             return self.steering.gated(F.scaled_dot_product_attention(query_BHQD, key_BHRD, value_BHRD, allowed))
-        bias = self.factors.log()[None].to(query_BHQD.dtype)
+        bias = sum(x for x in (None if self.factors is None else self.factors.log(), added) if x is not None)
+        assert isinstance(bias, Tensor)
+        bias = bias[None].to(query_BHQD.dtype)
         if allowed is not None:
             bias = bias.masked_fill(~allowed, -torch.inf)
         # Not every kernel defines a row without areas, so such a row sees all and is then cleared.

@@ -17,8 +17,10 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from areaviz.attention.blocked import AreaTerms, blocked
 from areaviz.attention.blocks import MASKED, Block, Problem, Workspace, row_mask
-from areaviz.attention.pooling import area_sizes, box_mean, box_scatter, wide
+from areaviz.attention.boundary import AreaScores, area_logits
+from areaviz.attention.pooling import area_sizes, box_scatter, wide
 from areaviz.attention.spec import AreaResult, AreaSpec
 from areaviz.attention.weights import choose, weighed
 from areaviz.trace.areas import AreaGrid
@@ -32,7 +34,11 @@ def streamed(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaR
     masks = tuple(row_mask(mask, key.shape[:-2]) for mask in spec.mask.blocked)
     row_bias = None if bias is None else row_mask(bias, key.shape[:-2])
     problem = Problem(_tall(spec.grid), spec.scale, spec.value_mode == "mean", masks, row_bias, spec.mask.causal)
-    output_NQV: Tensor = _Streamed.apply(*(x.flatten(0, -3) for x in (query, key, value)), problem)  # type: ignore[no-untyped-call]
+    rows = [x.flatten(0, -3) for x in (query, key, value)]
+    if spec.means_alone:
+        output_NQV: Tensor = _Streamed.apply(*rows, problem)  # type: ignore[no-untyped-call]
+    else:
+        output_NQV = blocked(rows[0], rows[1], rows[2], problem, AreaTerms.of(key, spec))
     return AreaResult(output_NQV.unflatten(0, query.shape[:-2]))
 
 
@@ -47,7 +53,7 @@ def with_weights(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> A
     allowed = spec.mask.allowed_items(query.shape[-2], key.shape[-2], key.device)
     if allowed is not None:
         scores = scores.masked_fill(~allowed.transpose(-1, -2), MASKED)
-    logits_NRQ = box_mean(scores.flatten(0, -3), spec.grid)
+    logits_NRQ = area_logits(_scores(scores.flatten(0, -3), query_NQE, key, spec), spec.grid)
     masked = MASKED / 2 / spec.grid.items
     if spec.area_factors is not None:
         factors = spec.area_factors.transpose(-1, -2)
@@ -60,6 +66,19 @@ def with_weights(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> A
         return AreaResult(output)
     coverage = box_scatter(weights, spec.grid)
     return AreaResult(output, *(x.transpose(1, 2).unflatten(0, rows) for x in (weights, coverage)))
+
+
+def _scores(mean_NMQ: Tensor, query_NQE: Tensor, key: Tensor, spec: AreaSpec) -> AreaScores:
+    """What the logits of areas are the sums of, given the scores of the items."""
+    terms = AreaTerms.of(key, spec)
+    query_NEQ = query_NQE.transpose(1, 2) * spec.scale
+    first = None if terms.first is None else terms.first.to(query_NEQ.dtype) @ query_NEQ
+    last = None if terms.last is None else terms.last.to(query_NEQ.dtype) @ query_NEQ
+    shape_NSQ = None if terms.shape is None else terms.shape.to(query_NEQ.dtype) @ query_NEQ
+    if terms.bias is not None:
+        bias_NS1 = terms.bias.to(query_NEQ.dtype).unsqueeze(-1)
+        shape_NSQ = bias_NS1 if shape_NSQ is None else shape_NSQ + bias_NS1
+    return AreaScores(mean_NMQ, first, last, shape_NSQ)
 
 
 class _Streamed(torch.autograd.Function):

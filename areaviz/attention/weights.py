@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from areaviz.attention.masks import area_bias
-from areaviz.attention.pooling import box_scatter, wide
+from areaviz.attention.pooling import box_scatter, per_area, wide
 from areaviz.attention.spec import AreaResult, AreaSpec
 
 
@@ -46,6 +46,8 @@ def attend(query: Tensor, area_key: Tensor, area_value: Tensor, spec: AreaSpec) 
     masked = torch.finfo(dtype).min / 2
     if spec.mask.bias is not None:
         logits = logits + area_bias(spec.mask.bias, spec.grid)
+    if spec.size_bias is not None:
+        logits = logits + per_area(spec.size_bias, spec.grid).unsqueeze(-2)
     allowed = spec.mask.allowed_areas(spec.grid, query.shape[-2], query.device)
     if allowed is not None:
         logits = logits.masked_fill(~allowed, 2 * masked)

@@ -23,6 +23,7 @@ COMMANDS: Mapping[str, str] = {
     "evaluate": "Measure a model on a test set.",
     "analyse": "Run a set of examples through one or two models, a row an example.",
     "compare": "State the difference of two models on both cards.",
+    "heads": "Measure what each head of a translator does, beside the network untrained.",
     "faithfulness": "Measure how faithful an attention map is, beside areas picked by chance.",
     "trace": "Run a model on a sentence or picture and save what it attended to.",
     "show": "Look into a saved trace in the browser.",

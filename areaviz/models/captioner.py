@@ -20,7 +20,7 @@ from areaviz.data.tokenizer import PAD
 from areaviz.models.caption_network import CaptionNetwork
 from areaviz.models.layers import DecoderLayer, EncoderLayer, encode, initialise
 from areaviz.models.stepper import TransformerStepper
-from areaviz.models.transformer import Pass, refuse_learned
+from areaviz.models.transformer import Pass, known_size, learns_areas
 from areaviz.models.writer import Writer
 
 
@@ -31,7 +31,8 @@ class CaptionerConfig:
     vocabulary: words. encoder: of the pictures, see `EncoderConfig`. grid: side of the grid that is
     attended to. layers, width, filter, heads, dropout: see `TransformerConfig`. area_size: most rows and
     most columns an area has, 1 for regular attention; area_layers: how many of the first layers have areas.
-    key_mode, value_mode: see `AreaOptions`.
+    key_mode, value_mode, convolution, size_bias: see `AreaOptions`; the convolution is of the grid alone. known_size:
+    see `TransformerConfig`.
     """
 
     vocabulary: int
@@ -46,6 +47,9 @@ class CaptionerConfig:
     area_layers: int = 2
     key_mode: str = "mean"
     value_mode: str = "sum"
+    convolution: int = 1
+    size_bias: bool = False
+    known_size: int = 0
 
     @property
     def mechanism(self) -> str:
@@ -60,17 +64,23 @@ class CaptionerConfig:
     def areas(self, layer: int) -> AreaOptions:
         """How the given layer (0-based) sees the grid."""
         shape, size = (self.grid, self.grid), (self.area_size, self.area_size)
-        has_areas = layer < self.area_layers and self.area_size > 1
-        return (
-            AreaOptions(size, self.key_mode, self.value_mode, shape) if has_areas else AreaOptions((1, 1), shape=shape)
+        if layer >= self.area_layers or (self.area_size == 1 and not learns_areas(self)):
+            return AreaOptions((1, 1), shape=shape, convolution=self.convolution)
+        known = (self.known_size, self.known_size) if self.known_size else None
+        return AreaOptions(
+            size, self.key_mode, self.value_mode, shape, self.convolution, self.size_bias, known_size=known
         )
 
     def resized(self, area_size: int | None) -> Self:
-        """With another largest area; InputError where its features are learned."""
+        """With another largest area.
+
+        Raises:
+            InputError: what is learned about areas was learned for smaller ones.
+        """
         if area_size is None or area_size == self.area_size:
             return self
-        refuse_learned(self.key_mode)
-        return replace(self, area_size=min(area_size, self.grid), area_layers=self.area_layers or self.layers)
+        size, known = min(area_size, self.grid), known_size(self, area_size)
+        return replace(self, area_size=size, area_layers=self.area_layers or self.layers, known_size=known)
 
 
 class CaptionTransformer(Writer, CaptionNetwork):

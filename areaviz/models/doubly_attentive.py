@@ -61,11 +61,11 @@ class DoublyConfig:
         return AreaOptions((size, size), shape=(self.grid, self.grid))
 
     def resized(self, area_size: int | None) -> Self:
-        """With another largest area of text and picture; InputError where those of the text have learned features."""
+        """With another largest area of text and picture; InputError where the text's were learned for smaller ones."""
         if area_size is None:
             return self
         text = self.transformer.resized(area_size)
-        areas = {"area_size": text.area_size, "area_layers": text.area_layers}
+        areas = {"area_size": text.area_size, "area_layers": text.area_layers, "known_size": text.known_size}
         return replace(self, text={**self.text, **areas}, picture_size=area_size)
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from torch import Tensor, nn
 
 from areaviz.attention.memory import AreaOptions
+from areaviz.attention.spec import LEARNED_KEYS
 from areaviz.attention.steering import UNCHANGED, Changed
 from areaviz.data.tokenizer import PAD
 from areaviz.models.layers import DecoderLayer, EncoderLayer, encode, initialise
@@ -38,7 +39,9 @@ class TransformerConfig:
     of the feed-forward sublayer. heads: of every attention. dropout: on embeddings and sublayer outputs,
     0..1. area_size: most items an area holds, 1 for regular attention; area_layers: how many of the first
     layers have areas, in encoder self, decoder self and encoder-decoder attention. key_mode, value_mode:
-    see `AreaOptions`.
+    see `AreaOptions`. convolution: taps over neighbouring keys and values of every layer, 1 for none.
+    size_bias: whether heads learn a number for each size of an area. known_size: the largest area that learned keys
+    and biases were trained with, 0 for `area_size`.
     """
 
     vocabulary: int
@@ -51,6 +54,9 @@ class TransformerConfig:
     area_layers: int = 2
     key_mode: str = "mean"
     value_mode: str = "sum"
+    convolution: int = 1
+    size_bias: bool = False
+    known_size: int = 0
 
     @classmethod
     def sized(cls, size: str, vocabulary: int, **options: Any) -> TransformerConfig:
@@ -60,22 +66,70 @@ class TransformerConfig:
         return cls(vocabulary, **{**SIZES[size], **options})
 
     def resized(self, area_size: int | None) -> Self:
-        """With another largest area, in every layer if it had areas in none; InputError where areas are learned."""
+        """With another largest area, in every layer if it had areas in none.
+
+        Raises:
+            InputError: what is learned about areas was learned for smaller ones.
+        """
         if area_size is None or area_size == self.area_size:
             return self
-        refuse_learned(self.key_mode)
-        return replace(self, area_size=area_size, area_layers=self.area_layers or self.layers)
+        known = known_size(self, area_size)
+        return replace(self, area_size=area_size, area_layers=self.area_layers or self.layers, known_size=known)
 
     def areas(self, layer: int) -> AreaOptions:
         """How the given layer (0-based) sees its memory."""
-        has_areas = layer < self.area_layers and self.area_size > 1
-        return AreaOptions(self.area_size, self.key_mode, self.value_mode) if has_areas else AreaOptions()
+        if layer >= self.area_layers or (self.area_size == 1 and not learns_areas(self)):
+            return AreaOptions(convolution=self.convolution)
+        return AreaOptions(
+            self.area_size,
+            self.key_mode,
+            self.value_mode,
+            convolution=self.convolution,
+            size_bias=self.size_bias,
+            known_size=self.known_size or None,
+        )
 
 
-def refuse_learned(key_mode: str) -> None:
-    """InputError where the largest area is bound to parameters that were learned for it."""
-    if key_mode == "features":
-        raise InputError("The areas of this model have learned features, so their largest size cannot be changed.")
+class HasAreas(Protocol):
+    """What the config of a network says of its areas, see `TransformerConfig`."""
+
+    @property
+    def area_size(self) -> int:
+        """Most items of an area, or most rows and columns."""
+
+    @property
+    def key_mode(self) -> str:
+        """How the keys of areas are made."""
+
+    @property
+    def size_bias(self) -> bool:
+        """Whether heads learn a number for each size of an area."""
+
+    @property
+    def known_size(self) -> int:
+        """The largest area that learned keys and biases were trained with, 0 for `area_size`."""
+
+
+def learns_areas(config: HasAreas) -> bool:
+    """Whether the network has parameters that belong to sizes of areas."""
+    return config.key_mode in LEARNED_KEYS or config.size_bias
+
+
+def known_size(config: HasAreas, area_size: int) -> int:
+    """The size that a resized network's parameters are made for; smaller areas just leave the larger out.
+
+    Raises:
+        InputError: `area_size` is larger.
+    """
+    if not learns_areas(config):
+        return 0
+    known = config.known_size or config.area_size
+    if area_size > known:
+        raise InputError(
+            f"This model has learned what areas of up to {known} items mean, so its largest area cannot be "
+            f"{area_size}; choose one of 1 to {known}."
+        )
+    return known
 
 
 @dataclass(frozen=True, slots=True)

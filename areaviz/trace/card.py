@@ -72,6 +72,13 @@ class Card:
         return {name: value for name, value in asdict(self).items() if name != "files"}
 
     @property
+    def largest_learned(self) -> int:
+        """The largest area its learned keys or biases know; 0 where areas have no parameters, so any size will do."""
+        text = self.config.get("text", self.config)
+        learned = text.get("key_mode", "mean") in ("features", "boundary") or text.get("size_bias", False)
+        return int(text.get("area_size", 1)) if learned else 0
+
+    @property
     def pictures(self) -> str:
         """What its pictures show where that is told: "scenes" or "photos"; else ""."""
         return str(self.recipe.get("pictures", ""))

@@ -10,22 +10,27 @@ from typing import Any, Self
 
 from areaviz.trace.errors import InputError
 
+SCHEDULES = ("linear", "cosine")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainConfig:
     """What every recipe says; each task adds its own options.
 
     name: the folder the model is saved in; pair: what it shares with the model it is compared to. task: a
-    key of `TASKS`. steps: updates. peak_rate: highest learning rate, reached after `warmup` steps, then a
-    straight line to zero at the last step. rates: parts of the network that learn at another rate, by the
-    beginning of their name, as a factor. model: options of the network's config. gates: what the model has to
-    reach, see `trace.gates.Gate`.
+    key of `TASKS`. steps: updates. peak_rate: highest learning rate, reached after `warmup` steps. schedule: how
+    it then falls to zero at the last step, "linear" or "cosine". average: how many of the last validated weights
+    are averaged at the end, 0 for none; their mean is kept where it validates better than the best of them.
+    rates: parts of the network that learn at another rate, by the beginning of their name, as a factor. model:
+    options of the network's config. gates: what the model has to reach, see `trace.gates.Gate`.
     """
 
     name: str
     steps: int
     peak_rate: float
     warmup: int
+    schedule: str = "linear"
+    average: int = 0
     task: str = "translation"
     pair: str = ""
     weight_decay: float = 0.0
@@ -43,9 +48,14 @@ class TrainConfig:
         if unknown:
             raise InputError(f"The recipe {path} has options that do not exist: {', '.join(unknown)}.")
         try:
-            return cls(**values)
+            config = cls(**values)
         except TypeError as error:
             raise InputError(f"The recipe {path} is not complete: {error}.") from error
+        if config.schedule not in SCHEDULES:
+            raise InputError(
+                f'The recipe {path} has the schedule "{config.schedule}"; choose one of: {", ".join(SCHEDULES)}.'
+            )
+        return config
 
     def to_dict(self) -> dict[str, Any]:
         """The recipe as plain values, for the card, which has the gates elsewhere."""

@@ -16,13 +16,15 @@ from areaviz.training.log import NoLog, RunLog
 from areaviz.training.parallel import ALONE, Ranks
 from areaviz.training.task import Task
 
-RESUME, BEST = "resume.pt", "best.pt"
+RESUME, BEST, RECENT = "resume.pt", "best.pt", "recent-"
 
 
 def learning_rate(step: int, config: TrainConfig) -> float:
-    """Linear warm-up to the peak, then a straight line to zero at the last step."""
+    """Linear warm-up to the peak, then a straight line or half a cosine wave to zero at the last step."""
     warm = min(1.0, (step + 1) / max(1, config.warmup))
     left = max(0.0, config.steps - step) / max(1, config.steps - config.warmup)
+    if config.schedule == "cosine":
+        left = (1 - math.cos(math.pi * min(1.0, left))) / 2
     return config.peak_rate * min(warm, left)
 
 
@@ -46,6 +48,7 @@ class Trainer:
     best: float = math.inf
     seconds: float = 0.0
     history: list[dict[str, float]] = field(default_factory=list)
+    averaged: dict[str, float] = field(default_factory=dict)
     ranks: Ranks = ALONE
 
     def __post_init__(self) -> None:
@@ -81,6 +84,8 @@ class Trainer:
                 if self.ranks.writes:
                     log.validation(self._validate(sum(losses) / len(losses)))
                 losses, began = [], time.monotonic()
+        if self.ranks.writes and self.config.average:
+            self._average()
         log.close()
 
     def _update(self, batch: Any) -> float:
@@ -107,8 +112,36 @@ class Trainer:
         if score < self.best:
             self.best = score
             _write(self.folder / BEST, self.network.state_dict())
+        self._keep_recent()
         _write(self.folder / RESUME, self._state())
         return entry
+
+    def _keep_recent(self) -> None:
+        """Keep the weights of the last validations for their mean."""
+        if self.config.average:
+            _write(self.folder / f"{RECENT}{self.step:08}.pt", self.network.state_dict())
+        for old in self._recent()[: -self.config.average or None]:
+            old.unlink()
+
+    def _recent(self) -> list[Path]:
+        return sorted(self.folder.glob(f"{RECENT}*.pt"))
+
+    def _average(self) -> None:
+        """Keep the mean of the last weights where it validates better than the best of them."""
+        states = [torch.load(path, map_location=self.device, weights_only=True) for path in self._recent()]
+        mean = {name: torch.stack([state[name].double() for state in states]).mean(0) for name in states[0]}
+        last = {name: value.clone() for name, value in self.network.state_dict().items()}
+        self.network.load_state_dict({name: value.to(last[name].dtype) for name, value in mean.items()})
+        self.network.eval()
+        with torch.no_grad():
+            measured = self.task.validate(self.step)
+        self.network.train()
+        score = measured.pop("score")
+        self.averaged = {"checkpoints": len(states), **measured, "kept": float(score < self.best)}
+        if score < self.best:
+            self.best = score
+            _write(self.folder / BEST, self.network.state_dict())
+        self.network.load_state_dict(last)
 
     def _state(self) -> dict[str, Any]:
         return {

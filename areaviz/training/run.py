@@ -76,6 +76,7 @@ def ship(trainer: Trainer) -> Path:
     save_weights(task.network, folder)
     task.save(folder)
     about = task.describe()
+    averaged = {"averaged": trainer.averaged} if trainer.averaged else {}
     card = Card(
         name=config.name,
         family=about.family,
@@ -88,7 +89,7 @@ def ship(trainer: Trainer) -> Path:
         parameters=sum(value.numel() for value in task.network.parameters()),
         trained_length=about.trained_length,
         config=about.config,
-        recipe={**config.to_dict(), **about.recipe, "optimiser": "AdamW, betas .9 .98"},
+        recipe={**config.to_dict(), **about.recipe, **averaged, "optimiser": "AdamW, betas .9 .98"},
         data=about.data,
         figures={},
         attention={},

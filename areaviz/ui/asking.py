@@ -55,8 +55,9 @@ class Asking:
         with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
             self._decoding()
             if card.has_areas:
-                self._area(largest)
-                st.caption(about_areas(st.session_state[self.key("area_size")], self.extent))
+                self._area(card, largest)
+                size = st.session_state[self.key("area_size")]
+                st.caption(about_areas(size, self.extent, card.largest_learned))
             else:
                 st.session_state[self.key("area_size")] = AS_TRAINED
         return card, other
@@ -99,9 +100,14 @@ class Asking:
         if st.session_state[method] != "greedy":
             st.number_input("Beam width", 1, WIDEST_BEAM, key=beam, width=120, persist_state="session")
 
-    def _area(self, largest: int) -> None:
+    def _area(self, card: Card, largest: int) -> None:
+        """The slider; what was learned about areas ends at the trained size, so the slider ends there too."""
         key = self.key("area_size")
         chosen = st.session_state.setdefault(key, AS_TRAINED)
+        if card.largest_learned:
+            largest = min(largest, card.largest_learned)
+            if chosen > largest:
+                chosen = st.session_state[key] = AS_TRAINED
         st.select_slider(
             "Largest area",
             range(AS_TRAINED, max(largest, chosen) + 1),
@@ -149,11 +155,25 @@ def counterpart(card: Card, cards: Mapping[str, Card]) -> Card | None:
     return next((other for other in others if other.pair == card.pair), next(iter(others), None))
 
 
-def about_areas(size: int, extent: str) -> str:
-    """What the chosen size means."""
+def about_areas(size: int, extent: str, largest_learned: int = 0) -> str:
+    """What the chosen size means; largest_learned: see `Card.largest_learned`."""
+    if largest_learned:
+        return _about_learned_areas(size, extent, largest_learned)
     if size == 1:
         return "With areas of one item this is regular attention, by the same weights."
     reach = "" if size == AS_TRAINED else f"Areas hold up to {extent.format(size=size)}. "
     return (
         f"{reach}Areas add no parameters, so the same model runs with any largest area; with 1 it is regular attention."
     )
+
+
+def _about_learned_areas(size: int, extent: str, largest: int) -> str:
+    """What a size keeps and loses of what the model has learned about areas."""
+    if size == 1:
+        return (
+            "Single items only: they keep what the model learned about items that begin and end an area, and all that "
+            "it learned about larger areas is left out. It was not trained this way, so it translates worse."
+        )
+    if size in (AS_TRAINED, largest):
+        return f"This model has learned what areas of up to {largest} items mean; smaller ones can be tried."
+    return f"Areas hold up to {extent.format(size=size)}; what the model learned about larger ones is left out."

@@ -235,6 +235,39 @@ def test_padding_may_hide_more_than_causality(impl: str) -> None:
     torch.testing.assert_close(found, value[:, :, :1].expand_as(found))
 
 
+@pytest.mark.parametrize("impl", ["auto", *IMPLS])
+@pytest.mark.parametrize("lead", [(0, 2, 3), (2, 2, 0)], ids=["no batch", "no queries"])
+def test_nothing_asked_gives_nothing(impl: str, lead: tuple[int, int, int]) -> None:
+    query, key, value = torch.randn(*lead, 4), torch.randn(*lead[:2], 6, 4), torch.randn(*lead[:2], 6, 5)
+    found = area_attention(query, key, value, area_size=2, need_weights=True, is_causal=True, impl=impl)
+    assert [part.shape for part in found if part is not None] == [(*lead, 5), (*lead, 11), (*lead, 6)]
+    assert area_attention(query, key, value, area_size=2, impl=impl).shape == (*lead, 5)
+
+
+@pytest.mark.parametrize("impl", IMPLS)
+def test_factors_of_areas_alone_hold_for_every_query(impl: str) -> None:
+    torch.manual_seed(0)
+    query, key, value = (torch.randn(2, n, 4) for n in (3, 5, 5))
+    factors = torch.rand(9)
+    alone = area_attention(query, key, value, area_size=2, area_factors=factors, impl=impl)
+    torch.testing.assert_close(
+        alone, area_attention(query, key, value, area_size=2, area_factors=factors.expand(2, 3, 9), impl=impl)
+    )
+
+
+def test_areas_of_one_item_take_the_fused_kernels_of_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = []
+    kernel = F.scaled_dot_product_attention
+
+    def counted(*inputs: Any, **options: Any) -> Tensor:
+        taken.append(1)
+        return kernel(*inputs, **options)
+
+    monkeypatch.setattr(F, "scaled_dot_product_attention", counted)
+    area_attention(*(torch.randn(1, 5, 4) for _ in range(3)), area_size=1, is_causal=True)
+    assert taken == [1]
+
+
 def test_masks_mean_what_they_say() -> None:
     query, key, value = (torch.randn(2, 1, 5, 3) for _ in range(3))
     keep = torch.tensor([True, True, True, False, True])

@@ -90,14 +90,14 @@ def test_captions_of_one_picture_share_its_memory(model: CaptionModel) -> None:
     torch.testing.assert_close(together, copies)
 
 
-def test_areas_may_be_resized_where_they_have_no_parameters(model: CaptionModel, tmp_path: Path) -> None:
+def test_areas_may_be_resized_but_not_beyond_what_was_learned(model: CaptionModel, tmp_path: Path) -> None:
     model.tokenizer.save(tmp_path / TOKENIZER)
     save_weights(model.network, tmp_path)
     single = CaptionModel.load(tmp_path, model.card, CPU, area_size=1)
     assert single.trace([Request("captioner", "", picture=fakes.picture())])[0].maps["encoder self"].grid.count == 16
     features = replace(model.card, config={**model.card.config, "key_mode": "features"})
-    with pytest.raises(InputError, match="learned features"):
-        CaptionModel.load(tmp_path, features, CPU, area_size=1)
+    with pytest.raises(InputError, match="choose one of 1 to 2"):
+        CaptionModel.load(tmp_path, features, CPU, area_size=3)
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 640), (640, 3)])

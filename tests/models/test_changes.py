@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from areaviz.trace.change import Change, Gate, Hide, Weigh
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
-from tests.tiny import checkpoint, network
+from tests.tiny import FORMS, checkpoint, network
 from tests.trace.sentence import assert_one_sentence
 
 CPU = torch.device("cpu")
@@ -45,9 +46,9 @@ def model(request: pytest.FixtureRequest, tmp_path: Path) -> Translator:
 
 
 @pytest.mark.parametrize("changes", CHANGES)
-@pytest.mark.parametrize("modes", [("mean", "sum"), ("max", "mean")])
-def test_steps_equal_the_whole_pass_under_a_change(changes: tuple[Change, ...], modes: tuple[str, str]) -> None:
-    made = network(20, key_mode=modes[0], value_mode=modes[1], area_layers=1)
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_steps_equal_the_whole_pass_under_a_change(changes: tuple[Change, ...], form: dict[str, Any]) -> None:
+    made = network(20, **form, area_layers=1)
     changed = Changed.of(changes, SITES, 2)
     run = made.attend(SOURCE, TARGET, changed=changed)
     whole_TV = token_log_probabilities(run.logits)[0]
@@ -71,8 +72,9 @@ def test_without_a_change_the_numbers_are_the_same_to_the_last_bit() -> None:
     torch.testing.assert_close(found[0], found[1], rtol=0, atol=0)
 
 
-def test_hidden_items_are_as_if_they_were_padding() -> None:
-    made = network(20)
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_hidden_items_are_as_if_they_were_padding(form: dict[str, Any]) -> None:
+    made = network(20, **form)
     hidden = made.attend(SOURCE, TARGET, changed=Changed.of((Hide("source", (5, 6)),), SITES, 2))
     padded = SOURCE.clone()
     padded[0, 5:] = 0

@@ -148,13 +148,13 @@ def test_a_text_beyond_the_limit_is_refused(model: PictureTranslator) -> None:
         model.trace([Request("doubly", "star " * (MOST_TOKENS + 1))])
 
 
-def test_areas_may_be_resized_where_they_have_no_parameters() -> None:
+def test_areas_may_be_resized_but_not_beyond_what_was_learned() -> None:
     plain = network(picture_size=1).config
     assert plain.resized(None) == plain
     none = replace(plain, text={**TEXT, "area_layers": 0})
     assert none.resized(3).transformer.area_layers == 2 and none.resized(3).areas(1).size == (3, 3)
     learned = replace(plain, text={**TEXT, "area_size": 2, "key_mode": "features"})
-    with pytest.raises(InputError, match="learned features"):
+    with pytest.raises(InputError, match="choose one of 1 to 2"):
         learned.resized(3)
     assert learned.resized(2).picture_size == 2, "the text's areas stay as they were learned"
 

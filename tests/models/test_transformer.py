@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 
 from areaviz.data.batches import pad
 from areaviz.models.stepper import token_log_probabilities
 from areaviz.models.transformer import SIZES, Transformer, TransformerConfig
-from tests.tiny import network
+from tests.tiny import FORMS, network
 
 SOURCE = torch.tensor([[5, 9, 4, 11, 7, 6, 3]])
 TARGET = torch.tensor([[2, 8, 5, 5, 10, 4, 12, 9]])
 VOCABULARY = 20
-MODES = [("mean", "sum"), ("max", "mean"), ("features", "sum")]
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -34,31 +35,34 @@ def test_mean_and_sum_areas_have_no_parameters() -> None:
     assert shapes[0] == shapes[1]
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("form", FORMS, ids=str)
 @pytest.mark.parametrize("area_layers", [0, 1, 2])
-def test_steps_equal_the_whole_pass(mode: tuple[str, str], area_layers: int) -> None:
-    model = network(VOCABULARY, key_mode=mode[0], value_mode=mode[1], area_layers=area_layers)
+def test_steps_equal_the_whole_pass(form: dict[str, Any], area_layers: int) -> None:
+    model = network(VOCABULARY, **form, area_layers=area_layers)
     whole_TV = token_log_probabilities(model(SOURCE, TARGET))[0]
     stepper = model.write(SOURCE)
     for t, token in enumerate(TARGET[0]):
         torch.testing.assert_close(stepper.step(token[None])[0], whole_TV[t], atol=1e-5, rtol=1e-4)
 
 
-def test_padding_changes_nothing() -> None:
-    model = network(VOCABULARY)
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_padding_changes_nothing(form: dict[str, Any]) -> None:
+    model = network(VOCABULARY, **form)
     alone = model(SOURCE, TARGET)
     beside = model(pad([SOURCE[0].tolist(), list(range(4, 18))]), TARGET.expand(2, -1))
     torch.testing.assert_close(beside[:1], alone, atol=1e-5, rtol=1e-4)
 
 
-def test_a_target_never_sees_what_comes_after_it() -> None:
-    model, changed = network(VOCABULARY), TARGET.clone()
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_a_target_never_sees_what_comes_after_it(form: dict[str, Any]) -> None:
+    model, changed = network(VOCABULARY, **form), TARGET.clone()
     changed[0, 5:] = 13
     torch.testing.assert_close(model(SOURCE, TARGET)[:, :5], model(SOURCE, changed)[:, :5])
 
 
-def test_beams_share_the_source_and_reorder_their_own_past() -> None:
-    model = network(VOCABULARY)
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_beams_share_the_source_and_reorder_their_own_past(form: dict[str, Any]) -> None:
+    model = network(VOCABULARY, **form)
     sources = pad([SOURCE[0].tolist(), [6, 5, 3]])
     stepper = model.write(sources)
     rows = [[2, 8, 5], [2, 9, 5], [2, 4, 7], [2, 6, 7]]

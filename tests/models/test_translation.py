@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from areaviz.decoding.stepper import Hypothesis
 from areaviz.models import MODELS
 from areaviz.models.checkpoint import load_weights
 from areaviz.models.translation import LengthLimit, Translator, notes
+from areaviz.trace.areas import AreaGrid
 from areaviz.trace.card import read_card
 from areaviz.trace.check import validate
 from areaviz.trace.errors import BackendError, InputError
@@ -73,10 +75,19 @@ def test_area_size_one_is_regular_attention(tmp_path: Path) -> None:
     torch.testing.assert_close(resized.network(ids, ids), regular(ids, ids))
 
 
-def test_learned_area_features_cannot_be_resized(tmp_path: Path) -> None:
-    folder = checkpoint(tmp_path, key_mode="features")
-    with pytest.raises(InputError, match="cannot be changed"):
-        Translator.load(folder, read_card(folder / "card.json"), CPU, area_size=2)
+@pytest.mark.parametrize("learned", [{"key_mode": "features"}, {"key_mode": "boundary"}, {"size_bias": True}])
+def test_learned_areas_go_up_to_the_size_they_were_learned_for(tmp_path: Path, learned: dict[str, Any]) -> None:
+    """Smaller ones leave the larger out, which is masking them: the weights are renormalised, nothing else."""
+    folder = checkpoint(tmp_path, **learned)
+    card = read_card(folder / "card.json")
+    whole, smaller = (Translator.load(folder, card, CPU, area_size=size).network for size in (None, 2))
+    ids = torch.tensor([[4, 5, 6, 7, 3]])
+    count = AreaGrid(1, 5, 1, 2).count
+    kept = whole.attend(ids, ids).weights["encoder self"][0][..., :count]
+    found = smaller.attend(ids, ids).weights["encoder self"][0]
+    torch.testing.assert_close(found, kept / kept.sum(-1, keepdim=True))
+    with pytest.raises(InputError, match="choose one of 1 to 3"):
+        Translator.load(folder, card, CPU, area_size=4)
 
 
 def test_a_layer_without_areas_has_no_weight_on_large_areas(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from areaviz.backend.base import Backend
@@ -62,6 +63,23 @@ def test_a_picture_or_its_link_brings_a_model_of_its_kind_along(open_page: Open,
     assert app.query_params["model"] == "scene-area" and "has seen photographs alone" in shown(app)
     app = open_page("caption", model="scene-area")
     assert app.query_params["picture"] == "astronaut"
+
+
+@pytest.mark.parametrize(("fixed", "warned"), [(0.1, False), (0.34, False), (0.36, True), (0.45, True)])
+def test_maps_that_point_no_better_than_fixed_places_come_with_a_warning(
+    open_page: Open, use_backend: Use, fixed: float, warned: bool
+) -> None:
+    backend = Pictured()
+    quality = {"encoder-decoder, test": {"pointing": 0.4, "pointing_position": fixed, "words": 1200.0}}
+    for name in ("scene-area", "scene-regular", "scene-none"):
+        backend.cards[name] = replace(backend.cards[name], attention=quality, recipe={"pictures": "photos"})
+    use_backend(backend)
+    app = open_page("caption")
+    assert not app.exception
+    told = [warning.value for warning in app.warning if "do not show where it found a word" in warning.value]
+    assert bool(told) == warned
+    if warned:
+        assert "Over 1,200 words of held-out photos" in told[0] and f"do so for {fixed:.0%}" in told[0]
 
 
 def test_the_layer_that_points_best_is_looked_at_first(open_page: Open, use_backend: Use) -> None:

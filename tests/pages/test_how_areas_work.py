@@ -92,3 +92,10 @@ def test_the_ends_of_every_slider_hold(page: AppTest, end: str) -> None:
         select.set_value(select.options[0 if end == "min" else -1])
     page.run()
     assert not page.exception
+
+
+def test_boundary_scores_put_a_span_on_top(page: AppTest) -> None:
+    assert "**young**, with" in text(page) and "It is a single item" in text(page)
+    page.slider(key="boundary-start").set_value(0.3)
+    page.slider(key="boundary-end").set_value(0.3).run()
+    assert "**young child**, with" in text(page) and "outweighs each of its items" in text(page)

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from areaviz.trace.errors import InputError
+from areaviz.training.config import TrainConfig
 from areaviz.training.loop import BEST, RESUME, Trainer, learning_rate, parameter_groups
 from areaviz.training.translation import Translation, TranslationConfig
 from tests.tiny import network, tokenizer
@@ -84,6 +86,38 @@ def test_the_rate_rises_and_falls_in_straight_lines() -> None:
     assert rates[12] == 0
     assert rates[:4] == sorted(rates[:4])
     assert rates[4:] == sorted(rates[4:], reverse=True)
+
+
+def test_a_cosine_falls_slowly_then_fast_then_slowly() -> None:
+    options = config(steps=102, warmup=2, peak_rate=1.0, schedule="cosine")
+    rates = [learning_rate(step, options) for step in (1, 2, 27, 52, 77, 102)]
+    assert rates == pytest.approx([1.0, 1.0, 0.8536, 0.5, 0.1464, 0.0], abs=1e-4)
+
+
+def test_the_mean_of_the_last_weights_is_kept_where_it_is_better(tmp_path: Path) -> None:
+    run = trainer(tmp_path, steps=12, average=2)
+    run.train()
+    files = sorted(tmp_path.glob("recent-*.pt"))
+    assert [file.stem for file in files] == ["recent-00000008", "recent-00000012"]
+    states = [torch.load(file, weights_only=True) for file in files]
+    mean = {name: (states[0][name] + states[1][name]) / 2 for name in states[0]}
+    last = {name: value.clone() for name, value in run.network.state_dict().items()}
+    torch.testing.assert_close(last, states[1])
+    run.network.load_state_dict(mean)
+    run.network.eval()
+    assert run.averaged["valid_loss"] == pytest.approx(run.task.validate(12)["score"])
+    best = torch.load(tmp_path / BEST, weights_only=True)
+    lowest = min(entry["valid_loss"] for entry in run.history)
+    assert bool(run.averaged["kept"]) == (run.averaged["valid_loss"] < lowest)
+    assert run.best == pytest.approx(min(lowest, run.averaged["valid_loss"]))
+    if run.averaged["kept"]:
+        torch.testing.assert_close(best, mean)
+
+
+def test_a_schedule_that_does_not_exist_is_named(tmp_path: Path) -> None:
+    values = {"name": "x", "steps": 1, "peak_rate": 1.0, "warmup": 0, "schedule": "steps"}
+    with pytest.raises(InputError, match="linear, cosine"):
+        TrainConfig.of(values, tmp_path / "x.toml")
 
 
 def test_without_warming_up_the_peak_comes_first() -> None:

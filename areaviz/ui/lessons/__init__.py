@@ -7,6 +7,7 @@ import streamlit as st
 from areaviz.ui.chrome import stylesheet
 from areaviz.ui.lessons import (
     attention,
+    boundary,
     cost,
     errata,
     features,
@@ -28,6 +29,7 @@ LESSONS = (
     Lesson("rounding", "Why this tool grows its areas instead", rounding.show),
     Lesson("query-to-output", "From a query to the output", attention.show),
     Lesson("features", "A key that knows spread and shape", features.show),
+    Lesson("boundary", "A key that knows where it begins", boundary.show),
     Lesson("cost", "What areas cost", cost.show),
     Lesson("hard-choice", "Learning a hard choice", hard.show),
     Lesson("transformed-window", "A window that is a transformation", transformed.show),

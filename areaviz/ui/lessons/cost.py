@@ -1,4 +1,4 @@
-"""Lesson 8: what areas cost."""
+"""Lesson 9: what areas cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lesson 11: as printed and as implemented."""
+"""Lesson 12: as printed and as implemented."""
 
 from __future__ import annotations
 

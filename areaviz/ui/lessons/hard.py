@@ -1,4 +1,4 @@
-"""Lesson 9: how a hard choice learns, by the estimate of REINFORCE (survey Eq. 15-16 and 43-48)."""
+"""Lesson 10: how a hard choice learns, by the estimate of REINFORCE (survey Eq. 15-16 and 43-48)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The part of lesson 11 that is the survey's."""
+"""The part of lesson 12 that is the survey's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lesson 8: what areas cost: additions to build them, multiplications to attend to them."""
+"""Lesson 9: what areas cost: additions to build them, multiplications to attend to them."""
 
 from __future__ import annotations
 

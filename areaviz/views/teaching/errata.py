@@ -1,4 +1,4 @@
-"""Lesson 11: the misprints of the papers on areas, run as printed and as repaired.
+"""Lesson 12: the misprints of the papers on areas, run as printed and as repaired.
 
 A18 is the first version (2018), A19 the published one (Li et al. 2019).
 """

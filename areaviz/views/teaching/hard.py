@@ -1,4 +1,4 @@
-"""Lesson 9: a hard choice is learned from rewards: the estimate of REINFORCE against the exact gradient.
+"""Lesson 10: a hard choice is learned from rewards: the estimate of REINFORCE against the exact gradient.
 
 Survey Eq. 15-16 and 43-48. Shapes: K items and their scores, M draws of one estimate, N estimates.
 """

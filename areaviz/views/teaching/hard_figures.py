@@ -1,4 +1,4 @@
-"""Pictures, formulas and tables of lesson 9; the numbers come from `areaviz.views.teaching.hard`."""
+"""Pictures, formulas and tables of lesson 10; the numbers come from `areaviz.views.teaching.hard`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lesson 11: two misprints of the survey (Wang and Tax 2016), run as printed and as repaired.
+"""Lesson 12: two misprints of the survey (Wang and Tax 2016), run as printed and as repaired.
 
 Shapes: U x V pixels of a picture; M glimpses, K items, S = K^M ways to glimpse.
 """

@@ -1,0 +1,91 @@
+"""A training step of each form of keys, beside regular attention in the same run.
+
+    python -m benchmarks.training [--write]
+
+The network is the translator of letters (Tiny, two layers each with areas of up to five), a batch 34 sentences of 62
+and 70 letters, padded; one thread, as in the trainings of the tables. All forms take turns; a figure is the median over
+rounds of the ratio of processor time to regular attention's in that round.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch.nn import functional as F
+
+from areaviz.models.transformer import Transformer, TransformerConfig
+from areaviz.training.speed import fastest
+from benchmarks.report import README, processor, write_section
+
+REGULAR = "regular"
+FORMS: Mapping[str, dict[str, Any]] = {
+    REGULAR: {"area_size": 1, "area_layers": 0},
+    "convolution": {"area_size": 1, "area_layers": 0, "convolution": 5},
+    "mean (Eq. 3, 4)": {"area_size": 5},
+    "size bias": {"area_size": 5, "size_bias": True},
+    "features (Eq. 9, 4)": {"area_size": 5, "key_mode": "features"},
+    "boundary": {"area_size": 5, "key_mode": "boundary"},
+    "convolution + boundary": {"area_size": 5, "key_mode": "boundary", "convolution": 5},
+}
+ROUNDS, VOCABULARY = 9, 104
+
+
+class Step:
+    """One network with its optimiser and the batch that all share."""
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        torch.manual_seed(0)
+        self.network = fastest(Transformer(TransformerConfig(VOCABULARY, dropout=0.0, **options)), torch.device("cpu"))
+        self.optimiser = torch.optim.AdamW(self.network.parameters(), fused=True)
+        self.source, self.target = (torch.randint(4, VOCABULARY, (34, length)) for length in (62, 70))
+        self.source[::3, 50:] = 0
+
+    def seconds(self) -> float:
+        """Processor time of one step."""
+        began = time.process_time()
+        logits = self.network(self.source, self.target)
+        loss = F.cross_entropy(logits.flatten(0, 1), self.target.flatten())
+        self.optimiser.zero_grad()
+        loss.backward()
+        self.optimiser.step()
+        return time.process_time() - began
+
+
+def table() -> str:
+    """The ratios as Markdown, with the machine named."""
+    torch.set_num_threads(1)
+    steps = {name: Step(options) for name, options in FORMS.items()}
+    for step in steps.values():
+        step.seconds()
+    rounds = [{name: step.seconds() for name, step in steps.items()} for _ in range(ROUNDS)]
+    base = statistics.median(times[REGULAR] for times in rounds) * 1e3
+    lines = [
+        f"Measured on {processor()}; torch {torch.__version__}, one thread. A step of regular attention takes "
+        f"{base:.0f} ms of processor time; ratios are medians of {ROUNDS} rounds.",
+        "",
+        "| keys | step, ratio to regular |",
+        "|---|--:|",
+    ]
+    for name in FORMS:
+        ratio = statistics.median(times[name] / times[REGULAR] for times in rounds)
+        lines.append(f"| {name} | {ratio:.2f}x |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measure, print, and write when asked to."""
+    parser = argparse.ArgumentParser(description="A training step of each form of keys.")
+    parser.add_argument("--write", action="store_true", help=f"write the table to {README.name}")
+    options = parser.parse_args()
+    print(text := table())
+    if options.write:
+        write_section("training", text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,119 @@
+"""What heads do: mutual information against its definition, and known answers for heads made by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from areaviz.metrics.heads import MOST_OFFSET, count_heads, head_counts, query_dependence
+from areaviz.trace.areas import AreaGrid
+from areaviz.trace.query import words
+from areaviz.trace.record import AttentionMap, Field
+from tests import fakes
+
+TEXT = "the dog ran"
+
+
+def field(name: str = "source") -> Field:
+    anchors = np.array([(i, i + 1) for i in range(len(TEXT))])
+    return Field(name, "text", TEXT, tuple(TEXT), anchors)
+
+
+def attention(area_of_query: dict[int, tuple[int, int]], memory: str = "source") -> AttentionMap:
+    """One layer, one head: each query gives all its weight to one span (start, width)."""
+    grid = AreaGrid(1, len(TEXT), 1, 4)
+    weights = np.zeros((1, 1, len(TEXT), grid.count), np.float32)
+    for query, (start, width) in area_of_query.items():
+        weights[0, 0, query, grid.slab(1, width)[0] + start] = 1
+    return AttentionMap("site", "source", memory, grid, weights)
+
+
+@given(
+    hnp.arrays(np.float32, st.tuples(st.integers(1, 6), st.integers(1, 5)), elements=st.floats(0, 1, width=32)),
+    st.booleans(),
+)
+@settings(max_examples=60, deadline=None)
+def test_dependence_is_the_mutual_information_of_query_and_item(raw_QN: np.ndarray, same: bool) -> None:
+    raw_QN = np.repeat(raw_QN[:1], len(raw_QN), 0) if same else raw_QN
+    total = raw_QN.sum(-1, keepdims=True)
+    shares = np.divide(raw_QN, total, out=np.zeros_like(raw_QN), where=total > 0)
+    seen = [row for row in shares if row.any()]
+    expected = 0.0
+    for row in seen:
+        for item, p in enumerate(row):
+            mean = sum(float(other[item]) for other in seen) / len(seen)
+            if p > 0:
+                expected += float(p) / len(seen) * math.log2(float(p) / mean)
+    found, most = query_dependence(shares)
+    assert found == pytest.approx(expected, abs=1e-4)
+    assert 0 <= found <= most + 1e-6 or not seen
+    if same:
+        assert found == pytest.approx(0, abs=1e-4)
+
+
+def test_the_diagonal_has_all_of_its_entropy_and_a_sink_none() -> None:
+    diagonal, sink = np.eye(8, dtype=np.float32), np.zeros((8, 8), np.float32)
+    sink[:, 3] = 1
+    assert query_dependence(diagonal) == (3.0, 3.0)
+    assert query_dependence(sink) == (0.0, 0.0)
+
+
+def test_a_head_that_looks_one_back() -> None:
+    figures = head_counts(attention({q: (q - 1, 1) for q in range(1, len(TEXT))}), field()).figures()
+    assert figures["previous"].item() == 1 and figures["offset"].item() == -1 and figures["offset_share"].item() == 1
+    assert figures["multi_share"].item() == 0 and np.isnan(figures["long_exact"].item())
+    assert figures["dependence_share"].item() == pytest.approx(1)
+
+
+def test_item_q_of_what_was_written_is_the_one_before_query_q() -> None:
+    counts = head_counts(attention({q: (q, 1) for q in range(len(TEXT))}, memory="history"), field("history"))
+    assert counts.figures()["previous"].item() == 1
+
+
+def test_spans_that_are_words_are_counted_beside_spans_anywhere() -> None:
+    runs = {q: (start, end - start) for q, (start, end) in enumerate(words(field())) if end - start > 1}
+    figures = head_counts(attention(runs), field()).figures()
+    assert len(runs) == 3
+    assert figures["multi_share"].item() == 1 and figures["long_exact"].item() == 1
+    assert figures["long_edge"].item() == 1
+    # Three words of three letters among nine places of three.
+    assert figures["long_exact_random"].item() == pytest.approx(3 / 9)
+    assert figures["long_exact_lift"].item() == pytest.approx(3)
+
+
+def test_chance_of_a_history_knows_only_what_was_written() -> None:
+    """At query 3 the first four letters are there: of two places of three letters one is a word."""
+    counts = head_counts(attention({3: (0, 3)}, memory="history"), field("history"))
+    assert counts.figures()["long_exact_random"].item() == pytest.approx(1 / 2)
+
+
+def test_a_sink_is_the_share_of_one_item() -> None:
+    figures = head_counts(attention({q: (4, 1) for q in range(6)}), field()).figures()
+    assert figures["sink"].item() == 1 and figures["dependence"].item() == 0
+
+
+def test_far_offsets_are_left_out_and_counts_add_up() -> None:
+    grid = AreaGrid(1, 40, 1, 1)
+    weights = np.zeros((1, 1, 40, 40), np.float32)
+    weights[0, 0, :, 0] = 1
+    long = AttentionMap("site", "source", "source", grid, weights)
+    memory = Field("source", "text", "x" * 40, tuple("x" * 40), np.array([(i, i + 1) for i in range(40)]))
+    once = head_counts(long, memory)
+    assert once.sums["offsets"].sum() == MOST_OFFSET + 1
+    twice = once + once
+    np.testing.assert_allclose(twice.figures()["offset_share"], once.figures()["offset_share"])
+    assert twice.sums["examples"].item() == 2
+
+
+def test_every_site_of_a_trace_is_counted() -> None:
+    trace = fakes.trace()
+    found = count_heads([trace, trace])
+    assert set(found) == set(trace.maps)
+    for site, counts in found.items():
+        shape = trace.maps[site].weights.shape[:2]
+        assert all(values.shape == shape for values in counts.figures().values())
