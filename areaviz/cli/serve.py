@@ -14,6 +14,7 @@ import typer
 
 from areaviz.backend.access import digest_of, is_loopback, read_token, write_token
 from areaviz.data.places import CHECKPOINTS, ROOT
+from areaviz.door.limits import Connections
 from areaviz.door.operator import Command
 from areaviz.serving.on_ray import open_local, serving
 from areaviz.serving.options import Place, Scale
@@ -62,7 +63,7 @@ def app(
     from areaviz.door.serving import AppPlace, serve_app  # here, so that a refusal does not wait for Streamlit
 
     place = AppPlace(host, port, tuple(allow_host or ()), token, tuple(proxy or ()), tuple(allow_frame or ()))
-    serve_app(place, ROOT, operator_commands())
+    serve_app(place, ROOT, operator_commands)
 
 
 @serve.command()
@@ -134,14 +135,14 @@ def check_origins(origins: list[str]) -> None:
             )
 
 
-def operator_commands() -> dict[str, Command]:
+def operator_commands(connections: Connections) -> dict[str, Command]:
     """What the operator may ask the app that runs, by name; see `areaviz/door/operator.py`."""
     from areaviz.door.status import visitors
     from areaviz.ui.status import analyses, stop_analysis, work
 
     started = time.monotonic()
     return {
-        "status": lambda words: visitors(started) | work(),
+        "status": lambda words: visitors(started, connections) | work(),
         "jobs": analyses,
         "jobs stop": stop_analysis,
     }

@@ -6,7 +6,7 @@ words to something that JSON can hold; `areaviz/cli/serve.py` lists them, and a 
     with listening({"status": status}, port=8501): ...
     ask(8501, "status")
 
-A question is one line, {"command": "status", "words": []}; the reply is one line, {"answer": ...} or {"problem": "..."}.
+A question is one line, {"command": "status", "words": []}; the reply is one, {"answer": ...} or {"problem": "..."}.
 It is answered by a thread of its own, so also while the web server is at work on something else.
 """
 

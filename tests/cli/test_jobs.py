@@ -11,6 +11,7 @@ import pytest
 from areaviz.analysis.jobs import Job, Jobs
 from areaviz.cli import main
 from areaviz.cli.serve import operator_commands
+from areaviz.door.limits import Connections
 from areaviz.door.operator import SETTING, listening
 from areaviz.ui import status
 
@@ -31,7 +32,7 @@ def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Jobs]:
 
     for number, title in enumerate(("dogs.en, letters", "cats\x1b[2J.en, words\nand more")):
         found.start(str(number), work, f"reader {number}", title)
-    with listening(operator_commands(), PORT):
+    with listening(operator_commands(Connections(None)), PORT):
         yield found
     for job in found.running():
         job.stop()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import socket
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from areaviz.door import operator
-from areaviz.door.operator import SETTING, ask, listening
+from areaviz.door.operator import SETTING, Command, ask, listening
 from areaviz.trace.errors import InputError
 
 PORT = 8599
@@ -33,7 +33,7 @@ def broken(words: Sequence[str]) -> object:
     raise RuntimeError("secret")
 
 
-COMMANDS = {"jobs stop": stop, "broken": broken, "echo": list}
+COMMANDS: Mapping[str, Command] = {"jobs stop": stop, "broken": broken, "echo": list}
 
 
 def test_a_command_gets_its_words_and_answers() -> None:

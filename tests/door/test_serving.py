@@ -108,8 +108,10 @@ def test_a_fresh_start_shows_nothing_to_many_at_once(tmp_path: Path, token_file:
             assert got == [0] * 8
 
 
-CLOSED = ("/", "/translate", "/_stcore/metrics", "/_stcore/host-config", "/_stcore/agent/openapi.json", "/static/x.js")
-CLOSED = (*CLOSED, "/media/a.png", "/favicon.png", "/component/x/y", "/_stcore/script-health-check")
+CLOSED = (
+    *("/", "/translate", "/_stcore/metrics", "/_stcore/host-config", "/_stcore/agent/openapi.json", "/static/x.js"),
+    *("/media/a.png", "/favicon.png", "/component/x/y", "/_stcore/script-health-check"),
+)
 
 
 @pytest.mark.parametrize("path", CLOSED)

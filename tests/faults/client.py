@@ -57,16 +57,18 @@ class Session:
 
     @classmethod
     @contextmanager
-    def open(cls, url: str, cookies: str = "") -> Iterator[Self]:
+    def open(cls, url: str, cookies: str = "", session: str = "") -> Iterator[Self]:
         """A new tab of the app at `url`, "http://HOST:PORT", with nothing asked yet.
 
         Args:
             cookies: what the browser has of them, as in the header.
+            session: the id of the session that the tab comes back to.
         """
-        address, protocol = f"{url.replace('http', 'ws', 1)}/_stcore/stream", Subprotocol("streamlit")
+        address = f"{url.replace('http', 'ws', 1)}/_stcore/stream"
+        protocols = [Subprotocol("streamlit"), *((Subprotocol("none"), Subprotocol(session)) if session else ())]
         headers = {"Cookie": cookies} if cookies else {}
         with connect(
-            address, origin=Origin(url), subprotocols=[protocol], additional_headers=headers, max_size=None
+            address, origin=Origin(url), subprotocols=protocols, additional_headers=headers, max_size=None
         ) as socket:
             yield cls(socket)
 

@@ -21,10 +21,11 @@ PATIENCE = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """url: without a slash at its end. process: the one that serves."""
+    """url: without a slash at its end. process: the one that serves. log: what it prints."""
 
     url: str
     process: subprocess.Popen[bytes]
+    log: Path
 
     def memory(self) -> float:
         """Megabytes the process has."""
@@ -76,8 +77,8 @@ def served(
             preexec_fn=limit,
         )
     try:
-        _wait(f"http://127.0.0.1:{port}/_stcore/health", process, log)
-        yield Served(f"http://127.0.0.1:{port}", process)
+        wait_until_it_answers(f"http://127.0.0.1:{port}/_stcore/health", process, log)
+        yield Served(f"http://127.0.0.1:{port}", process, log)
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGTERM)
@@ -88,7 +89,8 @@ def served(
         process.wait()
 
 
-def _wait(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
+def wait_until_it_answers(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    """Until a server that was just started answers there; RuntimeError with its log where it does not."""
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline and process.poll() is None:
         try:
