@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from areaviz.analysis.links import error_rates
+from areaviz.data.hand_links import read_linked
 from areaviz.data.multi30k import Pair, read_split
 from areaviz.metrics.heads import HeadCounts, count_heads
 from areaviz.models.device import choose_device
@@ -37,6 +39,8 @@ def measure_heads(model: Translator, pairs: Sequence[Pair]) -> dict[str, HeadCou
 def table_entry(folder: Path, data: Path, examples: int = EXAMPLES, device: str = "auto") -> tuple[str, dict[str, Any]]:
     """The name of a checkpoint's run and its entry in a table: how it learned, and its heads on validation.
 
+    aer_val: the least alignment error rate in percent of any head or mean of heads, on captions linked by hand.
+
     Raises:
         FileNotFoundError: the corpus is not in `data`.
         BackendError: the checkpoint cannot be loaded.
@@ -49,7 +53,9 @@ def table_entry(folder: Path, data: Path, examples: int = EXAMPLES, device: str 
         name: {site: _plain(counts) for site, counts in measure_heads(one, pairs).items()}
         for name, one in (("heads", model), ("untrained", replace(model, network=network)))
     }
-    return card.name, {**_about(card), "examples": len(pairs), **heads}
+    rates = error_rates(model, read_linked(data, "val"))
+    links = {"aer_val": round(min(rates.values()), 2)}
+    return card.name, {**_about(card), "examples": len(pairs), **links, **heads}
 
 
 def add_to_table(path: Path, name: str, entry: dict[str, Any]) -> None:

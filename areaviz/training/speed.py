@@ -31,7 +31,6 @@ def fastest(network: Network, device: torch.device) -> Network:
 
 
 def _fastest_form(areas: AreaOptions) -> str:
-    if areas.key_mode in LEARNED_KEYS or areas.size_bias:
-        return "pooled"
-    kernel = (areas.key_mode, areas.value_mode) == ("mean", "sum") and fused.available()
-    return "fused" if kernel else "auto"
+    if areas.key_mode in ("mean", "boundary") and areas.value_mode == "sum" and fused.available():
+        return "fused"
+    return "pooled" if areas.key_mode in LEARNED_KEYS or areas.size_bias else "auto"

@@ -45,7 +45,7 @@ def attention_doubt(card: Card) -> str:
     return (
         f"The maps of this model do not show where it found a word. Over {int(measured['words']):,} words of held-out "
         f"{card.pictures or 'pictures'}, its best head points at what the word names for {own:.0%} of them; the same "
-        f"places whatever the picture, do so for {fixed:.0%}."
+        f"places, whatever the picture, do so for {fixed:.0%}."
     )
 
 

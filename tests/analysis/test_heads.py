@@ -11,6 +11,7 @@ import pytest
 from areaviz.analysis import heads as module
 from areaviz.analysis.heads import add_to_table, table_entry
 from areaviz.cli import main
+from areaviz.data.examples import read_lines
 from areaviz.trace.card import read_card, write_card
 from tests.tiny import SENTENCES, checkpoint
 
@@ -24,13 +25,15 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     history = ({"step": 4, "valid_loss": 2.0}, {"step": 8, "valid_loss": 1.5})
     write_card(replace(card, recipe=recipe, history=history), folder / "card.json")
     monkeypatch.setattr(module, "read_split", lambda *_: [(text, text) for text in SENTENCES[:2]])
+    linked = read_lines("s", {"s": b"a dog runs", "t": b"a dog runs", "l": b"0-0 1-1 2-2"}, ("t",), "l")
+    monkeypatch.setattr(module, "read_linked", lambda *_: linked)
     return folder
 
 
 def test_an_entry_has_every_head_beside_the_untrained_ones(run: Path, tmp_path: Path) -> None:
     name, entry = table_entry(run, tmp_path, examples=2)
     assert (name, entry["seed"], entry["best_loss"], entry["valid_loss"]) == ("tiny-area", 3, 1.5, {4: 2.0, 8: 1.5})
-    assert entry["examples"] == 2
+    assert entry["examples"] == 2 and 0 <= entry["aer_val"] <= 100
     for part in ("heads", "untrained"):
         assert set(entry[part]) == {"encoder self", "decoder self", "encoder-decoder"}
         shares = entry[part]["encoder self"]["multi_share"]

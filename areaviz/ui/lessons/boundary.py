@@ -34,7 +34,10 @@ def show() -> None:
             "- **boundary keys**: every item also says how well an area *begins* with it and how well one *ends* with "
             "it. Models of this project learn both from the item's key, with a vector for the area's shape."
         )
-        st.latex(r"q\cdot\mu + q\cdot\mathrm{start}(k_\mathrm{first}) + q\cdot\mathrm{end}(k_\mathrm{last}) + q\cdot e")
+        st.latex(
+            r"\begin{aligned}&q\cdot\mu + q\cdot\mathrm{start}(k_\mathrm{first}) \\ "
+            r"&+ q\cdot\mathrm{end}(k_\mathrm{last}) + q\cdot e\end{aligned}"
+        )
         st.markdown("The best item and the best span, with your numbers:")
         for items in (1, 2):
             st.latex(view.sum_equation(found, view.heaviest(found, items)))
@@ -42,7 +45,7 @@ def show() -> None:
 
 def _scores() -> tuple[float, float, float]:
     one, two, three = controls("boundary", 3)
-    bias = one.slider("Size bias for each item more", -1.0, 1.0, 0.0, 0.1, key="boundary-bias")
+    bias = one.slider("Size bias for each further item", -1.0, 1.0, 0.0, 0.1, key="boundary-bias")
     start = two.slider("Start score of “young”", -1.0, 1.0, 0.0, 0.1, key="boundary-start")
     end = three.slider("End score of “child”", -1.0, 1.0, 0.0, 0.1, key="boundary-end")
     return bias, start, end

@@ -124,7 +124,7 @@ def sum_equation(found: Boundary, number: int) -> str:
 
 def table(found: Boundary) -> Table:
     """Every area with the parts of its logit and its weight."""
-    rows = []
+    rows: list[tuple[str | int | float, ...]] = []
     for number in range(GRID.count):
         parts = (found.mean, found.size, found.start, found.end, found.logits)
         values = [round(float(part[number]), 2) for part in parts]
