@@ -29,7 +29,8 @@ def remote_app(app: App, tmp_path_factory: pytest.TempPathFactory) -> Iterator[s
         yield app("app.py", "--token-file", str(token), **settings)
 
 
-def test_a_sentence_is_translated_by_a_replica(remote_app: str, page: Page) -> None:
+def test_a_sentence_is_translated_by_a_replica(remote_app: str, unknown_page: Page) -> None:
+    page = unknown_page
     page.goto(f"{remote_app}/translate")
     expect(page.get_by_label("Access token")).to_be_visible()
     expect(page.get_by_label("English text")).to_have_count(0)

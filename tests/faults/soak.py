@@ -1,15 +1,17 @@
 """The long versions: prints a figure for each part, and writes the table of docs/reliability.md when asked to.
 
-python -m tests.faults.soak [load analyses malformed kills backend drift] [--write]
+python -m tests.faults.soak [load analyses malformed kills backend drift silent] [--write]
 """
 
 from __future__ import annotations
 
 import argparse
+import resource
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from benchmarks.report import processor
@@ -21,12 +23,14 @@ from tests.faults.kills import note_kills, row_kills
 from tests.faults.load import load, ratios
 from tests.faults.malformed import malformed
 from tests.faults.served import Served, served
+from tests.faults.silent import half_open, silent_sockets
 
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "docs" / "reliability.md"
 CHECKPOINTS, MODEL = ROOT / "checkpoints", "char-tiny-area"
 SESSIONS, QUESTIONS, REST = (1, 16, 32), 8, 5.0
 ANALYSES, SENTENCES, ASKED, PAUSE = (0, 1, 4, 8), 20_000, 40, 1.0
+SOCKETS, HALF_OPEN, DESCRIPTORS = 300, 1100, 1024
 FILES, KILLS, BACKEND_KILLS, VISITORS, WARM_UP = 1000, 100, 20, 200, 140
 """Visitors that warm up are more than the 128 sessions that Streamlit keeps for two minutes, in case they come back."""
 
@@ -35,8 +39,8 @@ Row = tuple[str, str, str]
 
 
 @contextmanager
-def _app() -> Iterator[Served]:
-    with tempfile.TemporaryDirectory() as folder, served(Path(folder) / "log", {}) as app:
+def _app(limit: Callable[[], None] | None = None) -> Iterator[Served]:
+    with tempfile.TemporaryDirectory() as folder, served(Path(folder) / "log", {}, limit=limit) as app:
         yield app
 
 
@@ -95,6 +99,16 @@ def _drift() -> Iterator[Row]:
     yield f"memory over {VISITORS} visitors", "grows by at most 50 MB", str(found)
 
 
+def _silent() -> Iterator[Row]:
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    target = "a new visitor's page within 5 s, all closed within {} s, at most 20 kB of log"
+    for hard in (most, DESCRIPTORS):
+        with _app(partial(resource.setrlimit, resource.RLIMIT_NOFILE, (DESCRIPTORS, hard))) as app:
+            about = f"of at most {hard:,} file descriptors"
+            yield f"{SOCKETS} silent sockets, {about}", target.format(35), str(silent_sockets(app, SOCKETS))
+            yield f"{HALF_OPEN:,} half-open requests, {about}", target.format(15), str(half_open(app, HALF_OPEN))
+
+
 PARTS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "kills": _kills,
     "backend": _backend,
@@ -102,6 +116,7 @@ PARTS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "load": _load,
     "analyses": _analyses,
     "drift": _drift,
+    "silent": _silent,
 }
 
 
