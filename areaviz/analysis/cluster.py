@@ -6,12 +6,11 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from pathlib import Path
 from typing import Any
 
+from areaviz.data.places import ROOT
 from areaviz.trace.errors import BackendError
 
-ROOT = Path(__file__).parents[2]
 STORE_BYTES = 256 * 2**20
 """What is shared between processes of this machine: examples and rows, never weights."""
 NO_REPORTS = {"RAY_USAGE_STATS_ENABLED": "0"}

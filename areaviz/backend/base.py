@@ -25,8 +25,10 @@ class Backend(Protocol):
     def device(self) -> str:
         """Where the models run, for people: "CPU (2 threads)", "CUDA: NVIDIA ..."."""
 
-    def trace(self, request: Request, progress: Progress | None = None) -> Trace:
+    def trace(self, request: Request, progress: Progress | None = None, background: bool = False) -> Trace:
         """Run the model and record what it attended to.
+
+        background: nobody waits for this one answer, as in an analysis; it runs when no reader waits.
 
         Raises:
             InputError: the request cannot be run as it is.

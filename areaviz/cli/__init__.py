@@ -18,6 +18,7 @@ from areaviz.trace.errors import BackendError, InputError
 COMMANDS: Mapping[str, str] = {
     "serve": "Start the app on this machine, or serve the models to others.",
     "status": "Say what an app that runs on this machine is doing.",
+    "jobs": "List the analyses that an app on this machine runs, or stop one.",
     "train": "Train a model from a recipe; a killed run resumes.",
     "evaluate": "Measure a model on a test set.",
     "analyse": "Run a set of examples through one or two models, a row an example.",
@@ -29,6 +30,7 @@ COMMANDS: Mapping[str, str] = {
     "export": "Write a saved trace as a page (.html), a figure or its numbers.",
     "bench": "Run a benchmark of the repository.",
     "data": "Fetch the corpora that models are trained on.",
+    "digests": "Compare the models' files with their cards, and add what a card does not name yet.",
     "figures": "Write the table of figures in README.md from the models' cards.",
 }
 

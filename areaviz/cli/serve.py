@@ -13,13 +13,13 @@ from typing import Annotated
 import typer
 
 from areaviz.backend.access import digest_of, is_loopback, read_token, write_token
+from areaviz.data.places import CHECKPOINTS, ROOT
 from areaviz.door.limits import Connections
 from areaviz.door.operator import Command
 from areaviz.serving.on_ray import open_local, serving
 from areaviz.serving.options import Place, Scale
 from areaviz.trace.errors import BackendError, InputError
 
-ROOT = Path(__file__).resolve().parents[2]
 EVERY_ADDRESS = ("0.0.0.0", "::")
 _ORIGIN = re.compile(r"https://[A-Za-z0-9.-]+(:[0-9]{1,5})?")
 
@@ -71,7 +71,7 @@ def models(
     port: Port = 8000,
     host: Host = "127.0.0.1",
     token_file: TokenFile = None,
-    checkpoints: Annotated[Path, typer.Option(help="The folder of models.")] = ROOT / "checkpoints",
+    checkpoints: Annotated[Path, typer.Option(help="The folder of models.")] = CHECKPOINTS,
     device: Annotated[str, typer.Option(help="auto, cuda, mps or cpu.")] = "auto",
     replicas: Annotated[int, typer.Option(min=1, help="Copies of the models, or the fewest of them.")] = 1,
     most_replicas: Annotated[int | None, typer.Option(help="Add copies up to this many while requests wait.")] = None,
@@ -138,7 +138,11 @@ def check_origins(origins: list[str]) -> None:
 def operator_commands(connections: Connections) -> dict[str, Command]:
     """What the operator may ask the app that runs, by name; see `areaviz/door/operator.py`."""
     from areaviz.door.status import visitors
-    from areaviz.ui.status import work
+    from areaviz.ui.status import analyses, stop_analysis, work
 
     started = time.monotonic()
-    return {"status": lambda words: visitors(started, connections) | work()}
+    return {
+        "status": lambda words: visitors(started, connections) | work(),
+        "jobs": analyses,
+        "jobs stop": stop_analysis,
+    }

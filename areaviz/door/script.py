@@ -4,9 +4,8 @@ Streamlit runs the files of such a folder by themselves, without app.py, for the
 """
 
 from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
 
-APP = Path(__file__).resolve().parents[2] / "app.py"
+from areaviz.data.places import APP
 
 # A new module for every run of the page, as Streamlit makes one of a script; what Python compiled of it is kept.
 _spec = spec_from_file_location("app", APP)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
 
+from areaviz.data.places import ROOT
 from areaviz.ui.admission import admitted, refuse
 from areaviz.ui.focus_state import turn_to
-
-ROOT = Path(__file__).parents[2]
 
 # Static text: nothing a user wrote ever becomes part of it.
 _STYLE = """

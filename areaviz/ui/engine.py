@@ -20,9 +20,9 @@ from areaviz.backend.base import Backend
 from areaviz.backend.cached import CachedBackend
 from areaviz.backend.remote import RemoteBackend
 from areaviz.backend.replay import ReplayBackend
+from areaviz.data.places import checkpoints_folder
 from areaviz.trace.errors import BackendError
 
-ROOT = Path(__file__).parents[2]
 REMEMBERED = 32
 TOKEN_FILE = "AREAVIZ_TOKEN_FILE"
 
@@ -30,8 +30,7 @@ TOKEN_FILE = "AREAVIZ_TOKEN_FILE"
 def engine() -> Backend:
     """The backend of this process."""
     setting = os.environ.get("AREAVIZ_BACKEND", "local")
-    checkpoints = os.environ.get("AREAVIZ_CHECKPOINTS", str(ROOT / "checkpoints"))
-    return _opened(setting, checkpoints, os.environ.get("AREAVIZ_DEVICE", "auto"))
+    return _opened(setting, str(checkpoints_folder()), os.environ.get("AREAVIZ_DEVICE", "auto"))
 
 
 def requests_waiting() -> int | None:

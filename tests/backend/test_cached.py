@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -41,7 +42,7 @@ class Counting:
     def device(self) -> str:
         return "nowhere"
 
-    def trace(self, request: Request, progress: Progress | None = None) -> Trace:
+    def trace(self, request: Request, progress: Progress | None = None, background: bool = False) -> Trace:
         self.runs.append(request)
         assert self.may_run.wait(5)
         if self.fail:
@@ -169,3 +170,20 @@ def test_given_outputs_push_nothing_out() -> None:
         cached.trace(replace(ASKED, target="Ein Hund."))
     assert cached.trace(ASKED) is kept
     assert len(inner.runs) == 3
+
+
+def test_a_reader_does_not_wait_for_the_background_to_run_the_same() -> None:
+    inner = Counting()
+    cached = CachedBackend(inner)
+    inner.may_run.clear()
+    with ThreadPoolExecutor(2) as pool:
+        analysis = pool.submit(cached.trace, ASKED, None, True)
+        while not inner.runs:
+            time.sleep(0.002)
+        reader = pool.submit(cached.trace, ASKED)
+        while len(inner.runs) < 2:
+            time.sleep(0.002)
+        inner.may_run.set()
+        assert analysis.result(5).request == reader.result(5).request
+    cached.trace(ASKED, background=True)
+    assert len(inner.runs) == 2, "what is remembered is not run in the background either"

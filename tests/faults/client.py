@@ -9,12 +9,15 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.Element_pb2 import Element
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin, Subprotocol
 
 PATIENCE = 120.0
+LABELLED = ("text_area", "selectbox", "button_group", "button")
+"""Kinds of elements that a session can use by their label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +52,8 @@ class Session:
 
     socket: ClientConnection
     page: str = ""
-    areas: dict[str, str] = field(default_factory=dict)
-    """The text areas of the page, by label: their widgets' ids."""
+    widgets: dict[str, str] = field(default_factory=dict)
+    """The widgets of the page, by label: their ids."""
 
     @classmethod
     @contextmanager
@@ -79,15 +82,32 @@ class Session:
         """Type into a text area of the page that is open."""
         return self._shown(self._typed(label, text))
 
+    def choose(self, label: str, option: str) -> Shown:
+        """Choose an option of a select box."""
+        return self._shown(self._changed(WidgetState(id=self.widgets[label], string_value=option)))
+
+    def segment(self, label: str, option: str) -> Shown:
+        """Choose a segment of a segmented control."""
+        state = WidgetState(id=self.widgets[label])
+        state.string_array_value.data.append(option)
+        return self._shown(self._changed(state))
+
+    def press(self, label: str) -> Shown:
+        """Press a button."""
+        return self._shown(self._changed(WidgetState(id=self.widgets[label], trigger_value=True)))
+
     def write_and_leave(self, label: str, text: str) -> None:
         """Type, and close the tab without waiting for the answer."""
         self.socket.send(self._typed(label, text).SerializeToString())
         self.socket.close()
 
     def _typed(self, label: str, text: str) -> BackMsg:
+        return self._changed(WidgetState(id=self.widgets[label], string_value=text))
+
+    def _changed(self, state: WidgetState) -> BackMsg:
         message = BackMsg()
         message.rerun_script.page_script_hash = self.page
-        message.rerun_script.widget_states.widgets.append(WidgetState(id=self.areas[label], string_value=text))
+        message.rerun_script.widget_states.widgets.append(state)
         return message
 
     def _shown(self, message: BackMsg) -> Shown:
@@ -102,12 +122,20 @@ class Session:
             message = ForwardMsg.FromString(self.socket.recv(PATIENCE))
             if message.HasField("new_session"):
                 self.page = message.new_session.page_script_hash
-            if message.HasField("delta") and message.delta.new_element.HasField("text_area"):
-                area = message.delta.new_element.text_area
-                self.areas[area.label] = area.id
+            if message.HasField("navigation"):  # which page of the app it is; the hash before is the app's own
+                self.page = message.navigation.page_script_hash
+            if message.HasField("delta"):
+                self._note(message.delta.new_element)
             yield message
             if message.WhichOneof("type") == "script_finished" and message.script_finished in (
                 ForwardMsg.FINISHED_SUCCESSFULLY,
                 ForwardMsg.FINISHED_WITH_COMPILE_ERROR,
             ):
                 return
+
+    def _note(self, element: Element) -> None:
+        """Keep the id of a widget that can be used."""
+        kind = element.WhichOneof("type")
+        if kind in LABELLED:
+            widget = getattr(element, kind)
+            self.widgets[widget.label] = widget.id

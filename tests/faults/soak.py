@@ -1,6 +1,6 @@
 """The long versions: prints a figure for each part, and writes the table of docs/reliability.md when asked to.
 
-python -m tests.faults.soak [load malformed kills backend drift silent] [--write]
+python -m tests.faults.soak [load analyses malformed kills backend drift silent] [--write]
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.report import processor
+from tests.faults.analyses import beside, write_sets
 from tests.faults.backend_kills import backend_kills
 from tests.faults.drift import drift
 from tests.faults.files import formats
@@ -28,6 +29,7 @@ ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "docs" / "reliability.md"
 CHECKPOINTS, MODEL = ROOT / "checkpoints", "char-tiny-area"
 SESSIONS, QUESTIONS, REST = (1, 16, 32), 8, 5.0
+ANALYSES, SENTENCES, ASKED, PAUSE = (0, 1, 4, 8), 20_000, 40, 1.0
 SOCKETS, HALF_OPEN, DESCRIPTORS = 300, 1100, 1024
 FILES, KILLS, BACKEND_KILLS, VISITORS, WARM_UP = 1000, 100, 20, 200, 140
 """Visitors that warm up are more than the 128 sessions that Streamlit keeps for two minutes, in case they come back."""
@@ -52,6 +54,20 @@ def _load() -> Iterator[Row]:
         name = f"{one.sessions} session{'s' * (one.sessions > 1)}, a question every {REST:.0f} s"
         yield name, target, f"{one}: {ratio:.1f}x one session"
     yield "memory of the app after that", "at most 1 GiB", f"{front_end:.0f} MB"
+
+
+def _analyses() -> Iterator[Row]:
+    with tempfile.TemporaryDirectory() as folder:
+        sets = Path(folder) / "sets"
+        write_sets(sets, max(ANALYSES), SENTENCES)
+        settings = {"AREAVIZ_DATASETS": str(sets), "AREAVIZ_ANALYSES": str(Path(folder) / "rows")}
+        with served(Path(folder) / "log", settings) as app:
+            found = list(beside(app, CHECKPOINTS, MODEL, ANALYSES, SENTENCES, ASKED, PAUSE))
+    for one in found:
+        target = "p95 at most 3x alone, nobody refused" if one.count else ""
+        ratio = one.found.p95 / found[0].found.p95
+        name = f"Translate beside {one.count} {'analysis' if one.count == 1 else 'analyses'}"
+        yield name, target, f"{one}: {ratio:.1f}x alone"
 
 
 def _malformed() -> Iterator[Row]:
@@ -98,6 +114,7 @@ PARTS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "backend": _backend,
     "malformed": _malformed,
     "load": _load,
+    "analyses": _analyses,
     "drift": _drift,
     "silent": _silent,
 }

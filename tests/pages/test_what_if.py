@@ -47,7 +47,7 @@ class Changing:
     def device(self) -> str:
         return "nowhere"
 
-    def trace(self, request: Request, progress: Progress | None = None) -> Trace:
+    def trace(self, request: Request, progress: Progress | None = None, background: bool = False) -> Trace:
         self.asked.append(request)
         if any(isinstance(change, Gate) and change.head == 3 for change in request.changes):
             raise InputError("Head 4 cannot be changed; choose another head.")
