@@ -70,7 +70,7 @@ def test_slices_counts_and_files_work_alike(store: Store) -> None:
         assert from_bytes(to_bytes(saved, kind), kind) == saved
     for note in saved:
         notes.remove(note)
-    assert notes.merge(saved) == 3 and notes.of("c") == saved
+    assert notes.merge(saved) == (3, 0) and notes.of("c") == saved
 
 
 def test_a_server_that_is_gone_is_one_sentence() -> None:
