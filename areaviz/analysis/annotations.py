@@ -184,6 +184,15 @@ class Annotations:
                         differing += 1
         return Merged(new, differing)
 
+    def take_over(self, earlier: str, dataset: str) -> int:
+        """Bring the notes on one set to another that it became; the old ones stay. Returns how many are new there.
+
+        Raises:
+            BackendError: the store cannot be written to.
+        """
+        moved = [replace(note, dataset=dataset) for note in self.of(earlier)]
+        return self.merge([replace(note, id=_id_of_copy(note)) for note in moved]).new
+
 
 class Merged(NamedTuple):
     """How many notes were brought in. new: with an id that was not there. differing: beside a note with the same id

@@ -31,8 +31,8 @@ from areaviz.analysis.row_lines import (
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.files import PRIVATE_FILE, aside_name, private_folder, set_aside, write_whole
 
-__all__ = ["SETTING", "VERSION", "DamagedHeader", "Header", "Row", "RowFile", "analyses_folder", "remove_rows",
-           "row_of", "rows_path"]  # fmt: skip
+__all__ = ["SETTING", "VERSION", "DamagedHeader", "Header", "Row", "RowFile", "analyses_folder", "remove_idle",
+           "remove_rows", "row_of", "rows_path"]  # fmt: skip
 
 SETTING = "AREAVIZ_ANALYSES"
 
@@ -154,6 +154,20 @@ def remove_rows(path: Path, reader: str) -> None:
             path.unlink()
     finally:
         lock.release()
+
+
+def remove_idle(path: Path) -> bool:
+    """Delete an analysis, whoever began it, unless it is running; returns whether it is gone; raises BackendError."""
+    try:
+        lock = _alone(path)
+    except InputError:
+        return False
+    try:
+        with _written(path):
+            path.unlink(missing_ok=True)
+    finally:
+        lock.release()
+    return True
 
 
 def _mended(path: Path, header: Header) -> Path | None:

@@ -68,6 +68,14 @@ class Slices:
             connection.execute(sql.insert(SLICES).values(**values, changed=now(), reader=reader))
         return made
 
+    def take_over(self, earlier: str, dataset: str, reader: str = "") -> int:
+        """Keep the slices of one set for another that it became, but those whose names are taken; returns how many."""
+        names = {one.name for one in self.of(dataset)}
+        new = [one for one in self.of(earlier) if one.name not in names]
+        for one in new:
+            self.save(dataset, one.name, one.examples, reader)
+        return len(new)
+
     def remove(self, dataset: str, name: str) -> None:
         """Forget a slice; its examples stay; raises BackendError."""
         with self._store.writer("removing the slice") as connection:

@@ -18,12 +18,15 @@ from areaviz.trace.card import Card
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
 from areaviz.ui.analysis_found import found_in
+from areaviz.ui.analysis_kept import kept
 from areaviz.ui.analysis_result import result
 from areaviz.ui.asking import Asking
 from areaviz.ui.dataset_form import dataset_form
 from areaviz.ui.engine import engine
 from areaviz.ui.errors import calm, problem
 from areaviz.ui.jobs import Job, Progress, jobs
+from areaviz.ui.notebook import remove_old_work
+from areaviz.ui.reader import reader_mark
 
 ASKING = Asking("analyse")
 TASK_OF = {(True, False): "translation", (False, True): "caption", (True, True): "picture translation"}
@@ -45,6 +48,8 @@ def analyse_page() -> None:
     """Draw the page."""
     with calm("opening the models"):
         backend = engine()
+        with calm("removing what is old"):
+            remove_old_work()
         with calm("reading the examples"):
             with st.container(border=True):
                 dataset = dataset_form()
@@ -54,6 +59,7 @@ def analyse_page() -> None:
                     _progress(backend, dataset, analyses)
                 with calm("showing the result"):
                     runs = tuple(found_in(analysis.path, dataset) for analysis in analyses)
+                    kept(dataset, [analysis.header for analysis in analyses], runs)
                     if all(run.rows for run in runs):
                         requests = [analysis.request for analysis in analyses]
                         result(backend, requests, runs, [analysis.title for analysis in analyses])
@@ -80,7 +86,7 @@ def _about(dataset: Dataset) -> str:
 
 
 def _analysis(dataset: Dataset, request: Request, card: Card) -> Analysis:
-    about = header(dataset, request, card)
+    about = header(dataset, request, card, reader_mark())
     return Analysis(request, card.title, rows_path(about), about)
 
 

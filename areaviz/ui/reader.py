@@ -6,6 +6,7 @@ door (`streamlit run app.py`), the id lasts as long as the session.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import secrets
 
@@ -22,8 +23,13 @@ def reader_cookie(port: int) -> str:
 
 def reader_id() -> str:
     """The reader's id, 32 hexadecimal digits: the cookie's, or else one that this session keeps."""
-    given = st.context.cookies.get(reader_cookie(st.get_option("server.port")), "")
+    given = str(st.context.cookies.get(reader_cookie(st.get_option("server.port")), ""))
     if _ID.fullmatch(given):
         return given
     own: str = st.session_state.setdefault(_KEY, secrets.token_hex(16))
     return own
+
+
+def reader_mark() -> str:
+    """What is kept of a reader with their work: the SHA-256 of the id, so that no file holds what opens a session."""
+    return hashlib.sha256(reader_id().encode("ascii")).hexdigest()
