@@ -14,6 +14,7 @@ from areaviz.analysis.rows import analyses_folder, remove_idle
 from areaviz.analysis.slices import Slices
 from areaviz.analysis.store import Store
 from areaviz.trace.errors import InputError
+from areaviz.trace.files import PRIVATE_FILE
 
 NOTES = "AREAVIZ_NOTES"
 """Environment variable: the address of the store (default: notes.sqlite in the folder of the analyses)."""
@@ -45,6 +46,14 @@ def keep_days() -> float | None:
         if 0 < (days := float(given)) <= MOST_DAYS:
             return days
     raise InputError(f'{DAYS} is "{given[:40]}" but must be a number of days up to {MOST_DAYS:,}; mend the setting.')
+
+
+def make_private(folder: Path) -> None:
+    """Take the rights of others from analyses that older versions of this app wrote."""
+    for path in folder.glob("*.jsonl"):
+        with suppress(OSError):  # another owner's, or gone
+            if path.stat().st_mode & ~PRIVATE_FILE & 0o777:
+                path.chmod(PRIVATE_FILE)
 
 
 def remove_old(store: Store, folder: Path, days: float) -> Removed:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Any
 
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection
@@ -24,8 +25,10 @@ LENGTHS = {"id": 32, "dataset": 64, "model": LONGEST_NAME, "tag": LONGEST_NAME, 
 METADATA = sql.MetaData()
 
 
-def _text(name: str, **options: bool) -> sql.Column[str]:
-    return sql.Column(name, sql.String(LENGTHS[name]), nullable=False, **options)
+def _text(name: str, later: bool = False, **options: Any) -> sql.Column[str]:
+    """later: the column came with a later version; rows of before have nothing in it."""
+    default = "" if later else None
+    return sql.Column(name, sql.String(LENGTHS[name]), nullable=False, server_default=default, **options)
 
 
 NOTES = sql.Table(
@@ -41,8 +44,8 @@ NOTES = sql.Table(
     _text("author"),
     _text("changed"),
     sql.Column("version", sql.Integer, nullable=False),
-    sql.Column("differs", sql.String(LENGTHS["differs"]), nullable=False, server_default=""),
-    sql.Column("reader", sql.String(LENGTHS["reader"]), nullable=False, server_default=""),
+    _text("differs", later=True),
+    _text("reader", later=True),
 )
 """differs: the id of the note with other words that was there when this one was brought in, else "".
 reader: the mark of who first wrote it (`areaviz/ui/reader.py`), "" where that is unknown."""
@@ -52,8 +55,8 @@ SLICES = sql.Table(
     _text("dataset", primary_key=True),
     sql.Column("name", sql.String(LONGEST_SLICE), primary_key=True),
     sql.Column("examples", sql.Text, nullable=False),
-    sql.Column("changed", sql.String(LENGTHS["changed"]), nullable=False, server_default=""),
-    sql.Column("reader", sql.String(LENGTHS["reader"]), nullable=False, server_default=""),
+    _text("changed", later=True),
+    _text("reader", later=True),
 )
 _VERSION = sql.Table("store_version", METADATA, sql.Column("version", sql.Integer, primary_key=True))
 

@@ -11,7 +11,7 @@ import streamlit as st
 
 from areaviz.analysis.annotations import LONGEST_NAME, LONGEST_NOTE, SEVERITIES, TAGS, Annotation, Annotations, Stale
 from areaviz.analysis.exchange import KINDS, MAX_MEGABYTES, from_bytes, to_bytes
-from areaviz.analysis.keeping import Removed, keep_days, notes_address, remove_old
+from areaviz.analysis.keeping import Removed, keep_days, make_private, notes_address, remove_old
 from areaviz.analysis.rows import analyses_folder
 from areaviz.analysis.slices import Slices
 from areaviz.analysis.store import Store
@@ -58,6 +58,7 @@ def _removed_old(days: float, url: str, folder: str) -> Removed:
 
 @st.cache_resource(show_spinner="Opening the notes", max_entries=4)
 def _opened(url: str) -> Notebook:
+    make_private(analyses_folder())
     store = Store.open(url)
     return Notebook(store, Annotations(store), Slices(store))
 

@@ -10,13 +10,14 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from areaviz.analysis.annotations import Annotation, Annotations
+from areaviz.trace.errors import BackendError
 from tests.analysis.opener import DATASET, OPENINGS
 
 ROOT = Path(__file__).parents[2]
@@ -96,6 +97,22 @@ def test_a_full_disk(left: int) -> None:
         assert left or all("is full" in answer for answer in answers)
         (folder / "rest").unlink()
         assert_untouched(path, before)
+
+
+@pytest.mark.skipif(not may_mount(), reason="needs the right to mount a small file system")
+def test_a_disk_that_gets_full_while_notes_are_saved() -> None:
+    with small_disk() as folder:
+        notes = Annotations.open(f"sqlite:///{folder / 'notes.db'}")
+        there = [notes.save(NOTE)]
+        with pytest.raises(BackendError, match="saving the note .the store's disk is full.; nothing was changed, free"):
+            for _ in range(2000):
+                there.append(notes.save(replace(NOTE, note="x" * 4000)))
+        assert len(notes.of(DATASET)) == len(there), "what was told as saved is there, and nothing else"
+        for note in there[1:50]:
+            with suppress(BackendError):  # a removal needs room in the log
+                notes.remove(note)
+        notes._store._engine.dispose()
+        assert "damaged" not in "".join(told(folder / "notes.db")) and not list(folder.glob("*damaged*"))
 
 
 @pytest.mark.parametrize("limit", [0, 16_384])

@@ -24,7 +24,7 @@ from areaviz.analysis.keeping import DAYS
 from areaviz.analysis.rows import SETTING, RowFile, rows_path
 from areaviz.backend.base import Backend
 from areaviz.data.example_samples import SAMPLE_SETS
-from areaviz.data.examples import read_pictures
+from areaviz.data.examples import Dataset, Files, read_pictures
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui import dataset_form
@@ -92,7 +92,12 @@ def test_other_pictures_under_the_same_names_are_another_set(open_page: Open, us
 def test_uploaded_files_are_read_once(open_page: Open, use_backend: Use, monkeypatch: pytest.MonkeyPatch) -> None:
     use_backend(Named())
     read = []
-    monkeypatch.setattr(dataset_form, "read_pictures", lambda files: read.append(1) or read_pictures(files))
+
+    def counted(files: Files) -> Dataset:
+        read.append(1)
+        return read_pictures(files)
+
+    monkeypatch.setattr(dataset_form, "read_pictures", counted)
     app = uploaded(open_page, {"0.png": "red"})
     for _ in range(3):
         app.run()
