@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +17,6 @@ from areaviz.analysis.slices import Slices
 from areaviz.analysis.store import Store
 from areaviz.analysis.store_schema import VERSION
 from areaviz.trace.errors import BackendError
-from tests.analysis.postgres import server
 
 STORES = Path(__file__).parent / "stores"
 DATASET = "d" * 64
@@ -103,32 +101,3 @@ def test_a_newer_store_is_refused_by_name_and_left_alone(tmp_path: Path) -> None
     with pytest.raises(BackendError, match=f"is of version 7 but this app knows versions up to {VERSION}.*update"):
         Store.open(f"sqlite:///{path}")
     assert content(path) == before and not list(tmp_path.glob("*damaged*"))
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    with server() as url:
-        yield url
-
-
-def test_on_a_server_an_older_store_is_brought_up_and_a_newer_one_refused(address: str) -> None:
-    engine = sql.create_engine(address)
-    with closing(sqlite3.connect(STORES / "notes_0.db")) as connection:
-        tables = {
-            name: (made, connection.execute(f"SELECT * FROM {name}").fetchall())
-            for name, made in connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall()
-        }
-    with engine.begin() as there:
-        for name, (made, rows) in tables.items():
-            there.exec_driver_sql(made)
-            for row in rows:
-                there.exec_driver_sql(f"INSERT INTO {name} VALUES ({', '.join(['%s'] * len(row))})", tuple(row))
-    store = Store.open(address)
-    assert [words(note).version for note in Annotations(store).of(DATASET)] == [2, 1]
-    assert Slices(store).of(DATASET)[0].examples == (3, 7)
-    assert Annotations(store).save(NOTE, "me") in Annotations.open(address).of(DATASET)
-    with engine.begin() as there:
-        there.exec_driver_sql("UPDATE store_version SET version = 7")
-    with pytest.raises(BackendError, match="is of version 7"):
-        Store.open(address)
-    engine.dispose()
