@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from areaviz.analysis.annotations import Annotations
+from areaviz.analysis.row_lines import Header, read_header
 from areaviz.analysis.rows import analyses_folder, remove_idle
 from areaviz.analysis.slices import Slices
 from areaviz.analysis.store import Store
@@ -21,6 +22,7 @@ NOTES = "AREAVIZ_NOTES"
 DAYS = "AREAVIZ_KEEP_DAYS"
 """Environment variable: the days after which notes, slices and analyses go that nobody changed (default: never)."""
 MOST_DAYS = 36_500
+LONGEST_HEADER = 1 << 16  # bytes
 
 
 class Removed(NamedTuple):
@@ -46,6 +48,15 @@ def keep_days() -> float | None:
         if 0 < (days := float(given)) <= MOST_DAYS:
             return days
     raise InputError(f'{DAYS} is "{given[:40]}" but must be a number of days up to {MOST_DAYS:,}; mend the setting.')
+
+
+def own_analyses(folder: Path, reader: str) -> Iterator[tuple[Path, Header]]:
+    """The analyses of a folder that one reader began, by their mark; those that cannot be read are passed over."""
+    for path in sorted(folder.glob("*.jsonl")) if reader else ():
+        with suppress(OSError, InputError), path.open("rb") as file:
+            header = read_header(file.readline(LONGEST_HEADER).rstrip(b"\n"), path.name)[1]
+            if header.reader == reader:
+                yield path, header
 
 
 def make_private(folder: Path) -> None:

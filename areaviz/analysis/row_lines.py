@@ -77,7 +77,7 @@ def read_lines(content: bytes, name: str) -> Lines:
         InputError: the file is of a newer version.
     """
     first, *rest = content.split(b"\n")
-    version, header = _header(first if rest else b"", name)
+    version, header = read_header(first if rest else b"", name)
     rows, damaged, sound = {}, [], [first]
     for number, line in enumerate(rest[:-1], 2):
         if not line:
@@ -90,6 +90,21 @@ def read_lines(content: bytes, name: str) -> Lines:
             rows[row.index] = row
             sound.append(line)
     return Lines(version, header, rows, tuple(damaged), b"".join(line + b"\n" for line in sound))
+
+
+def read_header(line: bytes, name: str) -> tuple[int, Header]:
+    """The version and the header of a first line; raises DamagedHeader and InputError as `read_lines`."""
+    sorry = f"{name} is no analysis of this version; choose another file."
+    try:
+        head = json.loads(line)
+        version = head.pop("version")
+        if type(version) is int and version > VERSION:
+            raise InputError(sorry)
+        return version, Header(**head)
+    except InputError:
+        raise
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise DamagedHeader(sorry) from error
 
 
 def row_of(values: Mapping[str, Any]) -> Row:
@@ -106,20 +121,6 @@ def row_of(values: Mapping[str, Any]) -> Row:
     if not sound:
         raise ValueError("A row has values of other kinds.")
     return row
-
-
-def _header(line: bytes, name: str) -> tuple[int, Header]:
-    sorry = f"{name} is no analysis of this version; choose another file."
-    try:
-        head = json.loads(line)
-        version = head.pop("version")
-        if type(version) is int and version > VERSION:
-            raise InputError(sorry)
-        return version, Header(**head)
-    except InputError:
-        raise
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise DamagedHeader(sorry) from error
 
 
 def _line(values: Mapping[str, Any]) -> bytes:

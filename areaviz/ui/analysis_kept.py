@@ -8,7 +8,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from areaviz.analysis.rows import Header, remove_rows, rows_path
+from areaviz.analysis.keeping import own_analyses
+from areaviz.analysis.rows import Header, analyses_folder, remove_rows, rows_path
 from areaviz.data.examples import Dataset
 from areaviz.ui.analysis_found import Found
 from areaviz.ui.dataset_form import has_files, remove_files
@@ -78,8 +79,10 @@ def _delete(dataset: Dataset, begun: Sequence[Found]) -> None:
             st.caption("The rows of your analyses of these models on this set. Notes and slices stay.")
             label = "Delete the analysis" if len(own) == 1 else f"Delete the {len(own)} analyses"
             st.button(label, key="analyse_delete_rows", on_click=_delete_rows, args=(own,))
-        st.caption("All that is yours on this set: these analyses, your notes and slices; and the files you uploaded.")
-        st.button("Delete all of mine", key="analyse_delete_all", on_click=_delete_all, args=(dataset.digest, own))
+        st.caption(
+            "All that is yours on this set: analyses of any model, notes and slices; and the files you uploaded."
+        )
+        st.button("Delete all of mine", key="analyse_delete_all", on_click=_delete_all, args=(dataset.digest,))
 
 
 def _delete_rows(paths: Sequence[Path]) -> None:
@@ -89,11 +92,12 @@ def _delete_rows(paths: Sequence[Path]) -> None:
         st.toast("The analysis was deleted.")
 
 
-def _delete_all(digest: str, paths: Sequence[Path]) -> None:
+def _delete_all(digest: str) -> None:
+    mark = reader_mark()
     with calm_later("deleting what is yours", PROBLEM):
-        for path in paths:
-            remove_rows(path, reader_mark())
-        notes = notebook().notes.remove_own(digest, reader_mark())
-        slices = notebook().slices.remove_own(digest, reader_mark())
+        own = [path for path, header in own_analyses(analyses_folder(), mark) if header.digest == digest]
+        for path in own:
+            remove_rows(path, mark)
+        notes, slices = notebook().notes.remove_own(digest, mark), notebook().slices.remove_own(digest, mark)
         remove_files()
-        st.toast(f"Deleted: {len(paths):,} analyses, {notes:,} notes, {slices:,} slices and the files you uploaded.")
+        st.toast(f"Deleted: {len(own):,} analyses, {notes:,} notes, {slices:,} slices and the files you uploaded.")

@@ -70,6 +70,15 @@ def small_disk() -> Iterator[Path]:
             subprocess.run(["umount", folder], check=True)
 
 
+def fill(path: Path, left: int = 0) -> None:
+    """Fill a disk with a file, but for so many bytes."""
+    with path.open("wb", buffering=0) as file:
+        with suppress(OSError):
+            while file.write(bytes(4096)):
+                pass
+        file.truncate(file.tell() - left)
+
+
 def may_mount() -> bool:
     with tempfile.TemporaryDirectory() as folder:
         command = ["mount", "-t", "tmpfs", "-o", "size=64k", "none", folder]
@@ -85,13 +94,7 @@ def test_a_full_disk(left: int) -> None:
     with small_disk() as folder:
         path = folder / "notes.db"
         before = saved(path)
-        with (folder / "rest").open("wb", buffering=0) as rest:
-            while True:
-                try:
-                    rest.write(bytes(4096))
-                except OSError:
-                    break
-            rest.truncate(rest.tell() - left)
+        fill(folder / "rest", left)
         answers = told(path)
         assert all("is full" in answer or answer == f"{NOTES} notes" for answer in answers)
         assert left or all("is full" in answer for answer in answers)

@@ -160,8 +160,11 @@ def test_all_that_is_one_s_own_goes_and_the_work_of_others_stays(open_page: Open
     hers = uploaded(open_page, {"0.png": "red"})
     write(opened_first(hers), "Accuracy", "hers")
     digest = mine.session_state[dataset_form.READ][1].digest
+    mine.selectbox(key="analyse_model").set_value("scene-regular").run()
+    ran(mine)
+    assert len(list(rows.glob("*.jsonl"))) == 2
     button(mine.run(), "Delete all of mine").click().run()
-    assert "Deleted: 1 analyses, 1 notes, 0 slices" in mine.toast[0].value
+    assert "Deleted: 2 analyses, 1 notes, 0 slices" in mine.toast[0].value
     assert [note.note for note in notebook().notes.of(digest)] == ["hers"] and not list(rows.glob("*.jsonl"))
     assert not mine.dataframe and dataset_form.READ not in mine.session_state
     assert not mine.file_uploader(key=f"{dataset_form.FILES}_1").value, "the files are gone from the session"
