@@ -16,7 +16,7 @@ import sqlalchemy as sql
 from sqlalchemy.engine import Connection
 
 from areaviz.analysis.store import Store
-from areaviz.analysis.store_schema import LENGTHS, LONGEST_NAME, LONGEST_NOTE, NOTES, now
+from areaviz.analysis.store_schema import LENGTHS, LONGEST_NAME, LONGEST_NOTE, NOTES, check_text, now
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shown
 
@@ -62,7 +62,7 @@ class Annotation:
     def checked(self) -> Annotation:
         """This note as it can be saved; InputError names what cannot."""
         for name, title in NAMES.items():
-            _check_text(title, getattr(self, name), LENGTHS[name])
+            check_text(title, getattr(self, name), LENGTHS[name])
         for title, number in (("example", self.example), ("version", self.version)):
             if not 0 <= number <= MOST:
                 raise InputError(f"The {title} has the number {number:.6g} but 0 to {MOST:,} are possible; mend it.")
@@ -71,13 +71,6 @@ class Annotation:
         if self.severity not in SEVERITIES:
             raise InputError(f'"{shown(self.severity)}" is no severity; choose one of: {", ".join(SEVERITIES)}.')
         return replace(self, tag=self.tag.strip(), author=self.author.strip())
-
-
-def _check_text(title: str, value: str, most: int) -> None:
-    if len(value) > most:
-        raise InputError(f"The {title} has {len(value):,} characters but at most {most:,} are possible; shorten it.")
-    if any("\ud800" <= character <= "\udfff" or character == "\0" for character in value):
-        raise InputError(f"The {title} has a broken character; delete it or type it anew.")
 
 
 class Stale(Exception):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import sqlalchemy as sql
 
 from areaviz.analysis.store import Store
-from areaviz.analysis.store_schema import LONGEST_SLICE, SLICES, now
+from areaviz.analysis.store_schema import LONGEST_SLICE, SLICES, check_text, now
 from areaviz.trace.errors import InputError
 
 LONGEST_NAME, MOST = LONGEST_SLICE, 100
@@ -47,7 +47,7 @@ class Slices:
         reader: the mark of who keeps them.
 
         Raises:
-            InputError: the name is empty or too long, there are no examples, or the set has too many slices.
+            InputError: the name is empty, too long or broken, there are no examples, or the set has too many slices.
             BackendError: the store cannot be written to.
         """
         name = name.strip()
@@ -55,6 +55,7 @@ class Slices:
             raise InputError(
                 f"The name of a slice has {len(name)} characters but 1 to {LONGEST_NAME} are possible; choose another."
             )
+        check_text("name", name, LONGEST_NAME)
         if not examples:
             raise InputError("A slice needs at least one example; search or brush for less.")
         made = Slice(dataset, name, tuple(sorted(set(examples))))

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -145,9 +146,9 @@ def _looked_for(path: Path) -> Fault | None:
     finally:
         for descriptor in held:
             os.close(descriptor)
-    disk = os.statvfs(path.parent)
-    if disk.f_bavail * disk.f_frsize < SPACE:
-        return FULL
+    with suppress(OSError):
+        if shutil.disk_usage(path.parent).free < SPACE:
+            return FULL
     files = [one for one in (path, *(Path(f"{path}{ending}") for ending in LOGS)) if one.exists()]
     if not all(os.access(one, os.R_OK | os.W_OK) for one in (*files, path.parent)):
         return BARRED

@@ -6,6 +6,7 @@ An older store is brought to this version in one transaction; a newer one is ref
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection
 
-from areaviz.trace.errors import BackendError
+from areaviz.trace.errors import BackendError, InputError
 
 VERSION = 1
 """Stores of version 0 have no table with their version, and some of them no slices."""
@@ -21,6 +22,9 @@ LONGEST_NOTE, LONGEST_NAME, LONGEST_SLICE = 4000, 100, 60
 LENGTHS = {"id": 32, "dataset": 64, "model": LONGEST_NAME, "tag": LONGEST_NAME, "severity": 16, "note": LONGEST_NOTE,
            "author": LONGEST_NAME, "changed": 32, "differs": 32, "reader": 64}  # fmt: skip
 """Characters of each text of a note, at most."""
+
+_BROKEN = re.compile("[\0\ud800-\udfff]")
+"""Halves of surrogate pairs, and the character that ends a text in PostgreSQL."""
 
 METADATA = sql.MetaData()
 
@@ -108,6 +112,14 @@ def _add(connection: Connection, column: sql.Column[str]) -> None:
 
 STEPS: tuple[Callable[[Connection], None], ...] = (_from_0,)
 """From each version to the next."""
+
+
+def check_text(title: str, value: str, most: int) -> None:
+    """Raise InputError for a text that not every store takes as it is; title: what people call it."""
+    if len(value) > most:
+        raise InputError(f"The {title} has {len(value):,} characters but at most {most:,} are possible; shorten it.")
+    if _BROKEN.search(value):
+        raise InputError(f"The {title} has a broken character; delete it or type it anew.")
 
 
 def now() -> str:

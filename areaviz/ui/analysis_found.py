@@ -61,13 +61,18 @@ def _mark(found: Found) -> tuple[str, int, int]:
 def _read(path: str, size: int, modified: int) -> tuple[Mapping[int, Row], str, str]:
     """Rows, the reader's mark and what is damaged."""
     file = RowFile.read(Path(path))
-    lines = ", ".join(f"{number:,}" for number in file.damaged[:MOST_LINES])
+    return file.rows, file.header.reader, _damage(file) if file.damaged else ""
+
+
+def _damage(file: RowFile) -> str:
+    numbers = [f"{number:,}" for number in file.damaged[:MOST_LINES]]
     more = f" and {len(file.damaged) - MOST_LINES:,} more" if len(file.damaged) > MOST_LINES else ""
-    damage = (
-        f"Line {lines}{more} of {file.path.name} is damaged and left out; when this goes on, its example is run again "
-        "and the file is kept as it is under another name."
+    one = len(file.damaged) == 1
+    return (
+        f"Line{'' if one else 's'} {', '.join(numbers)}{more} of {file.path.name} {'is' if one else 'are'} damaged and "
+        f"left out; when this goes on, {'its example is' if one else 'their examples are'} run again and the file is "
+        "kept as it is under another name."
     )
-    return file.rows, file.header.reader, damage if file.damaged else ""
 
 
 @st.cache_resource(show_spinner=False, max_entries=8, ttl=KEPT, hash_funcs={Found: _mark})
