@@ -12,7 +12,7 @@ from areaviz.analysis.keeping import own_analyses
 from areaviz.analysis.rows import Header, analyses_folder, remove_rows, rows_path
 from areaviz.data.examples import Dataset
 from areaviz.ui.analysis_found import Found
-from areaviz.ui.dataset_form import has_files, remove_files
+from areaviz.ui.dataset_form import delete_files, has_files
 from areaviz.ui.errors import calm_later, problem, told_later
 from areaviz.ui.notebook import notebook
 from areaviz.ui.plain import escaped
@@ -99,5 +99,5 @@ def _delete_all(digest: str) -> None:
         for path in own:
             remove_rows(path, mark)
         notes, slices = notebook().notes.remove_own(digest, mark), notebook().slices.remove_own(digest, mark)
-        remove_files()
+        delete_files()
         st.toast(f"Deleted: {len(own):,} analyses, {notes:,} notes, {slices:,} slices and the files you uploaded.")

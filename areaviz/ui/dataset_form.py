@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 import streamlit as st
@@ -14,13 +15,11 @@ from areaviz.trace.errors import InputError
 from areaviz.ui.plain import visible
 
 PAGE = "analyse"
-SOURCE, SAMPLE, FILES, FOLDER, READ, TURN = (
-    f"{PAGE}_{name}" for name in ("source", "sample", "files", "folder", "read", "turn")
-)
+SOURCE, SAMPLE, FILES, FOLDER = (f"{PAGE}_{name}" for name in ("source", "sample", "files", "folder"))
+TURN = f"{PAGE}_turn"
+"""In the session: how often uploaded files were deleted."""
 SETTING = "AREAVIZ_DATASETS"
 """Environment variable: a folder of this machine with a folder a data set; nothing outside it is ever opened."""
-Given = tuple[tuple[str, str], ...]
-"""Names and ids of uploaded files."""
 MOST_TOGETHER, MEGA = 200, 2**20
 """Megabytes of all files of a set: this uploader alone takes several, and each as large as one may be."""
 _SAMPLES, _UPLOAD, _FOLDER = "Samples", "Upload", "Folder"
@@ -37,7 +36,6 @@ def dataset_form() -> Dataset | None:
     source = st.segmented_control("Examples", offered, key=SOURCE, required=True, default=_SAMPLES)
     if source == _UPLOAD:
         return _uploaded()
-    st.session_state.pop(READ, None)
     if source == _FOLDER:
         return _from_folder(Path(folder).expanduser())
     name = st.pills("Set", list(SAMPLE_SETS), key=SAMPLE, default=next(iter(SAMPLE_SETS)), required=True)
@@ -45,11 +43,9 @@ def dataset_form() -> Dataset | None:
 
 
 def _uploaded() -> Dataset | None:
-    given = st.file_uploader(
-        "Files", accept_multiple_files=True, key=files_key(), max_upload_size=MAX_MEGABYTES, help=_HELP
-    )
+    key = files_key()
+    given = st.file_uploader("Files", accept_multiple_files=True, key=key, max_upload_size=MAX_MEGABYTES, help=_HELP)
     if not given:
-        st.session_state.pop(READ, None)
         return None
     together = sum(file.size for file in given) / MEGA
     if together > MOST_TOGETHER:
@@ -57,24 +53,24 @@ def _uploaded() -> Dataset | None:
             f"The files have {together:,.1f} MB together but at most {MOST_TOGETHER} are possible in one session; "
             "remove some of them."
         )
-    return _read({file.name: file.getvalue() for file in given}, tuple((file.name, file.file_id) for file in given))
+    return _read({file.name: file.getvalue() for file in given}, tuple(file.file_id for file in given))
 
 
 def files_key() -> str:
-    """The key of the uploader; it changes when its files are removed."""
+    """The key of the uploader; a new one is empty."""
     turn = st.session_state.get(TURN, 0)
     return f"{FILES}_{turn}" if turn else FILES
 
 
 def has_files() -> bool:
-    """Whether the set that is drawn is of files in this session."""
-    return READ in st.session_state
+    """Whether the reader's own files are in this session."""
+    return bool(st.session_state.get(files_key()))
 
 
-def remove_files() -> None:
-    """Take the reader's files out of the session; a callback, before the page is drawn."""
+def delete_files() -> None:
+    """Take the reader's own files out of the session; called before the page is drawn."""
+    _kept.clear()
     st.session_state.pop(files_key(), None)
-    st.session_state.pop(READ, None)
     st.session_state[TURN] = st.session_state.get(TURN, 0) + 1
 
 
@@ -91,32 +87,40 @@ def _from_folder(root: Path) -> Dataset | None:
     return _read({path.name: path for path in paths if path.resolve().is_relative_to(inside)})
 
 
-def _read(files: Files, given: Given = ()) -> Dataset | None:
+def _read(files: Files, identity: tuple[str, ...] = ()) -> Dataset | None:
     """The set that files hold; where several texts are there, the reader says which is which.
 
-    given: what tells the reader's own files from others, so that they are read once; () for files that may change.
+    identity: of files that stay as they are, so that they are read once.
     """
     tables = [name for name in files if _ending(name) in TABLES]
     texts = [name for name in files if _ending(name) not in (*TABLES, *PICTURES)]
     if tables:
         chosen = tables[0] if len(tables) == 1 else st.selectbox("Table", tables, format_func=visible)
-        return _once((given, chosen), lambda: read_table(chosen, files))
-    return _aligned(texts, files, given) if texts else _once((given, ""), lambda: read_pictures(files))
+        return _once(identity, partial(read_table, chosen, files), chosen)
+    return _aligned(texts, files, identity) if texts else _once(identity, partial(read_pictures, files))
 
 
-def _once(key: tuple[Given, object], read: Callable[[], Dataset]) -> Dataset:
-    """The set that the session read last where it is of the same files, or else one that is read now."""
-    if not key[0]:
+def _once(identity: tuple[str, ...], read: Callable[[], Dataset], *how: object) -> Dataset:
+    """A set as it was read before, else read now; so is a refusal, for to find it out takes as long."""
+    if not identity:
         return read()
-    kept: tuple[object, Dataset] | None = st.session_state.get(READ)
-    if kept is None or kept[0] != key:
-        st.session_state[READ] = kept = key, read()
-    return kept[1]
+    found = _kept(identity, repr(how), read)
+    if isinstance(found, InputError):
+        raise found
+    return found
 
 
-def _aligned(texts: list[str], files: Files, given: Given) -> Dataset | None:
+@st.cache_resource(scope="session", max_entries=1, show_spinner="Reading the examples")
+def _kept(identity: tuple[str, ...], how: str, _read: Callable[[], Dataset]) -> Dataset | InputError:
+    try:
+        return _read()
+    except InputError as refusal:
+        return refusal
+
+
+def _aligned(texts: list[str], files: Files, identity: tuple[str, ...]) -> Dataset | None:
     if len(texts) == 1:
-        return _once((given, texts[0]), lambda: read_lines(texts[0], files))
+        return _once(identity, partial(read_lines, texts[0], files), texts[0])
     guessed = _guess(texts)
     with st.container(horizontal=True):
         source = st.selectbox("Sentences", texts, index=texts.index(guessed["source"]), format_func=visible)
@@ -130,8 +134,8 @@ def _aligned(texts: list[str], files: Files, given: Given) -> Dataset | None:
         )
         first = [name for name in others if name != links]
         references = st.multiselect("References", first, default=first, format_func=visible)
-    roles = source, tuple(references), links or ""
-    return _once((given, roles), lambda: read_lines(source, files, references, links or ""))
+    how = source, tuple(references), links or ""
+    return _once(identity, partial(read_lines, source, files, references, links or ""), *how)
 
 
 def _guess(texts: list[str]) -> Mapping[str, str]:

@@ -112,7 +112,7 @@ def test_analyses_from_before_are_told_and_their_notes_brought_along(
     use_backend(Named())
     app = ran(uploaded(open_page, {"0.png": "red"}))
     (path,) = rows.glob("*.jsonl")
-    dataset = app.session_state[dataset_form.READ][1]
+    dataset = read_pictures({"0.png": picture("red")})
     before = replace(RowFile.read(path).header, digest=dataset.earlier_digest)
     RowFile.open(rows_path(before), before).close()
     notebook().notes.save(Annotation(dataset.earlier_digest, 0, "", "Style", note="of that time"))
@@ -159,14 +159,14 @@ def test_all_that_is_one_s_own_goes_and_the_work_of_others_stays(open_page: Open
     write(opened_first(mine), "Style", "mine")
     hers = uploaded(open_page, {"0.png": "red"})
     write(opened_first(hers), "Accuracy", "hers")
-    digest = mine.session_state[dataset_form.READ][1].digest
+    digest = read_pictures({"0.png": picture("red")}).digest
     mine.selectbox(key="analyse_model").set_value("scene-regular").run()
     ran(mine)
     assert len(list(rows.glob("*.jsonl"))) == 2
     button(mine.run(), "Delete all of mine").click().run()
     assert "Deleted: 2 analyses, 1 notes, 0 slices" in mine.toast[0].value
     assert [note.note for note in notebook().notes.of(digest)] == ["hers"] and not list(rows.glob("*.jsonl"))
-    assert not mine.dataframe and dataset_form.READ not in mine.session_state
+    assert not mine.dataframe
     assert not mine.file_uploader(key=f"{dataset_form.FILES}_1").value, "the files are gone from the session"
 
 
