@@ -43,7 +43,7 @@ COLOURS = {"red": (255, 0, 0), "blue": (0, 0, 255), "green": (0, 255, 0)}
 class Named(Pictured):
     """Describes a picture by its colour."""
 
-    def trace(self, request: Request, progress: Any = None) -> Trace:
+    def trace(self, request: Request, progress: Any = None, background: bool = False) -> Trace:
         self.asked.append(request)
         assert request.picture is not None
         shade = request.picture.pixels.reshape(-1, 3).mean(0)
