@@ -1,0 +1,105 @@
+"""Which areas overlap a chosen one too much, found by arithmetic on indices instead of a table of all areas.
+
+Two areas overlap by a share that depends on their shapes and on how far apart they lie, never on where in the
+memory that is. So the rivals of every shape are listed once, as shapes and shifts, and moved to each chosen area.
+
+Shapes: S shapes of areas (height, width) in the grid's order, J rivals of a shape, R chosen areas.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from areaviz.trace.areas import AreaGrid, IntArray
+
+MOST = 1 << 20
+"""Shapes times rivals that are listed at most; grids with more of them are searched area by area."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rivals:
+    """The areas that overlap a chosen one by more than is allowed, for the chosen areas of a grid.
+
+    A shape with fewer rivals than another is filled up with itself.
+    """
+
+    # Index of the first area of each shape, and how many columns of corners the shape has: [S].
+    first_S: IntArray
+    columns_S: IntArray
+    # Of every rival: index relative to a chosen area in the top left corner, and its columns: [S, J].
+    base_SJ: IntArray
+    columns_SJ: IntArray
+    # The rows and columns of the chosen area's corner for which the rival lies inside the memory: [S, J].
+    first_row_SJ: IntArray
+    last_row_SJ: IntArray
+    first_column_SJ: IntArray
+    last_column_SJ: IntArray
+
+    def indices(self, chosen_R: IntArray) -> IntArray:
+        """The areas to strike out with each chosen one, itself included: int64 [R, J]."""
+        shape_R = np.searchsorted(self.first_S, chosen_R, side="right") - 1
+        row_R, column_R = np.divmod(chosen_R - self.first_S[shape_R], self.columns_S[shape_R])
+        column_R1 = column_R[:, None]
+        rival_RJ = self.base_SJ[shape_R] + column_R1
+        inside_RJ = self.first_column_SJ[shape_R] <= column_R1
+        inside_RJ &= column_R1 <= self.last_column_SJ[shape_R]
+        if row_R.any() or self.first_row_SJ.any():  # a memory of one row needs none of this
+            row_R1 = row_R[:, None]
+            rival_RJ += row_R1 * self.columns_SJ[shape_R]
+            inside_RJ &= self.first_row_SJ[shape_R] <= row_R1
+            inside_RJ &= row_R1 <= self.last_row_SJ[shape_R]
+        return np.where(inside_RJ, rival_RJ, chosen_R[:, None])
+
+
+def can_list(grid: AreaGrid) -> bool:
+    """Whether the rivals of all shapes are few enough to be listed, at any overlap."""
+    shifts = [s * s + s * (s - 1) // 2 for s in (grid.max_height, grid.max_width)]
+    return grid.max_height * grid.max_width * shifts[0] * shifts[1] <= MOST
+
+
+@lru_cache(maxsize=32)
+def rivals_of(grid: AreaGrid, max_overlap: float) -> Rivals:
+    """The rivals of all shapes of a grid, where `can_list` holds."""
+    shapes = list(grid.shapes())
+    lists = [_close(height, width, grid, max_overlap) for height, width in shapes]
+    longest = 1 + max(len(rivals_J4) for rivals_J4 in lists)  # room for itself, where nothing else is too close
+    padded_SJ4 = np.empty((len(shapes), longest, 4), dtype=np.int64)
+    for shape, rivals_J4 in enumerate(lists):
+        padded_SJ4[shape] = (*shapes[shape], 0, 0)
+        padded_SJ4[shape, : len(rivals_J4)] = rivals_J4
+    height_SJ, width_SJ, down_SJ, right_SJ = np.moveaxis(padded_SJ4, 2, 0)
+    slabs_S3 = np.array([grid.slab(height, width) for height, width in shapes])
+    shape_SJ = (height_SJ - 1) * grid.max_width + width_SJ - 1
+    columns_SJ = slabs_S3[shape_SJ, 2]
+    return Rivals(
+        first_S=slabs_S3[:, 0],
+        columns_S=slabs_S3[:, 2],
+        base_SJ=slabs_S3[shape_SJ, 0] + down_SJ * columns_SJ + right_SJ,
+        columns_SJ=columns_SJ,
+        first_row_SJ=-down_SJ,
+        last_row_SJ=grid.height - height_SJ - down_SJ,
+        first_column_SJ=-right_SJ,
+        last_column_SJ=grid.width - width_SJ - right_SJ,
+    )
+
+
+def _close(height: int, width: int, grid: AreaGrid, max_overlap: float) -> IntArray:
+    """What overlaps an area of one shape too much: rows (height, width, shift down, shift right), [J, 4]."""
+    height_V, down_V, rows_V = _along(height, grid.max_height)
+    width_H, right_H, columns_H = _along(width, grid.max_width)
+    shared_VH = rows_V[:, None] * columns_H
+    size_VH = height_V[:, None] * width_H
+    v, h = np.nonzero(shared_VH / (height * width + size_VH - shared_VH) > max_overlap)
+    return np.stack([height_V[v], width_H[h], down_V[v], right_H[h]], 1)
+
+
+def _along(extent: int, largest: int) -> tuple[IntArray, IntArray, npt.NDArray[np.int64]]:
+    """Along one axis, the runs that share items with one of `extent` items: their extent, shift and what they share."""
+    runs = [(other, shift) for other in range(1, largest + 1) for shift in range(1 - other, extent)]
+    other_V, shift_V = np.array(runs, dtype=np.int64).T
+    shared_V = np.minimum(extent, shift_V + other_V) - np.maximum(shift_V, 0)
+    return other_V, shift_V, shared_V

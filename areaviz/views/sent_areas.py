@@ -1,0 +1,59 @@
+"""Which areas of every row travel to the browser: those that can be asked for first, then the heaviest others.
+
+Shapes: H heads, Q queries, A areas, K kept, C candidates, R rows (there may be further axes before them).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from areaviz.trace.areas import AreaGrid
+from areaviz.trace.record import FloatArray, IntArray
+from areaviz.trace.weights import Ranked, top_areas
+
+
+def sent_areas(weights_HQA: FloatArray, grid: AreaGrid, k: int, kept: int, min_size: int = 1) -> Ranked:
+    """The k heaviest areas of every query that do not overlap too much, then the heaviest others.
+
+    Args:
+        weights_HQA: of the grid's areas.
+        grid: where they lie.
+        k: how many areas are chosen by their overlap.
+        kept: how many there are in all, where there are so many.
+        min_size: areas of fewer items are left out.
+
+    Returns:
+        Indices and weights [H, Q, K]; where nothing is left the index is 0 and the weight 0.
+    """
+    chosen = top_areas(weights_HQA, grid, min(k, kept), min_size=min_size)
+    if kept <= k:
+        return Ranked(np.maximum(chosen.index, 0), chosen.weight)
+    small_A = grid.sizes() < min_size
+    heads = []
+    for weights_QA, index_QK in zip(weights_HQA, chosen.index, strict=True):
+        counted_QA = np.where(small_A, 0, weights_QA) if min_size > 1 else weights_QA
+        heads.append(with_heaviest(counted_QA, index_QK, kept))
+    return Ranked(np.stack([head.index for head in heads]), np.stack([head.weight for head in heads]))
+
+
+def with_heaviest(weights_RA: FloatArray, index_RC: IntArray, kept: int) -> Ranked:
+    """The candidates of every row (-1 stands for none), each once, and the heaviest others: `kept` in all, or A."""
+    most = min(kept, weights_RA.shape[-1])
+    heaviest = np.argpartition(-weights_RA, most - 1)[..., :most]
+    order = (-np.take_along_axis(weights_RA, heaviest, -1)).argsort(-1)
+    ordered = np.take_along_axis(heaviest, order, -1)
+    return _first_ones(weights_RA, np.concatenate([index_RC, ordered], -1), most)
+
+
+def _first_ones(weights_RA: FloatArray, index_RC: IntArray, kept: int) -> Ranked:
+    """The first `kept` different ones of every row of indices."""
+    by_index = index_RC.argsort(-1, kind="stable")
+    ordered = np.take_along_axis(index_RC, by_index, -1)
+    again = ordered < 0
+    again[..., 1:] |= ordered[..., 1:] == ordered[..., :-1]
+    again_RC = np.empty_like(again)
+    np.put_along_axis(again_RC, by_index, again, -1)
+    places = again_RC.argsort(-1, kind="stable")[..., :kept]
+    index = np.maximum(np.take_along_axis(index_RC, places, -1), 0)
+    weight = np.where(np.take_along_axis(again_RC, places, -1), 0, np.take_along_axis(weights_RA, index, -1))
+    return Ranked(index, weight)
