@@ -51,9 +51,10 @@ def rows_of(draw: st.DrawFn, entries: int, values: str = "any") -> FloatArray:
     shape = draw(st.sampled_from([(entries,), (1, entries), (4, entries), (2, 3, entries), (0, entries)]))
     kind = draw(st.sampled_from(["any", "ties", "sparse", "zeros"])) if values == "any" else values
     if kind == "ties":
-        return rng.integers(0, 3, shape).astype(np.float32) / 4
+        return rng.choice(np.array([0, 0.25, 0.5], np.float32), shape)
     found: FloatArray = rng.exponential(1, shape).astype(np.float32)
-    return found * {"any": 1, "sparse": rng.random(shape) < 0.2, "zeros": 0}[kind]
+    share = {"any": 1.0, "sparse": 0.2, "zeros": 0.0}[kind]
+    return found * (rng.random(shape) < share).astype(np.float32)
 
 
 @pytest.fixture(params=["listed rivals", "every area"])
