@@ -38,13 +38,14 @@ format: $(VENV)/.installed-dev ## Format the code and mend what ruff can mend
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.installed-dev ## Measure attention, changed runs and the app on this machine
+bench: $(VENV)/.installed-dev ## Measure attention, areas, changed runs and the app on this machine
 	$(BIN)/python -m benchmarks.attention
 	$(BIN)/python -m benchmarks.training
 	$(BIN)/python -m benchmarks.app
 	$(BIN)/python -m benchmarks.pictures
 	$(BIN)/python -m benchmarks.page
 	$(BIN)/python -m benchmarks.what_if
+	$(BIN)/python -m benchmarks.areas
 
 soak: $(VENV)/.installed-dev ## Run the long versions of the tests under load, faults and hostile input, and write their figures
 	$(BIN)/python -m tests.faults.soak --write

@@ -1,9 +1,11 @@
-"""Which areas overlap a chosen one too much, found by arithmetic on indices instead of a table of all areas.
+"""Which areas of a grid overlap a chosen one too much: its rivals.
 
 Two areas overlap by a share that depends on their shapes and on how far apart they lie, never on where in the
-memory that is. So the rivals of every shape are listed once, as shapes and shifts, and moved to each chosen area.
+memory that is. So the rivals of every shape are listed once, as shapes and shifts, and moved to each chosen area
+(`Rivals`). Grids with very many shapes are compared with each chosen area (`Overlaps`).
 
-Shapes: S shapes of areas (height, width) in the grid's order, J rivals of a shape, R chosen areas.
+Shapes: S shapes of areas (height, width) in the grid's order, J rivals of a shape, R chosen areas, A areas, V and H
+runs of neighbours along the vertical and the horizontal side.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import numpy.typing as npt
 from areaviz.trace.areas import AreaGrid, IntArray
 
 MOST = 1 << 20
-"""Shapes times rivals that are listed at most; grids with more of them are searched area by area."""
+"""Shapes times rivals that are listed at most."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,6 +55,53 @@ class Rivals:
             inside_RJ &= self.first_row_SJ[shape_R] <= row_R1
             inside_RJ &= row_R1 <= self.last_row_SJ[shape_R]
         return np.where(inside_RJ, rival_RJ, chosen_R[:, None])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Overlaps:
+    """Intersection over union of chosen areas with all areas of a grid, from what they share along each side."""
+
+    table_A4: IntArray
+    # First item of every run along a side, and the one after its last.
+    down_2V: IntArray
+    across_2H: IntArray
+    # Which pair of runs each area is made of, as an index into V x H.
+    pair_A: IntArray
+
+    @classmethod
+    def of(cls, grid: AreaGrid) -> Overlaps:
+        """For the areas of this grid."""
+        table_A4 = grid.table()
+        top_A, left_A, height_A, width_A = table_A4.T
+        down, across = AreaGrid(1, grid.height, 1, grid.max_height), AreaGrid(1, grid.width, 1, grid.max_width)
+        first_down = np.array([down.slab(1, extent)[0] for extent in range(1, grid.max_height + 1)])
+        first_across = np.array([across.slab(1, extent)[0] for extent in range(1, grid.max_width + 1)])
+        run_A = first_down[height_A - 1] + top_A
+        pair_A = run_A * across.count + first_across[width_A - 1] + left_A
+        return cls(table_A4, _ends(down), _ends(across), pair_A)
+
+    def with_all(self, chosen_R: IntArray) -> npt.NDArray[np.float64]:
+        """How much each chosen area overlaps every area: float64 [R, A], 0..1."""
+        top_R, left_R, height_R, width_R = self.table_A4[chosen_R].T
+        down_RV = _shared(top_R, height_R, self.down_2V)
+        across_RH = _shared(left_R, width_R, self.across_2H)
+        pairs_RVH = down_RV[:, :, None] * across_RH[:, None]
+        shared_RA = pairs_RVH.reshape(len(chosen_R), -1)[:, self.pair_A]
+        size_A = self.table_A4[:, 2] * self.table_A4[:, 3]
+        found: npt.NDArray[np.float64] = shared_RA / (size_A[chosen_R][:, None] + size_A - shared_RA)
+        return found
+
+
+def _ends(runs: AreaGrid) -> IntArray:
+    _, left_V, _, width_V = runs.table().T
+    return np.stack([left_V, left_V + width_V])
+
+
+def _shared(first_R: IntArray, extent_R: IntArray, runs_2V: IntArray) -> IntArray:
+    """How many items runs from `first` share with all runs along a side: [R, V]."""
+    last_RV = np.minimum.outer(first_R + extent_R, runs_2V[1])
+    shared_RV: IntArray = np.maximum(last_RV - np.maximum.outer(first_R, runs_2V[0]), 0)
+    return shared_RV
 
 
 def can_list(grid: AreaGrid) -> bool:

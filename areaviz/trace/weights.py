@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from areaviz.trace.areas import AreaGrid, IntArray
 from areaviz.trace.chunks import in_chunks
-from areaviz.trace.rivals import can_list, rivals_of
+from areaviz.trace.rivals import Overlaps, can_list, rivals_of
 
 FloatArray = npt.NDArray[np.float32]
 AnyFloats = npt.NDArray[np.floating]
@@ -61,7 +61,7 @@ def top_areas(
     if can_list(grid):
         strike = partial(_strike_rivals, rivals_of(grid, max_overlap).indices)
     else:
-        strike = partial(_strike_listed, grid.table(), max_overlap)
+        strike = partial(_strike_overlapping, Overlaps.of(grid), max_overlap)
     small = [grid.slab(*shape) for shape in grid.shapes() if shape[0] * shape[1] < min_size]
     small_slices = [slice(first, first + rows * columns) for first, rows, columns in small]
     return _ranked(weights_RA, k, strike, small_slices)
@@ -143,6 +143,11 @@ def _greedy(values_RA: AnyFloats, k: int, strike: Strike, left_out: Sequence[sli
 def _strike_rivals(indices: Callable[[IntArray], IntArray], left_RA: AnyFloats, chosen_R: IntArray) -> None:
     starts_R1 = np.arange(0, left_RA.size, left_RA.shape[1])[:, None]
     left_RA.reshape(-1)[indices(chosen_R) + starts_R1] = -1
+
+
+def _strike_overlapping(overlaps: Overlaps, max_overlap: float, left_RA: AnyFloats, chosen_R: IntArray) -> None:
+    left_RA[overlaps.with_all(chosen_R) > max_overlap] = -1
+    _strike_chosen(left_RA, chosen_R)
 
 
 def _strike_listed(areas_A4: IntArray, max_overlap: float, left_RA: AnyFloats, chosen_R: IntArray) -> None:

@@ -15,17 +15,17 @@ from PIL import Image
 from areaviz.trace.picture import Picture
 from areaviz.trace.query import item_shares
 from areaviz.trace.record import AttentionMap, FloatArray
-from areaviz.trace.weights import MAX_OVERLAP, Ranked, top_areas
+from areaviz.trace.weights import MAX_OVERLAP, Ranked
 from areaviz.views.grid_table import TOP
 from areaviz.views.message import quantised
-from areaviz.views.sent_areas import with_heaviest
+from areaviz.views.sent_areas import sent_areas
 
 SURE, KEPT = 4, 20
 """Of the areas of a head that can be drawn, how many are exact at any overlap, and how many are sent."""
 OVERLAPS = (0.0, 0.25, 0.5, 0.75, 1.0)
 """How much areas of a head may overlap: what can be asked for."""
-_WANTED = ((MAX_OVERLAP, TOP), (0.0, SURE), (0.25, SURE), (0.75, SURE))
-"""Of OVERLAPS, the usual one first, how many areas; the heaviest, which come last, are those of 1."""
+_WANTED = ((TOP, MAX_OVERLAP), (SURE, 0.0), (SURE, 0.25), (SURE, 0.75))
+"""How many areas at each of OVERLAPS, the usual one first; the heaviest, which come last, are those of 1."""
 
 
 def kept_areas(attention: AttentionMap, layer: int, min_size: int = 1, kept: int = KEPT) -> Ranked:
@@ -36,10 +36,7 @@ def kept_areas(attention: AttentionMap, layer: int, min_size: int = 1, kept: int
     the heaviest of the rest, so that the mean of several queries misses little. min_size: areas of fewer cells are
     left out.
     """
-    weights_HQA, grid = attention.weights[layer], attention.grid
-    apart = [top_areas(weights_HQA, grid, k, step, min_size).index for step, k in _WANTED]
-    counted_HQA = np.where(grid.sizes() >= min_size, weights_HQA, 0)
-    return with_heaviest(counted_HQA, np.concatenate(apart, -1), kept)
+    return sent_areas(attention.weights[layer], attention.grid, _WANTED, kept, min_size)
 
 
 def heaviest_left(attention: AttentionMap, layer: int, kept: Ranked, min_size: int = 1) -> FloatArray:

@@ -86,7 +86,7 @@ def _ranked(weights_HQA: FloatArray, grid: AreaGrid, roomy: bool, most: int) -> 
     asked = {"area": (areas, 1), "several": (several, 2)} if grid.max_width > 1 else {"area": (areas, 1)}
     found = {}
     for name, (kept, least) in asked.items():
-        spans = sent_areas(weights_HQA, grid, TOP, kept, least)
+        spans = sent_areas(weights_HQA, grid, ((TOP, MAX_OVERLAP),), kept, least)
         whole_HQ = weights_HQA[..., grid.slab(1, least)[0] :].sum(-1)
         found[name] = spans, np.maximum(whole_HQ - spans.weight.sum(-1), 0)
     attending_kept = max(TOP, min(most, queries, ENTRIES // (heads * grid.width))) if roomy else 2

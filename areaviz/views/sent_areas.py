@@ -1,9 +1,11 @@
 """Which areas of every row travel to the browser: those that can be asked for first, then the heaviest others.
 
-Shapes: H heads, Q queries, A areas, K kept, C candidates, R rows (there may be further axes before them).
+Shapes: H heads, Q queries, A areas, K kept, C candidates, R rows.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -12,31 +14,38 @@ from areaviz.trace.record import FloatArray, IntArray
 from areaviz.trace.weights import Ranked, top_areas
 
 
-def sent_areas(weights_HQA: FloatArray, grid: AreaGrid, k: int, kept: int, min_size: int = 1) -> Ranked:
-    """The k heaviest areas of every query that do not overlap too much, then the heaviest others.
+def sent_areas(
+    weights_HQA: FloatArray,
+    grid: AreaGrid,
+    wanted: Sequence[tuple[int, float]],
+    kept: int,
+    min_size: int = 1,
+) -> Ranked:
+    """Every query's heaviest areas at each overlap that can be asked for, then the heaviest others.
 
     Args:
         weights_HQA: of the grid's areas.
         grid: where they lie.
-        k: how many areas are chosen by their overlap.
+        wanted: how many areas, and how much they may overlap, the usual first.
         kept: how many there are in all, where there are so many.
         min_size: areas of fewer items are left out.
 
     Returns:
         Indices and weights [H, Q, K]; where nothing is left the index is 0 and the weight 0.
     """
-    chosen = top_areas(weights_HQA, grid, min(k, kept), min_size=min_size)
-    if kept <= k:
-        return Ranked(np.maximum(chosen.index, 0), chosen.weight)
+    found = [top_areas(weights_HQA, grid, min(k, kept), overlap, min_size) for k, overlap in wanted]
+    if len(wanted) == 1 and kept <= wanted[0][0]:
+        return Ranked(np.maximum(found[0].index, 0), found[0].weight)
+    index_HQC = np.concatenate([each.index for each in found], -1)
     small_A = grid.sizes() < min_size
     heads = []
-    for weights_QA, index_QK in zip(weights_HQA, chosen.index, strict=True):
+    for weights_QA, index_QC in zip(weights_HQA, index_HQC, strict=True):
         counted_QA = np.where(small_A, 0, weights_QA) if min_size > 1 else weights_QA
-        heads.append(with_heaviest(counted_QA, index_QK, kept))
+        heads.append(_with_heaviest(counted_QA, index_QC, kept))
     return Ranked(np.stack([head.index for head in heads]), np.stack([head.weight for head in heads]))
 
 
-def with_heaviest(weights_RA: FloatArray, index_RC: IntArray, kept: int) -> Ranked:
+def _with_heaviest(weights_RA: FloatArray, index_RC: IntArray, kept: int) -> Ranked:
     """The candidates of every row (-1 stands for none), each once, and the heaviest others: `kept` in all, or A."""
     most = min(kept, weights_RA.shape[-1])
     heaviest = np.argpartition(-weights_RA, most - 1)[..., :most]

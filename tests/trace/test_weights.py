@@ -59,7 +59,7 @@ def rows_of(draw: st.DrawFn, entries: int, values: str = "any") -> FloatArray:
 
 @pytest.fixture(params=["listed rivals", "every area"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both ways of striking out: by the rivals of a shape, and by comparing with every area."""
+    """Both ways of striking out: by the listed rivals of a shape, and by the overlap with every area."""
     if request.param == "every area":
         monkeypatch.setattr(rivals, "MOST", 0)
 
@@ -82,7 +82,7 @@ def test_top_areas_walk_down_the_weights(
         assert found.weight[row].tolist() == [weights_RA[row][i] for i in expected] + [0] * missing
 
 
-def test_grids_with_many_shapes_are_searched_area_by_area() -> None:
+def test_grids_with_many_shapes_are_compared_with_every_area() -> None:
     wide = AreaGrid(1, 4096, 1, 16)
     assert rivals.can_list(wide) and rivals.can_list(AreaGrid(14, 14, 4, 4))
     large = AreaGrid(40, 40, 12, 12)

@@ -18,7 +18,7 @@ def test_after_the_top_areas_come_the_heaviest_others(
     weights_HQA, grid = attention.weights[0], attention.grid
     least = min(least, grid.max_width)
     first = top_areas(weights_HQA, grid, 4, min_size=least)
-    found = sent_areas(weights_HQA, grid, 4, kept, least)
+    found = sent_areas(weights_HQA, grid, [(4, 0.5)], kept, least)
     counted = np.where(grid.sizes() >= least, weights_HQA, 0)
     for head, query in np.ndindex(found.weight.shape[:2]):
         weight, index = found.weight[head, query], found.index[head, query]
@@ -36,4 +36,4 @@ def test_after_the_top_areas_come_the_heaviest_others(
 def test_a_masked_query_has_no_areas() -> None:
     grid = AreaGrid(1, 6, 1, 3)
     for kept in (4, 9):
-        assert not sent_areas(np.zeros((1, 2, grid.count), np.float32), grid, 4, kept).weight.any()
+        assert not sent_areas(np.zeros((1, 2, grid.count), np.float32), grid, [(4, 0.5)], kept).weight.any()
