@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 CHUNK = 1 << 18
 """Numbers worked on at a time."""
-THREADS, CHUNKS_A_THREAD = 4, 4
+THREADS, CHUNKS_A_THREAD = 4, 16
 """Threads at most, and chunks that make one more worth its start: NumPy lets others run while it searches and adds."""
 
 Array = npt.NDArray[Any]
