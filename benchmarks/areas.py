@@ -2,9 +2,10 @@
 
     python -m benchmarks.areas [--rounds 15] [--before FOLDER] [--write]
 
-Weights are random, of one layer. With `--before`, a clone of the repository at f3d8762, the functions take turns with
-what was fastest there: the ribbon's own search, reached by nothing but the ribbon, and the public query of that time.
-The answers are checked to be the same, and a figure is the median of the ratios of the rounds.
+Weights are random, of one layer. With `--before`, a clone of the repository at f3d8762, the
+functions take turns with what was fastest there: the ribbon's own search, reached by nothing but
+the ribbon, and the public query of that time. The answers are checked to be the same, and a figure
+is the median of the ratios of the rounds.
 """
 
 from __future__ import annotations
@@ -40,8 +41,19 @@ CASES: Mapping[str, tuple[int, int, AreaGrid]] = {
     "14x14 cells over themselves, 8 heads": (8, 196, AreaGrid(14, 14, 4, 4)),
 }
 COLUMNS = (
-    *("one layer, areas up to 5 items, 3x3, 4x4 cells", "heaviest areas ms", "ribbon's before", "query before"),
-    *("coverage ms", "ribbon's before", "queries of items ms", "ribbon's before", "densest areas ms"),
+    *(
+        "one layer, areas up to 5 items, 3x3, 4x4 cells",
+        "heaviest areas ms",
+        "ribbon's before",
+        "query before",
+    ),
+    *(
+        "coverage ms",
+        "ribbon's before",
+        "queries of items ms",
+        "ribbon's before",
+        "densest areas ms",
+    ),
 )
 Work = Callable[[], Any]
 
@@ -65,7 +77,10 @@ def row(name: str, rounds: int, before: Before | None) -> list[str]:
     weights_HQA = random_weights(heads, queries, grid)
     p_HQN = shares(coverage(weights_HQA, grid))
     areas, covered = partial(top_areas, weights_HQA, grid, K), partial(coverage, weights_HQA, grid)
-    attending, densest = partial(top_queries, weights_HQA, grid, K), partial(densest_areas, p_HQN, grid)
+    attending, densest = (
+        partial(top_queries, weights_HQA, grid, K),
+        partial(densest_areas, p_HQN, grid),
+    )
     others: dict[str, Work] = {}
     if before is not None:
         others["query"] = partial(_each_head, before.query._heaviest, weights_HQA, grid, K, 0.5)
@@ -80,7 +95,16 @@ def row(name: str, rounds: int, before: Before | None) -> list[str]:
     covered_ms, covered_ratio = compared(covered, [others.get("coverage")], rounds)
     attending_ms, attending_ratio = compared(attending, [others.get("attending")], rounds)
     densest_ms = compared(densest, [], rounds)
-    return [name, area_ms, *area_ratios, covered_ms, covered_ratio, attending_ms, attending_ratio, *densest_ms]
+    return [
+        name,
+        area_ms,
+        *area_ratios,
+        covered_ms,
+        covered_ratio,
+        attending_ms,
+        attending_ratio,
+        *densest_ms,
+    ]
 
 
 def compared(work: Work, others: Sequence[Work | None], rounds: int) -> list[str]:

@@ -16,5 +16,5 @@ def span_text(area: Area) -> str:
 
 
 def run_text(name: str, first: int, count: int) -> str:
-    """Neighbours along one side, named in the singular: "row 2" or "rows 2-3". first: counted from 0."""
+    """Neighbours along one side: "row 2" or "rows 2-3". name: singular. first: counted from 0."""
     return f"{name} {first + 1}" if count == 1 else f"{name}s {first + 1}-{first + count}"

@@ -1,10 +1,12 @@
-"""The densest area: the smallest span or rectangle that holds at least a given share of a distribution.
+"""The densest area: the smallest span or rectangle that holds a given share of a distribution.
 
-It is the highest-density region (Hyndman 1996) restricted to areas, and any head has one, also a head that attends
-to single items. Shares become whole numbers first, so that running sums and their differences are exact, equal
-shares stay equal wherever they lie, and ties are broken in the same way on every machine.
+It is the highest-density region (Hyndman 1996) restricted to areas, and any head has one, also a
+head that attends to single items. Shares become whole numbers first, so that running sums and their
+differences are exact, equal shares stay equal wherever they lie, and ties are broken in the same
+way on every machine.
 
-Shapes: R rows of shares (there may be further axes before them), N = Y * X items in Y rows and X columns, W a width.
+Shapes: R rows of shares (there may be further axes before them), N items in Y rows and X columns, P
+places.
 """
 
 from __future__ import annotations
@@ -30,20 +32,19 @@ ROUNDING = 1e-6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Densest:
-    """The densest area of every row. A row without any share has the area (0, 0, 0, 0) with a share of 0.
+    """The densest area of every row; (0, 0, 0, 0), with a share of 0, where nothing has any."""
 
-    area: int64 [..., 4], top, left, height and width in items. share: float32 [...], what it holds, 0..1.
-    """
-
+    # Top, left, height and width in items, int64 [..., 4].
     area: IntArray
+    # What it holds, 0..1, float32 [...].
     share: FloatArray
 
 
 def densest_areas(p_RN: npt.NDArray[np.floating], grid: AreaGrid, mass: float = MASS) -> Densest:
     """The smallest area of every row that holds at least `mass` of it.
 
-    Of equally small ones it is the one that holds most; of these the one that comes first by height, then top, then
-    left. It may be larger than the largest area of the grid.
+    Of equally small ones it is the one that holds most; of these the one that comes first by
+    height, then top, then left. It may be larger than the largest area of the grid.
 
     Args:
         p_RN: shares or coverage of the items, 0 or more; each row is divided by its sum.
@@ -54,12 +55,16 @@ def densest_areas(p_RN: npt.NDArray[np.floating], grid: AreaGrid, mass: float = 
         ValueError: the mass is out of range, or a share is below 0 or not a number.
     """
     if not 0 < mass <= 1:
-        raise ValueError(f"The mass of a densest area must lie above 0 and be at most 1, got {mass}.")
+        raise ValueError(f"The mass of a densest area must be above 0 and at most 1, got {mass}.")
     found_R5 = in_chunks(partial(_densest, grid=grid, mass=mass), p_RN, 5, np.float64)
     return Densest(found_R5[..., :4].astype(np.int64), found_R5[..., 4].astype(np.float32))
 
 
-def _densest(p_RN: npt.NDArray[np.floating], grid: AreaGrid, mass: float) -> npt.NDArray[np.float64]:
+def _densest(
+    p_RN: npt.NDArray[np.floating],
+    grid: AreaGrid,
+    mass: float,
+) -> npt.NDArray[np.float64]:
     """Top, left, height, width and share of a few rows: float64 [R, 5]."""
     shares_RN = _whole(p_RN)
     total_R = shares_RN.sum(1)
@@ -105,13 +110,17 @@ def _running(shares_RYX: IntArray) -> IntArray:
 
 
 def _narrowest(strips_RYX: IntArray, need_R: npt.NDArray[np.float64]) -> IntArray:
-    """The smallest width whose best place holds what is needed, the whole width where none does: [R]."""
+    """The smallest width whose best place holds what is needed, else the whole width: [R]."""
     most = strips_RYX.shape[-1] - 1
     low_R, high_R = np.ones(len(strips_RYX), np.int64), np.full(len(strips_RYX), most)
-    while (low_R < high_R).any():  # what the best place holds never falls as areas widen, so halving finds it
+    # What the best place holds never falls as areas widen, so halving finds the width.
+    while (low_R < high_R).any():
         middle_R = (low_R + high_R) // 2
         enough_R = _held(strips_RYX, middle_R).max((1, 2)) >= need_R
-        low_R, high_R = np.where(enough_R, low_R, middle_R + 1), np.where(enough_R, middle_R, high_R)
+        low_R, high_R = (
+            np.where(enough_R, low_R, middle_R + 1),
+            np.where(enough_R, middle_R, high_R),
+        )
         low_R = np.minimum(low_R, high_R)
     return high_R
 

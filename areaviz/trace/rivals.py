@@ -1,11 +1,12 @@
 """Which areas of a grid overlap a chosen one too much: its rivals.
 
-Two areas overlap by a share that depends on their shapes and on how far apart they lie, never on where in the
-memory that is. So the rivals of every shape are listed once, as shapes and shifts, and moved to each chosen area
-(`Rivals`). Grids with very many shapes are compared with each chosen area (`Overlaps`).
+Two areas overlap by a share that depends on their shapes and on how far apart they lie, never on
+where in the memory that is. So the rivals of every shape are listed once, as shapes and shifts, and
+moved to each chosen area (`Rivals`). Where a grid has very many shapes, each chosen area is
+compared with all (`Overlaps`).
 
-Shapes: S shapes of areas (height, width) in the grid's order, J rivals of a shape, R chosen areas, A areas, V and H
-runs of neighbours along the vertical and the horizontal side.
+Shapes: S shapes of areas (height, width) in the grid's order, J rivals of a shape, R chosen areas,
+A areas, V and H runs of neighbours along the vertical and the horizontal side.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ class Rivals:
     # Index of the first area of each shape, and how many columns of corners the shape has: [S].
     first_S: IntArray
     columns_S: IntArray
-    # Of every rival: index relative to a chosen area in the top left corner, and its columns: [S, J].
+    # Of every rival: index beside a chosen area in the top left corner, and columns: [S, J].
     base_SJ: IntArray
     columns_SJ: IntArray
-    # The rows and columns of the chosen area's corner for which the rival lies inside the memory: [S, J].
+    # Rows and columns of a chosen area's corner with which the rival is inside the memory: [S, J].
     first_row_SJ: IntArray
     last_row_SJ: IntArray
     first_column_SJ: IntArray
@@ -59,7 +60,7 @@ class Rivals:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Overlaps:
-    """Intersection over union of chosen areas with all areas of a grid, from what they share along each side."""
+    """Intersection over union with all areas of a grid, from what is shared along each side."""
 
     table_A4: IntArray
     # First item of every run along a side, and the one after its last.
@@ -73,9 +74,12 @@ class Overlaps:
         """For the areas of this grid."""
         table_A4 = grid.table()
         top_A, left_A, height_A, width_A = table_A4.T
-        down, across = AreaGrid(1, grid.height, 1, grid.max_height), AreaGrid(1, grid.width, 1, grid.max_width)
-        first_down = np.array([down.slab(1, extent)[0] for extent in range(1, grid.max_height + 1)])
-        first_across = np.array([across.slab(1, extent)[0] for extent in range(1, grid.max_width + 1)])
+        down, across = (
+            AreaGrid(1, grid.height, 1, grid.max_height),
+            AreaGrid(1, grid.width, 1, grid.max_width),
+        )
+        first_down = np.array([down.slab(1, width)[0] for _, width in down.shapes()])
+        first_across = np.array([across.slab(1, width)[0] for _, width in across.shapes()])
         run_A = first_down[height_A - 1] + top_A
         pair_A = run_A * across.count + first_across[width_A - 1] + left_A
         return cls(table_A4, _ends(down), _ends(across), pair_A)
@@ -88,7 +92,8 @@ class Overlaps:
         pairs_RVH = down_RV[:, :, None] * across_RH[:, None]
         shared_RA = pairs_RVH.reshape(len(chosen_R), -1)[:, self.pair_A]
         size_A = self.table_A4[:, 2] * self.table_A4[:, 3]
-        found: npt.NDArray[np.float64] = shared_RA / (size_A[chosen_R][:, None] + size_A - shared_RA)
+        both_RA = np.add.outer(size_A[chosen_R], size_A) - shared_RA
+        found: npt.NDArray[np.float64] = shared_RA / both_RA
         return found
 
 
@@ -115,7 +120,8 @@ def rivals_of(grid: AreaGrid, max_overlap: float) -> Rivals:
     """The rivals of all shapes of a grid, where `can_list` holds."""
     shapes = list(grid.shapes())
     lists = [_close(height, width, grid, max_overlap) for height, width in shapes]
-    longest = 1 + max(len(rivals_J4) for rivals_J4 in lists)  # room for itself, where nothing else is too close
+    # One more than needed: where nothing is too close, the area itself is to be struck out.
+    longest = 1 + max(len(rivals_J4) for rivals_J4 in lists)
     padded_SJ4 = np.empty((len(shapes), longest, 4), dtype=np.int64)
     for shape, rivals_J4 in enumerate(lists):
         padded_SJ4[shape] = (*shapes[shape], 0, 0)
@@ -137,7 +143,7 @@ def rivals_of(grid: AreaGrid, max_overlap: float) -> Rivals:
 
 
 def _close(height: int, width: int, grid: AreaGrid, max_overlap: float) -> IntArray:
-    """What overlaps an area of one shape too much: rows (height, width, shift down, shift right), [J, 4]."""
+    """What is too close to an area of one shape: (height, width, shift down and right), [J, 4]."""
     height_V, down_V, rows_V = _along(height, grid.max_height)
     width_H, right_H, columns_H = _along(width, grid.max_width)
     shared_VH = rows_V[:, None] * columns_H
@@ -147,7 +153,7 @@ def _close(height: int, width: int, grid: AreaGrid, max_overlap: float) -> IntAr
 
 
 def _along(extent: int, largest: int) -> tuple[IntArray, IntArray, npt.NDArray[np.int64]]:
-    """Along one axis, the runs that share items with one of `extent` items: their extent, shift and what they share."""
+    """Of the runs that share items with one of `extent` items: extent, shift, what they share."""
     runs = [(other, shift) for other in range(1, largest + 1) for shift in range(1 - other, extent)]
     other_V, shift_V = np.array(runs, dtype=np.int64).T
     shared_V = np.minimum(extent, shift_V + other_V) - np.maximum(shift_V, 0)

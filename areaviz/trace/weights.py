@@ -1,9 +1,11 @@
-"""The algebra of areas: heaviest areas, coverage, sums, overlap and densest areas of weights in plain arrays.
+"""The algebra of areas: heaviest areas, coverage, sums and overlap, of weights in plain arrays.
 
-Whoever has an `AttentionMap` asks through `areaviz.trace.query`. Weights are finite and 0 or more. One that is not
-a number raises ValueError where weights are compared, and spreads to the sums it is part of.
+Whoever has an `AttentionMap` asks through `areaviz.trace.query`. Weights are finite and 0 or more.
+One that is not a number raises ValueError where weights are compared, and spreads to the sums it is
+part of.
 
-Shapes: R rows of weights (there may be further axes before them), A areas, N items, K kept, X places along an axis.
+Shapes: R rows of weights (there may be further axes before them), A areas, N items, K kept, X
+places along an axis.
 """
 
 from __future__ import annotations
@@ -17,12 +19,12 @@ import numpy.typing as npt
 
 from areaviz.trace.areas import AreaGrid, IntArray
 from areaviz.trace.chunks import in_chunks
-from areaviz.trace.rivals import Overlaps, can_list, rivals_of
+from areaviz.trace.rivals import Overlaps, Rivals, can_list, rivals_of
 
 FloatArray = npt.NDArray[np.float32]
 AnyFloats = npt.NDArray[np.floating]
 Strike = Callable[[AnyFloats, IntArray], None]
-"""Strikes out, in rows of weights, whatever overlaps the area chosen of each row too much, the area included."""
+"""Strikes out, in rows of weights, the area chosen of each row and all that overlap it too much."""
 
 MAX_OVERLAP = 0.5
 """Areas that overlap a heavier one by more than this (intersection over union) are left out."""
@@ -32,10 +34,12 @@ MAX_OVERLAP = 0.5
 class Ranked:
     """The largest entries of every row, the largest first, of equal ones the one of lower index.
 
-    index: int64 [..., K], -1 where nothing with any weight is left. weight: float32 [..., K], 0 there.
+    Where nothing with any weight is left, the index is -1 and the weight 0.
     """
 
+    # int64 [..., K]
     index: IntArray
+    # float32 [..., K]
     weight: FloatArray
 
 
@@ -52,14 +56,15 @@ def top_areas(
         weights_RA: of the grid's areas.
         grid: where they lie.
         k: how many areas, 0 or more.
-        max_overlap: an area that overlaps a heavier one by more is left out (intersection over union, 0..1).
+        max_overlap: an area that overlaps a heavier one by more is left out; intersection over
+            union, 0..1.
         min_size: areas of fewer items are left out.
 
     Raises:
         ValueError: a weight is not a number.
     """
     if can_list(grid):
-        strike = partial(_strike_rivals, rivals_of(grid, max_overlap).indices)
+        strike = partial(_strike_rivals, rivals_of(grid, max_overlap))
     else:
         strike = partial(_strike_overlapping, Overlaps.of(grid), max_overlap)
     small = [grid.slab(*shape) for shape in grid.shapes() if shape[0] * shape[1] < min_size]
@@ -67,8 +72,13 @@ def top_areas(
     return _ranked(weights_RA, k, strike, small_slices)
 
 
-def top_listed(weights_RA: AnyFloats, areas_A4: IntArray, k: int, max_overlap: float = MAX_OVERLAP) -> Ranked:
-    """The same of any areas, given as rows (top, left, height, width); slower where there are thousands.
+def top_listed(
+    weights_RA: AnyFloats,
+    areas_A4: IntArray,
+    k: int,
+    max_overlap: float = MAX_OVERLAP,
+) -> Ranked:
+    """The same of any areas, given as (top, left, height, width); slower where there are thousands.
 
     Raises:
         ValueError: a weight is not a number.
@@ -88,16 +98,17 @@ def largest(values_RN: AnyFloats, k: int) -> Ranked:
 def coverage(weights_RA: FloatArray, grid: AreaGrid) -> FloatArray:
     """The weight of all areas that hold each item: float32 [R, N].
 
-    A row sums to the mean size of an attended area, not to 1 (Eq. 4 of Li et al. 2019: values are sums).
+    A row sums to the mean size of an attended area, not to 1 (Li et al. 2019, Eq. 4: sums).
     """
     return in_chunks(partial(_coverage, grid=grid), weights_RA, grid.items, np.float32)
 
 
 def shares(covered_RN: FloatArray) -> FloatArray:
-    """Coverage with each row divided by its sum: float32 [R, N], rows sum to 1 (0 where nothing is attended to)."""
+    """Coverage with each row divided by its sum: float32 [R, N]; 0 where nothing is attended to."""
     total_R1 = covered_RN.sum(-1, keepdims=True)
-    divided: FloatArray = np.divide(covered_RN, total_R1, out=np.zeros_like(covered_RN), where=total_R1 != 0)
-    return divided
+    shares_RN = np.zeros_like(covered_RN)
+    np.divide(covered_RN, total_R1, out=shares_RN, where=total_R1 != 0)
+    return shares_RN
 
 
 def area_sums(weights_RN: FloatArray, grid: AreaGrid) -> FloatArray:
@@ -106,7 +117,7 @@ def area_sums(weights_RN: FloatArray, grid: AreaGrid) -> FloatArray:
 
 
 def iou(one_4: IntArray, other_4: IntArray) -> npt.NDArray[np.float64]:
-    """Intersection over union of areas (top, left, height, width), 0..1: [..., 4] and [..., 4] broadcast to [...]."""
+    """Intersection over union of areas (top, left, height, width), 0..1; they broadcast."""
     corner, extent = np.s_[..., :2], np.s_[..., 2:]
     last_2 = np.minimum(one_4[corner] + one_4[extent], other_4[corner] + other_4[extent])
     sides_2 = np.maximum(last_2 - np.maximum(one_4[corner], other_4[corner]), 0)
@@ -118,7 +129,8 @@ def iou(one_4: IntArray, other_4: IntArray) -> npt.NDArray[np.float64]:
 
 def _ranked(values_RA: AnyFloats, k: int, strike: Strike, left_out: Sequence[slice]) -> Ranked:
     """The largest entry of each row, then the largest that is not struck out, k times."""
-    index = in_chunks(partial(_greedy, k=k, strike=strike, left_out=left_out), values_RA, k, np.int64)
+    greedy = partial(_greedy, k=k, strike=strike, left_out=left_out)
+    index = in_chunks(greedy, values_RA, k, np.int64)
     weight = np.take_along_axis(values_RA, np.maximum(index, 0), -1)
     return Ranked(index, np.where(index < 0, 0, weight).astype(np.float32))
 
@@ -140,17 +152,27 @@ def _greedy(values_RA: AnyFloats, k: int, strike: Strike, left_out: Sequence[sli
     return found_RK
 
 
-def _strike_rivals(indices: Callable[[IntArray], IntArray], left_RA: AnyFloats, chosen_R: IntArray) -> None:
+def _strike_rivals(rivals: Rivals, left_RA: AnyFloats, chosen_R: IntArray) -> None:
     starts_R1 = np.arange(0, left_RA.size, left_RA.shape[1])[:, None]
-    left_RA.reshape(-1)[indices(chosen_R) + starts_R1] = -1
+    left_RA.reshape(-1)[rivals.indices(chosen_R) + starts_R1] = -1
 
 
-def _strike_overlapping(overlaps: Overlaps, max_overlap: float, left_RA: AnyFloats, chosen_R: IntArray) -> None:
+def _strike_overlapping(
+    overlaps: Overlaps,
+    max_overlap: float,
+    left_RA: AnyFloats,
+    chosen_R: IntArray,
+) -> None:
     left_RA[overlaps.with_all(chosen_R) > max_overlap] = -1
     _strike_chosen(left_RA, chosen_R)
 
 
-def _strike_listed(areas_A4: IntArray, max_overlap: float, left_RA: AnyFloats, chosen_R: IntArray) -> None:
+def _strike_listed(
+    areas_A4: IntArray,
+    max_overlap: float,
+    left_RA: AnyFloats,
+    chosen_R: IntArray,
+) -> None:
     for left_A, chosen in zip(left_RA, chosen_R.tolist(), strict=True):
         left_A[iou(areas_A4[chosen], areas_A4) > max_overlap] = -1
         left_A[chosen] = -1
@@ -174,11 +196,11 @@ def _coverage(weights_RA: FloatArray, grid: AreaGrid) -> FloatArray:
 
 
 def _spread(starts: Sequence[FloatArray]) -> FloatArray:
-    """Give every place on the last axis the weights of the runs that hold it, without any subtraction.
+    """Give every place on the last axis the weights of the runs that hold it, without subtracting.
 
-    starts: for extents 1..S an array [..., X - extent + 1] of weights by first place. Returns [..., X].
-    Walking down from the longest runs, `at_least` holds all runs of this extent or more: these, and only these,
-    reach the place `extent - 1` after their first.
+    starts: for extents 1..S an array [..., X - extent + 1] of weights by first place. Returns
+    [..., X]. Walking down from the longest runs, `at_least` holds all runs of this extent or more:
+    these, and only these, reach the place `extent - 1` after their first.
     """
     at_least, spread = np.zeros(starts[0].shape, np.float32), np.zeros(starts[0].shape, np.float32)
     for extent in range(len(starts), 0, -1):
@@ -189,7 +211,7 @@ def _spread(starts: Sequence[FloatArray]) -> FloatArray:
 
 
 def _area_sums(weights_RN: FloatArray, grid: AreaGrid) -> FloatArray:
-    """An area is the one a row shorter plus a row; a row is the one an item shorter plus an item."""
+    """An area is one that is a row shorter plus a row; a row is a shorter one plus an item."""
     items = tall = weights_RN.reshape(-1, grid.height, grid.width)
     sums_RA: FloatArray = np.empty((len(weights_RN), grid.count), dtype=np.float32)
     for height in range(1, grid.max_height + 1):

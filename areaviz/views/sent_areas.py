@@ -1,4 +1,4 @@
-"""Which areas of every row travel to the browser: those that can be asked for first, then the heaviest others.
+"""Which areas travel to the browser: those that can be asked for first, then the heaviest others.
 
 Shapes: H heads, Q queries, A areas, K kept, C candidates, R rows.
 """
@@ -38,15 +38,17 @@ def sent_areas(
         return Ranked(np.maximum(found[0].index, 0), found[0].weight)
     index_HQC = np.concatenate([each.index for each in found], -1)
     small_A = grid.sizes() < min_size
-    heads = []
+    index, weight = [], []
     for weights_QA, index_QC in zip(weights_HQA, index_HQC, strict=True):
         counted_QA = np.where(small_A, 0, weights_QA) if min_size > 1 else weights_QA
-        heads.append(_with_heaviest(counted_QA, index_QC, kept))
-    return Ranked(np.stack([head.index for head in heads]), np.stack([head.weight for head in heads]))
+        head = _with_heaviest(counted_QA, index_QC, kept)
+        index.append(head.index)
+        weight.append(head.weight)
+    return Ranked(np.stack(index), np.stack(weight))
 
 
 def _with_heaviest(weights_RA: FloatArray, index_RC: IntArray, kept: int) -> Ranked:
-    """The candidates of every row (-1 stands for none), each once, and the heaviest others: `kept` in all, or A."""
+    """The candidates of every row, each once (-1 stands for none), then the heaviest others."""
     most = min(kept, weights_RA.shape[-1])
     heaviest = np.argpartition(-weights_RA, most - 1)[..., :most]
     order = (-np.take_along_axis(weights_RA, heaviest, -1)).argsort(-1)
@@ -64,5 +66,5 @@ def _first_ones(weights_RA: FloatArray, index_RC: IntArray, kept: int) -> Ranked
     np.put_along_axis(again_RC, by_index, again, -1)
     places = again_RC.argsort(-1, kind="stable")[..., :kept]
     index = np.maximum(np.take_along_axis(index_RC, places, -1), 0)
-    weight = np.where(np.take_along_axis(again_RC, places, -1), 0, np.take_along_axis(weights_RA, index, -1))
-    return Ranked(index, weight)
+    weight = np.take_along_axis(weights_RA, index, -1)
+    return Ranked(index, np.where(np.take_along_axis(again_RC, places, -1), 0, weight))

@@ -50,7 +50,9 @@ def cases(draw: st.DrawFn) -> tuple[np.ndarray, AreaGrid, float]:
 
 @SOME
 @given(cases())
-def test_no_area_is_smaller_and_of_equally_small_ones_none_holds_more(case: tuple[np.ndarray, AreaGrid, float]) -> None:
+def test_no_area_is_smaller_and_of_equally_small_ones_none_holds_more(
+    case: tuple[np.ndarray, AreaGrid, float],
+) -> None:
     p_RN, grid, mass = case
     found = densest_areas(p_RN, grid, mass)
     assert found.area.dtype == np.int64 and found.share.dtype == np.float32
@@ -79,7 +81,10 @@ def test_any_shares_on_long_sequences_and_grids(rows: int, columns: int, mass: f
 
 def test_known_answers() -> None:
     grid = AreaGrid(1, 6, 1, 2)
-    p_RN = np.array([[0.1, 0.1, 0.5, 0.1, 0.1, 0.1], [0.3, 0.0, 0.3, 0.3, 0.1, 0.0], [0, 0, 0, 0, 0, 0]], np.float32)
+    p_RN = np.array(
+        [[0.1, 0.1, 0.5, 0.1, 0.1, 0.1], [0.3, 0.0, 0.3, 0.3, 0.1, 0.0], [0, 0, 0, 0, 0, 0]],
+        np.float32,
+    )
     found = densest_areas(p_RN, grid)
     assert found.area.tolist() == [[0, 2, 1, 1], [0, 2, 1, 2], [0, 0, 0, 0]]
     np.testing.assert_allclose(found.share, [0.5, 0.6, 0])

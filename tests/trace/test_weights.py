@@ -16,7 +16,10 @@ OVERLAPS = st.sampled_from([0.0, 0.25, 1 / 3, 0.5, 0.7, 0.75, 1.0]) | st.floats(
 
 
 def items_of(area: Area, grid: AreaGrid) -> set[int]:
-    rows, columns = range(area.top, area.top + area.height), range(area.left, area.left + area.width)
+    rows, columns = (
+        range(area.top, area.top + area.height),
+        range(area.left, area.left + area.width),
+    )
     return {row * grid.width + column for row in rows for column in columns}
 
 
@@ -91,7 +94,14 @@ def test_grids_with_many_shapes_are_compared_with_every_area() -> None:
     found = weights.top_areas(weights_RA, large, 3)
     for row in range(2):
         first, second, third = (large.area(index) for index in found.index[row].tolist())
-        assert max(slow_iou(first, second, large), slow_iou(first, third, large), slow_iou(second, third, large)) <= 0.5
+        assert (
+            max(
+                slow_iou(first, second, large),
+                slow_iou(first, third, large),
+                slow_iou(second, third, large),
+            )
+            <= 0.5
+        )
     np.testing.assert_array_equal(found.index[:, 0], weights_RA.argmax(1))
 
 
@@ -167,7 +177,10 @@ def test_area_sums_add_up_the_items_of_an_area(data: st.DataObject, grid: AreaGr
 def test_sums_and_coverage_are_each_others_transpose(data: st.DataObject, grid: AreaGrid) -> None:
     """Weights times sums of items over areas are items times coverage: `<w, S p> = <S' w, p>`."""
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
-    weights_A, p_N = rng.random(grid.count).astype(np.float32), rng.random(grid.items).astype(np.float32)
+    weights_A, p_N = (
+        rng.random(grid.count).astype(np.float32),
+        rng.random(grid.items).astype(np.float32),
+    )
     assert weights_A @ weights.area_sums(p_N, grid) == pytest.approx(weights.coverage(weights_A, grid) @ p_N, rel=1e-4)
 
 
