@@ -69,9 +69,8 @@ def top_areas(
     min_size: areas of fewer items are left out. Areas without weight never count; of equal weights the
     area of lower index comes first.
     """
-    weights_HA = attention.weights[layer][:, query]
-    weights_A = weights_HA.mean(0) if head is None else weights_HA[head]
-    return attended(weights_A, attention.grid, k, max_overlap, min_size)
+    heads = slice(None) if head is None else slice(head, head + 1)
+    return attended(attention.weights[layer, heads, query].mean(0), attention.grid, k, max_overlap, min_size)
 
 
 def attended(
