@@ -50,13 +50,14 @@ audit: $(VENV)/.installed-dev ## Compare the locked packages with the known vuln
 lock: $(VENV)/.installed-dev ## Write the locks anew, after a pin was changed
 	$(BIN)/python locks/write.py --torch-cpu $(TORCH_CPU)
 
-bench: $(VENV)/.installed-dev ## Measure attention, changed runs and the app on this machine
+bench: $(VENV)/.installed-dev ## Measure attention, areas, changed runs and the app on this machine
 	$(BIN)/python -m benchmarks.attention
 	$(BIN)/python -m benchmarks.training
 	$(BIN)/python -m benchmarks.app
 	$(BIN)/python -m benchmarks.pictures
 	$(BIN)/python -m benchmarks.page
 	$(BIN)/python -m benchmarks.what_if
+	$(BIN)/python -m benchmarks.areas
 
 soak: $(VENV)/.installed-dev ## Run the long versions of the tests under load, faults and hostile input, and write their figures
 	$(BIN)/python -m tests.faults.soak --write

@@ -30,11 +30,11 @@ AGAIN = 0.5
 """Seconds until a backend that is busy is asked again."""
 
 
-def header(dataset: Dataset, request: Request, card: Card) -> Header:
-    """What identifies an analysis; `request` has the model and its options."""
+def header(dataset: Dataset, request: Request, card: Card, reader: str = "") -> Header:
+    """What identifies an analysis; `request` has the model and its options, `reader` is the mark of who begins it."""
     digest = hashlib.sha256(json.dumps(card.identity, sort_keys=True, default=str).encode()).hexdigest()
     options = request.method, request.beam, request.area_size, request.seed
-    return Header(dataset.name, dataset.digest, request.model, digest, *options)
+    return Header(dataset.name, dataset.digest, request.model, digest, *options, reader)
 
 
 def analyse(

@@ -22,6 +22,7 @@ COMMANDS: Mapping[str, str] = {
     "train": "Train a model from a recipe; a killed run resumes.",
     "evaluate": "Measure a model on a test set.",
     "analyse": "Run a set of examples through one or two models, a row an example.",
+    "forget": "Delete notes, slices and analyses that nobody changed for some days.",
     "compare": "State the difference of two models on both cards.",
     "heads": "Measure what each head of a translator does, beside the network untrained.",
     "faithfulness": "Measure how faithful an attention map is, beside areas picked by chance.",

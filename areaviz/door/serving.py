@@ -137,7 +137,7 @@ def _server_options(door: Door, place: AppPlace, connections: Connections) -> uv
         door,
         host=place.host,
         port=place.port,
-        loop="asyncio",
+        loop="auto",
         http=cast("Any", partial(BoundedRequests, connections)),
         ws=cast("Any", partial(BoundedSocket, connections)),
         ws_ping_interval=PING_SECONDS,

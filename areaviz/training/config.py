@@ -11,7 +11,6 @@ from typing import Any, Self
 from areaviz.trace.errors import InputError
 
 SCHEDULES = ("linear", "cosine")
-PRECISIONS = ("highest", "high", "medium")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,8 +21,6 @@ class TrainConfig:
     key of `TASKS`. steps: updates. peak_rate: highest learning rate, reached after `warmup` steps. schedule: how
     it then falls to zero at the last step, "linear" or "cosine". average: how many of the last validated weights
     are averaged at the end, 0 for none; their mean is kept where it validates better than the best of them.
-    matmul: precision of matrix products, as `torch.set_float32_matmul_precision` takes it; "medium" multiplies in
-    bfloat16 and adds in float32 where the processor can, which takes a third off the time of a step.
     rates: parts of the network that learn at another rate, by the beginning of their name, as a factor. model:
     options of the network's config. gates: what the model has to reach, see `trace.gates.Gate`.
     """
@@ -34,7 +31,6 @@ class TrainConfig:
     warmup: int
     schedule: str = "linear"
     average: int = 0
-    matmul: str = "highest"
     task: str = "translation"
     pair: str = ""
     weight_decay: float = 0.0
@@ -58,11 +54,6 @@ class TrainConfig:
         if config.schedule not in SCHEDULES:
             raise InputError(
                 f'The recipe {path} has the schedule "{config.schedule}"; choose one of: {", ".join(SCHEDULES)}.'
-            )
-        if config.matmul not in PRECISIONS:
-            raise InputError(
-                f'The recipe {path} has the precision "{config.matmul}" of products; choose one of: '
-                f"{', '.join(PRECISIONS)}."
             )
         return config
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import platform
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -62,22 +61,11 @@ def train(config: TrainConfig, data: Path, runs: Path, device: str = "auto") -> 
     """
     folder, chosen = runs / config.name, choose_device(device)
     folder.mkdir(parents=True, exist_ok=True)
-    with ranks_of(chosen) as ranks, matmul_precision(config.matmul):
+    with ranks_of(chosen) as ranks:
         task = ranks.in_turn(lambda: TASKS[config.task][1](config, data, folder, chosen))
         trainer = Trainer(task, folder, chosen, ranks=ranks)
         trainer.train()
         return ship(trainer) if ranks.writes else folder / "checkpoint"
-
-
-@contextmanager
-def matmul_precision(precision: str) -> Iterator[None]:
-    """Matrix products in that precision, a setting of the whole process, until the block ends."""
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision(precision)
-    try:
-        yield
-    finally:
-        torch.set_float32_matmul_precision(before)
 
 
 def ship(trainer: Trainer) -> Path:

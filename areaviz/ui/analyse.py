@@ -20,6 +20,7 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.analysis_found import found_in
+from areaviz.ui.analysis_kept import kept
 from areaviz.ui.analysis_result import result
 from areaviz.ui.analysis_running import others_running, running
 from areaviz.ui.asking import Asking
@@ -27,7 +28,8 @@ from areaviz.ui.dataset_form import dataset_form
 from areaviz.ui.engine import engine
 from areaviz.ui.errors import calm, calm_later, problem, told_later
 from areaviz.ui.jobs import jobs
-from areaviz.ui.reader import reader_id
+from areaviz.ui.notebook import remove_old_work
+from areaviz.ui.reader import reader_id, reader_mark
 
 ASKING = Asking("analyse")
 NOT_BEGUN = "analyse_not_begun"
@@ -50,6 +52,8 @@ def analyse_page() -> None:
     """Draw the page."""
     with calm("opening the models"):
         backend = engine()
+        with calm("removing what is old"):
+            remove_old_work()
         with calm("reading the examples"):
             with st.container(border=True):
                 dataset = dataset_form()
@@ -59,6 +63,7 @@ def analyse_page() -> None:
                     _progress(backend, dataset, analyses)
                 with calm("showing the result"):
                     runs = tuple(found_in(analysis.path, dataset) for analysis in analyses)
+                    kept(dataset, [analysis.header for analysis in analyses], runs)
                     if all(run.rows for run in runs):
                         requests = [analysis.request for analysis in analyses]
                         result(backend, requests, runs, [analysis.title for analysis in analyses])
@@ -85,7 +90,7 @@ def _about(dataset: Dataset) -> str:
 
 
 def _analysis(dataset: Dataset, request: Request, card: Card) -> Analysis:
-    about = header(dataset, request, card)
+    about = header(dataset, request, card, reader_mark())
     return Analysis(request, card.title, rows_path(about), about)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 import streamlit as st
@@ -15,6 +16,8 @@ from areaviz.ui.plain import visible
 
 PAGE = "analyse"
 SOURCE, SAMPLE, FILES, FOLDER = (f"{PAGE}_{name}" for name in ("source", "sample", "files", "folder"))
+TURN = f"{PAGE}_turn"
+"""In the session: how often uploaded files were deleted."""
 SETTING = "AREAVIZ_DATASETS"
 """Environment variable: a folder of this machine with a folder a data set; nothing outside it is ever opened."""
 MOST_TOGETHER, MEGA = 200, 2**20
@@ -40,7 +43,8 @@ def dataset_form() -> Dataset | None:
 
 
 def _uploaded() -> Dataset | None:
-    given = st.file_uploader("Files", accept_multiple_files=True, key=FILES, max_upload_size=MAX_MEGABYTES, help=_HELP)
+    key = files_key()
+    given = st.file_uploader("Files", accept_multiple_files=True, key=key, max_upload_size=MAX_MEGABYTES, help=_HELP)
     if not given:
         return None
     together = sum(file.size for file in given) / MEGA
@@ -49,7 +53,25 @@ def _uploaded() -> Dataset | None:
             f"The files have {together:,.1f} MB together but at most {MOST_TOGETHER} are possible in one session; "
             "remove some of them."
         )
-    return _read({file.name: file.getvalue() for file in given})
+    return _read({file.name: file.getvalue() for file in given}, tuple(file.file_id for file in given))
+
+
+def files_key() -> str:
+    """The key of the uploader; a new one is empty."""
+    turn = st.session_state.get(TURN, 0)
+    return f"{FILES}_{turn}" if turn else FILES
+
+
+def has_files() -> bool:
+    """Whether the reader's own files are in this session."""
+    return bool(st.session_state.get(files_key()))
+
+
+def delete_files() -> None:
+    """Take the reader's own files out of the session; called before the page is drawn."""
+    _kept.clear()
+    st.session_state.pop(files_key(), None)
+    st.session_state[TURN] = st.session_state.get(TURN, 0) + 1
 
 
 def _from_folder(root: Path) -> Dataset | None:
@@ -65,19 +87,40 @@ def _from_folder(root: Path) -> Dataset | None:
     return _read({path.name: path for path in paths if path.resolve().is_relative_to(inside)})
 
 
-def _read(files: Files) -> Dataset | None:
-    """The set that files hold; where several texts are there, the reader says which is which."""
+def _read(files: Files, identity: tuple[str, ...] = ()) -> Dataset | None:
+    """The set that files hold; where several texts are there, the reader says which is which.
+
+    identity: of files that stay as they are, so that they are read once.
+    """
     tables = [name for name in files if _ending(name) in TABLES]
     texts = [name for name in files if _ending(name) not in (*TABLES, *PICTURES)]
     if tables:
         chosen = tables[0] if len(tables) == 1 else st.selectbox("Table", tables, format_func=visible)
-        return read_table(chosen, files)
-    return _aligned(texts, files) if texts else read_pictures(files)
+        return _once(identity, partial(read_table, chosen, files), chosen)
+    return _aligned(texts, files, identity) if texts else _once(identity, partial(read_pictures, files))
 
 
-def _aligned(texts: list[str], files: Files) -> Dataset | None:
+def _once(identity: tuple[str, ...], read: Callable[[], Dataset], *how: object) -> Dataset:
+    """A set as it was read before, else read now; so is a refusal, for to find it out takes as long."""
+    if not identity:
+        return read()
+    found = _kept(identity, repr(how), read)
+    if isinstance(found, InputError):
+        raise found
+    return found
+
+
+@st.cache_resource(scope="session", max_entries=1, show_spinner="Reading the examples")
+def _kept(identity: tuple[str, ...], how: str, _read: Callable[[], Dataset]) -> Dataset | InputError:
+    try:
+        return _read()
+    except InputError as refusal:
+        return refusal
+
+
+def _aligned(texts: list[str], files: Files, identity: tuple[str, ...]) -> Dataset | None:
     if len(texts) == 1:
-        return read_lines(texts[0], files)
+        return _once(identity, partial(read_lines, texts[0], files), texts[0])
     guessed = _guess(texts)
     with st.container(horizontal=True):
         source = st.selectbox("Sentences", texts, index=texts.index(guessed["source"]), format_func=visible)
@@ -91,7 +134,8 @@ def _aligned(texts: list[str], files: Files) -> Dataset | None:
         )
         first = [name for name in others if name != links]
         references = st.multiselect("References", first, default=first, format_func=visible)
-    return read_lines(source, files, references, links or "")
+    how = source, tuple(references), links or ""
+    return _once(identity, partial(read_lines, source, files, references, links or ""), *how)
 
 
 def _guess(texts: list[str]) -> Mapping[str, str]:

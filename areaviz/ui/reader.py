@@ -6,6 +6,8 @@ door (`streamlit run app.py`), the id lasts as long as the session.
 
 from __future__ import annotations
 
+import hashlib
+
 import streamlit as st
 
 from areaviz.backend.cookies import is_reader, new_reader, reader_cookie
@@ -15,8 +17,13 @@ _KEY = "reader_id"
 
 def reader_id() -> str:
     """The reader's id, 32 hexadecimal digits: the cookie's, or else one that this session keeps."""
-    given = st.context.cookies.get(reader_cookie(st.get_option("server.port")), "")
+    given = str(st.context.cookies.get(reader_cookie(st.get_option("server.port")), ""))
     if is_reader(given):
         return given
     own: str = st.session_state.setdefault(_KEY, new_reader())
     return own
+
+
+def reader_mark() -> str:
+    """What is kept of a reader with their work: the SHA-256 of the id, so that no file holds what opens a session."""
+    return hashlib.sha256(reader_id().encode("ascii")).hexdigest()

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 from PIL import Image
@@ -12,7 +15,6 @@ from tests.browser.conftest import App, settled
 
 TOKEN = "a-token-that-only-friends-have"
 SENTENCE = "A man plays the guitar."
-HOLDER = "https://holder.example/"
 
 
 @pytest.fixture(scope="module")
@@ -72,15 +74,32 @@ def test_pictures_and_uploads_work_behind_it(locked: str, unknown_page: Page) ->
     expect(page.get_by_text("Your picture is chosen.")).to_be_visible()
 
 
-def test_nobody_else_s_page_holds_it(app: App, chromium: Browser) -> None:
-    """A page of another origin, with the app in a frame; the same frame shows what allows it."""
-    shown = []
-    for options in ((), ("--allow-frame", HOLDER.rstrip("/"))):
-        holder = chromium.new_context(ignore_https_errors=True).new_page()
-        frame = f'<iframe src="{app("app.py", *options)}/_stcore/host-config" title="held"></iframe>'
-        holder.route(HOLDER, lambda route, html=frame: route.fulfill(body=html, content_type="text/html"))
-        holder.goto(HOLDER)
-        holder.wait_for_timeout(3000)
-        shown.append("allowedOrigins" in holder.frames[1].content())
-        holder.context.close()
-    assert shown == [False, True]
+class Holder(BaseHTTPRequestHandler):
+    """A page of others: it holds what its address names in a frame."""
+
+    def do_GET(self) -> None:
+        """A page with a frame, or one that can be held."""
+        held = parse_qs(urlsplit(self.path).query).get("held", [""])[0]
+        html = f'<iframe src="{held}"></iframe>' if held else "<p>held</p>"
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(html.encode())
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing."""
+
+
+def test_no_page_of_others_holds_it(app: App, chromium: Browser) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Holder) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        own = f"http://localhost:{server.server_port}"
+        shown = []
+        for held in (f"http://127.0.0.1:{server.server_port}/", f"{app('app.py')}/_stcore/host-config"):
+            page = chromium.new_page()
+            page.goto(f"{own}/?{urlencode({'held': held})}")
+            page.wait_for_timeout(2000)
+            shown.append(page.frames[1].evaluate("document.body.innerText"))
+            page.close()
+        server.shutdown()
+    assert shown[0] == "held" and "allowedOrigins" not in shown[1]

@@ -241,6 +241,17 @@ def test_nobody_frames_it_and_scripts_read_no_cookie(open_app: tuple[Served, Pat
     assert "set-cookie" in asked(open_app[0], "GET", "/", Cookie=name[:-1]).headers
 
 
+def test_a_page_that_is_named_may_hold_it(tmp_path: Path, token_file: Path) -> None:
+    options = ["--token-file", str(token_file), "--allow-frame", "https://holder.example"]
+    with served(tmp_path / "log", {"OMP_NUM_THREADS": "1"}, options=options) as app:
+        form = asked(app, "POST", "/sign-in", urlencode({"token": TOKEN}))
+        page = asked(app, "GET", "/", Cookie=form.headers["set-cookie"].partition(";")[0])
+    for cookie in (form.headers["set-cookie"], page.headers["set-cookie"]):
+        assert cookie.endswith("HttpOnly; SameSite=None; Secure")
+    assert page.headers["content-security-policy"] == "frame-ancestors https://holder.example"
+    assert "x-frame-options" not in page.headers
+
+
 def test_metrics_and_the_agents_routes_are_closed(open_app: tuple[Served, Path]) -> None:
     for path in ("/_stcore/metrics", "/_stcore/agent/openapi.json", "/_stcore/agent/mcp", "/auth/login", "/sign-in/x"):
         answer = asked(open_app[0], "GET", path)

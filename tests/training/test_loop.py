@@ -120,12 +120,6 @@ def test_a_schedule_that_does_not_exist_is_named(tmp_path: Path) -> None:
         TrainConfig.of(values, tmp_path / "x.toml")
 
 
-def test_a_precision_that_does_not_exist_is_named(tmp_path: Path) -> None:
-    values = {"name": "x", "steps": 1, "peak_rate": 1.0, "warmup": 0, "matmul": "half"}
-    with pytest.raises(InputError, match="highest, high, medium"):
-        TrainConfig.of(values, tmp_path / "x.toml")
-
-
 def test_without_warming_up_the_peak_comes_first() -> None:
     rates = [learning_rate(step, config(warmup=0, steps=4)) for step in range(5)]
     assert rates == pytest.approx([1e-2, 0.75e-2, 0.5e-2, 0.25e-2, 0])
