@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
 
+from areaviz.ui.departure import note_presence
 from areaviz.ui.focus_state import turn_to
 
 # Static text: nothing a user wrote ever becomes part of it.
@@ -32,6 +33,7 @@ button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selec
 def page_frame(title: str, purpose: str) -> None:
     """Title and purpose of a page, and the column it is read in."""
     _enter_by_app()
+    note_presence()
     turn_to(title)
     stylesheet(_STYLE)
     st.title(title, anchor=False)

@@ -27,7 +27,7 @@ REMEMBERED = 32
 TOKEN_FILE = "AREAVIZ_TOKEN_FILE"
 
 
-def engine() -> Backend:
+def engine() -> CachedBackend:
     """The backend of this process."""
     setting = os.environ.get("AREAVIZ_BACKEND", "local")
     checkpoints = os.environ.get("AREAVIZ_CHECKPOINTS", str(ROOT / "checkpoints"))

@@ -27,6 +27,7 @@ OVERLAPS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _WANTED = ((2, SHOWN), (0, SURE), (1, SURE), (3, SURE))
 """Which of OVERLAPS, the usual one first, and how many areas of it; the heaviest, last of all, are those of 1."""
 _CHUNK = 256  # areas compared at once with all others
+_LISTED = 4096  # up to so many areas, all pairs of them are worked out once: 16 MB
 
 
 def kept_areas(attention: AttentionMap, layer: int, min_size: int = 1, kept: int = KEPT) -> Ranked:
@@ -38,8 +39,7 @@ def kept_areas(attention: AttentionMap, layer: int, min_size: int = 1, kept: int
     left out.
     """
     weights_HQA = np.where(attention.grid.sizes() >= min_size, attention.weights[layer], 0)
-    close_AA = closeness(attention.grid)
-    apart = [np.stack([_apart(w_QA, close_AA > step, k) for w_QA in weights_HQA]) for step, k in _WANTED]
+    apart = [np.stack([_apart(w_QA, attention.grid, step, k) for w_QA in weights_HQA]) for step, k in _WANTED]
     return with_heaviest(weights_HQA, np.concatenate(apart, -1), kept)
 
 
@@ -68,15 +68,28 @@ def _close(some_R4: IntArray, all_A4: IntArray) -> npt.NDArray[np.uint8]:
     return exceeded_RA
 
 
-def _apart(weights_QA: FloatArray, rivals_AA: npt.NDArray[np.bool_], k: int) -> IntArray:
-    """The heaviest area of every query, the heaviest that is no rival of it, and so on: [Q, k], -1 for none left."""
+def _apart(weights_QA: FloatArray, grid: AreaGrid, step: int, k: int) -> IntArray:
+    """The heaviest area of every query, the heaviest that is no rival of it, and so on: [Q, k], -1 for none left.
+
+    Rivals exceed more than `step` of OVERLAPS.
+    """
     left_QA, rows = weights_QA.copy(), np.arange(len(weights_QA))
     found_QK = np.full((len(rows), k), -1, np.int64)
     for rank in range(k):
         best_Q = left_QA.argmax(1)
         found_QK[:, rank] = np.where(left_QA[rows, best_Q] > 0, best_Q, -1)
-        left_QA[rivals_AA[best_Q]] = 0
+        for start in range(0, len(rows), _CHUNK):
+            chosen_R = best_Q[start : start + _CHUNK]
+            left_QA[start : start + _CHUNK][_closeness(grid, chosen_R) > step] = 0
     return found_QK
+
+
+def _closeness(grid: AreaGrid, chosen_R: IntArray) -> npt.NDArray[np.uint8]:
+    """How many of OVERLAPS some areas exceed with all: uint8 [R, A]; a table of all pairs grows as the square."""
+    if grid.count <= _LISTED:
+        return closeness(grid)[chosen_R]
+    table_A4 = grid.table()
+    return _close(table_A4[chosen_R], table_A4)
 
 
 def stored_shares(attention: AttentionMap, layer: int) -> npt.NDArray[np.uint8]:
