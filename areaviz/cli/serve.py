@@ -21,6 +21,8 @@ from areaviz.trace.errors import BackendError, InputError
 ROOT = Path(__file__).resolve().parents[2]
 DIGEST = "AREAVIZ_APP_TOKEN_SHA256"
 """How the app learns of its token: as `areaviz/ui/admission.py` reads it."""
+TRACE = "AREAVIZ_TRACE"
+"""How the page Your tensors learns of a file to show: as `areaviz/ui/opened.py` reads it."""
 EVERY_ADDRESS = ("0.0.0.0", "::")
 
 serve = typer.Typer(no_args_is_help=False)
@@ -40,6 +42,9 @@ def app(
         list[str] | None, typer.Option(help="A name by which readers reach this machine; can be given again.")
     ] = None,
     token_file: TokenFile = None,
+    trace: Annotated[
+        Path | None, typer.Option(help="A file that the page Your tensors shows to all; it may be large.")
+    ] = None,
 ) -> None:
     """Start the app on http://127.0.0.1:8501, for this machine only.
 
@@ -54,6 +59,7 @@ def app(
     check_open(host, token_file)
     options = ["--server.port", str(port), *_address(host, allow_host or [])]
     _set_token(token_file)
+    set_trace(trace)
     # Streamlit finds its configuration in the working directory, and takes over this process: one process to stop.
     os.chdir(ROOT)
     os.execv(sys.executable, [sys.executable, "-m", "streamlit", "run", str(script), *options])
@@ -125,6 +131,14 @@ def _address(host: str, names: list[str]) -> list[str]:
     allowed = [*LOOPBACK_NAMES, *names, *([] if host in EVERY_ADDRESS else [host])]
     pairs = [("--server.address", host), *(("--server.allowedHosts", name) for name in dict.fromkeys(allowed))]
     return [word for pair in pairs for word in pair]
+
+
+def set_trace(trace: Path | None) -> None:
+    """Name a stored trace, or a file of arrays, to the app; raises InputError where there is no such file."""
+    if trace is not None:
+        if not trace.is_file():
+            raise InputError(f"There is no file {trace}; name a trace that this app has saved, or an npz of arrays.")
+        os.environ[TRACE] = str(trace.resolve())
 
 
 def _set_token(token_file: Path | None) -> None:

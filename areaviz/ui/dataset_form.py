@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 import streamlit as st
@@ -17,7 +18,7 @@ PAGE = "analyse"
 SOURCE, SAMPLE, FILES, FOLDER = (f"{PAGE}_{name}" for name in ("source", "sample", "files", "folder"))
 SETTING = "AREAVIZ_DATASETS"
 """Environment variable: a folder of this machine with a folder a data set; nothing outside it is ever opened."""
-MOST_TOGETHER, MEGA = 200, 2**20
+MOST_TOGETHER, MEGA = 150, 2**20
 """Megabytes of all files of a set: this uploader alone takes several, and each as large as one may be."""
 _SAMPLES, _UPLOAD, _FOLDER = "Samples", "Upload", "Folder"
 _HELP = (
@@ -49,7 +50,7 @@ def _uploaded() -> Dataset | None:
             f"The files have {together:,.1f} MB together but at most {MOST_TOGETHER} are possible in one session; "
             "remove some of them."
         )
-    return _read({file.name: file.getvalue() for file in given})
+    return _read({file.name: file.getvalue() for file in given}, tuple(file.file_id for file in given))
 
 
 def _from_folder(root: Path) -> Dataset | None:
@@ -65,19 +66,40 @@ def _from_folder(root: Path) -> Dataset | None:
     return _read({path.name: path for path in paths if path.resolve().is_relative_to(inside)})
 
 
-def _read(files: Files) -> Dataset | None:
-    """The set that files hold; where several texts are there, the reader says which is which."""
+def _read(files: Files, identity: tuple[str, ...] = ()) -> Dataset | None:
+    """The set that files hold; where several texts are there, the reader says which is which.
+
+    identity: of files that stay as they are, so that they are read once.
+    """
     tables = [name for name in files if _ending(name) in TABLES]
     texts = [name for name in files if _ending(name) not in (*TABLES, *PICTURES)]
     if tables:
         chosen = tables[0] if len(tables) == 1 else st.selectbox("Table", tables, format_func=visible)
-        return read_table(chosen, files)
-    return _aligned(texts, files) if texts else read_pictures(files)
+        return _once(identity, partial(read_table, chosen, files), chosen)
+    return _aligned(texts, files, identity) if texts else _once(identity, partial(read_pictures, files))
 
 
-def _aligned(texts: list[str], files: Files) -> Dataset | None:
+def _once(identity: tuple[str, ...], read: Callable[[], Dataset], *how: object) -> Dataset:
+    """A set as it was read before, else read now; so is a refusal, for to find it out takes as long."""
+    if not identity:
+        return read()
+    found = _kept(identity, repr(how), read)
+    if isinstance(found, InputError):
+        raise found
+    return found
+
+
+@st.cache_resource(scope="session", max_entries=1, show_spinner="Reading the examples")
+def _kept(identity: tuple[str, ...], how: str, _read: Callable[[], Dataset]) -> Dataset | InputError:
+    try:
+        return _read()
+    except InputError as refusal:
+        return refusal
+
+
+def _aligned(texts: list[str], files: Files, identity: tuple[str, ...]) -> Dataset | None:
     if len(texts) == 1:
-        return read_lines(texts[0], files)
+        return _once(identity, partial(read_lines, texts[0], files), texts[0])
     guessed = _guess(texts)
     with st.container(horizontal=True):
         source = st.selectbox("Sentences", texts, index=texts.index(guessed["source"]), format_func=visible)
@@ -91,7 +113,8 @@ def _aligned(texts: list[str], files: Files) -> Dataset | None:
         )
         first = [name for name in others if name != links]
         references = st.multiselect("References", first, default=first, format_func=visible)
-    return read_lines(source, files, references, links or "")
+    how = source, tuple(references), links or ""
+    return _once(identity, partial(read_lines, source, files, references, links or ""), *how)
 
 
 def _guess(texts: list[str]) -> Mapping[str, str]:
