@@ -44,10 +44,10 @@ _REFUSAL = "The file is no npz archive; save arrays with numpy.savez, or choose 
 _DAMAGED = "The file is damaged or cut short; save its arrays anew with numpy.savez."
 
 
-def holds_trace(file: BinaryIO) -> bool:
-    """Whether a file is a stored trace, not raw arrays; InputError where it is no archive."""
+def holds_trace(file: BinaryIO, room: Room = UPLOADED) -> bool:
+    """Whether a file is a stored trace, not raw arrays; InputError where it is no archive, or larger than `room`."""
     with _named_errors():
-        check_archive(file, _REFUSAL)
+        check_archive(file, _REFUSAL, room.file)
         with zipfile.ZipFile(file) as archive:
             return codec.DOCUMENT in archive.namelist()
 
@@ -72,7 +72,7 @@ def open_npz(
         InputError: it is no such file, an array is missing, too large, holds objects or does not fit the others.
         BackendError: the app has no room for it.
     """
-    if holds_trace(file):
+    if holds_trace(file, room):
         return open_trace(file, room, reserve)
     check_range("area_size", area_size, AREA_SIZES)
     with _named_errors(), zipfile.ZipFile(file) as archive:

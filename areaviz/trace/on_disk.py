@@ -39,7 +39,7 @@ def open_trace(file: BinaryIO, room: Room = UPLOADED, reserve: Reserve = unlimit
         BackendError: the app has no room for it.
     """
     with named():
-        check_archive(file, most=room.weights + room.beside)
+        check_archive(file, most=room.file)
         with zipfile.ZipFile(file) as archive:
             entries = {entry.filename: entry for entry in archive.infolist()}
             if DOCUMENT not in entries:

@@ -27,6 +27,11 @@ class Room:
     items: int
     maps: int
 
+    @property
+    def file(self) -> int:
+        """Bytes of the file itself."""
+        return self.weights + self.beside
+
     def check_map(self, site: str, shape_LHQA: Shape) -> None:
         """Refuse a map that has too large layers, with an InputError."""
         _, heads, queries, areas = shape_LHQA

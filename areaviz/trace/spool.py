@@ -101,7 +101,8 @@ class Written:
         _, heads, queries, areas = self.shape
         found_HQA = np.empty((last - first, queries, areas), np.float32)
         position = self._start + 4 * (layer * heads + first) * queries * areas
-        self._spool.read(position, memoryview(found_HQA).cast("B"))
+        if found_HQA.size:
+            self._spool.read(position, memoryview(found_HQA).cast("B"))
         found_HQA.flags.writeable = False
         return found_HQA
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import BoundedSemaphore
+from typing import BinaryIO
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
@@ -50,24 +51,42 @@ def opened(file: UploadedFile, area_size: int | None = None) -> Trace:
     return found
 
 
+def is_trace(file: UploadedFile) -> bool:
+    """Whether it is a stored trace and not raw arrays; InputError where it is no such file."""
+    return holds_trace(file)
+
+
 def served() -> Path | None:
     """The file that the app was started with, None where there is none."""
     given = os.environ.get(SETTING, "")
     return Path(given) if given else None
 
 
+def served_is_trace(path: Path) -> bool:
+    """Whether the file that the app was started with is a stored trace; raises as `opened`."""
+    with _file_of_all(path) as file:
+        return holds_trace(file, OPERATOR)
+
+
 def opened_served(path: Path, area_size: int = 1) -> Trace:
     """The trace of the file that the app was started with, one for all sessions; raises as `opened`."""
+    with _file_of_all(path) as file:
+        about = os.fstat(file.fileno())
+        found = _served(str(path), about.st_mtime_ns, about.st_size, area_size, file)
+    if isinstance(found, InputError):
+        raise found
+    return found
+
+
+@contextmanager
+def _file_of_all(path: Path) -> Iterator[BinaryIO]:
     try:
-        about = path.stat()
+        with path.open("rb") as file:
+            yield file
     except OSError as error:
         raise BackendError(
             f"The file that the app was started with cannot be opened ({error.strerror}); tell whoever runs the app."
         ) from error
-    found = _served(str(path), about.st_mtime_ns, about.st_size, area_size)
-    if isinstance(found, InputError):
-        raise found
-    return found
 
 
 @contextmanager
@@ -97,10 +116,10 @@ def _opened(file_id: str, area_size: int | None, _file: UploadedFile) -> Trace |
 
 
 @st.cache_resource(max_entries=2, show_spinner="Reading the file")
-def _served(path: str, changed: int, size: int, area_size: int) -> Trace | InputError:
+def _served(path: str, changed: int, size: int, area_size: int, _file: BinaryIO) -> Trace | InputError:
     try:
-        with Path(path).open("rb") as file, _turns():
-            return open_npz(file, area_size, room=OPERATOR)
+        with _turns():
+            return open_npz(_file, area_size, room=OPERATOR)
     except InputError as refusal:
         return refusal
 
@@ -114,11 +133,3 @@ def opened_example(area_size: int) -> Trace:
 @st.cache_resource(max_entries=1, show_spinner=False)
 def _turns() -> BoundedSemaphore:
     return BoundedSemaphore(AT_ONCE)
-
-
-def is_trace(file: UploadedFile | Path) -> bool:
-    """Whether it is a stored trace and not raw arrays; InputError where it is no such file."""
-    if isinstance(file, Path):
-        with file.open("rb") as content:
-            return holds_trace(content)
-    return holds_trace(file)

@@ -10,7 +10,7 @@ from areaviz.trace.record import Trace
 from areaviz.ui.errors import calm
 from areaviz.ui.explore import explore
 from areaviz.ui.focus_state import recall_focus
-from areaviz.ui.opened import MAX_MEGABYTES, is_trace, opened, opened_example, opened_served, served
+from areaviz.ui.opened import MAX_MEGABYTES, is_trace, opened, opened_example, opened_served, served, served_is_trace
 
 FILE, EXAMPLE, SIZE = "tensors_file", "tensors_example", "tensors_size"
 LARGEST_AREA = 6
@@ -51,7 +51,7 @@ def _found() -> tuple[Trace, str] | None:
     path = served()
     if path is None:
         return None
-    stored = is_trace(path)
+    stored = served_is_trace(path)
     trace = opened_served(path, 1 if stored else _area_size())
     return trace, f"{path.name}: {_title(trace, stored)}"
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import io
 import json
-import time
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +20,7 @@ from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import AttentionMap, Output, Trace
 from areaviz.trace.request import Request
 from tests import fakes
-from tests.faults.client import Session
+from tests.faults.client import Session, Shown
 from tests.faults.served import Served
 
 MEGA = 1 << 20
@@ -28,7 +28,7 @@ TENSORS, SET = "A file of attention weights", "Files"
 PEAK, KEPT, ALL = 300.0, 50.0, 1024.0
 """Megabytes that an upload may cost at its peak and after its visitor left, and that the app may have in all."""
 GONE = 180.0
-"""Seconds after which little of a visitor may be left."""
+"""Seconds after which so little of a visitor may be left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +47,10 @@ class Upload:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """name: of the upload. peak, kept: megabytes above what the app had before; kept is None where nobody waited.
-
-    seconds: of the page that got it. said: what the page told. unforeseen: whether it told of no named error.
-    """
+    """name: of the upload. peak: megabytes above what the app had before. seconds: of the page. said: its errors."""
 
     name: str
     peak: float
-    kept: float | None
     seconds: float
     said: tuple[str, ...]
 
@@ -64,8 +60,7 @@ class Cost:
         return any("Something went wrong" in sentence for sentence in self.said)
 
     def __str__(self) -> str:
-        left = "" if self.kept is None else f", {self.kept:+.0f} MB {GONE:.0f} s after its visitor left"
-        return f"{self.name}: {self.peak:+.0f} MB at its peak{left}, {self.seconds:.1f} s, said {list(self.said)}"
+        return f"{self.name}: {self.peak:+.0f} MB at its peak, {self.seconds:.1f} s"
 
 
 def bombs() -> Mapping[str, Upload]:
@@ -83,9 +78,9 @@ def bombs() -> Mapping[str, Upload]:
     }
 
 
-def largest_trace() -> bytes:
+def largest() -> Upload:
     """The largest stored trace that the app accepts: 8 layers of 64 MiB."""
-    return zeros_trace(8, 16, 1024, 1024)
+    return Upload("your_tensors", TENSORS, "large.npz", lambda: zeros_trace(8, 16, 1024, 1024))
 
 
 def lying_arrays(megabytes: int = 1536) -> bytes:
@@ -158,8 +153,8 @@ def visitor(app: Served, upload: Upload) -> Iterator[Session]:
         yield session
 
 
-def cost(app: Served, name: str, upload: Upload, patience: float = 0.0) -> Cost:
-    """What one upload costs: the page is run with it, twice, and then its visitor leaves for `patience` seconds."""
+def cost(app: Served, name: str, upload: Upload) -> Cost:
+    """What one upload costs: the page runs with it, is turned to what costs most, and runs again."""
     content = upload.make()
     with visitor(app, upload) as session:
         before = app.memory()
@@ -169,7 +164,32 @@ def cost(app: Served, name: str, upload: Upload, patience: float = 0.0) -> Cost:
             if label in session.others:
                 session.pick(label, option)
         session.again()
-        peak = app.peak() - before
-    if patience:
-        time.sleep(patience)
-    return Cost(name, peak, app.memory() - before if patience else None, shown.seconds, tuple(shown.errors))
+        return Cost(name, app.peak() - before, shown.seconds, tuple(shown.errors))
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Visitors who all look at an upload at once. peak: the app's megabytes. seconds: of the slowest page."""
+
+    visitors: int
+    peak: float
+    seconds: float
+    said: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.visitors} visitors: {self.peak:.0f} MB at the peak, slowest page {self.seconds:.0f} s"
+
+
+def together(app: Served, upload: Upload, visitors: int) -> Together:
+    """Several visitors choose the same file at the same time, then each has the page run once more."""
+    content = upload.make()
+
+    def choose(session: Session) -> Shown:
+        return session.choose(upload.label, upload.name, content)
+
+    with ExitStack() as open_pages, ThreadPoolExecutor(visitors) as pool:
+        sessions = [open_pages.enter_context(visitor(app, upload)) for _ in range(visitors)]
+        app.forget_peak()
+        shown = [*pool.map(choose, sessions), *pool.map(Session.again, sessions)]
+        said = tuple(sentence for one in shown for sentence in one.errors)
+        return Together(visitors, app.peak(), max(one.seconds for one in shown), said)
