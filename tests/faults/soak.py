@@ -1,30 +1,35 @@
 """The long versions: prints a figure for each part, and writes the table of docs/reliability.md when asked to.
 
-python -m tests.faults.soak [load malformed kills backend drift] [--write]
+python -m tests.faults.soak [load malformed kills backend drift uploads] [--write]
 """
 
 from __future__ import annotations
 
 import argparse
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import urlencode
 
 from benchmarks.report import processor
 from tests.faults.backend_kills import backend_kills
+from tests.faults.client import Session
 from tests.faults.drift import drift
 from tests.faults.files import formats
 from tests.faults.kills import note_kills, row_kills
 from tests.faults.load import load, ratios
 from tests.faults.malformed import malformed
 from tests.faults.served import Served, served
+from tests.faults.uploads import ALL, GONE, KEPT, PEAK, bombs, cost, largest, together
 
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "docs" / "reliability.md"
 CHECKPOINTS, MODEL = ROOT / "checkpoints", "char-tiny-area"
 SESSIONS, QUESTIONS, REST = (1, 16, 32), 8, 5.0
+VISITORS_TOGETHER = 5
 FILES, KILLS, BACKEND_KILLS, VISITORS, WARM_UP = 1000, 100, 20, 200, 140
 """Visitors that warm up are more than the 128 sessions that Streamlit keeps for two minutes, in case they come back."""
 
@@ -79,12 +84,44 @@ def _drift() -> Iterator[Row]:
     yield f"memory over {VISITORS} visitors", "grows by at most 50 MB", str(found)
 
 
+def _uploads() -> Iterator[Row]:
+    """Each upload in an app of its own, which has opened its models before, and so nothing to give back but that."""
+    for name, upload in bombs().items():
+        with _app() as app:
+            _begin(app)
+            before = app.memory()
+            found = cost(app, name, upload)
+            time.sleep(GONE)
+            kept = app.memory() - before
+        target = f"at most {PEAK:.0f} MB at its peak, {KEPT:.0f} MB after {GONE:.0f} s"
+        yield f"bomb: {name}", target, f"{found}, {kept:+.0f} MB {GONE:.0f} s after its visitor left"
+    with _app() as app:
+        _begin(app)
+        before = app.memory()
+        all_at_once = together(app, largest(), VISITORS_TOGETHER)
+        time.sleep(GONE)
+        kept = app.memory() - before
+    print(*all_at_once.said, sep="\n", end="")
+    yield (
+        f"{VISITORS_TOGETHER} visitors with the largest trace (512 MiB)",
+        f"the app below {ALL:.0f} MB, {KEPT:.0f} MB after {GONE:.0f} s",
+        f"{all_at_once}, {kept:+.0f} MB {GONE:.0f} s after they left",
+    )
+
+
+def _begin(app: Served) -> None:
+    """Have the models opened, which would count as the first upload's else."""
+    with Session.open(app.url) as session:
+        session.visit("translate", urlencode({"model": MODEL, "text": "A dog sees a cat."}))
+
+
 PARTS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "kills": _kills,
     "backend": _backend,
     "malformed": _malformed,
     "load": _load,
     "drift": _drift,
+    "uploads": _uploads,
 }
 
 
