@@ -17,7 +17,7 @@ from areaviz.backend.access import digest_of, opens, read_token
 from areaviz.cli import build, main
 from areaviz.cli import serve as serve_module
 from areaviz.serving.options import Place, Scale
-from areaviz.ui import admission
+from areaviz.ui import admission, opened
 
 ALLOWED = ("localhost", "127.0.0.1", "::1")
 
@@ -150,3 +150,17 @@ def test_options_of_the_server_of_models_arrive(
 
 def test_the_app_reads_what_the_command_sets() -> None:
     assert admission.SETTING == serve_module.DIGEST
+
+
+def test_a_file_to_show_is_named_to_the_app(
+    started: list[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(serve_module.TRACE, "that of before")  # set first, so that it is taken back
+    file = tmp_path / "large.npz"
+    with pytest.raises(SystemExit, match="1"):
+        serve("--trace", str(file))
+    assert started == [] and "There is no file" in capsys.readouterr().err
+    file.touch()
+    serve("--trace", str(file))
+    assert os.environ[serve_module.TRACE] == str(file) and len(started) == 1
+    assert serve_module.TRACE == opened.SETTING
