@@ -235,7 +235,7 @@ def checked_rows(given_RN: npt.NDArray[Any], first: int, shape_LHQN: Sequence[in
     """
     weights_RN: FloatArray = given_RN.astype(np.float32)
     if not np.isfinite(weights_RN).all():
-        place = _place(~np.isfinite(weights_RN).all(-1), first, shape_LHQN)
+        place = _place((~np.isfinite(weights_RN)).any(axis=-1), first, shape_LHQN)
         raise InputError(f"The weights of {place} are not all finite; remove NaN.")
     if weights_RN.min() < 0:
         place = _place((weights_RN < 0).any(-1), first, shape_LHQN)
@@ -251,8 +251,8 @@ def checked_rows(given_RN: npt.NDArray[Any], first: int, shape_LHQN: Sequence[in
     return weights_RN
 
 
-def _place(found_R: npt.NDArray[np.bool_], first: int, shape_LHQN: Sequence[int]) -> str:
+def _place(found_R: npt.ArrayLike, first: int, shape_LHQN: Sequence[int]) -> str:
     """Where the first row found stands, counted from 1."""
-    row = first + int(found_R.argmax())
+    row = first + int(np.argmax(found_R))
     layer, head, query = (int(index) + 1 for index in np.unravel_index(row, tuple(shape_LHQN[:3])))
     return f"layer {layer}, head {head}, query {query}"

@@ -109,8 +109,8 @@ def _of_arrays(archive: zipfile.ZipFile, area_size: int, name: str, room: Room, 
     others = ("memory", "queries", "picture")
     small = {one: read_array(archive, entries[one], headers[one]) for one in others if one in entries}
     weights = headers["weights"]
-    labels = [_labels(small.get(one)) for one in ("memory", "queries")]
-    frame = frame_of(weights.shape, *labels, shape, small.get("picture"), name)
+    memory, queries = _labels(small.get("memory")), _labels(small.get("queries"))
+    frame = frame_of(weights.shape, memory, queries, shape, small.get("picture"), name)
     blocks = _blocks(archive, entries["weights"], weights, room)
     return _spooled(frame, weights.shape, blocks, area_size, room, reserve)
 

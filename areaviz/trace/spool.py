@@ -84,7 +84,7 @@ class Written:
 
     def add(self, rows_RA: FloatArray) -> None:
         """Add the rows that come next."""
-        content = memoryview(np.ascontiguousarray(rows_RA, np.float32)).cast("B")
+        content = np.ascontiguousarray(rows_RA, np.float32).data.cast("B")
         self._spool.write(self._next, content)
         self._next += len(content)
 
@@ -102,7 +102,7 @@ class Written:
         found_HQA = np.empty((last - first, queries, areas), np.float32)
         position = self._start + 4 * (layer * heads + first) * queries * areas
         if found_HQA.size:
-            self._spool.read(position, memoryview(found_HQA).cast("B"))
+            self._spool.read(position, found_HQA.data.cast("B"))
         found_HQA.flags.writeable = False
         return found_HQA
 

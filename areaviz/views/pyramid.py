@@ -154,7 +154,7 @@ def paper(trace: Trace, focus: Focus) -> PrintFigure:
 def _print_cells(axes: Axes, drawn: Pyramid, norm: Normalize) -> None:
     for width, row in enumerate(drawn.rows, start=1):
         edges = np.arange(len(row) + 1) + (width - 2) / 2
-        rule = {"edgecolors": "white", "linewidth": 0.4}
+        rule: dict[str, Any] = {"edgecolors": "white", "linewidth": 0.4}
         axes.pcolormesh(edges, [width - 0.5, width + 0.5], row[None, :], norm=norm, cmap=theme.SEQUENCE, **rule)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
 from areaviz.ui import departure
@@ -13,5 +15,6 @@ departure.note_presence()
 file = st.file_uploader("File", type="npz")
 st.text(opened(file).request.model if file else "nothing")
 st.session_state["held"] = bytearray(1 << 20)
-files = st.runtime.get_instance().uploaded_file_mgr
-st.text(f"{disk().used} bytes on disk, {sum(map(len, files.file_storage.values()))} files")  # type: ignore[attr-defined]
+files: Any = st.runtime.get_instance().uploaded_file_mgr
+count = sum(len(of_session) for of_session in files.file_storage.values())
+st.text(f"{disk().used} bytes on disk, {count} files")

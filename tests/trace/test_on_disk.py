@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import tracemalloc
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +19,6 @@ from areaviz.trace.on_disk import open_trace
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.trace.room import UPLOADED
-from areaviz.trace.spool import Reserve
 from areaviz.views import VIEWS
 from tests import fakes
 from tests.faults.files import repacked
@@ -68,7 +68,7 @@ def test_weights_are_never_in_memory_as_a_whole() -> None:
 
 
 def small(**limits: int) -> object:
-    return replace(UPLOADED, **limits)  # type: ignore[arg-type]
+    return replace(UPLOADED, **limits)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,11 @@ def small(**limits: int) -> object:
 )
 def test_what_is_too_large_is_refused_by_name_and_nothing_is_written(limits: dict[str, int], said: str) -> None:
     asked: list[int] = []
-    reserve: Reserve = lambda size: (asked.append(size), lambda: None)[1]  # noqa: E731
+
+    def reserve(size: int) -> Callable[[], None]:
+        asked.append(size)
+        return lambda: None
+
     with pytest.raises(InputError, match=said):
         opened(codec.to_bytes(fakes.trace()), room=small(**limits), reserve=reserve)
     assert not asked or "items" in limits, "items are known when the document was read"

@@ -79,7 +79,7 @@ def test_many_threads_count_right() -> None:
 
 def test_a_setting_that_is_no_number_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AREAVIZ_DISK_MIB", "many")
-    disk.clear()  # type: ignore[attr-defined]
+    disk.clear()
     with pytest.raises(BackendError, match='AREAVIZ_DISK_MIB is "many" but must be a whole number'):
         disk()
     monkeypatch.setenv("AREAVIZ_DISK_MIB", "3")
@@ -87,7 +87,7 @@ def test_a_setting_that_is_no_number_is_told(monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(BackendError, match="at most 3"):
         disk().reserve(1)
     release()
-    disk.clear()  # type: ignore[attr-defined]
+    disk.clear()
 
 
 def test_traces_that_are_asked_for_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:

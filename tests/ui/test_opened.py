@@ -65,7 +65,7 @@ def test_a_file_that_is_too_large_is_refused_unread(
 
 def test_the_disk_is_counted_and_given_back(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     def fresh() -> None:
-        disk.clear()  # type: ignore[attr-defined]
+        disk.clear()
         gc.collect()
 
     fresh()

@@ -206,7 +206,7 @@ def test_a_million_items_are_drawn_and_printed_in_a_moment() -> None:
     printed = VIEWS["pyramid"].print(trace, Focus("encoder-decoder"))
     image = printed.axes[0].images[0]
     drawn = np.asarray(image.get_array())
-    assert drawn.shape == (1, 2000) and image.get_extent() == [-0.5, items - 0.5, 0.5, 1.5]
+    assert drawn.shape == (1, 2000) and tuple(image.get_extent()) == (-0.5, items - 0.5, 0.5, 1.5)
     assert drawn[0].argmax() == 500 and drawn[0, 500] == pytest.approx(1 / 500)
 
 
