@@ -16,13 +16,14 @@ class Room:
     """What a file may take at the most.
 
     weights: bytes of all weights, which lie on disk. layer: bytes of the weights of one layer, which are read at once.
-    rows: heads times queries of a layer. beside: bytes of all else, which is held in memory. items: of a field.
-    maps: how many maps there may be.
+    rows: heads times queries of a layer. areas: of a memory, each of which is a line of a table. beside: bytes of all
+    else, which is held in memory. items: of a field. maps: how many maps there may be.
     """
 
     weights: int
     layer: int
     rows: int
+    areas: int
     beside: int
     items: int
     maps: int
@@ -40,6 +41,11 @@ class Room:
             raise InputError(
                 f'A layer of "{site}" takes {size / MEBI:,.1f} MiB but at most {self.layer // MEBI:,} MiB '
                 "can be shown; take fewer heads, fewer items or smaller areas."
+            )
+        if areas > self.areas:
+            raise InputError(
+                f'The memory of "{site}" has {areas:,} areas but at most {self.areas:,} can be shown; '
+                "take fewer items or smaller areas."
             )
         if heads * queries > self.rows:
             raise InputError(
@@ -65,7 +71,9 @@ class Room:
             )
 
 
-UPLOADED = Room(weights=512 * MEBI, layer=64 * MEBI, rows=2**18, beside=16 * MEBI, items=2**14, maps=32)
+UPLOADED = Room(weights=512 * MEBI, layer=64 * MEBI, rows=2**18, areas=2**18, beside=16 * MEBI, items=2**14, maps=32)
 """Of a file that a reader uploads."""
-OPERATOR = Room(weights=4096 * MEBI, layer=512 * MEBI, rows=2**20, beside=256 * MEBI, items=2**16, maps=256)
+OPERATOR = Room(
+    weights=4096 * MEBI, layer=512 * MEBI, rows=2**20, areas=2**20, beside=256 * MEBI, items=2**16, maps=256
+)
 """Of the file that the app was started with (`serve --trace`)."""

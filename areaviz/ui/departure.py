@@ -8,8 +8,10 @@ closed here, by Streamlit's public `close_session`, shortly before that.
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import gc
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import streamlit as st
@@ -45,8 +47,15 @@ class Departures:
         app = runtime.get_instance()
         if not app.is_active_session(session):
             app.close_session(session)
-            # What a session holds goes round in circles. What was there when the models were opened is not looked at.
-            gc.collect()
+            _give_back()
+
+
+def _give_back() -> None:
+    """Give the memory of what is gone back to the machine."""
+    # What a session holds goes round in circles. What was there when the models were opened is not looked at.
+    gc.collect()
+    with suppress(AttributeError):  # glibc alone has it; else freed memory waits in the process for its next use
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def note_presence() -> None:

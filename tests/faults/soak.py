@@ -113,6 +113,8 @@ def _begin(app: Served) -> None:
     """Have the models opened, which would count as the first upload's else."""
     with Session.open(app.url) as session:
         session.visit("translate", urlencode({"model": MODEL, "text": "A dog sees a cat."}))
+        for page in ("analyse", "your_tensors"):
+            session.visit(page)
 
 
 PARTS: Mapping[str, Callable[[], Iterator[Row]]] = {

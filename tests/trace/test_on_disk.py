@@ -75,6 +75,7 @@ def small(**limits: int) -> object:
     ("limits", "said"),
     [
         ({"layer": 2000}, 'A layer of "[a-z -]+" takes .* can be shown; take fewer'),
+        ({"areas": 20}, 'The memory of "[a-z -]+" has .* areas but at most 20 can be shown; take fewer items'),
         ({"rows": 10}, "heads of .* queries, .* rows, but at most 10 can be shown"),
         ({"weights": 1 << 16}, "The attention takes .* but at most"),
         ({"maps": 2}, "has 3 maps but at most 2 can be shown"),
