@@ -12,7 +12,7 @@ import ctypes
 import gc
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import streamlit as st
 from streamlit import runtime
@@ -20,6 +20,8 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 SECONDS = 100.0
 """How long a page that lost its connection can have its session back."""
+TIDY_SECONDS = 2.0
+"""How long after that memory is given back, at most so often."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,33 +31,37 @@ class Presence:
     session: str
 
 
-@dataclass(frozen=True, slots=True)
 class Departures:
     """When the sessions whose page is closed were left, by their ids; used in Streamlit's event loop alone."""
 
-    times: dict[str, float] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self._times: dict[str, float] = {}
+        self._tidying = False
 
     def leave(self, session: str, loop: asyncio.AbstractEventLoop) -> None:
         """Have a session closed, unless its page is open again by then."""
-        self.times[session] = left = time.monotonic()
-        loop.call_later(SECONDS, self._close, session, left)
+        self._times[session] = left = time.monotonic()
+        loop.call_later(SECONDS, self._close, session, left, loop)
 
-    def _close(self, session: str, left: float) -> None:
-        if self.times.get(session) != left or not runtime.exists():
+    def _close(self, session: str, left: float, loop: asyncio.AbstractEventLoop) -> None:
+        if self._times.get(session) != left or not runtime.exists():
             return  # it was back, and left anew
-        del self.times[session]
+        del self._times[session]
         app = runtime.get_instance()
-        if not app.is_active_session(session):
-            app.close_session(session)
-            _give_back()
+        if app.is_active_session(session):
+            return
+        app.close_session(session)
+        if not self._tidying:  # once for all that leave together
+            self._tidying = True
+            loop.call_later(TIDY_SECONDS, self._tidy)
 
-
-def _give_back() -> None:
-    """Give the memory of what is gone back to the machine."""
-    # What a session holds goes round in circles. What was there when the models were opened is not looked at.
-    gc.collect()
-    with suppress(AttributeError):  # glibc alone has it; else freed memory waits in the process for its next use
-        ctypes.CDLL(None).malloc_trim(0)
+    def _tidy(self) -> None:
+        """Give the memory of what is gone back to the machine."""
+        self._tidying = False
+        # What a session holds goes round in circles. What was there when the models were opened is not looked at.
+        gc.collect()
+        with suppress(AttributeError):  # glibc alone has it; else freed memory waits in the process for its next use
+            ctypes.CDLL(None).malloc_trim(0)
 
 
 def note_presence() -> None:
