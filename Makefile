@@ -5,6 +5,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Wheels only: nothing is compiled on the reader's machine.
 INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --quiet --only-binary=:all:
+# Every package is named in a lock, by version and SHA-256, so pip neither chooses nor takes along anything.
+LOCKED_INSTALL := $(INSTALL) --require-hashes --no-deps
+LOCKED := $(shell $(PYTHON) locks/here.py 2>/dev/null)
+# PyTorch for the CPU or for CUDA; another one: make run TORCH=cuda
+TORCH := $(if $(shell command -v nvidia-smi),cuda,cpu)
+TORCH_CPU := https://download.pytorch.org/whl/cpu
 BROWSER := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 POSTGRES := $(wildcard /usr/lib/postgresql/*/bin/initdb)
 LEFT_OUT := $(if $(BROWSER)$(CI),,-m "not browser") $(if $(POSTGRES)$(CI),,--deselect tests/analysis/test_postgres.py)
@@ -12,7 +18,7 @@ LEFT_OUT := $(if $(BROWSER)$(CI),,-m "not browser") $(if $(POSTGRES)$(CI),,--des
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format bench soak figures clean
+.PHONY: help run test check format audit lock bench soak figures clean
 
 help: ## Say what can be done here
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -38,13 +44,20 @@ format: $(VENV)/.installed-dev ## Format the code and mend what ruff can mend
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.installed-dev ## Measure attention, changed runs and the app on this machine
+audit: $(VENV)/.installed-dev ## Compare the locked packages with the known vulnerabilities
+	$(BIN)/python locks/audit.py
+
+lock: $(VENV)/.installed-dev ## Write the locks anew, after a pin was changed
+	$(BIN)/python locks/write.py --torch-cpu $(TORCH_CPU)
+
+bench: $(VENV)/.installed-dev ## Measure attention, areas, changed runs and the app on this machine
 	$(BIN)/python -m benchmarks.attention
 	$(BIN)/python -m benchmarks.training
 	$(BIN)/python -m benchmarks.app
 	$(BIN)/python -m benchmarks.pictures
 	$(BIN)/python -m benchmarks.page
 	$(BIN)/python -m benchmarks.what_if
+	$(BIN)/python -m benchmarks.areas
 
 soak: $(VENV)/.installed-dev ## Run the long versions of the tests under load, faults and hostile input, and write their figures
 	$(BIN)/python -m tests.faults.soak --write
@@ -59,14 +72,36 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "areaviz needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
+	$(LOCKED_INSTALL) --upgrade -r locks/pip.txt
 
+ifeq ($(LOCKED),yes)
+# PyTorch for the CPU is taken from where pip looks anyway (a folder of wheels), else from PyTorch's own index.
+$(VENV)/.installed: $(wildcard locks/*.txt) | $(BIN)/python
+	@echo "Installing the locked packages in $(VENV), PyTorch for $(TORCH); the first time this takes some minutes."
+ifeq ($(TORCH),cpu)
+	$(LOCKED_INSTALL) -r locks/torch-cpu.txt 2>/dev/null || $(LOCKED_INSTALL) --index-url $(TORCH_CPU) -r locks/torch-cpu.txt
+else
+	$(LOCKED_INSTALL) -r locks/torch-$(TORCH).txt
+endif
+	$(LOCKED_INSTALL) -r locks/run.txt
+	$(INSTALL) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed pyproject.toml
+	$(LOCKED_INSTALL) -r locks/dev.txt
+	$(BIN)/python -m pip check
+	@touch $@
+else
 # torch first and alone: by its exact pin pip takes the build that fits the machine before anything asks for "some torch".
 $(VENV)/.installed: requirements.txt | $(BIN)/python
-	@echo "Installing the packages in $(VENV); the first time this takes some minutes."
+	@echo "The locks are for Linux x86-64 with Python 3.11; here the pins are installed, without comparing hashes, and pip"
+	@echo "chooses what they need. Installing them in $(VENV); the first time this takes some minutes."
 	$(INSTALL) "$$(grep '^torch==' requirements.txt)"
 	$(INSTALL) -r requirements.txt
+	$(INSTALL) --no-deps --editable .
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed pyproject.toml
 	$(INSTALL) --editable '.[dev]'
 	@touch $@
+endif

@@ -26,6 +26,7 @@ from areaviz.backend.access import digest_of, read_token, write_token
 from areaviz.backend.base import Backend
 from areaviz.backend.cached import CachedBackend
 from areaviz.backend.remote import RemoteBackend
+from areaviz.data.places import CHECKPOINTS, ROOT
 from areaviz.serving.api import Api
 from areaviz.serving.on_ray import open_local, serving
 from areaviz.serving.options import Place, Scale
@@ -33,7 +34,6 @@ from areaviz.trace import codec
 from areaviz.trace.request import Request
 from benchmarks.report import markdown, percentile, processor, write_section
 
-ROOT = Path(__file__).parents[1]
 MODEL = "char-tiny-area"
 ROUNDS, AT_ONCE = 30, 8
 NOUNS = ("dog", "man", "woman", "child", "boy", "girl")
@@ -120,7 +120,7 @@ def main() -> None:
     with ExitStack() as stack:
         path = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "token"
         write_token(path)
-        token, open_models = read_token(path), partial(open_local, ROOT / "checkpoints", "cpu")
+        token, open_models = read_token(path), partial(open_local, CHECKPOINTS, "cpu")
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             place = Place(port=probe.getsockname()[1])

@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
@@ -35,6 +34,7 @@ from areaviz.attention.steering import Changed
 from areaviz.backend.local import LocalBackend
 from areaviz.cli.faithfulness import SETS
 from areaviz.data.example_samples import SAMPLE_SETS
+from areaviz.data.places import CHECKPOINTS
 from areaviz.trace.change import Change, Gate, Weigh
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
@@ -217,7 +217,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="how often all ways take turns")
     parser.add_argument("--write", action="store_true", help=f"write the table to {README.name}")
     options = parser.parse_args()
-    backend = LocalBackend(Path(__file__).parents[1] / "checkpoints", "cpu")
+    backend = LocalBackend(CHECKPOINTS, "cpu")
     figures = [measure(model, backend, options.rounds) for model in options.models]
     print(text := table(figures, options.rounds))
     if options.write:

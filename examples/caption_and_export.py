@@ -12,6 +12,7 @@ import areaviz
 from areaviz.backend.local import LocalBackend
 from areaviz.data.picture_samples import sample
 from areaviz.data.pictures import decode
+from areaviz.data.places import CHECKPOINTS
 from areaviz.trace.request import Request
 
 
@@ -19,7 +20,7 @@ def main(folder: Path, file: Path | None = None) -> None:
     """Write `caption.html` and `caption.gif` into a folder; the picture is a file or one of the samples."""
     picture = decode(file.read_bytes()).picture if file else sample("scene-34")
     model = "photo-captions-area" if file else "scene-captions-area"
-    backend = LocalBackend(Path(__file__).parents[1] / "checkpoints")
+    backend = LocalBackend(CHECKPOINTS)
     trace = backend.trace(Request(model, "", picture=picture))
     print(trace.fields["target"].raw)
     for name in ("caption.html", "caption.gif"):

@@ -5,9 +5,8 @@ python examples/compare_models.py
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from areaviz.backend.local import LocalBackend
+from areaviz.data.places import CHECKPOINTS
 from areaviz.trace.query import head_summary
 from areaviz.trace.request import Request
 
@@ -17,7 +16,7 @@ SENTENCE = "A dog runs along the beach."
 
 def main() -> None:
     """Print, for every layer, the mean over heads of what their attention to the source is like."""
-    backend = LocalBackend(Path(__file__).parents[1] / "checkpoints")
+    backend = LocalBackend(CHECKPOINTS)
     print(f"{'model':20} layer  entropy  items an area  heaviest")
     for model in MODELS:
         trace = backend.trace(Request(model, SENTENCE))

@@ -4,13 +4,13 @@ Open it in an editor that runs cells (# %%), or paste the cells into Jupyter.
 """
 
 # %% A trace: stored, as here, or made by a model (see translate_and_export.py)
-from pathlib import Path
 
 import areaviz
+from areaviz.data.places import ASSETS
 from areaviz.trace import codec
 from areaviz.trace.request import Focus
 
-trace = codec.load(Path(__file__).parents[1] / "assets" / "home.npz")
+trace = codec.load(ASSETS / "home.npz")
 
 # %% Look into it: the last line of a cell is what the notebook shows
 areaviz.show(trace)

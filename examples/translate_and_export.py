@@ -10,6 +10,7 @@ from pathlib import Path
 
 import areaviz
 from areaviz.backend.local import LocalBackend
+from areaviz.data.places import CHECKPOINTS
 from areaviz.trace.request import Focus, Request
 
 SENTENCE = "Two children in red boots jump over a puddle."
@@ -17,7 +18,7 @@ SENTENCE = "Two children in red boots jump over a puddle."
 
 def main(folder: Path) -> None:
     """Write `translation.html` into a folder."""
-    backend = LocalBackend(Path(__file__).parents[1] / "checkpoints")
+    backend = LocalBackend(CHECKPOINTS)
     trace = backend.trace(Request("token-small-area", SENTENCE, method="beam"))
     # The page opens at the second layer, with the third item of the translation lit. It carries all of them.
     path = areaviz.export(

@@ -8,10 +8,11 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from areaviz.data.places import ASSETS
 from areaviz.trace import codec
 from areaviz.trace.query import coverage, top_areas
 
-STORED = Path(__file__).parents[1] / "assets" / "home.npz"
+STORED = ASSETS / "home.npz"
 
 
 def main(file: Path = STORED) -> None:

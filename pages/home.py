@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from areaviz.ui.chrome import page_frame
+from areaviz.ui.chrome import page_frame, page_link
 from areaviz.ui.gallery import gallery
 from areaviz.ui.picture import picture
 from areaviz.ui.taxonomy import taxonomy
@@ -16,10 +16,10 @@ st.write(
     "With area attention it may look at spans of neighbouring letters as a whole, not only at single ones. "
     "Point at a letter to see the spans it attended to, in the colour of each attention head."
 )
-st.page_link("pages/translate.py", label="Translate a sentence of your own")
+page_link("pages/translate.py", "Translate a sentence of your own")
 st.header("Ready examples", anchor=False)
 gallery()
 st.header("Four kinds of attention", anchor=False)
 st.caption("Surveys sort attention by what is attended to and by how the choice is made.")
 taxonomy()
-st.page_link("pages/how_areas_work.py", label="How areas work, step by step")
+page_link("pages/how_areas_work.py", "How areas work, step by step")

@@ -30,6 +30,7 @@ LAYERS: Mapping[str, int] = {
     "areaviz.analysis": 3,
     "areaviz.adapters": 3,
     "areaviz.serving": 4,
+    "areaviz.door": 4,
     "areaviz.ui": 4,
     "areaviz.cli": 5,
     "app": 5,
@@ -49,7 +50,10 @@ PLACES: Mapping[str, tuple[str, ...]] = {
     "timm": ("areaviz.adapters",),
     "plotly": ("areaviz.views",),
     "matplotlib": ("areaviz.views",),
-    "streamlit": ("areaviz.ui", "app", "pages"),
+    "streamlit": ("areaviz.ui", "areaviz.door", "app", "pages"),
+    "uvicorn": ("areaviz.door",),
+    "httptools": ("areaviz.door",),
+    "starlette": ("areaviz.door", "areaviz.serving"),
     "ray": ("areaviz.serving", "areaviz.analysis"),
 }
 """Where a package may be imported, and nowhere else."""

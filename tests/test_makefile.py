@@ -19,17 +19,34 @@ def planned(*arguments: str, ci: str = "") -> str:
     return subprocess.run(command, cwd=ROOT, env={**clean, "CI": ci}, capture_output=True, text=True, check=True).stdout
 
 
-def test_run_installs_the_pins_torch_first_and_starts_on_the_port() -> None:
-    plan = planned("run", "PORT=8600")
+def test_run_installs_every_package_by_its_hash_and_then_the_project_alone() -> None:
+    plan = planned("run", "PORT=8600", "LOCKED=yes", "TORCH=cpu")
+    steps = ["-m venv .venv", "-r locks/pip.txt", "-r locks/torch-cpu.txt", "-r locks/run.txt", "--editable ."]
+    steps += ["areaviz serve --port 8600"]
+    assert [plan.find(step) for step in steps] == sorted(plan.find(step) for step in steps)
+    assert all(step in plan for step in steps)
+    installs = [line for line in plan.splitlines() if "pip install" in line]
+    assert all("--no-deps" in line and ("--require-hashes" in line) == ("locks/" in line) for line in installs)
+    assert "locks/dev.txt" not in plan and "requirements.txt" not in plan
+
+
+def test_pytorch_for_cuda_is_taken_where_it_is_asked_for() -> None:
+    plan = planned("run", "LOCKED=yes", "TORCH=cuda")
+    assert "-r locks/torch-cuda.txt" in plan and "torch-cpu" not in plan and "download.pytorch.org" not in plan
+
+
+def test_elsewhere_the_pins_are_installed_torch_first_and_that_is_said() -> None:
+    plan = planned("run", "PORT=8600", "LOCKED=no")
     steps = ["-m venv .venv", "grep '^torch==' requirements.txt", "-r requirements.txt", "areaviz serve --port 8600"]
     assert [plan.find(step) for step in steps] == sorted(plan.find(step) for step in steps)
     assert all(step in plan for step in steps)
-    assert "[dev]" not in plan
+    assert "without comparing hashes" in plan and "[dev]" not in plan
 
 
-def test_nothing_is_compiled_on_the_way() -> None:
-    installs = [line for line in planned("test").splitlines() if "pip install" in line]
-    assert len(installs) == 3 and all("--only-binary=:all:" in line for line in installs)
+@pytest.mark.parametrize(("locked", "count"), [("yes", 6), ("no", 5)])
+def test_nothing_is_compiled_on_the_way(locked: str, count: int) -> None:
+    plan = planned("test", f"LOCKED={locked}", "TORCH=cpu")
+    assert plan.count("pip install") == count == plan.count("--only-binary=:all:")
 
 
 @pytest.mark.parametrize(

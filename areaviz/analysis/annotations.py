@@ -6,17 +6,21 @@ meanwhile it is refused, with both texts, so that nobody's words are lost.
 
 from __future__ import annotations
 
+import hashlib
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from typing import Any, Self
+from dataclasses import asdict, dataclass, replace
+from typing import Any, NamedTuple, Self
 
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection
 
 from areaviz.analysis.store import Store
+from areaviz.analysis.store_schema import LENGTHS, LONGEST_NAME, LONGEST_NOTE, NOTES, check_text, now
 from areaviz.trace.errors import InputError
+from areaviz.trace.limits import shown
+
+__all__ = ["LONGEST_NAME", "LONGEST_NOTE", "SEVERITIES", "TAGS", "Annotation", "Annotations", "Merged", "Stale"]
 
 TAGS = (
     "Terminology",
@@ -29,29 +33,19 @@ TAGS = (
 )
 """The top categories of Multidimensional Quality Metrics (themqm.org); people add their own."""
 SEVERITIES = ("neutral", "minor", "major", "critical")
-LONGEST_NOTE, LONGEST_NAME = 4000, 100
-
-_METADATA = sql.MetaData()
-_TABLE = sql.Table(
-    "annotations",
-    _METADATA,
-    sql.Column("id", sql.String(32), primary_key=True),
-    sql.Column("dataset", sql.String(64), nullable=False, index=True),
-    sql.Column("example", sql.Integer, nullable=False),
-    sql.Column("model", sql.String(LONGEST_NAME), nullable=False),
-    sql.Column("tag", sql.String(LONGEST_NAME), nullable=False),
-    sql.Column("severity", sql.String(16), nullable=False),
-    sql.Column("note", sql.Text, nullable=False),
-    sql.Column("author", sql.String(LONGEST_NAME), nullable=False),
-    sql.Column("changed", sql.String(32), nullable=False),
-    sql.Column("version", sql.Integer, nullable=False),
-)
+MOST = 2**31 - 1
+"""Of an example's place and of a version: the largest number that every store takes."""
+NAMES = {"id": "id", "dataset": "digest of the set", "model": "model", "tag": "tag", "note": "note",
+         "author": "author", "changed": "time of the change", "differs": "id of the note it differs from"}  # fmt: skip
+"""What people are told of a note's texts."""
+_COLUMNS = tuple(column for column in NOTES.c if column.name != "reader")
 
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
     """One note. dataset: digest of the set. example: its place there, from 0. model: whose output is meant, "" for the
-    example itself. changed: when, ISO 8601 in UTC. version: 0 before it is saved, then counted up with every change."""
+    example itself. changed: when, ISO 8601 in UTC. version: 0 before it is saved, then counted up with every change.
+    differs: the id of the note with other words that was there when this one was brought in, else ""."""
 
     dataset: str
     example: int
@@ -63,24 +57,19 @@ class Annotation:
     id: str = ""
     changed: str = ""
     version: int = 0
+    differs: str = ""
 
     def checked(self) -> Annotation:
         """This note as it can be saved; InputError names what cannot."""
-        for name, value, most in (
-            ("tag", self.tag, LONGEST_NAME),
-            ("author", self.author, LONGEST_NAME),
-            ("note", self.note, LONGEST_NOTE),
-        ):
-            if len(value) > most:
-                raise InputError(
-                    f"The {name} has {len(value):,} characters but at most {most:,} are possible; shorten it."
-                )
-            if any("\ud800" <= character <= "\udfff" or character == "\0" for character in value):
-                raise InputError(f"The {name} has a broken character; delete it or type it anew.")
+        for name, title in NAMES.items():
+            check_text(title, getattr(self, name), LENGTHS[name])
+        for title, number in (("example", self.example), ("version", self.version)):
+            if not 0 <= number <= MOST:
+                raise InputError(f"The {title} has the number {number:.6g} but 0 to {MOST:,} are possible; mend it.")
         if not self.tag.strip():
             raise InputError("A note needs a tag; choose one or type your own.")
         if self.severity not in SEVERITIES:
-            raise InputError(f'"{self.severity}" is no severity; choose one of: {", ".join(SEVERITIES)}.')
+            raise InputError(f'"{shown(self.severity)}" is no severity; choose one of: {", ".join(SEVERITIES)}.')
         return replace(self, tag=self.tag.strip(), author=self.author.strip())
 
 
@@ -98,7 +87,6 @@ class Annotations:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        store.keep(_TABLE)
 
     @classmethod
     def open(cls, url: str) -> Self:
@@ -107,23 +95,25 @@ class Annotations:
 
     def of(self, dataset: str) -> list[Annotation]:
         """All notes on a set, in the order of its examples, then of time."""
-        chosen = sql.select(_TABLE).where(_TABLE.c.dataset == dataset)
+        chosen = sql.select(*_COLUMNS).where(NOTES.c.dataset == dataset)
+        ordered = chosen.order_by(NOTES.c.example, NOTES.c.changed, NOTES.c.id)
         with self._store.reader("reading the notes") as connection:
-            rows = connection.execute(chosen.order_by(_TABLE.c.example, _TABLE.c.changed, _TABLE.c.id)).mappings().all()
-        return [_note(row) for row in rows]
+            return [_note(row) for row in connection.execute(ordered).mappings()]
 
     def counts(self, dataset: str, examples: Sequence[int] | None = None) -> dict[str, int]:
         """How many notes there are of each tag, the most frequent first; of all examples or of some."""
         count = sql.func.count()
-        chosen = sql.select(_TABLE.c.tag, count).where(_TABLE.c.dataset == dataset)
+        chosen = sql.select(NOTES.c.tag, count).where(NOTES.c.dataset == dataset)
         if examples is not None:
-            chosen = chosen.where(_TABLE.c.example.in_(list(examples)))
+            chosen = chosen.where(NOTES.c.example.in_(list(examples)))
         with self._store.reader("counting the notes") as connection:
-            rows = connection.execute(chosen.group_by(_TABLE.c.tag).order_by(count.desc(), _TABLE.c.tag)).all()
+            rows = connection.execute(chosen.group_by(NOTES.c.tag).order_by(count.desc(), NOTES.c.tag)).all()
         return {str(tag): int(number) for tag, number in rows}
 
-    def save(self, note: Annotation) -> Annotation:
+    def save(self, note: Annotation, reader: str = "") -> Annotation:
         """Add a note (version 0) or change one; it is committed when this returns.
+
+        reader: the mark of who writes it, kept of a new note.
 
         Raises:
             InputError: the note cannot be saved as it is.
@@ -131,54 +121,95 @@ class Annotations:
             BackendError: the store cannot be written to.
         """
         own = note.checked()
-        new = replace(own, id=own.id or uuid.uuid4().hex, changed=_now(), version=own.version + 1)
+        # Behind the last number comes 1 again: a version only has to differ from the one before.
+        new = replace(own, id=own.id or uuid.uuid4().hex, changed=now(), version=own.version % MOST + 1)
         with self._store.writer("saving the note") as connection:
             if own.version:
                 there = _there(connection, own.id)
                 if there is None or there.version != own.version:
                     raise Stale(there, own)
-                connection.execute(sql.update(_TABLE).where(_TABLE.c.id == new.id).values(**_values(new)))
+                connection.execute(sql.update(NOTES).where(NOTES.c.id == new.id).values(**asdict(new)))
             else:
-                connection.execute(sql.insert(_TABLE).values(**_values(new)))
+                connection.execute(sql.insert(NOTES).values(**asdict(new), reader=reader))
         return new
 
     def remove(self, note: Annotation) -> None:
         """Remove a note; raises Stale where another version was saved meanwhile, BackendError as `save`."""
-        with self._store.writer("saving the note") as connection:
+        with self._store.writer("removing the note") as connection:
             there = _there(connection, note.id)
             if there is not None and there.version != note.version:
                 raise Stale(there, note)
-            connection.execute(sql.delete(_TABLE).where(_TABLE.c.id == note.id))
+            connection.execute(sql.delete(NOTES).where(NOTES.c.id == note.id))
 
-    def merge(self, notes: Sequence[Annotation]) -> int:
-        """Bring in exported notes; of one that is there the higher version stays. Returns how many were taken."""
-        fresh = 0
-        with self._store.writer("saving the note") as connection:
-            for note in notes:
-                own = note.checked()
-                there = _there(connection, own.id)
+    def remove_own(self, dataset: str, reader: str) -> int:
+        """Remove all notes on a set that one reader wrote; returns how many there were; raises BackendError."""
+        chosen = sql.delete(NOTES).where(NOTES.c.dataset == dataset, NOTES.c.reader == reader)
+        with self._store.writer("removing the notes") as connection:
+            return connection.execute(chosen).rowcount if reader else 0
+
+    def remove_older(self, time: str) -> int:
+        """Remove all notes last changed before a time, ISO 8601 in UTC; returns how many; raises BackendError."""
+        with self._store.writer("removing old notes") as connection:
+            return connection.execute(sql.delete(NOTES).where(NOTES.c.changed < time)).rowcount
+
+    def merge(self, notes: Sequence[Annotation]) -> Merged:
+        """Bring in exported notes; what is there stays as it is. All are brought in, or none.
+
+        A note whose id is there with other words, or on another example, is added under an id of its own; brought in
+        again, it is known by that.
+
+        Raises:
+            InputError: a note cannot be saved as it is.
+            BackendError: the store cannot be written to.
+        """
+        checked = [note.checked() for note in notes]
+        new = differing = 0
+        with self._store.writer("saving the notes") as connection:
+            for note in checked:
+                there = _there(connection, note.id)
                 if there is None:
-                    connection.execute(sql.insert(_TABLE).values(**_values(own)))
-                    fresh += 1
-                elif there.version < own.version:
-                    connection.execute(sql.update(_TABLE).where(_TABLE.c.id == own.id).values(**_values(own)))
-                    fresh += 1
-        return fresh
+                    connection.execute(sql.insert(NOTES).values(**asdict(note)))
+                    new += 1
+                elif _words(there) != _words(note):
+                    copy = replace(note, id=_id_of_copy(note), differs=note.id)
+                    if _there(connection, copy.id) is None:
+                        connection.execute(sql.insert(NOTES).values(**asdict(copy)))
+                        differing += 1
+        return Merged(new, differing)
+
+    def take_over(self, earlier: str, dataset: str) -> int:
+        """Bring the notes on one set to another that it became; the old ones stay. Returns how many are new there.
+
+        Raises:
+            BackendError: the store cannot be written to.
+        """
+        moved = [replace(note, dataset=dataset) for note in self.of(earlier)]
+        return self.merge([replace(note, id=_id_of_copy(note)) for note in moved]).new
+
+
+class Merged(NamedTuple):
+    """How many notes were brought in. new: with an id that was not there. differing: beside a note with the same id
+    and other words."""
+
+    new: int
+    differing: int
+
+
+def _words(note: Annotation) -> tuple[object, ...]:
+    """What people said, and of what; not when, nor how often it was changed."""
+    return note.dataset, note.example, note.model, note.tag, note.severity, note.note, note.author
+
+
+def _id_of_copy(note: Annotation) -> str:
+    """An id that the same words under the same id always get."""
+    return hashlib.sha256(repr((note.id, _words(note))).encode()).hexdigest()[: LENGTHS["id"]]
 
 
 def _there(connection: Connection, id: str) -> Annotation | None:
-    chosen = sql.select(_TABLE).where(_TABLE.c.id == id).with_for_update()
+    chosen = sql.select(*_COLUMNS).where(NOTES.c.id == id).with_for_update()
     row = connection.execute(chosen).mappings().one_or_none()
     return None if row is None else _note(row)
 
 
 def _note(row: Any) -> Annotation:
     return Annotation(**dict(row))
-
-
-def _values(note: Annotation) -> dict[str, object]:
-    return {column.name: getattr(note, column.name) for column in _TABLE.columns}
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")

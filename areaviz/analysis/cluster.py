@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
+from areaviz.data.places import ROOT
 from areaviz.trace.errors import BackendError
 
-ROOT = Path(__file__).parents[2]
 STORE_BYTES = 256 * 2**20
 """What is shared between processes of this machine: examples and rows, never weights."""
 NO_REPORTS = {"RAY_USAGE_STATS_ENABLED": "0"}
@@ -39,14 +39,31 @@ def joined_ray(address: str | None, **options: Any) -> Iterator[None]:
     if ray.is_initialized():
         yield
         return
+    with nullcontext({}) if address else _private_files() as files:
+        try:
+            ray.init(**{**_options(address), **files, **options})
+        except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
+            reason = str(error)[:200]
+            raise BackendError(f"Ray could not be started or reached ({reason}); look at its address.") from error
+        try:
+            yield
+        finally:
+            ray.shutdown()
+
+
+@contextmanager
+def _private_files() -> Iterator[dict[str, str]]:
+    """Options that have Ray keep its files, logs and sockets where no other user of this machine can open them.
+
+    Ray opens its own folder to everybody, so it gets one within a folder that is not; it is removed afterwards. A path
+    must be short, because there are sockets in it; and a token of Ray's own is written into the home folder.
+    """
+    others = os.umask(0o077)
     try:
-        ray.init(**{**_options(address), **options})
-    except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
-        raise BackendError(f"Ray could not be started or reached ({str(error)[:200]}); look at its address.") from error
-    try:
-        yield
+        with tempfile.TemporaryDirectory(prefix="areaviz-ray-", dir="/tmp", ignore_cleanup_errors=True) as folder:
+            yield {"_temp_dir": f"{folder}/r"}
     finally:
-        ray.shutdown()
+        os.umask(others)
 
 
 def _options(address: str | None) -> Mapping[str, Any]:

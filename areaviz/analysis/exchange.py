@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
@@ -26,6 +26,9 @@ PACKED, MAX_SPREAD = ("SNAPPY", "UNCOMPRESSED"), 200
 """How Parquet may be packed: other ways unpack a small file to any size. Megabytes of all texts together."""
 _COLUMNS = tuple(field.name for field in fields(Annotation))
 _NUMBERS = ("example", "version")
+_LATER = ("differs",)
+"""Columns that older files lack."""
+_NEEDED = tuple(name for name in _COLUMNS if name not in _LATER)
 
 
 def to_bytes(notes: Sequence[Annotation], kind: str) -> bytes:
@@ -68,7 +71,7 @@ def _rows(data: bytes, kind: str) -> list[Mapping[str, object]]:
         return [json.loads(line) for line in data.decode("utf-8").split("\n") if line]
     rows: list[Mapping[str, object]] = []
     reader = csv.DictReader(io.StringIO(data.decode("utf-8"), newline=""), strict=True)
-    if missing := [name for name in _COLUMNS if name not in (reader.fieldnames or ())]:
+    if missing := [name for name in _NEEDED if name not in (reader.fieldnames or ())]:
         raise ValueError(f"There is no column {missing[0]}.")
     for row in reader:
         rows.append({name: value for name, value in row.items() if value is not None})
@@ -102,7 +105,7 @@ def _parquet_rows(data: bytes) -> list[Mapping[str, object]]:
     if packed:
         raise InputError(f"The file is packed by {', '.join(sorted(packed))}; save it by Snappy or not packed at all.")
     texts = [name for name in footer.schema.to_arrow_schema().names if name in _COLUMNS and name not in _NUMBERS]
-    table = parquet.read_table(io.BytesIO(data), columns=list(_COLUMNS), read_dictionary=texts)
+    table = parquet.read_table(io.BytesIO(data), columns=[*texts, *_NUMBERS], read_dictionary=texts)
     spread = sum(_spread(chunk) for name in texts for chunk in table[name].chunks)
     if spread > MAX_SPREAD << 20:
         raise InputError(f"The notes have {spread >> 20:,} MB but at most {MAX_SPREAD} are possible; split the file.")
@@ -118,15 +121,26 @@ def _spread(texts: Any) -> int:
 
 
 def _note(number: int, row: Mapping[str, object], escaped: bool) -> Annotation:
-    missing = [name for name in _COLUMNS if not isinstance(row, Mapping) or name not in row]
+    missing = [name for name in _NEEDED if not isinstance(row, Mapping) or name not in row]
     if missing:
         raise InputError(f"Note {number:,} lacks {', '.join(missing)}; export notes here to see what is needed.")
-    texts = {name: str(row[name]) for name in _COLUMNS if name not in _NUMBERS}
-    texts = {name: unescape(value) if escaped else value for name, value in texts.items()}
+    texts = {name: row.get(name, "") for name in _COLUMNS if name not in _NUMBERS}
+    held = _unescaping(row) if escaped else str
+    given = {name: held(text) for name, text in texts.items() if isinstance(text, str)}
+    if wrong := [name for name in texts if name not in given]:
+        raise InputError(f"Note {number:,} has no text as {wrong[0]}; mend or remove it.")
     try:
         example, version = (int(str(row[name])) for name in _NUMBERS)
     except ValueError:
         raise InputError(f"Note {number:,} has no whole number as example or version; mend or remove it.") from None
-    if not texts["id"] or version < 1 or example < 0:
+    if not given["id"] or version < 1 or example < 0:
         raise InputError(f"Note {number:,} has no id, or a negative number; mend or remove it.")
-    return Annotation(**texts, example=example, version=version).checked()
+    try:
+        return Annotation(**given, example=example, version=version).checked()
+    except InputError as error:
+        raise InputError(f"Note {number:,} cannot be brought in: {error}") from error
+
+
+def _unescaping(row: Mapping[str, object]) -> Callable[[str], str]:
+    """How texts of a CSV file are read: older ones were held at their beginning alone."""
+    return unescape if _LATER[0] in row else lambda text: text.removeprefix("'")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sacrebleu.metrics.bleu import BLEU
@@ -18,7 +17,7 @@ from areaviz.metrics.aer import LinkCounts, attention_links, count_links
 from areaviz.metrics.captions import caption_words
 from areaviz.metrics.certainty import Certainty, certainty
 from areaviz.metrics.rouge import rouge_l
-from areaviz.metrics.spans import count_all
+from areaviz.metrics.spans import span_counts
 from areaviz.metrics.words import word_attention, word_runs
 from areaviz.trace.query import head_summary, item_shares
 from areaviz.trace.record import AttentionMap, Trace
@@ -133,9 +132,8 @@ def _purity(trace: Trace, _: Example) -> float | None:
     """The share of the attention to areas that lie within one word of the source."""
     if not _is_text(trace):
         return None
-    counts = count_all([Trace(trace.request, trace.fields, trace.output, {CROSS: trace.maps[CROSS]})])
-    figures: Mapping[str, Any] = counts[CROSS].figures()
-    return figures.get("weighted_purity")
+    attention = trace.maps[CROSS]
+    return span_counts(attention, trace.fields[attention.memory]).figures().get("weighted_purity")
 
 
 def _pointing(trace: Trace, example: Example) -> float | None:

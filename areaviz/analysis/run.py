@@ -7,12 +7,13 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import islice
 from threading import Event
 
 from areaviz.analysis.measures import link_counts, measure, output_of
 from areaviz.analysis.rows import Header, Row, RowFile
+from areaviz.analysis.turns import Stopped
 from areaviz.data.examples import Dataset
 from areaviz.trace.card import Card
 from areaviz.trace.errors import Busy, InputError
@@ -29,11 +30,11 @@ AGAIN = 0.5
 """Seconds until a backend that is busy is asked again."""
 
 
-def header(dataset: Dataset, request: Request, card: Card) -> Header:
-    """What identifies an analysis; `request` has the model and its options."""
-    digest = hashlib.sha256(json.dumps(asdict(card), sort_keys=True, default=str).encode()).hexdigest()
+def header(dataset: Dataset, request: Request, card: Card, reader: str = "") -> Header:
+    """What identifies an analysis; `request` has the model and its options, `reader` is the mark of who begins it."""
+    digest = hashlib.sha256(json.dumps(card.identity, sort_keys=True, default=str).encode()).hexdigest()
     options = request.method, request.beam, request.area_size, request.seed
-    return Header(dataset.name, dataset.digest, request.model, digest, *options)
+    return Header(dataset.name, dataset.digest, request.model, digest, *options, reader)
 
 
 def analyse(
@@ -46,8 +47,11 @@ def analyse(
 ) -> bool:
     """Add a row for every example that has none yet; returns whether all are there, and not stopped before.
 
-    request: the model and its options; text and picture are the examples'. An example that cannot be run becomes a
-    row with the reason.
+    Args:
+        request: the model and its options; text and picture are the examples'.
+        run: may raise `Stopped`, which ends nothing but this example.
+
+    An example that cannot be run becomes a row with the reason.
 
     Raises:
         BackendError: the model cannot be run at all; the rows so far are kept.
@@ -62,8 +66,9 @@ def analyse(
             finished, _ = wait(running, return_when=FIRST_COMPLETED)
             for one in finished:
                 running.remove(one)
-                file.add(one.result())
-                told(len(file), len(dataset.examples))
+                if row := one.result():
+                    file.add(row)
+                    told(len(file), len(dataset.examples))
             if stop is None or not stop.is_set():
                 running |= _started(pool, dataset, request, run, islice(left, len(finished)))
     return len(file) == len(dataset.examples)
@@ -71,8 +76,16 @@ def analyse(
 
 def _started(
     pool: ThreadPoolExecutor, dataset: Dataset, request: Request, run: Run, indices: Iterator[int]
-) -> set[Future[Row]]:
-    return {pool.submit(one_row, dataset, index, request, run) for index in indices}
+) -> set[Future[Row | None]]:
+    return {pool.submit(_unless_stopped, dataset, index, request, run) for index in indices}
+
+
+def _unless_stopped(dataset: Dataset, index: int, request: Request, run: Run) -> Row | None:
+    """The row of one example; None where the analysis was stopped before its turn came."""
+    try:
+        return one_row(dataset, index, request, run)
+    except Stopped:
+        return None
 
 
 def one_row(dataset: Dataset, index: int, request: Request, run: Run) -> Row:

@@ -176,7 +176,8 @@ def _resolve(impl: str, spec: AreaSpec) -> str:
         return choose_impl(spec)
     if impl not in _RUN:
         raise ValueError(f"impl must be one of {', '.join(('auto', *_RUN))}, got {impl!r}.")
-    able = {"pooled": True, "streamed": spec.factors, "direct": spec.key_mode not in LEARNED_KEYS}
+    able = {"pooled": True, "direct": spec.key_mode not in LEARNED_KEYS}
+    able |= dict.fromkeys(("streamed", "fused"), spec.factors)
     if not able.get(impl, spec.factors and spec.means_alone):
         raise ValueError(
             f"impl={impl!r} cannot do key_mode={spec.key_mode!r} with value_mode={spec.value_mode!r}"

@@ -5,6 +5,10 @@
    tall * wide running means stay in the first-level cache from softmax to coverage. A text is a grid of one row, of
    which the first `length` items may be attended; of a larger grid all may.
 
+   Where areas have terms of their own (boundary keys, a size bias), an area's logit is that mean plus a number of its
+   first item, one of its last and one of its shape. No item bounds it then, so all logits are made before the largest
+   is known.
+
    All loops are plain ones over contiguous floats, across the ends of the grid's rows: the compiler makes vector code
    of them. What such a loop computes for places where no area fits is set to zero by `fits`. */
 
@@ -92,6 +96,117 @@ static void spread(Row *r, float *out) {
         int n = places(r, 1, w);
         for (int i = 0; i < n; i++) carry[i] += p[i];
         for (int i = 0; i < n; i++) right[i] += carry[i];
+    }
+}
+
+/* What logits have besides means: per item as the first and as the last of an area, and per shape (h, w) at
+   (h - 1) * wide + w - 1, `wide` that of the whole grid. first and last are NULL where there are none. */
+typedef struct {
+    const float *first, *last, *shape;
+    int wide;
+} Terms;
+
+/* logit of every area, in the place of its weight; far below all others where no area fits. Returns the largest. */
+static float logits_of(Row *r, const float *s, const Terms *t) {
+    float most = -INFINITY;
+    for (int w = 1; w <= r->wide; w++)
+        for (int h = 1; h <= r->tall; h++) {
+            const float *sums = area_sums(r, s, h, w), scale = 1.0f / (h * w);
+            const float own = t->shape[(h - 1) * t->wide + w - 1];
+            float *p = weights(r, h, w);
+            int n = places(r, h, w), end = (h - 1) * r->width + w - 1;
+            for (int i = 0; i < n; i++) p[i] = sums[i] * scale + own;
+            if (t->first)
+                for (int i = 0; i < n; i++) p[i] += t->first[i] + t->last[i + end];
+            if (r->fits)
+                for (int i = 0; i < n; i++) p[i] = r->fits[(w - 1) * r->items + i] > 0 ? p[i] : -1e30f;
+            for (int i = 0; i < n; i++) most = p[i] > most ? p[i] : most;
+        }
+    return most;
+}
+
+/* weight = exp(logit - shift) for every area; returns the sum of all. */
+static float exponentials(Row *r, float shift) {
+    float total = 0;
+    for (int w = 1; w <= r->wide; w++)
+        for (int h = 1; h <= r->tall; h++) {
+            float *p = weights(r, h, w);
+            int n = places(r, h, w);
+            for (int i = 0; i < n; i++) p[i] = expf(p[i] - shift);
+            for (int i = 0; i < n; i++) total += p[i];
+        }
+    return total;
+}
+
+/* The terms of a row of scores: `items` means, then as many of first and of last items where `edges`, then shapes. */
+static Terms terms_of(const float *scores, int items, int wide, int edges) {
+    Terms t = {0, 0, scores + items * (edges ? 3 : 1), wide};
+    if (edges) t.first = scores + items, t.last = scores + 2 * items;
+    return t;
+}
+
+void terms_forward(const float *scores, const int32_t *lengths, float *coverage, float *log_sum, int64_t rows,
+                   int items, int width, int tall, int wide, int edges, int threads) {
+    const int64_t step = items * (edges ? 3 : 1) + tall * wide;
+#pragma omp parallel num_threads(threads)
+    {
+        Row r = prepare(items, width, tall, wide);
+#pragma omp for schedule(static)
+        for (int64_t row = 0; row < rows; row++) {
+            const float *s = scores + row * step;
+            float *c = coverage + row * items;
+            Terms t = terms_of(s, items, wide, edges);
+            shorten(&r, lengths[row], wide);
+            log_sum[row] = 0;
+            if (r.length == 0) {
+                memset(c, 0, items * sizeof(float));
+                continue;
+            }
+            float most = logits_of(&r, s, &t), total = exponentials(&r, most), share = 1.0f / total;
+            spread(&r, c);
+            for (int i = 0; i < r.length; i++) c[i] *= share;
+            log_sum[row] = most + logf(total);
+        }
+        free(r.run);
+    }
+}
+
+/* grad holds dLoss/dcoverage, delta as in areas_backward. Writes the gradients of all scores, laid out like them. */
+void terms_backward(const float *scores, const int32_t *lengths, const float *log_sum, const float *grad,
+                    const float *delta, float *grad_scores, int64_t rows, int items, int width, int tall, int wide,
+                    int edges, int threads) {
+    const int64_t step = items * (edges ? 3 : 1) + tall * wide;
+#pragma omp parallel num_threads(threads)
+    {
+        Row r = prepare(items, width, tall, wide);
+#pragma omp for schedule(static)
+        for (int64_t row = 0; row < rows; row++) {
+            const float *s = scores + row * step, mean = delta[row];
+            float *out = grad_scores + row * step, *shape = out + items * (edges ? 3 : 1);
+            Terms t = terms_of(s, items, wide, edges);
+            memset(out, 0, step * sizeof(float));
+            shorten(&r, lengths[row], wide);
+            if (r.length == 0) continue;
+            logits_of(&r, s, &t);
+            exponentials(&r, log_sum[row]);
+            for (int w = 1; w <= r.wide; w++)
+                for (int h = 1; h <= tall; h++) {
+                    const float *sums = area_sums(&r, grad + row * items, h, w), scale = 1.0f / (h * w);
+                    float *p = weights(&r, h, w), total = 0;
+                    int n = places(&r, h, w), end = (h - 1) * width + w - 1;
+                    for (int i = 0; i < n; i++) p[i] *= sums[i] - mean;
+                    for (int i = 0; i < n; i++) total += p[i];
+                    shape[(h - 1) * wide + w - 1] = total;
+                    if (edges) {
+                        float *first = out + items, *last = out + 2 * items + end;
+                        for (int i = 0; i < n; i++) first[i] += p[i];
+                        for (int i = 0; i < n; i++) last[i] += p[i];
+                    }
+                    for (int i = 0; i < n; i++) p[i] *= scale;
+                }
+            spread(&r, out);
+        }
+        free(r.run);
     }
 }
 

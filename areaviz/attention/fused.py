@@ -18,7 +18,9 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
+from areaviz.attention.blocked import AreaTerms
 from areaviz.attention.spec import AreaResult, AreaSpec
 from areaviz.trace.areas import AreaGrid
 
@@ -66,11 +68,12 @@ def _compiled(compiler: str, flags: tuple[str, ...], folder: Path) -> Path | Non
     return library if works else None
 
 
-def _call(name: str, tensors: list[Tensor], grid: AreaGrid) -> None:
+def _call(name: str, tensors: list[Tensor], grid: AreaGrid, *more: int) -> None:
+    """Call a function of the kernel; the second tensor has a number for each row."""
     pointers = [ctypes.c_void_p(x.data_ptr()) for x in tensors]
-    rows = ctypes.c_int64(tensors[0].numel() // grid.items)
+    rows = ctypes.c_int64(tensors[1].numel())
     sizes = (grid.items, grid.width, grid.max_height, grid.max_width)
-    getattr(_library(), name)(*pointers, rows, *sizes, torch.get_num_threads())
+    getattr(_library(), name)(*pointers, rows, *sizes, *more, torch.get_num_threads())
 
 
 class _Fused(torch.autograd.Function):
@@ -110,8 +113,58 @@ class _Fused(torch.autograd.Function):
         return grad_query, grad_key, grad_value, None, None, None
 
 
+class _FusedTerms(torch.autograd.Function):
+    """The same where areas have terms of their own. P = M scores of means, M of first and M of last items, S of shapes,
+    side by side; without edges M of means and S of shapes."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, scores_NQP: Tensor, value_NMD: Tensor, lengths_NQ: Tensor, grid: AreaGrid, edges: bool
+    ) -> Tensor:
+        scores_NQP = scores_NQP.contiguous()
+        coverage_NQM = scores_NQP.new_empty(*scores_NQP.shape[:-1], grid.items)
+        log_sum_NQ = scores_NQP.new_empty(scores_NQP.shape[:-1])
+        _call("terms_forward", [scores_NQP, lengths_NQ, coverage_NQM, log_sum_NQ], grid, int(edges))
+        out_NQD = torch.bmm(coverage_NQM, value_NMD)
+        ctx.grid, ctx.edges = grid, edges
+        ctx.save_for_backward(scores_NQP, value_NMD, lengths_NQ, log_sum_NQ, coverage_NQM, out_NQD)
+        return out_NQD
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        scores_NQP, value_NMD, lengths_NQ, log_sum_NQ, coverage_NQM, out_NQD = ctx.saved_tensors
+        grad_NQD = grads[0].contiguous()
+        grad_coverage_NQM = torch.bmm(grad_NQD, value_NMD.transpose(1, 2).contiguous())
+        delta_NQ = (grad_NQD * out_NQD).sum(-1)
+        grad_scores_NQP = torch.empty_like(scores_NQP)
+        tensors = [scores_NQP, lengths_NQ, log_sum_NQ, grad_coverage_NQM, delta_NQ, grad_scores_NQP]
+        _call("terms_backward", tensors, ctx.grid, int(ctx.edges))
+        return grad_scores_NQP, torch.bmm(coverage_NQM.transpose(1, 2), grad_NQD), None, None, None
+
+
+def _with_terms(query: Tensor, key: Tensor, value: Tensor, lengths_NQ: Tensor, spec: AreaSpec) -> Tensor:
+    """One product of the query with all keys of items and shapes, then the kernel: [N, Q, D]."""
+    terms = AreaTerms.of(key, spec)
+    query_NQD, key_NMD = (x.flatten(0, -3) for x in (query, key))
+    keys = [key_NMD] if terms.first is None or terms.last is None else [key_NMD, terms.first, terms.last]
+    edges = len(keys) > 1
+    if terms.shape is not None:
+        keys.append(terms.shape.expand(key_NMD.shape[0], -1, -1))
+    scores_NQP = torch.bmm(query_NQD * spec.scale, torch.cat(keys, 1).transpose(1, 2).contiguous())
+    if terms.bias is not None:
+        bias_NQS = terms.bias[:, None].expand(-1, query_NQD.shape[1], -1)
+        if terms.shape is None:
+            scores_NQP = torch.cat([scores_NQP, bias_NQS], -1)
+        else:
+            scores_NQP = scores_NQP + F.pad(bias_NQS, (3 * spec.grid.items, 0))
+    out: Tensor = _FusedTerms.apply(  # type: ignore[no-untyped-call]
+        scores_NQP, value.flatten(0, -3).contiguous(), lengths_NQ, spec.grid, edges
+    )
+    return out
+
+
 def fused(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:
-    """[..., Q, E], [..., M, E], [..., M, V] -> [..., Q, V]: mean keys and sum values (Eq. 3, 4).
+    """[..., Q, E], [..., M, E], [..., M, V] -> [..., Q, V]: mean or boundary keys, a size bias, and sum values.
 
     Masks may hide items at the end of a memory of one row: padding and causality.
 
@@ -121,18 +174,20 @@ def fused(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResu
     """
     _check(query, spec)
     lengths = _lengths(spec, query, key.shape[-2])
+    if not spec.means_alone:
+        return AreaResult(_with_terms(query, key, value, lengths, spec).unflatten(0, query.shape[:-2]))
     rows = [x.flatten(0, -3).contiguous() for x in (query, key, value)]
     out_NQD: Tensor = _Fused.apply(*rows, lengths, spec.grid, spec.scale)  # type: ignore[no-untyped-call]
     return AreaResult(out_NQD.unflatten(0, query.shape[:-2]))
 
 
 def _check(query: Tensor, spec: AreaSpec) -> None:
-    modes = (spec.key_mode, spec.value_mode) == ("mean", "sum")
+    modes = spec.key_mode in ("mean", "boundary") and spec.value_mode == "sum"
     where = query.device.type == "cpu" and query.dtype == torch.float32
     if not (modes and where and spec.plain and spec.mask.bias is None):
         raise ValueError(
-            'impl="fused" computes mean keys and sum values, in float32 on the CPU, without weights, dropout, top_k '
-            'or a float mask; use impl="auto".'
+            'impl="fused" computes mean or boundary keys and sum values, in float32 on the CPU, without weights, '
+            'dropout, top_k or a float mask; use impl="auto".'
         )
 
 

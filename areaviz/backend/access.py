@@ -12,7 +12,7 @@ from pathlib import Path
 
 from areaviz.trace.errors import BackendError, InputError
 
-MIN_LENGTH, MAX_LENGTH = 16, 512
+MIN_LENGTH, MAX_LENGTH, MIN_DIFFERENT = 16, 512, 8
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]+")
@@ -36,6 +36,8 @@ def check_token(token: str) -> str:
             f"An access token has {MIN_LENGTH} to {MAX_LENGTH} letters, digits or any of ._~+/=- and no blanks; "
             f"{_ADVICE}."
         )
+    if len(set(token)) < MIN_DIFFERENT:
+        raise InputError(f"An access token has at least {MIN_DIFFERENT} different characters; {_ADVICE}.")
     return token
 
 

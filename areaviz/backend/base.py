@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from areaviz.trace.card import Card
 from areaviz.trace.record import Trace
@@ -25,10 +25,20 @@ class Backend(Protocol):
     def device(self) -> str:
         """Where the models run, for people: "CPU (2 threads)", "CUDA: NVIDIA ..."."""
 
-    def trace(self, request: Request, progress: Progress | None = None) -> Trace:
+    def trace(self, request: Request, progress: Progress | None = None, background: bool = False) -> Trace:
         """Run the model and record what it attended to.
+
+        background: nobody waits for this one answer, as in an analysis; it runs when no reader waits.
 
         Raises:
             InputError: the request cannot be run as it is.
             BackendError: the work failed.
         """
+
+
+@runtime_checkable
+class Queued(Protocol):
+    """A backend whose requests wait in this process."""
+
+    def waiting(self) -> int:
+        """How many requests wait behind those that run."""

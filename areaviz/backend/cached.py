@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 
-from areaviz.backend.base import Backend, Progress
+from areaviz.backend.base import Backend, Progress, Queued
 from areaviz.trace.card import Card
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
@@ -49,19 +49,29 @@ class CachedBackend:
         """Where the wrapped backend runs."""
         return self._inner.device()
 
-    def trace(self, request: Request, progress: Progress | None = None) -> Trace:
+    def waiting(self) -> int | None:
+        """How many requests wait in this process; None where they wait elsewhere."""
+        return self._inner.waiting() if isinstance(self._inner, Queued) else None
+
+    def trace(self, request: Request, progress: Progress | None = None, background: bool = False) -> Trace:
         """The remembered trace, or a new one; raises what the wrapped backend raises.
 
-        A given output is read anew each time: that takes one pass, and a measure of faithfulness has many.
+        A given output is read anew each time: that takes one pass, and a measure of faithfulness has many. A
+        reader who asks what runs in the background already does not wait for that, for it may wait for other readers.
         """
         if request.target is not None:
-            return self._inner.trace(request, progress)
+            return self._inner.trace(request, progress, background)
         key = key_of(request, self.models().get(request.model))
+        if background:
+            return self._found(key, request, progress, background)
         with self._alone(key, progress):
-            found = self._get(key)
-            if found is None:
-                found = self._inner.trace(request, progress)
-                self._put(key, found)
+            return self._found(key, request, progress, background)
+
+    def _found(self, key: str, request: Request, progress: Progress | None, background: bool) -> Trace:
+        found = self._get(key)
+        if found is None:
+            found = self._inner.trace(request, progress, background)
+            self._put(key, found)
         return found
 
     @contextmanager
@@ -113,5 +123,5 @@ class CachedBackend:
 def key_of(request: Request, card: Card | None) -> str:
     """What tells a trace from others: SHA-256 of the request, with its picture's pixels, and of the model's card."""
     picture = request.picture and request.picture.digest
-    content = [asdict(replace(request, picture=None)), picture, None if card is None else asdict(card)]
+    content = [asdict(replace(request, picture=None)), picture, None if card is None else card.identity]
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,7 +24,9 @@ from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 
+log = logging.getLogger(__name__)
 MAX_LOADED = 8
+_NO_DIGESTS = "The card of %s has no digests, so a change of its files goes unnoticed; add them: areaviz digests"
 
 
 class LocalBackend:
@@ -55,7 +58,7 @@ class LocalBackend:
         """Where the models run, for people."""
         return describe_device(self._device, answering_threads())
 
-    def trace(self, request: Request, progress: Progress | None = None) -> Trace:
+    def trace(self, request: Request, progress: Progress | None = None, background: bool = False) -> Trace:
         """Run a request; raises InputError or BackendError."""
         checked = request.checked()
         if checked.model not in self._cards:
@@ -63,7 +66,11 @@ class LocalBackend:
             raise InputError(f'There is no model "{checked.model}"; choose one of: {known}.')
         card = self._cards[checked.model]
         check_takes(checked, MODELS[card.family].takes, f"“{card.title}”")
-        return self._worker.submit(checked, progress)
+        return self._worker.submit(checked, progress, background)
+
+    def waiting(self) -> int:
+        """How many requests wait behind those that run."""
+        return self._worker.waiting()
 
     def _read(self, path: Path) -> None:
         try:
@@ -72,6 +79,8 @@ class LocalBackend:
                 raise BackendError(f"{path.parent.name} needs a newer version of areaviz; update it.")
             if card.name != path.parent.name:
                 raise BackendError(f"The folder {path.parent.name} holds the model {card.name}; give it that name.")
+            if not card.files:
+                log.warning(_NO_DIGESTS, card.name)
             self._cards[card.name] = card
         except (InputError, BackendError) as error:
             self._problems.append(str(error))

@@ -19,7 +19,7 @@ from areaviz.backend.base import Progress
 from areaviz.backend.cached import key_of
 from areaviz.trace import archive, codec
 from areaviz.trace.card import Card
-from areaviz.trace.errors import BackendError, InputError
+from areaviz.trace.errors import BackendError, Busy, InputError
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Request
 
@@ -69,7 +69,7 @@ class RemoteBackend:
         """Where the server's models run."""
         return f"{self._described().device}, at {self._address}"
 
-    def trace(self, request: Request, progress: Progress | None = None) -> Trace:
+    def trace(self, request: Request, progress: Progress | None = None, background: bool = False) -> Trace:
         """Run a request at the server; raises InputError or BackendError."""
         checked = request.checked()
         if progress:
@@ -81,7 +81,8 @@ class RemoteBackend:
             asked = wire.LayerAsked(checked, key, site, layer)
             return self._layer(asked, attention.weights.shape[1:])
 
-        content = self._ask("POST", wire.TRACE, archive.MAX_BYTES, wire.request_to_json(checked), key)
+        body = wire.trace_to_json(wire.TraceAsked(checked, background))
+        content = self._ask("POST", wire.TRACE, archive.MAX_BYTES, body, key)
         with _as_ours():
             found = codec.from_bytes(content, fetch)
         if found.request != checked:
@@ -163,10 +164,10 @@ def _failure(status: int, content: bytes) -> Exception:
         return InputError(sentence)
     if kind == "token":
         return BackendError("The server of the models refuses the token; put its token into AREAVIZ_TOKEN_FILE.")
-    if kind:
+    if kind and kind != "busy":
         return BackendError(sentence)
     if status == _UNAVAILABLE:
-        return BackendError("The models are busy: too many requests are waiting already; try again in a moment.")
+        return Busy(sentence or "The models are busy: too many requests are waiting already; try again in a moment.")
     return _Broken(f"status {status}") if status >= _SERVER_ERROR else BackendError(_STRANGE)
 
 

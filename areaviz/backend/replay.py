@@ -43,7 +43,7 @@ class ReplayBackend:
         """What can be asked."""
         return tuple(self._paths)
 
-    def trace(self, request: Request, progress: Progress | None = None) -> Trace:
+    def trace(self, request: Request, progress: Progress | None = None, background: bool = False) -> Trace:
         """The stored trace of an equal request; raises InputError when there is none."""
         if request not in self._paths:
             raise InputError(

@@ -1,8 +1,10 @@
 """What goes over the network between the app and a server of models: JSON and npz, never pickle.
 
     GET  /models                                        -> JSON: cards, problems, device
-    POST /trace   JSON: request                         -> npz: the trace, without the weights of large maps
+    POST /trace   JSON: request, background             -> npz: the trace, without the weights of large maps
     POST /layer   JSON: request, key, site, layer       -> npz: weights [heads, queries, areas] of one layer
+
+"background" says that no reader waits for the answer. Who does not know it leaves it out, or does not look at it.
 
 Every route wants the header "Authorization: Bearer TOKEN". What fails is JSON: "error", one of `FAILURES`, and a
 "sentence".
@@ -36,7 +38,16 @@ MAX_REQUEST_BYTES = 4 * 2**20
 MAX_ABOUT_BYTES = 8 * 2**20
 INLINE_BYTES = 2**20
 """Maps of more bytes travel without their weights."""
-FAILURES = {"input": 400, "token": 401, "route": 404, "method": 405, "size": 413, "server": 500, "backend": 503}
+FAILURES = {
+    "input": 400,
+    "token": 401,
+    "route": 404,
+    "method": 405,
+    "size": 413,
+    "server": 500,
+    "backend": 503,
+    "busy": 503,
+}
 """Kinds of failure, and their HTTP status."""
 
 
@@ -47,6 +58,14 @@ class About:
     models: dict[str, Card]
     problems: tuple[str, ...]
     device: str
+
+
+@dataclass(frozen=True, slots=True)
+class TraceAsked:
+    """A request to run. background: as in `Backend.trace`."""
+
+    request: Request
+    background: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +92,15 @@ def about_from_json(content: bytes) -> About:
     return About({card.name: card for card in cards}, problems, _typed(entries, "device", str))
 
 
-def request_to_json(request: Request) -> bytes:
-    """A request with its picture's pixels."""
-    return _dumps(_request_entries(request))
+def trace_to_json(asked: TraceAsked) -> bytes:
+    """A question for a trace, with its picture's pixels."""
+    return _dumps({**_request_entries(asked.request), "background": asked.background})
 
 
-def request_from_json(content: bytes) -> Request:
-    """Read a request, not yet checked; raises InputError."""
-    return _request(_strange(content))
+def trace_from_json(content: bytes) -> TraceAsked:
+    """Read it, the request not yet checked; raises InputError."""
+    entries = _strange(content)
+    return TraceAsked(_request(entries), entries.get("background") is True)
 
 
 def layer_to_json(asked: LayerAsked) -> bytes:

@@ -1,4 +1,8 @@
-"""The one owner of the device: a thread that takes requests from a short queue and runs like ones together."""
+"""The one owner of the device: a thread that takes requests from two short queues and runs like ones together.
+
+What readers wait for stands in the first queue. What runs in the background, for analyses, stands in the second, which
+is served when the first is empty, and in small batches while readers are about.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from areaviz.backend.base import Progress
+from areaviz.backend.pace import Pace
 from areaviz.trace.errors import BackendError, Busy, InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
@@ -27,6 +32,7 @@ a page that was left or changed meanwhile ends its thread when it is told."""
 @dataclass(slots=True, eq=False)
 class _Job:
     request: Request
+    background: bool = False
     finished: threading.Event = field(default_factory=threading.Event)
     progress: tuple[float, str] = (0.0, "Waiting for the model")
     trace: Trace | None = None
@@ -38,36 +44,45 @@ class _AllLeft(Exception):
     """Nobody waits for the batch any more."""
 
 
-class Worker:
-    """Runs requests one batch at a time, in the order they came.
+class _GaveWay(Exception):
+    """A reader came while a full batch ran in the background."""
 
-    max_waiting: how many requests may wait. max_batch: how many run together. A batch that fails is run
+
+class Worker:
+    """Runs requests one batch at a time, in the order they came, those of the background last.
+
+    max_waiting: how many requests may wait in each queue. max_batch: how many run together. A batch that fails is run
     again one by one, so that a request too large for the device fails alone. Whatever happens to the thread, those
     whose requests it ran get an error that says so, and the next request runs.
     """
 
-    def __init__(self, run: Run, max_waiting: int = 32, max_batch: int = 8) -> None:
+    def __init__(self, run: Run, max_waiting: int = 32, max_batch: int = 8, pace: Pace | None = None) -> None:
         self._run, self._max_waiting, self._max_batch = run, max_waiting, max_batch
+        self._pace = pace or Pace()
         self._changed = threading.Condition()
         self._waiting: deque[_Job] = deque()
+        self._background: deque[_Job] = deque()
         self._running: list[_Job] = []
         self._thread = self._started()
 
     def waiting(self) -> int:
         """How many requests wait behind those that run."""
         with self._changed:
-            return len(self._waiting)
+            return len(self._waiting) + len(self._background)
 
-    def submit(self, request: Request, progress: Progress | None = None) -> Trace:
+    def submit(self, request: Request, progress: Progress | None = None, background: bool = False) -> Trace:
         """Wait for the result, reporting progress from the calling thread.
 
         What `progress` raises ends the waiting and is raised; the request is then no longer run.
+
+        Args:
+            background: no reader waits for it; it runs when none waits for another.
 
         Raises:
             Busy: too many requests wait already.
             InputError, BackendError: as the run; any other error of it is a BackendError, too.
         """
-        job = self._enqueued(request)
+        job = self._enqueued(request, background)
         try:
             self._wait(job, progress or (lambda share, what: None))
         except BaseException:
@@ -78,16 +93,22 @@ class Worker:
         assert job.trace is not None
         return job.trace
 
-    def _enqueued(self, request: Request) -> _Job:
-        job = _Job(request)
+    def _enqueued(self, request: Request, background: bool) -> _Job:
+        job = _Job(request, background)
         with self._changed:
-            if len(self._waiting) >= self._max_waiting:
+            if not background:
+                self._pace.reader_came()
+            queue = self._queue(job)
+            if len(queue) >= self._max_waiting:
                 raise Busy(
                     f"The models are busy: {self._max_waiting} requests are waiting already; try again in a moment."
                 )
-            self._waiting.append(job)
+            queue.append(job)
             self._changed.notify()
         return job
+
+    def _queue(self, job: _Job) -> deque[_Job]:
+        return self._background if job.background else self._waiting
 
     def _wait(self, job: _Job, progress: Progress) -> None:
         told, when = None, 0.0
@@ -101,9 +122,10 @@ class Worker:
     def _state(self, job: _Job) -> tuple[float, str]:
         """How far a job is, or how many stand before it."""
         with self._changed:
-            if job not in self._waiting:
+            queue = self._queue(job)
+            if job not in queue:
                 return job.progress
-            before = self._waiting.index(job) + len(self._running)
+            before = queue.index(job) + len(self._running) + (len(self._waiting) if job.background else 0)
         if not before:
             return job.progress
         many = f"{before} requests are" if before > 1 else "1 request is"
@@ -112,8 +134,8 @@ class Worker:
     def _leave(self, job: _Job) -> None:
         with self._changed:
             job.left = True
-            if job in self._waiting:
-                self._waiting.remove(job)
+            if job in self._queue(job):
+                self._queue(job).remove(job)
 
     def _revive(self) -> None:
         """Begin anew where the thread has ended, which only something from outside can make it do."""
@@ -136,7 +158,10 @@ class Worker:
         while True:
             jobs = self._next_batch()
             try:
-                self._answer(jobs)
+                self._answer_in_time(jobs)
+            except _GaveWay:
+                self._put_back(jobs)
+                continue
             except BaseException as error:  # one request's failure must not end the thread all others wait for
                 self._answer_singly(jobs, error)
             with self._changed:
@@ -147,15 +172,34 @@ class Worker:
     def _next_batch(self) -> list[_Job]:
         """The first waiting job and those right behind it that can run with it."""
         with self._changed:
-            while not self._waiting:
+            while not (self._waiting or self._background):
                 self._changed.wait()
-            kind = _kind(self._waiting[0].request)
-            while self._waiting and len(self._running) < self._max_batch and _kind(self._waiting[0].request) == kind:
-                self._running.append(self._waiting.popleft())
+            queue = self._waiting or self._background
+            kind = _kind(queue[0].request)
+            most = self._pace.most(kind, self._max_batch) if queue[0].background else self._max_batch
+            while queue and len(self._running) < most and _kind(queue[0].request) == kind:
+                self._running.append(queue.popleft())
             return list(self._running)
 
-    def _answer(self, jobs: list[_Job]) -> None:
+    def _answer_in_time(self, jobs: list[_Job]) -> None:
+        """As `_answer`; in the background it is measured, and a batch that was begun when no reader was about gives way
+        to the first one who comes. The next is small, so it is begun anew once at most."""
+        if not jobs[0].background:
+            self._answer(jobs)
+            return
+        start = time.monotonic()
+        self._answer(jobs, gives_way=not self._pace.readers_about)
+        self._pace.took(_kind(jobs[0].request), len(jobs), time.monotonic() - start)
+
+    def _put_back(self, jobs: list[_Job]) -> None:
+        with self._changed:
+            self._background.extendleft(reversed([job for job in jobs if not job.left]))
+            self._running = []
+
+    def _answer(self, jobs: list[_Job], gives_way: bool = False) -> None:
         def report(share: float, what: str) -> None:
+            if gives_way and self._waiting:
+                raise _GaveWay
             if all(job.left for job in jobs):
                 raise _AllLeft
             for job in jobs:

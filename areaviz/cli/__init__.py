@@ -17,9 +17,12 @@ from areaviz.trace.errors import BackendError, InputError
 
 COMMANDS: Mapping[str, str] = {
     "serve": "Start the app on this machine, or serve the models to others.",
+    "status": "Say what an app that runs on this machine is doing.",
+    "jobs": "List the analyses that an app on this machine runs, or stop one.",
     "train": "Train a model from a recipe; a killed run resumes.",
     "evaluate": "Measure a model on a test set.",
     "analyse": "Run a set of examples through one or two models, a row an example.",
+    "forget": "Delete notes, slices and analyses that nobody changed for some days.",
     "compare": "State the difference of two models on both cards.",
     "heads": "Measure what each head of a translator does, beside the network untrained.",
     "faithfulness": "Measure how faithful an attention map is, beside areas picked by chance.",
@@ -28,6 +31,7 @@ COMMANDS: Mapping[str, str] = {
     "export": "Write a saved trace as a page (.html), a figure or its numbers.",
     "bench": "Run a benchmark of the repository.",
     "data": "Fetch the corpora that models are trained on.",
+    "digests": "Compare the models' files with their cards, and add what a card does not name yet.",
     "figures": "Write the table of figures in README.md from the models' cards.",
 }
 

@@ -18,6 +18,7 @@ from areaviz.analysis.table import summary, table_of
 from areaviz.backend.local import LocalBackend
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.examples import TABLES, Dataset, read_lines, read_pictures, read_table
+from areaviz.data.places import CHECKPOINTS
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import choice
 from areaviz.trace.request import Request
@@ -41,7 +42,7 @@ def analyse(
     table: Annotated[Path | None, typer.Option(help="Write all rows here as CSV.")] = None,
     beam: Annotated[int, typer.Option(min=1, max=16, help="Beam width; 1 is greedy.")] = 1,
     area_size: Annotated[int | None, typer.Option(min=1, max=16, help="Largest area; else as trained.")] = None,
-    checkpoints: Annotated[Path, typer.Option(help="The folder of models.")] = Path("checkpoints"),
+    checkpoints: Annotated[Path, typer.Option(help="The folder of models.")] = CHECKPOINTS,
     device: Annotated[str, typer.Option(help="auto, cuda, mps or cpu.")] = "auto",
     engine: Annotated[str, typer.Option(help="local: this process; ray: two processes of Ray Data.")] = "local",
 ) -> None:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from areaviz.data.places import ROOT
 from areaviz.trace.errors import BackendError, InputError
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def bench(

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from areaviz.analysis.translation import state_difference
-from areaviz.data.settings import data_folder
+from areaviz.data.places import data_folder
 
 
 def compare(

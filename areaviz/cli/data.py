@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from areaviz.data.download import get_multi30k
-from areaviz.data.settings import data_folder
+from areaviz.data.places import data_folder
 
 data = typer.Typer(no_args_is_help=True)
 

@@ -11,7 +11,7 @@ from areaviz.analysis.captions import evaluate_captions
 from areaviz.analysis.digits import evaluate_digits
 from areaviz.analysis.picture_translation import evaluate_picture_translation
 from areaviz.analysis.translation import evaluate as evaluate_translation
-from areaviz.data.settings import data_folder
+from areaviz.data.places import data_folder
 from areaviz.trace.card import Card, read_card
 from areaviz.trace.limits import choice
 from areaviz.trace.tasks import TASKS

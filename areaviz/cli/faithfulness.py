@@ -11,6 +11,7 @@ from areaviz.analysis.faithfulness import Faithfulness, Probe, measured, spread
 from areaviz.backend.local import LocalBackend
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.examples import Dataset
+from areaviz.data.places import CHECKPOINTS
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import choice
 from areaviz.trace.request import Request
@@ -28,7 +29,7 @@ def faithfulness(
     k: Annotated[int, typer.Option(min=1, help="How many items or areas each output item loses or keeps.")] = 5,
     unit: Annotated[str, typer.Option(help="item or area.")] = "item",
     draws: Annotated[int, typer.Option(min=2, help="How often as many are picked by chance.")] = 5,
-    checkpoints: Annotated[Path, typer.Option(help="The folder of models.")] = Path("checkpoints"),
+    checkpoints: Annotated[Path, typer.Option(help="The folder of models.")] = CHECKPOINTS,
     device: Annotated[str, typer.Option(help="auto, cuda, mps or cpu.")] = "auto",
 ) -> None:
     """Measure how faithful an attention map is to a model, beside areas picked by chance."""

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from areaviz.data.places import CHECKPOINTS, README
 from areaviz.trace.card import Card, read_card
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import write_whole
@@ -16,15 +17,14 @@ from areaviz.trace.gates import judged
 from areaviz.trace.published import HEADLINE, PUBLISHED
 from areaviz.trace.tasks import TASKS
 
-ROOT = Path(__file__).resolve().parents[2]
 BEGIN, END = "<!-- figures:begin -->", "<!-- figures:end -->"
 MEASURES = {"bleu": "BLEU", "bleu_lowercase": "BLEU, lower-cased", "chrf": "chrF"}
 SIZES = ("Tiny", "Small", "Base", "Big")
 
 
 def figures(
-    checkpoints: Annotated[Path, typer.Option(help="The folder of the models.")] = ROOT / "checkpoints",
-    readme: Annotated[Path, typer.Option(help="The file to write in.")] = ROOT / "README.md",
+    checkpoints: Annotated[Path, typer.Option(help="The folder of the models.")] = CHECKPOINTS,
+    readme: Annotated[Path, typer.Option(help="The file to write in.")] = README,
 ) -> None:
     """Write the table of figures in README.md from the models' cards."""
     text = readme.read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from areaviz.analysis.heads import EXAMPLES, add_to_table, table_entry
-from areaviz.data.settings import data_folder
+from areaviz.data.places import data_folder
 
 SHOWN = ("multi_share", "long_exact_lift", "dependence", "dependence_share", "sink")
 

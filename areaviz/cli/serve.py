@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
-import sys
 import time
 from contextlib import suppress
 from functools import partial
@@ -13,17 +13,18 @@ from typing import Annotated
 
 import typer
 
-from areaviz.backend.access import LOOPBACK_NAMES, digest_of, is_loopback, read_token, write_token
+from areaviz.backend.access import digest_of, is_loopback, read_token, write_token
+from areaviz.data.places import CHECKPOINTS, ROOT
+from areaviz.door.limits import Connections
+from areaviz.door.operator import Command
 from areaviz.serving.on_ray import open_local, serving
 from areaviz.serving.options import Place, Scale
 from areaviz.trace.errors import BackendError, InputError
 
-ROOT = Path(__file__).resolve().parents[2]
-DIGEST = "AREAVIZ_APP_TOKEN_SHA256"
-"""How the app learns of its token: as `areaviz/ui/admission.py` reads it."""
 TRACE = "AREAVIZ_TRACE"
 """How the page Your tensors learns of a file to show: as `areaviz/ui/opened.py` reads it."""
 EVERY_ADDRESS = ("0.0.0.0", "::")
+_ORIGIN = re.compile(r"https://[A-Za-z0-9.-]+(:[0-9]{1,5})?")
 
 serve = typer.Typer(no_args_is_help=False)
 Port = Annotated[int, typer.Option(min=1, max=65535, help="The port.")]
@@ -45,6 +46,13 @@ def app(
     trace: Annotated[
         Path | None, typer.Option(help="A file that the page Your tensors shows to all; it may be large.")
     ] = None,
+    proxy: Annotated[
+        list[str] | None, typer.Option(help="The address of a proxy before the app; can be given again.")
+    ] = None,
+    allow_frame: Annotated[
+        list[str] | None,
+        typer.Option(help="An origin, https://NAME, whose pages may hold the app; can be given again."),
+    ] = None,
 ) -> None:
     """Start the app on http://127.0.0.1:8501, for this machine only.
 
@@ -53,16 +61,16 @@ def app(
     """
     if context.invoked_subcommand is not None:
         return
-    script = ROOT / "app.py"
-    if not script.exists():
-        raise BackendError(f"{script} is missing; start the app from a clone of the repository, where app.py lies.")
-    check_open(host, token_file)
-    options = ["--server.port", str(port), *_address(host, allow_host or [])]
-    _set_token(token_file)
+    if not (ROOT / "app.py").exists():
+        raise BackendError(f"{ROOT / 'app.py'} is missing; start the app from a clone of the repository.")
+    check_open(host, allow_host or [], token_file)
+    check_origins(allow_frame or [])
+    token = read_token(token_file) if token_file else ""
+    from areaviz.door.serving import AppPlace, serve_app  # here, so that a refusal does not wait for Streamlit
+
     set_trace(trace)
-    # Streamlit finds its configuration in the working directory, and takes over this process: one process to stop.
-    os.chdir(ROOT)
-    os.execv(sys.executable, [sys.executable, "-m", "streamlit", "run", str(script), *options])
+    place = AppPlace(host, port, tuple(allow_host or ()), token, tuple(proxy or ()), tuple(allow_frame or ()))
+    serve_app(place, ROOT, operator_commands)
 
 
 @serve.command()
@@ -70,7 +78,7 @@ def models(
     port: Port = 8000,
     host: Host = "127.0.0.1",
     token_file: TokenFile = None,
-    checkpoints: Annotated[Path, typer.Option(help="The folder of models.")] = ROOT / "checkpoints",
+    checkpoints: Annotated[Path, typer.Option(help="The folder of models.")] = CHECKPOINTS,
     device: Annotated[str, typer.Option(help="auto, cuda, mps or cpu.")] = "auto",
     replicas: Annotated[int, typer.Option(min=1, help="Copies of the models, or the fewest of them.")] = 1,
     most_replicas: Annotated[int | None, typer.Option(help="Add copies up to this many while requests wait.")] = None,
@@ -110,27 +118,18 @@ def token(file: Annotated[Path, typer.Argument(help="The file to write; it must 
     typer.echo(f"{file} holds a new access token; pass it on by hand, and serve with: --token-file {file}")
 
 
-def check_open(host: str, token_file: Path | None) -> None:
-    """Refuse to listen beyond this machine without an access token; raises InputError."""
+def check_open(host: str, names: list[str], token_file: Path | None) -> None:
+    """Refuse to listen beyond this machine without an access token, or without names; raises InputError."""
     if token_file is None and not is_loopback(host):
         raise InputError(
             f"Listening at {host}, beyond this machine, needs an access token; write one with "
             "python -m areaviz serve token FILE and add --token-file FILE."
         )
-
-
-def _address(host: str, names: list[str]) -> list[str]:
-    """Streamlit's options for the address and the names that a browser may ask for; none where it stays as set."""
-    if host == "127.0.0.1" and not names:
-        return []
     if host in EVERY_ADDRESS and not names:
         raise InputError(
             f"Listening at {host} needs the names by which readers reach this machine, so that no other website can "
             "use the app through their browsers; add --allow-host NAME."
         )
-    allowed = [*LOOPBACK_NAMES, *names, *([] if host in EVERY_ADDRESS else [host])]
-    pairs = [("--server.address", host), *(("--server.allowedHosts", name) for name in dict.fromkeys(allowed))]
-    return [word for pair in pairs for word in pair]
 
 
 def set_trace(trace: Path | None) -> None:
@@ -141,8 +140,24 @@ def set_trace(trace: Path | None) -> None:
         os.environ[TRACE] = str(trace.resolve())
 
 
-def _set_token(token_file: Path | None) -> None:
-    """Hand the token's digest to the app; the token itself stays in its file."""
-    os.environ.pop(DIGEST, None)
-    if token_file is not None:
-        os.environ[DIGEST] = digest_of(read_token(token_file))
+def check_origins(origins: list[str]) -> None:
+    """Refuse what is no origin that may hold the app in a frame; raises InputError."""
+    for origin in origins:
+        if not _ORIGIN.fullmatch(origin):
+            raise InputError(
+                f'"{origin}" is no origin that can hold the app in a frame; write it as https://NAME or '
+                "https://NAME:PORT, without a path."
+            )
+
+
+def operator_commands(connections: Connections) -> dict[str, Command]:
+    """What the operator may ask the app that runs, by name; see `areaviz/door/operator.py`."""
+    from areaviz.door.status import visitors
+    from areaviz.ui.status import analyses, stop_analysis, work
+
+    started = time.monotonic()
+    return {
+        "status": lambda words: visitors(started, connections) | work(),
+        "jobs": analyses,
+        "jobs stop": stop_analysis,
+    }

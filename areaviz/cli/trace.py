@@ -10,6 +10,7 @@ import typer
 from areaviz.backend.local import LocalBackend
 from areaviz.data.picture_samples import SAMPLES, sample
 from areaviz.data.pictures import decode
+from areaviz.data.places import CHECKPOINTS
 from areaviz.sharing import share
 from areaviz.trace import codec
 from areaviz.trace.errors import InputError
@@ -22,7 +23,7 @@ def trace(
     model: Annotated[str, typer.Argument(help="A model of the checkpoints folder.")],
     text: Annotated[str, typer.Argument(help='The sentence; "" for a model that only takes a picture.')],
     file: Annotated[Path, typer.Argument(help="Where it is saved: trace.npz, or a page or figure as in `export`.")],
-    checkpoints: Annotated[Path, typer.Option(help="The folder of models.")] = Path("checkpoints"),
+    checkpoints: Annotated[Path, typer.Option(help="The folder of models.")] = CHECKPOINTS,
     picture: Annotated[str, typer.Option(help="A picture: a file, or a sample such as scene-34.")] = "",
     beam: Annotated[int, typer.Option(min=1, max=16, help="Beam width; 1 is greedy.")] = 1,
     area_size: Annotated[int | None, typer.Option(min=1, max=16, help="Largest area; else as trained.")] = None,

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from areaviz.data.settings import data_folder
+from areaviz.data.places import data_folder
 from areaviz.training.run import load_recipe
 from areaviz.training.run import train as run
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 
+_SHARED = ("message.js", "areas.js")
 _RIBBON = tuple(f"ribbon/{name}.js" for name in ("data", "text", "painter", "side", "legend", "looking", "ribbon"))
 _LENT = tuple(f"ribbon/{name}.js" for name in ("data", "text", "legend", "looking"))
 _GRID = tuple(f"grid/{name}.js" for name in ("pictured", "marks", "picture", "chips", "words", "grid"))
 _WINDOW = tuple(f"window/{name}.js" for name in ("theta", "handles", "numbers", "window"))
 COMPONENTS: Mapping[str, tuple[str, ...]] = {
-    "ribbon": ("ribbon/ribbon.html", "ribbon/ribbon.css", "message.js", *_RIBBON),
-    "grid": ("grid/grid.html", "ribbon/ribbon.css", "grid/grid.css", "message.js", *_LENT, *_GRID),
+    "ribbon": ("ribbon/ribbon.html", "ribbon/ribbon.css", *_SHARED, *_RIBBON),
+    "grid": ("grid/grid.html", "ribbon/ribbon.css", "grid/grid.css", *_SHARED, *_LENT, *_GRID),
     "player": tuple(f"player/player.{kind}" for kind in ("html", "css", "js")),
     "thumbnails": tuple(f"thumbnails/thumbnails.{kind}" for kind in ("html", "css", "js")),
     "paste": tuple(f"thumbnails/paste.{kind}" for kind in ("html", "css", "js")),

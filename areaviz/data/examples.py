@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from areaviz.data.content import content_digest
 from areaviz.data.grounding import Box
 from areaviz.data.pictures import decode
 from areaviz.trace.errors import InputError
@@ -68,17 +69,26 @@ class Example:
 class Dataset:
     """Examples in order, and the pictures they name.
 
-    digest: what tells this set from others, the SHA-256 of its examples, without the pictures' content.
+    digest: what tells this set from others, the SHA-256 of its examples and of every picture's content.
+    earlier_digest: by which a set with pictures was known before their content counted, else "".
+
+    Raises:
+        InputError: a picture's file cannot be read.
     """
 
     name: str
     examples: tuple[Example, ...]
     pictures: Files
     digest: str = field(init=False)
+    earlier_digest: str = field(init=False)
 
     def __post_init__(self) -> None:
-        digest = hash_of(self.examples).hexdigest()
-        object.__setattr__(self, "digest", digest)  # once: everything that is kept of a set is asked for by it
+        said = hash_of(self.examples)
+        object.__setattr__(self, "earlier_digest", said.hexdigest() if self.pictures else "")
+        for name in sorted(self.pictures):
+            said.update(f"\n{name!r} {content_digest(name, self.pictures[name])}".encode("utf-8", "surrogatepass"))
+        # Once: everything that is kept of a set is asked for by it.
+        object.__setattr__(self, "digest", said.hexdigest())
 
     def picture(self, example: Example) -> Picture | None:
         """The picture of an example, decoded; None where it has none; InputError where the file cannot be used."""

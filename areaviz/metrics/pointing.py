@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.query import item_shares
-from areaviz.trace.record import AttentionMap
+from areaviz.trace.weights import coverage, shares
 
 FloatArray = npt.NDArray[np.floating]
 BoolArray = npt.NDArray[np.bool_]
@@ -23,9 +22,7 @@ Box = tuple[float, float, float, float]
 
 def cell_shares(weights_A: FloatArray, grid: AreaGrid) -> FloatArray:
     """What share of the attention each cell receives: float32 [N], sums to 1."""
-    weights = np.asarray(weights_A, dtype=np.float32)[None, None, None]
-    shares: FloatArray = item_shares(AttentionMap("picture", "word", "picture", grid, weights), 0, 0)[0]
-    return shares
+    return shares(coverage(np.asarray(weights_A, dtype=np.float32), grid))
 
 
 def points_right(weights_A: FloatArray, grid: AreaGrid, boxes: Sequence[Box]) -> bool:

@@ -71,8 +71,8 @@ class CaptionModel:
         """
         options, build = NETWORKS[card.family]
         network = build(options(**card.config).resized(area_size))
-        load_weights(network, folder)
-        return cls(card, load_tokenizer(folder), ready(network, device))
+        load_weights(network, folder, card.files)
+        return cls(card, load_tokenizer(folder, card.files), ready(network, device))
 
     @torch.inference_mode()
     def look(self, pictures: Sequence[Picture]) -> Tensor:

@@ -1,12 +1,17 @@
-"""Checkpoint folders: model.safetensors (half precision), tokenizer.model, card.json."""
+"""Checkpoint folders: model.safetensors (half precision), tokenizer.model, card.json.
+
+The card has the SHA-256 of the other two. A file is read once; what is loaded are the bytes whose digest was compared.
+"""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 
+import safetensors.torch
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from areaviz.data.tokenizer import Tokenizer
@@ -15,33 +20,55 @@ from areaviz.trace.errors import BackendError
 WEIGHTS, TOKENIZER = "model.safetensors", "tokenizer.model"
 
 
+def digests_of(folder: Path) -> dict[str, str]:
+    """The SHA-256 of each file of a checkpoint, for its card; raises OSError."""
+    paths = [folder / name for name in (WEIGHTS, TOKENIZER)]
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths if path.exists()}
+
+
 def save_weights(network: nn.Module, folder: Path) -> None:
     """Write the weights in half precision."""
     half = {name: value.detach().half().contiguous().cpu() for name, value in network.state_dict().items()}
-    save_file(half, folder / WEIGHTS)
+    safetensors.torch.save_file(half, folder / WEIGHTS)
 
 
-def load_weights(network: nn.Module, folder: Path) -> None:
-    """Read weights into `network`, in the type its parameters have.
+def load_weights(network: nn.Module, folder: Path, files: Mapping[str, str]) -> None:
+    """Read weights into `network`, in the type its parameters have. files: as in the card.
 
     Raises:
-        BackendError: when the file is missing, damaged or belongs to another network.
+        BackendError: when the file is missing, damaged, another than the card's, or belongs to another network.
     """
+    content = _checked(folder, WEIGHTS, files)
     try:
-        weights: dict[str, Tensor] = load_file(folder / WEIGHTS)
+        weights: dict[str, Tensor] = safetensors.torch.load(content)
         network.load_state_dict(weights)
-    except (OSError, SafetensorError, RuntimeError) as error:
+    except (SafetensorError, RuntimeError) as error:
         raise damaged(folder, WEIGHTS) from error
     if not all(bool(torch.isfinite(value).all()) for value in network.state_dict().values()):
         raise damaged(folder, WEIGHTS)
 
 
-def load_tokenizer(folder: Path) -> Tokenizer:
-    """Read the tokenizer; BackendError when it is missing or damaged."""
+def load_tokenizer(folder: Path, files: Mapping[str, str]) -> Tokenizer:
+    """Read the tokenizer; raises as `load_weights`. files: as in the card."""
+    content = _checked(folder, TOKENIZER, files)
     try:
-        return Tokenizer.load(folder / TOKENIZER)
-    except (OSError, RuntimeError) as error:
+        return Tokenizer(content)
+    except RuntimeError as error:
         raise damaged(folder, TOKENIZER) from error
+
+
+def _checked(folder: Path, name: str, files: Mapping[str, str]) -> bytes:
+    """The bytes of a file, compared with the card's digest; of a card without any, as they are."""
+    try:
+        content = (folder / name).read_bytes()
+    except OSError as error:
+        raise damaged(folder, name) from error
+    if files and hashlib.sha256(content).hexdigest() != files.get(name):
+        raise BackendError(
+            f"The checkpoint {folder.name} cannot be loaded: {name} is not the file that its card names (another "
+            "SHA-256), so it was changed or damaged; restore it from the repository."
+        )
+    return content
 
 
 def damaged(folder: Path, name: str) -> BackendError:

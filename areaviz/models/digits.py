@@ -72,7 +72,7 @@ class DigitReader:
         options, build = NETWORKS[card.family]
         config = options(**card.config)
         network = ready(build(config), device)
-        load_weights(network, folder)
+        load_weights(network, folder, card.files)
         return cls(card, network, KINDS[config.kind], _multiply_adds(network, KINDS[config.kind], device))
 
     def untrained(self) -> DigitReader:

@@ -63,9 +63,9 @@ class Translator:
             BackendError: when a file is missing or damaged.
         """
         network = Transformer(TransformerConfig(**card.config).resized(area_size))
-        load_weights(network, folder)
+        load_weights(network, folder, card.files)
         limit = LengthLimit(**card.recipe["length_limit"])
-        return cls(card, load_tokenizer(folder), ready(network, device), limit)
+        return cls(card, load_tokenizer(folder, card.files), ready(network, device), limit)
 
     @torch.inference_mode()
     def decode(

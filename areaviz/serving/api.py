@@ -15,7 +15,7 @@ from areaviz.backend.access import opens
 from areaviz.backend.base import Backend
 from areaviz.backend.cached import key_of
 from areaviz.trace import codec
-from areaviz.trace.errors import BackendError, InputError
+from areaviz.trace.errors import BackendError, Busy, InputError
 
 log = logging.getLogger(__name__)
 _BEARER = "bearer "
@@ -74,6 +74,8 @@ class Api:
             return self._routes[path][1](body)
         except InputError as error:
             return Reply.failed("input", str(error))
+        except Busy as error:
+            return Reply.failed("busy", str(error))
         except BackendError as error:
             return Reply.failed("backend", str(error))
         except Exception:
@@ -84,7 +86,8 @@ class Api:
         return Reply(200, wire.JSON, wire.about_to_json(self._backend))
 
     def _trace(self, body: bytes) -> Reply:
-        found = self._backend.trace(wire.request_from_json(body))
+        asked = wire.trace_from_json(body)
+        found = self._backend.trace(asked.request, background=asked.background)
         return Reply(200, wire.NPZ, codec.to_bytes(found, without=wire.large_sites(found)))
 
     def _layer(self, body: bytes) -> Reply:

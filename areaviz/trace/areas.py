@@ -32,13 +32,6 @@ class Area:
         """How many items the area holds."""
         return self.height * self.width
 
-    def overlap(self, other: Area) -> float:
-        """Intersection over union with another area, 0..1."""
-        rows = min(self.top + self.height, other.top + other.height) - max(self.top, other.top)
-        columns = min(self.left + self.width, other.left + other.width) - max(self.left, other.left)
-        shared = max(rows, 0) * max(columns, 0)
-        return shared / (self.size + other.size - shared)
-
 
 @dataclass(frozen=True, slots=True)
 class AreaGrid:

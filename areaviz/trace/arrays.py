@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.trace.areas import AreaGrid
+from areaviz.trace.area_text import area_text
+from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.check import validate
 from areaviz.trace.derived import sums_map
 from areaviz.trace.errors import InputError
@@ -154,7 +155,7 @@ def cells(picture: Picture, shape: tuple[int, int]) -> Field:
     lefts = np.linspace(0, picture.width, columns + 1).round().astype(np.int64)
     row, column = np.divmod(np.arange(rows * columns), columns)
     anchors = np.stack([lefts[column], tops[row], lefts[column + 1], tops[row + 1]], 1)
-    labels = tuple(f"row {r + 1}, column {c + 1}" for r in range(rows) for c in range(columns))
+    labels = tuple(area_text(Area(r, c, 1, 1)) for r in range(rows) for c in range(columns))
     return Field("picture", "picture", "", labels, anchors)
 
 

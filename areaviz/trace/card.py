@@ -32,7 +32,8 @@ class Card:
     parameters: how many numbers were learned. trained_length: longest training input, in items.
     config, recipe, data: as trained. figures: test set -> measure -> value. attention: site -> measure ->
     value. history: one entry a validation: step, train_loss, valid_loss, seconds. limits, licence: prose. gates: what
-    it has to reach, see `trace.gates`.
+    it has to reach, see `trace.gates`. files: name -> SHA-256 of each file that is loaded, in hexadecimal digits; {}
+    in cards that are older than this entry.
     """
 
     name: str
@@ -57,11 +58,18 @@ class Card:
     licence: str
     notes: tuple[str, ...] = field(default=())
     gates: tuple[Mapping[str, Any], ...] = field(default=())
+    files: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def has_areas(self) -> bool:
         """Whether its largest area can be chosen: attention to single cells, or to places, has none."""
         return self.mechanism in ("regular", "area", "text and picture")
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What tells this model from others, in keys of traces and analyses: all but `files`, so that a card that got
+        its digests later keeps the analyses it has."""
+        return {name: value for name, value in asdict(self).items() if name != "files"}
 
     @property
     def largest_learned(self) -> int:
@@ -96,7 +104,8 @@ def card_of(entries: Any) -> Card:
     hints = get_type_hints(Card)
     if not isinstance(entries, dict):
         raise ValueError("it holds no entries")
-    missing = [f.name for f in fields(Card) if f.name not in entries and f.default is MISSING]
+    needed = [f.name for f in fields(Card) if f.default is MISSING and f.default_factory is MISSING]
+    missing = [name for name in needed if name not in entries]
     if missing:
         raise ValueError(f"it lacks {', '.join(missing)}")
     return Card(**{name: _typed(entries[name], hints[name], name) for name in hints if name in entries})

@@ -10,27 +10,13 @@ import numpy as np
 
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import AttentionMap, FloatArray
+from areaviz.trace.weights import area_sums
 
 AS_AREAS, SUMS = " as areas", " sums"
 """What the site of a derived map ends in: the area distribution of a head's queries and keys, or its weights' sums."""
 
 FROM_KEYS = "from the queries and keys of regular heads; an area's key is the mean of its items' keys"
 FROM_WEIGHTS = "from the weights of regular heads"
-
-
-def area_sums(weights: FloatArray, grid: AreaGrid) -> FloatArray:
-    """The sum of the items' weights in every area: float32 [..., N] -> [..., A], one addition an area."""
-    lead = weights.shape[:-1]
-    items = tall = weights.reshape(*lead, grid.height, grid.width)
-    sums: FloatArray = np.empty((*lead, grid.count), dtype=np.float32)
-    for height in range(1, grid.max_height + 1):
-        tall = items if height == 1 else tall[..., :-1, :] + items[..., height - 1 :, :]
-        wide = tall
-        for width in range(1, grid.max_width + 1):
-            wide = tall if width == 1 else wide[..., :-1] + tall[..., width - 1 :]
-            first, rows, columns = grid.slab(height, width)
-            sums[..., first : first + rows * columns] = wide.reshape(*lead, -1)
-    return sums
 
 
 def sums_map(attention: AttentionMap, max_area: tuple[int, int]) -> AttentionMap:

@@ -1,17 +1,24 @@
-"""Writing files whole or not at all."""
+"""Files of the app: written whole or not at all, for one user alone, and set aside without loss."""
 
 from __future__ import annotations
 
 import os
+import secrets
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
 from areaviz.trace.errors import BackendError
 
+PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
+"""Modes of what the app keeps by itself: no other user of the machine reads it."""
 
-def write_whole(path: Path, content: bytes) -> None:
+
+def write_whole(path: Path, content: bytes, mode: int = 0o666) -> None:
     """Write `content` to a temporary file beside `path`, then put it in its place in one step.
+
+    mode: of the file, less what the process's umask takes.
 
     Raises:
         BackendError: the disk is full, or the folder is missing or read-only; nothing new is left
@@ -19,7 +26,7 @@ def write_whole(path: Path, content: bytes) -> None:
     """
     draft = path.with_name(f".{uuid4().hex}.part")
     try:
-        with draft.open("xb") as file:
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -32,3 +39,37 @@ def write_whole(path: Path, content: bytes) -> None:
     finally:
         with suppress(OSError):
             draft.unlink(missing_ok=True)
+
+
+def private_folder(path: Path) -> None:
+    """Make a folder, and those above it that are missing, for this user alone; one that is there stays as it is."""
+    for folder in (*reversed(path.parents), path):
+        with suppress(FileExistsError):
+            if not folder.is_dir():
+                folder.mkdir(PRIVATE_FOLDER)
+
+
+def aside_name(path: Path, why: str) -> Path:
+    """A name beside `path` that nothing has: what it was, why, when, and a random part."""
+    return path.with_name(f"{path.name}.{why}-{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(4)}")
+
+
+def set_aside(path: Path, *companions: Path) -> Path:
+    """Give a damaged file another name, under which nothing can lie; returns that name.
+
+    A crash on the way leaves every byte under at least one of the names.
+
+    Args:
+        path: the file.
+        companions: files that belong to it, whose names are its own with an ending; they go along.
+
+    Raises:
+        OSError: a file cannot be given another name; `path` stays where it is.
+    """
+    aside = aside_name(path, "damaged")
+    os.link(path, aside)  # unlike a rename, it fails where something has that name
+    for one in companions:
+        os.link(one, aside.with_name(aside.name + one.name.removeprefix(path.name)))
+    for one in (*companions, path):
+        one.unlink()
+    return aside

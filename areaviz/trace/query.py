@@ -1,7 +1,9 @@
 """Questions to a trace: which areas, with what weight?
 
-Shapes: L layers, H heads, Q queries, A areas, N items, R rows of weights, K areas asked for. Wherever a
-head may be None, the answer is for the mean of the heads' weights.
+Each picks a map's layer and head and asks the algebra of areas (`areaviz.trace.weights`), which works on arrays.
+
+Shapes: L layers, H heads, Q queries, A areas, N items, R rows of weights. Wherever a head may be None, the answer is
+for the mean of the heads' weights.
 """
 
 from __future__ import annotations
@@ -13,8 +15,10 @@ from itertools import groupby
 import numpy as np
 import numpy.typing as npt
 
+from areaviz.trace import densest, weights
 from areaviz.trace.areas import Area, AreaGrid
-from areaviz.trace.record import AttentionMap, Field, FloatArray, IntArray
+from areaviz.trace.record import AttentionMap, Field, FloatArray
+from areaviz.trace.request import Focus
 
 Groups = Sequence[tuple[int, int]]
 """Runs of items as (start, end), the end exclusive; together they cover every item once, in order."""
@@ -57,7 +61,7 @@ def top_areas(
     head: int | None,
     query: int,
     k: int = 3,
-    max_overlap: float = 0.5,
+    max_overlap: float = weights.MAX_OVERLAP,
     min_size: int = 1,
 ) -> list[Attended]:
     """The k heaviest areas of a query, skipping those that overlap a heavier one by more than `max_overlap` (IoU).
@@ -65,29 +69,46 @@ def top_areas(
     min_size: areas of fewer items are left out. Areas without weight never count; of equal weights the
     area of lower index comes first.
     """
-    weights_RA = _weights(attention, layer, head)[query : query + 1]
-    weights_RA = np.where(attention.grid.sizes() >= min_size, weights_RA, 0)
-    index_RK, weight_RK = _heaviest(weights_RA, attention.grid, k, max_overlap)
-    pairs = zip(index_RK[0].tolist(), weight_RK[0].tolist(), strict=True)
-    return [Attended(attention.grid.area(index), weight) for index, weight in pairs if index >= 0]
+    heads = slice(None) if head is None else slice(head, head + 1)
+    return attended(attention.weights[layer, heads, query].mean(0), attention.grid, k, max_overlap, min_size)
 
 
-def top_area_indices(
-    attention: AttentionMap, layer: int, k: int = 3, max_overlap: float = 0.5
-) -> tuple[IntArray, FloatArray]:
-    """`top_areas` of every head and query at once: indices int64 [H, Q, K] and weights float32 [H, Q, K].
+def attended(
+    weights_A: FloatArray,
+    grid: AreaGrid,
+    k: int = 3,
+    max_overlap: float = weights.MAX_OVERLAP,
+    min_size: int = 1,
+) -> list[Attended]:
+    """The same of weights that are no single query's, such as the mean over several."""
+    found = weights.top_areas(weights_A, grid, k, max_overlap, min_size)
+    pairs = zip(found.index.tolist(), found.weight.tolist(), strict=True)
+    return [Attended(grid.area(index), weight) for index, weight in pairs if index >= 0]
 
-    Where a query has fewer than k such areas, the index is -1 and the weight 0.
+
+def smallest_area(attention: AttentionMap, focus: Focus) -> int:
+    """How many items an area has at least, to be shown: two where the focus is on these and the map has any."""
+    return 2 if focus.areas == "several" and attention.grid.count > attention.grid.items else 1
+
+
+def densest_areas(
+    attention: AttentionMap, layer: int, head: int | None, mass: float = densest.MASS
+) -> list[Attended | None]:
+    """The densest area of every query, with the share it holds; None where everything is masked.
+
+    It is the smallest span or rectangle that holds at least `mass` of what the items receive (`item_shares`). Raises
+    ValueError where the mass is not above 0 and at most 1.
     """
-    found = [_heaviest(weights_QA, attention.grid, k, max_overlap) for weights_QA in attention.weights[layer]]
-    return np.stack([index for index, _ in found]), np.stack([weight for _, weight in found])
+    found = densest.densest_areas(item_shares(attention, layer, head), attention.grid, mass)
+    pairs = zip(found.area.tolist(), found.share.tolist(), strict=True)
+    return [Attended(Area(*area), share) if share > 0 else None for area, share in pairs]
 
 
 def top_queries(attention: AttentionMap, layer: int, head: int | None, item: int, k: int = 3) -> list[Attending]:
     """The k queries that attend most to areas which hold memory item `item`; queries that never do are left out."""
-    weights_Q = _weights(attention, layer, head)[:, _holds(attention.grid, item)].sum(-1)
-    order = np.argsort(-weights_Q, kind="stable")[:k]
-    return [Attending(int(query), float(weights_Q[query])) for query in order if weights_Q[query] > 0]
+    found = weights.largest(coverage(attention, layer, head)[:, item], k)
+    pairs = zip(found.index.tolist(), found.weight.tolist(), strict=True)
+    return [Attending(query, weight) for query, weight in pairs if query >= 0]
 
 
 def coverage(attention: AttentionMap, layer: int, head: int | None) -> FloatArray:
@@ -95,23 +116,12 @@ def coverage(attention: AttentionMap, layer: int, head: int | None) -> FloatArra
 
     A row sums to the mean attended area size (1 to the largest area), not to 1 (Eq. 4: values are sums).
     """
-    grid, weights_QA = attention.grid, _weights(attention, layer, head)
-    strips = []
-    for height in range(1, grid.max_height + 1):
-        slabs = []
-        for width in range(1, grid.max_width + 1):
-            first, rows, columns = grid.slab(height, width)
-            slabs.append(weights_QA[:, first : first + rows * columns].reshape(-1, rows, columns))
-        strips.append(_spread(slabs).swapaxes(1, 2))
-    return _spread(strips).swapaxes(1, 2).reshape(-1, grid.items)
+    return weights.coverage(_weights(attention, layer, head), attention.grid)
 
 
 def item_shares(attention: AttentionMap, layer: int, head: int | None) -> FloatArray:
     """Coverage with each row divided by its sum: float32 [Q, N], rows sum to 1 (0 where fully masked)."""
-    covered_QN = coverage(attention, layer, head)
-    total_Q1 = covered_QN.sum(-1, keepdims=True)
-    shares_QN: FloatArray = np.divide(covered_QN, total_Q1, out=np.zeros_like(covered_QN), where=total_Q1 > 0)
-    return shares_QN
+    return weights.shares(coverage(attention, layer, head))
 
 
 def entropy(attention: AttentionMap, layer: int, head: int | None) -> FloatArray:
@@ -208,55 +218,6 @@ def _weights(attention: AttentionMap, layer: int, head: int | None) -> FloatArra
     """The area weights [Q, A] of a head, or their mean over heads."""
     chosen: FloatArray = attention.weights[layer].mean(0) if head is None else attention.weights[layer, head]
     return chosen
-
-
-def _heaviest(weights_RA: FloatArray, grid: AreaGrid, k: int, max_overlap: float) -> tuple[IntArray, FloatArray]:
-    """Greedy choice with overlap suppression, all rows at once: (indices [R, K], weights [R, K])."""
-    table, left_RA, rows = grid.table(), weights_RA.copy(), np.arange(len(weights_RA))
-    index_RK = np.full((len(rows), k), -1, dtype=np.int64)
-    weight_RK = np.zeros((len(rows), k), dtype=np.float32)
-    for rank in range(k):
-        best_R = left_RA.argmax(1)
-        weight_RK[:, rank] = left_RA[rows, best_R]
-        index_RK[:, rank] = np.where(weight_RK[:, rank] > 0, best_R, -1)
-        left_RA[_overlaps(table, best_R) > max_overlap] = 0
-        left_RA[rows, best_R] = 0
-    return index_RK, weight_RK
-
-
-def _overlaps(table: IntArray, chosen_R: IntArray) -> npt.NDArray[np.float64]:
-    """Intersection over union of the chosen areas with all areas: float64 [R, A]."""
-    shared_RA = np.ones((len(chosen_R), len(table)), dtype=np.int64)
-    for start, extent in ((0, 2), (1, 3)):
-        low_A, high_A = table[:, start], table[:, start] + table[:, extent]
-        low_RA = np.maximum(low_A[chosen_R, None], low_A)
-        shared_RA *= np.maximum(np.minimum(high_A[chosen_R, None], high_A) - low_RA, 0)
-    size_A = table[:, 2] * table[:, 3]
-    return shared_RA / (size_A[chosen_R, None] + size_A - shared_RA)
-
-
-def _spread(starts: Sequence[FloatArray]) -> FloatArray:
-    """Give every item on the last axis the weights of the runs that hold it, without any subtraction.
-
-    starts: for extents 1..S an array [..., X - extent + 1] of weights by first item. Returns [..., X].
-    Walking down from the longest runs, `carry` holds all runs of at least this extent: these, and only
-    these, reach the item `extent - 1` after their first.
-    """
-    spread = np.zeros_like(starts[0])
-    carry = np.zeros_like(starts[-1][..., :-1])
-    for extent in range(len(starts), 0, -1):
-        longer, carry = carry, starts[extent - 1].copy()
-        carry[..., : longer.shape[-1]] += longer
-        spread[..., extent - 1 :] += carry
-    return spread
-
-
-def _holds(grid: AreaGrid, item: int) -> npt.NDArray[np.bool_]:
-    """Which areas hold an item: bool [A]."""
-    row, column = divmod(item, grid.width)
-    top, left, height, width = grid.table().T
-    held: npt.NDArray[np.bool_] = (top <= row) & (row < top + height) & (left <= column) & (column < left + width)
-    return held
 
 
 def _distances(attention: AttentionMap, layer: int) -> FloatArray:

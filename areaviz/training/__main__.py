@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from areaviz.data.settings import data_folder
+from areaviz.data.places import data_folder
 from areaviz.training.run import load_recipe, train
 
 if __name__ == "__main__":

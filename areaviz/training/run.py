@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from areaviz import __version__
-from areaviz.models.checkpoint import save_weights
+from areaviz.models.checkpoint import digests_of, save_weights
 from areaviz.models.device import choose_device, describe_device
 from areaviz.trace.card import Card, write_card
 from areaviz.trace.errors import InputError
@@ -99,6 +99,7 @@ def ship(trainer: Trainer) -> Path:
         limits=about.limits,
         licence=about.licence,
         gates=tuple(config.gates),
+        files=digests_of(folder),
     )
     write_card(card, folder / "card.json")
     return folder

@@ -17,9 +17,8 @@ Network = TypeVar("Network", bound=nn.Module)
 def fastest(network: Network, device: torch.device) -> Network:
     """The same network, on a CPU with channels last in memory (digit readers of pictures: 1.2 to 1.8 times as fast).
 
-    Areas of mean keys and sum values are attended to by the C kernel where it can be compiled. Learned keys take the
-    pooled form: a step of boundary keys is 1.6 times one of regular attention so, and 2.0 times in the streamed form,
-    which needs less memory (letters, Tiny, one thread).
+    Areas of mean or boundary keys and sum values are attended to by the C kernel where it can be compiled, other
+    learned keys in the pooled form (benchmarks/README.md has what a step of each costs).
     """
     if device.type != "cpu":
         return network
@@ -31,7 +30,6 @@ def fastest(network: Network, device: torch.device) -> Network:
 
 
 def _fastest_form(areas: AreaOptions) -> str:
-    if areas.key_mode in LEARNED_KEYS or areas.size_bias:
-        return "pooled"
-    kernel = (areas.key_mode, areas.value_mode) == ("mean", "sum") and fused.available()
-    return "fused" if kernel else "auto"
+    if areas.key_mode in ("mean", "boundary") and areas.value_mode == "sum" and fused.available():
+        return "fused"
+    return "pooled" if areas.key_mode in LEARNED_KEYS or areas.size_bias else "auto"

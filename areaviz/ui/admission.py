@@ -1,6 +1,7 @@
-"""Who may see the app: where an access token is set, nothing is shown before it was given.
+"""Who may see a page: the second lock, behind the door that `python -m areaviz serve` puts before the app.
 
-AREAVIZ_APP_TOKEN_SHA256: the digest of the token, set by `python -m areaviz serve --token-file FILE`.
+Where an access token is wanted, a page is drawn only for a session whose socket brought the cookie of admission; where
+none is, only while the app listens on this machine alone.
 """
 
 from __future__ import annotations
@@ -9,45 +10,27 @@ import os
 
 import streamlit as st
 
-from areaviz.backend.access import is_loopback, opens
+from areaviz.backend.access import is_loopback
+from areaviz.backend.cookies import SETTING, admission_cookie, is_admission
 from areaviz.ui.errors import problem
-
-SETTING = "AREAVIZ_APP_TOKEN_SHA256"
-PARAMETER = "token"
-"""In an address: lets its reader in; it is taken out of the address at once."""
-_ADMITTED, _REFUSED, _TYPED = "admitted_by", "token_refused", "access_token"
 
 
 def admitted() -> bool:
-    """Whether this session may see the app: always on this machine, but once with the token where one is set."""
-    digest = os.environ.get(SETTING, "")
-    if not digest:
+    """Whether this session may see the app."""
+    key = os.environ.get(SETTING, "")
+    if not key:
         return is_loopback(st.get_option("server.address"))
-    given = st.query_params.pop(PARAMETER, None)
-    if given is not None and opens(given, digest):
-        st.session_state[_ADMITTED] = digest
-    return bool(st.session_state.get(_ADMITTED) == digest)
+    given = st.context.cookies.get(admission_cookie(st.get_option("server.port")), "")
+    return is_admission(given, key)
 
 
-def ask_for_token() -> None:
-    """In place of a page: the form for the token, or why there is none to give."""
-    digest = os.environ.get(SETTING, "")
+def refuse() -> None:
+    """In place of a page: what has to be done to see it."""
     st.title("areaviz", anchor=False)
-    if not digest:
+    if os.environ.get(SETTING):
+        problem("This app is not public; load this page again to sign in with its access token.")
+    else:
         problem(
             "This app listens beyond its own machine without an access token, so it shows nothing; "
             "start it with: python -m areaviz serve --host HOST --token-file FILE."
         )
-        return
-    st.caption("This app is not public. Its owner has the access token.")
-    with st.form("admission", width=420):
-        st.text_input("Access token", type="password", key=_TYPED, autocomplete="current-password")
-        st.form_submit_button("Open", type="primary", on_click=_try, args=(digest,))
-    if st.session_state.pop(_REFUSED, False):
-        problem("This is not the access token; copy it again from whoever started the app.")
-
-
-def _try(digest: str) -> None:
-    """Let the reader in with the token that was typed."""
-    right = opens(st.session_state[_TYPED].strip(), digest)
-    st.session_state[_ADMITTED if right else _REFUSED] = digest

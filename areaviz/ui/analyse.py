@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -10,25 +9,33 @@ from pathlib import Path
 
 import streamlit as st
 
+from areaviz.analysis.jobs import Job
 from areaviz.analysis.rows import Header, RowFile, rows_path
 from areaviz.analysis.run import analyse, header
+from areaviz.analysis.turns import Turns
 from areaviz.backend.base import Backend
 from areaviz.data.examples import Dataset
 from areaviz.trace.card import Card
 from areaviz.trace.errors import InputError
+from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.analysis_found import found_in
+from areaviz.ui.analysis_kept import kept
 from areaviz.ui.analysis_result import result
+from areaviz.ui.analysis_running import others_running, running
 from areaviz.ui.asking import Asking
 from areaviz.ui.dataset_form import dataset_form
 from areaviz.ui.engine import engine
-from areaviz.ui.errors import calm, problem
-from areaviz.ui.jobs import Job, Progress, jobs
+from areaviz.ui.errors import calm, calm_later, problem, told_later
+from areaviz.ui.jobs import jobs
+from areaviz.ui.notebook import remove_old_work
+from areaviz.ui.reader import reader_id, reader_mark
 
 ASKING = Asking("analyse")
+NOT_BEGUN = "analyse_not_begun"
+"""In the session: why the analysis that was asked for was not begun."""
 TASK_OF = {(True, False): "translation", (False, True): "caption", (True, True): "picture translation"}
 """What a set asks for, by whether it has texts and pictures."""
-LOOK_AGAIN, STOPPING = 1.0, 5.0  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +52,8 @@ def analyse_page() -> None:
     """Draw the page."""
     with calm("opening the models"):
         backend = engine()
+        with calm("removing what is old"):
+            remove_old_work()
         with calm("reading the examples"):
             with st.container(border=True):
                 dataset = dataset_form()
@@ -54,6 +63,7 @@ def analyse_page() -> None:
                     _progress(backend, dataset, analyses)
                 with calm("showing the result"):
                     runs = tuple(found_in(analysis.path, dataset) for analysis in analyses)
+                    kept(dataset, [analysis.header for analysis in analyses], runs)
                     if all(run.rows for run in runs):
                         requests = [analysis.request for analysis in analyses]
                         result(backend, requests, runs, [analysis.title for analysis in analyses])
@@ -80,16 +90,18 @@ def _about(dataset: Dataset) -> str:
 
 
 def _analysis(dataset: Dataset, request: Request, card: Card) -> Analysis:
-    about = header(dataset, request, card)
+    about = header(dataset, request, card, reader_mark())
     return Analysis(request, card.title, rows_path(about), about)
 
 
 def _progress(backend: Backend, dataset: Dataset, analyses: Sequence[Analysis]) -> None:
     """How far it is, and buttons to start, stop and go on."""
+    told_later(NOT_BEGUN)
     key = " ".join(str(analysis.path) for analysis in analyses)
+    others_running(key)
     job = jobs().get(key)
     if job and job.running:
-        st.fragment(_running, run_every=LOOK_AGAIN)(job)
+        running(job)
         return
     if job and job.problem:
         problem(job.problem)
@@ -102,37 +114,26 @@ def _progress(backend: Backend, dataset: Dataset, analyses: Sequence[Analysis]) 
 
 
 def _start(key: str, backend: Backend, dataset: Dataset, analyses: Sequence[Analysis]) -> None:
-    with calm("starting the analysis"):
-        jobs().start(key, lambda progress, stop: _work(backend, dataset, analyses, progress, stop))
+    title = f"{dataset.name}, {' and '.join(analysis.title for analysis in analyses)}"
+    turns = jobs().turns
+    with calm_later("starting the analysis", NOT_BEGUN):
+        jobs().start(key, lambda job: _work(job, turns, backend, dataset, analyses), reader_id(), title)
 
 
-def _running(job: Job) -> None:
-    """The bar and the button that stops; the whole page is drawn anew at the end."""
-    if not job.running:
-        st.rerun()
-    words = f"{job.done:,} of {job.most:,} examples" if job.most else "Loading the model"
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.progress(job.done / job.most if job.most else 0.0, text=words)
-        st.button("Stop", on_click=_stop, args=(job,))
-
-
-def _stop(job: Job) -> None:
-    """What is on its way is still finished."""
-    job.stop()
-    job.wait(STOPPING)
-
-
-def _work(
-    backend: Backend, dataset: Dataset, analyses: Sequence[Analysis], progress: Progress, stop: threading.Event
-) -> None:
+def _work(job: Job, turns: Turns, backend: Backend, dataset: Dataset, analyses: Sequence[Analysis]) -> None:
     """All analyses, one after the other; the page is told of them together. Each is held by one job from the start."""
     most = len(dataset.examples)
+
+    def run(request: Request) -> Trace:
+        with turns.turn(lambda: job.watched, job.stopping):
+            return backend.trace(request, background=True)
+
     with ExitStack() as held:
         files = [held.enter_context(RowFile.open(analysis.path, analysis.header)) for analysis in analyses]
         for turn, (analysis, file) in enumerate(zip(analyses, files, strict=True)):
 
             def told(done: int, _: int, turn: int = turn) -> None:
-                progress(turn * most + done, len(analyses) * most)
+                job.tell(turn * most + done, len(analyses) * most)
 
-            if not analyse(dataset, analysis.request, backend.trace, file, told, stop):
+            if not analyse(dataset, analysis.request, run, file, told, job.stopping):
                 return

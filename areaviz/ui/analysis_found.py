@@ -9,31 +9,48 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from areaviz.analysis.rows import Row, RowFile
+from areaviz.analysis.rows import DamagedHeader, Row, RowFile
 from areaviz.analysis.table import summary, table_of
 from areaviz.data.examples import Dataset
 
 KEPT = 3600  # seconds
+MOST_LINES = 5
+"""Damaged lines that are named."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One model's rows so far on a set. mark: what tells them from all others: their file, its bytes and its time."""
+    """One model's rows so far on a set. mark: what tells them from all others: their file, its bytes and its time.
+    reader: the mark of who began it, "" for the command line. damage: what cannot be read, one sentence, or ""."""
 
     dataset: Dataset
     mark: tuple[str, int, int]
     rows: Mapping[int, Row] = field(default_factory=dict)
+    reader: str = ""
+    damage: str = ""
 
 
 def found_in(path: Path, dataset: Dataset) -> Found:
-    """What a file of rows on a set has now; a file that is not there has none. InputError where it holds others."""
+    """What a file of rows on a set has now; a file that is not there has none.
+
+    Raises:
+        InputError: the file is of a newer version.
+        BackendError: the file cannot be read.
+    """
     name = str(path.absolute())
     try:
         about = path.stat()
+        mark = name, about.st_size, about.st_mtime_ns
+        rows, reader, damage = _read(*mark)
     except FileNotFoundError:
         return Found(dataset, (name, 0, 0))
-    mark = name, about.st_size, about.st_mtime_ns
-    return Found(dataset, mark, _rows(*mark))
+    except DamagedHeader:
+        damage = (
+            f"The first line of {path.name} is damaged, so nobody knows what its rows are of; when this is run, "
+            "the file is kept under another name."
+        )
+        return Found(dataset, (name, 0, 0), damage=damage)
+    return Found(dataset, mark, rows, reader, damage)
 
 
 def _mark(found: Found) -> tuple[str, int, int]:
@@ -41,8 +58,21 @@ def _mark(found: Found) -> tuple[str, int, int]:
 
 
 @st.cache_resource(show_spinner=False, max_entries=8, ttl=KEPT)
-def _rows(path: str, size: int, modified: int) -> Mapping[int, Row]:
-    return RowFile.read(Path(path)).rows
+def _read(path: str, size: int, modified: int) -> tuple[Mapping[int, Row], str, str]:
+    """Rows, the reader's mark and what is damaged."""
+    file = RowFile.read(Path(path))
+    return file.rows, file.header.reader, _damage(file) if file.damaged else ""
+
+
+def _damage(file: RowFile) -> str:
+    numbers = [f"{number:,}" for number in file.damaged[:MOST_LINES]]
+    more = f" and {len(file.damaged) - MOST_LINES:,} more" if len(file.damaged) > MOST_LINES else ""
+    one = len(file.damaged) == 1
+    return (
+        f"Line{'' if one else 's'} {', '.join(numbers)}{more} of {file.path.name} {'is' if one else 'are'} damaged and "
+        f"left out; when this goes on, {'its example is' if one else 'their examples are'} run again and the file is "
+        "kept as it is under another name."
+    )
 
 
 @st.cache_resource(show_spinner=False, max_entries=8, ttl=KEPT, hash_funcs={Found: _mark})

@@ -13,6 +13,7 @@ from areaviz.ui.analysis_found import Found, figures
 from areaviz.ui.errors import calm_later, told_later
 from areaviz.ui.notebook import notebook
 from areaviz.ui.plain import visible
+from areaviz.ui.reader import reader_mark
 
 CHOSEN, NAME, PROBLEM = "analyse_slice", "analyse_slice_name", "analyse_slice_problem"
 TABLE = "slices"
@@ -89,7 +90,7 @@ def _order(column: str) -> tuple[int, str]:
 
 def _save(digest: str, places: Sequence[int]) -> None:
     with calm_later("saving the slice", PROBLEM):
-        made = notebook().slices.save(digest, st.session_state.get(NAME) or "", places)
+        made = notebook().slices.save(digest, st.session_state.get(NAME) or "", places, reader_mark())
         st.session_state[NAME] = ""
         st.toast(f"Saved {len(made.examples):,} examples.")
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
 
+from areaviz.data.places import ROOT
+from areaviz.ui.admission import admitted, refuse
 from areaviz.ui.departure import note_presence
 from areaviz.ui.focus_state import turn_to
 
@@ -31,13 +35,24 @@ button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selec
 
 
 def page_frame(title: str, purpose: str) -> None:
-    """Title and purpose of a page, and the column it is read in."""
+    """Title and purpose of a page, and the column it is read in; nothing of it for who was not admitted.
+
+    app.py asks the same. A page asks for itself, too, so that no way to it leads around the question.
+    """
     _enter_by_app()
+    if not admitted():
+        refuse()
+        st.stop()
     note_presence()
     turn_to(title)
     stylesheet(_STYLE)
     st.title(title, anchor=False)
     st.caption(purpose)
+
+
+def page_link(page: str, label: str, query_params: Mapping[str, str] | None = None) -> None:
+    """A link to a page; page: its path from the repository's root, wherever the script that Streamlit runs lies."""
+    st.page_link(str(ROOT / page), label=label, query_params=dict(query_params or {}))
 
 
 def stylesheet(rules: str) -> None:
@@ -50,7 +65,7 @@ def stylesheet(rules: str) -> None:
 
 
 def _enter_by_app() -> None:
-    """Begin again with app.py if Streamlit ran the page without it.
+    """Begin again with app.py if Streamlit ran the page without it, as `streamlit run app.py` does at first.
 
     Where there is a folder named pages, Streamlit runs its files by themselves, with a navigation of its own, until
     app.py has run once in the process: the first visitor of a fresh server would see that, coming by a link.

@@ -16,6 +16,8 @@ from areaviz.ui.plain import visible
 
 PAGE = "analyse"
 SOURCE, SAMPLE, FILES, FOLDER = (f"{PAGE}_{name}" for name in ("source", "sample", "files", "folder"))
+TURN = f"{PAGE}_turn"
+"""In the session: how often uploaded files were deleted."""
 SETTING = "AREAVIZ_DATASETS"
 """Environment variable: a folder of this machine with a folder a data set; nothing outside it is ever opened."""
 MOST_TOGETHER, MEGA = 150, 2**20
@@ -41,7 +43,8 @@ def dataset_form() -> Dataset | None:
 
 
 def _uploaded() -> Dataset | None:
-    given = st.file_uploader("Files", accept_multiple_files=True, key=FILES, max_upload_size=MAX_MEGABYTES, help=_HELP)
+    key = files_key()
+    given = st.file_uploader("Files", accept_multiple_files=True, key=key, max_upload_size=MAX_MEGABYTES, help=_HELP)
     if not given:
         return None
     together = sum(file.size for file in given) / MEGA
@@ -51,6 +54,24 @@ def _uploaded() -> Dataset | None:
             "remove some of them."
         )
     return _read({file.name: file.getvalue() for file in given}, tuple(file.file_id for file in given))
+
+
+def files_key() -> str:
+    """The key of the uploader; a new one is empty."""
+    turn = st.session_state.get(TURN, 0)
+    return f"{FILES}_{turn}" if turn else FILES
+
+
+def has_files() -> bool:
+    """Whether the reader's own files are in this session."""
+    return bool(st.session_state.get(files_key()))
+
+
+def delete_files() -> None:
+    """Take the reader's own files out of the session; called before the page is drawn."""
+    _kept.clear()
+    st.session_state.pop(files_key(), None)
+    st.session_state[TURN] = st.session_state.get(TURN, 0) + 1
 
 
 def _from_folder(root: Path) -> Dataset | None:

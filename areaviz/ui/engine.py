@@ -20,9 +20,9 @@ from areaviz.backend.base import Backend
 from areaviz.backend.cached import CachedBackend
 from areaviz.backend.remote import RemoteBackend
 from areaviz.backend.replay import ReplayBackend
+from areaviz.data.places import checkpoints_folder
 from areaviz.trace.errors import BackendError
 
-ROOT = Path(__file__).parents[2]
 REMEMBERED = 32
 TOKEN_FILE = "AREAVIZ_TOKEN_FILE"
 
@@ -30,8 +30,14 @@ TOKEN_FILE = "AREAVIZ_TOKEN_FILE"
 def engine() -> CachedBackend:
     """The backend of this process."""
     setting = os.environ.get("AREAVIZ_BACKEND", "local")
-    checkpoints = os.environ.get("AREAVIZ_CHECKPOINTS", str(ROOT / "checkpoints"))
-    return _opened(setting, checkpoints, os.environ.get("AREAVIZ_DEVICE", "auto"))
+    return _opened(setting, str(checkpoints_folder()), os.environ.get("AREAVIZ_DEVICE", "auto"))
+
+
+def requests_waiting() -> int | None:
+    """How many requests wait for the models of this process; None where none was opened, or they run elsewhere."""
+    waiting = [backend.waiting() for backend in _all_opened()]
+    known = [many for many in waiting if many is not None]
+    return sum(known) if known else None
 
 
 def open_backend(setting: str, checkpoints: Path, device: str) -> Backend:
@@ -60,7 +66,14 @@ def _token() -> str:
 def _opened(setting: str, checkpoints: str, device: str) -> CachedBackend:
     backend = CachedBackend(open_backend(setting, Path(checkpoints), device), REMEMBERED)
     backend.models()
+    _all_opened().append(backend)
     # Streamlit collects garbage after every rerun; what torch brought along stays, so it need not be looked at again.
     gc.collect()
     gc.freeze()
     return backend
+
+
+@st.cache_resource(show_spinner=False, max_entries=1)
+def _all_opened() -> list[CachedBackend]:
+    """Every backend that was opened, for the operator, who opens none by asking."""
+    return []

@@ -7,6 +7,7 @@ import streamlit as st
 from areaviz.data.picture_samples import SAMPLES, thumbnail
 from areaviz.trace.request import Request
 from areaviz.ui.address import address
+from areaviz.ui.chrome import page_link
 from areaviz.ui.samples import EXAMPLES, Example
 
 
@@ -18,7 +19,7 @@ def gallery() -> None:
                 st.subheader(example.title, anchor=False)
                 _shown(example)
                 st.caption(example.note)
-                st.page_link(example.page, label="Open this example", query_params=link_of(example))
+                page_link(example.page, "Open this example", link_of(example))
 
 
 def link_of(example: Example) -> dict[str, str]:

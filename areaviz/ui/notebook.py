@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,17 +9,18 @@ from pathlib import Path, PurePosixPath
 
 import streamlit as st
 
-from areaviz.analysis import rows
 from areaviz.analysis.annotations import LONGEST_NAME, LONGEST_NOTE, SEVERITIES, TAGS, Annotation, Annotations, Stale
 from areaviz.analysis.exchange import KINDS, MAX_MEGABYTES, from_bytes, to_bytes
+from areaviz.analysis.keeping import Removed, keep_days, make_private, notes_address, remove_old
+from areaviz.analysis.rows import analyses_folder
 from areaviz.analysis.slices import Slices
 from areaviz.analysis.store import Store
 from areaviz.trace.errors import InputError
 from areaviz.ui.errors import calm, calm_later, told_later
 from areaviz.ui.plain import escaped, visible
+from areaviz.ui.reader import reader_mark
 
-SETTING = "AREAVIZ_NOTES"
-"""Environment variable: the address of the store (default: notes.sqlite in the folder of the analyses)."""
+HOUR = 3600  # seconds
 FORM, EDITED, AUTHOR, STALE, SAID, PROBLEM = (
     f"note_{name}" for name in ("form", "edited", "author", "stale", "said", "problem")
 )
@@ -32,22 +32,35 @@ MIME = {"csv": "text/csv", "jsonl": "application/jsonl", "parquet": "application
 
 @dataclass(frozen=True, slots=True)
 class Notebook:
-    """The notes and the slices of one store, opened once for all sessions."""
+    """One store, with its notes and slices; opened once for all sessions."""
 
+    store: Store
     notes: Annotations
     slices: Slices
 
 
 def notebook() -> Notebook:
     """What is kept of people's work; raises BackendError where the store cannot be opened."""
-    folder = Path(os.environ.get(rows.SETTING) or "analyses").expanduser().resolve()
-    return _opened(os.environ.get(SETTING) or f"sqlite:///{folder / 'notes.sqlite'}")
+    return _opened(notes_address())
+
+
+def remove_old_work() -> None:
+    """Remove what is older than the operator's days, at most once an hour; raises InputError, BackendError."""
+    days = keep_days()
+    if days is not None:
+        _removed_old(days, notes_address(), str(analyses_folder()))
+
+
+@st.cache_resource(show_spinner=False, max_entries=4, ttl=HOUR)
+def _removed_old(days: float, url: str, folder: str) -> Removed:
+    return remove_old(_opened(url).store, Path(folder), days)
 
 
 @st.cache_resource(show_spinner="Opening the notes", max_entries=4)
 def _opened(url: str) -> Notebook:
+    make_private(analyses_folder())
     store = Store.open(url)
-    return Notebook(Annotations(store), Slices(store))
+    return Notebook(store, Annotations(store), Slices(store))
 
 
 def notes_on(dataset: str, example: int, models: Sequence[str], titles: Sequence[str]) -> None:
@@ -68,7 +81,11 @@ def _note(notes: Annotations, note: Annotation, named: dict[str, str]) -> None:
         st.badge(escaped(note.tag))
         st.caption(escaped(" · ".join(about)), width="stretch")
         st.button("Edit", key=f"edit_{note.id}", on_click=_edit, args=(note,), type="tertiary")
-        st.button("Remove", key=f"remove_{note.id}", on_click=_remove, args=(notes, note), type="tertiary")
+        with st.popover("Remove", key=f"removing_{note.id}", type="tertiary"):
+            st.caption("It is removed for everybody who has this set.")
+            st.button("Remove the note", key=f"remove_{note.id}", on_click=_remove, args=(notes, note))
+    if note.differs:
+        st.caption(f"Brought in; differs from note {escaped(note.differs[:8])}, which was here with other words.")
     if note.note:
         st.text(visible(note.note))
 
@@ -116,7 +133,7 @@ def _save(notes: Annotations, note: Annotation, keys: dict[str, str]) -> None:
         tag, model, severity, text = (state.get(keys[name]) or "" for name in FIELDS)
         own = replace(note, tag=tag, model=model, severity=severity, note=text, author=state.get(AUTHOR) or "")
         try:
-            notes.save(own)
+            notes.save(own, reader_mark())
         except Stale as stale:
             state[STALE] = stale
             return
@@ -170,7 +187,7 @@ def _overwrite(notes: Annotations, stale: Stale) -> None:
     own = replace(stale.own, version=there.version) if there else replace(stale.own, id="", version=0)
     with calm_later("saving the note", PROBLEM):
         try:
-            notes.save(own)
+            notes.save(own, reader_mark())
         except Stale as again:
             st.session_state[STALE] = again
             return
@@ -202,6 +219,7 @@ def _bring_in(notes: Annotations, dataset: str, name: str, data: bytes) -> None:
         raise InputError(f"Notes are brought in from {', '.join(KINDS)} files; choose one of those.")
     read = from_bytes(data, kind)
     others = sum(note.dataset != dataset for note in read)
-    taken = notes.merge(read)
+    merged = notes.merge(read)
     more = f", {others:,} of them on other sets" if others else ""
-    st.caption(f"{len(read):,} notes read{more}; {taken:,} were new or newer and are saved.")
+    beside = f" {merged.differing:,} differ from a note that was here and stand beside it." if merged.differing else ""
+    st.caption(f"{len(read):,} notes read{more}; {merged.new + merged.differing:,} were new and are saved.{beside}")

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import streamlit as st
 
+from areaviz.data.places import ASSETS
 from areaviz.trace import codec
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.errors import calm
 from areaviz.ui.ribbon import ribbon
 
-STORED = Path(__file__).parents[2] / "assets" / "home.npz"
+STORED = ASSETS / "home.npz"
 FOCUS = Focus("encoder-decoder", layer=1, items=(32,))
 
 

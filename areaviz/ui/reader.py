@@ -6,24 +6,24 @@ door (`streamlit run app.py`), the id lasts as long as the session.
 
 from __future__ import annotations
 
-import re
-import secrets
+import hashlib
 
 import streamlit as st
 
-_ID = re.compile(r"[0-9a-f]{32}")
+from areaviz.backend.cookies import is_reader, new_reader, reader_cookie
+
 _KEY = "reader_id"
-
-
-def reader_cookie(port: int) -> str:
-    """The cookie's name; the port is in it because cookies of one host are shared by all its ports."""
-    return f"areaviz_reader_{port}"
 
 
 def reader_id() -> str:
     """The reader's id, 32 hexadecimal digits: the cookie's, or else one that this session keeps."""
-    given = st.context.cookies.get(reader_cookie(st.get_option("server.port")), "")
-    if _ID.fullmatch(given):
+    given = str(st.context.cookies.get(reader_cookie(st.get_option("server.port")), ""))
+    if is_reader(given):
         return given
-    own: str = st.session_state.setdefault(_KEY, secrets.token_hex(16))
+    own: str = st.session_state.setdefault(_KEY, new_reader())
     return own
+
+
+def reader_mark() -> str:
+    """What is kept of a reader with their work: the SHA-256 of the id, so that no file holds what opens a session."""
+    return hashlib.sha256(reader_id().encode("ascii")).hexdigest()

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from areaviz.ui.chrome import page_link
+
 
 @dataclass(frozen=True, slots=True)
 class Kind:
@@ -64,4 +66,4 @@ def taxonomy() -> None:
                 st.subheader(kind.title, anchor=False)
                 st.write(kind.what)
                 st.caption(kind.examples)
-                st.page_link(kind.page, label=f"Open {PAGES[kind.page]}")
+                page_link(kind.page, f"Open {PAGES[kind.page]}")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from areaviz.data.picture_samples import SAMPLES
+from areaviz.trace.area_text import area_text, span_text
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.change import Change, Gate, Hide
-from areaviz.trace.query import top_areas
+from areaviz.trace.query import smallest_area, top_areas
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.what_if_state import Wish
@@ -26,7 +27,7 @@ def candidates(trace: Trace, focus: Focus) -> dict[Area, str]:
     if focus.side == "memory":
         return {grid.area(item): area_words(memory, grid, grid.area(item)) for item in focus.items}
     found: dict[Area, float] = {}
-    least = 2 if focus.areas == "several" else 1
+    least = smallest_area(attention, focus)
     for query in focus.items:
         for one in top_areas(attention, focus.layer, focus.head, query, CANDIDATES, min_size=least):
             found[one.area] = max(found.get(one.area, 0.0), one.weight)
@@ -43,8 +44,8 @@ def items_of(area: Area, grid: AreaGrid) -> tuple[int, ...]:
 def area_words(memory: Field, grid: AreaGrid, area: Area) -> str:
     """An area as a quotation, or as rows and columns of a picture's cells."""
     if memory.kind == "text":
-        return f"{quote(memory, items_of(area, grid))} (item {area.left + 1}{_to(area.left, area.width)})"
-    return f"row {area.top + 1}{_to(area.top, area.height)}, column {area.left + 1}{_to(area.left, area.width)}"
+        return f"{quote(memory, items_of(area, grid))} ({span_text(area)})"
+    return area_text(area)
 
 
 def change_words(trace: Trace, change: Change) -> str:
@@ -85,7 +86,3 @@ def _items(trace: Trace, name: str, items: tuple[int, ...]) -> str:
     if field.kind == "text":
         return quote(field, known)
     return field.labels[known[0]] if len(known) == 1 else f"{len(known)} cells of the picture"
-
-
-def _to(first: int, extent: int) -> str:
-    return f" to {first + extent}" if extent > 1 else ""

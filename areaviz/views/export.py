@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import re
 
 from matplotlib.figure import Figure as PrintFigure
 
@@ -13,7 +14,12 @@ from areaviz.views.base import Table
 
 FORMATS = ("svg", "pdf", "png")
 _DPI = 300
-_ACTIVE = ("=", "+", "-", "@", "\t", "\r")
+_ACTIVE = r"=+\-@\t\r＝＋－＠"
+"""What begins a formula; some programs read the wide forms of East Asian writing alike."""
+_BEGINNING = r"(^|[;\t\r\n])"
+"""Where a cell begins, also in a program that separates by semicolons or tabs and so takes no notice of quotes."""
+_RUN = re.compile(rf"""{_BEGINNING}(?='|[ "]*[{_ACTIVE}])""")
+_HELD = re.compile(rf"{_BEGINNING}'")
 
 
 def figure_bytes(figure: PrintFigure, kind: str) -> bytes:
@@ -34,8 +40,9 @@ def figure_bytes(figure: PrintFigure, kind: str) -> bytes:
 def table_csv(table: Table) -> str:
     """A table as CSV with a header line; numbers stay numbers, a missing number is an empty cell.
 
-    A text that a spreadsheet would run as a formula (it starts with = + - @, a tab or a carriage return), and
-    a text that starts with an apostrophe, gets an apostrophe in front; `unescape` takes it off again.
+    A text that a spreadsheet would run as a formula (it starts with = + - @, a tab or a carriage return, or a part
+    of it behind a semicolon, a tab or a line break does), and a text or part that starts with an apostrophe, gets an
+    apostrophe in front; `unescape` takes it off again.
     """
     buffer = io.StringIO()
     writer = csv.writer(buffer)
@@ -45,13 +52,13 @@ def table_csv(table: Table) -> str:
 
 
 def escape(text: str) -> str:
-    """`text` so that no spreadsheet runs it."""
-    return "'" + text if text.startswith((*_ACTIVE, "'")) else text
+    """`text` so that no spreadsheet runs it, whatever it takes for a separator."""
+    return _RUN.sub(r"\1'", text)
 
 
 def unescape(text: str) -> str:
     """The text that `escape` was given."""
-    return text.removeprefix("'")
+    return _HELD.sub(r"\1", text)
 
 
 def table_json(table: Table) -> str:

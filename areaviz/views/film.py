@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure as PrintFigure
 from plotly.graph_objects import Figure
 
+from areaviz.trace.area_text import area_text
 from areaviz.trace.query import Attended
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
@@ -47,12 +48,10 @@ def _hover(drawn: Film, frame: Frame) -> tuple[str, ...]:
 
 
 def _area(found: Attended | None) -> str:
-    """An area in words, rows and columns counted from 1."""
+    """An area and its weight in words."""
     if found is None:
         return "none"
-    area = found.area
-    place = f"{area.height}×{area.width} from row {area.top + 1}, column {area.left + 1}"
-    return f"{place} ({found.weight:.1%})"
+    return f"{area_text(found.area)} ({found.weight:.1%})"
 
 
 def figure(trace: Trace, focus: Focus) -> Figure:

@@ -6,7 +6,7 @@ Shapes: G rows and M columns of cells, H height and W width in pixels.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -101,7 +101,8 @@ def film(trace: Trace, focus: Focus) -> Film:
     shares_RN = query.merge_items(shares_QN, runs)
     top = float(shares_RN.max()) or 1.0
     shown = _shown(chosen, runs)
-    frames = tuple(_frame(trace, chosen, runs[run], shares_RN[run], focus.areas) for run in shown)
+    least = query.smallest_area(chosen.attention, focus)
+    frames = tuple(_frame(trace, chosen, runs[run], shares_RN[run], least) for run in shown)
     unit = unit_name(chosen.query, focus.unit)
     scale = f"brightness: {DIM:.0%} without attention, full at {top:.1%} in a cell, the same in every frame"
     read = "; outlined: what was read" if any(frame.read for frame in frames) else ""
@@ -145,15 +146,13 @@ def _shown(chosen: Selection, runs: Sequence[tuple[int, int]]) -> list[int]:
     return [number for number, text in enumerate(texts) if text.strip()] or list(range(len(runs)))
 
 
-def _frame(trace: Trace, chosen: Selection, run: tuple[int, int], shares_N: FloatArray, areas: str) -> Frame:
+def _frame(trace: Trace, chosen: Selection, run: tuple[int, int], shares_N: FloatArray, least: int) -> Frame:
     items, grid = range(*run), chosen.attention.grid
     produced = trace.output.field == chosen.query.name
     likely = float(np.prod(trace.output.probabilities[list(items)])) if produced else None
     label = "".join(chosen.query.labels[item] for item in items).strip() or chosen.query.labels[run[0]]
-    least = 2 if areas == "several" else 1
     heads_HQA = chosen.attention.weights[chosen.layer, chosen.heads.start : chosen.heads.stop, run[0] : run[1]]
-    mean = replace(chosen.attention, weights=heads_HQA.mean((0, 1))[None, None, None])
-    top = query.top_areas(mean, 0, 0, 0, 1, min_size=least)
+    top = query.attended(heads_HQA.mean((0, 1)), grid, 1, min_size=least)
     read = tuple(box for item in items for box in _read(chosen, item))
     shares_GM = shares_N.reshape(grid.height, grid.width)
     return Frame(run[0], visible(label), likely, shares_GM, next(iter(top), None), read)

@@ -15,11 +15,21 @@ import numpy.typing as npt
 from areaviz.trace.picture import Picture
 from areaviz.trace.record import AttentionMap, Field, Trace
 from areaviz.trace.request import Focus
+from areaviz.trace.weights import MAX_OVERLAP
 from areaviz.views.base import Takeaway, caption
-from areaviz.views.grid_arrays import KEPT, chosen_arrays, heaviest_left, kept_areas, stored_shares, webp
-from areaviz.views.grid_panel import is_coarse
+from areaviz.views.grid_arrays import (
+    KEPT,
+    OVERLAPS,
+    SURE,
+    chosen_arrays,
+    heaviest_left,
+    kept_areas,
+    stored_shares,
+    webp,
+)
+from areaviz.views.grid_panel import SHOWN, is_coarse
 from areaviz.views.grid_print import grid_print
-from areaviz.views.grid_table import grid_table
+from areaviz.views.grid_table import TOP, grid_table
 from areaviz.views.message import narrow, payload, quantised, text_arrays, title
 from areaviz.views.theme import HEAD_COLOURS, SEQUENCE_STOPS
 
@@ -59,6 +69,7 @@ def grid_payload(trace: Trace, focus: Focus, most: int = KEPT) -> dict[str, Any]
     header = {
         "heads": attention.heads,
         "grid": [attention.grid.height, attention.grid.width, attention.grid.max_height, attention.grid.max_width],
+        "lit": {"many": SHOWN, "most": TOP, "listed": SURE, "overlap": MAX_OVERLAP, "step": OVERLAPS[1]},
         "keep": {name: arrays[name].shape[-1] for name in ("area", "several") if name in arrays},
         "text": _text_header(query) if query.kind == "text" else None,
         "picture": _picture_header(picture, memory),

@@ -11,19 +11,13 @@ from dataclasses import replace
 import numpy as np
 from matplotlib.figure import Figure as PrintFigure
 
-from areaviz.trace.query import item_shares
+from areaviz.trace.area_text import area_text
+from areaviz.trace.query import item_shares, smallest_area
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
 from areaviz.views.base import caption
 from areaviz.views.grid_panel import TITLE, Panel, Spot, draw_panel, drawn_shape, panel_height
-from areaviz.views.grid_table import (
-    Place,
-    area_text,
-    box_of,
-    cells_text,
-    places_of,
-    query_text,
-)
+from areaviz.views.grid_table import Place, box_of, cells_text, places_of, query_text
 from areaviz.views.labels import clip
 from areaviz.views.select import NAMES, groups
 from areaviz.views.theme import finish, paper
@@ -136,7 +130,7 @@ def _note(trace: Trace, focus: Focus) -> str:
     if focus.side == "memory":
         own = "; frames: the cells that give them most, by head; tint: the share each cell gives them"
         return f"Dashed: the chosen cells{own * (attention.query == attention.memory)}."
-    larger = " of two or more cells" * (focus.areas == "several" and attention.grid.count > attention.grid.items)
+    larger = " of two or more cells" * (smallest_area(attention, focus) > 1)
     parts = [f"Frames: the heaviest areas{larger} of each head, the strongest bold"]
     parts += ["white: what was read"] * (attention.chosen is not None)
     parts += ["dashed: the chosen cells"] * (attention.query == attention.memory)

@@ -6,19 +6,22 @@ Shapes: H heads, Q queries, A areas, N cells.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
+from areaviz.trace.area_text import area_text
 from areaviz.trace.areas import Area, AreaGrid
-from areaviz.trace.query import item_shares, top_areas
+from areaviz.trace.query import attended, item_shares, smallest_area
 from areaviz.trace.record import AttentionMap, Field, Trace
 from areaviz.trace.request import Focus
+from areaviz.trace.weights import largest
 from areaviz.views.base import Table
 from areaviz.views.ribbon_table import items_text
 from areaviz.views.select import groups
 
 TOP = 5
+"""Areas of a head and query that are listed, and at most drawn."""
 COLUMNS = ("query", "head", "area", "row", "column", "height", "width", "weight", "read")
 
 
@@ -60,11 +63,6 @@ def places_of(trace: Trace, focus: Focus, k: int = TOP) -> list[Place]:
     return [place for group in asked for head in heads for place in _attended(attention, focus, head, group, k)]
 
 
-def area_text(area: Area) -> str:
-    """Where an area lies, counted from 1: "rows 2-3, columns 4-6"."""
-    return f"{_span('row', area.top, area.height)}, {_span('column', area.left, area.width)}"
-
-
 def query_text(field: Field, items: Sequence[int], grid: AreaGrid) -> str:
     """What queries read as: their text, or where their cells lie."""
     return items_text(field, items) if field.kind == "text" else cells_text(items, grid)
@@ -85,16 +83,11 @@ def box_of(items: Sequence[int], grid: AreaGrid) -> Area:
     return Area(top, left, int(rows.max()) - top + 1, int(columns.max()) - left + 1)
 
 
-def _span(name: str, first: int, count: int) -> str:
-    return f"{name} {first + 1}" if count == 1 else f"{name}s {first + 1}-{first + count}"
-
-
 def _attended(attention: AttentionMap, focus: Focus, head: int, group: tuple[int, ...], k: int) -> list[Place]:
     """The heaviest areas of the mean over a group of queries; of one query, the area that was read comes first."""
     mean_A = attention.weights[focus.layer, head, list(group)].mean(0)
-    alone = replace(attention, weights=mean_A[None, None, None])
-    least = 2 if focus.areas == "several" and attention.grid.sizes().max() > 1 else 1
-    found = [Place(group, head, top.area, top.weight) for top in top_areas(alone, 0, 0, 0, k, min_size=least)]
+    tops = attended(mean_A, attention.grid, k, min_size=smallest_area(attention, focus))
+    found = [Place(group, head, top.area, top.weight) for top in tops]
     if attention.chosen is None or len(group) > 1:
         return found
     index = int(attention.chosen[focus.layer, head, group[0]])
@@ -106,6 +99,7 @@ def _attending(attention: AttentionMap, focus: Focus, head: int, k: int) -> list
     """The queries that give the largest share of their attention to the chosen cells together."""
     items = list(focus.items)
     shares_Q = item_shares(attention, focus.layer, head)[:, items].sum(1)
-    best = np.argsort(-shares_Q, kind="stable")[:k].tolist()
+    best = largest(shares_Q, k)
     box = box_of(items, attention.grid)
-    return [Place((query,), head, box, float(shares_Q[query])) for query in best if shares_Q[query] > 0]
+    pairs = zip(best.index.tolist(), best.weight.tolist(), strict=True)
+    return [Place((query,), head, box, share) for query, share in pairs if query >= 0]

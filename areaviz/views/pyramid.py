@@ -12,13 +12,14 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure as PrintFigure
 from plotly.graph_objects import Figure, Heatmap
 
+from areaviz.trace.area_text import run_text
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
 from areaviz.views import raster, theme
 from areaviz.views.axes import depth, lay_picture, print_labels, print_scale, print_ticks, screen_labels, screen_ticks
 from areaviz.views.base import Table, View, caption
 from areaviz.views.labels import Ticks, escape
-from areaviz.views.select import Selection, fits_text, name, quote, select, shown, spans
+from areaviz.views.select import Selection, fits_text, name, quote, select, shown
 
 _LENGTH = "span length (items)"
 _UNIT = "weight"
@@ -90,7 +91,7 @@ def _lengths(drawn: Pyramid) -> Ticks:
 def _cells(drawn: Pyramid, width: int) -> Heatmap:
     """The spans of one length as a row of cells, shifted so that each stands over its middle."""
     memory, values = drawn.chosen.memory, drawn.rows[width - 1]
-    texts = [f"{escape(quote(memory, range(i, i + width)))} {spans(i, width)}" for i in range(len(values))]
+    texts = [f"{escape(quote(memory, range(i, i + width)))} {run_text('item', i, width)}" for i in range(len(values))]
     return Heatmap(
         z=values[None, :],
         x0=(width - 1) / 2,

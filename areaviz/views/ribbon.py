@@ -15,11 +15,12 @@ import numpy.typing as npt
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
 from areaviz.trace.request import Focus
+from areaviz.trace.weights import MAX_OVERLAP, Ranked, coverage, largest
 from areaviz.views.base import Takeaway, caption
 from areaviz.views.message import narrow, payload, quantised, text_arrays, title
-from areaviz.views.ribbon_arrays import Ranked, left_out, span_coverage, top_queries, top_spans
 from areaviz.views.ribbon_print import ribbon_print
 from areaviz.views.ribbon_table import TOP, ribbon_table
+from areaviz.views.sent_areas import sent_areas
 from areaviz.views.theme import HEAD_COLOURS
 
 ROOMY = 1 << 14
@@ -45,6 +46,8 @@ def ribbon_payload(trace: Trace, focus: Focus, most: int = ENTRIES) -> dict[str,
     queries, kept of a row at the most (at least 4 all the same). Raises ValueError when the memory is not a sequence.
     """
     attention = trace.maps[focus.site]
+    if attention.grid.height != 1:
+        raise ValueError(f"The ribbon needs a memory of one row, but this one has {attention.grid.height}.")
     arrays = _attention_arrays(attention, focus.layer, most)
     names = list(dict.fromkeys((attention.query, attention.memory)))
     for number, name in enumerate(names):
@@ -52,7 +55,8 @@ def ribbon_payload(trace: Trace, focus: Focus, most: int = ENTRIES) -> dict[str,
     before, _, after = caption(trace, replace(focus, head=None)).rpartition("all heads")
     header = {
         "heads": attention.heads,
-        "grid": [attention.grid.width, attention.grid.max_width],
+        "grid": [attention.grid.height, attention.grid.width, attention.grid.max_height, attention.grid.max_width],
+        "lit": {"many": TOP, "listed": TOP, "overlap": MAX_OVERLAP},
         "keep": {name: arrays[name].shape[-1] for name in ("area", "several", "query") if name in arrays},
         "fields": [_field_header(trace.fields[name]) for name in names],
         "query": names.index(attention.query),
@@ -82,12 +86,35 @@ def _ranked(weights_HQA: FloatArray, grid: AreaGrid, roomy: bool, most: int) -> 
     asked = {"area": (areas, 1), "several": (several, 2)} if grid.max_width > 1 else {"area": (areas, 1)}
     found = {}
     for name, (kept, least) in asked.items():
-        spans = top_spans(weights_HQA, grid, min(TOP, kept), min_size=least, kept=kept)
-        found[name] = spans, left_out(weights_HQA, spans, least, grid)
+        spans = sent_areas(weights_HQA, grid, ((TOP, MAX_OVERLAP),), kept, least)
+        whole_HQ = weights_HQA[..., grid.slab(1, least)[0] :].sum(-1)
+        found[name] = spans, np.maximum(whole_HQ - spans.weight.sum(-1), 0)
     attending_kept = max(TOP, min(most, queries, ENTRIES // (heads * grid.width))) if roomy else 2
-    attending = top_queries(weights_HQA, grid, attending_kept)
-    whole_HN = np.stack([span_coverage(weights_QA, grid).sum(0) for weights_QA in weights_HQA])
-    return found | {"query": (attending, np.maximum(whole_HN - attending.weight.sum(-1), 0))}
+    return found | {"query": top_queries(weights_HQA, grid, attending_kept)}
+
+
+def top_queries(weights_HQA: FloatArray, grid: AreaGrid, k: int) -> tuple[Ranked, FloatArray]:
+    """The k queries that attend most to every memory item, by coverage, [H, N, k], and the coverage by the rest.
+
+    Coverage is the share of a query's attention in areas that hold the item, 0..1. Where no query is left the index
+    is 0 and the coverage 0.
+    """
+    index, weight, rest = [], [], []
+    for weights_QA in weights_HQA:  # a head at a time: of long texts the coverage of all takes a gigabyte
+        covered_QN = coverage(weights_QA, grid)
+        best = largest(_turned(covered_QN), k)
+        index.append(np.maximum(best.index, 0))
+        weight.append(best.weight)
+        rest.append(np.maximum(covered_QN.sum(0) - best.weight.sum(-1), 0))
+    return Ranked(np.stack(index), np.stack(weight)), np.stack(rest)
+
+
+def _turned(values_QN: FloatArray) -> FloatArray:
+    """The transpose, row after row in memory; a few rows at a time take a third of the time of all at once."""
+    turned_NQ = np.empty(values_QN.shape[::-1], np.float32)
+    for start in range(0, len(values_QN), 32):
+        turned_NQ[:, start : start + 32] = values_QN[start : start + 32].T
+    return turned_NQ
 
 
 def _field_header(field: Field) -> dict[str, Any]:

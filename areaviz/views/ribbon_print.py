@@ -12,11 +12,12 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.patches import Rectangle
 from matplotlib.textpath import text_to_path
 
+from areaviz.trace.query import smallest_area
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 from areaviz.views.base import caption
 from areaviz.views.labels import clip, for_print
-from areaviz.views.ribbon_table import TOP, Span, items_text, only_several, spans_of
+from areaviz.views.ribbon_table import TOP, Span, items_text, spans_of
 from areaviz.views.select import NAMES
 from areaviz.views.theme import PRINT_EDGE, PRINT_FONT, finish, head_colour, paper
 
@@ -58,7 +59,7 @@ def ribbon_print(trace: Trace, focus: Focus) -> PrintFigure:
     chosen = clip(for_print(items_text(own, focus.items)), 60)
     title = f"What the {NAMES.get(own.name, own.name)} “{chosen}” {verb}"
     shown = "all lines" if len(rows) == placed[-1].row + 1 else f"the {len(rows)} lines with the heaviest spans"
-    which = " of two or more items" * only_several(attention, focus)
+    which = " of two or more items" * (smallest_area(attention, focus) > 1)
     note = f"Bands: the {TOP} heaviest spans{which} of each head, the strongest solid; height and depth by weight"
     figure, axes = paper(title, f"{note}; {shown}.", caption(trace, focus), height)
     axes.set(xlim=(-4, MEASURE + 4), ylim=(height, 0), xticks=[], yticks=[])

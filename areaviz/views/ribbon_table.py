@@ -11,15 +11,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.query import merge_items
+from areaviz.trace.query import coverage, merge_items, smallest_area
 from areaviz.trace.record import AttentionMap, Field, FloatArray, IntArray, Trace
 from areaviz.trace.request import Focus
+from areaviz.trace.weights import largest, top_listed
 from areaviz.views.base import Table
-from areaviz.views.ribbon_arrays import span_coverage
 from areaviz.views.select import groups
 
 TOP = 4
-MAX_OVERLAP = 0.5
+"""Spans of a head that light up and are listed."""
 COLUMNS = ("query", "head", "span", "start", "length", "weight")
 
 
@@ -67,7 +67,7 @@ def spans_of(trace: Trace, focus: Focus, k: int = TOP) -> list[Span]:
         return [span for head in heads for span in _attending(attention, focus, head, groups(query, focus.unit), k)]
     singles = [tuple(range(*run)) for run in groups(query, focus.unit)]
     widen = Widened.of(attention.grid, memory, focus.unit)
-    least = 2 if only_several(attention, focus) else 1
+    least = smallest_area(attention, focus)
     found = []
     for group in [focus.items] if focus.items else singles:
         for head in heads:
@@ -99,31 +99,17 @@ class Widened:
         return cls(grid, span.reshape(-1), spans[:, 0], spans[:, 1] - spans[:, 0])
 
     def heaviest(self, weights_A: FloatArray, k: int, least: int) -> list[tuple[int, int, float]]:
-        """Start, length and weight of the k heaviest spans that overlap no heavier one by more than half.
+        """Start, length and weight of the k heaviest spans that do not overlap a heavier one too much.
 
         least: areas of fewer items are left out.
         """
         smaller = self.grid.slab(1, least)[0]
-        weights_S = np.bincount(self.span[smaller:], weights_A[smaller:], len(self.start))
-        found: list[tuple[int, int, float]] = []
-        for span in np.argsort(-weights_S, kind="stable").tolist():
-            place = int(self.start[span]), int(self.length[span]), float(weights_S[span])
-            if len(found) == k or place[2] <= 0:
-                break
-            if all(_overlap(place, other) <= MAX_OVERLAP for other in found):
-                found.append(place)
-        return found
-
-
-def _overlap(one: tuple[int, int, float], other: tuple[int, int, float]) -> float:
-    """Intersection over union of two spans."""
-    both = max(min(one[0] + one[1], other[0] + other[1]) - max(one[0], other[0]), 0)
-    return both / (one[1] + other[1] - both)
-
-
-def only_several(attention: AttentionMap, focus: Focus) -> bool:
-    """Whether single items are left out; never where there is nothing else."""
-    return focus.areas == "several" and attention.grid.max_width > 1
+        weights_S = np.bincount(self.span[smaller:], weights_A[smaller:], len(self.start)).astype(np.float64)
+        top_S, height_S = np.zeros_like(self.start), np.ones_like(self.start)
+        spans_S4 = np.stack([top_S, self.start, height_S, self.length], 1)
+        found = top_listed(weights_S, spans_S4, k)
+        spans = found.index[found.weight > 0]
+        return [(int(self.start[span]), int(self.length[span]), float(weights_S[span])) for span in spans]
 
 
 def items_text(field: Field, items: Sequence[int]) -> str:
@@ -158,8 +144,9 @@ def _mean(attention: AttentionMap, layer: int, head: int, group: Sequence[int]) 
 def _attending(attention: AttentionMap, focus: Focus, head: int, runs: Sequence[tuple[int, int]], k: int) -> list[Span]:
     """The queries, in runs, whose areas cover the chosen memory items most (mean over queries and items)."""
     items = list(focus.items)
-    covered_QN = span_coverage(attention.weights[focus.layer, head], attention.grid)
+    covered_QN = coverage(attention, focus.layer, head)
     covered_G = merge_items(covered_QN[:, items].mean(1)[:, None], runs)[:, 0]
-    best = np.argsort(-covered_G, kind="stable")[:k].tolist()
+    best = largest(covered_G, k)
     start, length = items[0], items[-1] - items[0] + 1
-    return [Span(tuple(range(*runs[g])), head, start, length, float(covered_G[g])) for g in best if covered_G[g] > 0]
+    pairs = zip(best.index.tolist(), best.weight.tolist(), strict=True)
+    return [Span(tuple(range(*runs[group])), head, start, length, weight) for group, weight in pairs if group >= 0]

@@ -117,8 +117,3 @@ def positions(items: Sequence[int]) -> str:
     runs = [str(a + 1) if a == b else f"{a + 1}-{b + 1}" for a, b in zip(starts, ends, strict=True)]
     text = ", ".join(runs[:4]) + (" and more" if len(runs) > 4 else "")
     return f"{'item' if len(items) == 1 else 'items'} {text}"
-
-
-def spans(left: int, width: int) -> str:
-    """A span counted from 1: "item 3" or "items 3-5"."""
-    return positions(range(left, left + width))

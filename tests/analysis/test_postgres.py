@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+import sqlalchemy as sql
 
 from areaviz.analysis.annotations import Annotation, Annotations, Stale
 from areaviz.analysis.exchange import KINDS, from_bytes, to_bytes
@@ -70,7 +74,7 @@ def test_slices_counts_and_files_work_alike(store: Store) -> None:
         assert from_bytes(to_bytes(saved, kind), kind) == saved
     for note in saved:
         notes.remove(note)
-    assert notes.merge(saved) == 3 and notes.of("c") == saved
+    assert notes.merge(saved) == (3, 0) and notes.of("c") == saved
 
 
 def test_a_server_that_is_gone_is_one_sentence() -> None:
@@ -80,3 +84,31 @@ def test_a_server_that_is_gone_is_one_sentence() -> None:
         notes.save(NOTE)
     with pytest.raises(BackendError, match="Something went wrong while"):
         Annotations.open(url)
+
+
+def test_an_older_store_is_brought_up_and_a_newer_one_refused() -> None:
+    with server() as url:
+        _brought_up_and_refused(url)
+
+
+def _brought_up_and_refused(address: str) -> None:
+    engine = sql.create_engine(address)
+    with closing(sqlite3.connect(Path(__file__).parent / "stores" / "notes_0.db")) as connection:
+        tables = {
+            name: (made, connection.execute(f"SELECT * FROM {name}").fetchall())
+            for name, made in connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall()
+        }
+    with engine.begin() as there:
+        for name, (made, rows) in tables.items():
+            there.exec_driver_sql(made)
+            for row in rows:
+                there.exec_driver_sql(f"INSERT INTO {name} VALUES ({', '.join(['%s'] * len(row))})", tuple(row))
+    store = Store.open(address)
+    assert [note.version for note in Annotations(store).of(NOTE.dataset)] == [2, 1]
+    assert Slices(store).of(NOTE.dataset)[0].examples == (3, 7)
+    assert Annotations(store).save(NOTE, "me") in Annotations.open(address).of(NOTE.dataset)
+    with engine.begin() as there:
+        there.exec_driver_sql("UPDATE store_version SET version = 7")
+    with pytest.raises(BackendError, match="is of version 7"):
+        Store.open(address)
+    engine.dispose()

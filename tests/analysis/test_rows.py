@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from areaviz.analysis.rows import Header, Row, RowFile
+from areaviz.analysis.rows import VERSION, Header, Row, RowFile, remove_rows, rows_path
 from areaviz.trace.errors import BackendError, InputError
 
 HEADER = Header("set", "d" * 64, "model", "c" * 64)
@@ -85,6 +86,127 @@ def test_a_full_disk_is_named_and_the_rows_before_are_kept(tmp_path: Path, monke
         with pytest.raises(BackendError, match="No space left on device.*what was done is kept"):
             file.add(ROWS[1])
     assert 0 in RowFile.read(tmp_path / "a.jsonl").rows
+
+
+@pytest.mark.parametrize("room", [0, 30])
+def test_a_file_that_cannot_grow_is_left_without_half_a_line(tmp_path: Path, room: int) -> None:
+    path = tmp_path / "a.jsonl"
+    with RowFile.open(path, HEADER) as file:
+        file.add(ROWS[0])
+        before, (soft, hard) = path.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + room, hard))
+        try:
+            with pytest.raises(BackendError, match="File too large.*what was done is kept"):
+                file.add(ROWS[1])
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        assert path.read_bytes() == before
+        file.add(ROWS[1])
+    assert RowFile.read(path).rows == {0: ROWS[0], 1: ROWS[1]} and not RowFile.read(path).damaged
+
+
+DAMAGED = [
+    b"\0" * 80,
+    b'{"index":1,"output":"x"}',
+    b'{"index":1,"outp\xff',
+    b"[]",
+    b'{"index":-1,"output":"","error":"","measures":{},"links":null}',
+    b'{"index":1,"output":5,"error":"","measures":{},"links":null}',
+    b'{"index":1,"output":"","error":"","measures":{"bleu":"x"},"links":null}',
+    b'{"index":1,"output":"","error":"","measures":[],"links":[1]}',
+    b'{"index":1,"output":"","error":"","measures":{},"links":[1,2,3,"4"]}',
+    b"[" * 100_000,
+]
+
+
+@pytest.mark.parametrize("line", DAMAGED, ids=lambda line: line[:30])
+def test_a_damaged_line_is_told_by_number_and_the_rest_goes_on(tmp_path: Path, line: bytes) -> None:
+    path = tmp_path / "a.jsonl"
+    with RowFile.open(path, HEADER) as file:
+        for index in range(4):
+            file.add(Row(index, f"row {index}"))
+    lines = path.read_bytes().split(b"\n")
+    lines[2] = line
+    path.write_bytes(damaged := b"\n".join(lines))
+    there = RowFile.read(path)
+    assert there.damaged == (3,) and list(there.rows) == [0, 2, 3]
+    assert path.read_bytes() == damaged, "who only looks changes nothing"
+    with RowFile.open(path, HEADER) as again:
+        assert again.aside and again.aside.read_bytes() == damaged and list(again.rows) == [0, 2, 3]
+        again.add(Row(1, "row 1"))
+    there = RowFile.read(path)
+    assert not there.damaged and {row.output for row in there.rows.values()} == {f"row {n}" for n in range(4)}
+    with RowFile.open(path, HEADER) as once_more:
+        assert once_more.aside is None
+
+
+@pytest.mark.parametrize("head", [b"", b"\0\0\0", b"{}", b"[1]", b'{"version":"x"}', b'{"version":3,"reader":1}'])
+def test_a_file_whose_header_is_damaged_is_set_aside(tmp_path: Path, head: bytes) -> None:
+    path = tmp_path / "a.jsonl"
+    with RowFile.open(path, HEADER) as file:
+        file.add(ROWS[0])
+    damaged = head + b"\n" + path.read_bytes().split(b"\n", 1)[1]
+    path.write_bytes(damaged)
+    with RowFile.open(path, HEADER) as again:
+        assert again.aside and again.aside.read_bytes() == damaged and not again.rows
+        again.add(ROWS[0])
+    assert RowFile.read(path).rows == {0: ROWS[0]}
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_analyses_of_every_version_are_read(version: int, tmp_path: Path) -> None:
+    stored = Path(__file__).parent / "stores" / f"analysis_{version}.jsonl"
+    there = RowFile.read(stored)
+    assert there.version == version and not there.damaged
+    assert there.header == Header("sentences.en", "d" * 64, "char-area", "c" * 64, "beam", 4, 3, 0)
+    assert there.rows[0] == Row(0, "Ein Hund \u2028 \ud800", "", {"bleu": 12.5, "confidence": 0.5}, (3, 2, 1, 2))
+    assert there.rows[1].error == 'Too long; "shorten" it.' and there.header.reader == ""
+    (tmp_path / "a.jsonl").write_bytes(stored.read_bytes())
+    if version == VERSION:
+        RowFile.open(tmp_path / "a.jsonl", there.header).add(Row(3, "goes on"))
+    else:
+        with pytest.raises(InputError, match="holds the analysis of another set, model or option"):
+            RowFile.open(tmp_path / "a.jsonl", there.header)
+        assert (tmp_path / "a.jsonl").read_bytes() == stored.read_bytes()
+
+
+def test_an_analysis_is_found_where_it_was_and_by_whoever_asks() -> None:
+    about = Header("sentences.en", "d" * 64, "char-area", "c" * 64, "beam", 4, 3, 0)
+    assert rows_path(about).name == "5af8dbd21d1f2d50623849d3.jsonl", "as before readers were kept"
+    assert rows_path(replace(about, reader="r" * 64)) == rows_path(about)
+    assert rows_path(replace(about, digest="e" * 64)) != rows_path(about)
+
+
+def test_only_who_began_an_analysis_deletes_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    with RowFile.open(path, replace(HEADER, reader="me")) as file:
+        file.add(ROWS[0])
+        with pytest.raises(InputError, match="running already"):
+            remove_rows(path, "me")
+    with RowFile.open(path, replace(HEADER, reader="her")) as file:
+        assert file.header.reader == "me", "who goes on with it did not begin it"
+    for other in ("her", ""):
+        with pytest.raises(InputError, match="Somebody else began this analysis"):
+            remove_rows(path, other)
+    assert path.exists()
+    remove_rows(path, "me")
+    assert not path.exists()
+    RowFile.open(path, HEADER).close()
+    with pytest.raises(InputError, match="Somebody else"):
+        remove_rows(path, "")
+
+
+def test_nobody_else_on_this_machine_reads_an_analysis(tmp_path: Path) -> None:
+    path, mask = tmp_path / "new" / "deep" / "a.jsonl", os.umask(0)
+    try:
+        RowFile.open(path, HEADER).close()
+        assert {one.stat().st_mode & 0o777 for one in path.parent.iterdir()} == {0o600}
+        path.chmod(0o644)  # as older ones were
+        RowFile.open(path, HEADER).close()
+    finally:
+        os.umask(mask)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert {one.stat().st_mode & 0o777 for one in (path.parent, path.parent.parent)} == {0o700}
 
 
 @pytest.mark.parametrize("change", [{"model": "other"}, {"digest": "e" * 64}, {"beam": 8}, {"card": "f" * 64}])

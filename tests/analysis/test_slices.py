@@ -37,6 +37,8 @@ def test_a_slice_is_kept_under_its_name_until_it_is_replaced_or_removed(store: S
         ("  ", [1], "has 0 characters but 1 to"),
         ("x" * (LONGEST_NAME + 1), [1], "has 61 characters"),
         ("a", [], "at least one"),
+        ("a\ud800", [1], "The name has a broken character"),
+        ("a\0", [1], "The name has a broken character"),
     ],
 )
 def test_what_is_no_slice_is_refused(store: Store, name: str, examples: list[int], said: str) -> None:

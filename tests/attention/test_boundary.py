@@ -266,7 +266,7 @@ def test_area_logits_are_their_sum_and_the_adjoint_is_its_transpose(
         ({"key_mode": "boundary", "key_features": BoundaryKeys(4, (1, 2))}, "choose a smaller area size"),
         ({"size_bias": torch.zeros(2)}, "must broadcast"),
         ({"size_bias": torch.zeros(3), "impl": "table"}, "size bias"),
-        ({"key_mode": "boundary", "key_features": BoundaryKeys(4, (1, 3)), "impl": "fused"}, "cannot do"),
+        ({"key_mode": "boundary", "key_features": BoundaryKeys(4, (1, 3)), "impl": "table"}, "cannot do"),
     ],
 )
 def test_what_does_not_fit_is_named(options: dict[str, Any], told: str) -> None:

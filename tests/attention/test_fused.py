@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 import torch
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from areaviz.attention import fused
 from areaviz.attention.area import area_attention
+from areaviz.attention.boundary import BoundaryKeys
 
 SIZES = st.tuples(st.integers(1, 3), st.integers(1, 2), st.integers(1, 9), st.integers(1, 20), st.integers(1, 6))
 
@@ -88,3 +90,51 @@ def test_without_a_working_compiler_it_says_so(
         with pytest.raises(RuntimeError, match=told):
             area_attention(x, x, x, area_size=2, impl="fused")
     fused._library.cache_clear()
+
+
+@given(
+    grid=st.sampled_from([(1, 1), (1, 9), (1, 40), (3, 4), (5, 5)]),
+    area=st.tuples(st.integers(1, 3), st.integers(1, 5)),
+    edges=st.booleans(),
+    biased=st.booleans(),
+    mask=st.sampled_from(["none", "causal", "padded"]),
+    seed=st.integers(0, 99),
+)
+@settings(max_examples=40, deadline=None)
+def test_boundary_keys_and_size_biases_equal_the_pooled_form(
+    grid: tuple[int, int], area: tuple[int, int], edges: bool, biased: bool, mask: str, seed: int
+) -> None:
+    torch.manual_seed(seed)
+    area, items = (min(area[0], grid[0]), min(area[1], grid[1])), grid[0] * grid[1]
+    keys = BoundaryKeys(8, area) if edges else None
+    bias = torch.randn(3, area[0] * area[1], requires_grad=True) if biased or not edges else None
+    inputs = [torch.randn(2, 3, items, 8, requires_grad=True) for _ in range(3)]
+    masks: dict[str, Any] = {}
+    if grid[0] == 1:
+        masks["is_causal"] = mask == "causal"
+        if mask == "padded":
+            masks["key_padding_mask"] = torch.arange(items) >= torch.tensor([[items], [max(1, items // 2)]])
+    learned = [*inputs, *([] if bias is None else [bias]), *([] if keys is None else keys.parameters())]
+    found = []
+    for impl in ("fused", "pooled"):
+        output = area_attention(
+            inputs[0],
+            inputs[1],
+            inputs[2],
+            area_size=area,
+            memory_shape=grid,
+            key_mode="boundary" if edges else "mean",
+            key_features=keys,
+            size_bias=bias,
+            impl=impl,
+            **masks,
+        )
+        found.append((output, *torch.autograd.grad(output.square().sum(), learned)))
+    for own, other in zip(*found, strict=True):
+        torch.testing.assert_close(own, other, atol=2e-4, rtol=2e-3)
+
+
+def test_a_bias_far_above_every_item_does_not_overflow() -> None:
+    query, key, value = torch.zeros(1, 1, 2), torch.randn(1, 4, 2), torch.randn(1, 4, 2)
+    output = area_attention(query, key, value, area_size=2, size_bias=torch.tensor([0.0, 1000.0]), impl="fused")
+    torch.testing.assert_close(output[0, 0], (value[0, :-1] + value[0, 1:]).mean(0))

@@ -43,6 +43,13 @@ def test_a_file_without_a_token_is_refused(tmp_path: Path, content: bytes) -> No
         read_token(tmp_path / "token")
 
 
+@pytest.mark.parametrize("content", [b"a" * 16, b"abab" * 20, b"1234567" * 9])
+def test_a_token_of_few_characters_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "token").write_bytes(content)
+    with pytest.raises(InputError, match="at least 8 different characters"):
+        read_token(tmp_path / "token")
+
+
 def test_the_line_break_of_an_editor_is_no_part_of_a_token(tmp_path: Path) -> None:
     (tmp_path / "token").write_bytes(b"a-token-of-16-or-more\r\n")
     assert read_token(tmp_path / "token") == "a-token-of-16-or-more"

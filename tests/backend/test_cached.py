@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -42,7 +43,7 @@ class Counting:
     def device(self) -> str:
         return "nowhere"
 
-    def trace(self, request: Request, progress: Progress | None = None) -> Trace:
+    def trace(self, request: Request, progress: Progress | None = None, background: bool = False) -> Trace:
         self.runs.append(request)
         assert self.may_run.wait(5)
         if self.fail:
@@ -190,3 +191,20 @@ def test_a_trace_says_what_memory_it_takes() -> None:
     )
     fetched = replace(trace, maps={"encoder-decoder": replace(trace.maps["encoder-decoder"], weights=later)})
     assert fetched.nbytes == later.nbytes + len(trace.request.picture.rgb), "what it comes to take, of a server's"
+
+
+def test_a_reader_does_not_wait_for_the_background_to_run_the_same() -> None:
+    inner = Counting()
+    cached = CachedBackend(inner)
+    inner.may_run.clear()
+    with ThreadPoolExecutor(2) as pool:
+        analysis = pool.submit(cached.trace, ASKED, None, True)
+        while not inner.runs:
+            time.sleep(0.002)
+        reader = pool.submit(cached.trace, ASKED)
+        while len(inner.runs) < 2:
+            time.sleep(0.002)
+        inner.may_run.set()
+        assert analysis.result(5).request == reader.result(5).request
+    cached.trace(ASKED, background=True)
+    assert len(inner.runs) == 2, "what is remembered is not run in the background either"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,10 @@ import torch
 
 from areaviz.backend.local import LocalBackend
 from areaviz.models.base import OnStep
+from areaviz.models.checkpoint import digests_of
 from areaviz.models.device import choose_device
 from areaviz.models.translation import Translator
+from areaviz.trace.card import read_card, write_card
 from areaviz.trace.check import validate
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
@@ -117,3 +120,13 @@ def test_an_answer_takes_one_processor_or_as_many_as_are_told(
     backend.trace(Request("tiny-area", "A small dog"))
     assert seen == [threads]
     assert backend.device() == f"CPU ({threads} thread{'s' * (threads > 1)})"
+
+
+def test_a_card_without_digests_is_told_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    folder = checkpoint(tmp_path, "older")
+    assert "older" in LocalBackend(tmp_path, "cpu").models()
+    assert "The card of older has no digests" in caplog.text
+    caplog.clear()
+    write_card(replace(read_card(folder / "card.json"), files=digests_of(folder)), folder / "card.json")
+    validate(LocalBackend(tmp_path, "cpu").trace(Request("older", "A dog")))
+    assert not caplog.text

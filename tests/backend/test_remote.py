@@ -15,7 +15,7 @@ from areaviz.backend.cached import CachedBackend
 from areaviz.backend.remote import RemoteBackend
 from areaviz.serving.api import Api, Reply
 from areaviz.trace import codec, query
-from areaviz.trace.errors import BackendError, InputError
+from areaviz.trace.errors import BackendError, Busy, InputError
 from areaviz.trace.layered import LayeredWeights
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
@@ -135,9 +135,18 @@ def test_an_answer_that_does_not_come_has_a_name(server: Server) -> None:
 def test_too_many_requests_are_told_as_that(backend: RemoteBackend, server: Server) -> None:
     backend.models()
     server.faults = [Reply(503, "text/plain", b"Request dropped due to backpressure")]
-    with pytest.raises(BackendError, match="busy"):
+    with pytest.raises(Busy, match="busy"):
         backend.trace(ASKED)
     assert server.paths.count(wire.TRACE) == 1
+    with pytest.raises(Busy, match="32 requests are waiting"):
+        backend.trace(Request("char-area", "busy"))
+    assert server.paths.count(wire.TRACE) == 2
+
+
+def test_what_runs_in_the_background_does_so_at_the_server(backend: RemoteBackend, models: FakeModels) -> None:
+    backend.trace(ASKED, background=True)
+    backend.trace(LARGE)
+    assert models.in_background == [True, False]
 
 
 def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:

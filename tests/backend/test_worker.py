@@ -202,3 +202,69 @@ def test_drawn_and_most_probable_choices_run_apart() -> None:
     requests = [Request("a", "first"), Request("a", "b"), Request("a", "c", sample=True)]
     submit_behind(Worker(run), run, requests)
     assert run.batches == [["first"], ["b"], ["c"]]
+
+
+def test_the_background_runs_when_no_reader_waits() -> None:
+    run, order = Recorder(), [("r", False), ("b1", True), ("b2", True), ("r2", False), ("b3", True), ("r3", False)]
+    worker = Worker(run, max_batch=1)
+    with ThreadPoolExecutor(len(order)) as pool:
+        futures = []
+        for count, (text, background) in enumerate(order):
+            futures.append(pool.submit(worker.submit, Request("a", text), None, background))
+            assert run.began.wait(5)
+            while worker.waiting() < count:
+                threading.Event().wait(0.002)
+        run.go.set()
+        assert [future.result(5).request.text for future in futures] == [text for text, _ in order]
+    assert run.batches == [["r"], ["r2"], ["r3"], ["b1"], ["b2"], ["b3"]]
+
+
+def test_a_full_background_refuses_no_reader() -> None:
+    run = Recorder()
+    worker = Worker(run, max_waiting=1)
+    with asked(worker, run, Request("a", "1")) as (first,), ThreadPoolExecutor(2) as pool:
+        later = pool.submit(worker.submit, Request("b", "2"), None, True)
+        while worker.waiting() < 1:
+            threading.Event().wait(0.002)
+        with pytest.raises(Busy):
+            worker.submit(Request("b", "3"), background=True)
+        reader = pool.submit(worker.submit, Request("c", "4"))
+        while worker.waiting() < 2:
+            threading.Event().wait(0.002)
+        run.go.set()
+        assert all(one.result(5) for one in (first, later, reader))
+    assert run.batches == [["1"], ["4"], ["2"]]
+
+
+class Stepping:
+    """A run of many steps that notes its batches, and how far each came."""
+
+    def __init__(self) -> None:
+        self.batches: list[tuple[list[str], bool]] = []
+        self.began = threading.Event()
+
+    def __call__(self, requests: Sequence[Request], report: Report) -> list[Trace]:
+        texts, whole = [request.text for request in requests], False
+        self.began.set()
+        try:
+            for step in range(100):
+                report(step / 100, "writing")
+                threading.Event().wait(0.002 * len(texts))
+            whole = True
+        finally:
+            self.batches.append((texts, whole))
+        return [replace(trace("x", "y"), request=request) for request in requests]
+
+
+def test_a_full_batch_of_the_background_gives_way_to_a_reader_once_and_goes_on_in_small_ones() -> None:
+    run = Stepping()
+    worker = Worker(run)
+    with ThreadPoolExecutor(5) as pool:
+        analysis = [pool.submit(worker.submit, Request("a", text), None, True) for text in ("1", "2", "3", "4")]
+        while not run.batches or len(worker._running) < 3:  # the first ran alone; the others are one batch
+            threading.Event().wait(0.002)
+        assert worker.submit(Request("a", "reader")).request.text == "reader"
+        assert sorted(one.result(10).request.text for one in analysis) == ["1", "2", "3", "4"]
+    kinds = [(len(texts), whole) for texts, whole in run.batches]
+    assert kinds == [(1, True), (3, False), (1, True), (1, True), (1, True), (1, True)]
+    assert run.batches[2][0] == ["reader"]

@@ -49,14 +49,14 @@ def _insisted() -> bool:
 
 @pytest.fixture(scope="session")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
-    """`app(script, **environment)` gives the address of a served script; each is started once a session."""
+    """`app(script, *options, **environment)` gives the address of a served script; each is started once a session."""
     running: dict[tuple[object, ...], Server] = {}
     logs = tmp_path_factory.mktemp("servers")
 
-    def serve(script: str, **environment: str) -> str:
-        key = (script, *sorted(environment.items()))
+    def serve(script: str, *options: str, **environment: str) -> str:
+        key = (script, options, *sorted(environment.items()))
         if key not in running:
-            server = Server(script, logs / f"{len(running)}.log", environment)
+            server = Server(script, logs / f"{len(running)}.log", environment, options)
             running[key] = server
         return running[key].wait()
 
@@ -85,12 +85,22 @@ def _is_ours(message: ConsoleMessage) -> bool:
 @pytest.fixture
 def page(chromium: Browser) -> Iterator[Page]:
     """A page in a fresh session, 1280 x 900, reduced motion; a console error fails the test."""
+    yield from _page(chromium, _is_ours)
+
+
+@pytest.fixture
+def unknown_page(chromium: Browser) -> Iterator[Page]:
+    """The same for a reader who has to sign in: the console says of the form that it was answered by 401."""
+    yield from _page(chromium, lambda message: _is_ours(message) and "status of 401" not in message.text)
+
+
+def _page(chromium: Browser, is_error: Callable[[ConsoleMessage], bool]) -> Iterator[Page]:
     context = chromium.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
     context.set_default_timeout(PATIENCE)
     expect.set_options(timeout=PATIENCE)
     fresh = context.new_page()
     errors: list[str] = []
-    fresh.on("console", lambda message: errors.append(message.text) if _is_ours(message) else None)
+    fresh.on("console", lambda message: errors.append(message.text) if is_error(message) else None)
     fresh.on("pageerror", lambda error: errors.append(str(error)))
     yield fresh
     context.close()

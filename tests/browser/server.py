@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
@@ -30,6 +31,7 @@ FLAGS = {
     "browser.gatherUsageStats": "false",
     "runner.postScriptGC": "false",
 }
+APP = "app.py"
 PATIENCE = 120.0  # seconds; a busy machine imports slowly
 
 
@@ -39,17 +41,20 @@ def browser_path() -> str | None:
 
 
 class Server:
-    """A Streamlit script being served in a process group of its own.
+    """A Streamlit script being served in a process group of its own: the app as people start it, others by Streamlit.
 
-    script: path from the repository's root. log: where its output goes. settings: environment variables.
+    script: path from the repository's root. log: where its output goes. settings: environment variables. options: of
+    `areaviz serve`, for the app.
     """
 
-    def __init__(self, script: str, log: Path, settings: dict[str, str]) -> None:
+    def __init__(self, script: str, log: Path, settings: dict[str, str], options: Sequence[str] = ()) -> None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.url = f"http://127.0.0.1:{probe.getsockname()[1]}"
         flags = [f"--{name}={value}" for name, value in {**FLAGS, "server.port": self.url.split(":")[-1]}.items()]
         command = [sys.executable, "-m", "streamlit", "run", str(ROOT / script), *flags]
+        if script == APP:
+            command = [sys.executable, "-m", "areaviz", "serve", "--port", self.url.split(":")[-1], *options]
         self._log = log
         with log.open("wb") as output:
             self._process = subprocess.Popen(

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from areaviz.trace.area_text import area_text
 from areaviz.trace.areas import Area
 from areaviz.trace.query import item_shares, top_areas
 from areaviz.trace.record import Trace
-from areaviz.views.grid_table import area_text
 from tests import fakes
 from tests.browser.conftest import App
 

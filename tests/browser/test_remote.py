@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from areaviz.backend.access import digest_of
 from areaviz.serving.on_ray import open_local
-from areaviz.ui.admission import SETTING
 from areaviz.ui.engine import TOKEN_FILE
 from tests.browser.conftest import App, settled
 from tests.serving.models import TOKEN
@@ -27,11 +25,12 @@ def remote_app(app: App, tmp_path_factory: pytest.TempPathFactory) -> Iterator[s
     token = tmp_path_factory.mktemp("token") / "token"
     token.write_text(TOKEN)
     with served(partial(open_local, CHECKPOINTS, "cpu")) as address:
-        settings = {"AREAVIZ_BACKEND": address, TOKEN_FILE: str(token), SETTING: digest_of(TOKEN)}
-        yield app("app.py", **settings)
+        settings = {"AREAVIZ_BACKEND": address, TOKEN_FILE: str(token)}
+        yield app("app.py", "--token-file", str(token), **settings)
 
 
-def test_a_sentence_is_translated_by_a_replica(remote_app: str, page: Page) -> None:
+def test_a_sentence_is_translated_by_a_replica(remote_app: str, unknown_page: Page) -> None:
+    page = unknown_page
     page.goto(f"{remote_app}/translate")
     expect(page.get_by_label("Access token")).to_be_visible()
     expect(page.get_by_label("English text")).to_have_count(0)

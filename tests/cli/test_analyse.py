@@ -98,3 +98,11 @@ def test_what_cannot_be_used_is_one_sentence(
     assert run(*(one.format(place) for one in arguments)) == 1
     error = capsys.readouterr().err
     assert said in error and "Traceback" not in error
+
+
+def test_pictures_that_were_cut_again_are_run_again(place: Path) -> None:
+    for shade in ("red", "blue"):
+        Image.new("RGB", (4, 4), shade).save(place / "0.png")
+        (place / "x.csv").write_text("text,picture\nA dog.,0.png\n")
+        assert run(str(place / "x.csv"), "--model", "char-area") == 0
+    assert Backend.asked == 2 and len(list((place / "rows").glob("*.jsonl"))) == 2

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from areaviz.cli import COMMANDS, build, main
 from areaviz.cli import data as data_module
 from areaviz.data.download import Progress
-from areaviz.data.settings import VARIABLE
+from areaviz.data.places import DATA_SETTING
 from areaviz.trace.errors import BackendError
 
 
@@ -53,7 +53,7 @@ def test_help_and_downloads_import_nothing_heavy(arguments: list[str]) -> None:
 @pytest.mark.parametrize("folder", ["chosen", None])
 def test_data_get_tells_progress_and_place(folder: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(data_module, "get_multi30k", fake_download)
-    monkeypatch.setenv(VARIABLE, str(tmp_path / "from_setting"))
+    monkeypatch.setenv(DATA_SETTING, str(tmp_path / "from_setting"))
     output = run("data", "get", "multi30k", *(["--folder", str(tmp_path / folder)] if folder else []))
     assert " 50%  a.gz" in output and "100%  b.gz" in output
     assert f"2 files in {tmp_path / (folder or 'from_setting') / 'multi30k' / 'text'}" in output

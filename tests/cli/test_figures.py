@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.cli.figures import BEGIN, END, ROOT, figures, filled, read_cards
+from areaviz.cli.figures import BEGIN, END, figures, filled, read_cards
+from areaviz.data.places import CHECKPOINTS, README
 from areaviz.trace.card import Card, write_card
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.published import HEADLINE, PUBLISHED
@@ -127,5 +128,5 @@ def test_areas_helped_in_every_published_pair() -> None:
 
 
 def test_the_readme_is_up_to_date() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert filled(text, read_cards(ROOT / "checkpoints")) == text, "Run: make figures"
+    text = README.read_text(encoding="utf-8")
+    assert filled(text, read_cards(CHECKPOINTS)) == text, "Run: make figures"

@@ -1,9 +1,8 @@
-"""`serve` starts Streamlit in the repository's root, on loopback, and beyond it only with an access token."""
+"""`serve` starts the app behind its door, on loopback, and beyond it only with an access token."""
 
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,25 +12,26 @@ from unittest.mock import Mock
 import pytest
 from typer.testing import CliRunner
 
-from areaviz.backend.access import digest_of, opens, read_token
+from areaviz.backend.access import digest_of, read_token
 from areaviz.cli import build, main
 from areaviz.cli import serve as serve_module
+from areaviz.door import serving as door
+from areaviz.door.serving import AppPlace
 from areaviz.serving.options import Place, Scale
-from areaviz.ui import admission, opened
+from areaviz.ui import opened
 
-ALLOWED = ("localhost", "127.0.0.1", "::1")
+ALLOWED = {"localhost", "127.0.0.1", "::1"}
+Started = list[tuple[AppPlace, Path]]
 
 
 @pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]]:
-    """The command lines that would have been started."""
-    commands: list[list[str]] = []
+def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Started:
+    """Where the app would have been served, and from which folder."""
+    found: Started = []
     (tmp_path / "app.py").touch()
-    monkeypatch.chdir(tmp_path.parent)
     monkeypatch.setattr(serve_module, "ROOT", tmp_path)
-    monkeypatch.setattr(os, "execv", lambda _, command: commands.append(command))
-    monkeypatch.setenv(serve_module.DIGEST, "that of a token of before")  # set first, so that it is taken back
-    return commands
+    monkeypatch.setattr(door, "serve_app", lambda place, folder, commands: found.append((place, folder)))
+    return found
 
 
 @pytest.fixture
@@ -50,21 +50,20 @@ def serve(*arguments: str) -> None:
             raise
 
 
-def test_the_app_starts_where_its_configuration_lies(started: list[list[str]], tmp_path: Path) -> None:
+def test_the_app_starts_where_its_configuration_lies(started: Started, tmp_path: Path) -> None:
     serve("--port", "8600")
-    assert started == [[sys.executable, "-m", "streamlit", "run", str(tmp_path / "app.py"), "--server.port", "8600"]]
-    assert Path.cwd() == tmp_path
-    assert serve_module.DIGEST not in os.environ
+    assert started == [(AppPlace("127.0.0.1", 8600), tmp_path)]
+    assert started[0][0].known_as == ALLOWED
 
 
 @pytest.mark.parametrize("port", ["0", "65536", "http"])
-def test_a_port_that_is_none_is_refused(port: str, started: list[list[str]]) -> None:
+def test_a_port_that_is_none_is_refused(port: str, started: Started) -> None:
     assert CliRunner().invoke(build("serve"), ["serve", "--port", port]).exit_code == 2
     assert started == []
 
 
 def test_without_the_app_it_says_where_to_find_it(
-    started: list[list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    started: Started, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "app.py").unlink()
     with pytest.raises(SystemExit, match="1"):
@@ -73,9 +72,7 @@ def test_without_the_app_it_says_where_to_find_it(
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.7", "10.0.0.1", "areaviz.example", ""])
-def test_beyond_this_machine_it_wants_a_token(
-    host: str, started: list[list[str]], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_beyond_this_machine_it_wants_a_token(host: str, started: Started, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="1"):
         serve("--host", host, "--allow-host", "areaviz.example")
     said = capsys.readouterr().err
@@ -83,31 +80,36 @@ def test_beyond_this_machine_it_wants_a_token(
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "::1", "localhost"])
-def test_on_loopback_it_wants_none(host: str, started: list[list[str]]) -> None:
+def test_on_loopback_it_wants_none(host: str, started: Started) -> None:
     serve("--host", host)
     assert len(started) == 1
 
 
-def test_the_app_gets_the_digest_of_the_token_and_hosts_stay_limited(
-    started: list[list[str]], token_file: Path
-) -> None:
-    serve("--host", "0.0.0.0", "--allow-host", "areaviz.example", "--token-file", str(token_file))
-    words = started[0]
-    assert words[words.index("--server.address") + 1] == "0.0.0.0"
-    allowed = [words[at + 1] for at, word in enumerate(words) if word == "--server.allowedHosts"]
-    assert allowed == [*ALLOWED, "areaviz.example"]
-    token = read_token(token_file)
-    assert opens(token, os.environ[serve_module.DIGEST])
-    assert token not in " ".join(words) and token not in os.environ.values()
+def test_the_app_gets_the_token_and_its_names_alone(started: Started, token_file: Path) -> None:
+    serve("--host", "0.0.0.0", "--allow-host", "Areaviz.example.", "--token-file", str(token_file))
+    place, token = started[0][0], read_token(token_file)
+    assert place.token == token and token not in repr(place)
+    assert place.known_as == {*ALLOWED, "areaviz.example"}
 
 
-def test_an_address_of_its_own_is_its_name(started: list[list[str]], token_file: Path) -> None:
-    serve("--host", "192.168.1.7", "--token-file", str(token_file))
-    assert started[0][-8:] == [word for name in (*ALLOWED, "192.168.1.7") for word in ("--server.allowedHosts", name)]
+@pytest.mark.parametrize("host", ["192.168.1.7", "fe80::1"])
+def test_an_address_of_its_own_is_its_name(host: str, started: Started, token_file: Path) -> None:
+    serve("--host", host, "--token-file", str(token_file))
+    assert started[0][0].known_as == {*ALLOWED, host}
+
+
+def test_proxies_and_frames_are_named(started: Started, capsys: pytest.CaptureFixture[str]) -> None:
+    serve("--proxy", "10.0.0.1", "--allow-frame", "https://a.example", "--allow-frame", "https://b.example:8443")
+    assert started[0][0].proxies == ("10.0.0.1",)
+    assert started[0][0].framing == ("https://a.example", "https://b.example:8443")
+    for wrong in ("a.example", "http://a.example", "https://a.example/x", "https://a.example; script-src *"):
+        with pytest.raises(SystemExit, match="1"):
+            serve("--allow-frame", wrong)
+    assert len(started) == 1 and "https://NAME" in capsys.readouterr().err
 
 
 def test_every_address_needs_names_to_be_reached_by(
-    started: list[list[str]], token_file: Path, capsys: pytest.CaptureFixture[str]
+    started: Started, token_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit, match="1"):
         serve("--host", "0.0.0.0", "--token-file", str(token_file))
@@ -115,7 +117,7 @@ def test_every_address_needs_names_to_be_reached_by(
 
 
 def test_a_token_file_that_holds_none_is_refused(
-    started: list[list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    started: Started, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "short").write_text("secret\n")
     for name in ("short", "absent"):
@@ -148,12 +150,8 @@ def test_options_of_the_server_of_models_arrive(
     assert "AREAVIZ_BACKEND=http://somewhere" in capsys.readouterr().out
 
 
-def test_the_app_reads_what_the_command_sets() -> None:
-    assert admission.SETTING == serve_module.DIGEST
-
-
 def test_a_file_to_show_is_named_to_the_app(
-    started: list[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    started: Started, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv(serve_module.TRACE, "that of before")  # set first, so that it is taken back
     file = tmp_path / "large.npz"

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from areaviz.cli import build
 from areaviz.cli import trace as trace_module
+from areaviz.data.places import CHECKPOINTS
 from areaviz.trace import codec
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
@@ -24,7 +25,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Request]:
 
     class Backend:
         def __init__(self, checkpoints: Path, device: str) -> None:
-            assert (checkpoints, device) == (Path("checkpoints"), "auto")
+            assert (checkpoints, device) == (CHECKPOINTS, "auto")
 
         def trace(self, request: Request) -> Trace:
             requests.append(request)

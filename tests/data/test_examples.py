@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import re
 from pathlib import Path
 
@@ -133,6 +134,32 @@ def test_any_bytes_are_a_set_or_a_sentence(content: bytes, name: str) -> None:
         assert str(error).endswith((".", ")")) or "; " in str(error)
     else:
         assert isinstance(found, Dataset) and found.examples
+
+
+def test_the_digest_holds_every_picture(tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(png())
+    files: dict[str, bytes | Path] = {"a.png": tmp_path / "a.png", "b.png": png("blue")}
+    first = read_pictures(files)
+    assert read_pictures({**files, "a.png": png()}).digest == first.digest, "in memory or on the disk"
+    assert read_pictures({**files, "b.png": png("green")}).digest != first.digest
+    about = (tmp_path / "a.png").stat()
+    other = bytearray(png())
+    other[-20] ^= 1
+    (tmp_path / "a.png").write_bytes(other)
+    os.utime(tmp_path / "a.png", ns=(about.st_atime_ns, about.st_mtime_ns))
+    assert read_pictures(files).digest != first.digest, "as large, and as old by its own account"
+    assert read_pictures(files).earlier_digest == first.earlier_digest != first.digest
+
+
+def test_sets_without_pictures_are_known_as_before() -> None:
+    found = read_lines("a.en", {"a.en": b"A dog.\nA cat.\n", "a.de": b"Ein Hund.\nEine Katze.\n"}, ("a.de",))
+    assert found.digest == "5b9806ac3c2c98d2d030e5e4c728ffaf9c023a95cf9991622804c1c2d4364a0f"
+    assert found.earlier_digest == ""
+
+
+def test_a_picture_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match='"a.png" cannot be read .No such file'):
+        read_pictures({"a.png": tmp_path / "a.png"})
 
 
 def test_the_digest_tells_sets_apart() -> None:

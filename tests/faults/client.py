@@ -19,6 +19,8 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin, Subprotocol
 
 PATIENCE = 120.0
+LABELLED = ("text_area", "selectbox", "button_group", "button", "file_uploader")
+"""Kinds of elements that a session can use by their label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +56,26 @@ class Session:
     socket: ClientConnection
     url: str
     page: str = ""
-    areas: dict[str, str] = field(default_factory=dict)
-    """The text areas of the page, by label: their widgets' ids."""
-    others: dict[str, str] = field(default_factory=dict)
-    """The same of what files, and one of several options, are chosen with."""
-    held: dict[str, WidgetState] = field(default_factory=dict)
-    """What was chosen with those: a browser sends it with every act."""
+    widgets: dict[str, str] = field(default_factory=dict)
+    """The widgets of the page, by label: their ids."""
+    files: dict[str, WidgetState] = field(default_factory=dict)
+    """The files that were uploaded, by the widget: a browser names them with every act."""
 
     @classmethod
     @contextmanager
-    def open(cls, url: str) -> Iterator[Self]:
-        """A new tab of the app at `url`, "http://HOST:PORT", with nothing asked yet."""
-        address, protocol = f"{url.replace('http', 'ws', 1)}/_stcore/stream", Subprotocol("streamlit")
-        with connect(address, origin=Origin(url), subprotocols=[protocol], max_size=None) as socket:
+    def open(cls, url: str, cookies: str = "", session: str = "") -> Iterator[Self]:
+        """A new tab of the app at `url`, "http://HOST:PORT", with nothing asked yet.
+
+        Args:
+            cookies: what the browser has of them, as in the header.
+            session: the id of the session that the tab comes back to.
+        """
+        address = f"{url.replace('http', 'ws', 1)}/_stcore/stream"
+        protocols = [Subprotocol("streamlit"), *((Subprotocol("none"), Subprotocol(session)) if session else ())]
+        headers = {"Cookie": cookies} if cookies else {}
+        with connect(
+            address, origin=Origin(url), subprotocols=protocols, additional_headers=headers, max_size=None
+        ) as socket:
             yield cls(socket, url)
 
     def visit(self, page: str, query: str = "") -> Shown:
@@ -79,28 +88,31 @@ class Session:
         """Type into a text area of the page that is open."""
         return self._shown(self._typed(label, text))
 
-    def choose(self, label: str, name: str, content: bytes) -> Shown:
+    def choose(self, label: str, option: str) -> Shown:
+        """Choose an option of a select box."""
+        return self._shown(self._changed(WidgetState(id=self.widgets[label], string_value=option)))
+
+    def segment(self, label: str, option: str) -> Shown:
+        """Choose a segment of a segmented control."""
+        state = WidgetState(id=self.widgets[label])
+        state.string_array_value.data.append(option)
+        return self._shown(self._changed(state))
+
+    def press(self, label: str) -> Shown:
+        """Press a button."""
+        return self._shown(self._changed(WidgetState(id=self.widgets[label], trigger_value=True)))
+
+    def again(self) -> Shown:
+        """Let the page run once more, as any act does."""
+        return self._shown(self._act())
+
+    def bring(self, label: str, name: str, content: bytes) -> Shown:
         """Upload a file, as the widget of that label does, and let the page run."""
         self.upload(label, name, content)
         return self.again()
 
-    def pick(self, label: str, option: str) -> Shown:
-        """Choose one of the options that stand side by side, and let the page run."""
-        identity = self.others[label]
-        self.held[identity] = WidgetState(id=identity)
-        self.held[identity].string_array_value.data.append(option)
-        return self.again()
-
-    def again(self) -> Shown:
-        """Let the page run once more, as any act does."""
-        return self._shown(self._rerun())
-
-    def ask_again(self) -> None:
-        """The same without waiting for it."""
-        self.socket.send(self._rerun().SerializeToString())
-
     def upload(self, label: str, name: str, content: bytes) -> None:
-        """Send a file to the app; the next act of this session brings it to the page."""
+        """Send a file to the app; the next act brings it to the page."""
         asked = BackMsg()
         asked.file_urls_request.request_id, asked.file_urls_request.file_names[:] = "1", [name]
         self.socket.send(asked.SerializeToString())
@@ -111,9 +123,9 @@ class Session:
         place = message.file_urls_response.file_urls[0]
         self._put(place.upload_url, name, content)
         info = UploadedFileInfo(name=name, size=len(content), file_id=place.file_id, file_urls=place)
-        identity = self.others[label]
+        identity = self.widgets[label]
         state = FileUploaderState(uploaded_file_info=[info])
-        self.held[identity] = WidgetState(id=identity, file_uploader_state_value=state)
+        self.files[identity] = WidgetState(id=identity, file_uploader_state_value=state)
 
     def _put(self, path: str, name: str, content: bytes) -> None:
         edge = "areavizareavizareaviz"
@@ -138,14 +150,17 @@ class Session:
         self.socket.close()
 
     def _typed(self, label: str, text: str) -> BackMsg:
-        message = self._rerun()
-        message.rerun_script.widget_states.widgets.append(WidgetState(id=self.areas[label], string_value=text))
+        return self._changed(WidgetState(id=self.widgets[label], string_value=text))
+
+    def _changed(self, state: WidgetState) -> BackMsg:
+        message = self._act()
+        message.rerun_script.widget_states.widgets.append(state)
         return message
 
-    def _rerun(self) -> BackMsg:
+    def _act(self) -> BackMsg:
         message = BackMsg()
         message.rerun_script.page_script_hash = self.page
-        message.rerun_script.widget_states.widgets.extend(self.held.values())
+        message.rerun_script.widget_states.widgets.extend(self.files.values())
         return message
 
     def _shown(self, message: BackMsg) -> Shown:
@@ -160,10 +175,10 @@ class Session:
             message = ForwardMsg.FromString(self.socket.recv(PATIENCE))
             if message.HasField("new_session"):
                 self.page = message.new_session.page_script_hash
-            if message.HasField("navigation"):  # what a page is called by name turns out to be
+            if message.HasField("navigation"):  # which page of the app it is; the hash before is the app's own
                 self.page = message.navigation.page_script_hash
             if message.HasField("delta"):
-                self._find(message.delta.new_element)
+                self._note(message.delta.new_element)
             yield message
             if message.WhichOneof("type") == "script_finished" and message.script_finished in (
                 ForwardMsg.FINISHED_SUCCESSFULLY,
@@ -171,11 +186,9 @@ class Session:
             ):
                 return
 
-    def _find(self, element: Element) -> None:
-        """Remember a widget by its label."""
-        if element.HasField("text_area"):
-            self.areas[element.text_area.label] = element.text_area.id
-        for kind in ("file_uploader", "button_group"):
-            if element.HasField(kind):
-                widget = getattr(element, kind)
-                self.others[widget.label] = widget.id
+    def _note(self, element: Element) -> None:
+        """Keep the id of a widget that can be used."""
+        kind = element.WhichOneof("type")
+        if kind in LABELLED:
+            widget = getattr(element, kind)
+            self.widgets[widget.label] = widget.id

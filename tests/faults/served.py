@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,10 +21,11 @@ PATIENCE = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """url: without a slash at its end. process: the one that serves."""
+    """url: without a slash at its end. process: the one that serves. log: what it prints."""
 
     url: str
     process: subprocess.Popen[bytes]
+    log: Path
 
     def memory(self) -> float:
         """Megabytes the process has."""
@@ -62,21 +63,33 @@ def free_port() -> int:
 
 
 @contextmanager
-def served(log: Path, settings: Mapping[str, str], port: int | None = None) -> Iterator[Served]:
-    """The app with these environment variables, at this port or a free one; `log` gets what it prints."""
+def served(
+    log: Path,
+    settings: Mapping[str, str],
+    port: int | None = None,
+    options: Sequence[str] = (),
+    limit: Callable[[], None] | None = None,
+) -> Iterator[Served]:
+    """The app with these environment variables and options, at this port or a free one.
+
+    Args:
+        log: gets what it prints.
+        limit: run in the new process before the app is, to set its limits.
+    """
     port = port or free_port()
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "areaviz", "serve", "--port", str(port)],
+            [sys.executable, "-m", "areaviz", "serve", "--port", str(port), *options],
             cwd=ROOT,
             env={**os.environ, **settings},
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            preexec_fn=limit,
         )
     try:
-        _wait(f"http://127.0.0.1:{port}/_stcore/health", process, log)
-        yield Served(f"http://127.0.0.1:{port}", process)
+        wait_until_it_answers(f"http://127.0.0.1:{port}/_stcore/health", process, log)
+        yield Served(f"http://127.0.0.1:{port}", process, log)
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGTERM)
@@ -87,7 +100,8 @@ def served(log: Path, settings: Mapping[str, str], port: int | None = None) -> I
         process.wait()
 
 
-def _wait(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
+def wait_until_it_answers(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    """Until a server that was just started answers there; RuntimeError with its log where it does not."""
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline and process.poll() is None:
         try:

@@ -1,20 +1,23 @@
 """The long versions: prints a figure for each part, and writes the table of docs/reliability.md when asked to.
 
-python -m tests.faults.soak [load malformed kills backend drift uploads] [--write]
+python -m tests.faults.soak [load analyses malformed kills backend drift silent uploads] [--write]
 """
 
 from __future__ import annotations
 
 import argparse
+import resource
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlencode
 
 from benchmarks.report import processor
+from tests.faults.analyses import beside, write_sets
 from tests.faults.backend_kills import backend_kills
 from tests.faults.client import Session
 from tests.faults.drift import drift
@@ -23,6 +26,7 @@ from tests.faults.kills import note_kills, row_kills
 from tests.faults.load import load, ratios
 from tests.faults.malformed import malformed
 from tests.faults.served import Served, served
+from tests.faults.silent import half_open, silent_sockets
 from tests.faults.uploads import ALL, GONE, KEPT, PEAK, bombs, cost, largest, together
 
 ROOT = Path(__file__).parents[2]
@@ -30,6 +34,8 @@ TABLE = ROOT / "docs" / "reliability.md"
 CHECKPOINTS, MODEL = ROOT / "checkpoints", "char-tiny-area"
 SESSIONS, QUESTIONS, REST = (1, 16, 32), 8, 5.0
 VISITORS_TOGETHER = 5
+ANALYSES, SENTENCES, ASKED, PAUSE = (0, 1, 4, 8), 20_000, 40, 1.0
+SOCKETS, HALF_OPEN, DESCRIPTORS = 300, 1100, 1024
 FILES, KILLS, BACKEND_KILLS, VISITORS, WARM_UP = 1000, 100, 20, 200, 140
 """Visitors that warm up are more than the 128 sessions that Streamlit keeps for two minutes, in case they come back."""
 
@@ -38,8 +44,8 @@ Row = tuple[str, str, str]
 
 
 @contextmanager
-def _app() -> Iterator[Served]:
-    with tempfile.TemporaryDirectory() as folder, served(Path(folder) / "log", {}) as app:
+def _app(limit: Callable[[], None] | None = None) -> Iterator[Served]:
+    with tempfile.TemporaryDirectory() as folder, served(Path(folder) / "log", {}, limit=limit) as app:
         yield app
 
 
@@ -53,6 +59,20 @@ def _load() -> Iterator[Row]:
         name = f"{one.sessions} session{'s' * (one.sessions > 1)}, a question every {REST:.0f} s"
         yield name, target, f"{one}: {ratio:.1f}x one session"
     yield "memory of the app after that", "at most 1 GiB", f"{front_end:.0f} MB"
+
+
+def _analyses() -> Iterator[Row]:
+    with tempfile.TemporaryDirectory() as folder:
+        sets = Path(folder) / "sets"
+        write_sets(sets, max(ANALYSES), SENTENCES)
+        settings = {"AREAVIZ_DATASETS": str(sets), "AREAVIZ_ANALYSES": str(Path(folder) / "rows")}
+        with served(Path(folder) / "log", settings) as app:
+            found = list(beside(app, CHECKPOINTS, MODEL, ANALYSES, SENTENCES, ASKED, PAUSE))
+    for one in found:
+        target = "p95 at most 3x alone, nobody refused" if one.count else ""
+        ratio = one.found.p95 / found[0].found.p95
+        name = f"Translate beside {one.count} {'analysis' if one.count == 1 else 'analyses'}"
+        yield name, target, f"{one}: {ratio:.1f}x alone"
 
 
 def _malformed() -> Iterator[Row]:
@@ -82,6 +102,16 @@ def _drift() -> Iterator[Row]:
     with _app() as app:
         found = drift(app, MODEL, WARM_UP, VISITORS)
     yield f"memory over {VISITORS} visitors", "grows by at most 50 MB", str(found)
+
+
+def _silent() -> Iterator[Row]:
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    target = "a new visitor's page within 5 s, all closed within {} s, at most 20 kB of log"
+    for hard in (most, DESCRIPTORS):
+        with _app(partial(resource.setrlimit, resource.RLIMIT_NOFILE, (DESCRIPTORS, hard))) as app:
+            about = f"of at most {hard:,} file descriptors"
+            yield f"{SOCKETS} silent sockets, {about}", target.format(35), str(silent_sockets(app, SOCKETS))
+            yield f"{HALF_OPEN:,} half-open requests, {about}", target.format(15), str(half_open(app, HALF_OPEN))
 
 
 def _uploads() -> Iterator[Row]:
@@ -127,7 +157,9 @@ PARTS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "backend": _backend,
     "malformed": _malformed,
     "load": _load,
+    "analyses": _analyses,
     "drift": _drift,
+    "silent": _silent,
     "uploads": _uploads,
 }
 

@@ -149,7 +149,7 @@ def visitor(app: Served, upload: Upload) -> Iterator[Session]:
     with Session.open(app.url) as session:
         session.visit(upload.page)
         if upload.page == "analyse":
-            session.pick("Examples", "Upload")
+            session.segment("Examples", "Upload")
         yield session
 
 
@@ -159,10 +159,10 @@ def cost(app: Served, name: str, upload: Upload) -> Cost:
     with visitor(app, upload) as session:
         before = app.memory()
         app.forget_peak()
-        shown = session.choose(upload.label, upload.name, content)
+        shown = session.bring(upload.label, upload.name, content)
         for label, option in upload.picks:
-            if label in session.others:
-                session.pick(label, option)
+            if label in session.widgets:
+                session.segment(label, option)
         session.again()
         return Cost(name, app.peak() - before, shown.seconds, tuple(shown.errors))
 
@@ -185,7 +185,7 @@ def together(app: Served, upload: Upload, visitors: int) -> Together:
     content = upload.make()
 
     def choose(session: Session) -> Shown:
-        return session.choose(upload.label, upload.name, content)
+        return session.bring(upload.label, upload.name, content)
 
     with ExitStack() as open_pages, ThreadPoolExecutor(visitors) as pool:
         sessions = [open_pages.enter_context(visitor(app, upload)) for _ in range(visitors)]

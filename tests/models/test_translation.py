@@ -70,7 +70,7 @@ def test_area_size_one_is_regular_attention(tmp_path: Path) -> None:
     card = read_card(folder / "card.json")
     resized = Translator.load(folder, card, CPU, area_size=1)
     regular = network(card.config["vocabulary"], area_size=1)
-    load_weights(regular, folder)
+    load_weights(regular, folder, card.files)
     ids = torch.tensor([[4, 5, 6, 3]])
     torch.testing.assert_close(resized.network(ids, ids), regular(ids, ids))
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import count
 from pathlib import Path
 
 import pytest
+from streamlit.runtime.context import ContextProxy
 from streamlit.testing.v1 import AppTest
 
 from areaviz.backend.base import Backend
@@ -28,6 +29,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def open_page(stored: Path, monkeypatch: pytest.MonkeyPatch) -> Open:
     """`open_page("translate", text="...")`: the page in a fresh session, as a link opens it."""
     monkeypatch.setenv("AREAVIZ_BACKEND", f"replay:{stored}")
+    bring_cookies(monkeypatch, {})
 
     def opened(page: str, **params: str) -> AppTest:
         app = AppTest.from_file(str(APP), default_timeout=120)
@@ -46,6 +48,11 @@ def use_backend(monkeypatch: pytest.MonkeyPatch, open_page: Open) -> Callable[[B
         monkeypatch.setattr("areaviz.ui.engine.open_backend", lambda *settings: backend)
 
     return use
+
+
+def bring_cookies(monkeypatch: pytest.MonkeyPatch, cookies: Mapping[str, str]) -> None:
+    """Have every session bring these: an `AppTest` has no socket that could."""
+    monkeypatch.setattr(ContextProxy, "cookies", property(lambda _: cookies))
 
 
 def shown(app: AppTest) -> str:

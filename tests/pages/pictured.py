@@ -56,7 +56,7 @@ class Pictured:
     def device(self) -> str:
         return "nowhere"
 
-    def trace(self, request: Request, progress: Progress | None = None) -> Trace:
+    def trace(self, request: Request, progress: Progress | None = None, background: bool = False) -> Trace:
         self.asked.append(request)
         assert request.picture is not None
         if request.model in WORDS:

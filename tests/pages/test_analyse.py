@@ -47,7 +47,7 @@ class Translating:
     def device(self) -> str:
         return "nowhere"
 
-    def trace(self, request: Request, progress: Progress | None = None) -> Trace:
+    def trace(self, request: Request, progress: Progress | None = None, background: bool = False) -> Trace:
         self.asked += 1
         self.before(request)
         return folder.trace(request)
@@ -313,3 +313,54 @@ def test_files_that_are_too_large_together_are_refused(open_page: Open, monkeypa
     assert "1.1 MB together but at most 1 are possible in one session; remove some" in shown(app)
     app = app.file_uploader(key=dataset_form.FILES).set_value([("a.txt", b"a dog\n", "text/plain")]).run()
     assert not app.error and "1 examples" in shown(app)
+
+
+def stops(app: AppTest) -> int:
+    return sum(one.label == "Stop" for one in app.button)
+
+
+def test_only_who_began_an_analysis_can_stop_it(open_page: Open, use_backend: Use) -> None:
+    gate = threading.Event()
+    use_backend(Translating(lambda _: held(gate)))
+    hers, his = open_page("analyse"), open_page("analyse")
+    button(hers, "Run").click().run()
+    his.run()
+    assert stops(hers) == 1 and stops(his) == 0 and "Another reader began this analysis" in shown(his)
+    gate.set()
+    button(hers, "Stop").click().run()
+    assert not his.run().exception
+
+
+def held(gate: threading.Event) -> None:
+    assert gate.wait(60)
+
+
+def test_a_reader_has_two_at_a_time_and_sees_those_of_other_sets(open_page: Open, use_backend: Use) -> None:
+    gate = threading.Event()
+    use_backend(Translating(lambda _: held(gate)))
+    app = open_page("analyse")
+    for model in ("char-area", "char-regular"):
+        app.selectbox(key="analyse_model").set_value(model).run()
+        button(app, "Run").click().run()
+    assert not app.exception and not app.error and stops(app) == 2, "this one, and the other that is not shown"
+    app.selectbox(key="analyse_compare").set_value("char-area").run()
+    button(app, "Run").click().run()
+    assert "You have 2 analyses running already" in app.error[0].value
+    other, _ = jobs().running()
+    stop = button(app, "Stop")
+    threading.Timer(0.2, gate.set).start()
+    stop.click().run()
+    assert other.stopping.is_set() and not other.running
+
+
+def test_an_analysis_runs_in_the_background(open_page: Open, use_backend: Use) -> None:
+    asked: list[bool] = []
+
+    class Noting(Translating):
+        def trace(self, request: Request, progress: Progress | None = None, background: bool = False) -> Trace:
+            asked.append(background)
+            return super().trace(request, progress, background)
+
+    use_backend(Noting())
+    ran(open_page("analyse"))
+    assert asked == [True] * COUNT

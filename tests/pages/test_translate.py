@@ -56,7 +56,7 @@ class Faked:
     def device(self) -> str:
         return "nowhere"
 
-    def trace(self, request: Request, progress: Progress | None = None) -> Trace:
+    def trace(self, request: Request, progress: Progress | None = None, background: bool = False) -> Trace:
         self.asked.append(request)
         if progress:
             progress(0.5, "Writing item 3")

@@ -31,7 +31,7 @@ class Looking(Pictured):
         made = replace(folder.card("scene-translation", "text and picture"), task="picture translation", figures={})
         self.cards = {made.name: replace(made, title="Translation with a shape scene", family="doubly")}
 
-    def trace(self, request: Request, progress: Progress | None = None) -> Trace:
+    def trace(self, request: Request, progress: Progress | None = None, background: bool = False) -> Trace:
         self.asked.append(request)
         made = fakes.doubly_trace(request.text or "x", "ein roter Stern" if request.picture else "ein blauer Stern")
         if request.picture is None:

@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from areaviz.backend.base import Backend, Progress
 from areaviz.data import pictures
+from areaviz.trace.area_text import span_text
 from areaviz.trace.areas import Area
 from areaviz.trace.card import Card
 from areaviz.trace.change import Gate, Hide, Weigh
@@ -47,7 +48,7 @@ class Changing:
     def device(self) -> str:
         return "nowhere"
 
-    def trace(self, request: Request, progress: Progress | None = None) -> Trace:
+    def trace(self, request: Request, progress: Progress | None = None, background: bool = False) -> Trace:
         self.asked.append(request)
         if any(isinstance(change, Gate) and change.head == 3 for change in request.changes):
             raise InputError("Head 4 cannot be changed; choose another head.")
@@ -98,7 +99,7 @@ def test_an_area_is_banned_and_the_sentence_decoded_again(open_page: Open, use_b
     assert app.selectbox(key=what_if.AREA).options[0].endswith("%")
     heaviest = app.session_state[what_if.AREA]
     app = add(app)
-    assert f"(item {heaviest.left + 1}" in shown(app) and CHANGED not in shown(app), "nothing runs before it is asked"
+    assert f"({span_text(heaviest)})" in shown(app) and CHANGED not in shown(app), "nothing runs before it is asked"
     assert len(backend.asked) == 1
     app = decode(app)
     ban = Weigh("encoder-decoder", areas=(heaviest,))

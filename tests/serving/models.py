@@ -10,7 +10,7 @@ from pathlib import Path
 
 from areaviz.backend.base import Progress
 from areaviz.trace.card import Card
-from areaviz.trace.errors import BackendError, InputError
+from areaviz.trace.errors import BackendError, Busy, InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from tests import fakes
@@ -24,6 +24,7 @@ class FakeModels:
 
     def __init__(self) -> None:
         self.asked: list[Request] = []
+        self.in_background: list[bool] = []
         self.cards = {name: card(name, name.split("-")[1]) for name in ("char-area", "char-regular")}
         self.may_run = threading.Event()
         self.may_run.set()
@@ -37,14 +38,17 @@ class FakeModels:
     def device(self) -> str:
         return "made-up device"
 
-    def trace(self, request: Request, progress: Progress | None = None) -> Trace:
+    def trace(self, request: Request, progress: Progress | None = None, background: bool = False) -> Trace:
         checked = request.checked()
         self.asked.append(checked)
+        self.in_background.append(background)
         assert self.may_run.wait(30)
         if checked.model not in self.cards:
             raise InputError("There is no such model; choose another.")
         if "refuse" in checked.text:
             raise InputError("This model does not take <b>such</b> texts; shorten it.")
+        if "busy" in checked.text:
+            raise Busy("The models are busy: 32 requests are waiting already; try again in a moment.")
         if "fail" in checked.text:
             raise BackendError("The device ran out of memory; shorten the text.")
         if "crash" in checked.text:
@@ -62,10 +66,10 @@ class MortalModels(FakeModels):
         super().__init__()
         self._folder = folder
 
-    def trace(self, request: Request, progress: Progress | None = None) -> Trace:
+    def trace(self, request: Request, progress: Progress | None = None, background: bool = False) -> Trace:
         if "die always" in request.text or ("die once" in request.text and self._is_first(request)):
             os.kill(os.getpid(), signal.SIGKILL)
-        found = super().trace(request, progress)
+        found = super().trace(request, progress, background)
         return replace(found, details={"process": str(os.getpid())})
 
     def _is_first(self, request: Request) -> bool:

@@ -52,7 +52,7 @@ def test_every_route_is_tried_here(api: Api) -> None:
 def test_without_the_token_nothing_is_told_and_nothing_runs(
     api: Api, models: FakeModels, method: str, path: str, authorization: str
 ) -> None:
-    reply = api.answer(method, path, authorization, wire.request_to_json(ASKED))
+    reply = api.answer(method, path, authorization, wire.trace_to_json(wire.TraceAsked(ASKED)))
     assert reply.status == 401 and models.asked == []
     assert wire.failure_from_json(reply.content) == ("token", "This server wants its access token; name the right one.")
 
@@ -64,7 +64,7 @@ def test_no_other_text_is_the_token(given: str) -> None:
 
 def test_with_it_the_routes_answer(api: Api) -> None:
     assert wire.about_from_json(api.answer("GET", wire.MODELS, BEARER, b"").content).device == "made-up device"
-    reply = api.answer("POST", wire.TRACE, BEARER, wire.request_to_json(ASKED))
+    reply = api.answer("POST", wire.TRACE, BEARER, wire.trace_to_json(wire.TraceAsked(ASKED)))
     assert (reply.status, reply.kind) == (200, wire.NPZ) and codec.from_bytes(reply.content).request == ASKED
     assert api.answer("GET", wire.MODELS, f"bearer {TOKEN}", b"").status == 200, "the scheme has no case (RFC 9110)"
 
@@ -91,7 +91,7 @@ def test_a_request_that_is_too_large_is_refused_by_its_head(api: Api) -> None:
 
 def test_the_largest_request_fits() -> None:
     largest = Request("m" * 100, "\U0001f642" * 4096, picture=fakes.picture("p" * 60, 640, 640))
-    assert len(wire.request_to_json(largest)) < wire.MAX_REQUEST_BYTES
+    assert len(wire.trace_to_json(wire.TraceAsked(largest))) < wire.MAX_REQUEST_BYTES
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_the_largest_request_fits() -> None:
     [("refuse", 400, "input"), ("fail", 503, "backend"), ("crash", 500, "server"), (" ", 400, "input")],
 )
 def test_failures_have_a_kind_and_a_sentence(api: Api, text: str, status: int, kind: str) -> None:
-    reply = api.answer("POST", wire.TRACE, BEARER, wire.request_to_json(Request("char-area", text)))
+    reply = api.answer("POST", wire.TRACE, BEARER, wire.trace_to_json(wire.TraceAsked(Request("char-area", text))))
     found, sentence = wire.failure_from_json(reply.content)
     assert (reply.status, found) == (status, kind) and sentence.endswith(".") and "secret" not in sentence
 
@@ -137,7 +137,7 @@ def test_bodies_that_are_no_requests(api: Api, models: FakeModels, path: str, bo
     ],
 )
 def test_pictures_that_are_none(api: Api, models: FakeModels, pixels: object) -> None:
-    asked = json.loads(wire.request_to_json(Request("char-area", "", picture=fakes.picture())))
+    asked = json.loads(wire.trace_to_json(wire.TraceAsked(Request("char-area", "", picture=fakes.picture()))))
     reply = api.answer("POST", wire.TRACE, BEARER, json.dumps({**asked, "pixels": pixels}).encode())
     assert wire.failure_from_json(reply.content)[0] == "input" and models.asked == []
 
@@ -167,6 +167,16 @@ def test_layers_that_are_not_there(api: Api, models: FakeModels, site: str, laye
     )
 )
 def test_a_request_comes_over_as_it_was(request: Request) -> None:
-    assert wire.request_from_json(wire.request_to_json(request)) == request
+    for background in (False, True):
+        trace_asked = wire.TraceAsked(request, background)
+        assert wire.trace_from_json(wire.trace_to_json(trace_asked)) == trace_asked
     asked = wire.LayerAsked(request, "key", "site", 3)
     assert wire.layer_from_json(wire.layer_to_json(asked)) == asked
+
+
+def test_who_does_not_know_of_the_background_asks_as_a_reader(api: Api, models: FakeModels) -> None:
+    entries = json.loads(wire.trace_to_json(wire.TraceAsked(ASKED, background=True)))
+    for told in ({}, {"background": "yes"}, {"background": 1}, {"background": True}):
+        body = json.dumps({**{key: entries[key] for key in ("request", "pixels")}, **told})
+        assert api.answer("POST", wire.TRACE, BEARER, body.encode()).status == 200
+    assert models.in_background == [False, False, False, True]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import pytest
 import requests
@@ -53,6 +55,12 @@ def test_every_route_wants_the_token(address: str, method: str, path: str, token
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
     answer = requests.request(method, address + path, headers=headers, timeout=30)
     assert answer.status_code == 401 and wire.failure_from_json(answer.content)[0] == "token"
+
+
+def test_ray_s_files_are_for_nobody_else(address: str) -> None:
+    folders = list(Path("/tmp").glob("areaviz-ray-*"))
+    assert any((folder / "r" / "session_latest").exists() for folder in folders)
+    assert {stat.S_IMODE(folder.stat().st_mode) for folder in folders} == {0o700}
 
 
 def test_ray_s_own_two_routes_tell_nothing(address: str) -> None:

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from areaviz.trace.areas import Area, AreaGrid
-from tests.trace.strategies import grids
 
 
 def enumerated(grid: AreaGrid) -> list[Area]:
@@ -91,17 +90,6 @@ def test_the_last_area_of_a_shape_and_the_first_of_the_next_are_neighbours(lengt
     assert grid.area(first) == Area(0, 0, 1, extent)
     if extent > 1:
         assert grid.area(first - 1) == Area(0, length - extent + 1, 1, extent - 1)
-
-
-@settings(deadline=None, max_examples=50)
-@given(grids(), st.data())
-def test_overlap_is_intersection_over_union_of_items(grid: AreaGrid, data: st.DataObject) -> None:
-    def items(area: Area) -> set[tuple[int, int]]:
-        return {(area.top + row, area.left + column) for row in range(area.height) for column in range(area.width)}
-
-    one, other = (grid.area(data.draw(st.integers(0, grid.count - 1))) for _ in range(2))
-    shared, all_items = items(one) & items(other), items(one) | items(other)
-    assert one.overlap(other) == pytest.approx(len(shared) / len(all_items))
 
 
 def test_an_area_from_a_numpy_index_is_plain_numbers() -> None:

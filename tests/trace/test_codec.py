@@ -85,6 +85,12 @@ def test_a_file_of_version_2_is_read() -> None:
     assert (stored.version, stored.request.target, stored.request.changes) == (VERSION, None, ())
 
 
+def test_a_file_of_version_3_is_read() -> None:
+    stored = codec.load(Path(__file__).parent / "version_3.npz")
+    assert (stored.request.text, stored.request.target, stored.version) == ("A dog.", "Ein Hund.", VERSION)
+    assert list(stored.maps) == ["encoder self", "decoder self", "encoder-decoder"]
+
+
 @SOME
 @given(traces())
 def test_half_precision_keeps_what_it_promises(trace: Trace) -> None:

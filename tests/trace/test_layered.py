@@ -15,6 +15,7 @@ from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.layered import LayeredWeights
 from areaviz.trace.record import AttentionMap, FloatArray
 from areaviz.trace.request import Focus
+from areaviz.trace.weights import top_areas
 from areaviz.views import VIEWS
 from tests import fakes
 
@@ -116,7 +117,7 @@ def test_questions_about_a_layer_read_that_layer(elsewhere: Elsewhere) -> None:
     for ask in (
         lambda one: query.coverage(one, 1, None),
         lambda one: query.entropy(one, 1, 0),
-        lambda one: query.top_area_indices(one, 1)[1],
+        lambda one: top_areas(one.weights[1], one.grid, 3).weight,
         lambda one: np.array([found.weight for found in query.top_areas(one, 1, 2, 3)]),
         lambda one: np.array([found.weight for found in query.top_queries(one, 1, 2, 3)]),
     ):

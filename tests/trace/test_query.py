@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from areaviz.trace import query
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import AttentionMap, Field, FloatArray
+from areaviz.trace.request import Focus
 from tests import fakes
 from tests.trace.strategies import SOME, fields, maps
 
@@ -101,7 +102,8 @@ def heaviest_by_hand(attention: AttentionMap, weights: list[float], k: int, max_
     """Walk down the areas by weight and keep those far enough from all kept before."""
     areas, kept = areas_of(attention.grid), list[int]()
     for index in sorted(range(len(weights)), key=lambda index: (-weights[index], index)):
-        fits = all(areas[index].overlap(areas[other]) <= max_overlap for other in kept)
+        own, others = set(items_of(areas[index], attention.grid)), [items_of(areas[i], attention.grid) for i in kept]
+        fits = all(len(own & set(other)) / len(own | set(other)) <= max_overlap for other in others)
         if weights[index] > 0 and fits and len(kept) < k:
             kept.append(index)
     return kept
@@ -121,14 +123,24 @@ def test_top_areas_walk_down_the_weights(
 
 
 @SOME
-@given(maps(), st.integers(1, 4))
-def test_top_areas_of_all_heads_and_queries_at_once(attention: AttentionMap, k: int) -> None:
-    index_HQK, weight_HQK = query.top_area_indices(attention, 0, k)
-    for head, row in np.ndindex(index_HQK.shape[:2]):
-        single = query.top_areas(attention, 0, head, row, k)
-        missing = k - len(single)
-        assert index_HQK[head, row].tolist() == [attention.grid.index(top.area) for top in single] + [-1] * missing
-        assert weight_HQK[head, row].tolist() == [top.weight for top in single] + [0] * missing
+@given(maps(), st.data(), st.sampled_from([0.3, 0.5, 0.9]))
+def test_densest_areas_are_those_of_the_item_shares(attention: AttentionMap, data: st.DataObject, mass: float) -> None:
+    layer, head = places(attention, data)
+    shares_QN = query.item_shares(attention, layer, head)
+    for found, shares_N in zip(query.densest_areas(attention, layer, head, mass), shares_QN, strict=True):
+        if found is None:
+            assert not shares_N.any()
+        else:
+            held = shares_N[items_of(found.area, attention.grid)].sum()
+            assert held == pytest.approx(found.weight, abs=1e-5) and held >= mass - 1e-5
+
+
+def test_only_larger_areas_are_shown_where_there_are_any() -> None:
+    several, any_size = Focus("encoder-decoder", areas="several"), Focus("encoder-decoder")
+    assert query.smallest_area(two_spans(), several) == 2
+    assert query.smallest_area(two_spans(), any_size) == 1
+    single = fakes.trace(area_size=1).maps["encoder-decoder"]
+    assert query.smallest_area(single, several) == 1
 
 
 @SOME

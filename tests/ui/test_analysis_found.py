@@ -72,3 +72,14 @@ def test_two_files_of_one_size_are_not_taken_for_each_other(tmp_path: Path) -> N
 
 def test_a_file_that_is_not_there_has_no_rows(tmp_path: Path) -> None:
     assert not found_in(tmp_path / "none", SET).rows
+
+
+def test_damaged_lines_are_told_and_the_others_are_there(tmp_path: Path) -> None:
+    path = tmp_path / "rows"
+    with RowFile.open(path, HEADER) as file:
+        file.add(Row(0, "Ein Hund rennt."))
+    for damaged, said in ((1, "Line 3 of rows is damaged"), (7, "Lines 3, 4, 5, 6, 7 and 2 more of rows are damaged")):
+        with path.open("ab") as lines:
+            lines.write(b"x\n" * (damaged - 1 or 1))
+        found = found_in(path, SET)
+        assert said in found.damage and list(found.rows) == [0]

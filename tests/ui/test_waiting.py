@@ -40,7 +40,7 @@ class Half:
     def device(self) -> str:
         return "nowhere"
 
-    def trace(self, request: Request, progress: Progress | None = None) -> Trace:
+    def trace(self, request: Request, progress: Progress | None = None, background: bool = False) -> Trace:
         assert progress is not None
         progress(0.5, f"Writing {request.text}")
         if request.text == "wrong":

@@ -1,6 +1,7 @@
 import csv
 import io
 import json
+import re
 
 import pytest
 from hypothesis import given
@@ -10,13 +11,21 @@ from matplotlib.figure import Figure as PrintFigure
 from areaviz.views.base import Table
 from areaviz.views.export import escape, figure_bytes, table_csv, table_json, unescape
 
-ACTIVE = ("=1+1", "+1", "-1", "@x", "\tx", "\rx", "'x", "''")
+ACTIVE = ("=1+1", "+1", "-1", "@x", "\tx", "\rx", "'x", "''", "a;=1+1", "a\n=1", "＝1+1", ' "=1"')
 
 
 @given(st.text(st.characters(codec="utf-8")) | st.sampled_from(ACTIVE))
 def test_escaping_is_reversible_and_leaves_nothing_active(text: str) -> None:
     assert unescape(escape(text)) == text
     assert not escape(text).startswith(("=", "+", "-", "@", "\t", "\r"))
+
+
+@given(st.text(st.sampled_from("=-＋＝@;\t\r\n '\",ax"), max_size=12) | st.sampled_from(ACTIVE))
+def test_nothing_is_active_either_where_semicolons_or_tabs_separate(text: str) -> None:
+    assert unescape(escape(text)) == text
+    written = table_csv(Table(("text",), [(text,)]))
+    cells = [cell.lstrip('" ') for cell in re.split("[;\t\r\n]", written)]
+    assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "＝", "＋", "－", "＠"))]
 
 
 def test_csv_reads_back_with_numbers_as_numbers() -> None:

@@ -9,14 +9,15 @@ from hypothesis import strategies as st
 from matplotlib.patches import Rectangle
 from PIL import Image
 
+from areaviz.trace.area_text import area_text
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.query import item_shares, top_areas
 from areaviz.trace.record import AttentionMap
 from areaviz.trace.request import Focus
 from areaviz.views.grid import fits, grid_payload
-from areaviz.views.grid_arrays import KEPT, OVERLAPS, SHOWN, SURE, closeness, heaviest_left, kept_areas, stored_shares
+from areaviz.views.grid_arrays import KEPT, OVERLAPS, SURE, heaviest_left, kept_areas, stored_shares
 from areaviz.views.grid_print import grid_print
-from areaviz.views.grid_table import area_text, box_of, cells_text, grid_table, places_of
+from areaviz.views.grid_table import TOP, box_of, cells_text, grid_table, places_of
 from areaviz.views.message import packed
 from tests import fakes
 from tests.views.test_ribbon import unpacked
@@ -60,7 +61,7 @@ def test_among_the_kept_areas_are_those_of_the_slow_search_at_every_overlap(
     for head, query in np.ndindex(2, 3):
         areas = [attention.grid.area(index) for index in kept.index[head, query].tolist()]
         for most in OVERLAPS:
-            k = SHOWN if most == 0.5 else SURE
+            k = TOP if most == 0.5 else SURE
             expected = top_areas(attention, 0, head, query, k, most, least)
             found = as_the_browser_does(areas, kept.weight[head, query].tolist(), most, k)
             assert found == [top.area for top in expected]
@@ -87,14 +88,6 @@ def test_no_area_that_was_not_kept_weighs_more_than_is_said_to_be_left(
     for head, query in np.ndindex(2, 2):
         others = set(np.flatnonzero(attention.grid.sizes() >= least).tolist()) - set(kept.index[head, query].tolist())
         assert left[head, query] == max((attention.weights[0, head, query, index] for index in others), default=0)
-
-
-@given(st.integers(1, 5), st.integers(1, 5), st.integers(1, 3))
-def test_closeness_counts_the_overlaps_that_are_exceeded(rows: int, columns: int, area_size: int) -> None:
-    grid = AreaGrid.clamped((rows, columns), (area_size, area_size))
-    areas = [grid.area(index) for index in range(grid.count)]
-    expected = [[sum(overlap(one, other) > most for most in OVERLAPS) for other in areas] for one in areas]
-    np.testing.assert_array_equal(closeness(grid), expected)
 
 
 def test_a_masked_query_keeps_nothing_and_has_no_shares() -> None:
@@ -126,6 +119,7 @@ def test_the_message_holds_what_the_browser_needs() -> None:
     assert header["grid"] == [4, 4, 2, 2] and header["link"] == "pair"
     assert header["text"]["labels"] == ["a", "small", "red", "circle", "⟨end⟩"]
     assert header["picture"] == {"title": "Picture", "size": [96, 64], "digest": picture.digest, "coarse": True}
+    assert header["lit"] == {"many": 2, "most": 5, "listed": 4, "overlap": 0.5, "step": 0.25}
     assert "read" not in arrays
     sizes = attention.grid.sizes()
     assert (sizes[arrays["several"][arrays["several_weight"] > 0]] > 1).all()
@@ -184,8 +178,6 @@ def test_fits_pictures_only() -> None:
 
 def test_places_in_words() -> None:
     grid = AreaGrid(8, 8, 3, 3)
-    assert area_text(Area(1, 3, 2, 3)) == "rows 2-3, columns 4-6"
-    assert area_text(Area(2, 4, 1, 1)) == "row 3, column 5"
     assert box_of([9, 18], grid) == Area(1, 1, 2, 2)
     assert cells_text([9, 10, 17, 18], grid) == "rows 2-3, columns 2-3"
     assert cells_text([0, 9], grid) == "row 1, column 1 + row 2, column 2"

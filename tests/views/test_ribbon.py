@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.query import coverage, top_area_indices, top_areas, words
+from areaviz.trace.query import coverage, words
 from areaviz.trace.record import AttentionMap, Trace
 from areaviz.trace.request import Focus
+from areaviz.trace.weights import top_areas
 from areaviz.views.message import narrow, packed, quantised
-from areaviz.views.ribbon import ribbon_payload
-from areaviz.views.ribbon_arrays import left_out, span_coverage, top_queries, top_spans
+from areaviz.views.ribbon import ribbon_payload, top_queries
 from areaviz.views.ribbon_print import ribbon_print
 from areaviz.views.ribbon_table import items_text, ribbon_table
 from areaviz.views.theme import HEAD_COLOURS
@@ -38,53 +38,24 @@ def random_map(items: int, queries: int, area_size: int, seed: int, heads: int =
     return fakes.attention_map("encoder-decoder", query, memory, 1, heads, area_size, seed)
 
 
-@given(st.integers(1, 24), st.integers(1, 9), st.integers(1, 6), st.integers(1, 5), st.integers(0, 99))
-def test_top_spans_are_those_of_the_slow_search(items: int, queries: int, area_size: int, k: int, seed: int) -> None:
-    attention = random_map(items, queries, area_size, seed)
-    index, weight = top_area_indices(attention, 0, k)
-    found = top_spans(attention.weights[0], attention.grid, k)
-    np.testing.assert_array_equal(found.weight, weight)
-    np.testing.assert_array_equal(found.index[weight > 0], index[weight > 0])
-
-
-@given(st.integers(2, 24), st.integers(1, 9), st.integers(2, 6), st.integers(1, 5), st.integers(0, 99))
-def test_top_spans_of_several_items_are_those_of_the_slow_search(
-    items: int, queries: int, area_size: int, k: int, seed: int
-) -> None:
-    attention = random_map(items, queries, area_size, seed)
-    found = top_spans(attention.weights[0], attention.grid, k, min_size=2)
-    for head, query in np.ndindex(found.weight.shape[:2]):
-        expected = top_areas(attention, 0, head, query, k, min_size=2)
-        kept = found.weight[head, query] > 0
-        assert [attention.grid.area(i) for i in found.index[head, query][kept]] == [top.area for top in expected]
-        assert all(top.area.width > 1 for top in expected)
-
-
 @given(st.integers(1, 20), st.integers(1, 80), st.integers(1, 6), st.integers(0, 99))
-def test_coverage_and_top_queries_agree_with_the_trace_queries(
+def test_top_queries_are_the_largest_of_each_item_by_coverage(
     items: int, queries: int, area_size: int, seed: int
 ) -> None:
     attention = random_map(items, queries, area_size, seed)
+    best, rest_HN = top_queries(attention.weights[0], attention.grid, 3)
     for head in range(attention.heads):
-        expected_QN = coverage(attention, 0, head)
-        np.testing.assert_allclose(span_coverage(attention.weights[0, head], attention.grid), expected_QN, atol=1e-6)
-        best = top_queries(attention.weights[0], attention.grid, 3)
-        largest_NK = -np.sort(-expected_QN.T, axis=1)[:, :3]
+        expected_NQ = coverage(attention, 0, head).T
+        largest_NK = -np.sort(-expected_NQ, axis=1)[:, :3]
         np.testing.assert_allclose(best.weight[head, :, : largest_NK.shape[1]], largest_NK, atol=1e-6)
-        picked = np.take_along_axis(expected_QN.T, best.index[head], 1)
+        picked = np.take_along_axis(expected_NQ, best.index[head], 1)
         np.testing.assert_allclose(picked[best.weight[head] > 0], best.weight[head][best.weight[head] > 0], atol=1e-6)
-
-
-def test_a_masked_query_has_no_spans() -> None:
-    grid = AreaGrid(1, 6, 1, 3)
-    found = top_spans(np.zeros((1, 2, grid.count), np.float32), grid, 4)
-    assert not found.weight.any()
+        np.testing.assert_allclose(rest_HN[head] + best.weight[head].sum(-1), expected_NQ.sum(1), atol=1e-5)
 
 
 def test_spans_of_a_picture_are_refused() -> None:
-    grid = AreaGrid(2, 3, 1, 1)
     with pytest.raises(ValueError, match="one row"):
-        top_spans(np.zeros((1, 1, grid.count), np.float32), grid, 1)
+        ribbon_payload(fakes.caption_trace(), FOCUS)
 
 
 @pytest.mark.parametrize("dtype, tolerance", [(np.uint8, 0.004), (np.uint16, 2e-5)])
@@ -103,13 +74,19 @@ def test_the_message_holds_what_the_browser_needs() -> None:
     trace = fakes.trace()
     header, arrays = unpacked(packed(ribbon_payload(trace, FOCUS), link="pair"))
     attention = trace.maps["encoder-decoder"]
-    index, weight = top_area_indices(attention, 0, 4)
+    found = top_areas(attention.weights[0], attention.grid, 4)
+    index, weight = found.index, found.weight
     sent = arrays["area"].reshape(*index.shape[:2], -1)
     np.testing.assert_array_equal(sent[..., :4][weight > 0], index[weight > 0])
     stored = (arrays["area_weight"].reshape(sent.shape) / 65535) ** 2
     np.testing.assert_allclose(stored[..., :4], weight, atol=2e-5)
     rest = (arrays["area_rest"].reshape(index.shape[:2]) / 65535) ** 2
     np.testing.assert_allclose(stored.sum(-1) + rest, 1, atol=2e-3)
+    several = (arrays["several_weight"].reshape(sent.shape) / 65535) ** 2
+    rest = (arrays["several_rest"].reshape(index.shape[:2]) / 65535) ** 2
+    larger = attention.weights[0][..., attention.grid.sizes() > 1].sum(-1)
+    np.testing.assert_allclose(several.sum(-1) + rest, larger, atol=2e-3)
+    assert header["lit"] == {"many": 4, "listed": 4, "overlap": 0.5}
     assert [field["raw"] for field in header["fields"]] == [trace.fields[name].raw for name in ("target", "source")]
     assert header["fields"][1]["labels"] == {str(len(fakes.SENTENCE)): "⟨end⟩"}
     np.testing.assert_array_equal(arrays["f1.start"], trace.fields["source"].anchors[:, 0])
@@ -184,31 +161,6 @@ def test_the_table_can_leave_out_single_items_where_there_are_larger_areas() -> 
     assert ribbon_table(fakes.trace(area_size=1), several) == ribbon_table(
         fakes.trace(area_size=1), replace(FOCUS, items=(4,))
     )
-
-
-@given(st.integers(1, 24), st.integers(1, 6), st.integers(1, 40), st.integers(1, 2), st.integers(0, 99))
-def test_after_the_top_spans_come_the_heaviest_others(
-    items: int, area_size: int, kept: int, least: int, seed: int
-) -> None:
-    attention = random_map(items, 3, area_size, seed)
-    weights_HQA, grid = attention.weights[0], attention.grid
-    least = min(least, grid.max_width)
-    first = top_spans(weights_HQA, grid, 4, min_size=least)
-    found = top_spans(weights_HQA, grid, 4, min_size=least, kept=kept)
-    counted = np.where(grid.sizes() >= least, weights_HQA, 0)
-    for head, query in np.ndindex(found.weight.shape[:2]):
-        weight, index = found.weight[head, query], found.index[head, query]
-        taken = index[weight > 0]
-        assert len(set(taken.tolist())) == len(taken)
-        np.testing.assert_array_equal(counted[head, query][taken], weight[weight > 0])
-        lead = first.index[head, query][first.weight[head, query] > 0]
-        assert taken[: len(lead)].tolist() == lead[: len(weight)].tolist()
-        if kept > 4:
-            others = np.sort(np.delete(counted[head, query], lead))[::-1]
-            expected = others[: max(min(kept, grid.count) - len(lead), 0)]
-            np.testing.assert_array_equal(weight[len(lead) :], expected)
-    rest = left_out(weights_HQA, found, least, grid)
-    np.testing.assert_allclose(rest + found.weight.sum(-1), counted.sum(-1), atol=1e-5)
 
 
 def slow_word_spans(trace: Trace, head: int, items: list[int]) -> list[tuple[int, int, float]]:

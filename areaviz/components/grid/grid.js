@@ -35,7 +35,7 @@ class Grid extends Looking {
     }
     this.controls.load(this.data, header.colours);
     this.legend.load(this.data, header.colours);
-    this.tools.load(header.heat);
+    this.tools.load(header);
     this.decode(message);
   }
 
@@ -131,7 +131,7 @@ class Grid extends Looking {
     const { many, overlap, strength, warm } = this.tools.settings;
     const pointed = this.pointed();
     const several = this.areas === 'several';
-    const deep = this.active.length > 1 ? many : Math.max(many, TOP_LISTED); // the legend lists more than is drawn
+    const deep = this.active.length > 1 ? many : Math.max(many, this.header.lit.listed); // the legend lists more than is drawn
     const marks = pointed ? this.data.marks(pointed.side, pointed.items, this.active, several, deep, overlap) : [];
     const drawn = marks.filter(({ rank }) => rank < many);
     const heat = pointed && this.data.heat(pointed.side, pointed.items, this.active);

@@ -1,20 +1,6 @@
 // Attention to the cells of a picture, and the questions a pointer asks of it. Layout of the message:
 // `grid_payload` in areaviz/views/grid.py.
 
-/** Where an area lies, counted from 1. */
-function areaText({ top, left, height, width }) {
-  const span = (name, first, count) => (count === 1 ? `${name} ${first + 1}` : `${name}s ${first + 1}-${first + count}`);
-  return `${span('row', top, height)}, ${span('column', left, width)}`;
-}
-
-/** Intersection over union of two areas. */
-function shared(a, b) {
-  const rows = Math.min(a.top + a.height, b.top + b.height) - Math.max(a.top, b.top);
-  const columns = Math.min(a.left + a.width, b.left + b.width) - Math.max(a.left, b.left);
-  const both = Math.max(rows, 0) * Math.max(columns, 0);
-  return both / (a.height * a.width + b.height * b.width - both);
-}
-
 class Pictured {
   constructor({ header, arrays }) {
     Object.assign(this, { header, arrays, heads: header.heads, keep: header.keep });
@@ -23,7 +9,7 @@ class Pictured {
     this.hasSeveral = 'several' in header.keep;
     this.text = header.text && new Items(header.text, arrays.start, arrays.end, arrays.word);
     this.queries = this.text ? this.text.count : this.cells;
-    this.areas = enumerated(...header.grid);
+    this.grid = new AreaGrid(header.grid);
     this.shares = this.unpacked(arrays.share);
   }
 
@@ -72,13 +58,12 @@ class Pictured {
     const weights = new Map();
     for (const item of items) this.gather(kept, head * this.queries + item, weights);
     const left = items.reduce((total, item) => total + this.left(kept, head * this.queries + item), 0);
-    const found = items.length === 1 ? this.read(head, items[0]) : [];
-    const isNew = (area) => found.every((mark) => (mark.read ? mark.area !== area : shared(area, mark.area) <= overlap));
-    for (const [index, { weight, known }] of [...weights].sort((a, b) => b[1].weight - a[1].weight)) {
-      if (found.length >= many) break;
-      const [area, more] = [this.areas[index], (left - known) / items.length];
-      if (isNew(area)) found.push({ head, area, weight: weight / items.length, more, read: false });
-    }
+    const read = items.length === 1 ? this.read(head, items[0]) : [];
+    for (const mark of read) weights.delete(mark.index);
+    const weighed = Array.from(weights, ([index, { weight, known }]) => ({
+      head, area: this.grid.area(index), weight: weight / items.length, more: (left - known) / items.length, read: false,
+    }));
+    const found = [...read, ...heaviestApart(weighed, many - read.length, overlap)];
     return found.map((mark, rank) => ({ ...mark, rank }));
   }
 
@@ -99,7 +84,7 @@ class Pictured {
   read(head, item) {
     const { read, read_weight: weight } = this.arrays;
     const at = head * this.queries + item;
-    return read ? [{ head, area: this.areas[read[at]], weight: (weight[at] / 65535) ** 2, read: true }] : [];
+    return read ? [{ head, index: read[at], area: this.grid.area(read[at]), weight: (weight[at] / 65535) ** 2, read: true }] : [];
   }
 
   /** The queries that give the cells `items` the largest share together. */
@@ -139,17 +124,4 @@ class Pictured {
     const box = this.box(items);
     return box.height * box.width === items.length ? areaText(box) : `${items.length} cells`;
   }
-}
-
-/** Every area in the order of the indices: size-major, then row by row (areaviz/trace/areas.py). */
-function enumerated(rows, columns, tallest, widest) {
-  const areas = [];
-  for (let height = 1; height <= tallest; height += 1) {
-    for (let width = 1; width <= widest; width += 1) {
-      for (let top = 0; top <= rows - height; top += 1) {
-        for (let left = 0; left <= columns - width; left += 1) areas.push({ top, left, height, width });
-      }
-    }
-  }
-  return areas;
 }

@@ -46,10 +46,17 @@ class Tools {
       this.warm.setAttribute('aria-pressed', !this.settings.warm);
       onChange();
     };
-    this.say();
   }
 
-  load(stops) { this.scale.firstElementChild.style.background = `linear-gradient(90deg, ${stops.join(', ')})`; }
+  /** What can be set, and how it is set until the reader sets it. */
+  load({ heat, lit }) {
+    this.scale.firstElementChild.style.background = `linear-gradient(90deg, ${heat.join(', ')})`;
+    this.many.max = lit.most;
+    this.overlap.step = lit.step * 100;
+    if (!this.loaded) [this.many.value, this.overlap.value] = [lit.many, lit.overlap * 100];
+    this.loaded = true;
+    this.say();
+  }
 
   say() {
     this.many.nextElementSibling.textContent = this.many.value;

@@ -1,9 +1,6 @@
 // The data of one site and layer, and the questions a pointer asks of it. Layout of the message: `ribbon_payload` in
 // areaviz/views/ribbon.py.
 
-const MAX_OVERLAP = 0.5;
-const SPANS = 4; // so many of a head light up
-
 /** The items of one text: what they show, where they stand in it, and which word each belongs to. */
 class Items {
   constructor(header, start, end, words) {
@@ -74,8 +71,8 @@ class Attention {
     this.hasSeveral = 'several' in header.keep;
     const sides = header.fields.map((field, f) => new Items(field, arrays[`f${f}.start`], arrays[`f${f}.end`], arrays[`f${f}.word`]));
     this.sides = { query: sides[header.query], memory: sides[header.memory] };
-    const [items, widest] = header.grid;
-    this.firstArea = Array.from({ length: widest }, (_, w) => w * items - (w * (w - 1)) / 2);
+    this.lit = header.lit;
+    this.grid = new AreaGrid(header.grid);
   }
 
   /** What is lit in the other text when `items` of `side` are pointed at; `several` leaves out areas of one item. */
@@ -87,7 +84,7 @@ class Attention {
       const { count } = this.sides[side];
       for (const item of items) this.gather(kept, count, head, item, byWord ? other : null, weights);
       const more = items.length > 1 || byWord ? this.slack(kept, count, head, items, byWord) : 0;
-      return heaviest(weights, head, items.length).map((span) => ({ ...span, more }));
+      return this.heaviest(weights, items.length).map((span) => ({ ...span, head, more }));
     });
   }
 
@@ -99,7 +96,7 @@ class Attention {
     const missing = (item) => {
       const [row, left] = [head * count + item, (rest[head * count + item] / 65535) ** 2];
       const lightest = (stored[(row + 1) * keep - 1] / 65535) ** 2; // nothing that was not sent weighs more than this
-      const single = kept === 'query' || (!byWord && keep > SPANS);
+      const single = kept === 'query' || (!byWord && keep > this.lit.many);
       return single ? Math.min(left, lightest) : left;
     };
     return items.reduce((total, item) => total + missing(item), 0) / items.length;
@@ -112,7 +109,7 @@ class Attention {
     const from = (head * count + item) * keep;
     for (let i = from; i < from + keep; i += 1) {
       if (!stored[i]) continue;
-      let [first, last] = areas ? this.area(index[i]) : [index[i], index[i]];
+      let [first, last] = areas ? this.ends(index[i]) : [index[i], index[i]];
       let weight = (stored[i] / largest) ** 2;
       if (words) {
         [first, last] = [words.word(first)[0], words.word(last)[1]];
@@ -123,26 +120,19 @@ class Attention {
     }
   }
 
-  /** First and last item of an area, from its index in the enumeration (size-major). */
-  area(index) {
-    let width = this.firstArea.length;
-    while (this.firstArea[width - 1] > index) width -= 1;
-    const first = index - this.firstArea[width - 1];
-    return [first, first + width - 1];
+  /** First and last item of an area, from its index. */
+  ends(index) {
+    const { left, width } = this.grid.area(index);
+    return [left, left + width - 1];
   }
-}
 
-function heaviest(weights, head, count) {
-  const spans = [];
-  for (const [key, weight] of [...weights].sort((a, b) => b[1] - a[1])) {
-    const start = Math.floor(key / 65536);
-    const span = { head, start, length: (key % 65536) - start + 1, weight: weight / count };
-    if (spans.length < SPANS && spans.every((other) => overlap(span, other) <= MAX_OVERLAP)) spans.push(span);
+  /** The spans of a head that light up, of the sums of their weights over `count` items. */
+  heaviest(weights, count) {
+    const weighed = Array.from(weights, ([key, weight]) => {
+      const left = Math.floor(key / 65536);
+      return { area: { top: 0, left, height: 1, width: (key % 65536) - left + 1 }, weight };
+    });
+    const found = heaviestApart(weighed, this.lit.many, this.lit.overlap);
+    return found.map(({ area, weight }) => ({ start: area.left, length: area.width, weight: weight / count }));
   }
-  return spans;
-}
-
-function overlap(a, b) {
-  const shared = Math.min(a.start + a.length, b.start + b.length) - Math.max(a.start, b.start);
-  return Math.max(shared, 0) / (a.length + b.length - Math.max(shared, 0));
 }

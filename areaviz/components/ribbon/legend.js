@@ -1,7 +1,5 @@
 // Everything in words: head chips, the unit switch, the sentence and the legend. All text enters through textContent.
 
-const TOP_LISTED = 4;
-
 function element(tag, className, text = '') {
   const made = document.createElement(tag);
   made.className = className;
@@ -113,7 +111,7 @@ class Legend {
 
   /** One line a head (one a span when a single head is looked at), kept while nothing is pointed at: no jumping. */
   lines(active) {
-    const rows = active.length > 1 ? active : Array(TOP_LISTED).fill(active[0]);
+    const rows = active.length > 1 ? active : Array(this.header.lit.listed).fill(active[0]);
     this.rows = rows.map((head, place) => {
       const line = element('li', '');
       const [what, bar, share] = [element('span', 'what'), element('span', 'bar-of'), element('span', 'share')];

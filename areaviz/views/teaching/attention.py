@@ -8,6 +8,7 @@ import numpy as np
 from plotly.graph_objects import Figure
 
 from areaviz.trace.areas import Area, AreaGrid
+from areaviz.trace.weights import top_areas
 from areaviz.views.base import Table
 from areaviz.views.teaching.arithmetic import Floats, area_means, area_sums, plain, vector
 from areaviz.views.teaching.axes import axes_layout, dots
@@ -55,7 +56,7 @@ def held(grid: AreaGrid) -> Floats:
 
 def heaviest(found: Attention, min_size: int = 1) -> tuple[Area, float]:
     """The area with the most weight among those of at least `min_size` items, and its weight."""
-    number = int(np.where(found.grid.sizes() >= min_size, found.weights, -1).argmax())
+    number = int(top_areas(found.weights, found.grid, 1, min_size=min_size).index[0])
     return found.grid.area(number), float(found.weights[number])
 
 

@@ -1,0 +1,46 @@
+// Areas of a memory: where they lie, how much two overlap, and the heaviest that overlap little. Python
+// (areaviz/trace/weights.py) finds the areas of every query and sends them, with how many light up and how much they may
+// overlap. What it cannot send is chosen here: the areas of several items together, and of an overlap the reader sets.
+
+/** The areas of a grid, by their index: size-major, then row by row (areaviz/trace/areas.py). */
+class AreaGrid {
+  constructor([rows, columns, tallest, widest]) {
+    this.slabs = [];
+    let first = 0;
+    for (let height = 1; height <= tallest; height += 1) {
+      for (let width = 1; width <= widest; width += 1) {
+        this.slabs.push({ first, height, width, corners: columns - width + 1 });
+        first += (rows - height + 1) * (columns - width + 1);
+      }
+    }
+  }
+
+  area(index) {
+    const { first, height, width, corners } = this.slabs.findLast((slab) => slab.first <= index);
+    return { top: Math.floor((index - first) / corners), left: (index - first) % corners, height, width };
+  }
+}
+
+/** Where an area lies, counted from 1. */
+function areaText({ top, left, height, width }) {
+  const run = (name, first, count) => (count === 1 ? `${name} ${first + 1}` : `${name}s ${first + 1}-${first + count}`);
+  return `${run('row', top, height)}, ${run('column', left, width)}`;
+}
+
+/** Intersection over union of two areas. */
+function iou(a, b) {
+  const rows = Math.min(a.top + a.height, b.top + b.height) - Math.max(a.top, b.top);
+  const columns = Math.min(a.left + a.width, b.left + b.width) - Math.max(a.left, b.left);
+  const both = Math.max(rows, 0) * Math.max(columns, 0);
+  return both / (a.height * a.width + b.height * b.width - both);
+}
+
+/** The `many` heaviest of {area, weight}, without those that overlap a heavier one by more than `most`. */
+function heaviestApart(weighed, many, most) {
+  const found = [];
+  for (const one of [...weighed].sort((a, b) => b.weight - a.weight)) {
+    if (found.length >= many) break;
+    if (found.every((other) => iou(one.area, other.area) <= most)) found.push(one);
+  }
+  return found;
+}

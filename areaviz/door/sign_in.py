@@ -1,0 +1,164 @@
+"""Admission with the access token: the form, the attempts that are allowed, and the cookie that shows it."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import hmac
+import html
+import ipaddress
+import logging
+import re
+import time
+from collections import OrderedDict, deque
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, quote, urlencode
+
+from areaviz.backend import cookies
+from areaviz.door.answers import answer_page, answer_text, redirect
+from areaviz.door.head import Head
+
+if TYPE_CHECKING:
+    from starlette.types import Receive, Send
+
+log = logging.getLogger(__name__)
+PATH, PARAMETER = "/sign-in", "token"
+"""Where the form is sent to; what lets its reader in where an address has it."""
+WRONG = "This is not the access token; copy it again from whoever started the app."
+TOO_MANY = "Too many wrong tokens came from your address; try again in a minute."
+ATTEMPTS, WITHIN_SECONDS, ADDRESSES = 5, 60.0, 1024
+BODY_BYTES, BODY_SECONDS = 8192, 10.0
+
+_STYLE = """
+:root { color-scheme: light dark; }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 26rem; margin: 18vh auto 0; padding: 0 1rem; }
+h1 { font: 600 1.85rem/1.2 serif; }
+label { display: block; margin: 1.5rem 0 .75rem; }
+input { display: block; box-sizing: border-box; width: 100%; margin-top: .25rem; padding: .5rem; font: inherit; }
+button { padding: .45rem 1.1rem; font: inherit; }
+"""
+_FORM = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>areaviz</title>
+<meta name="viewport" content="width=device-width"><link rel="icon" href="data:,">
+<style>{style}</style></head>
+<body><main><h1>areaviz</h1><p>This app is not public. Its owner has the access token.</p>
+<form method="post" action="{action}"><input type="hidden" name="next" value="{next}">
+<label>Access token <input name="token" type="password" autofocus required autocomplete="current-password"></label>
+<button>Open</button></form><p role="alert">{said}</p></main></body></html>
+"""
+_STYLE_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
+_POLICY = (
+    f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; img-src data:; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors {ancestors}"
+)
+_PLACE = re.compile(r"/(?![/\\])[\x21-\x7e]*")
+
+
+class SignIn:
+    """Lets readers in who have the access token.
+
+    key: of the token; see `cookies.admission_key`. port: in the cookie's name. framing: origins whose pages may hold
+    the app in a frame.
+    """
+
+    def __init__(self, key: str, port: int, framing: tuple[str, ...] = ()) -> None:
+        self._key, self._cookie, self._framing = key, cookies.admission_cookie(port), framing
+        self._attempts = Attempts()
+
+    def admits(self, head: Head) -> bool:
+        """Whether the request shows admission."""
+        return cookies.is_admission(head.cookie(self._cookie), self._key)
+
+    async def answer(self, head: Head, receive: Receive, send: Send) -> None:
+        """In place of anything else for who is not admitted: the form, and what it sends."""
+        if head.method == "POST" and head.path == PATH:
+            fields = dict(parse_qsl((await _body(receive)).decode("latin-1")))
+            where = fields.get("next", "/")
+            await self._try(head, fields.get("token", ""), where, send)
+        elif head.method in ("GET", "HEAD"):
+            token, where = without_token(head)
+            if token:
+                await self._try(head, token, where, send)
+            else:
+                await self._form(send, 401, where, "")
+        else:
+            await answer_text(send, 401, "This app wants its access token; open it in a browser to sign in.")
+
+    async def _try(self, head: Head, token: str, where: str, send: Send) -> None:
+        """One attempt; never compared where too many were wrong, so that guessing on does not help."""
+        if self._attempts.too_many(head.client):
+            return await self._form(send, 429, where, TOO_MANY)
+        if not hmac.compare_digest(cookies.admission_key(token.strip()), self._key):
+            self._attempts.add(head.client)
+            log.warning("A wrong access token was given from %s.", head.client)
+            return await self._form(send, 401, where, WRONG)
+        log.info("The access token was given from %s.", head.client)
+        value = cookies.admission(self._key)
+        header = cookies.set_cookie(self._cookie, value, cookies.ADMITTED_DAYS, head.secure, bool(self._framing))
+        where = where if _PLACE.fullmatch(where) else "/"
+        return await redirect(send, where, [("set-cookie", header)])
+
+    async def _form(self, send: Send, status: int, where: str, said: str) -> None:
+        page = _FORM.format(style=_STYLE, action=PATH, next=html.escape(where), said=html.escape(said))
+        policy = _POLICY.format(ancestors=" ".join(self._framing) or "'none'")
+        wait = [("retry-after", str(round(WITHIN_SECONDS)))] if status == 429 else []
+        await answer_page(send, status, page, [("content-security-policy", policy), *wait])
+
+
+class Attempts:
+    """The wrong tokens that came from each address of late."""
+
+    def __init__(self) -> None:
+        self._times: OrderedDict[str, deque[float]] = OrderedDict()
+
+    def too_many(self, client: str) -> bool:
+        """Whether an address has to wait."""
+        times = self._times.get(_network(client), deque())
+        while times and time.monotonic() - times[0] > WITHIN_SECONDS:
+            times.popleft()
+        return len(times) >= ATTEMPTS
+
+    def add(self, client: str) -> None:
+        """Note a wrong token."""
+        network = _network(client)
+        self._times.setdefault(network, deque()).append(time.monotonic())
+        self._times.move_to_end(network)
+        while len(self._times) > ADDRESSES:
+            self._times.popitem(last=False)
+
+
+def without_token(head: Head) -> tuple[str, str]:
+    """The token that an address carries, or "", and the address without it."""
+    pairs = parse_qsl(head.query, keep_blank_values=True)
+    tokens = [value for name, value in pairs if name == PARAMETER]
+    kept = [(name, value) for name, value in pairs if name != PARAMETER]
+    path = quote(head.path) if head.path != PATH else "/"
+    query = head.query if not tokens else urlencode(kept)
+    return (tokens[0] if tokens else ""), f"{path}?{query}" if query else path
+
+
+def _network(client: str) -> str:
+    """An address, or the 64 bits of an IPv6 address that a provider hands out as one."""
+    try:
+        address = ipaddress.ip_address(client)
+    except ValueError:
+        return client
+    if isinstance(address, ipaddress.IPv6Address):
+        return str(ipaddress.ip_network((address, 64), strict=False))
+    return client
+
+
+async def _body(receive: Receive) -> bytes:
+    """What the form sent; cut where it is longer than a form can be, empty where it is slower."""
+    body = bytearray()
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            while len(body) < BODY_BYTES:
+                message = await receive()
+                body += message.get("body", b"")
+                if message["type"] != "http.request" or not message.get("more_body", False):
+                    break
+    except TimeoutError:
+        return b""
+    return bytes(body[:BODY_BYTES])

@@ -1,0 +1,60 @@
+"""What the door reads of Streamlit that is not public; each has a test, which an upgrade has to pass."""
+
+from __future__ import annotations
+
+from streamlit.runtime import Runtime
+from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
+
+
+def sessions() -> tuple[int, int]:
+    """How many sessions have a visitor, and how many are kept for one who may come back."""
+    manager = _manager()
+    return len(manager.list_active_sessions()), len(manager._session_storage.list())
+
+
+def is_known_session(session: str) -> bool:
+    """Whether a socket that names this session gets it back."""
+    manager = _manager()
+    return manager.is_active_session(session) or manager._session_storage.get(session) is not None
+
+
+def is_active_session(session: str) -> bool:
+    """Whether a visitor has this session open."""
+    return _manager().is_active_session(session)
+
+
+def uploaded_bytes() -> dict[str, int]:
+    """The bytes of uploaded files that are held, by session."""
+    files = Runtime.instance().uploaded_file_mgr
+    assert isinstance(files, MemoryUploadedFileManager)
+    with files._lock:
+        return {session: sum(len(one.data) for one in held.values()) for session, held in files.file_storage.items()}
+
+
+class LeftSessions:
+    """Ends sessions whose visitors did not come back in time, with their files and their state.
+
+    Streamlit lets go of them only when another visitor leaves, and clears up when Python happens to collect garbage.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, AppSession] = {}
+
+    def end(self) -> None:
+        """To be called again and again, in the thread of the server."""
+        manager = _manager()
+        with manager._storage_lock:
+            len(manager._session_storage._cache)  # type: ignore[attr-defined]  # drops those whose time is over
+            infos = [*manager.list_active_sessions(), *manager._session_storage.list()]
+        there = {info.session.id: info.session for info in infos}
+        for name in self._known.keys() - there.keys():
+            self._known[name].shutdown()
+        self._known = there
+
+
+def _manager() -> WebsocketSessionManager:
+    manager = Runtime.instance()._session_mgr
+    assert isinstance(manager, WebsocketSessionManager)
+    return manager

@@ -1,0 +1,160 @@
+"""Which areas of a grid overlap a chosen one too much: its rivals.
+
+Two areas overlap by a share that depends on their shapes and on how far apart they lie, never on
+where in the memory that is. So the rivals of every shape are listed once, as shapes and shifts, and
+moved to each chosen area (`Rivals`). Where a grid has very many shapes, each chosen area is
+compared with all (`Overlaps`).
+
+Shapes: S shapes of areas (height, width) in the grid's order, J rivals of a shape, R chosen areas,
+A areas, V and H runs of neighbours along the vertical and the horizontal side.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from areaviz.trace.areas import AreaGrid, IntArray
+
+MOST = 1 << 20
+"""Shapes times rivals that are listed at most."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rivals:
+    """The areas that overlap a chosen one by more than is allowed, for the chosen areas of a grid.
+
+    A shape with fewer rivals than another is filled up with itself.
+    """
+
+    # Index of the first area of each shape, and how many columns of corners the shape has: [S].
+    first_S: IntArray
+    columns_S: IntArray
+    # Of every rival: index beside a chosen area in the top left corner, and columns: [S, J].
+    base_SJ: IntArray
+    columns_SJ: IntArray
+    # Rows and columns of a chosen area's corner with which the rival is inside the memory: [S, J].
+    first_row_SJ: IntArray
+    last_row_SJ: IntArray
+    first_column_SJ: IntArray
+    last_column_SJ: IntArray
+
+    def indices(self, chosen_R: IntArray) -> IntArray:
+        """The areas to strike out with each chosen one, itself included: int64 [R, J]."""
+        shape_R = np.searchsorted(self.first_S, chosen_R, side="right") - 1
+        row_R, column_R = np.divmod(chosen_R - self.first_S[shape_R], self.columns_S[shape_R])
+        column_R1 = column_R[:, None]
+        rival_RJ = self.base_SJ[shape_R] + column_R1
+        inside_RJ = self.first_column_SJ[shape_R] <= column_R1
+        inside_RJ &= column_R1 <= self.last_column_SJ[shape_R]
+        if row_R.any() or self.first_row_SJ.any():  # a memory of one row needs none of this
+            row_R1 = row_R[:, None]
+            rival_RJ += row_R1 * self.columns_SJ[shape_R]
+            inside_RJ &= self.first_row_SJ[shape_R] <= row_R1
+            inside_RJ &= row_R1 <= self.last_row_SJ[shape_R]
+        return np.where(inside_RJ, rival_RJ, chosen_R[:, None])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Overlaps:
+    """Intersection over union with all areas of a grid, from what is shared along each side."""
+
+    table_A4: IntArray
+    # First item of every run along a side, and the one after its last.
+    down_2V: IntArray
+    across_2H: IntArray
+    # Which pair of runs each area is made of, as an index into V x H.
+    pair_A: IntArray
+
+    @classmethod
+    def of(cls, grid: AreaGrid) -> Overlaps:
+        """For the areas of this grid."""
+        table_A4 = grid.table()
+        top_A, left_A, height_A, width_A = table_A4.T
+        down, across = (
+            AreaGrid(1, grid.height, 1, grid.max_height),
+            AreaGrid(1, grid.width, 1, grid.max_width),
+        )
+        first_down = np.array([down.slab(1, width)[0] for _, width in down.shapes()])
+        first_across = np.array([across.slab(1, width)[0] for _, width in across.shapes()])
+        run_A = first_down[height_A - 1] + top_A
+        pair_A = run_A * across.count + first_across[width_A - 1] + left_A
+        return cls(table_A4, _ends(down), _ends(across), pair_A)
+
+    def with_all(self, chosen_R: IntArray) -> npt.NDArray[np.float64]:
+        """How much each chosen area overlaps every area: float64 [R, A], 0..1."""
+        top_R, left_R, height_R, width_R = self.table_A4[chosen_R].T
+        down_RV = _shared(top_R, height_R, self.down_2V)
+        across_RH = _shared(left_R, width_R, self.across_2H)
+        pairs_RVH = down_RV[:, :, None] * across_RH[:, None]
+        shared_RA = pairs_RVH.reshape(len(chosen_R), -1)[:, self.pair_A]
+        size_A = self.table_A4[:, 2] * self.table_A4[:, 3]
+        both_RA = np.add.outer(size_A[chosen_R], size_A) - shared_RA
+        found: npt.NDArray[np.float64] = shared_RA / both_RA
+        return found
+
+
+def _ends(runs: AreaGrid) -> IntArray:
+    _, left_V, _, width_V = runs.table().T
+    return np.stack([left_V, left_V + width_V])
+
+
+def _shared(first_R: IntArray, extent_R: IntArray, runs_2V: IntArray) -> IntArray:
+    """How many items runs from `first` share with all runs along a side: [R, V]."""
+    last_RV = np.minimum.outer(first_R + extent_R, runs_2V[1])
+    shared_RV: IntArray = np.maximum(last_RV - np.maximum.outer(first_R, runs_2V[0]), 0)
+    return shared_RV
+
+
+def can_list(grid: AreaGrid) -> bool:
+    """Whether the rivals of all shapes are few enough to be listed, at any overlap."""
+    shifts = [s * s + s * (s - 1) // 2 for s in (grid.max_height, grid.max_width)]
+    return grid.max_height * grid.max_width * shifts[0] * shifts[1] <= MOST
+
+
+@lru_cache(maxsize=32)
+def rivals_of(grid: AreaGrid, max_overlap: float) -> Rivals:
+    """The rivals of all shapes of a grid, where `can_list` holds."""
+    shapes = list(grid.shapes())
+    lists = [_close(height, width, grid, max_overlap) for height, width in shapes]
+    # One more than needed: where nothing is too close, the area itself is to be struck out.
+    longest = 1 + max(len(rivals_J4) for rivals_J4 in lists)
+    padded_SJ4 = np.empty((len(shapes), longest, 4), dtype=np.int64)
+    for shape, rivals_J4 in enumerate(lists):
+        padded_SJ4[shape] = (*shapes[shape], 0, 0)
+        padded_SJ4[shape, : len(rivals_J4)] = rivals_J4
+    height_SJ, width_SJ, down_SJ, right_SJ = np.moveaxis(padded_SJ4, 2, 0)
+    slabs_S3 = np.array([grid.slab(height, width) for height, width in shapes])
+    shape_SJ = (height_SJ - 1) * grid.max_width + width_SJ - 1
+    columns_SJ = slabs_S3[shape_SJ, 2]
+    return Rivals(
+        first_S=slabs_S3[:, 0],
+        columns_S=slabs_S3[:, 2],
+        base_SJ=slabs_S3[shape_SJ, 0] + down_SJ * columns_SJ + right_SJ,
+        columns_SJ=columns_SJ,
+        first_row_SJ=-down_SJ,
+        last_row_SJ=grid.height - height_SJ - down_SJ,
+        first_column_SJ=-right_SJ,
+        last_column_SJ=grid.width - width_SJ - right_SJ,
+    )
+
+
+def _close(height: int, width: int, grid: AreaGrid, max_overlap: float) -> IntArray:
+    """What is too close to an area of one shape: (height, width, shift down and right), [J, 4]."""
+    height_V, down_V, rows_V = _along(height, grid.max_height)
+    width_H, right_H, columns_H = _along(width, grid.max_width)
+    shared_VH = rows_V[:, None] * columns_H
+    size_VH = height_V[:, None] * width_H
+    v, h = np.nonzero(shared_VH / (height * width + size_VH - shared_VH) > max_overlap)
+    return np.stack([height_V[v], width_H[h], down_V[v], right_H[h]], 1)
+
+
+def _along(extent: int, largest: int) -> tuple[IntArray, IntArray, npt.NDArray[np.int64]]:
+    """Of the runs that share items with one of `extent` items: extent, shift, what they share."""
+    runs = [(other, shift) for other in range(1, largest + 1) for shift in range(1 - other, extent)]
+    other_V, shift_V = np.array(runs, dtype=np.int64).T
+    shared_V = np.minimum(extent, shift_V + other_V) - np.maximum(shift_V, 0)
+    return other_V, shift_V, shared_V

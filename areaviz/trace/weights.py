@@ -1,0 +1,224 @@
+"""The algebra of areas: heaviest areas, coverage, sums and overlap, of weights in plain arrays.
+
+Whoever has an `AttentionMap` asks through `areaviz.trace.query`. Weights are finite and 0 or more.
+One that is not a number raises ValueError where weights are compared, and spreads to the sums it is
+part of.
+
+Shapes: R rows of weights (there may be further axes before them), A areas, N items, K kept, X
+places along an axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from areaviz.trace.areas import AreaGrid, IntArray
+from areaviz.trace.chunks import in_chunks
+from areaviz.trace.rivals import Overlaps, Rivals, can_list, rivals_of
+
+FloatArray = npt.NDArray[np.float32]
+AnyFloats = npt.NDArray[np.floating]
+Strike = Callable[[AnyFloats, IntArray], None]
+"""Strikes out, in rows of weights, the area chosen of each row and all that overlap it too much."""
+
+MAX_OVERLAP = 0.5
+"""Areas that overlap a heavier one by more than this (intersection over union) are left out."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranked:
+    """The largest entries of every row, the largest first, of equal ones the one of lower index.
+
+    Where nothing with any weight is left, the index is -1 and the weight 0.
+    """
+
+    # int64 [..., K]
+    index: IntArray
+    # float32 [..., K]
+    weight: FloatArray
+
+
+def top_areas(
+    weights_RA: AnyFloats,
+    grid: AreaGrid,
+    k: int,
+    max_overlap: float = MAX_OVERLAP,
+    min_size: int = 1,
+) -> Ranked:
+    """The k heaviest areas of every row, leaving out those that overlap a heavier one too much.
+
+    Args:
+        weights_RA: of the grid's areas.
+        grid: where they lie.
+        k: how many areas, 0 or more.
+        max_overlap: an area that overlaps a heavier one by more is left out; intersection over
+            union, 0..1.
+        min_size: areas of fewer items are left out.
+
+    Raises:
+        ValueError: a weight is not a number.
+    """
+    if can_list(grid):
+        strike = partial(_strike_rivals, rivals_of(grid, max_overlap))
+    else:
+        strike = partial(_strike_overlapping, Overlaps.of(grid), max_overlap)
+    small = [grid.slab(*shape) for shape in grid.shapes() if shape[0] * shape[1] < min_size]
+    small_slices = [slice(first, first + rows * columns) for first, rows, columns in small]
+    return _ranked(weights_RA, k, strike, small_slices)
+
+
+def top_listed(
+    weights_RA: AnyFloats,
+    areas_A4: IntArray,
+    k: int,
+    max_overlap: float = MAX_OVERLAP,
+) -> Ranked:
+    """The same of any areas, given as (top, left, height, width); slower where there are thousands.
+
+    Raises:
+        ValueError: a weight is not a number.
+    """
+    return _ranked(weights_RA, k, partial(_strike_listed, areas_A4, max_overlap), [])
+
+
+def largest(values_RN: AnyFloats, k: int) -> Ranked:
+    """The k largest entries of every row, such as the queries that attend most to an item.
+
+    Raises:
+        ValueError: an entry is not a number.
+    """
+    return _ranked(values_RN, k, _strike_chosen, [])
+
+
+def coverage(weights_RA: FloatArray, grid: AreaGrid) -> FloatArray:
+    """The weight of all areas that hold each item: float32 [R, N].
+
+    A row sums to the mean size of an attended area, not to 1 (Li et al. 2019, Eq. 4: sums).
+    """
+    return in_chunks(partial(_coverage, grid=grid), weights_RA, grid.items, np.float32)
+
+
+def shares(covered_RN: FloatArray) -> FloatArray:
+    """Coverage with each row divided by its sum: float32 [R, N]; 0 where nothing is attended to."""
+    total_R1 = covered_RN.sum(-1, keepdims=True)
+    shares_RN = np.zeros_like(covered_RN)
+    np.divide(covered_RN, total_R1, out=shares_RN, where=total_R1 != 0)
+    return shares_RN
+
+
+def area_sums(weights_RN: FloatArray, grid: AreaGrid) -> FloatArray:
+    """The sum of the items' weights in every area: float32 [R, A], one addition an area."""
+    return in_chunks(partial(_area_sums, grid=grid), weights_RN, grid.count, np.float32)
+
+
+def iou(one_4: IntArray, other_4: IntArray) -> npt.NDArray[np.float64]:
+    """Intersection over union of areas (top, left, height, width), 0..1; they broadcast."""
+    corner, extent = np.s_[..., :2], np.s_[..., 2:]
+    last_2 = np.minimum(one_4[corner] + one_4[extent], other_4[corner] + other_4[extent])
+    sides_2 = np.maximum(last_2 - np.maximum(one_4[corner], other_4[corner]), 0)
+    shared = sides_2[..., 0] * sides_2[..., 1]
+    sizes = one_4[..., 2] * one_4[..., 3] + other_4[..., 2] * other_4[..., 3]
+    found: npt.NDArray[np.float64] = shared / (sizes - shared)
+    return found
+
+
+def _ranked(values_RA: AnyFloats, k: int, strike: Strike, left_out: Sequence[slice]) -> Ranked:
+    """The largest entry of each row, then the largest that is not struck out, k times."""
+    greedy = partial(_greedy, k=k, strike=strike, left_out=left_out)
+    index = in_chunks(greedy, values_RA, k, np.int64)
+    weight = np.take_along_axis(values_RA, np.maximum(index, 0), -1)
+    return Ranked(index, np.where(index < 0, 0, weight).astype(np.float32))
+
+
+def _greedy(values_RA: AnyFloats, k: int, strike: Strike, left_out: Sequence[slice]) -> IntArray:
+    """The indices of the largest entries of a few rows: int64 [R, k], -1 where none is left."""
+    left_RA = np.array(values_RA, np.result_type(values_RA, np.float32), order="C")
+    for slab in left_out:
+        left_RA[:, slab] = -1
+    rows = np.arange(len(left_RA))
+    found_RK = np.full((len(left_RA), k), -1, np.int64)
+    for turn in range(k):
+        chosen_R = left_RA.argmax(1)
+        largest_R = left_RA[rows, chosen_R]
+        if np.isnan(largest_R).any():  # argmax takes these first
+            raise ValueError("a weight is not a number")
+        found_RK[:, turn] = np.where(largest_R > 0, chosen_R, -1)
+        strike(left_RA, chosen_R)
+    return found_RK
+
+
+def _strike_rivals(rivals: Rivals, left_RA: AnyFloats, chosen_R: IntArray) -> None:
+    starts_R1 = np.arange(0, left_RA.size, left_RA.shape[1])[:, None]
+    left_RA.reshape(-1)[rivals.indices(chosen_R) + starts_R1] = -1
+
+
+def _strike_overlapping(
+    overlaps: Overlaps,
+    max_overlap: float,
+    left_RA: AnyFloats,
+    chosen_R: IntArray,
+) -> None:
+    left_RA[overlaps.with_all(chosen_R) > max_overlap] = -1
+    _strike_chosen(left_RA, chosen_R)
+
+
+def _strike_listed(
+    areas_A4: IntArray,
+    max_overlap: float,
+    left_RA: AnyFloats,
+    chosen_R: IntArray,
+) -> None:
+    for left_A, chosen in zip(left_RA, chosen_R.tolist(), strict=True):
+        left_A[iou(areas_A4[chosen], areas_A4) > max_overlap] = -1
+        left_A[chosen] = -1
+
+
+def _strike_chosen(left_RA: AnyFloats, chosen_R: IntArray) -> None:
+    left_RA[np.arange(len(left_RA)), chosen_R] = -1
+
+
+def _coverage(weights_RA: FloatArray, grid: AreaGrid) -> FloatArray:
+    """Areas spread over columns, then the strips of each height over rows."""
+    strips = []
+    for height in range(1, grid.max_height + 1):
+        slabs = []
+        for width in range(1, grid.max_width + 1):
+            first, rows, columns = grid.slab(height, width)
+            slabs.append(weights_RA[:, first : first + rows * columns].reshape(-1, rows, columns))
+        strips.append(_spread(slabs).swapaxes(1, 2))
+    covered = strips[0] if grid.height == 1 else _spread(strips)
+    return covered.swapaxes(1, 2).reshape(-1, grid.items)
+
+
+def _spread(starts: Sequence[FloatArray]) -> FloatArray:
+    """Give every place on the last axis the weights of the runs that hold it, without subtracting.
+
+    starts: for extents 1..S an array [..., X - extent + 1] of weights by first place. Returns
+    [..., X]. Walking down from the longest runs, `at_least` holds all runs of this extent or more:
+    these, and only these, reach the place `extent - 1` after their first.
+    """
+    at_least, spread = np.zeros(starts[0].shape, np.float32), np.zeros(starts[0].shape, np.float32)
+    for extent in range(len(starts), 0, -1):
+        places = starts[extent - 1].shape[-1]
+        at_least[..., :places] += starts[extent - 1]
+        spread[..., extent - 1 :] += at_least[..., :places]
+    return spread
+
+
+def _area_sums(weights_RN: FloatArray, grid: AreaGrid) -> FloatArray:
+    """An area is one that is a row shorter plus a row; a row is a shorter one plus an item."""
+    items = tall = weights_RN.reshape(-1, grid.height, grid.width)
+    sums_RA: FloatArray = np.empty((len(weights_RN), grid.count), dtype=np.float32)
+    for height in range(1, grid.max_height + 1):
+        tall = items if height == 1 else tall[:, :-1] + items[:, height - 1 :]
+        wide = tall
+        for width in range(1, grid.max_width + 1):
+            wide = tall if width == 1 else wide[..., :-1] + tall[..., width - 1 :]
+            first, rows, columns = grid.slab(height, width)
+            sums_RA[:, first : first + rows * columns] = wide.reshape(len(items), -1)
+    return sums_RA

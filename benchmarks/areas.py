@@ -1,0 +1,171 @@
+"""The heaviest areas of all queries, coverage and densest areas: how long the public functions take.
+
+    python -m benchmarks.areas [--rounds 15] [--before FOLDER] [--write]
+
+Weights are random, of one layer. With `--before`, a clone of the repository at f3d8762, the
+functions take turns with what was fastest there: the ribbon's own search, reached by nothing but
+the ribbon, and the public query of that time. The answers are checked to be the same, and a figure
+is the median of the ratios of the rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import statistics
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from areaviz.trace.areas import AreaGrid
+from areaviz.trace.densest import densest_areas
+from areaviz.trace.record import FloatArray
+from areaviz.trace.weights import coverage, shares, top_areas
+from areaviz.views.ribbon import top_queries
+from benchmarks.report import README, markdown, processor, write_section
+from benchmarks.what_if import seconds
+
+K, ROUNDS = 4, 15
+CASES: Mapping[str, tuple[int, int, AreaGrid]] = {
+    "40 letters, 4 heads": (4, 40, AreaGrid(1, 40, 1, 5)),
+    "128 letters, 4 heads": (4, 128, AreaGrid(1, 128, 1, 5)),
+    "400 tokens, 8 heads": (8, 400, AreaGrid(1, 400, 1, 5)),
+    "1,024 tokens, 8 heads": (8, 1024, AreaGrid(1, 1024, 1, 5)),
+    "12 words over 8x8 cells, 8 heads": (8, 12, AreaGrid(8, 8, 3, 3)),
+    "14x14 cells over themselves, 8 heads": (8, 196, AreaGrid(14, 14, 4, 4)),
+}
+COLUMNS = (
+    *(
+        "one layer, areas up to 5 items, 3x3, 4x4 cells",
+        "heaviest areas ms",
+        "ribbon's before",
+        "query before",
+    ),
+    *(
+        "coverage ms",
+        "ribbon's before",
+        "queries of items ms",
+        "ribbon's before",
+        "densest areas ms",
+    ),
+)
+Work = Callable[[], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """The modules of f3d8762: the ribbon's search and the public query."""
+
+    ribbon: ModuleType
+    query: ModuleType
+
+    @classmethod
+    def of(cls, folder: Path) -> Before:
+        """Load them beside today's; they need no others of their time."""
+        return cls(*(_loaded(folder / "areaviz" / part) for part in ("views/ribbon_arrays.py", "trace/query.py")))
+
+
+def row(name: str, rounds: int, before: Before | None) -> list[str]:
+    """The figures of one case: milliseconds, and how long today's functions take of what was fastest before."""
+    heads, queries, grid = CASES[name]
+    weights_HQA = random_weights(heads, queries, grid)
+    p_HQN = shares(coverage(weights_HQA, grid))
+    areas, covered = partial(top_areas, weights_HQA, grid, K), partial(coverage, weights_HQA, grid)
+    attending, densest = (
+        partial(top_queries, weights_HQA, grid, K),
+        partial(densest_areas, p_HQN, grid),
+    )
+    others: dict[str, Work] = {}
+    if before is not None:
+        others["query"] = partial(_each_head, before.query._heaviest, weights_HQA, grid, K, 0.5)
+        if grid.height == 1:
+            others["areas"] = partial(before.ribbon.top_spans, weights_HQA, grid, K)
+            others["coverage"] = partial(_each_head, before.ribbon.span_coverage, weights_HQA, grid)
+            others["attending"] = partial(before.ribbon.top_queries, weights_HQA, grid, K)
+            _check_same(areas().weight, others["areas"]().weight)
+            _check_same(covered(), np.stack(others["coverage"]()))
+        _check_same(areas().weight, np.stack([weight_QK for _, weight_QK in others["query"]()]))
+    area_ms, *area_ratios = compared(areas, [others.get("areas"), others.get("query")], rounds)
+    covered_ms, covered_ratio = compared(covered, [others.get("coverage")], rounds)
+    attending_ms, attending_ratio = compared(attending, [others.get("attending")], rounds)
+    densest_ms = compared(densest, [], rounds)
+    return [
+        name,
+        area_ms,
+        *area_ratios,
+        covered_ms,
+        covered_ratio,
+        attending_ms,
+        attending_ratio,
+        *densest_ms,
+    ]
+
+
+def compared(work: Work, others: Sequence[Work | None], rounds: int) -> list[str]:
+    """Milliseconds of some work, and its time as a share of that of each other way, all in turns; a dash for none."""
+    work()
+    found = [[seconds(one) if one else None for one in (work, *others)] for _ in range(rounds)]
+    ratios = []
+    for number in range(1, len(others) + 1):
+        each = [times[0] / other for times in found if times[0] is not None and (other := times[number])]
+        ratios.append(f"{statistics.median(each):.2f}x" if each else "–")
+    own = statistics.median(times[0] for times in found if times[0] is not None)
+    return [f"{1000 * own:.2f}", *ratios]
+
+
+def random_weights(heads: int, queries: int, grid: AreaGrid) -> FloatArray:
+    """Distributions in which few areas have much weight: float32 [H, Q, A]."""
+    weights_HQA = np.random.default_rng(0).exponential(1, (heads, queries, grid.count)) ** 4
+    weights_HQA /= weights_HQA.sum(-1, keepdims=True)
+    return weights_HQA.astype(np.float32, copy=False)
+
+
+def _each_head(work: Callable[..., Any], weights_HQA: FloatArray, *more: object) -> list[Any]:
+    return [work(weights_QA, *more) for weights_QA in weights_HQA]
+
+
+def _check_same(found: FloatArray, expected: FloatArray) -> None:
+    if not np.array_equal(found, expected):
+        raise ValueError("The answers differ from those of before.")
+
+
+def _loaded(path: Path) -> ModuleType:
+    name = f"before_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # its dataclasses look themselves up there
+    spec.loader.exec_module(module)
+    return module
+
+
+def table(rows: Sequence[Sequence[str]], rounds: int) -> str:
+    """The figures as Markdown, with the machine and what was measured."""
+    about = (
+        f"Measured on {processor()}; NumPy {np.__version__}; {K} areas of every query, and {K} queries of every item; "
+        f"medians of {rounds} rounds. Before: what that function took at f3d8762 in the same round, as 1."
+    )
+    return markdown(about, COLUMNS, rows)
+
+
+def main() -> None:
+    """Measure, print, and write when asked to."""
+    parser = argparse.ArgumentParser(description="The algebra of areas.")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="how often each function is called")
+    parser.add_argument("--before", type=Path, help="a clone of the repository at f3d8762, to compare with")
+    parser.add_argument("--write", action="store_true", help=f"write the table to {README.name}")
+    options = parser.parse_args()
+    before = Before.of(options.before) if options.before else None
+    print(text := table([row(name, options.rounds, before) for name in CASES], options.rounds))
+    if options.write:
+        write_section("areas", text)
+
+
+if __name__ == "__main__":
+    main()

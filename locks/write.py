@@ -1,0 +1,93 @@
+"""Writes the locks: every package with its version and the SHA-256 of its one wheel for Linux x86-64 and Python 3.11.
+
+python locks/write.py --torch-cpu FOLDER
+
+    pip.txt          the installer itself
+    run.txt          what the app needs, without PyTorch
+    torch-cpu.txt    PyTorch for the CPU
+    torch-cuda.txt   PyTorch for CUDA, and NVIDIA's packages that it brings along
+    dev.txt          what tests, checks and training need besides
+
+pip resolves the pins of requirements.txt and pyproject.toml and reports what it would install; nothing is installed.
+PyPI has PyTorch for CUDA alone. The build for the CPU is a file of https://download.pytorch.org/whl/cpu, which is
+downloaded by hand into FOLDER where that place cannot be reached from here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PIP = "pip==26.3"
+PYPI = "https://pypi.org/simple"
+
+Packages = Mapping[str, tuple[str, str]]
+"""Name -> version and SHA-256."""
+
+
+def main() -> None:
+    """Resolve for the app, for its developers and for CUDA; write what they share and what each has alone."""
+    parser = argparse.ArgumentParser(description="Write the locks beside requirements.txt.")
+    parser.add_argument("--torch-cpu", required=True, help="folder or page with PyTorch's wheel for the CPU")
+    options = parser.parse_args()
+    if (platform.system(), platform.machine(), sys.version_info[:2]) != ("Linux", "x86_64", (3, 11)):
+        raise SystemExit("The locks are for Linux x86-64 and Python 3.11; run this there.")
+    torch = next(line for line in (ROOT / "requirements.txt").read_text().splitlines() if line.startswith("torch=="))
+    cpu = ["--find-links", options.torch_cpu, f"{torch}+cpu"]
+    pip = resolved([PIP])
+    run = resolved(["-r", "requirements.txt", *cpu])
+    dev = resolved([".[dev]", PIP, *cpu])
+    cuda = resolved(["-r", "requirements.txt"])
+    pytorch = {"torch": run["torch"]}
+    write("pip", pip, "the installer itself")
+    write("run", without(run, pytorch), "what the app needs, without PyTorch")
+    write("torch-cpu", pytorch, "PyTorch for the CPU, of https://download.pytorch.org/whl/cpu")
+    write("torch-cuda", without(cuda, without(run, pytorch)), "PyTorch for CUDA, with what it brings along")
+    write("dev", without(dev, {**run, **pip}), "what tests, checks and training need besides")
+
+
+def resolved(wanted: Sequence[str]) -> Packages:
+    """What pip would install, from PyPI alone whatever this machine's settings say."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.json"
+        command = [sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--ignore-installed"]
+        command += ["--only-binary=:all:", "--index-url", PYPI, "--report", str(report), *wanted]
+        subprocess.run(command, cwd=ROOT, env={**clean, "PIP_CONFIG_FILE": os.devnull}, check=True)
+        found = json.loads(report.read_bytes())["install"]
+    return {
+        one["metadata"]["name"].lower().replace("_", "-"): (
+            one["metadata"]["version"],
+            one["download_info"]["archive_info"]["hashes"]["sha256"],
+        )
+        for one in found
+        if "archive_info" in one["download_info"]  # the project itself is a folder
+    }
+
+
+def without(packages: Packages, others: Packages) -> Packages:
+    """The packages that others lack; a package of both has to be the same in both."""
+    differing = [name for name in packages if name in others and packages[name] != others[name]]
+    if differing:
+        raise SystemExit(f"Resolved to different versions, where one is needed: {', '.join(differing)}.")
+    return {name: found for name, found in packages.items() if name not in others}
+
+
+def write(name: str, packages: Packages, about: str) -> None:
+    """One lock, a package a line, in order."""
+    lines = [f"# Written by `make lock` for Linux x86-64 and Python 3.11: {about}."]
+    lines += [f"{one}=={version} --hash=sha256:{digest}" for one, (version, digest) in sorted(packages.items())]
+    (ROOT / "locks" / f"{name}.txt").write_text("\n".join(lines) + "\n")
+    print(f"locks/{name}.txt: {len(packages)} packages")
+
+
+if __name__ == "__main__":
+    main()

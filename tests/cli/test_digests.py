@@ -1,0 +1,39 @@
+"""The command adds digests that are missing, and never changes one that is there unless it is told to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from areaviz.cli.digests import digests
+from areaviz.models.checkpoint import WEIGHTS, digests_of
+from areaviz.trace.card import read_card
+from areaviz.trace.errors import BackendError
+from tests.tiny import checkpoint
+
+
+def test_missing_ones_are_written_and_right_ones_left(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = checkpoint(tmp_path, "one")
+    before = read_card(folder / "card.json")
+    digests(tmp_path)
+    assert "The digests of one were written" in capsys.readouterr().out
+    card = read_card(folder / "card.json")
+    assert card.files == digests_of(folder) and card.identity == before.identity
+    written = (folder / "card.json").read_bytes()
+    digests(tmp_path)
+    assert capsys.readouterr().out == "As their cards say: 1 of 1 models.\n"
+    assert (folder / "card.json").read_bytes() == written
+
+
+def test_a_changed_file_is_told_and_its_digest_stays_until_it_is_renewed(tmp_path: Path) -> None:
+    folders = [checkpoint(tmp_path, name) for name in ("one", "two")]
+    digests(tmp_path)
+    for folder in folders:
+        (folder / WEIGHTS).write_bytes(b"exchanged")
+    with pytest.raises(BackendError, match="Files of one, two are not those that the card names"):
+        digests(tmp_path)
+    with pytest.raises(BackendError, match="Files of two are not"):
+        digests(tmp_path, ["one"])
+    assert read_card(folders[0] / "card.json").files == digests_of(folders[0])
+    assert read_card(folders[1] / "card.json").files != digests_of(folders[1])

@@ -1,0 +1,92 @@
+"""`forget` deletes what nobody changed for so many days, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sql
+
+from areaviz.analysis.annotations import Annotation, Annotations
+from areaviz.analysis.keeping import DAYS, NOTES, keep_days
+from areaviz.analysis.rows import SETTING, Header, RowFile
+from areaviz.analysis.slices import Slices
+from areaviz.analysis.store import Store
+from areaviz.analysis.store_schema import NOTES as TABLE
+from areaviz.analysis.store_schema import SLICES
+from areaviz.cli import main
+from areaviz.trace.errors import InputError
+
+HEADER = Header("set", "d" * 64, "model", "c" * 64)
+OLD = "2026-01-02T03:04:05.678+00:00"
+DAY = 86_400
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv(SETTING, str(tmp_path))
+    monkeypatch.delenv(NOTES, raising=False)
+    monkeypatch.delenv(DAYS, raising=False)
+    return tmp_path
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as done:
+        main(["forget", *arguments])
+    return int(done.value.code or 0)
+
+
+def aged(path: Path, days: float) -> Path:
+    os.utime(path, times=(when := time.time() - days * DAY, when))
+    return path
+
+
+def test_what_is_old_goes_and_the_rest_stays(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = Store.open(f"sqlite:///{folder / 'notes.sqlite'}")
+    notes, slices = Annotations(store), Slices(store)
+    old, new = (notes.save(Annotation("d", place, "", "Style")) for place in (0, 1))
+    for name in ("old", "new"):
+        slices.save("d", name, [1])
+    with store.writer("making them old") as connection:
+        connection.execute(sql.update(TABLE).where(TABLE.c.id == old.id).values(changed=OLD))
+        connection.execute(sql.update(SLICES).where(SLICES.c.name == "old").values(changed=OLD))
+    for name in ("old", "new", "running"):
+        RowFile.open(folder / f"{name}.jsonl", replace(HEADER, model=name)).close()
+    copies = ["old.jsonl.damaged-1", "notes.sqlite.damaged-1", "notes.sqlite.damaged-1-wal", "notes.sqlite.version-0-1"]
+    others = ["thesis.txt", "notes.sqlite"]
+    for name in (*copies, "thesis.txt"):
+        (folder / name).write_text(name)
+    for name in ("old.jsonl", "running.jsonl", *copies, *others):
+        aged(folder / name, 31)
+    (folder / "new.jsonl.damaged-1").write_text("")
+    with RowFile.open(folder / "running.jsonl", replace(HEADER, model="running")):
+        aged(folder / "running.jsonl", 31)
+        assert run("--days", "30") == 0
+    assert "1 notes, 1 slices, 1 analyses, 4 copies" in capsys.readouterr().out
+    assert notes.of("d") == [new] and [one.name for one in slices.of("d")] == ["new"]
+    there = {path.name for path in folder.iterdir() if not path.name.startswith(".")}
+    assert there - {"notes.sqlite-wal", "notes.sqlite-shm"} == {
+        *others, "new.jsonl", "running.jsonl", "new.jsonl.damaged-1",
+    }  # fmt: skip
+
+
+def test_the_days_are_the_setting_s(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    RowFile.open(folder / "a.jsonl", HEADER).close()
+    aged(folder / "a.jsonl", 3)
+    assert run() == 1 and "AREAVIZ_KEEP_DAYS" in capsys.readouterr().err
+    monkeypatch.setenv(DAYS, "4")
+    assert run() == 0 and (folder / "a.jsonl").exists()
+    monkeypatch.setenv(DAYS, "2.5")
+    assert run() == 0 and not (folder / "a.jsonl").exists()
+
+
+@pytest.mark.parametrize("days", ["-1", "0", "soon", "nan", "inf", "1e9"])
+def test_days_that_are_none_are_told(monkeypatch: pytest.MonkeyPatch, days: str) -> None:
+    monkeypatch.setenv(DAYS, days)
+    with pytest.raises(InputError, match="must be a number of days"):
+        keep_days()

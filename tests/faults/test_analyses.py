@@ -1,0 +1,36 @@
+"""A reader beside analyses in the real app: answered, never refused, and not much later than alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.faults.analyses import beside, write_sets
+from tests.faults.served import served
+from tests.tiny import checkpoint
+
+SENTENCES, COUNTS = 2000, (0, 8)
+
+
+@pytest.mark.slow
+def test_a_reader_is_answered_while_eight_analyses_run(tmp_path: Path) -> None:
+    """The ratio is measured by `python -m tests.faults.soak analyses`; here is what holds on a busy machine too."""
+    checkpoint(tmp_path / "models")
+    write_sets(tmp_path / "sets", 8, SENTENCES)
+    settings = {
+        "AREAVIZ_CHECKPOINTS": str(tmp_path / "models"),
+        "AREAVIZ_DEVICE": "cpu",
+        "AREAVIZ_DATASETS": str(tmp_path / "sets"),
+        "AREAVIZ_ANALYSES": str(tmp_path / "rows"),
+        "OMP_NUM_THREADS": "1",
+    }
+    with served(tmp_path / "log", settings) as app:
+        found = list(beside(app, tmp_path / "models", "tiny-area", COUNTS, SENTENCES, questions=8, rest=0.5))
+        files = list((tmp_path / "rows").glob("*.jsonl"))
+    assert len(files) == 8, "all were begun"
+    assert sum(len(path.read_text().splitlines()) - 1 for path in files) > 0, "and go on meanwhile"
+    for one in found:
+        assert (one.found.answers, one.found.errors, one.found.wrong) == (8, (), ()), str(one)
+    alone, crowded = (one.found.p50 for one in found)
+    assert crowded < 10 * alone + 1, "before, it was refused or waited for minutes"

@@ -1,0 +1,37 @@
+"""The app as it is served, with its notes on a full disk: visitors are told, and all notes are there afterwards."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from areaviz.analysis.keeping import DAYS, NOTES
+from areaviz.analysis.rows import SETTING
+from tests.analysis.test_store import assert_untouched, fill, may_mount, saved, small_disk
+from tests.faults.client import Session
+from tests.faults.served import served
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not may_mount(), reason="needs the right to mount a small file system")
+def test_visitors_of_a_full_disk_are_told_and_no_note_is_lost(tmp_path: Path) -> None:
+    with small_disk() as folder:
+        path = folder / "notes.db"
+        before = saved(path)
+        fill(folder / "rest")
+        # Every visit of the page opens the notes where they are kept for some days only.
+        settings = {NOTES: f"sqlite:///{path}", SETTING: str(tmp_path / "rows"), DAYS: "36500"}
+
+        def visited(url: str) -> list[str]:
+            with Session.open(url) as session:
+                return session.visit("analyse").errors
+
+        with served(tmp_path / "log", settings) as app:
+            with ThreadPoolExecutor(3) as pool:
+                told = list(pool.map(visited, [app.url] * 3))
+            assert all("disk is full" in "".join(errors) for errors in told), told
+            (folder / "rest").unlink()
+            assert visited(app.url) == []
+        assert_untouched(path, before)

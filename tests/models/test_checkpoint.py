@@ -1,0 +1,89 @@
+"""What is loaded are the files that the card names: one that was changed, exchanged or not named is refused."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from areaviz.data.places import CHECKPOINTS
+from areaviz.models import MODELS
+from areaviz.models.checkpoint import TOKENIZER, WEIGHTS, digests_of
+from areaviz.models.translation import Translator
+from areaviz.trace.card import Card, read_card
+from areaviz.trace.errors import BackendError
+from tests.tiny import checkpoint
+
+CPU = torch.device("cpu")
+NAMES = sorted(path.parent.name for path in CHECKPOINTS.glob("*/card.json"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return checkpoint(tmp_path)
+
+
+@pytest.fixture
+def card(folder: Path) -> Card:
+    return replace(read_card(folder / "card.json"), files=digests_of(folder))
+
+
+def flip(path: Path, place: int) -> None:
+    """Change one bit."""
+    content = bytearray(path.read_bytes())
+    content[place] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_shipped_file_is_the_one_that_its_card_names(name: str) -> None:
+    files = {path for path in (CHECKPOINTS / name).iterdir() if path.name != "card.json"}
+    expected = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+    assert read_card(CHECKPOINTS / name / "card.json").files == expected, "Run: python -m areaviz digests"
+
+
+def test_the_digests_are_those_of_both_files(folder: Path, card: Card) -> None:
+    assert card.files == {
+        name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in (WEIGHTS, TOKENIZER)
+    }
+    assert Translator.load(folder, card, CPU)
+
+
+@pytest.mark.parametrize("place", [-1, -1000])
+@pytest.mark.parametrize("name", [WEIGHTS, TOKENIZER])
+def test_a_flipped_bit_is_refused_by_name(folder: Path, card: Card, name: str, place: int) -> None:
+    flip(folder / name, place)
+    with pytest.raises(BackendError, match=f"tiny-area cannot be loaded: {name} is not the file that its card names"):
+        Translator.load(folder, card, CPU)
+    flip(folder / name, place)
+    assert Translator.load(folder, card, CPU)
+
+
+def test_a_flipped_bit_of_a_shipped_model_of_every_family_is_refused(tmp_path: Path) -> None:
+    """Every family reads its files by way of the comparison."""
+    shipped = {read_card(CHECKPOINTS / name / "card.json").family: name for name in NAMES}
+    for family, name in shipped.items():
+        copy = Path(shutil.copytree(CHECKPOINTS / name, tmp_path / name))
+        flip(copy / WEIGHTS, -1)
+        with pytest.raises(BackendError, match="is not the file that its card names"):
+            MODELS[family].load(copy, read_card(copy / "card.json"), CPU)
+
+
+def test_a_file_that_the_card_does_not_name_is_refused(folder: Path, card: Card) -> None:
+    unnamed = replace(card, files={WEIGHTS: card.files[WEIGHTS]})
+    with pytest.raises(BackendError, match=r"tokenizer\.model is not the file that its card names"):
+        Translator.load(folder, unnamed, CPU)
+
+
+def test_a_card_without_digests_is_older_and_loads(folder: Path, card: Card) -> None:
+    assert Translator.load(folder, replace(card, files={}), CPU)
+
+
+def test_digests_added_later_keep_the_identity(card: Card) -> None:
+    older = replace(card, files={})
+    assert card.identity == older.identity and card != older
+    assert replace(card, parameters=1).identity != card.identity

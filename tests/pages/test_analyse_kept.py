@@ -1,0 +1,228 @@
+"""Analyse: whose an analysis is, what its reader deletes, and pictures that are told from others by their content."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import streamlit as st
+from PIL import Image
+from streamlit.testing.v1 import AppTest
+
+from areaviz.analysis.annotations import Annotation
+from areaviz.analysis.exchange import to_bytes
+from areaviz.analysis.keeping import DAYS
+from areaviz.analysis.rows import SETTING, RowFile, rows_path
+from areaviz.backend.base import Backend
+from areaviz.data.example_samples import SAMPLE_SETS
+from areaviz.data.examples import Dataset, Files, read_pictures
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Request
+from areaviz.ui import dataset_form
+from areaviz.ui.jobs import jobs
+from areaviz.ui.notebook import notebook
+from areaviz.ui.reader import reader_cookie
+from tests import fakes
+from tests.pages.conftest import Open, shown
+from tests.pages.pictured import Pictured
+from tests.pages.test_analyse import Translating, button, opened_first, ran, write
+
+Use = Callable[[Backend], None]
+COLOURS = {"red": (255, 0, 0), "blue": (0, 0, 255), "green": (0, 255, 0)}
+
+
+class Named(Pictured):
+    """Describes a picture by its colour."""
+
+    def trace(self, request: Request, progress: Any = None, background: bool = False) -> Trace:
+        self.asked.append(request)
+        assert request.picture is not None
+        shade = request.picture.pixels.reshape(-1, 3).mean(0)
+        name = min(COLOURS, key=lambda one: float(np.abs(shade - COLOURS[one]).sum()))
+        return replace(fakes.caption_trace(f"it is {name}", seen=request.picture), request=request)
+
+
+@pytest.fixture(autouse=True)
+def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv(SETTING, str(tmp_path / "rows"))
+    return tmp_path / "rows"
+
+
+def picture(colour: str) -> bytes:
+    buffer = io.BytesIO()
+    Image.new("RGB", (40, 40), COLOURS[colour]).save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def uploaded(open_page: Open, pictures: Mapping[str, str]) -> AppTest:
+    """The page in a new session with a set of plain pictures, name to colour."""
+    app = open_page("analyse")
+    app.session_state[dataset_form.SOURCE] = "Upload"
+    files = [(name, picture(colour), "image/png") for name, colour in pictures.items()]
+    return app.run().file_uploader(key=dataset_form.FILES).set_value(files).run()
+
+
+def outputs(app: AppTest) -> list[str]:
+    assert not app.exception and not app.error
+    return [str(text) for text in app.dataframe[0].value["Output"]]
+
+
+def test_other_pictures_under_the_same_names_are_another_set(open_page: Open, use_backend: Use) -> None:
+    use_backend(Named())
+    first = ran(uploaded(open_page, {"0.png": "red", "1.png": "blue"}))
+    assert outputs(first) == ["it is red", "it is blue"]
+    write(opened_first(first), "Style", "about the red one")
+    other = uploaded(open_page, {"0.png": "green", "1.png": "blue"})
+    assert not other.dataframe and "it is red" not in shown(other) and "about the red one" not in shown(other)
+    assert outputs(ran(other)) == ["it is green", "it is blue"]
+    again = uploaded(open_page, {"0.png": "red", "1.png": "blue"})
+    assert outputs(again) == ["it is red", "it is blue"], "the same pictures are the same set"
+    assert "Begun by somebody else who has this set" in shown(again)
+
+
+def test_uploaded_files_are_read_once(open_page: Open, use_backend: Use, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_backend(Named())
+    read = []
+
+    def counted(files: Files) -> Dataset:
+        read.append(1)
+        return read_pictures(files)
+
+    monkeypatch.setattr(dataset_form, "read_pictures", counted)
+    app = uploaded(open_page, {"0.png": "red"})
+    for _ in range(3):
+        app.run()
+    assert len(read) == 1
+    app.file_uploader(key=dataset_form.FILES).set_value([("0.png", picture("blue"), "image/png")]).run()
+    assert len(read) == 2 and outputs(ran(app)) == ["it is blue"]
+
+
+def test_analyses_from_before_are_told_and_their_notes_brought_along(
+    open_page: Open, use_backend: Use, rows: Path
+) -> None:
+    use_backend(Named())
+    app = ran(uploaded(open_page, {"0.png": "red"}))
+    (path,) = rows.glob("*.jsonl")
+    dataset = read_pictures({"0.png": picture("red")})
+    before = replace(RowFile.read(path).header, digest=dataset.earlier_digest)
+    RowFile.open(rows_path(before), before).close()
+    notebook().notes.save(Annotation(dataset.earlier_digest, 0, "", "Style", note="of that time"))
+    notebook().slices.save(dataset.earlier_digest, "mine", [0])
+    app = uploaded(open_page, {"0.png": "red"})
+    assert f"is kept as {rows_path(before).name}" in shown(app) and "run it again" in shown(app)
+    assert "1 notes and 1 slices were written" in shown(app) and "of that time" not in shown(app)
+    button(app, "Bring them to this set").click().run()
+    assert "1 notes and 1 slices were brought to this set" in app.toast[0].value
+    assert [note.note for note in notebook().notes.of(dataset.digest)] == ["of that time"]
+    assert len(notebook().notes.of(dataset.earlier_digest)) == 1
+    assert not any(one.label.startswith("Bring them") for one in app.run().button)
+
+
+def test_who_began_an_analysis_deletes_it_and_nobody_else(open_page: Open, use_backend: Use, rows: Path) -> None:
+    use_backend(Translating())
+    mine = ran(open_page("analyse"))
+    hers = open_page("analyse")
+    assert "Begun by you" in shown(mine) and "Begun by somebody else" in shown(hers)
+    assert not any(one.label == "Delete the analysis" for one in hers.button)
+    button(mine, "Delete the analysis").click().run()
+    assert "was deleted" in mine.toast[0].value and not list(rows.glob("*.jsonl")) and not mine.dataframe
+    assert not hers.run().dataframe
+
+
+def test_the_file_does_not_hold_the_cookie(
+    open_page: Open, use_backend: Use, rows: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Context:
+        cookies = {reader_cookie(st.get_option("server.port")): "0123456789abcdef" * 2}
+
+    monkeypatch.setattr(st, "context", Context)
+    use_backend(Translating())
+    assert "Begun by you" in shown(ran(open_page("analyse")))
+    assert "Begun by you" in shown(open_page("analyse")), "in another session with the same cookie too"
+    (path,) = rows.glob("*.jsonl")
+    head = json.loads(path.read_text().split("\n")[0])
+    assert len(head["reader"]) == 64 and "0123456789abcdef" not in path.read_text()
+
+
+def test_all_that_is_one_s_own_goes_and_the_work_of_others_stays(open_page: Open, use_backend: Use, rows: Path) -> None:
+    use_backend(Named())
+    mine = ran(uploaded(open_page, {"0.png": "red"}))
+    write(opened_first(mine), "Style", "mine")
+    hers = uploaded(open_page, {"0.png": "red"})
+    write(opened_first(hers), "Accuracy", "hers")
+    digest = read_pictures({"0.png": picture("red")}).digest
+    mine.selectbox(key="analyse_model").set_value("scene-regular").run()
+    ran(mine)
+    assert len(list(rows.glob("*.jsonl"))) == 2
+    button(mine.run(), "Delete all of mine").click().run()
+    assert "Deleted: 2 analyses, 1 notes, 0 slices" in mine.toast[0].value
+    assert [note.note for note in notebook().notes.of(digest)] == ["hers"] and not list(rows.glob("*.jsonl"))
+    assert not mine.dataframe
+    assert not mine.file_uploader(key=f"{dataset_form.FILES}_1").value, "the files are gone from the session"
+
+
+def test_a_damaged_line_is_told_and_its_example_is_run_again(open_page: Open, use_backend: Use, rows: Path) -> None:
+    use_backend(Translating())
+    ran(open_page("analyse"))
+    (path,) = rows.glob("*.jsonl")
+    lines = path.read_bytes().split(b"\n")
+    lines[5] = b"\0" * len(lines[5])
+    path.write_bytes(b"\n".join(lines))
+    app = open_page("analyse")
+    assert f"Line 6 of {path.name} is damaged" in app.error[0].value.replace("\\", "")
+    assert len(app.dataframe[0].value) == 23
+    button(app, "Go on with the other 1").click().run()
+    for job in list(jobs()._jobs.values()):
+        job.wait(60)
+    app = open_page("analyse")
+    assert not app.error and len(app.dataframe[0].value) == 24
+    (aside,) = rows.glob("*.jsonl.damaged-*")
+    assert aside.read_bytes() == b"\n".join(lines)
+
+
+def test_a_damaged_header_is_told_and_the_set_can_be_run(open_page: Open, use_backend: Use, rows: Path) -> None:
+    use_backend(Translating())
+    ran(open_page("analyse"))
+    (path,) = rows.glob("*.jsonl")
+    path.write_bytes(damaged := b"{" + path.read_bytes())
+    app = open_page("analyse")
+    assert "The first line of" in app.error[0].value and not app.dataframe
+    app = ran(app)
+    assert not app.error and len(app.dataframe[0].value) == 24
+    (aside,) = rows.glob("*.jsonl.damaged-*")
+    assert aside.read_bytes() == damaged
+
+
+def test_what_is_older_than_the_operator_s_days_goes(
+    open_page: Open, use_backend: Use, rows: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_backend(Translating())
+    ran(open_page("analyse"))
+    (path,) = rows.glob("*.jsonl")
+    os.utime(path, times=(time.time() - 3 * 86_400,) * 2)
+    monkeypatch.setenv(DAYS, "2")
+    app = open_page("analyse")
+    assert not app.exception and not app.error and not app.dataframe and not path.exists()
+
+
+def test_a_note_brought_in_beside_another_is_marked(open_page: Open, use_backend: Use) -> None:
+    use_backend(Translating())
+    app = opened_first(ran(open_page("analyse")))
+    write(app, "Style", "later words")
+    (note,) = notebook().notes.of(SAMPLE_SETS["Sentences"]().digest)
+    file = to_bytes([replace(note, note="first words", version=9)], "csv")
+    app.file_uploader(key="notes_given").upload("a.csv", file, "text/csv").run()
+    assert "1 differ from a note that was here and stand beside it" in shown(app)
+    fresh = opened_first(open_page("analyse"))
+    assert "later words" in shown(fresh) and "first words" in shown(fresh)
+    assert f"differs from note {note.id[:8]}" in shown(fresh)
+    assert next(csv.reader(io.StringIO(file.decode())))[-1] == "differs"

@@ -1,0 +1,70 @@
+"""The locks hold every pin, each package once and by one hash; the audit says what it could not compare."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from itertools import chain
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from locks import audit
+
+ROOT = Path(__file__).parents[1]
+NAMES = ("pip", "run", "torch-cpu", "torch-cuda", "dev")
+LINE = re.compile(r"([a-z0-9.-]+)==(\S+) --hash=sha256:[0-9a-f]{64}")
+
+
+def locked(name: str) -> dict[str, str]:
+    """Package -> version; every line but comments must name one, with its hash."""
+    lines = [line for line in (ROOT / "locks" / f"{name}.txt").read_text().splitlines() if not line.startswith("#")]
+    found = [LINE.fullmatch(line) for line in lines]
+    assert lines and all(found)
+    return {one[1]: one[2] for one in found if one}
+
+
+def pins() -> dict[str, str]:
+    """What requirements.txt and the extra for developers ask for by an exact version."""
+    lines = [line for line in (ROOT / "requirements.txt").read_text().splitlines() if not line.startswith("#")]
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    wanted = chain(lines, *extras.values())
+    exact = [re.match(r"([\w.-]+)(?:\[.*\])?==(\S+)", line) for line in wanted]
+    return {one[1].lower().replace("_", "-"): one[2] for one in exact if one}
+
+
+def test_every_pin_is_locked_at_its_version() -> None:
+    found = {name: version for lock in ("run", "dev", "torch-cuda") for name, version in locked(lock).items()}
+    assert {name: found.get(name) for name in pins()} == pins(), "Run: make lock"
+    assert locked("torch-cpu") == {"torch": f"{pins()['torch']}+cpu"}
+
+
+def test_every_package_is_in_one_lock() -> None:
+    names = [name for lock in ("pip", "run", "torch-cuda", "dev") for name in locked(lock)]
+    assert len(names) == len(set(names))
+
+
+def test_without_a_database_the_audit_says_so_and_fails_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(audit, "KNOWN", "http://127.0.0.1:9/pypi/pip/json")
+    audit.main()
+    assert "were not audited: the database at pypi.org cannot be reached" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_with_one_every_lock_is_compared_and_what_is_known_fails(monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+    asked: list[list[str]] = []
+
+    def run(command: list[str], check: bool) -> subprocess.CompletedProcess[bytes]:
+        asked.append(command)
+        return subprocess.CompletedProcess(command, code)
+
+    monkeypatch.setattr(audit, "urlopen", lambda *_, **__: SimpleNamespace(close=lambda: None))
+    monkeypatch.setattr(audit.subprocess, "run", run)
+    with pytest.raises(SystemExit) as ended:
+        audit.main()
+    assert ended.value.code == code
+    assert {Path(word).stem for word in asked[0] if word.endswith(".txt")} == {"pip", "run", "dev", "torch-cuda"}

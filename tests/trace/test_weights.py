@@ -1,0 +1,221 @@
+"""The algebra of areas against slow, literal versions: one row, one area and one item at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from areaviz.trace import chunks, rivals, weights
+from areaviz.trace.areas import Area, AreaGrid
+from areaviz.trace.record import FloatArray
+from tests.trace.strategies import SOME, grids
+
+OVERLAPS = st.sampled_from([0.0, 0.25, 1 / 3, 0.5, 0.7, 0.75, 1.0]) | st.floats(0, 1)
+
+
+def items_of(area: Area, grid: AreaGrid) -> set[int]:
+    rows, columns = (
+        range(area.top, area.top + area.height),
+        range(area.left, area.left + area.width),
+    )
+    return {row * grid.width + column for row in rows for column in columns}
+
+
+def slow_iou(one: Area, other: Area, grid: AreaGrid) -> float:
+    first, second = items_of(one, grid), items_of(other, grid)
+    return len(first & second) / len(first | second)
+
+
+def slow_top(row: list[float], areas: list[Area], grid: AreaGrid, k: int, max_overlap: float, least: int) -> list[int]:
+    """Walk down the areas by weight and keep those far enough from all kept before."""
+    kept = list[int]()
+    for index in sorted(range(len(row)), key=lambda index: (-row[index], index)):
+        fits = all(slow_iou(areas[index], areas[other], grid) <= max_overlap for other in kept)
+        if row[index] > 0 and areas[index].size >= least and fits and len(kept) < k:
+            kept.append(index)
+    return kept
+
+
+@st.composite
+def any_grids(draw: st.DrawFn) -> AreaGrid:
+    """Grids of all kinds, and sequences, which are longer."""
+    if draw(st.booleans()):
+        return draw(grids(5))
+    length = draw(st.integers(1, 24))
+    return AreaGrid(1, length, 1, draw(st.integers(1, length)))
+
+
+@st.composite
+def rows_of(draw: st.DrawFn, entries: int, values: str = "any") -> FloatArray:
+    """Rows of weights: any numbers, many equal ones, or nothing at all."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    shape = draw(st.sampled_from([(entries,), (1, entries), (4, entries), (2, 3, entries), (0, entries)]))
+    kind = draw(st.sampled_from(["any", "ties", "sparse", "zeros"])) if values == "any" else values
+    if kind == "ties":
+        return rng.choice(np.array([0, 0.25, 0.5], np.float32), shape)
+    found: FloatArray = rng.exponential(1, shape).astype(np.float32)
+    share = {"any": 1.0, "sparse": 0.2, "zeros": 0.0}[kind]
+    return found * (rng.random(shape) < share).astype(np.float32)
+
+
+@pytest.fixture(params=["listed rivals", "every area"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ways of striking out: by the listed rivals of a shape, and by the overlap with every area."""
+    if request.param == "every area":
+        monkeypatch.setattr(rivals, "MOST", 0)
+
+
+@pytest.mark.usefixtures("way")
+@SOME
+@given(st.data(), any_grids(), st.integers(0, 6), OVERLAPS, st.integers(1, 4))
+def test_top_areas_walk_down_the_weights(
+    data: st.DataObject, grid: AreaGrid, k: int, max_overlap: float, least: int
+) -> None:
+    weights_RA = data.draw(rows_of(grid.count))
+    found = weights.top_areas(weights_RA, grid, k, max_overlap, least)
+    assert found.index.shape == found.weight.shape == (*weights_RA.shape[:-1], k)
+    assert found.index.dtype == np.int64 and found.weight.dtype == np.float32
+    areas = [grid.area(index) for index in range(grid.count)]
+    for row in np.ndindex(weights_RA.shape[:-1]):
+        expected = slow_top(weights_RA[row].tolist(), areas, grid, k, max_overlap, least)
+        missing = k - len(expected)
+        assert found.index[row].tolist() == expected + [-1] * missing
+        assert found.weight[row].tolist() == [weights_RA[row][i] for i in expected] + [0] * missing
+
+
+def test_grids_with_many_shapes_are_compared_with_every_area() -> None:
+    wide = AreaGrid(1, 4096, 1, 16)
+    assert rivals.can_list(wide) and rivals.can_list(AreaGrid(14, 14, 4, 4))
+    large = AreaGrid(40, 40, 12, 12)
+    assert not rivals.can_list(large)
+    weights_RA = np.random.default_rng(0).exponential(1, (2, large.count)).astype(np.float32)
+    found = weights.top_areas(weights_RA, large, 3)
+    for row in range(2):
+        first, second, third = (large.area(index) for index in found.index[row].tolist())
+        assert (
+            max(
+                slow_iou(first, second, large),
+                slow_iou(first, third, large),
+                slow_iou(second, third, large),
+            )
+            <= 0.5
+        )
+    np.testing.assert_array_equal(found.index[:, 0], weights_RA.argmax(1))
+
+
+@SOME
+@given(st.data(), any_grids(), st.integers(0, 5), OVERLAPS)
+def test_areas_given_one_by_one_are_ranked_as_those_of_a_grid(
+    data: st.DataObject, grid: AreaGrid, k: int, max_overlap: float
+) -> None:
+    weights_RA = data.draw(rows_of(grid.count))
+    chosen = np.array(sorted(data.draw(st.sets(st.integers(0, grid.count - 1), min_size=1))))
+    found = weights.top_listed(weights_RA[..., chosen], grid.table()[chosen], k, max_overlap)
+    areas = [grid.area(index) for index in chosen.tolist()]
+    for row in np.ndindex(weights_RA.shape[:-1]):
+        expected = slow_top(weights_RA[row][chosen].tolist(), areas, grid, k, max_overlap, 1)
+        assert found.index[row].tolist() == expected + [-1] * (k - len(expected))
+
+
+def test_many_rows_are_the_same_as_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    grid, rng = AreaGrid(1, 12, 1, 4), np.random.default_rng(1)
+    weights_HQA = rng.exponential(1, (3, 50, grid.count)).astype(np.float32)
+    alone = [weights.top_areas(row, grid, 4).index for row in weights_HQA.reshape(-1, grid.count)]
+    covered = [weights.coverage(row, grid) for row in weights_HQA.reshape(-1, grid.count)]
+    monkeypatch.setattr(chunks, "CHUNK", 4 * grid.count)
+    monkeypatch.setattr(chunks.os, "cpu_count", lambda: 3)
+    for given_HQA in (weights_HQA, np.asfortranarray(weights_HQA), weights_HQA[:, ::-1][:, ::-1]):
+        index = weights.top_areas(given_HQA, grid, 4).index
+        np.testing.assert_array_equal(index.reshape(-1, 4), alone)
+        np.testing.assert_array_equal(weights.coverage(given_HQA, grid).reshape(-1, 12), covered)
+
+
+@SOME
+@given(st.data(), st.integers(1, 30), st.integers(0, 8))
+def test_the_largest_are_those_of_a_stable_sort(data: st.DataObject, entries: int, k: int) -> None:
+    values_RN = data.draw(rows_of(entries))
+    found = weights.largest(values_RN, k)
+    for row in np.ndindex(values_RN.shape[:-1]):
+        order = np.argsort(-values_RN[row], kind="stable")[:k]
+        expected = [index for index in order.tolist() if values_RN[row][index] > 0]
+        assert found.index[row].tolist() == expected + [-1] * (k - len(expected))
+        assert found.weight[row].tolist() == [values_RN[row][i] for i in expected] + [0] * (k - len(expected))
+
+
+@SOME
+@given(st.data(), any_grids())
+def test_coverage_adds_up_the_areas_that_hold_an_item(data: st.DataObject, grid: AreaGrid) -> None:
+    weights_RA = data.draw(rows_of(grid.count))
+    expected = np.zeros((*weights_RA.shape[:-1], grid.items))
+    for index in range(grid.count):
+        for item in items_of(grid.area(index), grid):
+            expected[..., item] += weights_RA[..., index]
+    covered = weights.coverage(weights_RA, grid)
+    assert covered.dtype == np.float32
+    np.testing.assert_allclose(covered, expected, rtol=1e-5)
+    shares = weights.shares(covered)
+    attended = weights_RA.any(-1)
+    np.testing.assert_allclose(shares.sum(-1), attended.astype(float), atol=1e-5)
+    np.testing.assert_allclose(shares * covered.sum(-1, keepdims=True), covered, rtol=1e-4)
+
+
+@SOME
+@given(st.data(), any_grids())
+def test_area_sums_add_up_the_items_of_an_area(data: st.DataObject, grid: AreaGrid) -> None:
+    weights_RN = data.draw(rows_of(grid.items))
+    sums = weights.area_sums(weights_RN, grid)
+    assert sums.dtype == np.float32 and sums.shape == (*weights_RN.shape[:-1], grid.count)
+    for index in range(grid.count):
+        items = sorted(items_of(grid.area(index), grid))
+        np.testing.assert_allclose(sums[..., index], weights_RN[..., items].sum(-1, dtype=np.float64), rtol=1e-5)
+
+
+@SOME
+@given(st.data(), any_grids())
+def test_sums_and_coverage_are_each_others_transpose(data: st.DataObject, grid: AreaGrid) -> None:
+    """Weights times sums of items over areas are items times coverage: `<w, S p> = <S' w, p>`."""
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    weights_A, p_N = (
+        rng.random(grid.count).astype(np.float32),
+        rng.random(grid.items).astype(np.float32),
+    )
+    assert weights_A @ weights.area_sums(p_N, grid) == pytest.approx(weights.coverage(weights_A, grid) @ p_N, rel=1e-4)
+
+
+@SOME
+@given(any_grids(), st.data())
+def test_overlap_is_intersection_over_union_of_items(grid: AreaGrid, data: st.DataObject) -> None:
+    table_A4 = grid.table()
+    one = data.draw(st.integers(0, grid.count - 1))
+    found = weights.iou(table_A4[one], table_A4)
+    assert found.tolist() == [slow_iou(grid.area(one), grid.area(other), grid) for other in range(grid.count)]
+    some = table_A4[:7]
+    np.testing.assert_array_equal(weights.iou(some[:, None], table_A4), [weights.iou(row, table_A4) for row in some])
+
+
+@pytest.mark.parametrize("grid", [AreaGrid(1, 6, 1, 3), AreaGrid(2, 3, 2, 2)])
+def test_what_is_not_a_number_is_never_hidden(grid: AreaGrid) -> None:
+    weights_RA = np.full((2, grid.count), 0.1, np.float32)
+    weights_RA[1, 2] = np.nan
+    with pytest.raises(ValueError, match="not a number"):
+        weights.top_areas(weights_RA, grid, 1)
+    with pytest.raises(ValueError, match="not a number"):
+        weights.top_listed(weights_RA, grid.table(), 1)
+    with pytest.raises(ValueError, match="not a number"):
+        weights.largest(weights_RA, 1)
+    covered = weights.coverage(weights_RA, grid)
+    assert np.isnan(covered[1, 2]) and not np.isnan(covered[0]).any()
+    assert np.isnan(weights.shares(covered)[1]).all()
+    sums = weights.area_sums(np.array([[np.nan] + [0.1] * (grid.items - 1)], np.float32), grid)
+    held = [0 in items_of(grid.area(index), grid) for index in range(grid.count)]
+    np.testing.assert_array_equal(np.isnan(sums[0]), held)
+
+
+def test_a_row_without_weight_has_no_areas_no_shares_and_no_sums() -> None:
+    grid = AreaGrid(2, 2, 2, 2)
+    nothing = np.zeros((1, grid.count), np.float32)
+    assert weights.top_areas(nothing, grid, 3).index.tolist() == [[-1, -1, -1]]
+    assert not weights.shares(weights.coverage(nothing, grid)).any()
+    assert not weights.area_sums(nothing[:, :4], grid).any()
