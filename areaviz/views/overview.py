@@ -24,6 +24,8 @@ from areaviz.views.select import fits, name
 _ACROSS, _WIDE = 12, 4
 _TILE_PX, _LINE_PX = 104.0, 15.0
 _BROAD = 0.9
+MOST_HEADS = 2048
+"""Of all layers together: of more, each picture would be a few pixels on a sheet of many screens."""
 _UNIT = "share of row"
 
 
@@ -221,11 +223,16 @@ def paper(trace: Trace, focus: Focus) -> PrintFigure:
     return theme.finish(result)
 
 
+def _fits(trace: Trace, focus: Focus) -> bool:
+    attention = trace.maps.get(focus.site)
+    return attention is not None and attention.layers * attention.heads <= MOST_HEADS and fits(trace, focus)
+
+
 VIEW = View(
     name="overview",
     title="All heads",
     question="Which heads look far, near, sharply or broadly?",
-    fits=fits,
+    fits=_fits,
     figure=figure,
     table=table,
     print=paper,
