@@ -24,6 +24,8 @@ Report = Callable[[float, str], None]
 Run = Callable[[Sequence[Request], Report], list[Trace]]
 """Runs requests that share everything but their input and a given output; raises for the whole batch."""
 
+GIVE_WAY = 3
+"""How often a request of the background is broken off for readers and begun anew, before it runs to its end."""
 POLL_SECONDS, TELL_SECONDS = 0.03, 0.5
 """How often one who waits looks whether the result is there, and is told how far it is even where nothing changed:
 a page that was left or changed meanwhile ends its thread when it is told."""
@@ -38,6 +40,7 @@ class _Job:
     trace: Trace | None = None
     error: Exception | None = None
     left: bool = False
+    gave_way: int = 0
 
 
 class _AllLeft(Exception):
@@ -45,7 +48,7 @@ class _AllLeft(Exception):
 
 
 class _GaveWay(Exception):
-    """A reader came while a full batch ran in the background."""
+    """A reader came while a batch ran in the background."""
 
 
 class Worker:
@@ -182,16 +185,17 @@ class Worker:
             return list(self._running)
 
     def _answer_in_time(self, jobs: list[_Job]) -> None:
-        """As `_answer`; in the background it is measured, and a batch that was begun when no reader was about gives way
-        to the first one who comes. The next is small, so it is begun anew once at most."""
+        """As `_answer`; in the background it is measured, and gives way at its next step to a reader who comes."""
         if not jobs[0].background:
             self._answer(jobs)
             return
         start = time.monotonic()
-        self._answer(jobs, gives_way=not self._pace.readers_about)
+        self._answer(jobs, gives_way=all(job.gave_way < GIVE_WAY for job in jobs))
         self._pace.took(_kind(jobs[0].request), len(jobs), time.monotonic() - start)
 
     def _put_back(self, jobs: list[_Job]) -> None:
+        for job in jobs:
+            job.gave_way += 1
         with self._changed:
             self._background.extendleft(reversed([job for job in jobs if not job.left]))
             self._running = []

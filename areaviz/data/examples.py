@@ -83,12 +83,13 @@ class Dataset:
     earlier_digest: str = field(init=False)
 
     def __post_init__(self) -> None:
-        said = hash_of(self.examples)
-        object.__setattr__(self, "earlier_digest", said.hexdigest() if self.pictures else "")
+        """Once: everything that is kept of a set is asked for by its digest."""
+        found = hash_of(self.examples)
+        object.__setattr__(self, "earlier_digest", found.hexdigest() if self.pictures else "")
         for name in sorted(self.pictures):
-            said.update(f"\n{name!r} {content_digest(name, self.pictures[name])}".encode("utf-8", "surrogatepass"))
-        # Once: everything that is kept of a set is asked for by it.
-        object.__setattr__(self, "digest", said.hexdigest())
+            content = content_digest(name, self.pictures[name])
+            found.update(f"\n{name!r} {content}".encode("utf-8", "surrogatepass"))
+        object.__setattr__(self, "digest", found.hexdigest())
 
     def picture(self, example: Example) -> Picture | None:
         """The picture of an example, decoded; None where it has none; InputError where the file cannot be used."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from areaviz.backend.worker import Report, Worker
+from areaviz.backend.worker import GIVE_WAY, Report, Worker
 from areaviz.trace.change import Gate
 from areaviz.trace.errors import BackendError, Busy, InputError
 from areaviz.trace.record import Trace
@@ -256,7 +256,7 @@ class Stepping:
         return [replace(trace("x", "y"), request=request) for request in requests]
 
 
-def test_a_full_batch_of_the_background_gives_way_to_a_reader_once_and_goes_on_in_small_ones() -> None:
+def test_the_background_gives_way_to_a_reader_and_goes_on_in_small_batches() -> None:
     run = Stepping()
     worker = Worker(run)
     with ThreadPoolExecutor(5) as pool:
@@ -268,3 +268,18 @@ def test_a_full_batch_of_the_background_gives_way_to_a_reader_once_and_goes_on_i
     kinds = [(len(texts), whole) for texts, whole in run.batches]
     assert kinds == [(1, True), (3, False), (1, True), (1, True), (1, True), (1, True)]
     assert run.batches[2][0] == ["reader"]
+
+
+def test_a_request_of_the_background_runs_to_its_end_however_many_readers_come() -> None:
+    run = Stepping()
+    worker = Worker(run)
+    with ThreadPoolExecutor(1) as pool:
+        analysis = pool.submit(worker.submit, Request("a", "analysis"), None, True)
+        while not analysis.done():
+            while not (worker._running and worker._running[0].background or analysis.done()):
+                threading.Event().wait(0.001)
+            worker.submit(Request("a", "reader"))
+        assert analysis.result(10).request.text == "analysis"
+    ends = [whole for texts, whole in run.batches if texts == ["analysis"]]
+    assert ends == [False] * GIVE_WAY + [True]
+    assert all(whole for texts, whole in run.batches if texts == ["reader"])

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from areaviz.analysis.translation import evaluate, translate_all
+from areaviz.models.checkpoint import digests_of
 from areaviz.models.device import choose_device
 from areaviz.models.translation import Translator
 from areaviz.trace.card import read_card
@@ -48,6 +49,7 @@ def test_a_recipe_becomes_a_measured_checkpoint(corpus: Path, tmp_path: Path, le
     folder = train(config, corpus, tmp_path / "runs", "cpu")
     card = read_card(folder / "card.json")
     assert (card.level, card.mechanism, card.config["area_size"], len(card.history)) == (level, "area", 3, 1)
+    assert card.files == digests_of(folder) and len(card.files) == 2
     words = Translator.load(folder, card, choose_device("cpu")).tokenizer
     assert card.trained_length == max(len(words.tokens(source)) for source, _ in PAIRS)
     measured, hypotheses = evaluate(folder, corpus, "test_2016_flickr", beam=2, traces=2, device="cpu")
