@@ -187,10 +187,9 @@ def test_a_trace_says_what_memory_it_takes() -> None:
     assert trace.request.picture is not None
     weights = sum(one.weights.nbytes for one in trace.maps.values())
     assert trace.nbytes == weights + len(trace.request.picture.rgb)
-    later: Any = LayeredWeights(
-        trace.maps["encoder-decoder"].weights.shape, trace.maps["encoder-decoder"].weights.__getitem__
-    )
-    fetched = replace(trace, maps={"encoder-decoder": replace(trace.maps["encoder-decoder"], weights=later)})
+    one = trace.maps["encoder-decoder"]
+    later: Any = LayeredWeights(one.weights.shape, one.weights.__getitem__)
+    fetched = replace(trace, maps={"encoder-decoder": replace(one, weights=later)})
     assert fetched.nbytes == later.nbytes + len(trace.request.picture.rgb), "what it comes to take, of a server's"
 
 
