@@ -20,6 +20,8 @@ from areaviz.views.labels import visible
 from areaviz.views.pictures import Box, Pixels
 from areaviz.views.select import Selection, fits, groups, name, select
 
+MOST_FRAMES = 200
+"""Words or items of one film: each frame takes some .05 s to draw, and a longer text would hold up the page."""
 DIM = 0.2
 """Brightness of what receives no attention."""
 GROUND, _DARK = 96, 32
@@ -84,12 +86,15 @@ class Stills:
 
 
 def film_fits(trace: Trace, focus: Focus) -> bool:
-    """Whether text attends to the cells of a picture."""
+    """Whether text attends to the cells of a picture, and what is focused is no longer than a film can be."""
     if not fits(trace, focus) or trace.request.picture is None:
         return False
     attention = trace.maps[focus.site]
     kinds = [trace.fields[side].kind for side in (attention.query, attention.memory)]
-    return kinds == ["text", "picture"] and len(trace.fields[attention.query]) > 0
+    if kinds != ["text", "picture"]:
+        return False
+    chosen = set(focus.items) if focus.side == "query" else set()
+    return 0 < len(chosen or trace.fields[attention.query]) <= MOST_FRAMES
 
 
 def film(trace: Trace, focus: Focus) -> Film:

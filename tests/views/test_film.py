@@ -11,7 +11,7 @@ from PIL import Image
 from areaviz.trace import query
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
-from areaviz.views import VIEWS, pictures
+from areaviz.views import VIEWS, film_frames, pictures
 from areaviz.views.export import FORMATS, figure_bytes
 from areaviz.views.film_frames import DIM, GROUND, area_box, film, lifted, spread
 from areaviz.views.film_gif import drawn_size, film_gif
@@ -249,3 +249,16 @@ def test_what_was_not_produced_has_no_probability() -> None:
     assert [frame.probability for frame in drawn.frames] == [None, None]
     assert [row[2] for row in VIEW.table(trace, Focus("attention")).rows] == ["", ""]
     assert "probability" not in VIEW.figure(trace, Focus("attention")).to_json()
+
+
+def test_a_film_is_not_offered_of_more_than_can_be_drawn_in_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = fakes.caption_trace()
+    items = len(trace.fields[trace.maps["encoder-decoder"].query])
+    monkeypatch.setattr(film_frames, "MOST_FRAMES", items)
+    assert VIEW.fits(trace, Focus("encoder-decoder"))
+    monkeypatch.setattr(film_frames, "MOST_FRAMES", 2)
+    assert not VIEW.fits(trace, Focus("encoder-decoder")) and not VIEWS["playback"].fits(
+        trace, Focus("encoder-decoder")
+    )
+    assert VIEW.fits(trace, Focus("encoder-decoder", items=(0, 1)))
+    assert not VIEW.fits(trace, Focus("encoder-decoder", items=(0, 1, 2)))
