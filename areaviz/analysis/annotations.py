@@ -35,6 +35,8 @@ TAGS = (
 SEVERITIES = ("neutral", "minor", "major", "critical")
 MOST = 2**31 - 1
 """Of an example's place and of a version: the largest number that every store takes."""
+AT_ONCE = 500
+"""Ids that are asked for together."""
 NAMES = {"id": "id", "dataset": "digest of the set", "model": "model", "tag": "tag", "note": "note",
          "author": "author", "changed": "time of the change", "differs": "id of the note it differs from"}  # fmt: skip
 """What people are told of a note's texts."""
@@ -163,19 +165,20 @@ class Annotations:
             BackendError: the store cannot be written to.
         """
         checked = [note.checked() for note in notes]
-        new = differing = 0
         with self._store.writer("saving the notes") as connection:
+            known = _known(connection, [note.id for note in checked])
+            new: dict[str, Annotation] = {}
+            differing: dict[str, Annotation] = {}
             for note in checked:
-                there = _there(connection, note.id)
-                if there is None:
-                    connection.execute(sql.insert(NOTES).values(**asdict(note)))
-                    new += 1
-                elif _words(there) != _words(note):
+                there = known.get(note.id) or new.setdefault(note.id, note)
+                if _words(there) != _words(note):
                     copy = replace(note, id=_id_of_copy(note), differs=note.id)
-                    if _there(connection, copy.id) is None:
-                        connection.execute(sql.insert(NOTES).values(**asdict(copy)))
-                        differing += 1
-        return Merged(new, differing)
+                    differing[copy.id] = copy
+            for id in _known(connection, list(differing)):
+                del differing[id]  # brought in before
+            if rows := [asdict(note) for note in (*new.values(), *differing.values())]:
+                connection.execute(sql.insert(NOTES), rows)
+        return Merged(len(new), len(differing))
 
     def take_over(self, earlier: str, dataset: str) -> int:
         """Bring the notes on one set to another that it became; the old ones stay. Returns how many are new there.
@@ -203,6 +206,15 @@ def _words(note: Annotation) -> tuple[object, ...]:
 def _id_of_copy(note: Annotation) -> str:
     """An id that the same words under the same id always get."""
     return hashlib.sha256(repr((note.id, _words(note))).encode()).hexdigest()[: LENGTHS["id"]]
+
+
+def _known(connection: Connection, ids: Sequence[str]) -> dict[str, Annotation]:
+    """The notes with these ids that are there, by id."""
+    found: dict[str, Annotation] = {}
+    for first in range(0, len(ids), AT_ONCE):
+        chosen = sql.select(*_COLUMNS).where(NOTES.c.id.in_(ids[first : first + AT_ONCE]))
+        found |= {row["id"]: _note(row) for row in connection.execute(chosen).mappings()}
+    return found
 
 
 def _there(connection: Connection, id: str) -> Annotation | None:

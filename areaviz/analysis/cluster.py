@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from areaviz.data.places import ROOT
@@ -39,7 +39,8 @@ def joined_ray(address: str | None, **options: Any) -> Iterator[None]:
     if ray.is_initialized():
         yield
         return
-    with nullcontext({}) if address else _private_files() as files:
+    private: AbstractContextManager[dict[str, str]] = nullcontext({}) if address else _private_files()
+    with private as files:
         try:
             ray.init(**{**_options(address), **files, **options})
         except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:

@@ -56,9 +56,11 @@ class RowFile:
     went on without them, else None.
     """
 
-    def __init__(self, path: Path, lines: Lines, lock: BaseFileLock | None = None, aside: Path | None = None) -> None:
+    def __init__(self, path: Path, lines: Lines) -> None:
         self.path, self.header, self.version, self.damaged = path, lines.header, lines.version, lines.damaged
-        self._rows, self._lock, self.aside = lines.rows, lock, aside
+        self.aside: Path | None = None
+        self._rows = lines.rows
+        self._lock: BaseFileLock | None = None
 
     @classmethod
     def open(cls, path: Path, header: Header) -> Self:

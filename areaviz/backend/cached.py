@@ -15,7 +15,7 @@ from areaviz.trace.card import Card
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 
-MAX_BYTES = 512 * 2**20
+MAX_BYTES = 256 * 2**20
 TELL_SECONDS = 0.5
 
 
@@ -104,12 +104,20 @@ class CachedBackend:
             return self._kept.get(key)
 
     def _put(self, key: str, trace: Trace) -> None:
-        if _weight(trace) > self._max_bytes:
+        if trace.nbytes > self._max_bytes:
             return
         with self._lock:
             self._kept[key] = trace
-            while len(self._kept) > self._max_entries or sum(map(_weight, self._kept.values())) > self._max_bytes:
+            while len(self._kept) > self._max_entries or self._size() > self._max_bytes:
                 self._kept.popitem(last=False)
+
+    def _size(self) -> int:
+        return sum(trace.nbytes for trace in self._kept.values())
+
+    def forget(self) -> None:
+        """Let go of all that is remembered, where the memory is needed; what is asked again is run again."""
+        with self._lock:
+            self._kept.clear()
 
 
 def key_of(request: Request, card: Card | None) -> str:
@@ -117,9 +125,3 @@ def key_of(request: Request, card: Card | None) -> str:
     picture = request.picture and request.picture.digest
     content = [asdict(replace(request, picture=None)), picture, None if card is None else card.identity]
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
-
-
-def _weight(trace: Trace) -> int:
-    """How many bytes the attention weights and the picture take."""
-    picture = 0 if trace.request.picture is None else len(trace.request.picture.rgb)
-    return picture + sum(attention.weights.nbytes for attention in trace.maps.values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import time
@@ -20,7 +21,10 @@ from areaviz.serving.on_ray import open_local, serving
 from areaviz.serving.options import Place, Scale
 from areaviz.trace.errors import BackendError, InputError
 
+TRACE = "AREAVIZ_TRACE"
+"""How the page Your tensors learns of a file to show: as `areaviz/ui/opened.py` reads it."""
 EVERY_ADDRESS = ("0.0.0.0", "::")
+_NAME = re.compile(r"[A-Za-z0-9_.-]+|[0-9A-Fa-f:.]+")
 _ORIGIN = re.compile(r"https://[A-Za-z0-9.-]+(:[0-9]{1,5})?")
 
 serve = typer.Typer(no_args_is_help=False)
@@ -40,6 +44,9 @@ def app(
         list[str] | None, typer.Option(help="A name by which readers reach this machine; can be given again.")
     ] = None,
     token_file: TokenFile = None,
+    trace: Annotated[
+        Path | None, typer.Option(help="A file that the page Your tensors shows to all; it may be large.")
+    ] = None,
     proxy: Annotated[
         list[str] | None, typer.Option(help="The address of a proxy before the app; can be given again.")
     ] = None,
@@ -62,6 +69,7 @@ def app(
     token = read_token(token_file) if token_file else ""
     from areaviz.door.serving import AppPlace, serve_app  # here, so that a refusal does not wait for Streamlit
 
+    set_trace(trace)
     place = AppPlace(host, port, tuple(allow_host or ()), token, tuple(proxy or ()), tuple(allow_frame or ()))
     serve_app(place, ROOT, operator_commands)
 
@@ -118,11 +126,22 @@ def check_open(host: str, names: list[str], token_file: Path | None) -> None:
             f"Listening at {host}, beyond this machine, needs an access token; write one with "
             "python -m areaviz serve token FILE and add --token-file FILE."
         )
+    for name in names:
+        if not _NAME.fullmatch(name):
+            raise InputError(f'"{name}" is no name of a machine; write it as in an address, without https:// and port.')
     if host in EVERY_ADDRESS and not names:
         raise InputError(
             f"Listening at {host} needs the names by which readers reach this machine, so that no other website can "
             "use the app through their browsers; add --allow-host NAME."
         )
+
+
+def set_trace(trace: Path | None) -> None:
+    """Name a stored trace, or a file of arrays, to the app; raises InputError where there is no such file."""
+    if trace is not None:
+        if not trace.is_file():
+            raise InputError(f"There is no file {trace}; name a trace that this app has saved, or an npz of arrays.")
+        os.environ[TRACE] = str(trace.resolve())
 
 
 def check_origins(origins: list[str]) -> None:

@@ -9,23 +9,27 @@ import csv
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from areaviz.data.content import content_digest
 from areaviz.data.grounding import Box
 from areaviz.data.pictures import decode
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shown
+from areaviz.trace.limits import MAX_UPLOAD_MEGABYTES, shown
 from areaviz.trace.picture import Picture
 
 Files = Mapping[str, bytes | Path]
 """Names without folders, and what the files hold or where they lie."""
 Links = frozenset[tuple[int, int]]
 
-MAX_EXAMPLES, MAX_MEGABYTES = 20_000, 50
+MAX_EXAMPLES, MAX_MEGABYTES = 20_000, MAX_UPLOAD_MEGABYTES
+MAX_MARKS = 500
+"""Links of an example, and boxes; a sentence of 40 words seldom has more than 60."""
+MAX_LINKS, MAX_BOXES, MAX_TEXT_BYTES = 500_000, 100_000, 96 * 2**20
+"""Of all examples together. Texts count as memory: one rare sign makes Python keep four bytes for every character."""
 MAX_ROW = 1 << 18
 """Characters of one row of a table: what its parts cost in memory is many times that."""
 TABLES = (".jsonl", ".csv", ".tsv")
@@ -40,8 +44,7 @@ COLUMNS = {
 }
 """What a table's columns may be called; upper and lower case are one."""
 _LINK = re.compile(r"(\d{1,4})([-p])(\d{1,4})")
-_BREAK = re.compile(r"\r\n|\r|\n")
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +83,13 @@ class Dataset:
     earlier_digest: str = field(init=False)
 
     def __post_init__(self) -> None:
-        said = hashlib.sha256(repr(self.examples).encode("utf-8", "surrogatepass"))
-        object.__setattr__(self, "earlier_digest", said.hexdigest() if self.pictures else "")
+        """Once: everything that is kept of a set is asked for by its digest."""
+        found = hash_of(self.examples)
+        object.__setattr__(self, "earlier_digest", found.hexdigest() if self.pictures else "")
         for name in sorted(self.pictures):
-            said.update(f"\n{name!r} {content_digest(name, self.pictures[name])}".encode("utf-8", "surrogatepass"))
-        object.__setattr__(
-            self, "digest", said.hexdigest()
-        )  # once: everything that is kept of a set is asked for by it
+            content = content_digest(name, self.pictures[name])
+            found.update(f"\n{name!r} {content}".encode("utf-8", "surrogatepass"))
+        object.__setattr__(self, "digest", found.hexdigest())
 
     def picture(self, example: Example) -> Picture | None:
         """The picture of an example, decoded; None where it has none; InputError where the file cannot be used."""
@@ -105,7 +108,8 @@ def read_lines(source: str, files: Files, references: Sequence[str] = (), links:
     Raises:
         InputError: a file is no UTF-8 text, is too large, or they differ in their number of lines.
     """
-    columns = {name: _lines(name, files) for name in (source, *references, *([links] if links else []))}
+    totals = Totals(source)
+    columns = {name: _column(name, files, totals) for name in (source, *references, *([links] if links else []))}
     counts = {name: len(lines) for name, lines in columns.items()}
     for name, count in counts.items():
         if count != counts[source]:
@@ -113,14 +117,14 @@ def read_lines(source: str, files: Files, references: Sequence[str] = (), links:
                 f'"{shown(name)}" has {count:,} lines but "{shown(source)}" has {counts[source]:,}; '
                 "line-aligned files need the same number of lines."
             )
-    rows = [
+    rows = (
         {
             "text": text,
             "reference": [columns[name][i] for name in references],
             "links": columns[links][i] if links else "",
         }
         for i, text in enumerate(columns[source])
-    ]
+    )
     return _dataset(source, rows, {})
 
 
@@ -132,7 +136,7 @@ def read_table(table: str, files: Files) -> Dataset:
     """
     kind = PurePosixPath(table).suffix.lower()
     rows = _json_rows(table, files) if kind == ".jsonl" else _csv_rows(table, files, "\t" if kind == ".tsv" else ",")
-    return _dataset(table, list(islice(rows, MAX_EXAMPLES + 1)), files)
+    return _dataset(table, rows, files)
 
 
 def read_pictures(files: Files) -> Dataset:
@@ -141,13 +145,56 @@ def read_pictures(files: Files) -> Dataset:
     return _dataset("pictures", [{"picture": name, "name": name} for name in names], files)
 
 
-def _dataset(name: str, rows: Sequence[Mapping[str, object]], files: Files) -> Dataset:
-    if not any(str(row.get("text") or "").strip() or row.get("picture") for row in rows):
+def hash_of(examples: Sequence[Example]) -> hashlib._Hash:
+    """SHA-256 of the examples, of what `repr` of all of them would be: but that takes as much memory as they do."""
+    found = hashlib.sha256(b"(")
+    for number, one in enumerate(examples):
+        found.update((", " * bool(number) + repr(one)).encode("utf-8", "surrogatepass"))
+    found.update(b",)" if len(examples) == 1 else b")")
+    return found
+
+
+@dataclass(slots=True)
+class Totals:
+    """What the examples of a set have come to take together, by which a set is refused while it is read."""
+
+    name: str
+    text_bytes: int = 0
+    links: int = 0
+    boxes: int = 0
+
+    def add_texts(self, *texts: str) -> None:
+        """Count texts; InputError where they are too large together."""
+        self.text_bytes += sum(map(sys.getsizeof, texts))
+        if self.text_bytes > MAX_TEXT_BYTES:
+            raise InputError(
+                f'The texts of "{shown(self.name)}" take more than the {MAX_TEXT_BYTES >> 20} MB of memory that are '
+                "possible; split it."
+            )
+
+    def add_marks(self, example: Example) -> None:
+        """Count links and boxes; InputError where they are too many together."""
+        self.links, self.boxes = self.links + len(example.possible), self.boxes + len(example.boxes)
+        for what, count, most in (("links", self.links, MAX_LINKS), ("boxes", self.boxes, MAX_BOXES)):
+            if count > most:
+                raise InputError(f'"{shown(self.name)}" has more than the {most:,} {what} that are possible; split it.')
+
+
+def _dataset(name: str, rows: Iterable[Mapping[str, object]], files: Files) -> Dataset:
+    examples: list[Example] = []
+    totals = Totals(name)
+    for number, row in enumerate(rows, 1):
+        if number > MAX_EXAMPLES:
+            raise InputError(
+                f'"{shown(name)}" has more than the {MAX_EXAMPLES:,} examples that are possible; split it.'
+            )
+        example = _example(name, number, row, files)
+        totals.add_texts(example.name, example.text, *example.references)
+        totals.add_marks(example)
+        examples.append(example)
+    if not any(one.text.strip() or one.picture for one in examples):
         raise InputError(f'"{shown(name)}" has no examples; it needs at least one text or picture.')
-    if len(rows) > MAX_EXAMPLES:
-        raise InputError(f'"{shown(name)}" has more than the {MAX_EXAMPLES:,} examples that are possible; split it.')
-    examples = tuple(_example(name, number, row, files) for number, row in enumerate(rows, 1))
-    return Dataset(name, examples, {one.picture: files[one.picture] for one in examples if one.picture})
+    return Dataset(name, tuple(examples), {one.picture: files[one.picture] for one in examples if one.picture})
 
 
 def _example(name: str, number: int, row: Mapping[str, object], files: Files) -> Example:
@@ -167,7 +214,7 @@ def _example(name: str, number: int, row: Mapping[str, object], files: Files) ->
 
 def _links(where: str, line: str) -> tuple[Links, Links]:
     pairs: dict[str, set[tuple[int, int]]] = {"-": set(), "p": set()}
-    for part in line.split():
+    for part in _marks(where, "links", line.split(maxsplit=MAX_MARKS)):
         found = _LINK.fullmatch(part)
         if not found:
             raise InputError(
@@ -180,7 +227,7 @@ def _links(where: str, line: str) -> tuple[Links, Links]:
 def _boxes(where: str, line: str) -> tuple[tuple[str, Box], ...]:
     """Words with boxes, "dog 0.1 0.2 0.5 0.9; ball 0.6 0.7 0.8 0.9": left, top, right, bottom as shares."""
     found = []
-    for part in filter(str.strip, line.split(";")):
+    for part in filter(str.strip, _marks(where, "boxes", line.split(";", MAX_MARKS + 1))):
         word, *numbers = part.split()
         try:
             left, top, right, bottom = map(float, numbers)
@@ -193,6 +240,13 @@ def _boxes(where: str, line: str) -> tuple[tuple[str, Box], ...]:
             )
         found.append((word.lower(), (left, top, right, bottom)))
     return tuple(found)
+
+
+def _marks(where: str, what: str, parts: list[str]) -> list[str]:
+    """The links or boxes of an example; InputError where there are too many."""
+    if len([part for part in parts if part.strip()]) > MAX_MARKS:
+        raise InputError(f"{where} has more than the {MAX_MARKS} {what} that are possible; remove some of them.")
+    return parts
 
 
 def _json_rows(name: str, files: Files) -> Iterator[Mapping[str, object]]:
@@ -214,12 +268,11 @@ def _csv_rows(name: str, files: Files, separator: str) -> Iterator[Mapping[str, 
 
     def lines() -> Iterator[str]:
         nonlocal taken
-        for number, found in enumerate(_LINE.finditer(text), 1):
-            taken += found.end() - found.start()
+        for number, line in enumerate(_raw_lines(name, files), 1):
+            taken += len(line)
             _check_row(name, number, taken)
-            yield found.group()
+            yield line
 
-    text = _text(name, files)
     reader = csv.DictReader(lines(), delimiter=separator)
     try:
         for row in reader:
@@ -251,24 +304,34 @@ def _check_row(name: str, number: int, characters: int) -> None:
         )
 
 
-def _lines(name: str, files: Files) -> list[str]:
+def _column(name: str, files: Files, totals: Totals) -> list[str]:
+    """The lines of a text file, each an example's; they are counted."""
+    found = []
+    for line in _lines(name, files):
+        totals.add_texts(line)
+        found.append(line)
+    return found or [""]
+
+
+def _lines(name: str, files: Files) -> Iterator[str]:
     """The lines of a text file; a break at its end begins no further one. InputError where there are too many."""
-    lines = _BREAK.split(_text(name, files), MAX_EXAMPLES + 1)
-    if len(lines) > 1 and not lines[-1]:
-        lines.pop()
-    if len(lines) > MAX_EXAMPLES:
-        raise InputError(f'"{shown(name)}" has more than the {MAX_EXAMPLES:,} lines that are possible; split it.')
-    return lines
+    for number, line in enumerate(_raw_lines(name, files), 1):
+        if number > MAX_EXAMPLES:
+            raise InputError(f'"{shown(name)}" has more than the {MAX_EXAMPLES:,} lines that are possible; split it.')
+        yield line.rstrip("\r\n")
 
 
-def _text(name: str, files: Files) -> str:
+def _raw_lines(name: str, files: Files) -> Iterator[str]:
+    """The lines of a text file with their breaks, each read by itself: the whole as one text takes up to 200 MB."""
     found = files[name]
     size = found.stat().st_size if isinstance(found, Path) else len(found)
     if size > MAX_MEGABYTES << 20:
         raise InputError(f'"{shown(name)}" has {size >> 20:,} MB but at most {MAX_MEGABYTES} are possible; split it.')
     data = found.read_bytes() if isinstance(found, Path) else found
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(f'Line {line:,} of "{shown(name)}" is no UTF-8 text; save the file as UTF-8.') from error
+    for number, part in enumerate(_LINE.finditer(data), 1):
+        _check_row(name, number, (part.end() - part.start()) // 4)  # a character has four bytes at the most
+        try:
+            line = part.group().decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError(f'Line {number:,} of "{shown(name)}" is no UTF-8 text; save the file as UTF-8.') from error
+        yield line.removeprefix("\ufeff") if number == 1 else line

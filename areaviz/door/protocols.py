@@ -14,8 +14,8 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from areaviz.door.limits import FULL, Connections
 
 HEAD_SECONDS, HEAD_BYTES = 10.0, 32768
-BODY_BYTES_PER_SECOND, STALLED_SECONDS = 16_384, 60.0
-"""The slowest that a body may come; how long a reader may take nothing of an answer."""
+BODY_BYTES_PER_SECOND, STALLED_SECONDS, CLOSE_SECONDS = 16_384, 60.0, 2.0
+"""The slowest that a body may come; how long a reader may take nothing of an answer, and say nothing to a good-bye."""
 SEAT = "areaviz_seat"
 """In the state of a socket's scope: called when its session begins, it says whether there is room for one."""
 
@@ -129,7 +129,7 @@ class BoundedSocket(WebSocketsSansIOProtocol):
 
     def __init__(self, connections: Connections, **uvicorn: Any) -> None:
         super().__init__(**uvicorn)
-        self._seats = connections
+        self._seats, self.close_timeout = connections, CLOSE_SECONDS
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """From here on it waits: it has said nothing yet."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import uvicorn
 from streamlit import config
@@ -19,7 +20,7 @@ from areaviz.backend import cookies
 from areaviz.backend.access import LOOPBACK_NAMES
 from areaviz.door.door import Door, Rules
 from areaviz.door.head import name_and_port
-from areaviz.door.limits import Connections, raise_limit
+from areaviz.door.limits import MOST, SESSION_DESCRIPTORS, Connections, raise_limit
 from areaviz.door.log_lines import bound_lines
 from areaviz.door.operator import Command, listening
 from areaviz.door.protocols import BoundedRequests, BoundedSocket
@@ -27,11 +28,14 @@ from areaviz.door.sign_in import SignIn
 from areaviz.door.streamlit_parts import LeftSessions
 from areaviz.trace.errors import InputError
 
+log = logging.getLogger(__name__)
 SCRIPT = Path(__file__).with_name("script.py")
 EVERY_ADDRESS = ("0.0.0.0", "::")
 PING_SECONDS, LEAVE_SECONDS, SWEEP_TICKS = 30.0, 5, 50
 QUEUE, AT_ONCE = 2048, 8
 """Connections that the system keeps until they are taken, and those taken before any of them is looked at."""
+ROOMY = MOST * (1 + SESSION_DESCRIPTORS)
+"""File descriptors that are enough for all connections there may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +107,10 @@ class _Server(uvicorn.Server):
     async def on_tick(self, counter: int) -> bool:
         """Ten times a second; every `SWEEP_TICKS` the sessions are looked at."""
         if counter % SWEEP_TICKS == 0:
-            self._left.end()
+            try:
+                self._left.end()
+            except Exception:  # what goes wrong with one session must not end the server
+                log.exception("While sessions were ended")
         return await super().on_tick(counter)
 
 
@@ -137,7 +144,7 @@ def _server_options(door: Door, place: AppPlace, connections: Connections) -> uv
         door,
         host=place.host,
         port=place.port,
-        loop="auto",
+        loop=_loop(connections),
         http=cast("Any", partial(BoundedRequests, connections)),
         ws=cast("Any", partial(BoundedSocket, connections)),
         ws_ping_interval=PING_SECONDS,
@@ -156,6 +163,13 @@ def _server_options(door: Door, place: AppPlace, connections: Connections) -> uv
         ssl_keyfile=config.get_option("server.sslKeyFile"),
         backlog=AT_ONCE,
     )
+
+
+def _loop(connections: Connections) -> Literal["auto", "asyncio"]:
+    """uvloop, where it is installed, is quicker, but it takes all connections that wait at once, and closes unseen
+    those for which there is no file descriptor; so only where they cannot run out by that."""
+    _, limit = connections.descriptors()
+    return "asyncio" if limit is not None and limit < ROOMY else "auto"
 
 
 def _bracketed(host: str) -> str:

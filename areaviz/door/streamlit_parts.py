@@ -47,8 +47,8 @@ class LeftSessions:
         manager = _manager()
         with manager._storage_lock:
             len(manager._session_storage._cache)  # type: ignore[attr-defined]  # drops those whose time is over
-            infos = [*manager.list_active_sessions(), *manager._session_storage.list()]
-        there = {info.session.id: info.session for info in infos}
+            there = {info.session.id: info.session for info in manager._session_storage.list()}
+        there |= {info.session.id: info.session for info in manager.list_active_sessions()}
         for name in self._known.keys() - there.keys():
             self._known[name].shutdown()
         self._known = there

@@ -15,16 +15,18 @@ _END_OF_DIRECTORY = struct.Struct("<4s4H2LH")
 
 
 def check_archive(
-    file: BinaryIO, refusal: str = "The file is not a trace; choose a trace that this app has saved."
+    file: BinaryIO,
+    refusal: str = "The file is not a trace; choose a trace that this app has saved.",
+    most: int | None = None,
 ) -> None:
-    """Refuse what is no zip archive, or one whose list of contents alone would fill the memory.
+    """Refuse what is no zip archive, one of more than `most` bytes (512 MiB), or with a list of contents without end.
 
     Raises:
         InputError: it is none, with the sentence `refusal`, or too large.
         BadZipFile: it is damaged, or larger than such files can be.
     """
     size = file.seek(0, io.SEEK_END)
-    check_size(size, MAX_BYTES, "The file")
+    check_size(size, most or MAX_BYTES, "The file")
     length = min(size, _END_OF_DIRECTORY.size + 20)
     file.seek(size - length)
     tail = file.read(length)

@@ -6,6 +6,7 @@ Shapes: L layers, H heads, Q queries, N items of the memory, C = 3 colours.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
@@ -46,7 +47,45 @@ def from_arrays(
     check_range("area_size", area_size, AREA_SIZES)
     given = np.asarray(weights)
     check_shape(given.shape, given.dtype, shape, area_size)
-    *_, asking, items = given.shape
+    frame = frame_of(given.shape, memory, queries, shape, picture, name)
+    rows_RN = given.reshape(-1, given.shape[-1])
+    attention = frame.attention(checked_rows(rows_RN, 0, given.shape).reshape(given.shape))
+    sums = [sums_map(attention, (area_size, area_size))] if has_sums(area_size, given.shape) else []
+    return frame.trace([attention, *sums])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """A trace but for its weights: the request, and the fields, what attends last and what is attended to first."""
+
+    request: Request
+    fields: tuple[Field, ...]
+    grid: AreaGrid
+
+    def attention(self, weights_LHQN: FloatArray) -> AttentionMap:
+        """The map of these weights."""
+        return AttentionMap(
+            SITE, self.fields[-1].name, self.fields[0].name, self.grid, weights_LHQN, "rows sum to 1 over items"
+        )
+
+    def trace(self, maps: Sequence[AttentionMap]) -> Trace:
+        """The trace with these maps, checked."""
+        fields = {item.name: item for item in [*self.fields, nothing()]}
+        trace = Trace(self.request, fields, NO_OUTPUT, {one.site: one for one in maps})
+        validate(trace)
+        return trace
+
+
+def frame_of(
+    shape_LHQN: Sequence[int],
+    memory: Sequence[str] | None,
+    queries: Sequence[str] | None,
+    shape: tuple[int, int] | None,
+    picture: Picture | npt.NDArray[np.uint8] | None,
+    name: str,
+) -> Frame:
+    """All of the trace of arrays but their weights; arguments and errors as of `Trace.from_arrays`."""
+    *_, asking, items = shape_LHQN
     request = Request(name, "", picture=_picture(picture, shape))
     check_options(request)
     alone = queries is None and asking == items
@@ -56,16 +95,12 @@ def from_arrays(
         fields = [_text("text" if alone else "memory", memory, items, "memory")]
     if not alone:
         fields.append(_text("query", queries, asking, "queries"))
-    grid = AreaGrid.clamped(shape or (1, items), (1, 1))
-    weights_LHQN = _shares(given)
-    normalisation = "rows sum to 1 over items"
-    attention = AttentionMap(SITE, fields[-1].name, fields[0].name, grid, weights_LHQN, normalisation)
-    maps = [attention, *([sums_map(attention, (area_size, area_size))] if area_size > 1 and items > 1 else [])]
-    trace = Trace(
-        request, {item.name: item for item in [*fields, nothing()]}, NO_OUTPUT, {one.site: one for one in maps}
-    )
-    validate(trace)
-    return trace
+    return Frame(request, tuple(fields), AreaGrid.clamped(shape or (1, items), (1, 1)))
+
+
+def has_sums(area_size: int, shape_LHQN: Sequence[int]) -> bool:
+    """Whether areas of several items are shown beside single ones."""
+    return area_size > 1 and shape_LHQN[-1] > 1
 
 
 def check_shape(shape_LHQN: Sequence[int], dtype: npt.DTypeLike, shape: tuple[int, int] | None, area_size: int) -> None:
@@ -186,31 +221,39 @@ def check_pixels(shape_HWC: Sequence[int], dtype: npt.DTypeLike) -> None:
         )
 
 
-def _shares(given_LHQN: npt.NDArray[Any]) -> FloatArray:
-    """Weights as float32 whose rows sum to 1, or to 0 where everything is masked.
+def checked_rows(given_RN: npt.NDArray[Any], first: int, shape_LHQN: Sequence[int]) -> FloatArray:
+    """Rows of weights as float32 that sum to 1, or to 0 where everything is masked.
 
     Half precision rounds, so rows stored in it may be off by 0.01 and are divided by their sum again.
+
+    Args:
+        given_RN: some rows of the array.
+        first: the number of the first of them among all rows.
+        shape_LHQN: of the array.
+
+    Raises:
+        InputError: a weight is not finite or below 0, or a row has another sum.
     """
-    weights: FloatArray = given_LHQN.astype(np.float32)
-    broken: npt.NDArray[np.bool_] = ~np.isfinite(weights)
-    if broken.any():
-        raise InputError(f"The weights of {_place(broken)} are not all finite; remove NaN.")
-    if weights.min() < 0:
+    weights_RN: FloatArray = given_RN.astype(np.float32)
+    if not np.isfinite(weights_RN).all():
+        place = _place((~np.isfinite(weights_RN)).any(axis=-1), first, shape_LHQN)
+        raise InputError(f"The weights of {place} are not all finite; remove NaN.")
+    if weights_RN.min() < 0:
+        place = _place((weights_RN < 0).any(-1), first, shape_LHQN)
+        raise InputError(f"The weights of {place} are below 0; give weights after the softmax, not scores.")
+    sums_R = weights_RN.sum(-1, dtype=np.float64)
+    off_R = np.minimum(np.abs(sums_R - 1), sums_R) > (_HALF_TOLERANCE if given_RN.dtype.itemsize == 2 else TOLERANCE)
+    if off_R.any():
         raise InputError(
-            f"The weights of {_place(weights < 0)} are below 0; give weights after the softmax, not scores."
+            f"The weights of {_place(off_R, first, shape_LHQN)} sum to {sums_R[off_R][0]:,.4g} but must sum to 1 over "
+            "the memory, or to 0 where everything is masked; apply the softmax, or divide each row by its sum."
         )
-    sums = weights.sum(-1, dtype=np.float64)
-    off = np.minimum(np.abs(sums - 1), sums) > (_HALF_TOLERANCE if given_LHQN.dtype.itemsize == 2 else TOLERANCE)
-    if off.any():
-        raise InputError(
-            f"The weights of {_place(off)} sum to {sums[off][0]:,.4g} but must sum to 1 over the memory, or to 0 where "
-            "everything is masked; apply the softmax, or divide each row by its sum."
-        )
-    np.divide(weights, sums[..., None], out=weights, where=sums[..., None] > 0.5)
-    return weights
+    np.divide(weights_RN, sums_R[:, None], out=weights_RN, where=sums_R[:, None] > 0.5)
+    return weights_RN
 
 
-def _place(found: npt.NDArray[np.bool_]) -> str:
-    """The first row found, [L, H, Q] or [L, H, Q, N], counted from 1."""
-    layer, head, query = (int(index) + 1 for index in np.argwhere(found)[0][:3])
+def _place(found_R: npt.ArrayLike, first: int, shape_LHQN: Sequence[int]) -> str:
+    """Where the first row found stands, counted from 1."""
+    row = first + int(np.argmax(found_R))
+    layer, head, query = (int(index) + 1 for index in np.unravel_index(row, tuple(shape_LHQN[:3])))
     return f"layer {layer}, head {head}, query {query}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from math import prod
 from pathlib import Path
@@ -40,14 +40,14 @@ def to_bytes(trace: Trace, half: bool = False, without: Collection[str] = ()) ->
     Raises:
         InputError: the trace is larger than `from_bytes` would read: 512 MiB, of which 8 MiB are texts.
     """
-    arrays, document = to_arrays(trace, half, without), json.dumps(to_document(trace, without)).encode("ascii")
+    arrays, document = to_arrays(trace, without), json.dumps(to_document(trace, without)).encode("ascii")
     check_size(len(document), MAX_DOCUMENT_BYTES, "The trace's document")
-    check_size(len(document) + sum(_full_size(array) + 1024 for array in arrays.values()), MAX_BYTES, "The trace")
+    check_size(len(document) + sum(array.nbytes + 1024 for array in arrays.values()), MAX_BYTES, "The trace")
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        _add(archive, DOCUMENT, document)
+        _add(archive, DOCUMENT, [document])
         for name, array in arrays.items():
-            _add(archive, f"{name}.npy", _npy(array))
+            _add(archive, f"{name}.npy", _npy_parts(array, half and is_weights(name)))
     return buffer.getvalue()
 
 
@@ -55,7 +55,7 @@ def layer_to_bytes(weights_HQA: FloatArray) -> bytes:
     """One layer of one site for the wire: an npz archive with the array "weights", not packed."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
-        _add(archive, LAYER, _npy(np.ascontiguousarray(weights_HQA, np.float32)))
+        _add(archive, LAYER, _npy_parts(np.ascontiguousarray(weights_HQA, np.float32)))
     return buffer.getvalue()
 
 
@@ -65,7 +65,7 @@ def layer_from_bytes(content: bytes, shape: tuple[int, ...]) -> FloatArray:
     Raises:
         InputError: it is no layer, of another shape, or its rows are no distributions.
     """
-    with _sorry():
+    with named():
         file = io.BytesIO(content)
         check_archive(file)
         with zipfile.ZipFile(file) as archive:
@@ -111,7 +111,7 @@ def load(source: Path | str | BinaryIO, fetch: Fetch | None = None) -> Trace:
     Raises:
         InputError: as `from_bytes`, or the file cannot be opened.
     """
-    with _sorry():
+    with named():
         if isinstance(source, Path | str):
             with Path(source).open("rb") as file:
                 return _read(file, fetch)
@@ -119,11 +119,11 @@ def load(source: Path | str | BinaryIO, fetch: Fetch | None = None) -> Trace:
 
 
 @contextmanager
-def _sorry() -> Iterator[None]:
-    """Say in one sentence what is wrong with a file."""
+def named() -> Iterator[None]:
+    """Say in one sentence what is wrong with a file: whatever is raised in the block becomes an InputError."""
     try:
         yield
-    except InputError:
+    except (InputError, BackendError):
         raise
     except OSError as error:
         raise InputError(f"The trace cannot be opened ({error.strerror or error}); choose another file.") from error
@@ -156,12 +156,17 @@ def _array(entry: bytes) -> npt.NDArray[Any]:
     file = io.BytesIO(entry)
     if np.lib.format.read_magic(file) != (1, 0):
         raise ValueError("an array is of an unknown npy version")
-    shape, column_major, dtype = np.lib.format.read_array_header_1_0(file)
-    if dtype.str not in TYPES or column_major:
-        raise ValueError(f"an array has the type {dtype}, which traces do not use")
+    shape, by_columns, dtype = np.lib.format.read_array_header_1_0(file)
+    check_type(dtype, by_columns)
     if min(shape, default=0) < 0 or prod(shape) * dtype.itemsize != len(entry) - file.tell():
         raise ValueError(f"an array says it has shape {shape} but has {len(entry) - file.tell()} bytes")
     return np.frombuffer(entry, dtype, offset=file.tell()).reshape(shape)
+
+
+def check_type(dtype: np.dtype[Any], by_columns: bool) -> None:
+    """Refuse, with a ValueError, an array that traces do not use."""
+    if dtype.str not in TYPES or by_columns:
+        raise ValueError(f"an array has the type {dtype}, which traces do not use")
 
 
 def _full_size(array: npt.NDArray[Any]) -> int:
@@ -169,15 +174,24 @@ def _full_size(array: npt.NDArray[Any]) -> int:
     return array.nbytes * (2 if array.dtype == np.float16 else 1)
 
 
-def _npy(array: npt.NDArray[Any]) -> bytes:
-    """The bytes of a .npy file."""
-    entry = io.BytesIO()
-    np.lib.format.write_array(entry, array, version=(1, 0), allow_pickle=False)
-    return entry.getvalue()
+def is_weights(name: str) -> bool:
+    """Whether an array of this name holds the weights of a map."""
+    return name.startswith("map.") and name.endswith(".weights")
 
 
-def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
-    """Add an entry without the time of day, so that equal traces give equal files."""
-    entry = zipfile.ZipInfo(name)
-    entry.external_attr = 0o644 << 16
-    archive.writestr(entry, content, archive.compression, archive.compresslevel)
+def _npy_parts(array: npt.NDArray[Any], half: bool = False) -> Iterator[bytes | memoryview]:
+    """The bytes of a .npy file; those of weights a layer at a time, as they may lie elsewhere. half: as float16."""
+    kind, head = np.dtype(np.float16) if half else array.dtype, io.BytesIO()
+    described = {"descr": np.lib.format.dtype_to_descr(kind), "fortran_order": False, "shape": array.shape}
+    np.lib.format.write_array_header_1_0(head, described)
+    yield head.getvalue()
+    for part in array if array.ndim == 4 else [array]:
+        if part.size:
+            yield np.ascontiguousarray(part, kind).data.cast("B")
+
+
+def _add(archive: zipfile.ZipFile, name: str, parts: Iterable[bytes | memoryview]) -> None:
+    """Add an entry, which zipfile dates to 1980, so that equal traces give equal files."""
+    with archive.open(name, "w") as entry:
+        for part in parts:
+            entry.write(part)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.record import AttentionMap
+from areaviz.trace.record import AttentionMap, FloatArray
 from areaviz.trace.weights import area_sums
 
 AS_AREAS, SUMS = " as areas", " sums"
@@ -26,9 +26,19 @@ def sums_map(attention: AttentionMap, max_area: tuple[int, int]) -> AttentionMap
     a row sums to 1 as every row of a trace does; a larger area never has less weight than one within it.
     """
     grid = AreaGrid.clamped((attention.grid.height, attention.grid.width), max_area)
-    sums_LHQA = area_sums(attention.weights, grid)
-    total_LHQ1 = sums_LHQA.sum(-1, keepdims=True)
-    np.divide(sums_LHQA, total_LHQ1, out=sums_LHQA, where=total_LHQ1 > 0)
+    return map_of_sums(attention, grid, shared_sums(attention.weights, grid))
+
+
+def shared_sums(weights: FloatArray, grid: AreaGrid) -> FloatArray:
+    """The sums of the items' weights over areas, divided by their total: float32 [..., N] -> [..., A]."""
+    sums = area_sums(weights, grid)
+    total = sums.sum(-1, keepdims=True)
+    np.divide(sums, total, out=sums, where=total > 0)
+    return sums
+
+
+def map_of_sums(attention: AttentionMap, grid: AreaGrid, sums_LHQA: FloatArray) -> AttentionMap:
+    """The map of sums over the areas of `grid` of a map of single items."""
     return AttentionMap(
         attention.site + SUMS,
         attention.query,

@@ -27,20 +27,25 @@ Fetch = Callable[[str, int], FloatArray]
 _Value = TypeVar("_Value")
 
 
-def to_arrays(trace: Trace, half: bool = False, without: Collection[str] = ()) -> dict[str, npt.NDArray[Any]]:
-    """The arrays of a trace by name; `half` has weights as float16. `without`: sites whose weights are left out."""
-    weight_type = np.float16 if half else np.float32
+def to_arrays(trace: Trace, without: Collection[str] = ()) -> dict[str, npt.NDArray[Any]]:
+    """The arrays of a trace by name; weights that lie elsewhere stay there.
+
+    without: sites whose weights are left out.
+    """
     arrays: dict[str, npt.NDArray[Any]] = {"output.probabilities": trace.output.probabilities}
     arrays |= {f"field.{name}.anchors": item.anchors for name, item in trace.fields.items()}
     whole = {site: item for site, item in trace.maps.items() if site not in without}
-    arrays |= {f"map.{site}.weights": np.asarray(item.weights, weight_type) for site, item in whole.items()}
+    arrays |= {f"map.{site}.weights": item.weights for site, item in whole.items()}
     arrays |= {f"map.{site}.chosen": item.chosen for site, item in trace.maps.items() if item.chosen is not None}
     arrays |= {f"map.{site}.strength": item.strength for site, item in trace.maps.items() if item.strength is not None}
     for site, gaze in trace.gazes.items():
         arrays |= {f"gaze.{site}.corners": gaze.corners, f"gaze.{site}.seen": gaze.seen}
     if trace.request.picture is not None:
         arrays["request.picture"] = trace.request.picture.pixels
-    return {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    return {
+        name: array if isinstance(array, LayeredWeights) else np.ascontiguousarray(array)
+        for name, array in arrays.items()
+    }
 
 
 def to_document(trace: Trace, without: Collection[str] = ()) -> dict[str, Any]:
@@ -187,10 +192,15 @@ def _full(weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return weights
     full: FloatArray = weights.astype(np.float32)
     for layer in full:  # one after the other: where areas are few, the sums take as much memory as the weights
-        sums = layer.sum(-1, keepdims=True)
-        np.divide(layer, sums, out=layer, where=sums > 0)
+        divide_by_sums(layer)
     full.flags.writeable = False
     return full
+
+
+def divide_by_sums(rows: FloatArray) -> None:
+    """Divide every row [..., A] by its sum, in place; rows of nothing but 0 stay so."""
+    sums = rows.sum(-1, keepdims=True)
+    np.divide(rows, sums, out=rows, where=sums > 0)
 
 
 def _take(entry: Mapping[str, Any], key: str, kind: type[_Value]) -> _Value:

@@ -1,4 +1,4 @@
-"""Attention weights that lie elsewhere: fetched a layer at a time, when a layer is first read.
+"""Attention weights that lie elsewhere, on a disk or another machine: fetched a layer at a time, when one is read.
 
 Shapes: L layers, H heads, Q queries, A areas.
 """
@@ -18,20 +18,37 @@ FloatArray = npt.NDArray[np.float32]
 
 
 class LayeredWeights(NDArrayOperatorsMixin):
-    """Stands in for a read-only array float32 [L, H, Q, A]; layers that were read are kept.
+    """Stands in for a read-only array float32 [L, H, Q, A].
 
-    shape: of the whole. fetch: gives a layer, float32 [H, Q, A], checked by whoever fetches it; what it raises goes to
-    the reader, and the next one asks again. An index that begins with a number stays within that layer; any other
-    index, NumPy's functions and an array's methods fetch all layers first.
+    An index that begins with a number stays within that layer; any other index, NumPy's functions and an array's
+    methods fetch all layers first.
+
+    Args:
+        shape: of the whole.
+        fetch: gives a layer, float32 [H, Q, A], checked by whoever fetches it; what it raises goes to the reader, and
+            the next one asks again.
+        heads: gives the heads from the second argument to the third, exclusive, of the layer that is the first. Where
+            it is given, reading is cheap, and no layer is kept; else the layers that were read are.
     """
 
     dtype = np.dtype(np.float32)
     ndim = 4
 
-    def __init__(self, shape: tuple[int, int, int, int], fetch: Callable[[int], FloatArray]) -> None:
+    def __init__(
+        self,
+        shape: tuple[int, int, int, int],
+        fetch: Callable[[int], FloatArray],
+        heads: Callable[[int, int, int], FloatArray] | None = None,
+    ) -> None:
         self.shape, self.size = shape, prod(shape)
         self.nbytes = self.size * self.dtype.itemsize
-        self._fetch, self._layers, self._lock = fetch, dict[int, FloatArray](), threading.Lock()
+        self._fetch, self._heads = fetch, heads
+        self._layers, self._lock = dict[int, FloatArray](), threading.Lock()
+
+    @property
+    def kept_bytes(self) -> int:
+        """The bytes in memory that it comes to hold when all of it was read."""
+        return 0 if self._heads else self.nbytes
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -40,12 +57,19 @@ class LayeredWeights(NDArrayOperatorsMixin):
         """What an array of the same shape gives."""
         first, *rest = index if isinstance(index, tuple) else (index,)
         if isinstance(first, int | np.integer):
-            return self._layer(range(len(self))[first])[tuple(rest)]
+            layer = range(len(self))[first]
+            if self._heads and rest:
+                found, rest[0] = self._some_heads(layer, rest[0])
+                return found[tuple(rest)]
+            return self._layer(layer)[tuple(rest)]
         return np.asarray(self)[index]
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
         """All layers as one array."""
-        return np.stack([self._layer(layer) for layer in range(len(self))]).astype(dtype or self.dtype, copy=False)
+        whole = np.empty(self.shape, dtype or self.dtype)
+        for layer in range(len(self)):
+            whole[layer] = self._layer(layer)
+        return whole
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         """Operators and NumPy's functions work on all layers."""
@@ -58,7 +82,20 @@ class LayeredWeights(NDArrayOperatorsMixin):
             raise AttributeError(name)
         return getattr(np.asarray(self), name)
 
+    def _some_heads(self, layer: int, index: Any) -> tuple[FloatArray, Any]:
+        """The heads that an index names, and the index of these in what was read."""
+        assert self._heads is not None
+        heads = range(self.shape[1])
+        if isinstance(index, int | np.integer):
+            return self._heads(layer, heads[index], heads[index] + 1), 0
+        if isinstance(index, slice) and index.step in (None, 1):
+            named = heads[index]
+            return self._heads(layer, named.start, max(named.start, named.stop)), slice(None)
+        return self._fetch(layer), index
+
     def _layer(self, layer: int) -> FloatArray:
+        if self._heads:
+            return self._fetch(layer)
         with self._lock:
             if layer not in self._layers:
                 self._layers[layer] = self._fetch(layer)

@@ -22,6 +22,9 @@ FACTORS = (0, 100)
 MAX_CHANGES, MAX_CHANGED = 1024, 131_072
 """Changes of one request, and the items and areas that all of them name."""
 
+MAX_UPLOAD_MEGABYTES = 50
+"""Of one file that a reader hands in; .streamlit/config.toml says the same to the server. Uploaders may say less."""
+
 
 def check_text(text: str) -> None:
     """Size and well-formedness; an empty text passes.

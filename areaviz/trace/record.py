@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.trace.areas import AreaGrid
+from areaviz.trace.layered import LayeredWeights
 from areaviz.trace.picture import Picture
 from areaviz.trace.request import Request
 
@@ -117,7 +118,7 @@ class Output:
     alternatives: tuple[tuple[tuple[str, float], ...], ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Trace:
     """One decoded example: fields, output, one attention map a site, and the places that were looked at.
 
@@ -131,6 +132,12 @@ class Trace:
     details: Mapping[str, str] = field(default_factory=dict)
     version: int = VERSION
     gazes: Mapping[str, Gaze] = field(default_factory=dict)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that the weights and the picture take; of weights that stay on disk none."""
+        picture = 0 if self.request.picture is None else len(self.request.picture.rgb)
+        return picture + sum(_in_memory(attention.weights) for attention in self.maps.values())
 
     @classmethod
     def from_arrays(
@@ -161,3 +168,7 @@ class Trace:
         from areaviz.trace.arrays import from_arrays  # it makes traces, so it imports this module
 
         return from_arrays(weights, memory, queries, shape, picture, area_size, name)
+
+
+def _in_memory(weights: FloatArray | LayeredWeights) -> int:
+    return weights.kept_bytes if isinstance(weights, LayeredWeights) else weights.nbytes

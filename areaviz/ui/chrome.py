@@ -9,6 +9,7 @@ from streamlit.runtime.pages_manager import PagesManager
 
 from areaviz.data.places import ROOT
 from areaviz.ui.admission import admitted, refuse
+from areaviz.ui.departure import note_presence
 from areaviz.ui.focus_state import turn_to
 
 # Static text: nothing a user wrote ever becomes part of it.
@@ -42,6 +43,7 @@ def page_frame(title: str, purpose: str) -> None:
     if not admitted():
         refuse()
         st.stop()
+    note_presence()
     turn_to(title)
     stylesheet(_STYLE)
     st.title(title, anchor=False)

@@ -20,7 +20,7 @@ TURN = f"{PAGE}_turn"
 """In the session: how often uploaded files were deleted."""
 SETTING = "AREAVIZ_DATASETS"
 """Environment variable: a folder of this machine with a folder a data set; nothing outside it is ever opened."""
-MOST_TOGETHER, MEGA = 200, 2**20
+MOST_TOGETHER, MEGA = 150, 2**20
 """Megabytes of all files of a set: this uploader alone takes several, and each as large as one may be."""
 _SAMPLES, _UPLOAD, _FOLDER = "Samples", "Upload", "Folder"
 _HELP = (

@@ -27,7 +27,7 @@ REMEMBERED = 32
 TOKEN_FILE = "AREAVIZ_TOKEN_FILE"
 
 
-def engine() -> Backend:
+def engine() -> CachedBackend:
     """The backend of this process."""
     setting = os.environ.get("AREAVIZ_BACKEND", "local")
     return _opened(setting, str(checkpoints_folder()), os.environ.get("AREAVIZ_DEVICE", "auto"))

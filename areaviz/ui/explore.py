@@ -18,6 +18,7 @@ from areaviz.ui.errors import calm
 from areaviz.ui.focus_picker import focus_picker
 from areaviz.ui.focus_state import adopt, current_focus, fitted, side_field
 from areaviz.ui.grid import grid
+from areaviz.ui.opened import turn
 from areaviz.ui.plain import escaped
 from areaviz.ui.ribbon import Selection, ribbon
 from areaviz.ui.translation import translation
@@ -45,7 +46,7 @@ def explore(
     request: what a link restores; None where there is no link. further: parameters of it that only the page knows.
     panel: what can be done with what is pointed at.
     """
-    with calm("drawing the attention"):
+    with calm("drawing the attention"), turn(traces):
         other = _other(traces)
         traces, titles = _attending(traces, titles)
         if not traces:

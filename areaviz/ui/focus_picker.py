@@ -8,8 +8,8 @@ from areaviz.trace.record import Trace
 from areaviz.ui.focus_state import HEAD, LAYER, SITE, head_name, heads, layer_name, layers
 from areaviz.views.sites import site_name, sites
 
-SIDE_BY_SIDE = 4
-"""More sites than this, as of models whose heads are shown as areas too, are a list."""
+SIDE_BY_SIDE = {SITE: 4, LAYER: 32, HEAD: 32}
+"""More options than these are a list: sites, as of models whose heads are shown as areas too, layers and heads."""
 
 
 def focus_picker(trace: Trace, site: str) -> None:
@@ -24,9 +24,10 @@ def focus_picker(trace: Trace, site: str) -> None:
     )
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         for label, options, key, name in offered:
-            if key == SITE and len(options) > SIDE_BY_SIDE:
+            if len(options) > SIDE_BY_SIDE[key]:
+                width = 320 if key == SITE else 120
                 st.selectbox(
-                    label, options, key=key, format_func=name, required=True, persist_state="session", width=320
+                    label, options, key=key, format_func=name, required=True, persist_state="session", width=width
                 )
             elif len(options) > (2 if key == HEAD else 1):
                 st.segmented_control(label, options, key=key, format_func=name, required=True, persist_state="session")

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from areaviz.analysis.annotations import LONGEST_NAME, LONGEST_NOTE, SEVERITIES, TAGS, Annotation, Annotations, Stale
 from areaviz.analysis.exchange import KINDS, MAX_MEGABYTES, from_bytes, to_bytes
@@ -21,8 +22,8 @@ from areaviz.ui.plain import escaped, visible
 from areaviz.ui.reader import reader_mark
 
 HOUR = 3600  # seconds
-FORM, EDITED, AUTHOR, STALE, SAID, PROBLEM = (
-    f"note_{name}" for name in ("form", "edited", "author", "stale", "said", "problem")
+FORM, EDITED, AUTHOR, STALE, SAID, PROBLEM, BROUGHT = (
+    f"note_{name}" for name in ("form", "edited", "author", "stale", "said", "problem", "brought")
 )
 FIELDS = ("tag", "model", "severity", "text")
 EXAMPLE_ITSELF = ""
@@ -210,10 +211,19 @@ def exchange(dataset: str) -> None:
         )
         if given is not None:
             with calm("reading the notes"):
-                _bring_in(notes, dataset, given.name, given.getvalue())
+                st.caption(_brought_in(notes, dataset, given))
 
 
-def _bring_in(notes: Annotations, dataset: str, name: str, data: bytes) -> None:
+def _brought_in(notes: Annotations, dataset: str, given: UploadedFile) -> str:
+    """What came of a file, which is read once: a note that is removed afterwards stays removed."""
+    done: tuple[str, str] = st.session_state.get(BROUGHT, ("", ""))
+    if done[0] != given.file_id:
+        done = given.file_id, _bring_in(notes, dataset, given.name, given.getvalue())
+        st.session_state[BROUGHT] = done
+    return done[1]
+
+
+def _bring_in(notes: Annotations, dataset: str, name: str, data: bytes) -> str:
     kind = PurePosixPath(name).suffix.lower().removeprefix(".")
     if kind not in KINDS:
         raise InputError(f"Notes are brought in from {', '.join(KINDS)} files; choose one of those.")
@@ -222,4 +232,4 @@ def _bring_in(notes: Annotations, dataset: str, name: str, data: bytes) -> None:
     merged = notes.merge(read)
     more = f", {others:,} of them on other sets" if others else ""
     beside = f" {merged.differing:,} differ from a note that was here and stand beside it." if merged.differing else ""
-    st.caption(f"{len(read):,} notes read{more}; {merged.new + merged.differing:,} were new and are saved.{beside}")
+    return f"{len(read):,} notes read{more}; {merged.new + merged.differing:,} were new and are saved.{beside}"

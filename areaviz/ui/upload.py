@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import streamlit as st
 
-from areaviz.trace import codec
 from areaviz.trace.record import Trace
-
-MAX_MEGABYTES = 20
+from areaviz.ui.opened import MAX_MEGABYTES, opened
 
 
 def stored_trace() -> Trace | None:
-    """A trace the reader opened from a file, or None; raises InputError with one sentence for a file it cannot use."""
+    """A trace the reader opened from a file, or None.
+
+    Raises:
+        InputError: the file cannot be used.
+        BackendError: the app has no room for it.
+    """
     with st.expander("Open a stored trace", key="stored", type="compact"):
         file = st.file_uploader(
             "A trace downloaded from this page",
@@ -20,4 +23,4 @@ def stored_trace() -> Trace | None:
             max_upload_size=MAX_MEGABYTES,
             help="Files of the trace format only; nothing in them is run.",
         )
-    return None if file is None else codec.from_bytes(file.getvalue())
+    return None if file is None else opened(file)

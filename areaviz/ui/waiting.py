@@ -10,6 +10,7 @@ import streamlit as st
 from areaviz.backend.base import Backend, Progress
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
+from areaviz.ui.budget import memory
 
 
 @contextmanager
@@ -30,11 +31,19 @@ def waiting(words: str) -> Iterator[Progress]:
 
 
 def traced(backend: Backend, requests: Sequence[Request], words: str) -> tuple[Trace, ...]:
-    """The traces of requests, one after the other, with one bar for all of them; raises as the backend."""
+    """The traces of requests, one after the other, with one bar for all of them.
+
+    Raises:
+        InputError: as the backend.
+        BackendError: as the backend, or the app's readers hold too much already.
+    """
     with waiting(words) as report:
-        return tuple(
-            backend.trace(request, _part(report, turn, len(requests))) for turn, request in enumerate(requests)
-        )
+        found = []
+        for turn, request in enumerate(requests):
+            trace = backend.trace(request, _part(report, turn, len(requests)))
+            memory().hold(trace, trace.nbytes)
+            found.append(trace)
+        return tuple(found)
 
 
 def _part(report: Progress, turn: int, turns: int) -> Progress:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from areaviz.trace.arrays_example import example_file
-from areaviz.trace.arrays_file import from_npz, holds_trace
 from areaviz.trace.record import Trace
 from areaviz.ui.errors import calm
 from areaviz.ui.explore import explore
 from areaviz.ui.focus_state import recall_focus
-from areaviz.ui.upload import MAX_MEGABYTES
+from areaviz.ui.opened import MAX_MEGABYTES, is_trace, opened, opened_example, opened_served, served, served_is_trace
 
 FILE, EXAMPLE, SIZE = "tensors_file", "tensors_example", "tensors_size"
 LARGEST_AREA = 6
@@ -32,17 +32,32 @@ np.savez("attention.npz", weights=weights, memory=np.array(tokens))
 def your_tensors() -> None:
     """The page: a file or the example, how large areas may be, and what is in it."""
     with calm("reading your file"):
-        content = _content()
-        _schema()
-        if content is None:
-            return
-        stored = holds_trace(content)
-        trace = from_npz(content, 1 if stored else _area_size())
-        explore((trace,), (_title(trace, stored),), None)
+        found = _found()
+        if found:
+            explore((found[0],), (found[1],), None)
 
 
-def _content() -> bytes | None:
-    """The bytes of the reader's file, else of the example where that was asked for."""
+def _found() -> tuple[Trace, str] | None:
+    """The trace of the reader's file, of the example or of the file that the app was started with, and its title."""
+    file = _chosen()
+    _schema()
+    if file is not None:
+        stored = is_trace(file)
+        trace = opened(file, 1 if stored else _area_size())
+        return trace, _title(trace, stored)
+    if st.session_state.get(EXAMPLE):
+        trace = opened_example(_area_size())
+        return trace, _title(trace, False)
+    path = served()
+    if path is None:
+        return None
+    stored = served_is_trace(path)
+    trace = opened_served(path, 1 if stored else _area_size())
+    return trace, f"{path.name}: {_title(trace, stored)}"
+
+
+def _chosen() -> UploadedFile | None:
+    """The reader's file; also draws how to ask for the example."""
     file = st.file_uploader(
         "A file of attention weights",
         type="npz",
@@ -57,9 +72,7 @@ def _content() -> bytes | None:
         st.download_button(
             "Download the example", example_file, "attention.npz", "application/octet-stream", on_click="ignore"
         )
-    if file is not None:
-        return bytes(file.getvalue())
-    return example_file() if st.session_state.get(EXAMPLE) else None
+    return file
 
 
 def _ask_for_example() -> None:

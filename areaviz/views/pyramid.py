@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure as PrintFigure
@@ -21,6 +23,8 @@ from areaviz.views.select import Selection, fits_text, name, quote, select, show
 
 _LENGTH = "span length (items)"
 _UNIT = "weight"
+_PRINT_PIXELS = 2000
+"""Columns of a long memory in print: as many as can be told apart on a page."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,8 +76,7 @@ def figure(trace: Trace, focus: Focus) -> Figure:
         coloraxis=theme.colour_axis(drawn.top, _UNIT, short=height < 130),
     )
     if drawn.items > raster.CELLS:
-        halves = half_columns(drawn.rows)
-        halves = raster.average(halves, 1, raster.block(halves.shape[1]))[::-1]
+        halves = _averaged(drawn)[::-1]
         lay_picture(picture, halves, drawn.top, (-0.5, len(drawn.rows) + 0.5, drawn.items, len(drawn.rows)))
     else:
         picture.add_traces([_cells(drawn, width) for width in range(1, len(drawn.rows) + 1)])
@@ -111,6 +114,12 @@ def half_columns(rows: tuple[FloatArray, ...]) -> FloatArray:
     return halves
 
 
+def _averaged(drawn: Pyramid, limit: int = raster.PIXELS) -> FloatArray:
+    """The same of at most so many columns, the shortest spans first."""
+    halves = half_columns(drawn.rows)
+    return raster.average(halves, 1, raster.block(halves.shape[1], limit))
+
+
 def table(trace: Trace, focus: Focus) -> Table:
     """One line an area: where it starts (from 1), how long it is, what it holds, its weight."""
     drawn = pyramid(trace, focus)
@@ -129,16 +138,25 @@ def paper(trace: Trace, focus: Focus) -> PrintFigure:
     height = float(np.clip(0.25 * len(drawn.rows), 0.5, 3))
     result, axes = theme.paper(drawn.title, drawn.note, caption(trace, focus), height)
     norm = Normalize(0, drawn.top)
-    for width, row in enumerate(drawn.rows, start=1):
-        edges = np.arange(len(row) + 1) + (width - 2) / 2
-        rule = {"edgecolors": "white", "linewidth": 0.4} if drawn.items <= raster.CELLS else {"rasterized": True}
-        axes.pcolormesh(edges, [width - 0.5, width + 0.5], row[None, :], norm=norm, cmap=theme.SEQUENCE, **rule)
+    if drawn.items > raster.CELLS:
+        box = (-0.5, drawn.items - 0.5, 0.5, len(drawn.rows) + 0.5)
+        style: dict[str, Any] = {"origin": "lower", "aspect": "auto", "interpolation": "nearest"}
+        axes.imshow(_averaged(drawn, _PRINT_PIXELS), theme.SEQUENCE, norm, extent=box, **style)
+    else:
+        _print_cells(axes, drawn, norm)
     axes.set(xlim=(-0.5, drawn.items - 0.5), ylim=(0.5, len(drawn.rows) + 0.5), yticks=_lengths(drawn).positions)
     print_ticks(axes, print_labels(shown(drawn.chosen.memory)))
     axes.set_xlabel(f"{name(drawn.chosen.memory)} items", fontsize=8)
     axes.set_ylabel(_LENGTH, fontsize=8)
     print_scale(result, axes, ScalarMappable(norm, theme.SEQUENCE), _UNIT, drawn.top, short=height < 1)
     return theme.finish(result)
+
+
+def _print_cells(axes: Axes, drawn: Pyramid, norm: Normalize) -> None:
+    for width, row in enumerate(drawn.rows, start=1):
+        edges = np.arange(len(row) + 1) + (width - 2) / 2
+        rule: dict[str, Any] = {"edgecolors": "white", "linewidth": 0.4}
+        axes.pcolormesh(edges, [width - 0.5, width + 0.5], row[None, :], norm=norm, cmap=theme.SEQUENCE, **rule)
 
 
 def _fits(trace: Trace, focus: Focus) -> bool:

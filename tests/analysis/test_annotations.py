@@ -116,6 +116,20 @@ def test_notes_brought_in_overwrite_and_move_none(store: Annotations, change: di
     assert store.merge([given]) == (0, 0) and changed in store.of(given.dataset)
 
 
+def test_one_id_twice_in_a_file_is_two_notes_where_the_words_differ(store: Annotations) -> None:
+    first, other = (replace(NOTE, id="x", version=1, note=note) for note in ("first", "other"))
+    assert store.merge([first, other, first, other]) == (1, 1)
+    assert sorted((note.note, note.differs) for note in store.of(NOTE.dataset)) == [("first", ""), ("other", "x")]
+
+
+def test_many_notes_come_in_while_others_wait_a_moment_only(store: Annotations) -> None:
+    notes = [replace(NOTE, id=f"{number:x}", version=1, example=number) for number in range(5000)]
+    start = time.perf_counter()
+    assert store.merge(notes) == (5000, 0) and store.merge(notes) == (0, 0)
+    assert time.perf_counter() - start < 5, "a writer waits so long before it is told that another program holds it"
+    assert store.of(NOTE.dataset) == notes
+
+
 def test_all_notes_of_a_file_come_in_or_none(store: Annotations) -> None:
     notes = [replace(NOTE, id=f"{number}", version=1) for number in range(3)]
     with pytest.raises(InputError):

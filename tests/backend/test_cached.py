@@ -6,6 +6,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from areaviz.backend.cached import CachedBackend
 from areaviz.trace.card import Card
 from areaviz.trace.change import Gate
 from areaviz.trace.errors import BackendError
+from areaviz.trace.layered import LayeredWeights
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from tests import fakes
@@ -170,6 +172,25 @@ def test_given_outputs_push_nothing_out() -> None:
         cached.trace(replace(ASKED, target="Ein Hund."))
     assert cached.trace(ASKED) is kept
     assert len(inner.runs) == 3
+
+
+def test_what_is_remembered_gives_way_and_is_run_again() -> None:
+    inner = Counting()
+    cached = CachedBackend(inner)
+    first = cached.trace(ASKED)
+    cached.forget()
+    assert cached.trace(ASKED) is not first and len(inner.runs) == 2
+
+
+def test_a_trace_says_what_memory_it_takes() -> None:
+    trace = fakes.caption_trace()
+    assert trace.request.picture is not None
+    weights = sum(one.weights.nbytes for one in trace.maps.values())
+    assert trace.nbytes == weights + len(trace.request.picture.rgb)
+    one = trace.maps["encoder-decoder"]
+    later: Any = LayeredWeights(one.weights.shape, one.weights.__getitem__)
+    fetched = replace(trace, maps={"encoder-decoder": replace(one, weights=later)})
+    assert fetched.nbytes == later.nbytes + len(trace.request.picture.rgb), "what it comes to take, of a server's"
 
 
 def test_a_reader_does_not_wait_for_the_background_to_run_the_same() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from areaviz.cli import serve as serve_module
 from areaviz.door import serving as door
 from areaviz.door.serving import AppPlace
 from areaviz.serving.options import Place, Scale
+from areaviz.ui import opened
 
 ALLOWED = {"localhost", "127.0.0.1", "::1"}
 Started = list[tuple[AppPlace, Path]]
@@ -96,6 +98,13 @@ def test_an_address_of_its_own_is_its_name(host: str, started: Started, token_fi
     assert started[0][0].known_as == {*ALLOWED, host}
 
 
+@pytest.mark.parametrize("name", ["https://areaviz.example", "areaviz.example:8501", "", "a b", "*"])
+def test_a_name_that_is_none_is_refused(name: str, started: Started, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="1"):
+        serve("--allow-host", name)
+    assert started == [] and "is no name of a machine" in capsys.readouterr().err
+
+
 def test_proxies_and_frames_are_named(started: Started, capsys: pytest.CaptureFixture[str]) -> None:
     serve("--proxy", "10.0.0.1", "--allow-frame", "https://a.example", "--allow-frame", "https://b.example:8443")
     assert started[0][0].proxies == ("10.0.0.1",)
@@ -146,3 +155,17 @@ def test_options_of_the_server_of_models_arrive(
     serve("models", "--token-file", str(token_file), "--cluster", "auto", *words.split())
     assert asked == [(digest_of(read_token(token_file)), Scale(2, 4, 0.5, 0.25, 3, 5), Place("10.0.0.1", 8625, "auto"))]
     assert "AREAVIZ_BACKEND=http://somewhere" in capsys.readouterr().out
+
+
+def test_a_file_to_show_is_named_to_the_app(
+    started: Started, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(serve_module.TRACE, "that of before")  # set first, so that it is taken back
+    file = tmp_path / "large.npz"
+    with pytest.raises(SystemExit, match="1"):
+        serve("--trace", str(file))
+    assert started == [] and "There is no file" in capsys.readouterr().err
+    file.touch()
+    serve("--trace", str(file))
+    assert os.environ[serve_module.TRACE] == str(file) and len(started) == 1
+    assert serve_module.TRACE == opened.SETTING

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -163,3 +165,53 @@ def test_a_picture_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 def test_the_digest_tells_sets_apart() -> None:
     one, other, same = (read_lines("x", {"x": text}) for text in (b"a\nb", b"a\nc", b"a\nb\n"))
     assert one.digest == same.digest != other.digest
+
+
+@given(st.text(st.sampled_from("a é\U0001f415\r\n\ufeff"), max_size=30), st.booleans())
+def test_lines_are_those_of_the_whole_text(text: str, marked: bool) -> None:
+    data = (b"\xef\xbb\xbf" if marked else b"") + text.encode()
+    expected = re.split("\r\n|\r|\n", data.decode("utf-8-sig"))
+    if len(expected) > 1 and not expected[-1]:
+        expected.pop()
+    found = [line.rstrip("\r\n") for line in examples._raw_lines("x", {"x": data})]
+    assert found == (expected if data else [])
+
+
+def test_the_digest_is_that_of_all_examples_written_out() -> None:
+    for content in (b"a dog", b"a dog\n\xf0\x9f\x90\x95\n" * 3):
+        found = read_lines("x", {"x": content})
+        assert found.digest == hashlib.sha256(repr(found.examples).encode()).hexdigest()
+
+
+@pytest.mark.parametrize(("column", "part", "what"), [("boxes", "dog 0 0 1 1;", "boxes"), ("links", "0-1 ", "links")])
+def test_boxes_and_links_are_bounded_in_a_row_and_in_all(
+    column: str, part: str, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def table(parts: int, rows: int) -> bytes:
+        listed = part * parts if what == "boxes" else " ".join(f"0-{number}" for number in range(parts))
+        return f"{json.dumps({'text': 'a', column: listed})}\n".encode() * rows
+
+    monkeypatch.setattr(examples, "MAX_MARKS", 5)
+    monkeypatch.setattr(examples, "MAX_BOXES", 12)
+    monkeypatch.setattr(examples, "MAX_LINKS", 12)
+    assert len(read_table("x.jsonl", {"x.jsonl": table(5, 2)}).examples) == 2
+    with pytest.raises(InputError, match=f'Line 1 of "x.jsonl" has more than the 5 {what} that are possible; remove'):
+        read_table("x.jsonl", {"x.jsonl": table(6, 2)})
+    with pytest.raises(InputError, match=f"more than the 12 {what} that are possible; split it"):
+        read_table("x.jsonl", {"x.jsonl": table(5, 3)})
+
+
+def test_the_memory_of_all_texts_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(examples, "MAX_TEXT_BYTES", 3 << 20)
+    assert read_lines("x", {"x": b"a" * 200_000 + b"\n" + b"b" * 200_000}).examples
+    wide = ("a" * 200_000 + "\U0001f415\n").encode() * 4  # four bytes a character, where one would do but for the dog
+    with pytest.raises(InputError, match="take more than the 3 MB of memory that are possible; split it"):
+        read_lines("x", {"x": wide})
+    row = json.dumps({"text": "\U0001f415" + "a" * 200_000}, ensure_ascii=False)
+    with pytest.raises(InputError, match="of memory"):
+        read_table("x.jsonl", {"x.jsonl": f"{row}\n".encode() * 4})
+
+
+def test_a_line_that_is_far_too_long_is_never_decoded() -> None:
+    with pytest.raises(InputError, match="row that ends in line 2 .* more than the 262,144 characters"):
+        read_lines("x", {"x": b"a\n" + b"b" * (5 << 18)})

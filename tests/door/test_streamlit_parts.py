@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from streamlit.runtime import Runtime
@@ -34,13 +34,13 @@ class Streamlit:
         self.now = 0.0
         self.files = MemoryUploadedFileManager("/_stcore/upload_file")
         self.storage = MemorySessionStorage(ttl_seconds=120)
-        self.storage._cache._timer = lambda: self.now  # type: ignore[attr-defined]
+        self.storage._cache._timer = lambda: self.now
         self.manager = WebsocketSessionManager(self.storage, self.files, ScriptCache(), None)
 
     def open(self, name: str) -> FakeSession:
-        session: Any = FakeSession(name)
-        self.manager._active_session_info_by_id[name] = ActiveSessionInfo(SimpleNamespace(), session)  # type: ignore[arg-type]
-        return session  # type: ignore[no-any-return]
+        session = FakeSession(name)
+        self.manager._active_session_info_by_id[name] = ActiveSessionInfo(SimpleNamespace(), cast(Any, session))
+        return session
 
     def leave(self, name: str) -> None:
         info = self.manager._active_session_info_by_id.pop(name)
@@ -85,4 +85,4 @@ def test_who_did_not_come_back_is_ended_once(streamlit: Streamlit) -> None:
     sweep.end()
     sweep.end()
     assert (left.ended, back.ended, here.ended) == (1, 0, 0)
-    assert not streamlit.storage._cache._data  # type: ignore[attr-defined]
+    assert not streamlit.storage._cache._data

@@ -7,16 +7,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Self
+from urllib.request import Request, urlopen
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.Common_pb2 import FileUploaderState, UploadedFileInfo
 from streamlit.proto.Element_pb2 import Element
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
+from streamlit.web.server.starlette.starlette_app_utils import generate_xsrf_token_string
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin, Subprotocol
 
 PATIENCE = 120.0
-LABELLED = ("text_area", "selectbox", "button_group", "button")
+LABELLED = ("text_area", "selectbox", "button_group", "button", "file_uploader")
 """Kinds of elements that a session can use by their label."""
 
 
@@ -51,9 +54,12 @@ class Session:
     """One open tab."""
 
     socket: ClientConnection
+    url: str
     page: str = ""
     widgets: dict[str, str] = field(default_factory=dict)
     """The widgets of the page, by label: their ids."""
+    files: dict[str, WidgetState] = field(default_factory=dict)
+    """The files that were uploaded, by the widget: a browser names them with every act."""
 
     @classmethod
     @contextmanager
@@ -70,7 +76,7 @@ class Session:
         with connect(
             address, origin=Origin(url), subprotocols=protocols, additional_headers=headers, max_size=None
         ) as socket:
-            yield cls(socket)
+            yield cls(socket, url)
 
     def visit(self, page: str, query: str = "") -> Shown:
         """Go to a page by its address."""
@@ -96,6 +102,48 @@ class Session:
         """Press a button."""
         return self._shown(self._changed(WidgetState(id=self.widgets[label], trigger_value=True)))
 
+    def again(self) -> Shown:
+        """Let the page run once more, as any act does."""
+        return self._shown(self._act())
+
+    def bring(self, label: str, name: str, content: bytes) -> Shown:
+        """Upload a file, as the widget of that label does, and let the page run."""
+        self.upload(label, name, content)
+        return self.again()
+
+    def upload(self, label: str, name: str, content: bytes) -> None:
+        """Send a file to the app; the next act brings it to the page."""
+        asked = BackMsg()
+        asked.file_urls_request.request_id, asked.file_urls_request.file_names[:] = "1", [name]
+        self.socket.send(asked.SerializeToString())
+        while True:
+            message = ForwardMsg.FromString(self.socket.recv(PATIENCE))
+            if message.HasField("file_urls_response"):
+                break
+        place = message.file_urls_response.file_urls[0]
+        self._put(place.upload_url, name, content)
+        info = UploadedFileInfo(name=name, size=len(content), file_id=place.file_id, file_urls=place)
+        identity = self.widgets[label]
+        state = FileUploaderState(uploaded_file_info=[info])
+        self.files[identity] = WidgetState(id=identity, file_uploader_state_value=state)
+
+    def _put(self, path: str, name: str, content: bytes) -> None:
+        edge = "areavizareavizareaviz"
+        head = (
+            f'--{edge}\r\nContent-Disposition: form-data; name="{name}"; filename="{name}"\r\n'
+            "Content-Type: application/octet-stream\r\n\r\n"
+        )
+        mark = generate_xsrf_token_string()  # the app only wants the same in the cookie and in the header
+        headers = {
+            "Content-Type": f"multipart/form-data; boundary={edge}",
+            "Cookie": f"_streamlit_xsrf={mark}",
+            "X-Xsrftoken": mark,
+            "Origin": self.url,
+        }
+        body = head.encode() + content + f"\r\n--{edge}--\r\n".encode()
+        with urlopen(Request(f"{self.url}{path}", body, headers, method="PUT"), timeout=PATIENCE):
+            pass
+
     def write_and_leave(self, label: str, text: str) -> None:
         """Type, and close the tab without waiting for the answer."""
         self.socket.send(self._typed(label, text).SerializeToString())
@@ -105,9 +153,14 @@ class Session:
         return self._changed(WidgetState(id=self.widgets[label], string_value=text))
 
     def _changed(self, state: WidgetState) -> BackMsg:
+        message = self._act()
+        message.rerun_script.widget_states.widgets.append(state)
+        return message
+
+    def _act(self) -> BackMsg:
         message = BackMsg()
         message.rerun_script.page_script_hash = self.page
-        message.rerun_script.widget_states.widgets.append(state)
+        message.rerun_script.widget_states.widgets.extend(self.files.values())
         return message
 
     def _shown(self, message: BackMsg) -> Shown:

@@ -23,6 +23,7 @@ from areaviz.data.examples import Dataset, read_lines, read_table
 from areaviz.data.pictures import decode
 from areaviz.trace import codec
 from areaviz.trace.areas import AreaGrid
+from areaviz.trace.on_disk import open_trace
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.views.ribbon import ribbon_payload
@@ -110,7 +111,7 @@ def _read_notes(kind: str, data: bytes) -> int:
 
 def _trace(data: bytes) -> object:
     """A trace read, its ribbons built, and saved again."""
-    trace = codec.from_bytes(data)
+    trace = open_trace(io.BytesIO(data))
     texts = [site for site, item in trace.maps.items() if trace.fields[item.memory].kind == "text"]
     payloads = [
         ribbon_payload(trace, Focus(site)) for site in texts if trace.fields[trace.maps[site].query].kind == "text"

@@ -29,8 +29,19 @@ class Served:
 
     def memory(self) -> float:
         """Megabytes the process has."""
+        return self._memory("VmRSS")
+
+    def peak(self) -> float:
+        """The most megabytes the process has had since `forget_peak`."""
+        return self._memory("VmHWM")
+
+    def forget_peak(self) -> None:
+        """Count the peak anew from here on."""
+        Path(f"/proc/{self.process.pid}/clear_refs").write_text("5")
+
+    def _memory(self, line: str) -> float:
         status = Path(f"/proc/{self.process.pid}/status").read_text()
-        found = re.search(r"VmRSS:\s+(\d+) kB", status)
+        found = re.search(rf"{line}:\s+(\d+) kB", status)
         assert found is not None
         return int(found[1]) / 1024
 

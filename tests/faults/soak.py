@@ -1,6 +1,6 @@
 """The long versions: prints a figure for each part, and writes the table of docs/reliability.md when asked to.
 
-python -m tests.faults.soak [load analyses malformed kills backend drift silent] [--write]
+python -m tests.faults.soak [load analyses malformed kills backend drift silent uploads] [--write]
 """
 
 from __future__ import annotations
@@ -8,15 +8,18 @@ from __future__ import annotations
 import argparse
 import resource
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from urllib.parse import urlencode
 
 from benchmarks.report import processor
 from tests.faults.analyses import beside, write_sets
 from tests.faults.backend_kills import backend_kills
+from tests.faults.client import Session
 from tests.faults.drift import drift
 from tests.faults.files import formats
 from tests.faults.kills import note_kills, row_kills
@@ -24,11 +27,13 @@ from tests.faults.load import load, ratios
 from tests.faults.malformed import malformed
 from tests.faults.served import Served, served
 from tests.faults.silent import half_open, silent_sockets
+from tests.faults.uploads import ALL, GONE, KEPT, PEAK, bombs, cost, largest, together
 
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "docs" / "reliability.md"
 CHECKPOINTS, MODEL = ROOT / "checkpoints", "char-tiny-area"
 SESSIONS, QUESTIONS, REST = (1, 16, 32), 8, 5.0
+VISITORS_TOGETHER = 5
 ANALYSES, SENTENCES, ASKED, PAUSE = (0, 1, 4, 8), 20_000, 40, 1.0
 SOCKETS, HALF_OPEN, DESCRIPTORS = 300, 1100, 1024
 FILES, KILLS, BACKEND_KILLS, VISITORS, WARM_UP = 1000, 100, 20, 200, 140
@@ -109,6 +114,44 @@ def _silent() -> Iterator[Row]:
             yield f"{HALF_OPEN:,} half-open requests, {about}", target.format(15), str(half_open(app, HALF_OPEN))
 
 
+def _uploads() -> Iterator[Row]:
+    """What uploads cost an app that has drawn these pages before; who left is waited for."""
+    with _app() as app:
+        _begin(app)
+        before = app.memory()
+        costs = [cost(app, name, upload) for name, upload in bombs().items()]
+        time.sleep(GONE)
+        kept = app.memory() - before
+    print(*costs, sep="\n")
+    worst = max(costs, key=lambda one: one.peak)
+    named = sum(not one.unforeseen for one in costs)
+    yield (
+        f"{len(costs)} bombs",
+        f"each at most {PEAK:.0f} MB at its peak, {KEPT:.0f} MB after {GONE:.0f} s",
+        f"{named} named or shown; the worst {worst.peak:+.0f} MB ({worst.name}); {kept:+.0f} MB {GONE:.0f} s later",
+    )
+    with _app() as app:
+        _begin(app)
+        before = app.memory()
+        all_at_once = together(app, largest(), VISITORS_TOGETHER)
+        time.sleep(GONE)
+        kept = app.memory() - before
+    print(*all_at_once.said, sep="\n", end="")
+    yield (
+        f"{VISITORS_TOGETHER} visitors with the largest trace",
+        f"the app below {ALL:.0f} MB, {KEPT:.0f} MB more after {GONE:.0f} s",
+        f"{all_at_once}, {kept:+.0f} MB {GONE:.0f} s after they left",
+    )
+
+
+def _begin(app: Served) -> None:
+    """Have the models opened, which would count as the first upload's else."""
+    with Session.open(app.url) as session:
+        session.visit("translate", urlencode({"model": MODEL, "text": "A dog sees a cat."}))
+        for page in ("analyse", "your_tensors"):
+            session.visit(page)
+
+
 PARTS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "kills": _kills,
     "backend": _backend,
@@ -117,6 +160,7 @@ PARTS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "analyses": _analyses,
     "drift": _drift,
     "silent": _silent,
+    "uploads": _uploads,
 }
 
 

@@ -28,6 +28,7 @@ from areaviz.data.examples import Dataset, Files, read_pictures
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui import dataset_form
+from areaviz.ui.analysis_table import ORDERED
 from areaviz.ui.jobs import jobs
 from areaviz.ui.notebook import notebook
 from areaviz.ui.reader import reader_cookie
@@ -226,3 +227,14 @@ def test_a_note_brought_in_beside_another_is_marked(open_page: Open, use_backend
     assert "later words" in shown(fresh) and "first words" in shown(fresh)
     assert f"differs from note {note.id[:8]}" in shown(fresh)
     assert next(csv.reader(io.StringIO(file.decode())))[-1] == "differs"
+
+
+def test_a_note_that_came_from_a_file_and_is_removed_stays_removed(open_page: Open, use_backend: Use) -> None:
+    use_backend(Translating())
+    app = ran(open_page("analyse"))
+    digest = SAMPLE_SETS["Sentences"]().digest
+    note = Annotation(digest, app.session_state[ORDERED][0], "", "Style", note="from a file", id="x", version=1)
+    app.file_uploader(key="notes_given").upload("a.csv", to_bytes([note], "csv"), "text/csv").run()
+    assert "1 notes read; 1 were new" in shown(app)
+    button(opened_first(app), "Remove").click().run()
+    assert not notebook().notes.of(digest) and "1 notes read; 1 were new" in shown(app)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -20,7 +21,7 @@ NOTHING, FIRST, SECOND = Selection(), Selection(items=(1,)), Selection(items=(2,
 
 def mounted(asked: Selection = NOTHING) -> Mounted:
     trace = fakes.trace()
-    return Mounted((trace, FOCUS.site, FOCUS.layer), ribbon_payload(trace, FOCUS), asked, asked, asked)
+    return Mounted((weakref.ref(trace), FOCUS.site, FOCUS.layer), ribbon_payload(trace, FOCUS), asked, asked, asked)
 
 
 def report(of: Mounted, selection: Selection, click: int = 1) -> dict[str, Any]:
@@ -85,7 +86,9 @@ def test_a_report_about_other_data_is_not_heard() -> None:
 
 def test_new_data_starts_anew_but_an_equal_trace_does_not() -> None:
     before = replace(mounted(), current=FIRST)
-    assert component._mounted(before, before.subject[0], FOCUS) is before
+    trace = fakes.trace()
+    again = component._mounted(before, trace, FOCUS)
+    assert component._mounted(again, trace, FOCUS) is again
     equal = component._mounted(before, fakes.trace(), FOCUS)
     assert equal.current == FIRST
     other = component._mounted(before, fakes.trace(source="Another text."), FOCUS)
@@ -96,7 +99,8 @@ def test_sessions_share_the_data_of_a_trace() -> None:
     trace = fakes.trace()
     one, other = (component._mounted(None, trace, FOCUS) for _ in range(2))
     assert one.payload is other.payload
-    assert component._mounted(None, fakes.trace(), FOCUS).payload is not one.payload
+    assert component._mounted(None, fakes.trace(), FOCUS).payload is one.payload, "what is equal is made once"
+    assert component._mounted(None, fakes.trace(source="Other."), FOCUS).payload is not one.payload
 
 
 def page() -> None:

@@ -1,13 +1,15 @@
 """The numbers in the figures against slow, obvious references."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from areaviz.trace import query
-from areaviz.trace.record import Trace
-from areaviz.trace.request import Focus
+from areaviz.trace.areas import AreaGrid
+from areaviz.trace.record import AttentionMap, Output, Trace
+from areaviz.trace.request import Focus, Request
 from areaviz.views import VIEWS, alignment, coverage, lines, overview, probabilities, pyramid, sizes
 from tests import fakes
 
@@ -190,3 +192,33 @@ def test_many_probabilities_are_averaged() -> None:
     drawn = probabilities.certainty(trace)
     assert drawn.block == 3 and math.isclose(drawn.bars[1], trace.output.probabilities[3:6].mean(), rel_tol=1e-5)
     assert drawn.x[:2].tolist() == [1.0, 4.0]
+
+
+@pytest.mark.slow
+def test_a_million_items_are_drawn_and_printed_in_a_moment() -> None:
+    items = 1_000_000
+    fields = fakes.text_field("target", "b", end=""), fakes.text_field("source", "a" * items, end="")
+    weights = np.zeros((1, 1, 1, items), np.float32)
+    weights[..., items // 4] = 1
+    attention = AttentionMap("encoder-decoder", "target", "source", AreaGrid(1, items, 1, 1), weights)
+    output = Output("target", np.zeros(1, np.float32), ((),))
+    trace = Trace(Request("m", ""), {one.name: one for one in fields}, output, {attention.site: attention})
+    printed = VIEWS["pyramid"].print(trace, Focus("encoder-decoder"))
+    image = printed.axes[0].images[0]
+    drawn = np.asarray(image.get_array())
+    assert drawn.shape == (1, 2000) and tuple(image.get_extent()) == (-0.5, items - 0.5, 0.5, 1.5)
+    assert drawn[0].argmax() == 500 and drawn[0, 500] == pytest.approx(1 / 500)
+
+
+def test_the_overview_is_not_offered_of_more_heads_than_can_be_told_apart() -> None:
+    trace = fakes.trace("ab", "c", 1, 1, 1)
+    one = trace.maps["encoder-decoder"]
+
+    def of(layers: int, heads: int) -> Trace:
+        weights = np.broadcast_to(one.weights, (layers, heads, *one.weights.shape[2:]))
+        return replace(trace, maps={one.site: replace(one, weights=weights)})
+
+    focus = Focus("encoder-decoder")
+    assert VIEWS["overview"].fits(of(64, 32), focus)
+    assert overview.figure(of(64, 32), focus).data
+    assert not VIEWS["overview"].fits(of(1000, 1000), focus)

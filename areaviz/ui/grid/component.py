@@ -5,13 +5,12 @@ Like the ribbon, whose parts it shares: the data of a trace, site and layer trav
 
 from __future__ import annotations
 
-from typing import Any
-
 import streamlit as st
 
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.component import component
+from areaviz.ui.payloads import Payload
 from areaviz.ui.ribbon.component import Mounted, Selection, last_report, mounted, plain
 from areaviz.views.grid import grid_payload
 from areaviz.views.message import packed
@@ -36,10 +35,8 @@ def grid(trace: Trace, focus: Focus, *, key: str, link: str | None = None) -> Se
 
 
 def _mounted(before: Mounted | None, trace: Trace, focus: Focus) -> Mounted:
-    return mounted(before, trace, focus, _built)
+    return mounted(before, trace, focus, "grid", _made)
 
 
-@st.cache_resource(max_entries=8, show_spinner=False, hash_funcs={Trace: id})
-def _built(trace: Trace, site: str, layer: int) -> tuple[Trace, dict[str, Any]]:
-    """The data of one grid, shared by all sessions; holding the trace as well keeps its id from being used again."""
-    return trace, grid_payload(trace, Focus(site, layer))
+def _made(trace: Trace, site: str, layer: int) -> Payload:
+    return grid_payload(trace, Focus(site, layer))

@@ -5,7 +5,8 @@ The data of a trace, site and layer travels once: it does not contain the select
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import weakref
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,11 +15,9 @@ import streamlit as st
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.component import component
+from areaviz.ui.payloads import Make, Payload, payloads
 from areaviz.views.message import packed
 from areaviz.views.ribbon import ribbon_payload
-
-Build = Callable[[Trace, str, int], tuple[Trace, dict[str, Any]]]
-"""What works out the data of a trace, site and layer."""
 
 HEIGHT = 480
 
@@ -47,13 +46,13 @@ class Selection:
 class Mounted:
     """What a mounted ribbon remembers between reruns.
 
-    subject: the trace, site and layer of `payload`. asked: the selection the page last asked for. reported: the
-    browser's last report. current: what is locked now. sent, serial: the selection last sent to the browser, and how
-    many were.
+    subject: the trace, which this does not keep alive, the site and the layer of `payload`. asked: the selection the
+    page last asked for. reported: the browser's last report. current: what is locked now. sent, serial: the selection
+    last sent to the browser, and how many were.
     """
 
-    subject: tuple[Trace, str, int]
-    payload: Mapping[str, Any]
+    subject: tuple[weakref.ref[Trace], str, int]
+    payload: Payload
     asked: Selection
     current: Selection
     sent: Selection
@@ -62,7 +61,7 @@ class Mounted:
 
     def shows(self, trace: Trace, focus: Focus) -> bool:
         """Whether this is the same trace (the object itself), site and layer."""
-        return self.subject[0] is trace and self.subject[1:] == (focus.site, focus.layer)
+        return self.subject[0]() is trace and self.subject[1:] == (focus.site, focus.layer)
 
     def heard(self, report: Mapping[str, Any] | None, asked: Selection) -> Mounted:
         """Settle between the browser's report and what the page asks for: a new report wins, then a new wish.
@@ -96,25 +95,23 @@ def ribbon(trace: Trace, focus: Focus, *, key: str, link: str | None = None, hei
     return shown.current
 
 
-def mounted(before: Mounted | None, trace: Trace, focus: Focus, build: Build) -> Mounted:
+def mounted(before: Mounted | None, trace: Trace, focus: Focus, kind: str, make: Make) -> Mounted:
     """What is remembered if it still fits, with new data if it is another trace, anew if that differs in content."""
     if before is not None and before.shows(trace, focus):
         return before
-    subject, asked = (trace, focus.site, focus.layer), Selection.of(focus)
-    _, payload = build(*subject)
+    subject, asked = (weakref.ref(trace), focus.site, focus.layer), Selection.of(focus)
+    payload = payloads().get(kind, trace, focus.site, focus.layer, make)
     if before is not None and before.payload["header"]["id"] == payload["header"]["id"]:
         return replace(before, subject=subject, payload=payload)
     return Mounted(subject, payload, asked, asked, asked)
 
 
 def _mounted(before: Mounted | None, trace: Trace, focus: Focus) -> Mounted:
-    return mounted(before, trace, focus, _built)
+    return mounted(before, trace, focus, "ribbon", _made)
 
 
-@st.cache_resource(max_entries=8, show_spinner=False, hash_funcs={Trace: id})
-def _built(trace: Trace, site: str, layer: int) -> tuple[Trace, dict[str, Any]]:
-    """The data of one picture, shared by all sessions; holding the trace as well keeps its id from being used again."""
-    return trace, ribbon_payload(trace, Focus(site, layer))
+def _made(trace: Trace, site: str, layer: int) -> Payload:
+    return ribbon_payload(trace, Focus(site, layer))
 
 
 def last_report(key: str) -> Mapping[str, Any] | None:

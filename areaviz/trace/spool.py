@@ -1,0 +1,119 @@
+"""Weights of maps in a private temporary file, written in rows and read by layer and head.
+
+The file has no name, so nobody else can open it, and it is gone with the last trace that reads it, even after a kill.
+Its place is where Python puts temporary files (TMPDIR).
+
+Shapes: L layers, H heads, Q queries, A areas, R rows of weights.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import weakref
+from collections.abc import Callable
+from math import prod
+from typing import IO, cast
+
+import numpy as np
+
+from areaviz.trace.errors import BackendError
+from areaviz.trace.layered import FloatArray, LayeredWeights
+
+Shape = tuple[int, int, int, int]
+Reserve = Callable[[int], Callable[[], None]]
+"""Sets aside so many bytes, or raises BackendError; what it returns gives them back."""
+
+
+def unlimited(_size: int) -> Callable[[], None]:
+    """Sets nothing aside."""
+    return lambda: None
+
+
+class Spool:
+    """A temporary file for the weights of the maps of one trace.
+
+    Args:
+        size: bytes of all that will be written.
+        reserve: asked for them before the file is made; given back when nothing reads the file any more.
+
+    Raises:
+        BackendError: there is no room, by what `reserve` says, or no file can be made.
+    """
+
+    def __init__(self, size: int, reserve: Reserve = unlimited) -> None:
+        release = reserve(size)
+        try:
+            # Closed when nothing reads it any more: `_forget`.
+            self._file = tempfile.TemporaryFile(prefix="areaviz-", buffering=0)  # noqa: SIM115
+        except OSError as error:
+            release()
+            raise _no_room(error) from error
+        self._end = 0
+        weakref.finalize(self, _forget, self._file, release)
+
+    def map(self, shape: Shape) -> Written:
+        """Room for the weights of one map."""
+        place = Written(self, self._end, shape)
+        self._end += 4 * prod(shape)
+        return place
+
+    def write(self, position: int, content: memoryview) -> None:
+        """Write bytes to a place of the file; raises BackendError where the disk is full."""
+        while content:
+            try:
+                count = os.pwrite(self._file.fileno(), content, position)
+            except OSError as error:
+                raise _no_room(error) from error
+            content, position = content[count:], position + count
+
+    def read(self, position: int, target: memoryview) -> None:
+        """Fill `target` with the bytes at a place; any number of threads may read at once."""
+        while target:
+            count = os.preadv(self._file.fileno(), [target], position)
+            if not count:
+                raise BackendError("The app's copy of the file is gone; choose the file again.")
+            target, position = target[count:], position + count
+
+
+class Written:
+    """The weights of one map in a spool: rows are added in their order, then read by layer and head."""
+
+    def __init__(self, spool: Spool, start: int, shape: Shape) -> None:
+        self._spool, self._start, self._next, self.shape = spool, start, start, shape
+
+    def add(self, rows_RA: FloatArray) -> None:
+        """Add the rows that come next."""
+        content = np.ascontiguousarray(rows_RA, np.float32).data.cast("B")
+        self._spool.write(self._next, content)
+        self._next += len(content)
+
+    def weights(self) -> FloatArray:
+        """What stands in for the array [L, H, Q, A]; nothing of it stays in memory."""
+        layered = LayeredWeights(self.shape, self._layer, self._heads)
+        return cast(FloatArray, layered)  # it stands in for one
+
+    def _layer(self, layer: int) -> FloatArray:
+        return self._heads(layer, 0, self.shape[1])
+
+    def _heads(self, layer: int, first: int, last: int) -> FloatArray:
+        """Heads `first` to `last`, the latter exclusive: [heads, Q, A], read-only."""
+        _, heads, queries, areas = self.shape
+        found_HQA = np.empty((last - first, queries, areas), np.float32)
+        position = self._start + 4 * (layer * heads + first) * queries * areas
+        if found_HQA.size:
+            self._spool.read(position, found_HQA.data.cast("B"))
+        found_HQA.flags.writeable = False
+        return found_HQA
+
+
+def _no_room(error: OSError) -> BackendError:
+    return BackendError(
+        f"The app has no room on its disk for this file ({error.strerror or error}); "
+        "try a smaller one, or tell whoever runs the app."
+    )
+
+
+def _forget(file: IO[bytes], release: Callable[[], None]) -> None:
+    file.close()
+    release()

@@ -1,0 +1,20 @@
+"""A page that opens uploads as the app does and says what is held; who left is let go of after a second."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from areaviz.ui import departure
+from areaviz.ui.budget import disk
+from areaviz.ui.opened import opened
+
+departure.SECONDS = 1.0
+departure.note_presence()
+file = st.file_uploader("File", type="npz")
+st.text(opened(file).request.model if file else "nothing")
+st.session_state["held"] = bytearray(1 << 20)
+files: Any = st.runtime.get_instance().uploaded_file_mgr
+count = sum(len(of_session) for of_session in files.file_storage.values())
+st.text(f"{disk().used} bytes on disk, {count} files")

@@ -1,0 +1,93 @@
+"""What uploads cost, against the app as people start it; and that nothing is left of who left."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from areaviz.trace import codec
+from tests import fakes
+from tests.browser.server import Server
+from tests.faults.client import Session
+from tests.faults.served import Served, served
+from tests.faults.uploads import ALL, PEAK, TENSORS, Upload, bombs, cost, largest, together
+from tests.tiny import checkpoint
+
+FILES = 5
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("app")
+    checkpoint(folder / "models")
+    settings = {
+        "AREAVIZ_CHECKPOINTS": str(folder / "models"),
+        "AREAVIZ_ANALYSES": str(folder / "analyses"),
+        "AREAVIZ_DEVICE": "cpu",
+        "OMP_NUM_THREADS": "1",
+    }
+    with served(folder / "log", settings) as found:
+        with Session.open(found.url) as session:
+            session.visit("analyse")  # brings torch, which would count as the first upload's
+        yield found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", bombs())
+def test_no_upload_costs_more_than_it_may(name: str, app: Served) -> None:
+    found = cost(app, name, bombs()[name])
+    assert found.peak < PEAK and not found.unforeseen, f"{found}: {found.said}"
+    refused = name != "arrays over a large picture"
+    assert len(found.said) == refused, found.said
+
+
+@pytest.mark.slow
+def test_five_visitors_with_the_largest_trace(app: Served) -> None:
+    found = together(app, largest(), FILES)
+    assert found.peak < ALL and not found.said, f"{found}: {found.said}"
+
+
+@pytest.mark.slow
+def test_a_good_file_costs_little_and_is_shown(app: Served) -> None:
+    good = Upload("your_tensors", TENSORS, "good.npz", lambda: codec.to_bytes(fakes.trace()))
+    found = cost(app, "good", good)
+    assert found.peak < 30 and not found.said, str(found)
+
+
+def test_what_visitors_had_goes_when_they_leave(tmp_path: Path) -> None:
+    content = codec.to_bytes(fakes.trace())
+    size = sum(one.weights.nbytes for one in fakes.trace().maps.values())
+    server = Server("tests/faults/leaving_app.py", tmp_path / "log", {})
+    try:
+        url = server.wait()
+        with ExitStack() as open_pages:
+            for number in range(1, FILES + 1):
+                session = open_pages.enter_context(Session.open(url))
+                session.visit("")
+                session.upload("File", "a.npz", content)
+                assert session.again().texts == ["char-tiny-area", f"{size * number} bytes on disk, {number} files"]
+        with Session.open(url) as session:
+            deadline = time.monotonic() + 30
+            while (said := session.visit("").texts[-1]) != "0 bytes on disk, 0 files":
+                assert time.monotonic() < deadline, said
+                time.sleep(0.3)
+    finally:
+        server.stop()
+
+
+def test_who_is_back_in_time_has_everything_still(tmp_path: Path) -> None:
+    server = Server("tests/faults/leaving_app.py", tmp_path / "log", {})
+    try:
+        url = server.wait()
+        with Session.open(url) as session:
+            session.visit("")
+            session.upload("File", "a.npz", codec.to_bytes(fakes.trace()))
+            before = session.again().texts
+            time.sleep(3)
+            assert session.again().texts == before, "whose page is open is never let go of"
+    finally:
+        server.stop()

@@ -1,0 +1,145 @@
+"""Stored traces whose weights stay on disk: the same traces, and nothing large is unpacked before it was checked."""
+
+from __future__ import annotations
+
+import io
+import tracemalloc
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from areaviz.trace import codec
+from areaviz.trace.arrays_file import open_npz
+from areaviz.trace.errors import BackendError, InputError
+from areaviz.trace.layered import LayeredWeights
+from areaviz.trace.on_disk import open_trace
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
+from areaviz.trace.room import UPLOADED
+from areaviz.views import VIEWS
+from tests import fakes
+from tests.faults.files import repacked
+from tests.faults.uploads import lying_arrays, zeros_trace
+from tests.trace.strategies import SOME, traces
+from tests.trace.test_arrays import weights
+from tests.trace.test_arrays_file import saved
+from tests.trace.test_codec import assert_equal
+
+WEIGHTS = "map.encoder-decoder.weights.npy"
+
+
+def opened(content: bytes, **options: object) -> Trace:
+    return open_trace(io.BytesIO(content), **options)  # type: ignore[arg-type]
+
+
+@SOME
+@given(traces())
+def test_it_is_the_trace_that_was_stored(trace: Trace) -> None:
+    found = opened(codec.to_bytes(trace))
+    assert all(isinstance(one.weights, LayeredWeights) for one in found.maps.values())
+    assert_equal(trace, found)
+    assert codec.to_bytes(found) == codec.to_bytes(trace) and found.nbytes < trace.nbytes or not trace.maps
+
+
+def test_half_precision_and_every_view() -> None:
+    whole = codec.from_bytes(codec.to_bytes(fakes.trace(), half=True))
+    found = opened(codec.to_bytes(fakes.trace(), half=True))
+    assert_equal(whole, found)
+    assert codec.to_bytes(found, half=True) == codec.to_bytes(whole, half=True)
+    focus = Focus("encoder-decoder", 1, 2, "query", (2,))
+    for name, view in VIEWS.items():
+        if view.fits(whole, focus):
+            assert view.fits(found, focus), name
+            assert view.figure(found, focus).to_json() == view.figure(whole, focus).to_json(), name
+
+
+def test_weights_are_never_in_memory_as_a_whole() -> None:
+    content = zeros_trace(12, 4, 512, 512)
+    tracemalloc.start()
+    try:
+        found = opened(content)
+        np.asarray(found.maps["encoder-decoder"].weights[7, 2])
+        assert tracemalloc.get_traced_memory()[1] < 25 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def small(**limits: int) -> object:
+    return replace(UPLOADED, **limits)
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        ({"layer": 2000}, 'A layer of "[a-z -]+" takes .* can be shown; take fewer'),
+        ({"areas": 20}, 'The memory of "[a-z -]+" has .* areas but at most 20 can be shown; take fewer items'),
+        ({"rows": 10}, "heads of .* queries, .* rows, but at most 10 can be shown"),
+        ({"weights": 1 << 16}, "The attention takes .* but at most"),
+        ({"maps": 2}, "has 3 maps but at most 2 can be shown"),
+        ({"items": 5}, "items but at most 5 can be shown; make a trace of a shorter text"),
+        ({"beside": 100}, "All but the attention takes"),
+    ],
+)
+def test_what_is_too_large_is_refused_by_name_and_nothing_is_written(limits: dict[str, int], said: str) -> None:
+    asked: list[int] = []
+
+    def reserve(size: int) -> Callable[[], None]:
+        asked.append(size)
+        return lambda: None
+
+    with pytest.raises(InputError, match=said):
+        opened(codec.to_bytes(fakes.trace()), room=small(**limits), reserve=reserve)
+    assert not asked or "items" in limits, "items are known when the document was read"
+
+
+def test_room_is_asked_for_before_anything_is_unpacked() -> None:
+    def full(size: int) -> object:
+        raise BackendError(f"no room for {size}")
+
+    trace = fakes.trace()
+    size = sum(one.weights.nbytes for one in trace.maps.values())
+    with pytest.raises(BackendError, match=f"no room for {size}"):
+        opened(codec.to_bytes(trace), reserve=full)
+    array = weights(2, 3, 4, 5)
+    with pytest.raises(BackendError, match=f"no room for {array.size * 4 + 2 * 3 * 4 * 12 * 4}"):
+        open_npz(io.BytesIO(saved(weights=array)), reserve=full)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("change", ["nan", "below", "sum"])
+def test_rows_that_are_no_distributions_are_refused_wherever_they_lie(change: str) -> None:
+    trace = fakes.trace(layers=2)
+    broken = trace.maps["encoder-decoder"].weights.copy()
+    broken[1, 3, -1] = {"nan": np.nan, "below": -0.5, "sum": 0.9}[change]
+    file = io.BytesIO()
+    np.lib.format.write_array(file, broken, version=(1, 0))
+    with pytest.raises(InputError, match="damaged .*encoder-decoder.*(below 0|neither 1 nor 0)"):
+        opened(repacked(codec.to_bytes(trace), {WEIGHTS: file.getvalue()}))
+
+
+def test_an_entry_that_is_larger_than_its_header_says_costs_nothing() -> None:
+    content = lying_arrays(megabytes=200)
+    tracemalloc.start()
+    try:
+        with pytest.raises(InputError, match="damaged or cut short"):
+            open_npz(io.BytesIO(content))
+        assert tracemalloc.get_traced_memory()[1] < 2 << 20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, np.longdouble])
+def test_arrays_of_any_kind_are_as_they_are_in_memory(order: str, kind: type) -> None:
+    array = np.asarray(weights(2, 3, 40, 30), dtype=kind, order=order)  # type: ignore[call-overload]
+    found = open_npz(io.BytesIO(saved(True, weights=array)), area_size=4)
+    assert_equal(Trace.from_arrays(array, area_size=4), found)
+
+
+def test_a_broken_row_is_named_by_its_place() -> None:
+    array = weights(2, 3, 400, 500)
+    array[1, 2, 399] *= 2
+    with pytest.raises(InputError, match="of layer 2, head 3, query 400 sum to 2"):
+        open_npz(io.BytesIO(saved(weights=array)))

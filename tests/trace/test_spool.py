@@ -1,0 +1,83 @@
+"""Weights in a temporary file: read as they were written, by many threads, and gone with the last who reads them."""
+
+from __future__ import annotations
+
+import gc
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from areaviz.trace.errors import BackendError
+from areaviz.trace.layered import LayeredWeights
+from areaviz.trace.spool import Spool
+
+SHAPE = (3, 4, 5, 6)
+WEIGHTS = np.random.default_rng(0).random(SHAPE, np.float32)
+
+
+def spooled(spool: Spool, weights: np.ndarray) -> LayeredWeights:
+    place = spool.map(weights.shape)
+    rows = weights.reshape(-1, weights.shape[-1])
+    for start in range(0, len(rows), 7):
+        place.add(rows[start : start + 7])
+    found = place.weights()
+    assert isinstance(found, LayeredWeights)
+    return found
+
+
+def descriptors() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def test_two_maps_share_a_file_and_come_back_as_they_were() -> None:
+    spool = Spool(2 * WEIGHTS.nbytes)
+    one, other = spooled(spool, WEIGHTS), spooled(spool, 1 - WEIGHTS)
+    for index in (0, -1, (1, 2), (2, -1, 3), (0, slice(1, 3)), (1, slice(2, 2)), (2, [3, 0]), (1, ...), (0, None)):
+        np.testing.assert_array_equal(one[index], WEIGHTS[index])
+        np.testing.assert_array_equal(other[index], (1 - WEIGHTS)[index])
+    np.testing.assert_array_equal(np.asarray(one), WEIGHTS)
+    with pytest.raises(IndexError):
+        one[0, 4]
+    assert one.kept_bytes == 0
+
+
+def test_many_threads_read_at_once() -> None:
+    found = spooled(Spool(WEIGHTS.nbytes), WEIGHTS)
+    places = [(layer, head) for layer in range(3) for head in range(4)] * 50
+    with ThreadPoolExecutor(8) as pool:
+        read = list(pool.map(lambda place: found[place], places))
+    for place, rows in zip(places, read, strict=True):
+        np.testing.assert_array_equal(rows, WEIGHTS[place])
+
+
+def test_the_file_has_no_name_and_goes_with_its_last_reader(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    given: list[str] = []
+    before = descriptors()
+    found = spooled(Spool(WEIGHTS.nbytes, lambda size: lambda: given.append(f"{size} back")), WEIGHTS)
+    assert descriptors() == before + 1 and not list(tmp_path.iterdir()) and not given
+    del found
+    gc.collect()
+    assert descriptors() == before and given == [f"{WEIGHTS.nbytes} back"]
+
+
+def test_where_the_disk_is_full_it_is_told_and_the_room_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[int] = []
+
+    def full(*_: object, **__: object) -> int:
+        raise OSError(28, os.strerror(28))
+
+    spool = Spool(8, lambda size: lambda: given.append(size))
+    monkeypatch.setattr("os.pwrite", full)
+    with pytest.raises(BackendError, match="no room on its disk .*No space left.*smaller"):
+        spooled(spool, WEIGHTS)
+    del spool
+    gc.collect()
+    assert given == [8]
+    monkeypatch.setattr("tempfile.TemporaryFile", full)
+    with pytest.raises(BackendError, match="No space left"):
+        Spool(9, lambda size: lambda: given.append(size))
+    assert given == [8, 9]
