@@ -72,12 +72,12 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "areaviz needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(LOCKED_INSTALL) --upgrade -r locks/pip.txt
 
 ifeq ($(LOCKED),yes)
 # PyTorch for the CPU is taken from where pip looks anyway (a folder of wheels), else from PyTorch's own index.
 $(VENV)/.installed: $(wildcard locks/*.txt) | $(BIN)/python
 	@echo "Installing the locked packages in $(VENV), PyTorch for $(TORCH); the first time this takes some minutes."
+	$(LOCKED_INSTALL) -r locks/pip.txt
 ifeq ($(TORCH),cpu)
 	$(LOCKED_INSTALL) -r locks/torch-cpu.txt 2>/dev/null || $(LOCKED_INSTALL) --index-url $(TORCH_CPU) -r locks/torch-cpu.txt
 else
@@ -93,9 +93,10 @@ $(VENV)/.installed-dev: $(VENV)/.installed pyproject.toml
 	@touch $@
 else
 # torch first and alone: by its exact pin pip takes the build that fits the machine before anything asks for "some torch".
-$(VENV)/.installed: requirements.txt | $(BIN)/python
+$(VENV)/.installed: requirements.txt locks/pip.txt | $(BIN)/python
 	@echo "The locks are for Linux x86-64 with Python 3.11; here the pins are installed, without comparing hashes, and pip"
 	@echo "chooses what they need. Installing them in $(VENV); the first time this takes some minutes."
+	$(LOCKED_INSTALL) -r locks/pip.txt
 	$(INSTALL) "$$(grep '^torch==' requirements.txt)"
 	$(INSTALL) -r requirements.txt
 	$(INSTALL) --no-deps --editable .

@@ -24,6 +24,7 @@ from areaviz.trace.errors import BackendError, InputError
 TRACE = "AREAVIZ_TRACE"
 """How the page Your tensors learns of a file to show: as `areaviz/ui/opened.py` reads it."""
 EVERY_ADDRESS = ("0.0.0.0", "::")
+_NAME = re.compile(r"[A-Za-z0-9_.-]+|[0-9A-Fa-f:.]+")
 _ORIGIN = re.compile(r"https://[A-Za-z0-9.-]+(:[0-9]{1,5})?")
 
 serve = typer.Typer(no_args_is_help=False)
@@ -125,6 +126,9 @@ def check_open(host: str, names: list[str], token_file: Path | None) -> None:
             f"Listening at {host}, beyond this machine, needs an access token; write one with "
             "python -m areaviz serve token FILE and add --token-file FILE."
         )
+    for name in names:
+        if not _NAME.fullmatch(name):
+            raise InputError(f'"{name}" is no name of a machine; write it as in an address, without https:// and port.')
     if host in EVERY_ADDRESS and not names:
         raise InputError(
             f"Listening at {host} needs the names by which readers reach this machine, so that no other website can "

@@ -66,7 +66,7 @@ class Head:
         if len(hosts) != 1 or len(origins) > 1:
             return False
         name, port = name_and_port(hosts[0])
-        if name not in names:
+        if not name or name not in names:
             return False
         return not origins or _same_site(origins[0], name, port)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import socket
 from collections.abc import Callable, Mapping
@@ -27,6 +28,7 @@ from areaviz.door.sign_in import SignIn
 from areaviz.door.streamlit_parts import LeftSessions
 from areaviz.trace.errors import InputError
 
+log = logging.getLogger(__name__)
 SCRIPT = Path(__file__).with_name("script.py")
 EVERY_ADDRESS = ("0.0.0.0", "::")
 PING_SECONDS, LEAVE_SECONDS, SWEEP_TICKS = 30.0, 5, 50
@@ -105,7 +107,10 @@ class _Server(uvicorn.Server):
     async def on_tick(self, counter: int) -> bool:
         """Ten times a second; every `SWEEP_TICKS` the sessions are looked at."""
         if counter % SWEEP_TICKS == 0:
-            self._left.end()
+            try:
+                self._left.end()
+            except Exception:  # what goes wrong with one session must not end the server
+                log.exception("While sessions were ended")
         return await super().on_tick(counter)
 
 

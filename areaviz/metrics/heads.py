@@ -1,11 +1,7 @@
 """What each attention head does over a set of examples: how far it depends on its query, and how often a span wins.
 
-Query dependence is the mutual information between the query and the item it attends to, queries equally likely:
-
-    I = H(mean map) - mean H(map), in bits; its share is I / H(mean map)
-
-A head that looks at the same place whatever is asked has 0; one that looks at another single item for each query,
-as the diagonal does, has all of H(mean map).
+Query dependence is the mutual information between the query and the item it attends to, see
+`areaviz.trace.information`; the diagonal has all there can be of it.
 
 Shapes: L layers, H heads, Q queries, N items, A areas, O offsets between a query and its heaviest item.
 """
@@ -19,6 +15,7 @@ import numpy as np
 
 from areaviz.metrics.judged import MEASURES, Array, JudgedAreas
 from areaviz.metrics.words import word_runs
+from areaviz.trace.information import query_dependence
 from areaviz.trace.query import item_shares
 from areaviz.trace.record import AttentionMap, Field, FloatArray, IntArray, Trace
 
@@ -79,22 +76,6 @@ def head_counts(attention: AttentionMap, memory: Field) -> HeadCounts:
     """The counts of one map; of words only where the memory is a text."""
     layers = [_layer_counts(attention, layer, memory) for layer in range(attention.layers)]
     return HeadCounts({name: np.stack([sums[name] for sums in layers]) for name in layers[0]})
-
-
-def query_dependence(shares_QN: FloatArray) -> tuple[float, float]:
-    """I and H(mean map) in bits, of the distributions over items of the queries that attend to anything."""
-    seen_QN = shares_QN[shares_QN.any(-1)].astype(np.float64)
-    if not len(seen_QN):
-        return 0.0, 0.0
-    mean_bits = float(_bits(seen_QN.mean(0)))
-    return max(0.0, mean_bits - float(_bits(seen_QN).mean())), mean_bits
-
-
-def _bits(shares: Array) -> Array:
-    """Entropy along the last axis in bits; a share of 0 adds nothing."""
-    logs = np.log2(shares, out=np.zeros_like(shares), where=shares > 0)
-    bits: Array = -(shares * logs).sum(-1)
-    return bits
 
 
 def _layer_counts(attention: AttentionMap, layer: int, memory: Field) -> dict[str, Array]:

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
-import numpy.typing as npt
 
 from areaviz.trace import densest, weights
 from areaviz.trace.areas import Area, AreaGrid
+from areaviz.trace.information import entropy_bits
 from areaviz.trace.record import AttentionMap, Field, FloatArray
 from areaviz.trace.request import Focus
 
@@ -137,18 +137,10 @@ def divergence(first_RN: FloatArray, second_RN: FloatArray) -> FloatArray:
 
     JS(p, q) = H((p + q) / 2) - (H(p) + H(q)) / 2 (Lin 1991); 0 where they are the same, 1 where they share nothing.
     """
-    mean, halves = _bits(np.asarray(first_RN + second_RN) / 2), (_bits(first_RN) + _bits(second_RN)) / 2
+    mean = entropy_bits(np.asarray(first_RN + second_RN) / 2)
+    halves = (entropy_bits(first_RN) + entropy_bits(second_RN)) / 2
     found: FloatArray = np.clip(mean - halves, 0, 1).astype(np.float32)
     return found
-
-
-def _bits(shares_RN: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:
-    """Entropy of every row in bits; a share of 0 adds nothing."""
-    shares = shares_RN.astype(np.float64)
-    bits: npt.NDArray[np.floating] = -np.einsum(
-        "rn,rn->r", shares, np.log2(shares, out=np.zeros_like(shares), where=shares > 0)
-    )
-    return bits
 
 
 def area_size_shares(attention: AttentionMap, layer: int, head: int | None = None) -> dict[int, float]:

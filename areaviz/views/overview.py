@@ -13,6 +13,7 @@ from matplotlib.patches import Rectangle
 from plotly.graph_objects import Figure, Scatter
 
 from areaviz.trace import query
+from areaviz.trace.information import query_dependence
 from areaviz.trace.query import HeadSummary
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
@@ -40,6 +41,7 @@ class Tile:
     entropy: float
     area_size: float
     distance: float
+    dependence: float
     texts: tuple[str, ...]
 
 
@@ -72,10 +74,13 @@ def overview(trace: Trace, focus: Focus) -> Overview:
     """Query x memory item shares of every head, layer by layer."""
     attention = trace.maps[focus.site]
     fields = [trace.fields[attention.query], trace.fields[attention.memory]]
-    tiles, across = _tiles(query.head_summary(attention))
+    summary = query.head_summary(attention)
+    places = list(product(range(attention.layers), range(attention.heads)))
+    shares = [query.item_shares(attention, *place) for place in places]
+    tiles, across = _tiles(summary, places, [_dependence(shares_QN) for shares_QN in shares])
     side = min(64, isqrt(raster.PIXELS**2 // len(tiles)))
     blocks = [raster.block(len(field), side) for field in fields]
-    values = [raster.average(query.item_shares(attention, t.layer, t.head), *blocks) for t in tiles]
+    values = [raster.average(shares_QN, *blocks) for shares_QN in shares]
     text_px = (_LINE_PX if across <= _WIDE else 12) * len(tiles[0].texts) + 12
     tile_px = min(_TILE_PX, theme.SCREEN_WIDTH / across)
     sheet, broad, high = _sheet(tiles, values, across, tile_px / (tile_px + text_px))
@@ -87,16 +92,23 @@ def overview(trace: Trace, focus: Focus) -> Overview:
     return Overview(tiles, sheet, across, ceil(len(tiles) / across), broad, high, top, title, note, whole)
 
 
-def _tiles(summary: HeadSummary) -> tuple[tuple[Tile, ...], int]:
+def _tiles(
+    summary: HeadSummary, places: list[tuple[int, int]], dependences: list[float]
+) -> tuple[tuple[Tile, ...], int]:
     """The heads in order, and how many pictures stand beside each other."""
-    layers, heads = summary.entropy.shape
-    across = min(heads, _ACROSS)
+    across = min(summary.entropy.shape[1], _ACROSS)
     tiles = []
-    for place, at in enumerate(product(range(layers), range(heads))):
+    for place, (at, depends) in enumerate(zip(places, dependences, strict=True)):
         bits, items, away = (float(measure[at]) for measure in (summary.entropy, summary.area_size, summary.distance))
-        texts = _texts(at, [bits, items, away], across)
-        tiles.append(Tile(*at, place // across, place % across, bits, items, away, texts))
+        texts = _texts(at, [bits, items, away, depends], across)
+        tiles.append(Tile(*at, place // across, place % across, bits, items, away, depends, texts))
     return tuple(tiles), across
+
+
+def _dependence(shares_QN: FloatArray) -> float:
+    """How far a head depends on its query: the share of what it could at most, 0..1."""
+    bits, most = query_dependence(shares_QN)
+    return bits / most if most else 0.0
 
 
 def _texts(at: tuple[int, int], measures: list[float], across: int) -> tuple[str, ...]:
@@ -105,14 +117,14 @@ def _texts(at: tuple[int, int], measures: list[float], across: int) -> tuple[str
     if across > _WIDE:
         return f"L{at[0] + 1} H{at[1] + 1}", bits
     distance = () if np.isnan(measures[2]) else (away,)
-    return f"layer {at[0] + 1}, head {at[1] + 1}", bits, items, *distance
+    return f"layer {at[0] + 1}, head {at[1] + 1}", bits, items, *distance, f"{measures[3]:.0%} by query"
 
 
 def _note(across: int, tiles: tuple[Tile, ...]) -> str:
     if across > _WIDE:
         return "below: layer, head, entropy"
-    distance = ", mean distance in items" if len(tiles[0].texts) > 3 else ""
-    return f"below: entropy, mean area size{distance}"
+    distance = ", mean distance in items" if len(tiles[0].texts) > 4 else ""
+    return f"below: entropy, mean area size{distance}, how far the map depends on the query"
 
 
 def _sheet(
@@ -197,11 +209,18 @@ def _is_focused(tile: Tile, focus: Focus) -> bool:
 def table(trace: Trace, focus: Focus) -> Table:
     """One line a head, in the order of the pictures; a distance that does not exist is left empty."""
     rows = [
-        (t.layer + 1, t.head + 1, t.entropy, t.area_size, "" if np.isnan(t.distance) else t.distance)
+        (
+            t.layer + 1,
+            t.head + 1,
+            t.entropy,
+            t.area_size,
+            "" if np.isnan(t.distance) else t.distance,
+            t.dependence,
+        )
         for t in overview(trace, focus).tiles
     ]
-    columns = ("layer", "head", "entropy (bits)", "mean area size (items)", "mean distance (items)")
-    return Table(columns, rows)
+    measures = ("entropy (bits)", "mean area size (items)", "mean distance (items)", "query dependence (share)")
+    return Table(("layer", "head", *measures), rows)
 
 
 def paper(trace: Trace, focus: Focus) -> PrintFigure:

@@ -98,6 +98,13 @@ def test_an_address_of_its_own_is_its_name(host: str, started: Started, token_fi
     assert started[0][0].known_as == {*ALLOWED, host}
 
 
+@pytest.mark.parametrize("name", ["https://areaviz.example", "areaviz.example:8501", "", "a b", "*"])
+def test_a_name_that_is_none_is_refused(name: str, started: Started, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="1"):
+        serve("--allow-host", name)
+    assert started == [] and "is no name of a machine" in capsys.readouterr().err
+
+
 def test_proxies_and_frames_are_named(started: Started, capsys: pytest.CaptureFixture[str]) -> None:
     serve("--proxy", "10.0.0.1", "--allow-frame", "https://a.example", "--allow-frame", "https://b.example:8443")
     assert started[0][0].proxies == ("10.0.0.1",)

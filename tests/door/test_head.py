@@ -62,6 +62,10 @@ def test_others_are_not(headers: tuple[tuple[str, str], ...]) -> None:
     assert not head(*headers, kind="websocket").is_for(NAMES)
 
 
+def test_what_is_no_host_is_nobody_s_name() -> None:
+    assert not head(("host", "a b")).is_for(frozenset({""}))
+
+
 def test_usual_ports_need_not_be_named() -> None:
     assert head(("host", "areaviz.example"), ("origin", "https://areaviz.example:443")).is_for(NAMES)
     assert head(("host", "areaviz.example:443"), ("origin", "https://areaviz.example")).is_for(NAMES)

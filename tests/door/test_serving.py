@@ -197,6 +197,18 @@ def test_attempts_are_limited_and_logged(tmp_path: Path, token_file: Path) -> No
     assert "wrong access token was given from 127.0.0.1" in said and "guess-number" not in said and TOKEN not in said
 
 
+@pytest.mark.parametrize(("options", "statuses"), [([], [401] * 5 + [429]), (["--proxy", "127.0.0.1"], [401] * 6)])
+def test_the_word_of_a_proxy_counts_where_it_is_named(
+    options: list[str], statuses: list[int], tmp_path: Path, token_file: Path
+) -> None:
+    wrong = urlencode({"token": "a-token-that-nobody-has"})
+    options = ["--token-file", str(token_file), *options]
+    with served(tmp_path / "log", {"OMP_NUM_THREADS": "1"}, options=options) as app:
+        readers = [f"203.0.113.{number}" for number in range(6)]
+        got = [asked(app, "POST", "/sign-in", wrong, X_Forwarded_For=reader).status for reader in readers]
+    assert got == statuses
+
+
 FOREIGN_HOSTS = ("evil.example", "127.0.0.1.evil.example", "evil@127.0.0.1", "127.0.0.1/", "")
 FOREIGN_ORIGINS = ("http://evil.example", "null", "http://127.0.0.1:1", "file://", "http://127.0.0.1@evil.example")
 ROUTES = ("/", "/_stcore/health", "/_stcore/host-config", "/_stcore/metrics", "/media/a.png", "/static/x.js")
