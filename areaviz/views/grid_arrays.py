@@ -49,9 +49,13 @@ def heaviest_left(attention: AttentionMap, layer: int, kept: Ranked, min_size: i
 
 def stored_shares(attention: AttentionMap, layer: int) -> npt.NDArray[np.uint8]:
     """Item shares with each row's largest as 1, quantised: uint8 [H, Q, N]; a row divided by its sum is back."""
-    shares_HQN = np.stack([item_shares(attention, layer, head) for head in range(attention.heads)])
-    largest = shares_HQN.max(-1, keepdims=True)
-    relative = np.divide(shares_HQN, largest, out=np.zeros_like(shares_HQN), where=largest > 0)
+    # Head by head: of all at once each step takes as much memory as the weights.
+    return np.stack([_stored(item_shares(attention, layer, head)) for head in range(attention.heads)])
+
+
+def _stored(shares_QN: FloatArray) -> npt.NDArray[np.uint8]:
+    largest = shares_QN.max(-1, keepdims=True)
+    relative = np.divide(shares_QN, largest, out=np.zeros_like(shares_QN), where=largest > 0)
     return quantised(relative, np.uint8)
 
 
