@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import logging
 import os
 import socket
 from collections.abc import Callable, Mapping
@@ -25,13 +24,11 @@ from areaviz.door.log_lines import bound_lines
 from areaviz.door.operator import Command, listening
 from areaviz.door.protocols import BoundedRequests, BoundedSocket
 from areaviz.door.sign_in import SignIn
-from areaviz.door.streamlit_parts import LeftSessions
 from areaviz.trace.errors import InputError
 
-log = logging.getLogger(__name__)
 SCRIPT = Path(__file__).with_name("script.py")
 EVERY_ADDRESS = ("0.0.0.0", "::")
-PING_SECONDS, LEAVE_SECONDS, SWEEP_TICKS = 30.0, 5, 50
+PING_SECONDS, LEAVE_SECONDS = 30.0, 5
 QUEUE, AT_ONCE = 2048, 8
 """Connections that the system keeps until they are taken, and those taken before any of them is looked at."""
 ROOMY = MOST * (1 + SESSION_DESCRIPTORS)
@@ -89,29 +86,13 @@ def serve_app(place: AppPlace, folder: Path, commands: Callable[[Connections], M
 
 
 class _Server(uvicorn.Server):
-    """Takes few connections at a time, as asyncio would take what there is, beyond all file descriptors.
-
-    Ends the sessions of visitors who did not come back.
-    """
-
-    def __init__(self, options: uvicorn.Config) -> None:
-        super().__init__(options)
-        self._left = LeftSessions()
+    """Takes few connections at a time, as asyncio would take what there is, beyond all file descriptors."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """As uvicorn does, but the system's queue stays as long as it was."""
         await super().startup(sockets)
         for one in sockets or ():
             one.listen(QUEUE)
-
-    async def on_tick(self, counter: int) -> bool:
-        """Ten times a second; every `SWEEP_TICKS` the sessions are looked at."""
-        if counter % SWEEP_TICKS == 0:
-            try:
-                self._left.end()
-            except Exception:  # what goes wrong with one session must not end the server
-                log.exception("While sessions were ended")
-        return await super().on_tick(counter)
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from streamlit.runtime import Runtime
-from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 
@@ -31,27 +30,6 @@ def uploaded_bytes() -> dict[str, int]:
     assert isinstance(files, MemoryUploadedFileManager)
     with files._lock:
         return {session: sum(len(one.data) for one in held.values()) for session, held in files.file_storage.items()}
-
-
-class LeftSessions:
-    """Ends sessions whose visitors did not come back in time, with their files and their state.
-
-    Streamlit lets go of them only when another visitor leaves, and clears up when Python happens to collect garbage.
-    """
-
-    def __init__(self) -> None:
-        self._known: dict[str, AppSession] = {}
-
-    def end(self) -> None:
-        """To be called again and again, in the thread of the server."""
-        manager = _manager()
-        with manager._storage_lock:
-            len(manager._session_storage._cache)  # type: ignore[attr-defined]  # drops those whose time is over
-            there = {info.session.id: info.session for info in manager._session_storage.list()}
-        there |= {info.session.id: info.session for info in manager.list_active_sessions()}
-        for name in self._known.keys() - there.keys():
-            self._known[name].shutdown()
-        self._known = there
 
 
 def _manager() -> WebsocketSessionManager:

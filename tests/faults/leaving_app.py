@@ -6,12 +6,12 @@ from typing import Any
 
 import streamlit as st
 
-from areaviz.ui import departure
 from areaviz.ui.budget import disk
+from areaviz.ui.departure import note_presence
 from areaviz.ui.opened import opened
 
-departure.SECONDS = 1.0
-departure.note_presence()
+st.config.set_option("server.disconnectedSessionTTL", 1.2)
+note_presence()
 file = st.file_uploader("File", type="npz")
 st.text(opened(file).request.model if file else "nothing")
 st.session_state["held"] = bytearray(1 << 20)
