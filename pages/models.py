@@ -7,6 +7,7 @@ from areaviz.ui.chrome import page_frame
 from areaviz.ui.comparison import beside, by_task
 from areaviz.ui.engine import engine
 from areaviz.ui.errors import calm, problem
+from areaviz.ui.forms import trained_forms
 from areaviz.ui.model_card import choose_card, model_card
 
 page_frame("Models", "The models of this app, trained from scratch, with their measured figures and their limits.")
@@ -22,3 +23,5 @@ with calm("reading the model cards"):
         chosen = choose_card(task, group)
         with calm(f"showing the card of {chosen.name}"):
             model_card(chosen, cards)
+    with calm("showing what different keys learn"):
+        trained_forms()

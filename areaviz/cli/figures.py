@@ -1,4 +1,4 @@
-"""`python -m areaviz figures`: the table of figures in README.md, written from the models' cards."""
+"""`python -m areaviz figures`: the tables of README.md and docs/findings.md, from cards and trained forms."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from areaviz.data.places import CHECKPOINTS, README
+from areaviz.analysis.forms import COLUMNS, FormRow, read_forms
+from areaviz.data.places import CHECKPOINTS, FINDINGS, LETTERS, README
 from areaviz.trace.card import Card, read_card
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import write_whole
@@ -18,19 +19,22 @@ from areaviz.trace.published import HEADLINE, PUBLISHED
 from areaviz.trace.tasks import TASKS
 
 BEGIN, END = "<!-- figures:begin -->", "<!-- figures:end -->"
+FORMS_BEGIN, FORMS_END = "<!-- forms:begin -->", "<!-- forms:end -->"
 MEASURES = {"bleu": "BLEU", "bleu_lowercase": "BLEU, lower-cased", "chrf": "chrF"}
 SIZES = ("Tiny", "Small", "Base", "Big")
 
 
 def figures(
     checkpoints: Annotated[Path, typer.Option(help="The folder of the models.")] = CHECKPOINTS,
-    readme: Annotated[Path, typer.Option(help="The file to write in.")] = README,
+    readme: Annotated[Path, typer.Option(help="The file to write the models' figures in.")] = README,
+    forms: Annotated[Path, typer.Option(help="The table of trained forms.")] = LETTERS,
+    findings: Annotated[Path, typer.Option(help="The file to write the trained forms in.")] = FINDINGS,
 ) -> None:
-    """Write the table of figures in README.md from the models' cards."""
-    text = readme.read_text(encoding="utf-8")
-    cards = read_cards(checkpoints)
-    write_whole(readme, filled(text, cards).encode())
-    typer.echo(f"{readme}: {len(cards)} models.")
+    """Write the tables of figures in README.md and docs/findings.md, from the models' cards and trained forms."""
+    cards, rows = read_cards(checkpoints), read_forms(forms, "letters")
+    write_whole(readme, filled(readme.read_text(encoding="utf-8"), cards).encode())
+    write_whole(findings, with_forms(findings.read_text(encoding="utf-8"), rows).encode())
+    typer.echo(f"{readme}: {len(cards)} models. {findings}: {sum(bool(row.seeds) for row in rows)} forms.")
 
 
 def read_cards(checkpoints: Path) -> list[Card]:
@@ -55,16 +59,30 @@ def filled(text: str, cards: Sequence[Card]) -> str:
     Raises:
         InputError: when a mark is missing.
     """
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end):
-        raise InputError(f"The file has no place for the figures; add the lines {BEGIN} and {END}.")
     translators = [card for card in cards if card.task == "translation"]
     lines = [*_table(translators), "", *_differences(translators), "", _gates(translators)] if translators else []
     for task in [task for task in TASKS if task != "translation"]:
         lines += _task_lines(task, [card for card in cards if card.task == task])
-    lines = lines or ["No model is shipped yet."]
-    return "\n".join([before + begin, *lines, end + after])
+    return _between(text, BEGIN, END, lines or ["No model is shipped yet."])
+
+
+def with_forms(text: str, rows: Sequence[FormRow]) -> str:
+    """`text` with everything between its two marks replaced by the table of trained forms.
+
+    Raises:
+        InputError: when a mark is missing.
+    """
+    lines = [COLUMNS, ("---", *["--:"] * (len(COLUMNS) - 1)), *(row.cells() for row in rows)]
+    cells = [[cell.strip() for cell in line] for line in lines]
+    return _between(text, FORMS_BEGIN, FORMS_END, [f"| {' | '.join(line)} |" for line in cells])
+
+
+def _between(text: str, begin: str, end: str, lines: Sequence[str]) -> str:
+    before, first, rest = text.partition(begin)
+    _, last, after = rest.partition(end)
+    if not (first and last):
+        raise InputError(f"The file has no place for the figures; add the lines {begin} and {end}.")
+    return "\n".join([before + first, *lines, last + after])
 
 
 def _task_lines(task: str, cards: Sequence[Card]) -> Iterator[str]:

@@ -16,6 +16,9 @@ CONFIGURATION = ROOT / ".streamlit"
 """Streamlit's; it is found from the working directory, so the app is started in `ROOT`."""
 CHECKPOINTS, ASSETS = ROOT / "checkpoints", ROOT / "assets"
 README = ROOT / "README.md"
+FINDINGS = ROOT / "docs" / "findings.md"
+LETTERS = CHECKPOINTS / "tables" / "letters.json"
+"""The table of forms of keys that were trained on letters; see `areaviz.analysis.forms`."""
 
 CHECKPOINTS_SETTING, DATA_SETTING = "AREAVIZ_CHECKPOINTS", "AREAVIZ_DATA"
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from areaviz.cli.figures import BEGIN, END, figures, filled, read_cards
-from areaviz.data.places import CHECKPOINTS, README
+from areaviz.analysis.forms import WANTED, read_forms
+from areaviz.cli.figures import BEGIN, END, FORMS_BEGIN, FORMS_END, figures, filled, read_cards, with_forms
+from areaviz.data.places import CHECKPOINTS, FINDINGS, LETTERS, README
 from areaviz.trace.card import Card, write_card
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.published import HEADLINE, PUBLISHED
@@ -114,17 +116,28 @@ def test_a_damaged_card_is_named(tmp_path: Path) -> None:
         read_cards(tmp_path)
 
 
-def test_the_command_writes_the_file(tmp_path: Path) -> None:
-    readme = tmp_path / "README.md"
+def test_the_command_writes_the_files(tmp_path: Path) -> None:
+    readme, findings, forms = (tmp_path / name for name in ("README.md", "findings.md", "letters.json"))
     readme.write_text(f"{BEGIN}{END}")
+    findings.write_text(f"before\n{FORMS_BEGIN}\nold\n{FORMS_END}\nafter")
+    entry = {"seed": 2, "best_loss": 0.8125, "heads": {}, "untrained": {}}
+    sites = {site: {"multi_share": [[0]], "long_exact_lift": [[None]], "dependence": [[1]]} for site in WANTED}
+    forms.write_text(json.dumps({"letters-mean-seed2": {**entry, "heads": sites, "untrained": sites}}))
     save(tmp_path / "checkpoints", card(bleu=20.0))
-    figures(tmp_path / "checkpoints", readme)
+    figures(tmp_path / "checkpoints", readme, forms, findings)
     assert "| 20.0 |" in readme.read_text()
+    text = findings.read_text()
+    assert "| areas, mean keys (Eq. 3, 4) | 2 | 0.812 |" in text and "old" not in text and text.endswith("after")
 
 
 def test_areas_helped_in_every_published_pair() -> None:
     assert all(row.area > row.regular for row in PUBLISHED.values())
     assert all(row.features is None or row.features > row.area for row in PUBLISHED.values())
+
+
+def test_the_findings_are_up_to_date() -> None:
+    text = FINDINGS.read_text(encoding="utf-8")
+    assert with_forms(text, read_forms(LETTERS, "letters")) == text, "Run: make figures"
 
 
 def test_the_readme_is_up_to_date() -> None:

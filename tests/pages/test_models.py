@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from areaviz.analysis.forms import TITLES
 from areaviz.backend.base import Backend
 from areaviz.backend.replay import ReplayBackend
 from areaviz.trace.card import Card
@@ -83,3 +84,11 @@ def test_one_sentence_for_each_damaged_checkpoint(
     app = open_page("models")
     assert not app.exception and len(app.subheader) == 1
     assert [element.value.count("char\\-regular") >= 1 or "3" in element.value for element in app.error] == [True, True]
+
+
+def test_what_different_keys_learn_is_told_with_the_forms_not_trained_yet(open_page: Open) -> None:
+    app = open_page("models")
+    assert "What different keys learn" in [header.value for header in app.header]
+    table = app.table[-1].value
+    assert list(table["Form"]) == list(TITLES.values())
+    assert float(table["Validation loss"].iloc[0].split()[0]) < 1
