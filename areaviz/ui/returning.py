@@ -8,6 +8,7 @@ as its widget is there. Files are not brought: they went with the app that had t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import streamlit as st
@@ -26,13 +27,14 @@ FILES_GONE = "The app was started again, and the files that were here went with 
 
 def begin() -> None:
     """To be called before anything is drawn: put aside what a browser brings before this session has drawn a page."""
-    component("returning")(key="returning", on_back_change=_nothing)
+    told = component("returning")(key="returning", on_back_change=_nothing)
     state, context = st.session_state, get_script_run_ctx()
     if context is None:
         return
     if _DRAWN not in state and (unread := _unread(context)):
         # What came first counts: what comes later may be what an unfinished drawing has told the browser.
-        brought = state.get(_BROUGHT) or unread
+        unfinished = told.back["writing"] if told.back else ""
+        brought = state.get(_BROUGHT) or [one for one in unread if _class_of(one.id) != unfinished]
         # In no public way. What else is in it was not drawn to its end; `clear` alone leaves what no widget has read.
         context.session_state._state._new_widget_state.states.clear()
         context.session_state._state.clear()
@@ -83,6 +85,11 @@ def _show(one: WidgetState) -> None:
 def _key_of(identity: str) -> str:
     """The key of a widget: Streamlit's name of it is "$$ID-", a digest, a hyphen and the key."""
     return identity.split("-", 2)[-1]
+
+
+def _class_of(identity: str) -> str:
+    """The class by which Streamlit marks the widget, as the browser names the field that was being written in."""
+    return "st-key-" + re.sub(r"[^a-zA-Z0-9_-]", "-", _key_of(identity).strip())
 
 
 def _nothing() -> None:

@@ -41,18 +41,24 @@ def page(chromium: Browser) -> Iterator[Page]:
     context.close()
 
 
-def started_again(page: Page, app: Served, start: Start) -> None:
-    """Kill the app, see that the page notices, and wait until a new app has answered what the page asked it."""
+def started_again(page: Page, app: Served, start: Start, told: bool = False) -> None:
+    """Kill the app, see that the page notices, and wait until a new app has answered what the page asked it.
+
+    told: whether to wait until a window says that nothing answers, which takes the focus.
+    """
     app.kill()
     shown = page.locator('[data-testid="stApp"]')
     expect(shown).not_to_have_attribute("data-test-connection-state", "CONNECTED")
+    if told:
+        expect(page.get_by_role("dialog")).to_be_visible()
     start()
     expect(shown).to_have_attribute("data-test-connection-state", "CONNECTED")
     page.wait_for_timeout(6000)
     settled(page)
 
 
-def test_the_answer_the_options_and_an_unfinished_text_stay(start: Start, page: Page) -> None:
+@pytest.mark.parametrize("told", [False, True], ids=["soon", "late"])
+def test_the_answer_the_options_and_an_unfinished_text_stay(start: Start, page: Page, told: bool) -> None:
     app = start()
     page.goto(f"{app.url}/translate?text={SENTENCE}&method=beam&beam=3&site=encoder-decoder&items=4")
     ribbon, box = page.locator(".ribbon[data-ready]"), page.get_by_label("English text")
@@ -60,7 +66,7 @@ def test_the_answer_the_options_and_an_unfinished_text_stay(start: Start, page: 
     settled(page)
     said, address = ribbon.locator(".say").inner_text(), page.url
     box.fill(DRAFT)
-    started_again(page, app, start)
+    started_again(page, app, start, told)
     expect(ribbon.locator(".say")).to_have_text(said)
     assert (box.input_value(), page.url) == (DRAFT, address)
     expect(page.get_by_label("Beam width")).to_have_value("3")

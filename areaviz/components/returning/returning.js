@@ -6,13 +6,23 @@ const FIELDS = '.stTextArea textarea, .stTextInput input:not([type=password])';
 class Returning {
   constructor() {
     this.drafts = [];
+    this.writing = null; // the name of the field that is being written in, until its text is taken
     this.away = false;
     this.app = document.querySelector('[data-testid="stApp"]');
     new MutationObserver(() => this.look()).observe(this.app, {
       attributeFilter: ['data-test-connection-state', 'data-test-script-state'],
     });
     // From the first key on, what stands in a field is the reader's newer wish.
-    document.addEventListener('input', (event) => { if (event.isTrusted) this.drafts = []; }, true);
+    document.addEventListener('input', (event) => { if (event.isTrusted) this.write(event.target); }, true);
+    document.addEventListener('focusout', () => { if (!this.away) this.writing = null; }, true);
+    document.addEventListener('keydown', ({ key, ctrlKey, metaKey }) => {
+      if (key === 'Enter' && (ctrlKey || metaKey)) this.writing = null;
+    }, true);
+  }
+
+  write(field) {
+    this.drafts = [];
+    this.writing = field.matches?.(FIELDS) ? nameOf(field) : null;
   }
 
   look() {
@@ -22,7 +32,8 @@ class Returning {
       this.away = true;
     } else if (this.away) {
       this.away = false;
-      this.tell();
+      // A window that says that nothing answers takes the focus, and Streamlit takes that for the end of writing.
+      this.tell(this.writing ?? '');
     } else if (script === 'notRunning') {
       this.drafts.forEach((draft) => this.restore(draft));
     }
@@ -53,5 +64,5 @@ function mount({ parentElement, setTriggerValue }) {
   const root = parentElement.querySelector('.returning');
   if (!root) return;
   root.model ??= new Returning();
-  root.model.tell = () => setTriggerValue('back', true);
+  root.model.tell = (writing) => setTriggerValue('back', { writing });
 }
