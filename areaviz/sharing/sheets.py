@@ -23,6 +23,10 @@ KINDS = ("grid", "ribbon")
 """The components a page may have, in this order: what attends to the picture comes before what attends to a text."""
 
 
+MOST_HEADS = 16_384
+"""Of all sites and layers of a page together: a file of some kilobytes may have a million."""
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """A site that a page shows: the component that shows it, its name in words, its fields, its layers (0-based)."""
@@ -70,7 +74,7 @@ def places(trace: Trace, options: PageOptions) -> list[Place]:
     """The sites that can be pointed at, each with the layers that were asked for.
 
     Raises:
-        InputError: the trace lacks a site, or every layer, that was asked for.
+        InputError: the trace lacks a site, or every layer, that was asked for, or there are too many heads.
     """
     found = []
     for site in wanted_sites(trace, options):
@@ -78,6 +82,11 @@ def places(trace: Trace, options: PageOptions) -> list[Place]:
             attention = trace.maps[site]
             layers = _layers(site, attention.layers, options.layers)
             found.append(Place(site, kind, site_name(trace, site), attention.query, attention.memory, layers))
+    heads = sum(len(place.layers) * trace.maps[place.site].heads for place in found)
+    if heads > MOST_HEADS:
+        raise InputError(
+            f"The page would have {heads:,} heads but at most {MOST_HEADS:,} are possible; carry fewer layers or sites."
+        )
     return found
 
 

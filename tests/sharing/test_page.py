@@ -142,6 +142,17 @@ def test_a_page_that_would_be_too_large_is_refused_before_its_layers_are_made(mo
     assert len(page(trace, options=PageOptions(limit=size))) <= size
 
 
+def test_a_million_heads_are_refused_before_any_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = fakes.trace("a b", "c d", layers=2, heads=4)
+    monkeypatch.setattr(sheets, "MOST_HEADS", 23)
+    monkeypatch.setattr(sheets, "ribbon_payload", None)
+    with pytest.raises(InputError, match=r"would have 24 heads but at most 23 are possible; carry fewer layers"):
+        page(trace)
+    monkeypatch.undo()
+    monkeypatch.setattr(sheets, "MOST_HEADS", 12)
+    assert page(trace, options=PageOptions(layers=(1,)))
+
+
 def test_the_limit_holds_even_where_later_layers_are_larger_than_the_first() -> None:
     trace = fakes.trace(layers=8)
     maps = {}
