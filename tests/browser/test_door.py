@@ -67,6 +67,8 @@ def test_pictures_and_uploads_work_behind_it(locked: str, unknown_page: Page) ->
     assert page.evaluate("[...document.querySelectorAll('[data-testid=stImage] img')].every(one => one.naturalWidth)")
     page.goto(f"{locked}/caption")
     page.get_by_role("radio", name="Upload").click()
+    expect(page.get_by_role("region", name="Picture file")).to_be_visible()
+    settled(page)
     file = io.BytesIO()
     Image.new("RGB", (40, 30), "red").save(file, "PNG")
     given: FilePayload = {"name": "a.png", "mimeType": "image/png", "buffer": file.getvalue()}

@@ -119,6 +119,8 @@ def test_files_that_went_with_the_app_are_told(start: Start, page: Page) -> None
     Image.new("RGB", (40, 30), "red").save(file, "PNG")
     page.goto(f"{app.url}/caption")
     page.get_by_role("radio", name="Upload").click()
+    expect(page.get_by_role("region", name="Picture file")).to_be_visible()
+    settled(page)
     given: FilePayload = {"name": "a.png", "mimeType": "image/png", "buffer": file.getvalue()}
     page.locator("input[type=file]").first.set_input_files(given)
     expect(page.get_by_text("Your picture is chosen.")).to_be_visible()

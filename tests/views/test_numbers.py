@@ -156,7 +156,7 @@ def test_the_overview_shows_item_shares_where_each_head_stands(trace: Trace) -> 
 
 def test_a_missing_distance_is_left_empty(trace: Trace) -> None:
     table = overview.table(trace, Focus("encoder-decoder"))
-    assert {row[-1] for row in table.rows} == {""}
+    assert {row[4] for row in table.rows} == {""}
 
 
 def test_size_bars_are_the_shares_of_each_head(trace: Trace) -> None:
