@@ -22,6 +22,8 @@ def heads(
 ) -> None:
     """Measure what each head of a translator does on validation, beside the same network untrained."""
     name, entry = table_entry(checkpoint, data or data_folder(), examples, device)
+    if into is not None:  # before anything is printed, which a closed pipe would end
+        add_to_table(into, name, entry)
     typer.echo(f"{name}: validation loss {entry['best_loss']:.4f} over {entry['examples']} sentences")
     for site, figures in entry["heads"].items():
         for layer, row in enumerate(figures["multi_share"]):
@@ -29,5 +31,3 @@ def heads(
                 values = [(measure, figures[measure][layer][head]) for measure in SHOWN]
                 shown = ", ".join(f"{measure} {'-' if value is None else f'{value:.3f}'}" for measure, value in values)
                 typer.echo(f"  {site}, layer {layer + 1}, head {head + 1}: {shown}")
-    if into is not None:
-        add_to_table(into, name, entry)
