@@ -1,0 +1,212 @@
+"""Measures how the code reads: lengths, density, imports between rooms, files that a click passes.
+
+    python -m benchmarks.house [--click] [FOLDER]
+
+FOLDER is a checkout, this one where nothing is said, so that two states are compared by running it twice. The figures
+are those of `docs/architecture.md`. Nothing is imported, but with `--click`: then page Translate is run and its button
+clicked, and every file of ours whose functions ran is counted.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import sys
+import threading
+import tokenize
+from argparse import ArgumentParser
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from types import FrameType
+
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+DOCUMENTED = (ast.Module, ast.ClassDef, *FUNCTIONS)
+LONGEST_LINE = 100
+
+
+@dataclass(frozen=True)
+class Source:
+    """One Python file of the package.
+
+    Args:
+        name: dotted, such as "areaviz.trace.areas".
+        text: what is in the file.
+    """
+
+    name: str
+    text: str
+
+    @property
+    def room(self) -> str:
+        """The folder below `areaviz`, with its sub-folder where it has one."""
+        return ".".join(self.name.split(".")[1:-1]) or "areaviz"
+
+    @property
+    def lines(self) -> list[str]:
+        return self.text.splitlines()
+
+    @property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.text)
+
+
+def sources(folder: Path) -> list[Source]:
+    """All Python files of the package `areaviz` in `folder`."""
+    found = []
+    for path in sorted((folder / "areaviz").rglob("*.py")):
+        parts = path.relative_to(folder).with_suffix("").parts
+        found.append(Source(".".join(parts), path.read_text("utf-8")))
+    return found
+
+
+def comment_count(source: Source) -> int:
+    """Lines that are a comment and nothing else, or end in one; directives to tools do not count."""
+    tokens = tokenize.generate_tokens(io.StringIO(source.text).readline)
+    comments = [token.string for token in tokens if token.type == tokenize.COMMENT]
+    return sum(not text.startswith(("# type:", "# noqa", "#!")) for text in comments)
+
+
+def docstring_lines(tree: ast.Module) -> set[int]:
+    """Numbers of the lines that are text in a statement of its own: docstrings of all kinds."""
+    numbers: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            if isinstance(node.value.value, str):
+                numbers.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    return numbers
+
+
+def code_line_count(source: Source) -> int:
+    """Lines without blank ones, comments and docstrings."""
+    documented = docstring_lines(source.tree)
+    count = 0
+    for number, line in enumerate(source.lines, start=1):
+        stripped = line.strip()
+        count += bool(stripped) and not stripped.startswith("#") and number not in documented
+    return count
+
+
+def function_lengths(tree: ast.Module) -> Iterator[int]:
+    """Lines of every function, without its docstring."""
+    for node in ast.walk(tree):
+        if isinstance(node, FUNCTIONS):
+            body = node.body
+            if ast.get_docstring(node, clean=False) is not None and len(body) > 1:
+                yield (node.end_lineno or 0) - body[1].lineno + 1 + (body[0].lineno - node.lineno)
+            else:
+                yield (node.end_lineno or 0) - node.lineno + 1
+
+
+def imported(tree: ast.Module) -> Iterator[str]:
+    """Dotted names of everything that a file imports."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def room_arrows(files: list[Source]) -> Counter[tuple[str, str]]:
+    """How many files of one room import another room, for every pair of rooms."""
+    rooms = {file.name: file.room for file in files}
+    arrows: Counter[tuple[str, str]] = Counter()
+    for file in files:
+        targets = set()
+        for name in imported(file.tree):
+            room = rooms.get(name) or rooms.get(name.rpartition(".")[0])
+            if room and room != file.room:
+                targets.add(room)
+        arrows.update((file.room, room) for room in targets)
+    return arrows
+
+
+def session_keys(files: list[Source]) -> set[str]:
+    """Names in capitals and texts by which the code reads or writes Streamlit's session state."""
+    keys = set()
+    for file in files:
+        for node in ast.walk(file.tree):
+            if isinstance(node, ast.Subscript) and ast.unparse(node.value).endswith("session_state"):
+                keys.add(f"{file.name}: {ast.unparse(node.slice)}")
+            elif isinstance(node, ast.keyword) and node.arg == "key":
+                keys.add(f"{file.name}: {ast.unparse(node.value)}")
+    return keys
+
+
+def percentile(values: list[int], share: float) -> int:
+    """The value below which `share` of all values lie."""
+    return sorted(values)[min(int(len(values) * share), len(values) - 1)]
+
+
+def report(folder: Path) -> Iterator[str]:
+    """The figures, a line each."""
+    files = sources(folder)
+    modules = [len(file.lines) for file in files if file.lines]
+    functions = [length for file in files for length in function_lengths(file.tree)]
+    nodes = [node for file in files for node in ast.walk(file.tree)]
+    code = sum(code_line_count(file) for file in files)
+    lines = [line for file in files for line in file.lines]
+    arrows = room_arrows(files)
+    yield f"files                      {len(files)}"
+    yield f"lines                      {len(lines)}"
+    yield f"module lines, median, p90  {median(modules):.0f}, {percentile(modules, 0.9)}"
+    yield f"modules under 60 lines     {sum(n < 60 for n in modules) / len(modules):.0%}"
+    yield f"function lines, median, p90  {median(functions):.0f}, {percentile(functions, 0.9)}"
+    yield f"syntax nodes               {len(nodes)}"
+    yield f"syntax nodes a code line   {len(nodes) / code:.2f}"
+    comments = sum(comment_count(file) for file in files)
+    yield f"comments in 100 code lines {100 * comments / code:.1f}"
+    yield f"lines over {LONGEST_LINE} columns     {sum(len(line) > LONGEST_LINE for line in lines)}"
+    loops = sum(isinstance(node, COMPREHENSIONS) for node in nodes)
+    yield f"comprehensions in 1,000 lines  {1000 * loops / len(lines):.0f}"
+    yield f"rooms                      {len({file.room for file in files})}"
+    yield f"imports between rooms      {len(arrows)} pairs, {sum(arrows.values())} imports"
+    yield f"session keys               {len(session_keys(files))}"
+
+
+def files_of_a_click(folder: Path) -> set[str]:
+    """Files of ours whose functions run from a click on Translate until the page stands.
+
+    Importing is not counted, nor what a model does: only `app.py`, `pages` and `areaviz/ui`.
+    """
+    from streamlit.testing.v1 import AppTest
+
+    ours = (str(folder / "areaviz" / "ui"), str(folder / "pages"), str(folder / "app.py"))
+    seen: set[str] = set()
+
+    def note(frame: FrameType, event: str, argument: object) -> None:
+        name = frame.f_code.co_filename
+        if event == "call" and name.startswith(ours) and frame.f_code.co_name != "<module>":
+            seen.add(name)
+
+    page = AppTest.from_file(str(folder / "pages" / "translate.py"), default_timeout=120).run()
+    button = next(button for button in page.button if button.label == "Translate")
+    threading.setprofile(note)
+    sys.setprofile(note)
+    try:
+        button.click().run()
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+    return {str(Path(name).relative_to(folder)) for name in seen}
+
+
+def main() -> None:
+    parser = ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, default=Path(__file__).parents[1])
+    parser.add_argument("--click", action="store_true", help="count the files that a click passes too")
+    options = parser.parse_args()
+    for line in report(options.folder.resolve()):
+        print(line)
+    if options.click:
+        passed = files_of_a_click(options.folder.resolve())
+        print(f"files that a click passes  {len(passed)}")
+        for name in sorted(passed):
+            print(f"  {name}")
+
+
+if __name__ == "__main__":
+    main()
