@@ -13,7 +13,7 @@ TORCH := $(if $(shell command -v nvidia-smi),cuda,cpu)
 TORCH_CPU := https://download.pytorch.org/whl/cpu
 BROWSER := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 POSTGRES := $(wildcard /usr/lib/postgresql/*/bin/initdb)
-LEFT_OUT := $(if $(BROWSER)$(CI),,-m "not browser") $(if $(POSTGRES)$(CI),,--deselect tests/analysis/test_postgres.py)
+LEFT_OUT := $(if $(BROWSER)$(CI),,-m "not browser") $(if $(POSTGRES)$(CI),,--deselect tests/notes/test_postgres.py)
 # One thread a worker: the workers already use every core.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile
 

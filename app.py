@@ -4,8 +4,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from areaviz.ui.admission import admitted, refuse
-from areaviz.ui.returning import begin, take_up
+from areaviz.ui.shell.admission import admitted, refuse
+from areaviz.ui.shell.restart_recovery import begin, take_up
 
 ROOT = Path(__file__).parent
 st.set_page_config(page_title="areaviz", page_icon=ROOT / "assets" / "favicon.png", layout="wide")

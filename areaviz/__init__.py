@@ -7,11 +7,11 @@ from typing import Any
 __version__ = "0.1.0"
 
 EXPORTS: Mapping[str, str] = {
-    "PageOptions": "areaviz.sharing.options",
+    "PageOptions": "areaviz.publish.options",
     "Trace": "areaviz.trace.record",
     "attend": "areaviz.adapters.attend",
-    "export": "areaviz.sharing.share",
-    "show": "areaviz.sharing.share",
+    "export": "areaviz.publish.share",
+    "show": "areaviz.publish.share",
 }
 """What `areaviz` offers by itself, and where it lies: imported when first asked for, as it may bring torch along."""
 

@@ -27,7 +27,12 @@ def error_rates(data: Path) -> dict[str, float]:
     rates = {}
     for name in PUBLISHED:
         pairs = zip(read_system(data, name), examples, strict=True)
-        rates[name] = 100 * reduce(add, (count_links(made, one.sure, one.possible) for made, one in pairs)).error_rate
+        rates[name] = (
+            100
+            * reduce(
+                add, (count_links(made, one.sure, one.possible) for made, one in pairs)
+            ).error_rate
+        )
     return rates
 
 

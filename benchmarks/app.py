@@ -22,10 +22,10 @@ from pathlib import Path
 import numpy as np
 from playwright.sync_api import Browser, Page
 
+from areaviz.interactive.ribbon import ribbon_payload
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Output, Trace
 from areaviz.trace.request import Focus, Request
-from areaviz.views.ribbon import ribbon_payload
 from benchmarks.browser import chromium, clicks, hovers, opened
 from benchmarks.report import README, markdown, percentile, processor, write_section
 from tests.browser.server import Server
@@ -78,14 +78,16 @@ def random_trace(items: int) -> Trace:
     field = Field("source", "text", " ".join(words), tuple(words), anchors)
     attention = AttentionMap("encoder self", "source", "source", grid, weights)
     output = Output("source", np.ones(items, np.float32), ((),) * items)
-    return Trace(Request("random", field.raw), {"source": field}, output, {"encoder self": attention})
+    return Trace(
+        Request("random", field.raw), {"source": field}, output, {"encoder self": attention}
+    )
 
 
 def page() -> None:
     """The page that is measured."""
     import streamlit as st
 
-    from areaviz.ui.ribbon import ribbon
+    from areaviz.ui.components.ribbon import ribbon
 
     st.set_page_config(layout="wide")
     trace = st.cache_resource(random_trace)(int(os.environ[SETTING]))
@@ -113,14 +115,18 @@ def measure(items: int, browser: Browser, log: Path) -> Figures:
         tab.close()
     finally:
         server.stop()
-    return Figures(items, float(np.median(views)), _building(items), sent, hover, switch, nodes, heap)
+    return Figures(
+        items, float(np.median(views)), _building(items), sent, hover, switch, nodes, heap
+    )
 
 
 def _first_view(browser: Browser, url: str) -> tuple[Page, float, int]:
     """A new session up to the painted ribbon: the page, seconds, bytes received over the WebSocket."""
     tab = opened(browser, "areaviz:ribbon")
     frames: list[str | bytes] = []
-    tab.on("websocket", lambda socket: socket.on("framereceived", lambda frame: frames.append(frame)))
+    tab.on(
+        "websocket", lambda socket: socket.on("framereceived", lambda frame: frames.append(frame))
+    )
     tab.goto(url)
     tab.wait_for_function("window.bench.painted > 0")
     return tab, float(tab.evaluate("window.bench.painted")) / 1000, sum(map(len, frames))
@@ -146,8 +152,12 @@ def table(figures: list[Figures]) -> str:
 
 def main() -> None:
     """Measure, print, and write when asked to."""
-    parser = argparse.ArgumentParser(description="Measure the token ribbon in the system's Chromium.")
-    parser.add_argument("--items", type=int, nargs="+", default=list(ITEMS), help="how many tokens to measure")
+    parser = argparse.ArgumentParser(
+        description="Measure the token ribbon in the system's Chromium."
+    )
+    parser.add_argument(
+        "--items", type=int, nargs="+", default=list(ITEMS), help="how many tokens to measure"
+    )
     parser.add_argument("--write", action="store_true", help=f"write the table to {README.name}")
     options = parser.parse_args()
     with chromium() as browser, tempfile.TemporaryDirectory() as folder:

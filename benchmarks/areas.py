@@ -23,11 +23,11 @@ from typing import Any
 
 import numpy as np
 
+from areaviz.interactive.ribbon import top_queries
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.densest import densest_areas
 from areaviz.trace.record import FloatArray
 from areaviz.trace.weights import coverage, shares, top_areas
-from areaviz.views.ribbon import top_queries
 from benchmarks.report import README, markdown, processor, write_section
 from benchmarks.what_if import seconds
 
@@ -68,7 +68,12 @@ class Before:
     @classmethod
     def of(cls, folder: Path) -> Before:
         """Load them beside today's; they need no others of their time."""
-        return cls(*(_loaded(folder / "areaviz" / part) for part in ("views/ribbon_arrays.py", "trace/query.py")))
+        return cls(
+            *(
+                _loaded(folder / "areaviz" / part)
+                for part in ("views/ribbon_arrays.py", "trace/query.py")
+            )
+        )
 
 
 def row(name: str, rounds: int, before: Before | None) -> list[str]:
@@ -113,7 +118,9 @@ def compared(work: Work, others: Sequence[Work | None], rounds: int) -> list[str
     found = [[seconds(one) if one else None for one in (work, *others)] for _ in range(rounds)]
     ratios = []
     for number in range(1, len(others) + 1):
-        each = [times[0] / other for times in found if times[0] is not None and (other := times[number])]
+        each = [
+            times[0] / other for times in found if times[0] is not None and (other := times[number])
+        ]
         ratios.append(f"{statistics.median(each):.2f}x" if each else "–")
     own = statistics.median(times[0] for times in found if times[0] is not None)
     return [f"{1000 * own:.2f}", *ratios]
@@ -157,8 +164,12 @@ def table(rows: Sequence[Sequence[str]], rounds: int) -> str:
 def main() -> None:
     """Measure, print, and write when asked to."""
     parser = argparse.ArgumentParser(description="The algebra of areas.")
-    parser.add_argument("--rounds", type=int, default=ROUNDS, help="how often each function is called")
-    parser.add_argument("--before", type=Path, help="a clone of the repository at f3d8762, to compare with")
+    parser.add_argument(
+        "--rounds", type=int, default=ROUNDS, help="how often each function is called"
+    )
+    parser.add_argument(
+        "--before", type=Path, help="a clone of the repository at f3d8762, to compare with"
+    )
     parser.add_argument("--write", action="store_true", help=f"write the table to {README.name}")
     options = parser.parse_args()
     before = Before.of(options.before) if options.before else None

@@ -60,7 +60,9 @@ class Case:
         """Query, key, value [B, H, L, D]."""
         generator = torch.Generator().manual_seed(0)
         shape = (self.batch, self.heads, self.items, self.width)
-        return [torch.randn(shape, generator=generator).to(device).requires_grad_() for _ in range(3)]
+        return [
+            torch.randn(shape, generator=generator).to(device).requires_grad_() for _ in range(3)
+        ]
 
 
 CASES = {
@@ -98,7 +100,9 @@ def contestants(case: Case, mask: str, device: torch.device) -> dict[str, Attent
     return found
 
 
-def _spans_that_win(case: Case, options: dict[str, Any], device: torch.device) -> dict[str, Attention]:
+def _spans_that_win(
+    case: Case, options: dict[str, Any], device: torch.device
+) -> dict[str, Attention]:
     """Boundary keys in both of their forms, and mean keys with a size bias."""
     torch.manual_seed(0)
     keys = BoundaryKeys(case.width, case.area).to(device).requires_grad_(False)
@@ -111,7 +115,9 @@ def _spans_that_win(case: Case, options: dict[str, Any], device: torch.device) -
     }
 
 
-def _regular(padding: Tensor | None, causal: bool, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+def _regular(
+    padding: Tensor | None, causal: bool, query: Tensor, key: Tensor, value: Tensor
+) -> Tensor:
     keep = None if padding is None else ~padding[:, None, None]
     return F.scaled_dot_product_attention(query, key, value, attn_mask=keep, is_causal=causal)
 
@@ -131,7 +137,9 @@ def _package(case: Case) -> Attention:
         memory_height=case.grid[0],
         memory_width=case.grid[1],
     )
-    return lambda query, key, value: module(*(x.flatten(0, 1) for x in (query, key, value))).view_as(query)
+    return lambda query, key, value: module(
+        *(x.flatten(0, 1) for x in (query, key, value))
+    ).view_as(query)
 
 
 def call(attention: Attention, inputs: list[Tensor], backward: bool) -> None:
@@ -153,22 +161,34 @@ def seconds(attention: Attention, inputs: list[Tensor], backward: bool) -> float
     return time.perf_counter() - start
 
 
-def ratios(case: Case, mask: str, backward: bool, device: torch.device) -> tuple[float, dict[str, float]]:
+def ratios(
+    case: Case, mask: str, backward: bool, device: torch.device
+) -> tuple[float, dict[str, float]]:
     """SDPA in milliseconds, and the median ratio of each implementation to it."""
     inputs, found = case.inputs(device), contestants(case, mask, device)
     for attention in found.values():
         call(attention, inputs, backward)
-    rounds = [{name: seconds(run, inputs, backward) for name, run in found.items()} for _ in range(ROUNDS)]
+    rounds = [
+        {name: seconds(run, inputs, backward) for name, run in found.items()} for _ in range(ROUNDS)
+    ]
     base = statistics.median(times[BASE] for times in rounds) * 1e3
-    return base, {name: statistics.median(times[name] / times[BASE] for times in rounds) for name in found}
+    return base, {
+        name: statistics.median(times[name] / times[BASE] for times in rounds) for name in found
+    }
 
 
 def peak(case: Case, name: str, backward: bool, device: torch.device) -> float:
     """Megabytes the peak grows by in one call; in the process that calls this."""
     inputs = case.inputs(device)
     attention = contestants(case, "plain", device)[name]
-    tiny = Case("", 1, 1, 4, 4, (1, 4), (1, 2)) if case.grid[0] == 1 else Case("", 1, 1, 4, 4, (2, 2), (2, 2))
-    if name != "package":  # what is allocated once, on the first call of anything, is not this call's
+    tiny = (
+        Case("", 1, 1, 4, 4, (1, 4), (1, 2))
+        if case.grid[0] == 1
+        else Case("", 1, 1, 4, 4, (2, 2), (2, 2))
+    )
+    if (
+        name != "package"
+    ):  # what is allocated once, on the first call of anything, is not this call's
         call(contestants(tiny, "plain", device)[name], tiny.inputs(device), backward)
     gc.collect()
     if device.type == "cuda":
@@ -190,8 +210,18 @@ def _resident(field: str) -> int:
 
 def peak_elsewhere(case: str, name: str, backward: bool) -> float:
     """`peak` in a fresh process."""
-    command = [sys.executable, "-m", "benchmarks.attention", "--peak", case, name, str(int(backward))]
-    return float(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.attention",
+        "--peak",
+        case,
+        name,
+        str(int(backward)),
+    ]
+    return float(
+        json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    )
 
 
 def table(names: list[str], device: torch.device) -> str:
@@ -211,10 +241,17 @@ def table(names: list[str], device: torch.device) -> str:
             passed = "forward + backward" if backward else "forward"
             for mask in MASKS:
                 base, found = ratios(case, mask, backward, device)
-                cells = [f"{base:.1f} ms", *(f"{found[c]:.1f}x" if c in found else "-" for c in columns[1:])]
+                cells = [
+                    f"{base:.1f} ms",
+                    *(f"{found[c]:.1f}x" if c in found else "-" for c in columns[1:]),
+                ]
                 lines.append(f"| {case.title} | {passed}, {mask} | {' | '.join(cells)} |")
-            able = contestants(case, "plain", device).keys() - {"compiled"}  # its peak is the compiler's
-            cells = [f"{peak_elsewhere(name, c, backward):.0f}" if c in able else "-" for c in columns]
+            able = contestants(case, "plain", device).keys() - {
+                "compiled"
+            }  # its peak is the compiler's
+            cells = [
+                f"{peak_elsewhere(name, c, backward):.0f}" if c in able else "-" for c in columns
+            ]
             lines.append(f"| {case.title} | {passed}, MB | {' | '.join(cells)} |")
             print(*lines[-4:], sep="\n", flush=True)
     return "\n".join(lines)
@@ -225,7 +262,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Area attention beside regular attention.")
     parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES))
     parser.add_argument("--write", action="store_true", help=f"write the table to {README.name}")
-    parser.add_argument("--peak", nargs=3, metavar=("CASE", "NAME", "BACKWARD"), help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--peak", nargs=3, metavar=("CASE", "NAME", "BACKWARD"), help=argparse.SUPPRESS
+    )
     options = parser.parse_args()
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if options.peak:

@@ -84,4 +84,7 @@ def hovers(tab: Page, place: Locator, count: int) -> list[float]:
 def clicks(tab: Page, buttons: Locator, count: int) -> list[float]:
     """Milliseconds of answers to clicks on each of `buttons` in turn; none where there are no buttons."""
     several = buttons.count()
-    return [timed(tab, buttons.nth(number % several).click, last=True) for number in range(count if several else 0)]
+    return [
+        timed(tab, buttons.nth(number % several).click, last=True)
+        for number in range(count if several else 0)
+    ]

@@ -74,9 +74,9 @@ def docstring_lines(tree: ast.Module) -> set[int]:
     """Numbers of the lines that are text in a statement of its own: docstrings of all kinds."""
     numbers: set[int] = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            if isinstance(node.value.value, str):
-                numbers.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+        constant = node.value if isinstance(node, ast.Expr) else None
+        if isinstance(constant, ast.Constant) and isinstance(constant.value, str):
+            numbers.update(range(constant.lineno, (constant.end_lineno or constant.lineno) + 1))
     return numbers
 
 
@@ -129,7 +129,9 @@ def session_keys(files: list[Source]) -> set[str]:
     keys = set()
     for file in files:
         for node in ast.walk(file.tree):
-            if isinstance(node, ast.Subscript) and ast.unparse(node.value).endswith("session_state"):
+            if isinstance(node, ast.Subscript) and ast.unparse(node.value).endswith(
+                "session_state"
+            ):
                 keys.add(f"{file.name}: {ast.unparse(node.slice)}")
             elif isinstance(node, ast.keyword) and node.arg == "key":
                 keys.add(f"{file.name}: {ast.unparse(node.value)}")
@@ -197,7 +199,9 @@ def files_of_a_click(folder: Path) -> set[str]:
 def main() -> None:
     parser = ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, default=Path(__file__).parents[1])
-    parser.add_argument("--click", action="store_true", help="count the files that a click passes too")
+    parser.add_argument(
+        "--click", action="store_true", help="count the files that a click passes too"
+    )
     options = parser.parse_args()
     for line in report(options.folder.resolve()):
         print(line)

@@ -111,7 +111,17 @@ def measure(file: Path, items: int, area_size: int, browser: Browser) -> Figures
     layers = [float(tab.evaluate(_SWITCH, number % LAYERS)) for number in range(SWITCHES)]
     heap = int(tab.context.new_cdp_session(tab).send("Runtime.getHeapUsage")["usedSize"])
     tab.close()
-    return Figures(items, file.stat().st_size, exported, float(np.median(marks)), hover, heads, layers, nodes, heap)
+    return Figures(
+        items,
+        file.stat().st_size,
+        exported,
+        float(np.median(marks)),
+        hover,
+        heads,
+        layers,
+        nodes,
+        heap,
+    )
 
 
 def first_mark(tab: Page, file: Path) -> float:
@@ -133,12 +143,17 @@ def table(figures: list[Figures], area_size: int) -> str:
 def main() -> None:
     """Measure, print, and write when asked to."""
     parser = argparse.ArgumentParser(description="Measure exported pages in the system's Chromium.")
-    parser.add_argument("--items", type=int, nargs="+", default=list(ITEMS), help="how many tokens to measure")
+    parser.add_argument(
+        "--items", type=int, nargs="+", default=list(ITEMS), help="how many tokens to measure"
+    )
     parser.add_argument("--area", type=int, default=AREA_SIZE, help="the largest area, in tokens")
     parser.add_argument("--write", action="store_true", help=f"write the table to {README.name}")
     options = parser.parse_args()
     with chromium() as browser, tempfile.TemporaryDirectory() as folder:
-        figures = [measure(Path(folder) / "page.html", items, options.area, browser) for items in options.items]
+        figures = [
+            measure(Path(folder) / "page.html", items, options.area, browser)
+            for items in options.items
+        ]
     print(text := table(figures, options.area))
     if options.write:
         write_section("page", text)

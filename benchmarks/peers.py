@@ -24,8 +24,8 @@ from pathlib import Path
 import numpy as np
 
 import areaviz
+from areaviz.interactive.ribbon import ribbon_payload
 from areaviz.trace.request import Focus
-from areaviz.views.ribbon import ribbon_payload
 from benchmarks.browser import chromium
 from benchmarks.peers_browser import COLUMNS, HOVERS, SWITCHES, TOOLS, Figures, measured
 from benchmarks.peers_page import HEADS, LAYERS, SETTING, SITE, trace
@@ -64,7 +64,10 @@ def measure(tool: str, items: int, setting: Setting) -> Figures:
     """One cell."""
     found = Figures(tool, items, "pass")
     try:
-        with _page(tool, table(items, setting.folder), setting) as (url, making, size), chromium() as browser:
+        with (
+            _page(tool, table(items, setting.folder), setting) as (url, making, size),
+            chromium() as browser,
+        ):
             found = replace(found, making=making, size=size)
             return measured(found, browser, url, setting.scripts, setting.limit)
     except NotMade as reason:
@@ -78,7 +81,9 @@ def _page(tool: str, source: Path, setting: Setting) -> Iterator[tuple[str, floa
     if tool == "areaviz":
         ribbon_payload(trace(source), Focus(SITE))
         making = time.perf_counter() - start
-        server = Server("benchmarks/peers_page.py", setting.folder / "server.log", {SETTING: str(source)})
+        server = Server(
+            "benchmarks/peers_page.py", setting.folder / "server.log", {SETTING: str(source)}
+        )
         try:
             yield server.wait(), making, None
         finally:
@@ -111,7 +116,11 @@ def _make(tool: str, source: Path, target: Path, setting: Setting) -> None:
         raise NotMade("timeout, making") from None
     if done.returncode:
         full = "MemoryError" in done.stderr or "alloc" in done.stderr or done.returncode < 0
-        raise NotMade("out of memory, making" if full else f"error: {done.stderr.strip().splitlines()[-1][:80]}")
+        raise NotMade(
+            "out of memory, making"
+            if full
+            else f"error: {done.stderr.strip().splitlines()[-1][:80]}"
+        )
 
 
 def report(figures: Sequence[Figures], limit: float) -> str:
@@ -137,11 +146,21 @@ def _all(options: argparse.Namespace, folder: Path) -> Iterator[Figures]:
 
 def main() -> None:
     """Measure, print, and write when asked to."""
-    parser = argparse.ArgumentParser(description="Measure areaviz and its peers in the system's Chromium.")
-    parser.add_argument("--items", type=int, nargs="+", default=list(ITEMS), help="how many tokens to measure")
-    parser.add_argument("--tools", nargs="+", default=list(TOOLS), choices=list(TOOLS), help="what to measure")
-    parser.add_argument("--peers", default=os.environ.get("AREAVIZ_PEERS", ""), help="interpreter with the peers")
-    parser.add_argument("--scripts", type=Path, help="folder with require.min.js, d3.min.js and jquery.min.js")
+    parser = argparse.ArgumentParser(
+        description="Measure areaviz and its peers in the system's Chromium."
+    )
+    parser.add_argument(
+        "--items", type=int, nargs="+", default=list(ITEMS), help="how many tokens to measure"
+    )
+    parser.add_argument(
+        "--tools", nargs="+", default=list(TOOLS), choices=list(TOOLS), help="what to measure"
+    )
+    parser.add_argument(
+        "--peers", default=os.environ.get("AREAVIZ_PEERS", ""), help="interpreter with the peers"
+    )
+    parser.add_argument(
+        "--scripts", type=Path, help="folder with require.min.js, d3.min.js and jquery.min.js"
+    )
     parser.add_argument("--limit", type=float, default=120.0, help="seconds a step may take")
     parser.add_argument("--write", action="store_true", help=f"write the table to {README.name}")
     options = parser.parse_args()

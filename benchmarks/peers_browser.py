@@ -89,7 +89,9 @@ def _clicked(buttons: str, tab: Page, layer: int) -> float:
     """Choose a layer and wait for the ribbon to be painted anew."""
     before = float(tab.evaluate("window.bench.painted"))
     start = float(tab.evaluate("performance.now()"))
-    tab.locator(buttons).nth(layer).evaluate("button => button.click()")  # radio buttons are hidden behind their labels
+    tab.locator(buttons).nth(layer).evaluate(
+        "button => button.click()"
+    )  # radio buttons are hidden behind their labels
     # Not `wait_for_function`, which a page's own security policy forbids.
     while float(tab.evaluate("window.bench.painted")) <= before:
         if float(tab.evaluate("performance.now()")) - start > PATIENCE * 1000:
@@ -114,7 +116,9 @@ TOOLS: Mapping[str, Tool] = {
 }
 
 
-def measured(found: Figures, browser: Browser, url: str, scripts: Path | None, limit: float) -> Figures:
+def measured(
+    found: Figures, browser: Browser, url: str, scripts: Path | None, limit: float
+) -> Figures:
     """The figures with what was measured of the page at `url`; scripts, limit: see `benchmarks/peers.py`."""
     tool = TOOLS[found.tool]
     if found.size is None:
@@ -129,19 +133,25 @@ def measured(found: Figures, browser: Browser, url: str, scripts: Path | None, l
         found = replace(found, hover=tuple(_hovers(tab, tool)))
         return replace(found, switch=_switches(tab, tool))
     except Error as error:
-        return replace(found, result=f"pass, then {'timeout' if isinstance(error, Late) else 'crash'}")
+        return replace(
+            found, result=f"pass, then {'timeout' if isinstance(error, Late) else 'crash'}"
+        )
 
 
 def _opened(
     browser: Browser, url: str, tool: Tool, scripts: Path | None, limit: float
 ) -> tuple[Page, list[str | bytes]]:
     """A page that is on its way, and what comes over its WebSocket."""
-    tab = browser.new_page(viewport={"width": 1280, "height": 900}, bypass_csp=True)  # waiting evaluates scripts
+    tab = browser.new_page(
+        viewport={"width": 1280, "height": 900}, bypass_csp=True
+    )  # waiting evaluates scripts
     tab.set_default_timeout(limit * 1000)
     tab.add_init_script(watch(MARK) + FIRST.replace("TEST", tool.drawn))
     tab.route(re.compile("^https:"), partial(_from_folder, scripts))
     received: list[str | bytes] = []
-    tab.on("websocket", lambda socket: socket.on("framereceived", lambda frame: received.append(frame)))
+    tab.on(
+        "websocket", lambda socket: socket.on("framereceived", lambda frame: received.append(frame))
+    )
     try:
         tab.goto(url, wait_until="commit")
         _first(tab, limit)
@@ -205,7 +215,11 @@ def _renderers(browser: Browser) -> float:
     """Megabytes of the processes that hold pages."""
     processes = browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
     statuses = [Path(f"/proc/{one['id']}/status") for one in processes if one["type"] == "renderer"]
-    found = [re.search(r"VmRSS:\s+(\d+) kB", status.read_text()) for status in statuses if status.exists()]
+    found = [
+        re.search(r"VmRSS:\s+(\d+) kB", status.read_text())
+        for status in statuses
+        if status.exists()
+    ]
     return sum(int(one[1]) for one in found if one) / 1024
 
 

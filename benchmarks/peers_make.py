@@ -26,7 +26,10 @@ def attention(table: np.ndarray[tuple[int, int], np.dtype[np.float32]]) -> list[
     """A tensor [1, H, N, N] for every layer, as models return them."""
     items = table.shape[1]
     firsts = [[layer * HEADS + head for head in range(HEADS)] for layer in range(LAYERS)]
-    return [torch.stack([torch.from_numpy(table[at : at + items]) for at in layer])[None] for layer in firsts]
+    return [
+        torch.stack([torch.from_numpy(table[at : at + items]) for at in layer])[None]
+        for layer in firsts
+    ]
 
 
 def bertviz(weights: list[torch.Tensor], tokens: list[str]) -> str:
@@ -36,7 +39,11 @@ def bertviz(weights: list[torch.Tensor], tokens: list[str]) -> str:
 
 def bertviz_one_layer(weights: list[torch.Tensor], tokens: list[str]) -> str:
     """The same with one layer in the page, which is its documentation's advice for long texts."""
-    return str(import_module("bertviz").head_view(weights, tokens, include_layers=[0], html_action="return").data)
+    return str(
+        import_module("bertviz")
+        .head_view(weights, tokens, include_layers=[0], html_action="return")
+        .data
+    )
 
 
 def circuitsvis(weights: list[torch.Tensor], tokens: list[str]) -> str:

@@ -37,7 +37,7 @@ def page() -> None:
     """The ribbon of one layer."""
     import streamlit as st
 
-    from areaviz.ui.ribbon import ribbon
+    from areaviz.ui.components.ribbon import ribbon
 
     st.set_page_config(layout="wide")
     layer = st.segmented_control("Layer", range(LAYERS), default=0, required=True)

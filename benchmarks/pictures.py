@@ -90,7 +90,9 @@ def table(figures: list[Figures]) -> str:
 def main() -> None:
     """Measure, print, and write when asked to."""
     parser = argparse.ArgumentParser(description="Measure the image grid in the system's Chromium.")
-    parser.add_argument("--model", nargs="+", default=list(MODELS), help="which captioners to measure")
+    parser.add_argument(
+        "--model", nargs="+", default=list(MODELS), help="which captioners to measure"
+    )
     parser.add_argument("--write", action="store_true", help=f"write the table to {README.name}")
     options = parser.parse_args()
     with chromium() as browser, tempfile.TemporaryDirectory() as name:

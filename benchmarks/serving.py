@@ -27,9 +27,9 @@ from areaviz.backend.base import Backend
 from areaviz.backend.cached import CachedBackend
 from areaviz.backend.remote import RemoteBackend
 from areaviz.data.places import CHECKPOINTS, ROOT
-from areaviz.serving.api import Api
-from areaviz.serving.on_ray import open_local, serving
-from areaviz.serving.options import Place, Scale
+from areaviz.server.api import Api
+from areaviz.server.on_ray import open_local, serving
+from areaviz.server.options import Place, Scale
 from areaviz.trace import codec
 from areaviz.trace.request import Request
 from benchmarks.report import markdown, percentile, processor, write_section
@@ -65,7 +65,9 @@ def one_by_one(ways: Ways, texts: Sequence[str]) -> dict[str, list[float]]:
 def at_once(backend: Backend, texts: Sequence[str]) -> float:
     """Sentences a second, of several asked for at once."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        return len(texts) / seconds(lambda: list(pool.map(lambda text: backend.trace(Request(MODEL, text)), texts)))
+        return len(texts) / seconds(
+            lambda: list(pool.map(lambda text: backend.trace(Request(MODEL, text)), texts))
+        )
 
 
 def rows(ways: Ways) -> list[list[str]]:
@@ -124,7 +126,9 @@ def main() -> None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             place = Place(port=probe.getsockname()[1])
-        near = stack.enter_context(in_process_server(CachedBackend(open_models()), digest_of(token)))
+        near = stack.enter_context(
+            in_process_server(CachedBackend(open_models()), digest_of(token))
+        )
         began = time.perf_counter()
         far = stack.enter_context(serving(open_models, digest_of(token), Scale(replicas=2), place))
         started = time.perf_counter() - began
@@ -136,7 +140,14 @@ def main() -> None:
         }
         measured = rows(ways)
         size = len(codec.to_bytes(here.trace(Request(MODEL, sentences("A small")[0]))))
-    columns = ["way", "new p50 ms", "new p95 ms", "again p50 ms", "again p95 ms", f"{AT_ONCE} at once, sentences/s"]
+    columns = [
+        "way",
+        "new p50 ms",
+        "new p95 ms",
+        "again p50 ms",
+        "again p95 ms",
+        f"{AT_ONCE} at once, sentences/s",
+    ]
     about = (
         f"Measured on {processor()}: `{MODEL}`, greedy, {ROUNDS} sentences of about 35 letters, the ways in turn, one "
         f"thread each. One such trace has {size / 1024:,.0f} KiB; maps above {wire.INLINE_BYTES // 1024:,} "

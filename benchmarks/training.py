@@ -40,9 +40,13 @@ class Step:
 
     def __init__(self, options: dict[str, Any]) -> None:
         torch.manual_seed(0)
-        self.network = fastest(Transformer(TransformerConfig(VOCABULARY, dropout=0.0, **options)), torch.device("cpu"))
+        self.network = fastest(
+            Transformer(TransformerConfig(VOCABULARY, dropout=0.0, **options)), torch.device("cpu")
+        )
         self.optimiser = torch.optim.AdamW(self.network.parameters(), fused=True)
-        self.source, self.target = (torch.randint(4, VOCABULARY, (34, length)) for length in (62, 70))
+        self.source, self.target = (
+            torch.randint(4, VOCABULARY, (34, length)) for length in (62, 70)
+        )
         self.source[::3, 50:] = 0
 
     def seconds(self) -> float:

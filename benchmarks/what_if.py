@@ -25,17 +25,17 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from areaviz.analysis.faithfulness import Probe, faithfulness
 from areaviz.attention.area import area_attention
+from areaviz.attention.interventions import Changed
 from areaviz.attention.masks import area_mask
 from areaviz.attention.memory import AreaMemory, KeysAndValues
 from areaviz.attention.pooling import area_pool, pooled_ending
-from areaviz.attention.steering import Changed
 from areaviz.backend.local import LocalBackend
 from areaviz.cli.faithfulness import SETS
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.places import CHECKPOINTS
-from areaviz.trace.change import Change, Gate, Weigh
+from areaviz.evaluation.faithfulness import Probe, faithfulness
+from areaviz.trace.interventions import Change, Gate, Weigh
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from benchmarks.report import README, markdown, processor, write_section
@@ -82,21 +82,37 @@ def attend(
 
 
 def remember(
-    self: KeysAndValues, memory_BMW: Tensor, key_padding_mask: Tensor | None = None, steering: None = None
+    self: KeysAndValues,
+    memory_BMW: Tensor,
+    key_padding_mask: Tensor | None = None,
+    steering: None = None,
 ) -> AreaMemory:
     """`KeysAndValues.remember` without steering."""
     key_BHMD, value_BHMD = self.split(self.key(memory_BMW)), self.split(self.value(memory_BMW))
     grid = self.areas.grid(memory_BMW.shape[1])
-    allowed = None if key_padding_mask is None else area_mask(~key_padding_mask, grid)[:, None, None]
-    keys, values = self._area_keys(key_BHMD, grid), area_pool(value_BHMD, grid, self.areas.value_mode)
-    return AreaMemory(keys, values, allowed, key_BHMD[:, :, :0], value_BHMD[:, :, :0], memory_BMW[:, :0])
+    allowed = (
+        None if key_padding_mask is None else area_mask(~key_padding_mask, grid)[:, None, None]
+    )
+    keys, values = (
+        self._area_keys(key_BHMD, grid),
+        area_pool(value_BHMD, grid, self.areas.value_mode),
+    )
+    return AreaMemory(
+        keys, values, allowed, key_BHMD[:, :, :0], value_BHMD[:, :, :0], memory_BMW[:, :0]
+    )
 
 
-def extend(self: KeysAndValues, memory: AreaMemory | None, item_B1W: Tensor, steering: None = None) -> AreaMemory:
+def extend(
+    self: KeysAndValues, memory: AreaMemory | None, item_B1W: Tensor, steering: None = None
+) -> AreaMemory:
     """`KeysAndValues.extend` without steering."""
     key, value = self.split(self.key(item_B1W)), self.split(self.value(item_B1W))
     most = self.areas.extent[1]
-    before = (key[:, :, :0], value[:, :, :0]) if memory is None else (memory.recent_key, memory.recent_value)
+    before = (
+        (key[:, :, :0], value[:, :, :0])
+        if memory is None
+        else (memory.recent_key, memory.recent_value)
+    )
     keys, recent_key = self._keys_ending(before[0], key, most)
     recent_value = pooled_ending(before[1], value, self.areas.value_mode, most)
     values = recent_value.to(value.dtype)
@@ -142,11 +158,16 @@ class Figures:
 def measure(model: str, backend: LocalBackend, rounds: int) -> Figures:
     """Let all ways take turns on the first examples."""
     dataset = SAMPLE_SETS[SETS[backend.models()[model].task]]()
-    requests = [Request(model, one.text, picture=dataset.picture(one)) for one in dataset.examples[:EXAMPLES]]
+    requests = [
+        Request(model, one.text, picture=dataset.picture(one))
+        for one in dataset.examples[:EXAMPLES]
+    ]
     for request in requests:
         _check_same(backend, request)
     found = [_round(backend, requests[number % EXAMPLES]) for number in range(rounds)]
-    ratios = {name: statistics.median(times[name] / times["plain"] for times in found) for name in CHANGES}
+    ratios = {
+        name: statistics.median(times[name] / times["plain"] for times in found) for name in CHANGES
+    }
     faithful = [_faithful(backend, request) for request in requests]
     return Figures(
         model,
@@ -195,7 +216,10 @@ def _check_same(backend: LocalBackend, request: Request) -> None:
     for name, changes in CHANGES.items():
         other = backend.trace(replace(request, changes=changes))
         same = base.fields[base.output.field].labels == other.fields[other.output.field].labels
-        same &= all(np.allclose(one.weights, other.maps[site].weights, atol=1e-5) for site, one in base.maps.items())
+        same &= all(
+            np.allclose(one.weights, other.maps[site].weights, atol=1e-5)
+            for site, one in base.maps.items()
+        )
         if not same:
             raise ValueError(f"{request.model}, {name}: the trace is not that of the plain way.")
 
@@ -212,8 +236,15 @@ def table(figures: Sequence[Figures], rounds: int) -> str:
 
 def main() -> None:
     """Measure, print, and write when asked to."""
-    parser = argparse.ArgumentParser(description="Runs that could be changed, that are, and plain ones.")
-    parser.add_argument("--models", nargs="+", default=list(MODELS), help="which translators and captioners to measure")
+    parser = argparse.ArgumentParser(
+        description="Runs that could be changed, that are, and plain ones."
+    )
+    parser.add_argument(
+        "--models",
+        nargs="+",
+        default=list(MODELS),
+        help="which translators and captioners to measure",
+    )
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="how often all ways take turns")
     parser.add_argument("--write", action="store_true", help=f"write the table to {README.name}")
     options = parser.parse_args()

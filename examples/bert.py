@@ -17,7 +17,11 @@ WORDS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "small", "dog", "run
 def main(path: str = "bert.npz") -> None:
     """Run the model, print what its first token attends to, and save the trace for the page "Your tensors"."""
     config = transformers.BertConfig(
-        vocab_size=len(WORDS), hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64
+        vocab_size=len(WORDS),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=64,
     )
     tokenizer = transformers.BertTokenizer(vocab={word: index for index, word in enumerate(WORDS)})
     trace = areaviz.attend(transformers.BertModel(config), "A small dog runs.", tokenizer=tokenizer)

@@ -19,7 +19,9 @@ class Attention(nn.Module):
 
     def heads(self, x_ND: Tensor) -> Heads:
         """Weights, and the queries and keys they come from; without those there would be no "as areas"."""
-        query, key = (part(x_ND).unflatten(-1, (2, 4)).transpose(0, 1) for part in (self.query, self.key))
+        query, key = (
+            part(x_ND).unflatten(-1, (2, 4)).transpose(0, 1) for part in (self.query, self.key)
+        )
         return Heads((query @ key.transpose(1, 2)).softmax(-1), query, key, scale=1.0)
 
     def forward(self, x_ND: Tensor) -> Tensor:
@@ -30,7 +32,9 @@ def main(path: str = "own_module.npz") -> None:
     """Run two such layers and save the trace for the page "Your tensors"."""
     model = nn.Sequential(Attention(), Attention())
     probes = {"*": lambda layer, given, named, output: layer.heads(given[0])}
-    trace = areaviz.attend(model, torch.randn(5, 8), probes=probes, labels=["one", "two", "three", "four", "five"])
+    trace = areaviz.attend(
+        model, torch.randn(5, 8), probes=probes, labels=["one", "two", "three", "four", "five"]
+    )
     codec.save(trace, path)
     print(list(trace.maps))
 

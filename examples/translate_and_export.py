@@ -25,7 +25,9 @@ def main(folder: Path) -> None:
         trace,
         folder / "translation.html",
         focus=Focus("encoder-decoder", layer=1, items=(2,)),
-        options=areaviz.PageOptions(title="Two children, in German", note="Point at a word of either sentence."),
+        options=areaviz.PageOptions(
+            title="Two children, in German", note="Point at a word of either sentence."
+        ),
     )
     print(f"{trace.fields['target'].raw}\n{path}: {path.stat().st_size / 1000:,.0f} KB")
 

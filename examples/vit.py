@@ -15,7 +15,12 @@ from areaviz.trace import codec, query
 def main(path: str = "vit.npz") -> None:
     """Run the model on a drawn picture, print the heaviest rectangle, and save the trace for "Your tensors"."""
     config = transformers.ViTConfig(
-        image_size=96, patch_size=16, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64
+        image_size=96,
+        patch_size=16,
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=64,
     )
     pixels = np.full((96, 144, 3), 40, dtype=np.uint8)
     pixels[30:60, 80:120] = 220, 120, 30

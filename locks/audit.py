@@ -23,10 +23,19 @@ def main() -> None:
     try:
         urlopen(KNOWN, timeout=20).close()
     except (URLError, TimeoutError) as error:
-        print(f"The packages were not audited: the database at pypi.org cannot be reached ({error}).")
+        print(
+            f"The packages were not audited: the database at pypi.org cannot be reached ({error})."
+        )
         return
     named = [word for name in LOCKS for word in ("--requirement", str(FOLDER / f"{name}.txt"))]
-    command = [sys.executable, "-m", "pip_audit", "--disable-pip", "--require-hashes", "--progress-spinner=off"]
+    command = [
+        sys.executable,
+        "-m",
+        "pip_audit",
+        "--disable-pip",
+        "--require-hashes",
+        "--progress-spinner=off",
+    ]
     raise SystemExit(subprocess.run([*command, *named], check=False).returncode)
 
 

@@ -36,11 +36,21 @@ Packages = Mapping[str, tuple[str, str]]
 def main() -> None:
     """Resolve for the app, for its developers and for CUDA; write what they share and what each has alone."""
     parser = argparse.ArgumentParser(description="Write the locks beside requirements.txt.")
-    parser.add_argument("--torch-cpu", required=True, help="folder or page with PyTorch's wheel for the CPU")
+    parser.add_argument(
+        "--torch-cpu", required=True, help="folder or page with PyTorch's wheel for the CPU"
+    )
     options = parser.parse_args()
-    if (platform.system(), platform.machine(), sys.version_info[:2]) != ("Linux", "x86_64", (3, 11)):
+    if (platform.system(), platform.machine(), sys.version_info[:2]) != (
+        "Linux",
+        "x86_64",
+        (3, 11),
+    ):
         raise SystemExit("The locks are for Linux x86-64 and Python 3.11; run this there.")
-    torch = next(line for line in (ROOT / "requirements.txt").read_text().splitlines() if line.startswith("torch=="))
+    torch = next(
+        line
+        for line in (ROOT / "requirements.txt").read_text().splitlines()
+        if line.startswith("torch==")
+    )
     cpu = ["--find-links", options.torch_cpu, f"{torch}+cpu"]
     pip = resolved([PIP])
     run = resolved(["-r", "requirements.txt", *cpu])
@@ -50,7 +60,11 @@ def main() -> None:
     write("pip", pip, "the installer itself")
     write("run", without(run, pytorch), "what the app needs, without PyTorch")
     write("torch-cpu", pytorch, "PyTorch for the CPU, of https://download.pytorch.org/whl/cpu")
-    write("torch-cuda", without(cuda, without(run, pytorch)), "PyTorch for CUDA, with what it brings along")
+    write(
+        "torch-cuda",
+        without(cuda, without(run, pytorch)),
+        "PyTorch for CUDA, with what it brings along",
+    )
     write("dev", without(dev, {**run, **pip}), "what tests, checks and training need besides")
 
 
@@ -59,7 +73,15 @@ def resolved(wanted: Sequence[str]) -> Packages:
     clean = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
-        command = [sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--ignore-installed"]
+        command = [
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--dry-run",
+            "--ignore-installed",
+        ]
         command += ["--only-binary=:all:", "--index-url", PYPI, "--report", str(report), *wanted]
         subprocess.run(command, cwd=ROOT, env={**clean, "PIP_CONFIG_FILE": os.devnull}, check=True)
         found = json.loads(report.read_bytes())["install"]
@@ -77,14 +99,19 @@ def without(packages: Packages, others: Packages) -> Packages:
     """The packages that others lack; a package of both has to be the same in both."""
     differing = [name for name in packages if name in others and packages[name] != others[name]]
     if differing:
-        raise SystemExit(f"Resolved to different versions, where one is needed: {', '.join(differing)}.")
+        raise SystemExit(
+            f"Resolved to different versions, where one is needed: {', '.join(differing)}."
+        )
     return {name: found for name, found in packages.items() if name not in others}
 
 
 def write(name: str, packages: Packages, about: str) -> None:
     """One lock, a package a line, in order."""
     lines = [f"# Written by `make lock` for Linux x86-64 and Python 3.11: {about}."]
-    lines += [f"{one}=={version} --hash=sha256:{digest}" for one, (version, digest) in sorted(packages.items())]
+    lines += [
+        f"{one}=={version} --hash=sha256:{digest}"
+        for one, (version, digest) in sorted(packages.items())
+    ]
     (ROOT / "locks" / f"{name}.txt").write_text("\n".join(lines) + "\n")
     print(f"locks/{name}.txt: {len(packages)} packages")
 

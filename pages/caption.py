@@ -1,8 +1,8 @@
 """Describe a picture and see, word by word and cell by cell, which rectangles every attention head attends to."""
 
-from areaviz.ui.caption_form import caption_form, recall_caption
-from areaviz.ui.chrome import page_frame
-from areaviz.ui.result_page import beside, result_page
+from areaviz.ui.forms.caption_form import caption_form, recall_caption
+from areaviz.ui.look.result_page import beside, result_page
+from areaviz.ui.shell.chrome import page_frame
 
 page_frame(
     "Caption",

@@ -1,14 +1,14 @@
 """The survey's four mechanisms of attention look at one and the same picture."""
 
-from areaviz.ui import address
-from areaviz.ui.chrome import page_frame
-from areaviz.ui.engine import engine
-from areaviz.ui.errors import calm, problem
-from areaviz.ui.explore import explore
-from areaviz.ui.four_ways import four_ways, models_of_ways
-from areaviz.ui.result import up_to_date
-from areaviz.ui.upload import stored_trace
-from areaviz.ui.ways_form import choose_pictures, recall_pictures, recall_ways, ways_form
+from areaviz.ui.forms.upload import stored_trace
+from areaviz.ui.forms.ways_form import choose_pictures, recall_pictures, recall_ways, ways_form
+from areaviz.ui.look.explore import explore
+from areaviz.ui.look.four_ways import four_ways, models_of_ways
+from areaviz.ui.look.result import up_to_date
+from areaviz.ui.shell import address
+from areaviz.ui.shell.chrome import page_frame
+from areaviz.ui.shell.engine import engine
+from areaviz.ui.shell.errors import calm, problem
 
 page_frame(
     "Four ways to look",

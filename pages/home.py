@@ -2,13 +2,14 @@
 
 import streamlit as st
 
-from areaviz.ui.chrome import page_frame, page_link
-from areaviz.ui.gallery import gallery
-from areaviz.ui.picture import picture
-from areaviz.ui.taxonomy import taxonomy
+from areaviz.ui.home.gallery import gallery
+from areaviz.ui.home.picture import picture
+from areaviz.ui.home.taxonomy import taxonomy
+from areaviz.ui.shell.chrome import page_frame, page_link
 
 page_frame(
-    "See what attention attends to", "areaviz shows which areas, with what weight, for every head of a trained model."
+    "See what attention attends to",
+    "areaviz shows which areas, with what weight, for every head of a trained model.",
 )
 picture()
 st.write(

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from areaviz.ui.chrome import page_frame
-from areaviz.ui.lessons import LESSONS, card, contents
+from areaviz.lessons import LESSONS, card, contents
+from areaviz.ui.shell.chrome import page_frame
 
 page_frame(
     "How areas work",

@@ -2,15 +2,18 @@
 
 import streamlit as st
 
-from areaviz.trace.tasks import TASKS
-from areaviz.ui.chrome import page_frame
-from areaviz.ui.comparison import beside, by_task
-from areaviz.ui.engine import engine
-from areaviz.ui.errors import calm, problem
-from areaviz.ui.forms import trained_forms
-from areaviz.ui.model_card import choose_card, model_card
+from areaviz.cards.tasks import TASKS
+from areaviz.ui.models.area_forms import trained_forms
+from areaviz.ui.models.comparison import beside, by_task
+from areaviz.ui.models.model_card import choose_card, model_card
+from areaviz.ui.shell.chrome import page_frame
+from areaviz.ui.shell.engine import engine
+from areaviz.ui.shell.errors import calm, problem
 
-page_frame("Models", "The models of this app, trained from scratch, with their measured figures and their limits.")
+page_frame(
+    "Models",
+    "The models of this app, trained from scratch, with their measured figures and their limits.",
+)
 with calm("reading the model cards"):
     backend = engine()
     cards = backend.models()

@@ -1,8 +1,8 @@
 """Translate a sentence and see which spans of text every attention head attends to."""
 
-from areaviz.ui.chrome import page_frame
-from areaviz.ui.request_form import recall_request, request_form
-from areaviz.ui.result_page import beside, result_page
+from areaviz.ui.forms.request_form import recall_request, request_form
+from areaviz.ui.look.result_page import beside, result_page
+from areaviz.ui.shell.chrome import page_frame
 
 page_frame(
     "Translate",

@@ -1,7 +1,7 @@
 """Your own attention weights, from a file, in every view that fits them."""
 
-from areaviz.ui.chrome import page_frame
-from areaviz.ui.your_tensors import your_tensors
+from areaviz.ui.look.your_tensors import your_tensors
+from areaviz.ui.shell.chrome import page_frame
 
 page_frame(
     "Your tensors",

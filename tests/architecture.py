@@ -18,43 +18,50 @@ LAYERS: Mapping[str, int] = {
     "areaviz": 0,  # the package itself may import nothing
     "areaviz.trace": 0,
     "areaviz.attention": 1,
-    "areaviz.decoding": 1,
-    "areaviz.data": 1,
-    "areaviz.metrics": 1,
-    "areaviz.views": 1,
+    "areaviz.cards": 1,
     "areaviz.components": 1,
+    "areaviz.data": 1,
+    "areaviz.decoding": 1,
+    "areaviz.drawing": 1,
+    "areaviz.metrics": 1,
+    "areaviz.interactive": 2,
     "areaviz.models": 2,
-    "areaviz.sharing": 3,
-    "areaviz.training": 3,
-    "areaviz.backend": 3,
-    "areaviz.analysis": 3,
+    "areaviz.notes": 2,
+    "areaviz.views": 2,
     "areaviz.adapters": 3,
-    "areaviz.serving": 4,
+    "areaviz.analysis": 3,
+    "areaviz.backend": 3,
+    "areaviz.evaluation": 3,
+    "areaviz.publish": 3,
+    "areaviz.training": 3,
     "areaviz.door": 4,
+    "areaviz.server": 4,
     "areaviz.ui": 4,
-    "areaviz.cli": 5,
-    "app": 5,
-    "pages": 5,
-    "areaviz.__main__": 6,  # starts the command line
+    "areaviz.lessons": 5,
+    "areaviz.cli": 6,
+    "app": 6,
+    "pages": 6,
+    "areaviz.__main__": 7,  # starts the command line
 }
 """Layer of every room; a new room needs a line here."""
 
 _TORCH = (
-    *("areaviz.attention", "areaviz.decoding", "areaviz.data", "areaviz.models", "areaviz.training"),
-    "areaviz.adapters",
+    *("areaviz.attention", "areaviz.decoding", "areaviz.data", "areaviz.models"),
+    *("areaviz.training", "areaviz.evaluation", "areaviz.adapters"),
 )
+_PICTURES = ("areaviz.drawing", "areaviz.views", "areaviz.interactive", "areaviz.lessons")
 PLACES: Mapping[str, tuple[str, ...]] = {
     "torch": (*_TORCH, "areaviz.backend.local"),
     "safetensors.torch": (*_TORCH, "areaviz.backend.local"),
     "transformers": ("areaviz.adapters",),
     "timm": ("areaviz.adapters",),
-    "plotly": ("areaviz.views",),
-    "matplotlib": ("areaviz.views",),
-    "streamlit": ("areaviz.ui", "areaviz.door", "app", "pages"),
+    "plotly": _PICTURES,
+    "matplotlib": _PICTURES,
+    "streamlit": ("areaviz.ui", "areaviz.lessons", "areaviz.door", "app", "pages"),
     "uvicorn": ("areaviz.door",),
     "httptools": ("areaviz.door",),
-    "starlette": ("areaviz.door", "areaviz.serving"),
-    "ray": ("areaviz.serving", "areaviz.analysis"),
+    "starlette": ("areaviz.door", "areaviz.server"),
+    "ray": ("areaviz.server", "areaviz.analysis"),
 }
 """Where a package may be imported, and nowhere else."""
 
@@ -70,7 +77,19 @@ FACTORIES: tuple[str, ...] = (
     *("list", "dict", "set", "bytearray", "collections.defaultdict", "collections.deque"),
     *("collections.Counter", "collections.OrderedDict"),
 )
-CHANGES = ("append", "extend", "insert", "add", "update", "setdefault", "pop", "popitem", "remove", "discard", "clear")
+CHANGES = (
+    "append",
+    "extend",
+    "insert",
+    "add",
+    "update",
+    "setdefault",
+    "pop",
+    "popitem",
+    "remove",
+    "discard",
+    "clear",
+)
 
 Found = Iterator[tuple[ast.stmt | ast.expr, str]]
 """What a check yields: a place, and what is wrong with it."""
@@ -103,7 +122,11 @@ class Module:
             elif isinstance(node, ast.ImportFrom):
                 found += [(node, f"{self._base(node)}.{alias.name}") for alias in node.names]
             elif isinstance(node, ast.Call) and self.dotted(node.func) == "importlib.import_module":
-                names = [argument.value for argument in node.args[:1] if isinstance(argument, ast.Constant)]
+                names = [
+                    argument.value
+                    for argument in node.args[:1]
+                    if isinstance(argument, ast.Constant)
+                ]
                 found += [(node, str(name)) for name in names]
         return found
 
@@ -116,7 +139,9 @@ class Module:
                 names |= {alias.asname: alias.name for alias in node.names if alias.asname}
             elif isinstance(node, ast.ImportFrom):
                 base = self._base(node)
-                names |= {alias.asname or alias.name: f"{base}.{alias.name}" for alias in node.names}
+                names |= {
+                    alias.asname or alias.name: f"{base}.{alias.name}" for alias in node.names
+                }
         return names
 
     def dotted(self, node: ast.expr) -> str:
@@ -153,7 +178,9 @@ def room(name: str) -> str | None:
 def breaches(module: Module) -> list[str]:
     """Every rule the module breaks, as "line: what"."""
     checks = (layer_breaches, place_breaches, danger_breaches, state_breaches)
-    return [f"{module.name}:{node.lineno}: {what}" for check in checks for node, what in check(module)]
+    return [
+        f"{module.name}:{node.lineno}: {what}" for check in checks for node, what in check(module)
+    ]
 
 
 def layer_breaches(module: Module) -> Found:
@@ -179,7 +206,9 @@ def layer_breaches(module: Module) -> Found:
 def _imported_room(name: str) -> str | None:
     """The room an import leads to; `from areaviz import __version__` leads to the package itself."""
     parts = name.split(".")
-    if parts[0] == "areaviz" and (len(parts) == 1 or (parts[1].startswith("__") and parts[1] != "__main__")):
+    if parts[0] == "areaviz" and (
+        len(parts) == 1 or (parts[1].startswith("__") and parts[1] != "__main__")
+    ):
         return "areaviz"
     return room(name)
 
@@ -203,7 +232,10 @@ def danger_breaches(module: Module) -> Found:
             yield call, f"calls {name}"
         if name == "torch.load" and _keyword(call, "weights_only") is not True:
             yield call, "calls torch.load without weights_only=True"
-        if _keyword(call, "allow_pickle") not in (None, False) or _keyword(call, "shell") not in (None, False):
+        if _keyword(call, "allow_pickle") not in (None, False) or _keyword(call, "shell") not in (
+            None,
+            False,
+        ):
             yield call, f"calls {name or 'something'} with allow_pickle or shell"
 
 
@@ -222,7 +254,10 @@ def state_breaches(module: Module) -> Found:
     containers: dict[str | None, ast.stmt] = dict(_containers(module))
     for name, node in containers.items():
         if name and name != name.upper():
-            yield node, f"keeps the mutable {name} at module level; make it a constant in capitals or a tuple"
+            yield (
+                node,
+                f"keeps the mutable {name} at module level; make it a constant in capitals or a tuple",
+            )
     for inner in ast.walk(module.tree):
         if isinstance(inner, ast.Global):
             yield inner, f"declares {', '.join(inner.names)} global"
@@ -247,7 +282,11 @@ def _containers(module: Module) -> Iterator[tuple[str, ast.stmt]]:
 
 def _changed(node: ast.expr | ast.stmt) -> str | None:
     """The name whose contents a call, an assignment or a deletion changes."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CHANGES:
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in CHANGES
+    ):
         return node.func.value.id if isinstance(node.func.value, ast.Name) else None
     targets: list[ast.expr] = []
     if isinstance(node, ast.Assign | ast.Delete):

@@ -23,7 +23,13 @@ def text_field(name: str, text: str, start: str = "", end: str = "⟨end⟩") ->
 
 
 def attention_map(
-    site: str, query: Field, memory: Field, layers: int = 2, heads: int = 4, area_size: int = 5, seed: int = 0
+    site: str,
+    query: Field,
+    memory: Field,
+    layers: int = 2,
+    heads: int = 4,
+    area_size: int = 5,
+    seed: int = 0,
 ) -> AttentionMap:
     """Random weights with a clear peak; causal for "decoder self"."""
     rng = np.random.default_rng(seed)
@@ -33,11 +39,17 @@ def attention_map(
         _, left, _, width = grid.table().T
         logits[..., (left + width - 1)[None, :] > np.arange(len(query))[:, None]] = -np.inf
     weights = np.exp(logits - logits.max(-1, keepdims=True))
-    return AttentionMap(site, query.name, memory.name, grid, weights / weights.sum(-1, keepdims=True))
+    return AttentionMap(
+        site, query.name, memory.name, grid, weights / weights.sum(-1, keepdims=True)
+    )
 
 
 def trace(
-    source: str = SENTENCE, target: str = "Ein kleiner Hund rennt.", layers: int = 2, heads: int = 4, area_size: int = 5
+    source: str = SENTENCE,
+    target: str = "Ein kleiner Hund rennt.",
+    layers: int = 2,
+    heads: int = 4,
+    area_size: int = 5,
 ) -> Trace:
     """A whole character-level translation trace with random attention."""
     fields = {
@@ -61,21 +73,34 @@ def trace(
         for label, p in zip(fields["target"].labels, likely, strict=True)
     )
     request = Request(model="char-tiny-area", text=source)
-    return Trace(request, fields, Output("target", likely, alternatives), maps, {"device": "CPU", "seconds": "0.1"})
+    return Trace(
+        request,
+        fields,
+        Output("target", likely, alternatives),
+        maps,
+        {"device": "CPU", "seconds": "0.1"},
+    )
 
 
 def picture(name: str = "fake", width: int = 96, height: int = 64, seed: int = 0) -> Picture:
     """A picture with a gradient and a bright square in it."""
     y, x = np.mgrid[:height, :width]
-    pixels = np.stack([x * 255 // width, y * 255 // height, np.full_like(x, 90)], 2).astype(np.uint8)
+    pixels = np.stack([x * 255 // width, y * 255 // height, np.full_like(x, 90)], 2).astype(
+        np.uint8
+    )
     pixels[height // 4 : height // 2, width // 2 : 3 * width // 4] = 250
     return Picture.of(name, pixels)
 
 
 def picture_field(seen: Picture, rows: int, columns: int) -> Field:
     """The cells of a picture, row by row."""
-    tops, lefts = np.linspace(0, seen.height, rows + 1).round(), np.linspace(0, seen.width, columns + 1).round()
-    anchors = [(lefts[c], tops[r], lefts[c + 1], tops[r + 1]) for r in range(rows) for c in range(columns)]
+    tops, lefts = (
+        np.linspace(0, seen.height, rows + 1).round(),
+        np.linspace(0, seen.width, columns + 1).round(),
+    )
+    anchors = [
+        (lefts[c], tops[r], lefts[c + 1], tops[r + 1]) for r in range(rows) for c in range(columns)
+    ]
     labels = tuple(f"row {r + 1}, column {c + 1}" for r in range(rows) for c in range(columns))
     return Field("picture", "picture", "", labels, np.array(anchors, dtype=np.int64))
 
@@ -93,28 +118,39 @@ def caption_trace(
     seen, tokens = seen or picture(), words.split()
     ends = np.cumsum([len(word) + 1 for word in tokens]) - 1
     anchors = np.stack([ends - [len(word) for word in tokens], ends], 1)
-    target = Field("target", "text", words, (*tokens, "⟨end⟩"), np.vstack([anchors, [[len(words)] * 2]]))
+    target = Field(
+        "target", "text", words, (*tokens, "⟨end⟩"), np.vstack([anchors, [[len(words)] * 2]])
+    )
     history = Field("history", "text", words, ("⟨start⟩", *tokens), np.vstack([[[0, 0]], anchors]))
     cells = picture_field(seen, grid, grid)
     fields = {"picture": cells, "target": target, "history": history}
     areas = AreaGrid.clamped((grid, grid), (area_size, area_size))
     maps = {"decoder self": attention_map("decoder self", target, history, layers, heads, 1)}
     for seed, (site, query) in enumerate((("encoder self", cells), ("encoder-decoder", target))):
-        logits = np.random.default_rng(seed).normal(0, 2, (layers, heads, len(query), areas.count)).astype(np.float32)
+        logits = (
+            np.random.default_rng(seed)
+            .normal(0, 2, (layers, heads, len(query), areas.count))
+            .astype(np.float32)
+        )
         weights = np.exp(logits - logits.max(-1, keepdims=True))
         weights /= weights.sum(-1, keepdims=True)
         chosen = weights.argmax(-1) if hard and site == "encoder-decoder" else None
         maps[site] = AttentionMap(site, query.name, "picture", areas, weights, chosen=chosen)
     likely = np.linspace(0.9, 0.5, len(target)).astype(np.float32)
     alternatives = tuple(
-        ((label, float(p)), ("ring", float(1 - p))) for label, p in zip(target.labels, likely, strict=True)
+        ((label, float(p)), ("ring", float(1 - p)))
+        for label, p in zip(target.labels, likely, strict=True)
     )
     request = Request("captioner", "", picture=seen)
     return Trace(request, fields, Output("target", likely, alternatives), maps, {"device": "CPU"})
 
 
 def doubly_trace(
-    source: str = "a ? star", target: str = "ein roter Stern", grid: int = 4, layers: int = 2, heads: int = 4
+    source: str = "a ? star",
+    target: str = "ein roter Stern",
+    grid: int = 4,
+    layers: int = 2,
+    heads: int = 4,
 ) -> Trace:
     """A translation, word by word, with random attention to the source and to the cells of a picture."""
     described = caption_trace(target, grid, 1, layers, heads)
@@ -122,23 +158,36 @@ def doubly_trace(
     fields["source"] = replace(fields["source"], name="source")
     sites = {"encoder self": "source", "encoder-decoder": "source"}
     maps = {
-        site: attention_map(site, fields["target" if "decoder" in site else "source"], fields[memory], layers, heads, 1)
+        site: attention_map(
+            site,
+            fields["target" if "decoder" in site else "source"],
+            fields[memory],
+            layers,
+            heads,
+            1,
+        )
         for site, memory in sites.items()
     }
     maps["decoder self"] = described.maps["decoder self"]
-    maps["encoder-decoder picture"] = replace(described.maps["encoder-decoder"], site="encoder-decoder picture")
+    maps["encoder-decoder picture"] = replace(
+        described.maps["encoder-decoder"], site="encoder-decoder picture"
+    )
     rng = np.random.default_rng(3)
     for site in ("encoder-decoder", "encoder-decoder picture"):
         strength = rng.uniform(0.1, 2, maps[site].weights.shape[:3]).astype(np.float32)
         maps[site] = replace(maps[site], strength=strength)
-    return replace(described, request=replace(described.request, text=source), fields=fields, maps=maps)
+    return replace(
+        described, request=replace(described.request, text=source), fields=fields, maps=maps
+    )
 
 
 def gaze_trace(site: str = "glimpses", steps: int = 3, scales: int = 2, side: int = 8) -> Trace:
     """Glimpses at a picture, with the label after each; or, as "transformer", one turned quadrilateral."""
     seen = picture("digit", 60, 60)
     labels = ("3", "3", "8")[-steps:]
-    target = Field("target", "text", "".join(labels), labels, np.array([(i, i + 1) for i in range(steps)]))
+    target = Field(
+        "target", "text", "".join(labels), labels, np.array([(i, i + 1) for i in range(steps)])
+    )
     whole = Field("picture", "picture", "", ("the picture",), np.array([[0, 0, 60, 60]]))
     rng = np.random.default_rng(0)
     middle = rng.uniform(15, 45, (steps, 1, 1, 2))
@@ -149,8 +198,17 @@ def gaze_trace(site: str = "glimpses", steps: int = 3, scales: int = 2, side: in
     corners = (middle + half * square).astype(np.float32)
     patches = rng.integers(0, 256, (steps, scales, side, side)).astype(np.uint8)
     likely = np.linspace(0.4, 0.95, steps).astype(np.float32)
-    alternatives = tuple(((label, float(p)), ("5", float(1 - p))) for label, p in zip(labels, likely, strict=True))
+    alternatives = tuple(
+        ((label, float(p)), ("5", float(1 - p))) for label, p in zip(labels, likely, strict=True)
+    )
     request = Request("reader", "", picture=seen)
     gazes = {site: Gaze(site, "target", "picture", corners, patches)}
     fields = {"picture": whole, "target": target}
-    return Trace(request, fields, Output("target", likely, alternatives), {}, {"answer": labels[-1]}, gazes=gazes)
+    return Trace(
+        request,
+        fields,
+        Output("target", likely, alternatives),
+        {},
+        {"answer": labels[-1]},
+        gazes=gazes,
+    )

@@ -48,7 +48,13 @@ def _caption(name: str, split: str, number: int) -> dict[str, object]:
     english, german = scene.english.text + " .", scene.german.text + " ."
     texts = [english.capitalize(), *sorted(scene.true_sentences())]
     pair = {"en": english, "de": german} if number % 2 else None
-    return {"file": name, "split_joint": split, "en": (texts * 5)[:5], "m30k": pair, "de": [german] * 5}
+    return {
+        "file": name,
+        "split_joint": split,
+        "en": (texts * 5)[:5],
+        "m30k": pair,
+        "de": [german] * 5,
+    }
 
 
 def _boxes(name: str, number: int) -> dict[str, object]:

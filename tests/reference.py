@@ -45,7 +45,9 @@ def attention(
     """Output [Q, V], area weights [Q, R], coverage [Q, M], one query and one area at a time (Eq. 1-4)."""
     keys = [POOL[key_mode](key_ME[items]) * scale for items in memory]
     nothing = [torch.zeros((), dtype=query_QE.dtype)] * len(memory)
-    return weighed_areas(query_QE, value_MV, memory, allowed_QM, keys, nothing, value_mode, scale=1.0)
+    return weighed_areas(
+        query_QE, value_MV, memory, allowed_QM, keys, nothing, value_mode, scale=1.0
+    )
 
 
 POOL: dict[str, Callable[[Tensor], Tensor]] = {
@@ -75,7 +77,9 @@ def weighed_areas(
         weights = torch.zeros(len(memory), dtype=query_QE.dtype)
         if seen:
             logits = torch.stack([query_E @ keys[index] * scale + biases[index] for index in seen])
-            for index, weight in zip(seen, torch.exp(logits) / torch.exp(logits).sum(), strict=True):
+            for index, weight in zip(
+                seen, torch.exp(logits) / torch.exp(logits).sum(), strict=True
+            ):
                 output = output + weight * values[index]
                 weights[index] = weight.detach()
                 cover[memory[index]] += weight.detach()

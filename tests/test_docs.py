@@ -16,7 +16,10 @@ from areaviz.views import VIEWS
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md"]
-DOCUMENTS += ["examples/README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
+DOCUMENTS += [
+    "examples/README.md",
+    *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))),
+]
 FOLDERS = "areaviz|assets|benchmarks|checkpoints|configs|docs|examples|pages|tests"
 PATH = re.compile(rf"(?<![\w./-])(?:(?:{FOLDERS})/[\w./-]*[\w/]|\.ci/run|\.streamlit/config\.toml)")
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
@@ -52,14 +55,18 @@ def test_commands_named_exist(document: str) -> None:
 
 
 def test_the_links_of_the_findings_open_what_they_say() -> None:
-    links = re.findall(r"\]\(http://127\.0\.0\.1:8501/([a-z_]+)\?([^)]+)\)", text_of("docs/findings.md"))
+    links = re.findall(
+        r"\]\(http://127\.0\.0\.1:8501/([a-z_]+)\?([^)]+)\)", text_of("docs/findings.md")
+    )
     models = {path.parent.name for path in (ROOT / "checkpoints").glob("*/card.json")}
     assert len(links) >= 3
     for page, query in links:
         params = {name: values[0] for name, values in parse_qs(query).items()}
         request, focus = from_params(params)
         assert (ROOT / "pages" / f"{page}.py").exists() and focus is not None and request.text
-        assert {request.model, params.get("compare", request.model)} <= models and params["view"] in VIEWS
+        assert {request.model, params.get("compare", request.model)} <= models and params[
+            "view"
+        ] in VIEWS
 
 
 def test_the_readme_names_every_page_and_both_commands() -> None:
@@ -99,6 +106,12 @@ def test_no_machine_is_named(document: str) -> None:
 
 @pytest.mark.parametrize("folder", ["areaviz", "pages", "benchmarks", "examples"])
 def test_every_module_says_what_it_is(folder: str) -> None:
-    modules = [path for path in (ROOT / folder).rglob("*.py") if path.read_text(encoding="utf-8").strip()]
-    silent = [path for path in modules if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))]
+    modules = [
+        path for path in (ROOT / folder).rglob("*.py") if path.read_text(encoding="utf-8").strip()
+    ]
+    silent = [
+        path
+        for path in modules
+        if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+    ]
     assert [str(path.relative_to(ROOT)) for path in silent] == []

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import areaviz
-from areaviz.sharing.share import Shown, show
+from areaviz.publish.share import Shown, show
 from areaviz.trace import codec
 from areaviz.trace.check import validate
 from tests.adapters.torchvision_ops import make_importable
@@ -25,7 +25,9 @@ def run(name: str) -> dict[str, object]:
 
 
 def test_the_index_names_every_example() -> None:
-    named = re.findall(r"^\| \[(\w+\.py)\]", (FOLDER / "README.md").read_text("utf-8"), re.MULTILINE)
+    named = re.findall(
+        r"^\| \[(\w+\.py)\]", (FOLDER / "README.md").read_text("utf-8"), re.MULTILINE
+    )
     assert sorted(named) == SCRIPTS
 
 
@@ -60,7 +62,9 @@ def test_a_translation_becomes_a_page(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 @pytest.mark.slow
-def test_a_caption_becomes_a_page_and_a_film(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_caption_becomes_a_page_and_a_film(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     main = run("caption_and_export.py")["main"]
     assert callable(main)
     main(tmp_path)
@@ -74,7 +78,9 @@ def test_two_models_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
     assert callable(main)
     main()
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
-    regular, area = ([row for row in rows if row[0] == name] for name in ("char-tiny-regular", "char-tiny-area"))
+    regular, area = (
+        [row for row in rows if row[0] == name] for name in ("char-tiny-regular", "char-tiny-area")
+    )
     assert len(regular) == len(area) == 2
     assert all(float(row[4]) == 1 for row in regular) and all(float(row[4]) > 1 for row in area)
 

@@ -20,7 +20,11 @@ LINE = re.compile(r"([a-z0-9.-]+)==(\S+) --hash=sha256:[0-9a-f]{64}")
 
 def locked(name: str) -> dict[str, str]:
     """Package -> version; every line but comments must name one, with its hash."""
-    lines = [line for line in (ROOT / "locks" / f"{name}.txt").read_text().splitlines() if not line.startswith("#")]
+    lines = [
+        line
+        for line in (ROOT / "locks" / f"{name}.txt").read_text().splitlines()
+        if not line.startswith("#")
+    ]
     found = [LINE.fullmatch(line) for line in lines]
     assert lines and all(found)
     return {one[1]: one[2] for one in found if one}
@@ -28,15 +32,25 @@ def locked(name: str) -> dict[str, str]:
 
 def pins() -> dict[str, str]:
     """What requirements.txt and the extra for developers ask for by an exact version."""
-    lines = [line for line in (ROOT / "requirements.txt").read_text().splitlines() if not line.startswith("#")]
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    lines = [
+        line
+        for line in (ROOT / "requirements.txt").read_text().splitlines()
+        if not line.startswith("#")
+    ]
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
     wanted = chain(lines, *extras.values())
     exact = [re.match(r"([\w.-]+)(?:\[.*\])?==(\S+)", line) for line in wanted]
     return {one[1].lower().replace("_", "-"): one[2] for one in exact if one}
 
 
 def test_every_pin_is_locked_at_its_version() -> None:
-    found = {name: version for lock in ("run", "dev", "torch-cuda") for name, version in locked(lock).items()}
+    found = {
+        name: version
+        for lock in ("run", "dev", "torch-cuda")
+        for name, version in locked(lock).items()
+    }
     assert {name: found.get(name) for name in pins()} == pins(), "Run: make lock"
     assert locked("torch-cpu") == {"torch": f"{pins()['torch']}+cpu"}
 
@@ -55,7 +69,9 @@ def test_without_a_database_the_audit_says_so_and_fails_nothing(
 
 
 @pytest.mark.parametrize("code", [0, 1])
-def test_with_one_every_lock_is_compared_and_what_is_known_fails(monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+def test_with_one_every_lock_is_compared_and_what_is_known_fails(
+    monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
     asked: list[list[str]] = []
 
     def run(command: list[str], check: bool) -> subprocess.CompletedProcess[bytes]:
@@ -67,4 +83,9 @@ def test_with_one_every_lock_is_compared_and_what_is_known_fails(monkeypatch: py
     with pytest.raises(SystemExit) as ended:
         audit.main()
     assert ended.value.code == code
-    assert {Path(word).stem for word in asked[0] if word.endswith(".txt")} == {"pip", "run", "dev", "torch-cuda"}
+    assert {Path(word).stem for word in asked[0] if word.endswith(".txt")} == {
+        "pip",
+        "run",
+        "dev",
+        "torch-cuda",
+    }

@@ -14,30 +14,54 @@ LEFT_OUT = '-m "not browser"'
 
 def planned(*arguments: str, ci: str = "") -> str:
     """The commands `make` would run; nothing is run."""
-    clean = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
+    clean = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")
+    }
     command = ["make", "--dry-run", "--always-make", *arguments]
-    return subprocess.run(command, cwd=ROOT, env={**clean, "CI": ci}, capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        command, cwd=ROOT, env={**clean, "CI": ci}, capture_output=True, text=True, check=True
+    ).stdout
 
 
 def test_run_installs_every_package_by_its_hash_and_then_the_project_alone() -> None:
     plan = planned("run", "PORT=8600", "LOCKED=yes", "TORCH=cpu")
-    steps = ["-m venv .venv", "-r locks/pip.txt", "-r locks/torch-cpu.txt", "-r locks/run.txt", "--editable ."]
+    steps = [
+        "-m venv .venv",
+        "-r locks/pip.txt",
+        "-r locks/torch-cpu.txt",
+        "-r locks/run.txt",
+        "--editable .",
+    ]
     steps += ["areaviz serve --port 8600"]
     assert [plan.find(step) for step in steps] == sorted(plan.find(step) for step in steps)
     assert all(step in plan for step in steps)
     installs = [line for line in plan.splitlines() if "pip install" in line]
-    assert all("--no-deps" in line and ("--require-hashes" in line) == ("locks/" in line) for line in installs)
+    assert all(
+        "--no-deps" in line and ("--require-hashes" in line) == ("locks/" in line)
+        for line in installs
+    )
     assert "locks/dev.txt" not in plan and "requirements.txt" not in plan
 
 
 def test_pytorch_for_cuda_is_taken_where_it_is_asked_for() -> None:
     plan = planned("run", "LOCKED=yes", "TORCH=cuda")
-    assert "-r locks/torch-cuda.txt" in plan and "torch-cpu" not in plan and "download.pytorch.org" not in plan
+    assert (
+        "-r locks/torch-cuda.txt" in plan
+        and "torch-cpu" not in plan
+        and "download.pytorch.org" not in plan
+    )
 
 
 def test_elsewhere_the_pins_are_installed_torch_first_and_that_is_said() -> None:
     plan = planned("run", "PORT=8600", "LOCKED=no")
-    steps = ["-m venv .venv", "grep '^torch==' requirements.txt", "-r requirements.txt", "areaviz serve --port 8600"]
+    steps = [
+        "-m venv .venv",
+        "grep '^torch==' requirements.txt",
+        "-r requirements.txt",
+        "areaviz serve --port 8600",
+    ]
     assert [plan.find(step) for step in steps] == sorted(plan.find(step) for step in steps)
     assert all(step in plan for step in steps)
     assert "without comparing hashes" in plan and "[dev]" not in plan
@@ -50,18 +74,25 @@ def test_nothing_is_compiled_on_the_way(locked: str, count: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("browser", "ci", "left_out"), [("", "", True), ("/usr/bin/chromium", "", False), ("", "true", False)]
+    ("browser", "ci", "left_out"),
+    [("", "", True), ("/usr/bin/chromium", "", False), ("", "true", False)],
 )
-def test_browser_tests_are_left_out_aloud_but_never_in_ci(browser: str, ci: str, left_out: bool) -> None:
+def test_browser_tests_are_left_out_aloud_but_never_in_ci(
+    browser: str, ci: str, left_out: bool
+) -> None:
     plan = planned("test", f"BROWSER={browser}", "POSTGRES=there", ci=ci)
     assert (LEFT_OUT in plan) == left_out == ("apt-get install chromium" in plan)
     assert "postgres" not in plan
 
 
-@pytest.mark.parametrize(("server", "ci", "left_out"), [("", "", True), ("initdb", "", False), ("", "true", False)])
-def test_tests_that_need_a_server_are_left_out_aloud_but_never_in_ci(server: str, ci: str, left_out: bool) -> None:
+@pytest.mark.parametrize(
+    ("server", "ci", "left_out"), [("", "", True), ("initdb", "", False), ("", "true", False)]
+)
+def test_tests_that_need_a_server_are_left_out_aloud_but_never_in_ci(
+    server: str, ci: str, left_out: bool
+) -> None:
     plan = planned("test", "BROWSER=there", f"POSTGRES={server}", ci=ci)
-    assert ("--deselect tests/analysis/test_postgres.py" in plan) == left_out
+    assert ("--deselect tests/notes/test_postgres.py" in plan) == left_out
     assert ("apt-get install postgresql" in plan) == left_out
 
 

@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 
 from areaviz.backend.local import LocalBackend
+from areaviz.cards.card import read_card
+from areaviz.cards.tasks import TASKS
 from areaviz.data.picture_samples import names, sample, sentence
+from areaviz.drawing.base import View, caption
 from areaviz.models import MODELS
 from areaviz.models.digits import DigitReader
 from areaviz.models.dram import Dram, DramConfig
 from areaviz.trace import codec
-from areaviz.trace.card import read_card
 from areaviz.trace.check import validate
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
-from areaviz.trace.tasks import TASKS
-from areaviz.ui.samples import SAMPLES
+from areaviz.ui.forms.samples import SAMPLES
 from areaviz.views import VIEWS
-from areaviz.views.base import View, caption
 from tests.pages import folder
 
 ROOT = Path(__file__).parents[1]
@@ -68,7 +68,9 @@ def test_there_are_models_and_none_is_damaged(backend: LocalBackend) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_shipped_model_gives_a_valid_trace_and_every_view_shows_it(traces: dict[str, Trace], name: str) -> None:
+def test_a_shipped_model_gives_a_valid_trace_and_every_view_shows_it(
+    traces: dict[str, Trace], name: str
+) -> None:
     trace = traces[name]
     validate(trace)
     assert trace.fields["target"].raw.strip()
@@ -89,7 +91,9 @@ def test_a_shipped_model_gives_a_valid_trace_and_every_view_shows_it(traces: dic
 @pytest.mark.parametrize("view", VIEWS.values(), ids=lambda view: view.name)
 def test_every_view_fits_some_model(traces: dict[str, Trace], view: View) -> None:
     found = [*traces.values(), untrained()]
-    assert any(view.fits(trace, Focus(site)) for trace in found for site in [*trace.maps, *trace.gazes])
+    assert any(
+        view.fits(trace, Focus(site)) for trace in found for site in [*trace.maps, *trace.gazes]
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -99,7 +103,13 @@ def test_a_card_tells_what_was_measured(name: str) -> None:
     assert card.name == name
     assert card.family in MODELS
     assert next(iter(task.measures)) in card.figures[task.headline]
-    assert max(card.figures[task.headline].get(count, 0) for count in ("sentences", "captions", "pictures")) >= 1000
+    assert (
+        max(
+            card.figures[task.headline].get(count, 0)
+            for count in ("sentences", "captions", "pictures")
+        )
+        >= 1000
+    )
     assert card.history and card.limits and card.licence and card.recipe["seed"] is not None
     assert card.recipe["chosen by"].startswith("validation")
     assert card.attention or card.mechanism == "none"
@@ -119,7 +129,9 @@ def test_the_models_of_a_pair_differ_in_their_attention_alone() -> None:
         own = dict.fromkeys(("area_size", "hard", "attends", "attention", "overview", "forgetting"))
         recipe = {**card.recipe, "model": {**card.recipe["model"], **own}}
         recipe |= dict.fromkeys(("name", "rates", "precision", "pointing head", "chosen by"))
-        recipe["start_run"] = card.recipe.get("start_run", "")  # cards older than the option lack it
+        recipe["start_run"] = card.recipe.get(
+            "start_run", ""
+        )  # cards older than the option lack it
         pairs.setdefault(card.pair, []).append((recipe, card.history[-1]["step"]))
     assert all(one == members[0] for members in pairs.values() for one in members)
 
@@ -129,4 +141,6 @@ def test_the_example_of_the_front_page_is_what_its_model_says() -> None:
     again = LocalBackend(CHECKPOINTS, "cpu").trace(stored.request)
     assert again.fields["target"].raw == stored.fields["target"].raw
     for site, attention in stored.maps.items():
-        np.testing.assert_allclose(again.maps[site].weights, attention.weights, atol=2e-3, rtol=2e-2)
+        np.testing.assert_allclose(
+            again.maps[site].weights, attention.weights, atol=2e-3, rtol=2e-2
+        )

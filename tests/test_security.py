@@ -15,7 +15,11 @@ NAMED = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 
 
 def functions(path: Path) -> set[str]:
-    return {node.name for node in ast.parse(path.read_text("utf-8")).body if isinstance(node, ast.FunctionDef)}
+    return {
+        node.name
+        for node in ast.parse(path.read_text("utf-8")).body
+        if isinstance(node, ast.FunctionDef)
+    }
 
 
 def test_there_are_ten_promises() -> None:
@@ -26,4 +30,8 @@ def test_there_are_ten_promises() -> None:
 def test_tests_named_exist(promise: str) -> None:
     named = NAMED.findall(promise)
     assert named
-    assert [test for path, test in named if not (ROOT / path).exists() or test not in functions(ROOT / path)] == []
+    assert [
+        test
+        for path, test in named
+        if not (ROOT / path).exists() or test not in functions(ROOT / path)
+    ] == []

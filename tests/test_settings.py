@@ -11,13 +11,15 @@ from typing import Any
 import pytest
 from streamlit import config
 
-from areaviz.analysis import exchange
 from areaviz.data import examples, pictures
+from areaviz.notes import exchange
 from areaviz.trace.limits import MAX_UPLOAD_MEGABYTES
-from areaviz.ui import opened
+from areaviz.ui.look import opened
 
 ROOT = Path(__file__).parents[1]
-SETTINGS: dict[str, Any] = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+SETTINGS: dict[str, Any] = tomllib.loads(
+    (ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8")
+)
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 RUN_TIME = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
 SECONDARY = 0.6
@@ -26,7 +28,9 @@ SECONDARY = 0.6
 
 def options(table: dict[str, Any], prefix: str = "") -> Iterator[str]:
     for name, value in table.items():
-        yield from options(value, f"{prefix}{name}.") if isinstance(value, dict) else [prefix + name]
+        yield from (
+            options(value, f"{prefix}{name}.") if isinstance(value, dict) else [prefix + name]
+        )
 
 
 def luminance(colour: tuple[float, ...]) -> float:
@@ -82,11 +86,16 @@ def test_everything_is_pinned_exactly() -> None:
     own = f"{PROJECT['project']['name']}["  # an extra made of other extras
     pins += [pin for extra in extras.values() for pin in extra if not pin.startswith(own)]
     pins += PROJECT["build-system"]["requires"]
-    assert [pin for pin in pins if not re.fullmatch(r"[a-z0-9-]+(\[[a-z,]+\])?==[0-9.]+", pin)] == []
+    assert [
+        pin for pin in pins if not re.fullmatch(r"[a-z0-9-]+(\[[a-z,]+\])?==[0-9.]+", pin)
+    ] == []
     assert "torch==2.13.0" in pins
 
 
 def test_an_upload_may_have_one_size_everywhere() -> None:
     """What an uploader says and the server refuses is told by nobody: Streamlit answers 413, and the page nothing."""
     assert SETTINGS["server"]["maxUploadSize"] == MAX_UPLOAD_MEGABYTES == examples.MAX_MEGABYTES
-    assert max(pictures.MAX_MEGABYTES, exchange.MAX_MEGABYTES, opened.MAX_MEGABYTES) <= MAX_UPLOAD_MEGABYTES
+    assert (
+        max(pictures.MAX_MEGABYTES, exchange.MAX_MEGABYTES, opened.MAX_MEGABYTES)
+        <= MAX_UPLOAD_MEGABYTES
+    )

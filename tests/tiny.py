@@ -8,10 +8,10 @@ from typing import Any
 
 import torch
 
+from areaviz.cards.card import Card, write_card
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.checkpoint import TOKENIZER, save_weights
 from areaviz.models.transformer import Transformer, TransformerConfig
-from areaviz.trace.card import Card, write_card
 
 SENTENCES = [
     "A small dog runs over the grass.",
@@ -41,7 +41,15 @@ FORMS: list[dict[str, Any]] = [
 def network(vocabulary: int, seed: int = 0, **options: Any) -> Transformer:
     """Two layers of width 16 with two heads; convolutions and size biases, which begin at zero, are random."""
     torch.manual_seed(seed)
-    sizes = {"layers": 2, "width": 16, "filter": 32, "heads": 2, "dropout": 0.0, "area_size": 3, **options}
+    sizes = {
+        "layers": 2,
+        "width": 16,
+        "filter": 32,
+        "heads": 2,
+        "dropout": 0.0,
+        "area_size": 3,
+        **options,
+    }
     model = Transformer(TransformerConfig(vocabulary, **sizes)).eval()
     for name, value in model.named_parameters():
         if name.endswith(("convolution.weight", "size_bias")):
@@ -49,7 +57,9 @@ def network(vocabulary: int, seed: int = 0, **options: Any) -> Transformer:
     return model
 
 
-def checkpoint(folder: Path, name: str = "tiny-area", level: str = "character", **options: Any) -> Path:
+def checkpoint(
+    folder: Path, name: str = "tiny-area", level: str = "character", **options: Any
+) -> Path:
     """A checkpoint folder `folder`/`name`; returns it."""
     words = tokenizer(level)
     model = network(len(words), **options)

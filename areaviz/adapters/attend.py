@@ -81,6 +81,8 @@ def attend(
             name=name or loaded.name,
         )
     if not isinstance(model, nn.Module):
-        raise InputError("The model must be a torch module, a folder or the name of a model on the hub.")
+        raise InputError(
+            "The model must be a torch module, a folder or the name of a model on the hub."
+        )
     adapter = next(adapter for adapter in ADAPTERS if adapter.fits(model))
     return adapter.attend(model, inputs, options)

@@ -40,14 +40,20 @@ class Heads:
     def cut(self, queries: slice, memory: slice) -> Heads:
         """Some queries over some items; weights are divided by what is left of their sum."""
         kept = self.weights[:, queries, memory]
-        bias = None if self.bias is None else self.bias.expand(self.weights.shape)[:, queries, memory]
+        bias = (
+            None if self.bias is None else self.bias.expand(self.weights.shape)[:, queries, memory]
+        )
         query = None if self.query is None else self.query[:, queries]
         key = None if self.key is None else self.key[:, memory]
-        return Heads(kept / kept.sum(-1, keepdim=True).clamp_min(1e-12), query, key, self.scale, bias)
+        return Heads(
+            kept / kept.sum(-1, keepdim=True).clamp_min(1e-12), query, key, self.scale, bias
+        )
 
     def plain(self) -> Heads:
         """The same as maps are made from it, whatever the model's types and devices."""
-        query, key, bias = (None if part is None else plain(part) for part in (self.query, self.key, self.bias))
+        query, key, bias = (
+            None if part is None else plain(part) for part in (self.query, self.key, self.bias)
+        )
         return Heads(plain(self.weights), query, key, self.scale, bias)
 
     def explained(self) -> bool:
@@ -93,7 +99,12 @@ def hidden(mask: Tensor) -> Tensor:
 
 
 def site_maps(
-    site: str, query: str, memory: str, shape: tuple[int, int], layers: Sequence[Heads], area_size: int
+    site: str,
+    query: str,
+    memory: str,
+    shape: tuple[int, int],
+    layers: Sequence[Heads],
+    area_size: int,
 ) -> list[AttentionMap]:
     """The map of a site, then the two that are derived from it where areas have more than one item.
 
@@ -109,16 +120,21 @@ def site_maps(
     derived = 2 if grid.count > grid.items else 0
     items = AreaGrid(*shape, 1, 1)
     check_bytes(
-        predicted_bytes(len(layers), heads, asking, items) + derived * predicted_bytes(len(layers), heads, asking, grid)
+        predicted_bytes(len(layers), heads, asking, items)
+        + derived * predicted_bytes(len(layers), heads, asking, grid)
     )
     weights_LHQN = np.stack([_shares(layer.weights) for layer in layers])
-    attended = AttentionMap(site, query, memory, items, weights_LHQN, normalisation="softmax over items")
+    attended = AttentionMap(
+        site, query, memory, items, weights_LHQN, normalisation="softmax over items"
+    )
     if not derived:
         return [attended]
     found = [attended]
     if all(layer.explained() for layer in layers):
         areas_LHQA = np.stack([layer.as_areas(grid) for layer in layers])
-        found.append(AttentionMap(site + AS_AREAS, query, memory, grid, areas_LHQA, derived=FROM_KEYS))
+        found.append(
+            AttentionMap(site + AS_AREAS, query, memory, grid, areas_LHQA, derived=FROM_KEYS)
+        )
     return [*found, sums_map(attended, (area_size, area_size))]
 
 
@@ -136,7 +152,9 @@ def check_layers(site: str, layers: Sequence[Heads]) -> None:
             "give the part of the model that you mean."
         )
     if not all(bool(layer.weights.isfinite().all()) for layer in layers):
-        raise InputError(f'Attention weights of "{site}" are not finite; check the model and its input.')
+        raise InputError(
+            f'Attention weights of "{site}" are not finite; check the model and its input.'
+        )
 
 
 def _shares(weights_HQN: Tensor) -> FloatArray:

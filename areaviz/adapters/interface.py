@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from areaviz.adapters.heads import Heads, hidden, plain
-from areaviz.adapters.watching import Record
+from areaviz.adapters.record_attention import Record
 from areaviz.trace.errors import InputError
 
 NAME = "areaviz"
@@ -62,7 +62,12 @@ def _choose(functions: Iterable[tuple[Any, str | None]]) -> None:
 
 
 def _attend(
-    module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, **options: Any
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    **options: Any,
 ) -> tuple[Tensor, Tensor | None]:
     """The model's own plain attention: queries [B, H, Q, D], keys and values [B, H or fewer, N, D]."""
     output, weights = _own(module)(module, query, key, value, attention_mask, **options)
@@ -72,7 +77,9 @@ def _attend(
     return output, weights
 
 
-def _heads(query: Tensor, key: Tensor, weights: Tensor, mask: Tensor | None, options: Mapping[str, Any]) -> Heads:
+def _heads(
+    query: Tensor, key: Tensor, weights: Tensor, mask: Tensor | None, options: Mapping[str, Any]
+) -> Heads:
     """What the heads did to the one example there is."""
     if len(weights) != 1:
         raise InputError(
@@ -82,12 +89,20 @@ def _heads(query: Tensor, key: Tensor, weights: Tensor, mask: Tensor | None, opt
     scale = options.get("scaling")
     scaling = query.shape[-1] ** -0.5 if scale is None else float(scale)
     added = [hidden(part[0]) for part in (mask, options.get("position_bias")) if part is not None]
-    return Heads(plain(weights[0]), plain(query[0]), keys, scaling, sum(added[1:], added[0]) if added else None)
+    return Heads(
+        plain(weights[0]),
+        plain(query[0]),
+        keys,
+        scaling,
+        sum(added[1:], added[0]) if added else None,
+    )
 
 
 def _own(module: nn.Module) -> _Attend:
     """The plain attention function that stands in the file of the model, else the usual one."""
-    found: _Attend = getattr(sys.modules[type(module).__module__], "eager_attention_forward", _usual)
+    found: _Attend = getattr(
+        sys.modules[type(module).__module__], "eager_attention_forward", _usual
+    )
     return found
 
 
@@ -104,7 +119,9 @@ def _usual(
     """softmax(scale * q . k + mask) v, for files that have no plain function of their own."""
     groups = query.shape[1] // key.shape[1]
     key, value = key.repeat_interleave(groups, 1), value.repeat_interleave(groups, 1)
-    scores = query @ key.transpose(-1, -2) * (query.shape[-1] ** -0.5 if scaling is None else scaling)
+    scores = (
+        query @ key.transpose(-1, -2) * (query.shape[-1] ** -0.5 if scaling is None else scaling)
+    )
     for added in (position_bias, attention_mask):
         if added is not None:
             scores = scores + (added if added.dtype != torch.bool else hidden(added).to(scores))

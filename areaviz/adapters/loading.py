@@ -38,19 +38,29 @@ def load(place: str | Path) -> Loaded:
     if local:
         check_folder(folder)
     elif not _HUB_NAME.fullmatch(str(place)):
-        raise InputError(f"There is no folder {place}, and no model of a hub can be called so; check the path.")
+        raise InputError(
+            f"There is no folder {place}, and no model of a hub can be called so; check the path."
+        )
     source = str(folder) if local else str(place)
     options = {"trust_remote_code": False, "local_files_only": local}
     try:
         model = _model(source, options)
-    except Exception as error:  # a stranger's files: whatever the parsers raise means that they cannot be used
+    except (
+        Exception
+    ) as error:  # a stranger's files: whatever the parsers raise means that they cannot be used
         reason = " ".join(str(error).split()).rstrip(".")[:200]
         raise InputError(
             f"The model {folder.name if local else place} cannot be opened ({reason}); "
             "only models of the transformers library with weights as safetensors can."
         ) from error
-    tokenizer = _part("AutoTokenizer", source, options) if model.main_input_name == "input_ids" else None
-    processor = _part("AutoImageProcessor", source, options) if model.main_input_name == "pixel_values" else None
+    tokenizer = (
+        _part("AutoTokenizer", source, options) if model.main_input_name == "input_ids" else None
+    )
+    processor = (
+        _part("AutoImageProcessor", source, options)
+        if model.main_input_name == "pixel_values"
+        else None
+    )
     if processor is not None:
         tokenizer = _part("AutoTokenizer", source, options)
     return Loaded(model, tokenizer, processor, folder.resolve().name if local else str(place))
@@ -63,10 +73,19 @@ def check_folder(folder: Path) -> None:
         InputError: it has no configuration, or no safetensors.
     """
     if not (folder / "config.json").is_file():
-        raise InputError(f"The folder {folder.name} has no config.json; choose the folder of a transformers model.")
+        raise InputError(
+            f"The folder {folder.name} has no config.json; choose the folder of a transformers model."
+        )
     if not any(folder.glob("*.safetensors")):
-        pickled = next((path.name for ending in ("*.bin", "*.pt", "*.pth") for path in folder.glob(ending)), None)
-        found = f"only as a pickle ({pickled}), which can run any code when it is opened" if pickled else "in no file"
+        pickled = next(
+            (path.name for ending in ("*.bin", "*.pt", "*.pth") for path in folder.glob(ending)),
+            None,
+        )
+        found = (
+            f"only as a pickle ({pickled}), which can run any code when it is opened"
+            if pickled
+            else "in no file"
+        )
         raise InputError(
             f"The folder {folder.name} has its weights {found}; save the model with safe_serialization=True where you "
             "trust it, so that there is a model.safetensors."
@@ -75,7 +94,9 @@ def check_folder(folder: Path) -> None:
     if index.is_file():
         parts = set(json.loads(index.read_text(encoding="utf-8")).get("weight_map", {}).values())
         if not all(str(part).endswith(".safetensors") for part in parts):
-            raise InputError(f"The index of {folder.name} names weights that are no safetensors; save the model anew.")
+            raise InputError(
+                f"The index of {folder.name} names weights that are no safetensors; save the model anew."
+            )
 
 
 def _model(source: str, options: dict[str, Any]) -> Any:
@@ -87,7 +108,9 @@ def _model(source: str, options: dict[str, Any]) -> Any:
     kind = getattr(transformers, named, None) if named else None
     known = isinstance(kind, type) and issubclass(kind, transformers.PreTrainedModel)
     family: Any = kind if known else transformers.AutoModel
-    return family.from_pretrained(source, config=config, use_safetensors=True, weights_only=True, **options)
+    return family.from_pretrained(
+        source, config=config, use_safetensors=True, weights_only=True, **options
+    )
 
 
 def _part(kind: str, source: str, options: dict[str, Any]) -> Any:

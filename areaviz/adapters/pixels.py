@@ -16,7 +16,7 @@ from PIL import Image
 from torch import Tensor
 
 from areaviz.adapters.heads import Heads
-from areaviz.adapters.story import Site
+from areaviz.adapters.model_run import Site
 from areaviz.trace.arrays import cells, text_of
 from areaviz.trace.errors import InputError
 from areaviz.trace.picture import MAX_SIDE, Picture
@@ -74,12 +74,18 @@ def pixels(
         return Pixels(values, _shown(values[0]))
     image = _image(given)
     if processor is not None:
-        values = torch.as_tensor(processor(images=image, return_tensors="pt")["pixel_values"]).float()
+        values = torch.as_tensor(
+            processor(images=image, return_tensors="pt")["pixel_values"]
+        ).float()
         return Pixels(values, _shown(values[0]))
-    read_HWC = np.asarray(image.resize(size[::-1], Image.Resampling.BILINEAR), dtype=np.float32) / 255
+    read_HWC = (
+        np.asarray(image.resize(size[::-1], Image.Resampling.BILINEAR), dtype=np.float32) / 255
+    )
     scaled_HWC = (read_HWC - np.array(mean, dtype=np.float32)) / np.array(std, dtype=np.float32)
     image.thumbnail((MAX_SIDE, MAX_SIDE))
-    return Pixels(torch.from_numpy(scaled_HWC).permute(2, 0, 1)[None], Picture.of("yours", np.asarray(image)))
+    return Pixels(
+        torch.from_numpy(scaled_HWC).permute(2, 0, 1)[None], Picture.of("yours", np.asarray(image))
+    )
 
 
 def patches(values: Tensor, patch: Any, items: int) -> Patches:
@@ -123,7 +129,9 @@ def left_out(layers: Sequence[Heads], cut: Patches) -> dict[str, str]:
     """For the reader: how much attention went to items that are no cells and cannot be shown in the picture."""
     if not cut.extra:
         return {}
-    share = float(np.mean([float(heads.weights[:, :, : cut.extra].sum(-1).mean()) for heads in layers]))
+    share = float(
+        np.mean([float(heads.weights[:, :, : cut.extra].sum(-1).mean()) for heads in layers])
+    )
     return {
         "warning": f"{share:.0%} of the attention goes to the class token, which has no place in the picture; "
         "the weights shown are shares of the rest."
@@ -135,16 +143,25 @@ def _image(given: object) -> Image.Image:
         return Image.fromarray(given.pixels)
     if isinstance(given, Image.Image):
         return given.convert("RGB")
-    if isinstance(given, np.ndarray) and given.dtype == np.uint8 and given.ndim == 3 and given.shape[2] == 3:
+    if (
+        isinstance(given, np.ndarray)
+        and given.dtype == np.uint8
+        and given.ndim == 3
+        and given.shape[2] == 3
+    ):
         return Image.fromarray(given)
-    raise InputError("The input must be a picture (height x width x 3 bytes) or pixel values; give one of them.")
+    raise InputError(
+        "The input must be a picture (height x width x 3 bytes) or pixel values; give one of them."
+    )
 
 
 def _shown(values_CHW: Tensor) -> Picture:
     """Pixel values as a picture: the smallest black, the largest white, at most 640 pixels a side."""
     low, high = values_CHW.min(), values_CHW.max()
     grey_CHW = (values_CHW - low) / (high - low).clamp_min(1e-6) * 255
-    pixels_HWC: npt.NDArray[np.uint8] = grey_CHW.expand(3, -1, -1).permute(1, 2, 0).byte().cpu().numpy()
+    pixels_HWC: npt.NDArray[np.uint8] = (
+        grey_CHW.expand(3, -1, -1).permute(1, 2, 0).byte().cpu().numpy()
+    )
     image = Image.fromarray(np.ascontiguousarray(pixels_HWC))
     image.thumbnail((MAX_SIDE, MAX_SIDE))
     return Picture.of("yours", np.asarray(image))

@@ -19,7 +19,9 @@ Probe = Callable[[nn.Module, tuple[Any, ...], Mapping[str, Any], Any], Heads]
 """Called after a layer has run, with the layer, its arguments, its named arguments and its output."""
 
 
-def multihead(module: nn.Module, given: tuple[Any, ...], named: Mapping[str, Any], output: Any) -> Heads:
+def multihead(
+    module: nn.Module, given: tuple[Any, ...], named: Mapping[str, Any], output: Any
+) -> Heads:
     """What the heads of an `nn.MultiheadAttention` did to the first example: its projections, computed again.
 
     It works whether the layer was asked for weights or not.
@@ -33,7 +35,15 @@ def multihead(module: nn.Module, given: tuple[Any, ...], named: Mapping[str, Any
             "This attention layer adds items to its memory (add_bias_kv or add_zero_attn), which have no label; "
             "give a probe of your own."
         )
-    names = ("query", "key", "value", "key_padding_mask", "need_weights", "attn_mask", "average_attn_weights")
+    names = (
+        "query",
+        "key",
+        "value",
+        "key_padding_mask",
+        "need_weights",
+        "attn_mask",
+        "average_attn_weights",
+    )
     asked = dict(zip(names, given, strict=False)) | dict(named)
     query_QW, key_NW = (_first(asked[side], module.batch_first) for side in ("query", "key"))
     query_HQD, key_HND = (_split(x, module.num_heads) for x in _project(module, query_QW, key_NW))
@@ -55,10 +65,15 @@ def _first(x: Tensor, batch_first: bool) -> Tensor:
     return x if x.dim() == 2 else (x[0] if batch_first else x[:, 0])
 
 
-def _project(module: nn.MultiheadAttention, query_QW: Tensor, key_NW: Tensor) -> tuple[Tensor, Tensor]:
+def _project(
+    module: nn.MultiheadAttention, query_QW: Tensor, key_NW: Tensor
+) -> tuple[Tensor, Tensor]:
     width = module.embed_dim
     if module.in_proj_weight is not None:
-        query_weight, key_weight = module.in_proj_weight[:width], module.in_proj_weight[width : 2 * width]
+        query_weight, key_weight = (
+            module.in_proj_weight[:width],
+            module.in_proj_weight[width : 2 * width],
+        )
     else:
         query_weight, key_weight = module.q_proj_weight, module.k_proj_weight
     bias = module.in_proj_bias

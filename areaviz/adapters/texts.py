@@ -39,7 +39,9 @@ class Texts:
 
     tokenizer: Any = None
 
-    def read(self, given: object, labels: Sequence[str] | None = None, what: str = "inputs") -> Tokens:
+    def read(
+        self, given: object, labels: Sequence[str] | None = None, what: str = "inputs"
+    ) -> Tokens:
         """A text, or token ids: a sequence, an array or a tensor, with a batch axis of one or without.
 
         labels: what each of the ids shows; by default what the tokenizer says, else the ids themselves.
@@ -51,7 +53,9 @@ class Texts:
             return self._text(given)
         ids = _ids(given, what)
         if labels is not None and len(labels) != len(ids):
-            raise InputError(f"There are {len(labels):,} labels but {len(ids):,} token ids; give one label for each.")
+            raise InputError(
+                f"There are {len(labels):,} labels but {len(ids):,} token ids; give one label for each."
+            )
         field = text_of("text", list(labels)) if labels is not None else self._written(ids)
         return Tokens(ids, field)
 
@@ -80,18 +84,24 @@ class Texts:
         spans = _spans(read["offset_mapping"])
         pieces = zip(spans, self._pieces(ids), strict=True)
         labels = tuple(text[start:end] if end > start else piece for (start, end), piece in pieces)
-        return Tokens(ids, Field("text", "text", text, labels, np.array(spans, dtype=np.int64).reshape(-1, 2)))
+        return Tokens(
+            ids, Field("text", "text", text, labels, np.array(spans, dtype=np.int64).reshape(-1, 2))
+        )
 
     def _needed(self) -> Any:
         if self.tokenizer is None:
-            raise InputError("A text needs a tokenizer; give one (tokenizer=...), or token ids instead of the text.")
+            raise InputError(
+                "A text needs a tokenizer; give one (tokenizer=...), or token ids instead of the text."
+            )
         return self.tokenizer
 
     def _written(self, ids: Sequence[int]) -> Field:
         """The field of tokens that were written, not read."""
         if self.tokenizer is None:
             return text_of("text", [str(token) for token in ids])
-        return aligned(str(self.tokenizer.decode(list(ids), skip_special_tokens=True)), self._pieces(ids))
+        return aligned(
+            str(self.tokenizer.decode(list(ids), skip_special_tokens=True)), self._pieces(ids)
+        )
 
     def _pieces(self, ids: Sequence[int]) -> list[str]:
         return [str(piece) for piece in self.tokenizer.convert_ids_to_tokens(list(ids))]
@@ -109,7 +119,9 @@ def aligned(text: str, pieces: Sequence[str]) -> Field:
         start, at = (found, found + len(bare)) if found >= 0 else (at, at)
         labels.append(text[start:at] or piece)
         anchors.append((start, at))
-    return Field("text", "text", text, tuple(labels), np.array(anchors, dtype=np.int64).reshape(-1, 2))
+    return Field(
+        "text", "text", text, tuple(labels), np.array(anchors, dtype=np.int64).reshape(-1, 2)
+    )
 
 
 def _spans(offsets: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -129,7 +141,12 @@ def _ids(given: object, what: str) -> tuple[int, ...]:
         raise InputError(f"The {what} must be a text or token ids; give one of them.") from error
     if tensor.dim() == 2 and len(tensor) == 1:
         tensor = tensor[0]
-    if tensor.dim() != 1 or not len(tensor) or tensor.is_floating_point() or tensor.dtype == torch.bool:
+    if (
+        tensor.dim() != 1
+        or not len(tensor)
+        or tensor.is_floating_point()
+        or tensor.dtype == torch.bool
+    ):
         raise InputError(
             f"The {what} have the shape {tuple(tensor.shape)} but must be the token ids of one example; "
             "give a sequence of whole numbers."

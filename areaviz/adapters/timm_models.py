@@ -13,10 +13,18 @@ from typing import Any
 from torch import nn
 
 from areaviz.adapters.heads import Heads, plain
+from areaviz.adapters.model_run import Story, most_probable, told
 from areaviz.adapters.options import Options
-from areaviz.adapters.pixels import MEAN, STD, Patches, left_out, picture_fields, picture_sites, pixels
-from areaviz.adapters.story import Story, most_probable, told
-from areaviz.adapters.watching import at_rest
+from areaviz.adapters.pixels import (
+    MEAN,
+    STD,
+    Patches,
+    left_out,
+    picture_fields,
+    picture_sites,
+    pixels,
+)
+from areaviz.adapters.record_attention import at_rest
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 
@@ -30,20 +38,26 @@ def attend(model: Any, inputs: object, options: Options) -> Trace:
     """See `areaviz.attend`; the processor has no part in it, as the model says its size, mean and deviation itself."""
     grid = getattr(getattr(model, "patch_embed", None), "grid_size", None)
     if grid is None:
-        raise InputError("This model does not cut the picture into cells; give a probe (see docs/your_models.md).")
+        raise InputError(
+            "This model does not cut the picture into cells; give a probe (see docs/your_models.md)."
+        )
     said = getattr(model, "pretrained_cfg", None) or {}
     size = tuple(model.patch_embed.img_size)
     seen = pixels(inputs, size, mean=said.get("mean") or MEAN, std=said.get("std") or STD)
     with at_rest(model), watched(model) as layers:
         logits = model(seen.values.to(next(model.parameters()).device))
     if not layers:
-        raise InputError("No plain attention was seen in this model; give a probe (see docs/your_models.md).")
+        raise InputError(
+            "No plain attention was seen in this model; give a probe (see docs/your_models.md)."
+        )
     cut = Patches(grid[0], grid[1], int(getattr(model, "num_prefix_tokens", 0)))
     fields, output = picture_fields(seen.picture, cut), None
     if getattr(model, "num_classes", 0) and logits.dim() == 2:
         field, output = most_probable(logits, "class {}".format)
         fields.append(field)
-    story = Story(fields, picture_sites(layers, cut), "", seen.picture, output, left_out(layers, cut))
+    story = Story(
+        fields, picture_sites(layers, cut), "", seen.picture, output, left_out(layers, cut)
+    )
     return told(story, options.name or type(model).__name__, options.area_size)
 
 
@@ -66,7 +80,9 @@ def watched(model: nn.Module) -> Iterator[list[Heads]]:
 
 
 def _attends(module: nn.Module) -> bool:
-    return all(hasattr(module, part) for part in ("fused_attn", "attn_drop", "q_norm", "k_norm", "scale"))
+    return all(
+        hasattr(module, part) for part in ("fused_attn", "attn_drop", "q_norm", "k_norm", "scale")
+    )
 
 
 def _hooks(module: Any, layers: list[Heads]) -> list[Any]:

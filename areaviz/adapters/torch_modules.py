@@ -13,11 +13,11 @@ from typing import Any
 from torch import nn
 
 from areaviz.adapters.heads import Heads, check_layers
+from areaviz.adapters.model_run import Site, Story, told
 from areaviz.adapters.options import Options
 from areaviz.adapters.probes import Probe, across, multihead
-from areaviz.adapters.story import Site, Story, told
+from areaviz.adapters.record_attention import at_rest
 from areaviz.adapters.transformers_sites import CROSS, DECODER, ENCODER, looks_back
-from areaviz.adapters.watching import at_rest
 from areaviz.trace.arrays import text_of
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Field, Trace
@@ -65,12 +65,18 @@ def watched(probed: Mapping[nn.Module, Probe]) -> Iterator[Found]:
 def _probed(model: nn.Module, probes: Mapping[str, Probe] | None) -> dict[nn.Module, Probe]:
     """The layers that are read and how: those the reader named, else every `nn.MultiheadAttention`."""
     if probes is None:
-        return {module: multihead for module in model.modules() if isinstance(module, nn.MultiheadAttention)}
+        return {
+            module: multihead
+            for module in model.modules()
+            if isinstance(module, nn.MultiheadAttention)
+        }
     found: dict[nn.Module, Probe] = {}
     for pattern, probe in probes.items():
         named = [module for name, module in model.named_modules() if _matches(name, pattern)]
         if not named:
-            raise InputError(f'No part of the model is called "{pattern}"; model.named_modules() lists the names.')
+            raise InputError(
+                f'No part of the model is called "{pattern}"; model.named_modules() lists the names.'
+            )
         found |= dict.fromkeys(named, probe)
     return found
 
@@ -78,7 +84,11 @@ def _probed(model: nn.Module, probes: Mapping[str, Probe] | None) -> dict[nn.Mod
 def _matches(name: str, pattern: str) -> bool:
     """Whether a layer is meant; a star stands for one part of the name, and "" is the model itself."""
     parts, wanted = name.split("."), pattern.split(".")
-    return bool(name) == bool(pattern) and len(parts) == len(wanted) and all(map(fnmatchcase, parts, wanted))
+    return (
+        bool(name) == bool(pattern)
+        and len(parts) == len(wanted)
+        and all(map(fnmatchcase, parts, wanted))
+    )
 
 
 def _call(model: nn.Module, inputs: object) -> None:
@@ -90,7 +100,9 @@ def _call(model: nn.Module, inputs: object) -> None:
         model(inputs)
 
 
-def _site_of(module: nn.Module, given: tuple[Any, ...], named: Mapping[str, Any], heads: Heads) -> str:
+def _site_of(
+    module: nn.Module, given: tuple[Any, ...], named: Mapping[str, Any], heads: Heads
+) -> str:
     _, queries, items = heads.weights.shape
     if queries != items or across(module, given, named):
         return CROSS

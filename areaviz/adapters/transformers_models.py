@@ -6,12 +6,12 @@ from typing import Any
 
 from torch import nn
 
+from areaviz.adapters.model_run import told
 from areaviz.adapters.options import Options
-from areaviz.adapters.story import told
+from areaviz.adapters.record_attention import at_rest
 from areaviz.adapters.transformers_pairs import captioned, translated
 from areaviz.adapters.transformers_pictures import pictured
 from areaviz.adapters.transformers_texts import one_stack
-from areaviz.adapters.watching import at_rest
 from areaviz.trace.record import Trace
 
 

@@ -14,9 +14,9 @@ from torch import Tensor
 
 from areaviz.adapters.heads import Heads
 from areaviz.adapters.interface import watched
+from areaviz.adapters.model_run import Site, Story, output_of
 from areaviz.adapters.options import Options
 from areaviz.adapters.pixels import left_out, picture_fields, picture_sites
-from areaviz.adapters.story import Site, Story, output_of
 from areaviz.adapters.texts import Texts, Tokens
 from areaviz.adapters.transformers_pictures import cells_of, read
 from areaviz.adapters.transformers_sites import CROSS, DECODER, ENCODER, sites_of
@@ -62,10 +62,16 @@ def captioned(model: Any, inputs: object, options: Options) -> Story:
     return Story(fields, sites, "", seen.picture, output, details)
 
 
-def _run(model: Any, given: dict[str, Tensor], options: Options) -> tuple[Tokens, Output | None, Found]:
+def _run(
+    model: Any, given: dict[str, Tensor], options: Options
+) -> tuple[Tokens, Output | None, Found]:
     """The target, its probabilities and every site's heads, from one pass over the whole target."""
     texts, start = Texts(options.tokenizer), _start(model)
-    chosen = texts.target_ids(options.target) if options.target is not None else _generated(model, given, options.steps)
+    chosen = (
+        texts.target_ids(options.target)
+        if options.target is not None
+        else _generated(model, given, options.steps)
+    )
     target = texts.read(chosen)
     fed = torch.tensor([[start, *target.ids[:-1]]], device=model.device)
     with watched(model) as record:
@@ -78,7 +84,9 @@ def _run(model: Any, given: dict[str, Tensor], options: Options) -> tuple[Tokens
 def _generated(model: Any, given: dict[str, Tensor], steps: int) -> Sequence[int]:
     """What the model writes by itself: the most probable token each time."""
     if not model.can_generate():
-        raise InputError(f"{type(model).__name__} writes no text by itself; give what it should write as target.")
+        raise InputError(
+            f"{type(model).__name__} writes no text by itself; give what it should write as target."
+        )
     ids = model.generate(**given, max_new_tokens=steps, do_sample=False, num_beams=1)[0].tolist()
     written: list[int] = ids[1:] if ids[:1] == [_start(model)] else ids
     if not written:
@@ -88,12 +96,18 @@ def _generated(model: Any, given: dict[str, Tensor], steps: int) -> Sequence[int
 
 def _start(model: Any) -> int:
     """The token a decoder begins with."""
-    places = (getattr(model, "generation_config", None), model.config, getattr(model.config, "decoder", None))
+    places = (
+        getattr(model, "generation_config", None),
+        model.config,
+        getattr(model.config, "decoder", None),
+    )
     for name in ("decoder_start_token_id", "bos_token_id"):
         for place in places:
             if (token := getattr(place, name, None)) is not None:
                 return int(token)
-    raise InputError("The model's configuration has no decoder_start_token_id; set it to the token a text begins with.")
+    raise InputError(
+        "The model's configuration has no decoder_start_token_id; set it to the token a text begins with."
+    )
 
 
 def _within(found: Found, target: Tokens) -> Site:

@@ -7,9 +7,17 @@ from typing import Any
 
 from areaviz.adapters.heads import Heads
 from areaviz.adapters.interface import watched
+from areaviz.adapters.model_run import Story, most_probable
 from areaviz.adapters.options import Options
-from areaviz.adapters.pixels import Patches, Pixels, left_out, patches, picture_fields, picture_sites, pixels
-from areaviz.adapters.story import Story, most_probable
+from areaviz.adapters.pixels import (
+    Patches,
+    Pixels,
+    left_out,
+    patches,
+    picture_fields,
+    picture_sites,
+    pixels,
+)
 from areaviz.adapters.transformers_sites import ENCODER, sites_of
 from areaviz.adapters.transformers_texts import asking, classes
 from areaviz.trace.errors import InputError
@@ -27,7 +35,9 @@ def pictured(model: Any, inputs: object, options: Options) -> Story:
     if outputs.get("logits") is not None and outputs["logits"].dim() == 2:
         field, output = most_probable(outputs["logits"], classes(model))
         fields.append(field)
-    return Story(fields, picture_sites(layers, cut), "", seen.picture, output, left_out(layers, cut))
+    return Story(
+        fields, picture_sites(layers, cut), "", seen.picture, output, left_out(layers, cut)
+    )
 
 
 def read(config: Any, inputs: object, options: Options) -> Pixels:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from areaviz.adapters.heads import Heads, plain
-from areaviz.adapters.watching import Record, Seen
+from areaviz.adapters.record_attention import Record, Seen
 
 ENCODER, DECODER, CROSS = "encoder self", "decoder self", "encoder-decoder"
 _CROSS = re.compile(r"cross|encoder_attn|encdec", re.IGNORECASE)
@@ -55,7 +55,11 @@ def _site(call: Seen, encoder: str | None) -> str:
         return CROSS
     if encoder is not None:
         return DECODER
-    return DECODER if looks_back(call.heads, bool(getattr(call.module, "is_causal", False))) else ENCODER
+    return (
+        DECODER
+        if looks_back(call.heads, bool(getattr(call.module, "is_causal", False)))
+        else ENCODER
+    )
 
 
 def looks_back(heads: Heads, alone: bool = False) -> bool:

@@ -14,8 +14,8 @@ from torch import Tensor
 
 from areaviz.adapters.heads import Heads
 from areaviz.adapters.interface import watched
+from areaviz.adapters.model_run import Site, Story, most_probable, output_of
 from areaviz.adapters.options import Options
-from areaviz.adapters.story import Site, Story, most_probable, output_of
 from areaviz.adapters.texts import Texts, Tokens
 from areaviz.adapters.transformers_sites import DECODER, sites_of
 from areaviz.trace.errors import InputError
@@ -33,7 +33,9 @@ def one_stack(model: Any, inputs: object, options: Options) -> Story:
         InputError: the input does not fit, or a target is given, which only an encoder-decoder takes.
     """
     if options.target is not None:
-        raise InputError("Only an encoder-decoder takes a target; put what a decoder should write behind its input.")
+        raise InputError(
+            "Only an encoder-decoder takes a target; put what a decoder should write behind its input."
+        )
     texts = Texts(options.tokenizer)
     tokens = texts.read(inputs, options.labels)
     ids_1N = row(tokens.ids, model)
@@ -50,11 +52,15 @@ def row(ids: Sequence[int], model: Any) -> Tensor:
     """Token ids as a batch of one, where the model lies; refuses what it has no embedding or no place for."""
     longest = getattr(model.config, "max_position_embeddings", None)
     if longest and len(ids) > longest:
-        raise InputError(f"The input has {len(ids):,} tokens but the model takes at most {longest:,}; shorten it.")
+        raise InputError(
+            f"The input has {len(ids):,} tokens but the model takes at most {longest:,}; shorten it."
+        )
     embedding = model.get_input_embeddings()
     size = getattr(embedding, "num_embeddings", None)
     if size is not None and not 0 <= min(ids) <= max(ids) < size:
-        raise InputError(f"Token ids must lie between 0 and {size - 1}; the tokenizer belongs to another model.")
+        raise InputError(
+            f"Token ids must lie between 0 and {size - 1}; the tokenizer belongs to another model."
+        )
     return torch.tensor([list(ids)], device=model.device)
 
 
@@ -63,7 +69,9 @@ def asking(model: Any) -> dict[str, bool]:
     return {} if model._can_set_attn_implementation() else {"output_attentions": True}
 
 
-def _encoder(model: Any, tokens: Tokens, found: dict[str, list[Heads]], logits: Tensor | None, texts: Texts) -> Story:
+def _encoder(
+    model: Any, tokens: Tokens, found: dict[str, list[Heads]], logits: Tensor | None, texts: Texts
+) -> Story:
     source, count = tokens.named("source"), len(tokens.ids)
     sites = [Site(site, "source", "source", (1, count), layers) for site, layers in found.items()]
     if logits is None:
@@ -83,12 +91,16 @@ def classes(model: Any) -> Callable[[int], str]:
 def _decoder(tokens: Tokens, layers: Sequence[Heads], logits: Tensor | None, texts: Texts) -> Story:
     history, count = tokens.named("history"), len(tokens.ids)
     if logits is None:
-        return Story([history], [Site(DECODER, "history", "history", (1, count), layers)], history.raw)
+        return Story(
+            [history], [Site(DECODER, "history", "history", (1, count), layers)], history.raw
+        )
     following = [*tokens.ids[1:], int(logits[0, -1].argmax())]
     target = _following(history, texts.label(following[-1]))
     output = output_of("target", logits[0], following, texts.label)
     site = Site(DECODER, "target", "history", (1, count), layers)
-    return Story([target, history], [site], history.raw, output=output, details={"decoding": "given text"})
+    return Story(
+        [target, history], [site], history.raw, output=output, details={"decoding": "given text"}
+    )
 
 
 def _following(history: Field, label: str) -> Field:

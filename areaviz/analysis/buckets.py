@@ -39,7 +39,10 @@ def bucket_table(table: pd.DataFrame, kind: str, measure: str, runs: int) -> pd.
     numbers = KINDS[kind].of(table)
     place = pd.cut(numbers, [*KINDS[kind].edges], right=False, labels=_names(KINDS[kind].edges))
     groups = [(str(name), part) for name, part in table.groupby(place, observed=True)]
-    rows = [{"bucket": name, "examples": len(part), **_scores(part, measure, runs)} for name, part in groups]
+    rows = [
+        {"bucket": name, "examples": len(part), **_scores(part, measure, runs)}
+        for name, part in groups
+    ]
     return pd.DataFrame(rows)
 
 
@@ -52,12 +55,24 @@ def word_table(table: pd.DataFrame, runs: int) -> pd.DataFrame:
     wanted = [Counter(words_of(text)) for text in table["reference"]]
     often = sum(wanted, Counter[str]())
     edges = FREQUENCIES
-    bucket_of = {word: int(np.searchsorted(edges, count, "right")) - 1 for word, count in often.items()}
-    columns: dict[str, Sequence[object]] = {"bucket": _names(edges), "words": _totals(wanted, bucket_of, edges)}
+    bucket_of = {
+        word: int(np.searchsorted(edges, count, "right")) - 1 for word, count in often.items()
+    }
+    columns: dict[str, Sequence[object]] = {
+        "bucket": _names(edges),
+        "words": _totals(wanted, bucket_of, edges),
+    }
     for run in range(runs):
         written = [Counter(words_of(text)) for text in table[f"output_{run}"]]
-        matched = _totals([one & other for one, other in zip(written, wanted, strict=True)], bucket_of, edges)
-        both = zip(matched, _totals(written, bucket_of, edges), _totals(wanted, bucket_of, edges), strict=True)
+        matched = _totals(
+            [one & other for one, other in zip(written, wanted, strict=True)], bucket_of, edges
+        )
+        both = zip(
+            matched,
+            _totals(written, bucket_of, edges),
+            _totals(wanted, bucket_of, edges),
+            strict=True,
+        )
         columns[f"f1_{run}"] = [2 * m / (w + r) if w + r else float("nan") for m, w, r in both]
     found = pd.DataFrame(columns)
     return found[found["words"] > 0].reset_index(drop=True)
@@ -68,7 +83,9 @@ def words_of(text: str) -> list[str]:
     return [word for part in text.lower().split() if (word := part.strip(_MARKS))]
 
 
-def _totals(counts: Sequence[Counter[str]], bucket_of: Mapping[str, int], edges: Sequence[float]) -> list[int]:
+def _totals(
+    counts: Sequence[Counter[str]], bucket_of: Mapping[str, int], edges: Sequence[float]
+) -> list[int]:
     """How many words of each bucket there are; words that no reference has are in the first, as the rarest."""
     totals = [0] * (len(edges) - 1)
     for one in counts:
@@ -92,7 +109,11 @@ def _scores(part: pd.DataFrame, measure: str, runs: int) -> Mapping[str, float]:
 def _names(edges: Sequence[float]) -> tuple[str, ...]:
     pairs = [(int(low), high) for low, high in zip(edges[:-1], edges[1:], strict=True)]
     return tuple(
-        f"{low:,}+" if high == BEYOND else str(low) if high == low + 1 else f"{low:,}–{int(high) - 1:,}"
+        f"{low:,}+"
+        if high == BEYOND
+        else str(low)
+        if high == low + 1
+        else f"{low:,}–{int(high) - 1:,}"
         for low, high in pairs
     )
 
@@ -115,9 +136,16 @@ def _score(table: pd.DataFrame) -> pd.Series:
 _MARKS = ".,;:!?\"'()[]„“”‚‘’«»…"
 FREQUENCIES = (1, 2, 3, 5, 10, 20, 50, 100, 1000, BEYOND)
 KINDS: Mapping[str, Buckets] = {
-    "length": Buckets("Length", "words of the reference", (1, 6, 9, 12, 15, 20, 30, 40, 60, BEYOND), _length),
-    "score": Buckets("Score", "chrF of the first model's output", (0, 20, 40, 50, 60, 70, 80, 90, 101), _score),
+    "length": Buckets(
+        "Length", "words of the reference", (1, 6, 9, 12, 15, 20, 30, 40, 60, BEYOND), _length
+    ),
+    "score": Buckets(
+        "Score", "chrF of the first model's output", (0, 20, 40, 50, 60, 70, 80, 90, 101), _score
+    ),
     "rarest": Buckets(
-        "Rarest word", "how often its rarest word is in all references", (1, 2, 3, 5, 10, 20, BEYOND), _rarest
+        "Rarest word",
+        "how often its rarest word is in all references",
+        (1, 2, 3, 5, 10, 20, BEYOND),
+        _rarest,
     ),
 }

@@ -31,21 +31,29 @@ def joined_ray(address: str | None, **options: Any) -> Iterator[None]:
     Raises:
         BackendError: Ray is not installed, or does not start, or the cluster does not answer.
     """
-    os.environ.update(NO_REPORTS if address else {**NO_REPORTS, **HERE})  # read when Ray is imported
+    os.environ.update(
+        NO_REPORTS if address else {**NO_REPORTS, **HERE}
+    )  # read when Ray is imported
     try:
         import ray
     except ImportError as error:
-        raise BackendError("Ray is not installed; install it with: pip install 'areaviz[serve]'.") from error
+        raise BackendError(
+            "Ray is not installed; install it with: pip install 'areaviz[serve]'."
+        ) from error
     if ray.is_initialized():
         yield
         return
-    private: AbstractContextManager[dict[str, str]] = nullcontext({}) if address else _private_files()
+    private: AbstractContextManager[dict[str, str]] = (
+        nullcontext({}) if address else _private_files()
+    )
     with private as files:
         try:
             ray.init(**{**_options(address), **files, **options})
         except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
             reason = str(error)[:200]
-            raise BackendError(f"Ray could not be started or reached ({reason}); look at its address.") from error
+            raise BackendError(
+                f"Ray could not be started or reached ({reason}); look at its address."
+            ) from error
         try:
             yield
         finally:
@@ -61,7 +69,9 @@ def _private_files() -> Iterator[dict[str, str]]:
     """
     others = os.umask(0o077)
     try:
-        with tempfile.TemporaryDirectory(prefix="areaviz-ray-", dir="/tmp", ignore_cleanup_errors=True) as folder:
+        with tempfile.TemporaryDirectory(
+            prefix="areaviz-ray-", dir="/tmp", ignore_cleanup_errors=True
+        ) as folder:
             yield {"_temp_dir": f"{folder}/r"}
     finally:
         os.umask(others)

@@ -36,7 +36,9 @@ def grams(table: pd.DataFrame, size: int, most: int = 20) -> tuple[list[Gram], l
     first; each matched as often as output and reference both have it."""
     right: tuple[Counter[str], Counter[str]] = Counter(), Counter()
     places: dict[str, list[int]] = {}
-    columns = zip(table.index, table["reference"], table["output_0"], table["output_1"], strict=True)
+    columns = zip(
+        table.index, table["reference"], table["output_0"], table["output_1"], strict=True
+    )
     for index, reference, *outputs in columns:
         wanted = _counted(str(reference), size)
         first, second = (_counted(str(output), size) & wanted for output in outputs)
@@ -46,11 +48,19 @@ def grams(table: pd.DataFrame, size: int, most: int = 20) -> tuple[list[Gram], l
             if first[gram] != second[gram]:
                 places.setdefault(gram, []).append(int(index))
     found = [
-        Gram(text, right[0][text], right[1][text], _lean(right[0][text], right[1][text]), tuple(where))
+        Gram(
+            text,
+            right[0][text],
+            right[1][text],
+            _lean(right[0][text], right[1][text]),
+            tuple(where),
+        )
         for text, where in places.items()
     ]
     found.sort(key=lambda gram: (-abs(gram.lean), -gram.first - gram.second, gram.text))
-    return [one for one in found if one.lean < 0][:most], [one for one in found if one.lean > 0][:most]
+    return [one for one in found if one.lean < 0][:most], [one for one in found if one.lean > 0][
+        :most
+    ]
 
 
 def wins(change: npt.NDArray[np.floating], better: str) -> tuple[int, int, int]:
@@ -59,12 +69,16 @@ def wins(change: npt.NDArray[np.floating], better: str) -> tuple[int, int, int]:
     return int((known > 0).sum()), int((known == 0).sum()), int((known < 0).sum())
 
 
-def mean_change(change: npt.NDArray[np.floating], resamples: int = RESAMPLES) -> tuple[float, float, float]:
+def mean_change(
+    change: npt.NDArray[np.floating], resamples: int = RESAMPLES
+) -> tuple[float, float, float]:
     """The mean of a measure's changes and its 95 % interval by the bootstrap over examples (Efron 1979), seed 1.
 
     NaN is left out; all NaN where nothing is left.
     """
-    known = np.sort(change[np.isfinite(change)])  # so that the order of the examples changes nothing
+    known = np.sort(
+        change[np.isfinite(change)]
+    )  # so that the order of the examples changes nothing
     if not len(known):
         return np.nan, np.nan, np.nan
     rng = np.random.default_rng(SEED)
@@ -78,7 +92,9 @@ def corpus_change(table: pd.DataFrame) -> Mapping[str, Comparison]:
     known = table[table["reference"] != ""]
     if known.empty:
         return {}
-    return compare(list(known["output_1"]), list(known["output_0"]), list(known["reference"]), RESAMPLES)
+    return compare(
+        list(known["output_1"]), list(known["output_0"]), list(known["reference"]), RESAMPLES
+    )
 
 
 def _counted(text: str, size: int) -> Counter[str]:

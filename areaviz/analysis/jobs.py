@@ -39,7 +39,9 @@ class Job:
         self.begun = datetime.now(UTC)
         self.stopping = threading.Event()
         self._seen = time.monotonic()
-        self._thread = threading.Thread(target=self._run, args=(work,), name="areaviz-job", daemon=True)
+        self._thread = threading.Thread(
+            target=self._run, args=(work,), name="areaviz-job", daemon=True
+        )
         self._thread.start()
 
     @property
@@ -57,7 +59,13 @@ class Job:
         """What the operator is told of it, as JSON can hold it; not whose it is."""
         begun = self.begun.isoformat(timespec="seconds")
         far = {"done": self.done, "of": self.most}
-        return {"number": self.number, "title": self.title, **far, "begun": begun, "watched": self.watched}
+        return {
+            "number": self.number,
+            "title": self.title,
+            **far,
+            "begun": begun,
+            "watched": self.watched,
+        }
 
     def look(self) -> None:
         """Somebody looks at it now."""
@@ -120,7 +128,9 @@ class Jobs:
             there = self._jobs.get(key)
             if there and there.running:
                 return there
-            self._jobs = {name: job for name, job in self._jobs.items() if job.running or job.problem}
+            self._jobs = {
+                name: job for name, job in self._jobs.items() if job.running or job.problem
+            }
             self._check_room(owner)
             self._jobs[key] = Job(work, next(self._numbers), owner, title)
             return self._jobs[key]
@@ -131,7 +141,9 @@ class Jobs:
         if not found:
             running = ", ".join(str(job.number) for job in self.running()) or "none"
             raise InputError(f"No analysis {number} is running; running are: {running}.")
-        found[0].stop("The operator stopped this analysis; what was done is kept, and it can go on later.")
+        found[0].stop(
+            "The operator stopped this analysis; what was done is kept, and it can go on later."
+        )
         return found[0]
 
     def _check_room(self, owner: str) -> None:

@@ -45,7 +45,11 @@ class Measure:
 def measure(trace: Trace, example: Example) -> Measured:
     """The value of every measure that has one."""
     found = {name: one.of(trace, example) for name, one in MEASURES.items()}
-    return {name: float(value) for name, value in found.items() if value is not None and np.isfinite(value)}
+    return {
+        name: float(value)
+        for name, value in found.items()
+        if value is not None and np.isfinite(value)
+    }
 
 
 def output_of(trace: Trace) -> str:
@@ -60,7 +64,9 @@ def link_counts(trace: Trace, example: Example) -> LinkCounts | None:
     """
     if not (example.sure or example.possible) or not _is_text(trace):
         return None
-    return count_links(attention_links(trace, trace.maps[CROSS].layers - 1), example.sure, example.possible)
+    return count_links(
+        attention_links(trace, trace.maps[CROSS].layers - 1), example.sure, example.possible
+    )
 
 
 def _is_text(trace: Trace) -> bool:
@@ -72,19 +78,25 @@ def _is_text(trace: Trace) -> bool:
 def _bleu(trace: Trace, example: Example) -> float | None:
     if not example.references:
         return None
-    return float(BLEU(effective_order=True).sentence_score(output_of(trace), list(example.references)).score)
+    return float(
+        BLEU(effective_order=True).sentence_score(output_of(trace), list(example.references)).score
+    )
 
 
 def _chrf(trace: Trace, example: Example) -> float | None:
     return (
-        float(CHRF().sentence_score(output_of(trace), list(example.references)).score) if example.references else None
+        float(CHRF().sentence_score(output_of(trace), list(example.references)).score)
+        if example.references
+        else None
     )
 
 
 def _rouge(trace: Trace, example: Example) -> float | None:
     if not example.references:
         return None
-    return 100 * rouge_l(caption_words(output_of(trace)), [caption_words(one) for one in example.references])
+    return 100 * rouge_l(
+        caption_words(output_of(trace)), [caption_words(one) for one in example.references]
+    )
 
 
 def _length(trace: Trace, example: Example) -> float:
@@ -147,7 +159,11 @@ def _pointing(trace: Trace, example: Example) -> float | None:
     edges_N4 = cells.anchors / np.array([picture.width, picture.height] * 2)
     right = []
     for start, end in word_runs(written):
-        text = written.raw[written.anchors[start, 0] : written.anchors[end - 1, 1]].strip(_MARKS).lower()
+        text = (
+            written.raw[written.anchors[start, 0] : written.anchors[end - 1, 1]]
+            .strip(_MARKS)
+            .lower()
+        )
         boxes = [box for word, box in example.boxes if word == text]
         if boxes:
             left, top, beyond, below = edges_N4[shares_QN[start:end].mean(0).argmax()]
@@ -158,7 +174,9 @@ def _pointing(trace: Trace, example: Example) -> float | None:
 
 def _looks(trace: Trace, attention: AttentionMap) -> bool:
     """Whether it goes from what is written to a picture."""
-    return attention.query == trace.output.field and trace.fields[attention.memory].kind == "picture"
+    return (
+        attention.query == trace.output.field and trace.fields[attention.memory].kind == "picture"
+    )
 
 
 def _alignment_error(trace: Trace, example: Example) -> float | None:
@@ -167,13 +185,25 @@ def _alignment_error(trace: Trace, example: Example) -> float | None:
 
 
 MEASURES: Mapping[str, Measure] = {
-    "bleu": Measure("BLEU", "Sentence BLEU by sacrebleu, 0 to 100, orders without any match left out.", "high", _bleu),
+    "bleu": Measure(
+        "BLEU",
+        "Sentence BLEU by sacrebleu, 0 to 100, orders without any match left out.",
+        "high",
+        _bleu,
+    ),
     "chrf": Measure("chrF", "chrF2 by sacrebleu, 0 to 100.", "high", _chrf),
-    "rouge_l": Measure("ROUGE-L", "Longest common run of words with the references, 0 to 100.", "high", _rouge),
+    "rouge_l": Measure(
+        "ROUGE-L", "Longest common run of words with the references, 0 to 100.", "high", _rouge
+    ),
     "length": Measure("Words", "Words of the output.", "", _length),
-    "length_ratio": Measure("Length ratio", "Words of the output for each word of its references.", "", _length_ratio),
+    "length_ratio": Measure(
+        "Length ratio", "Words of the output for each word of its references.", "", _length_ratio
+    ),
     "confidence": Measure(
-        "Confidence", "Geometric mean of the probabilities of what was written.", "high", _confidence
+        "Confidence",
+        "Geometric mean of the probabilities of what was written.",
+        "high",
+        _confidence,
     ),
     "coverage_deviation": Measure(
         "Coverage deviation",
@@ -193,9 +223,18 @@ MEASURES: Mapping[str, Measure] = {
         "low",
         _of_certainty("source_absentmindedness"),
     ),
-    "entropy": Measure("Entropy", "Of the area weights in bits, mean of layers and heads.", "", _of_heads("entropy")),
-    "area_size": Measure("Area size", "Mean items of an attended area.", "", _of_heads("area_size")),
-    "purity": Measure("Within a word", "Share of the attention on areas within one source word.", "", _purity),
+    "entropy": Measure(
+        "Entropy",
+        "Of the area weights in bits, mean of layers and heads.",
+        "",
+        _of_heads("entropy"),
+    ),
+    "area_size": Measure(
+        "Area size", "Mean items of an attended area.", "", _of_heads("area_size")
+    ),
+    "purity": Measure(
+        "Within a word", "Share of the attention on areas within one source word.", "", _purity
+    ),
     "pointing": Measure(
         "Points right",
         "Share of the output's words with gold boxes whose attention is largest within one of their boxes.",
@@ -203,7 +242,10 @@ MEASURES: Mapping[str, Measure] = {
         _pointing,
     ),
     "alignment_error": Measure(
-        "Alignment error", "Alignment error rate against gold links; 0 is best.", "low", _alignment_error
+        "Alignment error",
+        "Alignment error rate against gold links; 0 is best.",
+        "low",
+        _alignment_error,
     ),
 }
 """By name, in the order tables show them."""

@@ -62,7 +62,10 @@ def analyse_on_ray(
     told(len(file), len(dataset.examples))
     chosen = workers or Workers()
     if left and not (stop and stop.is_set()):
-        with joined_ray(chosen.cluster), closing(_rows(dataset, request, open_run, left, chosen)) as rows:
+        with (
+            joined_ray(chosen.cluster),
+            closing(_rows(dataset, request, open_run, left, chosen)) as rows,
+        ):
             for row in rows:
                 file.add(row)
                 told(len(file), len(dataset.examples))
@@ -96,7 +99,9 @@ def _rows(
                 raise BackendError(found["failed"])
             yield row_of(json.loads(found["row"]))
     except RayError as error:
-        raise BackendError("Ray lost its workers and could not bring them back; start the analysis again.") from error
+        raise BackendError(
+            "Ray lost its workers and could not bring them back; start the analysis again."
+        ) from error
 
 
 class _Worker:
@@ -109,7 +114,10 @@ class _Worker:
         """ "row": JSON. "failed": why the model cannot be run, else ""."""
         with ThreadPoolExecutor(TOGETHER) as pool:
             found = list(pool.map(self._one, batch["index"].tolist()))
-        return {"row": np.array([row for row, _ in found]), "failed": np.array([why for _, why in found])}
+        return {
+            "row": np.array([row for row, _ in found]),
+            "failed": np.array([why for _, why in found]),
+        }
 
     def _one(self, index: int) -> tuple[str, str]:
         try:

@@ -17,7 +17,7 @@ VERSION = 3
 class Header:
     """What was run on what. dataset, digest: of the set. model: its name. card: the digest of its card, so that rows of
     a retrained model are never mixed with older ones. method, beam, area_size, seed: as in `Request`. reader: the mark
-    of who began it (`areaviz/ui/reader.py`), "" for the command line; the same analysis whoever began it."""
+    of who began it (`areaviz/ui/shell/reader.py`), "" for the command line; the same analysis whoever began it."""
 
     dataset: str
     digest: str

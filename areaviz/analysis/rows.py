@@ -57,7 +57,12 @@ class RowFile:
     """
 
     def __init__(self, path: Path, lines: Lines) -> None:
-        self.path, self.header, self.version, self.damaged = path, lines.header, lines.version, lines.damaged
+        self.path, self.header, self.version, self.damaged = (
+            path,
+            lines.header,
+            lines.version,
+            lines.damaged,
+        )
         self.aside: Path | None = None
         self._rows = lines.rows
         self._lock: BaseFileLock | None = None
@@ -115,7 +120,9 @@ class RowFile:
             raise
         except OSError as error:
             reason = error.strerror or str(error)
-            raise BackendError(f"{path.name} could not be read ({reason}); mend that, then try again.") from error
+            raise BackendError(
+                f"{path.name} could not be read ({reason}); mend that, then try again."
+            ) from error
         return cls(path, read_lines(content, path.name))
 
     def __len__(self) -> int:
@@ -151,7 +158,9 @@ def remove_rows(path: Path, reader: str) -> None:
     lock = _alone(path)
     try:
         if not reader or RowFile.read(path).header.reader != reader:
-            raise InputError("Somebody else began this analysis; only they, or who operates this app, can delete it.")
+            raise InputError(
+                "Somebody else began this analysis; only they, or who operates this app, can delete it."
+            )
         with _written(path):
             path.unlink()
     finally:
@@ -190,7 +199,9 @@ def _mended(path: Path, header: Header) -> Path | None:
         return None
     aside = aside_name(path, "damaged")
     os.link(path, aside)
-    write_whole(path, there.sound, PRIVATE_FILE)  # a new file under the old name: the other name keeps the old file
+    write_whole(
+        path, there.sound, PRIVATE_FILE
+    )  # a new file under the old name: the other name keeps the old file
     return aside
 
 

@@ -14,8 +14,8 @@ from threading import Event
 from areaviz.analysis.measures import link_counts, measure, output_of
 from areaviz.analysis.rows import Header, Row, RowFile
 from areaviz.analysis.turns import Stopped
+from areaviz.cards.card import Card
 from areaviz.data.examples import Dataset
-from areaviz.trace.card import Card
 from areaviz.trace.errors import Busy, InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
@@ -32,7 +32,9 @@ AGAIN = 0.5
 
 def header(dataset: Dataset, request: Request, card: Card, reader: str = "") -> Header:
     """What identifies an analysis; `request` has the model and its options, `reader` is the mark of who begins it."""
-    digest = hashlib.sha256(json.dumps(card.identity, sort_keys=True, default=str).encode()).hexdigest()
+    digest = hashlib.sha256(
+        json.dumps(card.identity, sort_keys=True, default=str).encode()
+    ).hexdigest()
     options = request.method, request.beam, request.area_size, request.seed
     return Header(dataset.name, dataset.digest, request.model, digest, *options, reader)
 
@@ -97,7 +99,11 @@ def one_row(dataset: Dataset, index: int, request: Request, run: Run) -> Row:
     except InputError as error:
         return Row(index, error=str(error))
     counts = link_counts(trace, example)
-    links = None if counts is None else (counts.made, counts.sure, counts.made_sure, counts.made_possible)
+    links = (
+        None
+        if counts is None
+        else (counts.made, counts.sure, counts.made_sure, counts.made_possible)
+    )
     return Row(index, output_of(trace), "", measure(trace, example), links)
 
 

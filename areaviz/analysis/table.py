@@ -58,10 +58,17 @@ def _values(
         for name in MEASURES
         if any(name in rows[index].measures for index in indices)
     }
-    described = [index for index in indices if not rows[index].error and dataset.examples[index].references]
-    if described and all(dataset.examples[index].picture and not dataset.examples[index].text for index in described):
+    described = [
+        index for index in indices if not rows[index].error and dataset.examples[index].references
+    ]
+    if described and all(
+        dataset.examples[index].picture and not dataset.examples[index].text for index in described
+    ):
         made = [caption_words(rows[index].output) for index in described]
-        wanted = [[caption_words(one) for one in dataset.examples[index].references] for index in described]
+        wanted = [
+            [caption_words(one) for one in dataset.examples[index].references]
+            for index in described
+        ]
         scores = dict(zip(described, cider_d(made, wanted), strict=True))
         found[CIDER] = np.array([scores.get(index, np.nan) for index in indices])
     return found
@@ -73,11 +80,18 @@ def summary(dataset: Dataset, rows: Rows) -> Mapping[str, float]:
     corpus_bleu, corpus_chrf: of all examples with a reference, first references only. alignment_error: of all links
     together, not the mean over examples.
     """
-    figures: dict[str, float] = {"examples": len(rows), "failed": sum(bool(row.error) for row in rows.values())}
-    scored = [index for index, row in rows.items() if not row.error and dataset.examples[index].references]
+    figures: dict[str, float] = {
+        "examples": len(rows),
+        "failed": sum(bool(row.error) for row in rows.values()),
+    }
+    scored = [
+        index for index, row in rows.items() if not row.error and dataset.examples[index].references
+    ]
     if scored:
         outputs = [rows[index].output for index in scored]
-        bleu, chrf = bleu_and_chrf(outputs, [dataset.examples[index].references[0] for index in scored])
+        bleu, chrf = bleu_and_chrf(
+            outputs, [dataset.examples[index].references[0] for index in scored]
+        )
         figures |= {"corpus_bleu": bleu, "corpus_chrf": chrf}
     linked = [LinkCounts(*row.links) for row in rows.values() if row.links is not None]
     for name in MEASURES:

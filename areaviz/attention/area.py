@@ -18,7 +18,14 @@ from areaviz.attention.fused import fused
 from areaviz.attention.masks import area_mask, causal_areas, item_mask, shield
 from areaviz.attention.pooled import pooled
 from areaviz.attention.pooling import area_pool
-from areaviz.attention.spec import KEY_MODES, LEARNED_KEYS, VALUE_MODES, AreaResult, AreaSpec, KeyModule
+from areaviz.attention.spec import (
+    KEY_MODES,
+    LEARNED_KEYS,
+    VALUE_MODES,
+    AreaResult,
+    AreaSpec,
+    KeyModule,
+)
 from areaviz.attention.streamed import streamed
 from areaviz.attention.table import table
 from areaviz.trace.areas import AreaGrid
@@ -26,7 +33,13 @@ from areaviz.trace.areas import AreaGrid
 __all__ = ["AreaResult", "area_attention", "area_mask", "area_pool", "causal_areas", "choose_impl"]
 
 _Run = Callable[[Tensor, Tensor, Tensor, AreaSpec], AreaResult]
-_RUN: dict[str, _Run] = {"direct": direct, "table": table, "pooled": pooled, "streamed": streamed, "fused": fused}
+_RUN: dict[str, _Run] = {
+    "direct": direct,
+    "table": table,
+    "pooled": pooled,
+    "streamed": streamed,
+    "fused": fused,
+}
 
 
 class Options(TypedDict, total=False):
@@ -51,13 +64,23 @@ class Options(TypedDict, total=False):
 
 @overload
 def area_attention(
-    query: Tensor, key: Tensor, value: Tensor, *, need_weights: Literal[False] = ..., **options: Unpack[Options]
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    *,
+    need_weights: Literal[False] = ...,
+    **options: Unpack[Options],
 ) -> Tensor: ...
 
 
 @overload
 def area_attention(
-    query: Tensor, key: Tensor, value: Tensor, *, need_weights: Literal[True], **options: Unpack[Options]
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    *,
+    need_weights: Literal[True],
+    **options: Unpack[Options],
 ) -> AreaResult: ...
 
 
@@ -202,13 +225,19 @@ def _nothing_asked(query: Tensor, value: Tensor, spec: AreaSpec, lone: bool) -> 
     return AreaResult(*parts) if spec.need_weights else parts[0]
 
 
-def _grid(area_size: int | tuple[int, int], memory_shape: tuple[int, int] | None, items: int) -> AreaGrid:
+def _grid(
+    area_size: int | tuple[int, int], memory_shape: tuple[int, int] | None, items: int
+) -> AreaGrid:
     height, width = memory_shape or (1, items)
     if height * width != items:
-        raise ValueError(f"memory_shape {height}x{width} does not hold the {items} items of the memory.")
+        raise ValueError(
+            f"memory_shape {height}x{width} does not hold the {items} items of the memory."
+        )
     if isinstance(area_size, int):
         if height > 1:
-            raise ValueError(f"area_size must be (height, width) for a {height}x{width} memory, got {area_size}.")
+            raise ValueError(
+                f"area_size must be (height, width) for a {height}x{width} memory, got {area_size}."
+            )
         area_size = (1, area_size)
     return AreaGrid(height, width, *area_size)
 
@@ -216,7 +245,9 @@ def _grid(area_size: int | tuple[int, int], memory_shape: tuple[int, int] | None
 def _check_shapes(query: Tensor, key: Tensor, value: Tensor) -> None:
     shapes = f"query {list(query.shape)}, key {list(key.shape)}, value {list(value.shape)}"
     if query.dim() < 3 or query.shape[:-2] != key.shape[:-2] or key.shape[:-1] != value.shape[:-1]:
-        raise ValueError(f"Leading axes must agree and key and value must have the same items, got {shapes}.")
+        raise ValueError(
+            f"Leading axes must agree and key and value must have the same items, got {shapes}."
+        )
     if query.shape[-1] != key.shape[-1]:
         raise ValueError(f"Query and key must have the same width, got {shapes}.")
 
@@ -224,8 +255,12 @@ def _check_shapes(query: Tensor, key: Tensor, value: Tensor) -> None:
 def _check_size_bias(bias: Tensor, grid: AreaGrid, query: Tensor) -> None:
     shape = (*query.shape[:-2], grid.max_height * grid.max_width)
     fits = bias.dim() >= 1 and bias.shape[-1] == shape[-1] and bias.dim() <= len(shape)
-    if not fits or any(a not in (1, b) for a, b in zip(bias.shape[::-1], shape[::-1], strict=False)):
-        raise ValueError(f"size_bias {list(bias.shape)} must broadcast to [..., shapes of an area] = {list(shape)}.")
+    if not fits or any(
+        a not in (1, b) for a, b in zip(bias.shape[::-1], shape[::-1], strict=False)
+    ):
+        raise ValueError(
+            f"size_bias {list(bias.shape)} must broadcast to [..., shapes of an area] = {list(shape)}."
+        )
 
 
 def _check_options(

@@ -16,7 +16,12 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from areaviz.attention.blocks import LOG2_E, MASKED, Block, Blocks, Problem
-from areaviz.attention.boundary import AreaScores, BoundaryKeys, area_logits_adjoint, area_logits_into
+from areaviz.attention.boundary import (
+    AreaScores,
+    BoundaryKeys,
+    area_logits_adjoint,
+    area_logits_into,
+)
 from areaviz.attention.pooling import area_sizes, box_scatter_, box_sum_into
 from areaviz.attention.spec import AreaSpec
 from areaviz.trace.areas import AreaGrid
@@ -47,7 +52,9 @@ class AreaTerms:
         return cls(first, last, shape, bias)
 
 
-def blocked(query_NQE: Tensor, key_NME: Tensor, value_NMV: Tensor, problem: Problem, terms: AreaTerms) -> Tensor:
+def blocked(
+    query_NQE: Tensor, key_NME: Tensor, value_NMV: Tensor, problem: Problem, terms: AreaTerms
+) -> Tensor:
     """Area attention whose logits have `terms` besides means: [N, Q, V]."""
     parts = (terms.first, terms.last, terms.shape, terms.bias)
     output: Tensor = _Blocked.apply(query_NQE, key_NME, value_NMV, *parts, problem)  # type: ignore[no-untyped-call]
@@ -89,11 +96,16 @@ class _Blocked(torch.autograd.Function):
         query, key, value, *parts, output, total = ctx.saved_tensors
         blocks = _blocks(ctx.problem, query, gradient=True)
         inputs, terms = (query, key, value), AreaTerms(*parts)
-        grads = [None if x is None else x.new_zeros(x.shape, dtype=blocks.dtype) for x in (*inputs, *parts)]
+        grads = [
+            None if x is None else x.new_zeros(x.shape, dtype=blocks.dtype)
+            for x in (*inputs, *parts)
+        ]
         delta_NQ = (grad_NQV.to(blocks.dtype) * output.to(blocks.dtype)).sum(-1)
         for block in blocks.blocks(*query.shape[:2]):
             _backward_block(block, blocks, inputs, terms, (grad_NQV, delta_NQ, total), grads)
-        typed = [g if g is None else g.to(x.dtype) for g, x in zip(grads, (*inputs, *parts), strict=True)]
+        typed = [
+            g if g is None else g.to(x.dtype) for g, x in zip(grads, (*inputs, *parts), strict=True)
+        ]
         return (*typed, None)
 
 
@@ -103,7 +115,9 @@ def _blocks(problem: Problem, like: Tensor, gradient: bool) -> Blocks:
     return Blocks(problem, like, like.shape[1], live=(areas + 3) * (3 if gradient else 1))
 
 
-def _area_logits(block: Block, blocks: Blocks, query: Tensor, key: Tensor, terms: AreaTerms) -> tuple[AreaGrid, Tensor]:
+def _area_logits(
+    block: Block, blocks: Blocks, query: Tensor, key: Tensor, terms: AreaTerms
+) -> tuple[AreaGrid, Tensor]:
     """The areas of a block's items, and their masked logits [1, R, K] in units of log 2."""
     rows, queries, items = block
     size = (rows.stop - rows.start, queries.stop - queries.start)
@@ -152,7 +166,9 @@ def _backward_block(
     slope_1RK = pull_1RK.sub_(delta[rows, queries].flatten()).mul_(weights_1RK)
     if blocks.problem.average:
         weights_1RK /= sizes_R1
-    slopes = [_per_row(part, block).transpose(0, 1) for part in area_logits_adjoint(slope_1RK, grid)]
+    slopes = [
+        _per_row(part, block).transpose(0, 1) for part in area_logits_adjoint(slope_1RK, grid)
+    ]
     cover_nMq = _per_row(box_scatter_(weights_1RK, grid), block).transpose(0, 1)
     shapes = slopes[3].shape[1]
     d_query, d_key, d_value, d_first, d_last, d_shape, d_bias = grads
@@ -162,7 +178,10 @@ def _backward_block(
     d_value[rows, :items].baddbmm_(cover_nMq, grad_nqV)
     if d_first is not None and d_last is not None and d_shape is not None:
         assert terms.first is not None and terms.last is not None and terms.shape is not None
-        for slope, term, d_term in ((slopes[1], terms.first, d_first), (slopes[2], terms.last, d_last)):
+        for slope, term, d_term in (
+            (slopes[1], terms.first, d_first),
+            (slopes[2], terms.last, d_last),
+        ):
             found.baddbmm_(slope.transpose(1, 2), term[rows, :items].to(dtype))
             d_term[rows, :items].baddbmm_(slope, query_nqE, alpha=scale)
         found += slopes[3].transpose(1, 2) @ terms.shape[:shapes].to(dtype)

@@ -110,7 +110,9 @@ class Blocks:
         out, problem = out_MNQ.transpose(0, 1), self.problem
         key = key_NME[block.rows, : block.items].to(out.dtype)
         query = query_NQE[block.rows, block.queries].to(out.dtype)
-        torch.baddbmm(out, key, query.transpose(1, 2), beta=0, alpha=problem.scale * LOG2_E, out=out)
+        torch.baddbmm(
+            out, key, query.transpose(1, 2), beta=0, alpha=problem.scale * LOG2_E, out=out
+        )
         if problem.bias is not None:
             out_MNQ.add_(problem.bias.block(*block), alpha=LOG2_E)
         for mask in problem.blocked:
@@ -127,7 +129,9 @@ class Blocks:
         if hidden_MQ is None:
             item = torch.arange(begin - first, items - first, device=scores_MNQ.device)
             hidden_MQ = item[:, None] > torch.arange(columns, device=scores_MNQ.device)
-            hidden_MQ = self.later[begin - first, items - begin, columns] = hidden_MQ.to(scores_MNQ.dtype)
+            hidden_MQ = self.later[begin - first, items - begin, columns] = hidden_MQ.to(
+                scores_MNQ.dtype
+            )
         scores_MNQ[begin:].add_(hidden_MQ[:, None], alpha=MASKED)
 
     def blocks(self, rows: int, queries: int) -> Iterator[Block]:
@@ -161,7 +165,9 @@ class Workspace(Blocks):
     def filter(self, items: int, columns: int) -> BoxFilter:
         found = self.filters.get((items, columns))
         if found is None:
-            found = BoxFilter(self.cut(items), columns, self.scratch, self.gradient, self.problem.average)
+            found = BoxFilter(
+                self.cut(items), columns, self.scratch, self.gradient, self.problem.average
+            )
             self.filters[items, columns] = found
         return found
 

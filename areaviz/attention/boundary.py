@@ -107,7 +107,12 @@ def area_logits_adjoint(grad_NRD: Tensor, grid: AreaGrid) -> tuple[Tensor, Tenso
 class _AreaLogits(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, mean: Tensor, first: Tensor | None, last: Tensor | None, shape: Tensor | None, grid: AreaGrid
+        ctx: Any,
+        mean: Tensor,
+        first: Tensor | None,
+        last: Tensor | None,
+        shape: Tensor | None,
+        grid: AreaGrid,
     ) -> Tensor:
         ctx.grid = grid
         ctx.shapes = [None if part is None else part.shape for part in (mean, first, last, shape)]
@@ -119,6 +124,7 @@ class _AreaLogits(torch.autograd.Function):
     def backward(ctx: Any, grad_NRD: Tensor) -> tuple[Tensor | None, ...]:
         parts = area_logits_adjoint(grad_NRD, ctx.grid)
         kept = [
-            None if shape is None else part.sum_to_size(shape) for part, shape in zip(parts, ctx.shapes, strict=True)
+            None if shape is None else part.sum_to_size(shape)
+            for part, shape in zip(parts, ctx.shapes, strict=True)
         ]
         return (*kept, None)

@@ -59,7 +59,9 @@ class BoxFilter:
         average: whether an area's value is the mean of its items and not the sum.
     """
 
-    def __init__(self, grid: AreaGrid, columns: int, scratch: Tensor, gradient: bool, average: bool) -> None:
+    def __init__(
+        self, grid: AreaGrid, columns: int, scratch: Tensor, gradient: bool, average: bool
+    ) -> None:
         self.grid, self.columns = grid, columns
         self.gradient, self.average = gradient, average
         self._free: Iterator[Tensor] = iter(scratch)
@@ -118,7 +120,12 @@ class BoxFilter:
         row = (items if width == 1 else means)[:, :places]
         widen = None
         if width > 1:
-            widen = ((items if width == 2 else means)[:, :places], items[:, width - 1 :], 1 / width, row)
+            widen = (
+                (items if width == 2 else means)[:, :places],
+                items[:, width - 1 :],
+                1 / width,
+                row,
+            )
         shift, first_pull = None, row[..., self.columns :]
         if self.gradient and not self.average:
             shifted = self._view(self._shifted, height, places, self.columns)
@@ -132,7 +139,9 @@ class BoxFilter:
             here = run[: height - h + 1]
             if h > 2:
                 lerps = [(here, row[h - 1 :], 1 / h, here)]
-            steps.append(self._step(lerps, here, here[..., self.columns :], areas[h - 1], h * width))
+            steps.append(
+                self._step(lerps, here, here[..., self.columns :], areas[h - 1], h * width)
+            )
         gather = [(areas[h - 1][:-1], areas[h]) for h in range(len(areas) - 1, 0, -1)]
         spread = [(areas[0][h:], areas[h]) for h in range(1, len(areas))]
         return _Strip(widen, shift, steps, gather, spread, areas[0])
@@ -145,7 +154,9 @@ class BoxFilter:
         logits = (row[:-1, :, :k], row[1:, :, :k], 0.5, run[..., :k])
         return [logits, (pull[:-1], row[1:, :, k:], 0.5, run[..., k:])]
 
-    def _step(self, lerps: list[Lerp], mean: Tensor, pull: Tensor, area: Tensor, size: int) -> _Step:
+    def _step(
+        self, lerps: list[Lerp], mean: Tensor, pull: Tensor, area: Tensor, size: int
+    ) -> _Step:
         k = self.columns
         pulls = (pull, area[..., k:]) if self.gradient else None
         return _Step(lerps, mean[..., :k], area[..., :k], 1 / size, pulls)

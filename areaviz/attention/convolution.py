@@ -24,7 +24,9 @@ class NeighbourConvolution(nn.Module):
         """
         super().__init__()
         if taps % 2 == 0:
-            raise ValueError(f"A convolution needs an odd number of taps, so that it has a centre; got {taps}.")
+            raise ValueError(
+                f"A convolution needs an odd number of taps, so that it has a centre; got {taps}."
+            )
         self.taps, self.shape = taps, shape
         self.weight = nn.Parameter(torch.zeros(width, 1, 1 if shape is None else taps, taps))
 

@@ -27,7 +27,11 @@ from areaviz.trace.areas import AreaGrid
 _SOURCE = Path(__file__).with_name("fused.c")
 _BASE = ("-O3", "-ffast-math", "-fPIC")
 # The fastest first; what a compiler or processor does not know is left out.
-_FLAGS = ((*_BASE, "-fopenmp", "-march=native", "-mprefer-vector-width=512"), (*_BASE, "-fopenmp"), _BASE)
+_FLAGS = (
+    (*_BASE, "-fopenmp", "-march=native", "-mprefer-vector-width=512"),
+    (*_BASE, "-fopenmp"),
+    _BASE,
+)
 
 
 def available() -> bool:
@@ -44,7 +48,9 @@ def _library() -> ctypes.CDLL:
     """The kernel, compiled on first use; RuntimeError where that is not possible."""
     compiler = shutil.which(os.environ.get("CC", "gcc")) or shutil.which("cc")
     if compiler is None:
-        raise RuntimeError('impl="fused" needs a C compiler (gcc or cc) and none was found; use impl="auto".')
+        raise RuntimeError(
+            'impl="fused" needs a C compiler (gcc or cc) and none was found; use impl="auto".'
+        )
     with tempfile.TemporaryDirectory(prefix="areaviz-") as folder:
         for flags in _FLAGS:
             if library := _compiled(compiler, flags, Path(folder)):
@@ -64,7 +70,9 @@ def _compiled(compiler: str, flags: tuple[str, ...], folder: Path) -> Path | Non
         [compiler, *flags, "-c", str(_SOURCE), "-o", str(part)],
         [compiler, "-shared", *threads, str(part), "-o", str(library), "-lm"],
     )
-    works = all(subprocess.run(step, capture_output=True, check=False).returncode == 0 for step in steps)
+    works = all(
+        subprocess.run(step, capture_output=True, check=False).returncode == 0 for step in steps
+    )
     return library if works else None
 
 
@@ -95,12 +103,16 @@ class _Fused(torch.autograd.Function):
         _call("areas_forward", [logits_NQM, lengths_NQ, coverage_NQM, log_sum_NQ], grid)
         out_NQD = torch.bmm(coverage_NQM, value_NMD)
         ctx.grid, ctx.scale = grid, scale
-        ctx.save_for_backward(query_NQD, key_NMD, value_NMD, lengths_NQ, logits_NQM, log_sum_NQ, coverage_NQM, out_NQD)
+        ctx.save_for_backward(
+            query_NQD, key_NMD, value_NMD, lengths_NQ, logits_NQM, log_sum_NQ, coverage_NQM, out_NQD
+        )
         return out_NQD
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        query_NQD, key_NMD, value_NMD, lengths_NQ, logits_NQM, log_sum_NQ, coverage_NQM, out_NQD = ctx.saved_tensors
+        query_NQD, key_NMD, value_NMD, lengths_NQ, logits_NQM, log_sum_NQ, coverage_NQM, out_NQD = (
+            ctx.saved_tensors
+        )
         grad_NQD = grads[0].contiguous()
         grad_coverage_NQM = torch.bmm(grad_NQD, value_NMD.transpose(1, 2).contiguous())
         delta_NQ = (grad_NQD * out_NQD).sum(-1)
@@ -119,7 +131,12 @@ class _FusedTerms(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, scores_NQP: Tensor, value_NMD: Tensor, lengths_NQ: Tensor, grid: AreaGrid, edges: bool
+        ctx: Any,
+        scores_NQP: Tensor,
+        value_NMD: Tensor,
+        lengths_NQ: Tensor,
+        grid: AreaGrid,
+        edges: bool,
     ) -> Tensor:
         scores_NQP = scores_NQP.contiguous()
         coverage_NQM = scores_NQP.new_empty(*scores_NQP.shape[:-1], grid.items)
@@ -142,11 +159,17 @@ class _FusedTerms(torch.autograd.Function):
         return grad_scores_NQP, torch.bmm(coverage_NQM.transpose(1, 2), grad_NQD), None, None, None
 
 
-def _with_terms(query: Tensor, key: Tensor, value: Tensor, lengths_NQ: Tensor, spec: AreaSpec) -> Tensor:
+def _with_terms(
+    query: Tensor, key: Tensor, value: Tensor, lengths_NQ: Tensor, spec: AreaSpec
+) -> Tensor:
     """One product of the query with all keys of items and shapes, then the kernel: [N, Q, D]."""
     terms = AreaTerms.of(key, spec)
     query_NQD, key_NMD = (x.flatten(0, -3) for x in (query, key))
-    keys = [key_NMD] if terms.first is None or terms.last is None else [key_NMD, terms.first, terms.last]
+    keys = (
+        [key_NMD]
+        if terms.first is None or terms.last is None
+        else [key_NMD, terms.first, terms.last]
+    )
     edges = len(keys) > 1
     if terms.shape is not None:
         keys.append(terms.shape.expand(key_NMD.shape[0], -1, -1))
@@ -175,7 +198,9 @@ def fused(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResu
     _check(query, spec)
     lengths = _lengths(spec, query, key.shape[-2])
     if not spec.means_alone:
-        return AreaResult(_with_terms(query, key, value, lengths, spec).unflatten(0, query.shape[:-2]))
+        return AreaResult(
+            _with_terms(query, key, value, lengths, spec).unflatten(0, query.shape[:-2])
+        )
     rows = [x.flatten(0, -3).contiguous() for x in (query, key, value)]
     out_NQD: Tensor = _Fused.apply(*rows, lengths, spec.grid, spec.scale)  # type: ignore[no-untyped-call]
     return AreaResult(out_NQD.unflatten(0, query.shape[:-2]))
@@ -200,5 +225,7 @@ def _lengths(spec: AreaSpec, query: Tensor, items: int) -> Tensor:
     lengths = allowed.sum(-1, dtype=torch.int32)
     whole = spec.grid.height == 1 or bool((lengths == items).all())
     if not (whole and torch.equal(allowed, torch.arange(items) < lengths.unsqueeze(-1))):
-        raise ValueError('impl="fused" can only hide items at the end of a memory of one row; use impl="auto".')
+        raise ValueError(
+            'impl="fused" can only hide items at the end of a memory of one row; use impl="auto".'
+        )
     return lengths.expand(shape).flatten(0, -2).contiguous()

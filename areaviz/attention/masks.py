@@ -100,10 +100,14 @@ def item_mask(
         blocked.append(_padding(key_padding_mask, shape))
     if bias is not None:
         bias = bias.reshape(_full_rank(bias, len(shape)))
-    return ItemMask(tuple(mask.reshape(_full_rank(mask, len(shape))) for mask in blocked), bias, is_causal)
+    return ItemMask(
+        tuple(mask.reshape(_full_rank(mask, len(shape))) for mask in blocked), bias, is_causal
+    )
 
 
-def shield(key: Tensor, value: Tensor, queries: int, mask: ItemMask) -> tuple[Tensor, Tensor, Tensor | None]:
+def shield(
+    key: Tensor, value: Tensor, queries: int, mask: ItemMask
+) -> tuple[Tensor, Tensor, Tensor | None]:
     """Keep NaN and infinity in masked items away from the sums, where 0 * NaN would be NaN.
 
     Returns key and value with the items that hold NaN or infinity set to zero, and bool [..., Q]: the
@@ -115,16 +119,28 @@ def shield(key: Tensor, value: Tensor, queries: int, mask: ItemMask) -> tuple[Te
     allowed = mask.allowed_items(queries, key.shape[-2], key.device)
     seen = bad.unsqueeze(-2) if allowed is None else bad.unsqueeze(-2) & allowed
     spoiled = seen.any(-1).expand(*key.shape[:-2], queries)
-    return key.masked_fill(bad.unsqueeze(-1), 0.0), value.masked_fill(bad.unsqueeze(-1), 0.0), spoiled
+    return (
+        key.masked_fill(bad.unsqueeze(-1), 0.0),
+        value.masked_fill(bad.unsqueeze(-1), 0.0),
+        spoiled,
+    )
 
 
 def _finite(x: Tensor) -> bool:
     """One reduction: a NaN or infinity survives every sum (and an overflow only costs time)."""
-    return bool(x.detach().sum(dtype=torch.float64 if x.dtype == torch.float64 else torch.float32).isfinite())
+    return bool(
+        x.detach()
+        .sum(dtype=torch.float64 if x.dtype == torch.float64 else torch.float32)
+        .isfinite()
+    )
 
 
 def _padding(padding: Tensor, shape: tuple[int, ...]) -> Tensor:
-    if padding.dtype != torch.bool or len(shape) < 3 or tuple(padding.shape) != (shape[0], shape[-1]):
+    if (
+        padding.dtype != torch.bool
+        or len(shape) < 3
+        or tuple(padding.shape) != (shape[0], shape[-1])
+    ):
         raise ValueError(
             f"key_padding_mask must be bool [batch, items] = {[shape[0], shape[-1]]} (True = padding), "
             f"got {padding.dtype} {list(padding.shape)}."
@@ -135,9 +151,13 @@ def _padding(padding: Tensor, shape: tuple[int, ...]) -> Tensor:
 def _require_broadcast(mask: Tensor, shape: tuple[int, ...]) -> None:
     aligned = zip(_full_rank(mask, len(shape)), shape, strict=False)
     if mask.dim() > len(shape) or any(size not in (1, full) for size, full in aligned):
-        raise ValueError(f"attn_mask {list(mask.shape)} must broadcast to [..., queries, items] = {list(shape)}.")
+        raise ValueError(
+            f"attn_mask {list(mask.shape)} must broadcast to [..., queries, items] = {list(shape)}."
+        )
     if mask.dtype != torch.bool and not mask.is_floating_point():
-        raise ValueError(f"attn_mask must be bool (True = keep) or floating point, got {mask.dtype}.")
+        raise ValueError(
+            f"attn_mask must be bool (True = keep) or floating point, got {mask.dtype}."
+        )
 
 
 def _full_rank(mask: Tensor, rank: int) -> tuple[int, ...]:

@@ -16,8 +16,8 @@ from areaviz.attention.area import area_attention, area_mask, area_pool
 from areaviz.attention.boundary import BoundaryKeys
 from areaviz.attention.convolution import NeighbourConvolution
 from areaviz.attention.features import AreaFeatures
+from areaviz.attention.interventions import Steered, Steering
 from areaviz.attention.pooling import per_area, pooled_ending
-from areaviz.attention.steering import Steered, Steering
 from areaviz.trace.areas import Area, AreaGrid
 
 
@@ -170,7 +170,11 @@ class KeysAndValues(nn.Module):
         exceed the memory.
         """
         grid = self.areas.grid(memory_BMW.shape[1])
-        factors = None if steering is None else steering.factors(grid, query_BHQD.shape[2], query_BHQD.device)
+        factors = (
+            None
+            if steering is None
+            else steering.factors(grid, query_BHQD.shape[2], query_BHQD.device)
+        )
         kept = need_weights or factors is not None  # the C kernel keeps no weights
         attended = area_attention(
             query_BHQD,
@@ -191,27 +195,41 @@ class KeysAndValues(nn.Module):
         return context if steering is None else steering.gated(context), weights
 
     def remember(
-        self, memory_BMW: Tensor, key_padding_mask: Tensor | None = None, steering: Steering | None = None
+        self,
+        memory_BMW: Tensor,
+        key_padding_mask: Tensor | None = None,
+        steering: Steering | None = None,
     ) -> AreaMemory:
         """Keys and values of every area of a finished memory, pooled once."""
         key_BHMD, value_BHMD = self.project(memory_BMW, key_padding_mask, steering=steering)
         grid = self.areas.grid(memory_BMW.shape[1])
-        allowed = None if key_padding_mask is None else area_mask(~key_padding_mask, grid)[:, None, None]
-        keys, values = self._area_keys(key_BHMD, grid), area_pool(value_BHMD, grid, self.areas.value_mode)
+        allowed = (
+            None if key_padding_mask is None else area_mask(~key_padding_mask, grid)[:, None, None]
+        )
+        keys, values = (
+            self._area_keys(key_BHMD, grid),
+            area_pool(value_BHMD, grid, self.areas.value_mode),
+        )
         steered = Steered.over(steering, grid, memory_BMW.device)
         nothing = (key_BHMD[:, :, :0], value_BHMD[:, :, :0], memory_BMW[:, :0])
         bias_HS = self._shape_bias(grid)
         bias = None if bias_HS is None else per_area(bias_HS, grid).unsqueeze(1)
         return AreaMemory(keys, values, allowed, *nothing, bias, steered)
 
-    def extend(self, memory: AreaMemory | None, item_B1W: Tensor, steering: Steering | None = None) -> AreaMemory:
+    def extend(
+        self, memory: AreaMemory | None, item_B1W: Tensor, steering: Steering | None = None
+    ) -> AreaMemory:
         """The sequence with one more item: at most `size` areas end at it, and they need no mask.
 
         steering: what is done otherwise, read where the sequence begins (`memory` is None).
         """
         key, value, recent_item = self._newest(memory, item_B1W)
         most = self.areas.extent[1]
-        before = (key[:, :, :0], value[:, :, :0]) if memory is None else (memory.recent_key, memory.recent_value)
+        before = (
+            (key[:, :, :0], value[:, :, :0])
+            if memory is None
+            else (memory.recent_key, memory.recent_value)
+        )
         keys, recent_key = self._keys_ending(before[0], key, most)
         recent_value = pooled_ending(before[1], value, self.areas.value_mode, most)
         values = recent_value.to(value.dtype)
@@ -233,7 +251,11 @@ class KeysAndValues(nn.Module):
         if self.size_bias is None:
             return None
         new_H1R = self.size_bias[:, :1, :ending]
-        return new_H1R if memory is None or memory.bias is None else torch.cat([memory.bias, new_H1R], 2)
+        return (
+            new_H1R
+            if memory is None or memory.bias is None
+            else torch.cat([memory.bias, new_H1R], 2)
+        )
 
     def _newest(self, memory: AreaMemory | None, item_B1W: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Key and value [B, H, 1, D] of one item more, and what the convolution of the next one mixes in."""
@@ -257,12 +279,19 @@ class KeysAndValues(nn.Module):
             return keys
         return area_pool(key_BHMD, grid, self.areas.key_mode)
 
-    def _keys_ending(self, before_BHAD: Tensor, key_BH1D: Tensor, most: int) -> tuple[Tensor, Tensor]:
+    def _keys_ending(
+        self, before_BHAD: Tensor, key_BH1D: Tensor, most: int
+    ) -> tuple[Tensor, Tensor]:
         """Keys of the areas that end at a new item, shortest first, and what those of the next are made from."""
         if self.features is None:
             keys = pooled_ending(before_BHAD, key_BH1D, self.areas.key_mode, most)
             return keys.to(key_BH1D.dtype), keys
         recent = torch.cat([before_BHAD, key_BH1D], 2)
         grid = self.areas.grid(recent.shape[2])
-        ends = [grid.index(Area(0, grid.width - width, 1, width)) for width in range(1, grid.max_width + 1)]
-        return self._area_keys(recent, grid)[:, :, ends], recent[:, :, max(0, grid.width + 1 - most) :]
+        ends = [
+            grid.index(Area(0, grid.width - width, 1, width))
+            for width in range(1, grid.max_width + 1)
+        ]
+        return self._area_keys(recent, grid)[:, :, ends], recent[
+            :, :, max(0, grid.width + 1 - most) :
+        ]

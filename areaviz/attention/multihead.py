@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
+from areaviz.attention.interventions import Steering
 from areaviz.attention.memory import AreaOptions, KeysAndValues, Remembered
-from areaviz.attention.steering import Steering
 
 
 class MultiHeadAttention(KeysAndValues):
@@ -30,7 +30,9 @@ class MultiHeadAttention(KeysAndValues):
     ) -> tuple[Tensor, Tensor | None]:
         """Context [B, Q, W] and, when asked for, area weights [B, H, Q, R] of the same pass, see `attend`."""
         query_BHQD = self.split(self.query(query_BQW))
-        context_BHQD, weights = self.attend(query_BHQD, memory_BMW, key_padding_mask, is_causal, need_weights, steering)
+        context_BHQD, weights = self.attend(
+            query_BHQD, memory_BMW, key_padding_mask, is_causal, need_weights, steering
+        )
         return self.merge(context_BHQD), weights
 
     def ask(self, query_BQW: Tensor, memory: Remembered) -> Tensor:

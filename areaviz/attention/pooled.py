@@ -45,5 +45,7 @@ def _kernel(query: Tensor, area_key: Tensor, area_value: Tensor, spec: AreaSpec)
     if biases:
         bias = sum(biases[1:], biases[0]).to(query.dtype)
         mask = bias if mask is None else bias.masked_fill(~mask, -float("inf"))
-    out = F.scaled_dot_product_attention(query, area_key, area_value, attn_mask=mask, scale=spec.scale)
+    out = F.scaled_dot_product_attention(
+        query, area_key, area_value, attn_mask=mask, scale=spec.scale
+    )
     return out if nothing is None else out.masked_fill(nothing, 0.0)

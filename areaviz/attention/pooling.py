@@ -46,7 +46,9 @@ def area_pool(x: Tensor, grid: AreaGrid, mode: str) -> Tensor:
     if grid.count == grid.items:
         return x
     pool = {"mean": box_mean, "sum": box_sum, "max": box_max}[mode]
-    pooled: Tensor = pool(x.flatten(0, -3).to(wide(x.dtype)), grid).unflatten(0, x.shape[:-2]).to(x.dtype)
+    pooled: Tensor = (
+        pool(x.flatten(0, -3).to(wide(x.dtype)), grid).unflatten(0, x.shape[:-2]).to(x.dtype)
+    )
     return pooled
 
 
@@ -118,7 +120,9 @@ class _BoxMean(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x_NMD: Tensor, grid: AreaGrid) -> Tensor:
         ctx.grid = grid
-        return box_mean_into(x_NMD, x_NMD.new_empty(x_NMD.shape[0], grid.count, x_NMD.shape[2]), grid)
+        return box_mean_into(
+            x_NMD, x_NMD.new_empty(x_NMD.shape[0], grid.count, x_NMD.shape[2]), grid
+        )
 
     @staticmethod
     def backward(ctx: Any, *grad: Tensor) -> tuple[Tensor, None]:
@@ -130,7 +134,9 @@ class _BoxSum(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x_NMD: Tensor, grid: AreaGrid) -> Tensor:
         ctx.grid = grid
-        return box_sum_into(x_NMD, x_NMD.new_empty(x_NMD.shape[0], grid.count, x_NMD.shape[2]), grid)
+        return box_sum_into(
+            x_NMD, x_NMD.new_empty(x_NMD.shape[0], grid.count, x_NMD.shape[2]), grid
+        )
 
     @staticmethod
     def backward(ctx: Any, *grad: Tensor) -> tuple[Tensor, None]:

@@ -63,7 +63,12 @@ class AreaSpec:
     @property
     def plain(self) -> bool:
         """Whether only the output is asked for, from the softmax as it is."""
-        return not self.need_weights and self.top_k is None and self.dropout_p == 0.0 and self.area_factors is None
+        return (
+            not self.need_weights
+            and self.top_k is None
+            and self.dropout_p == 0.0
+            and self.area_factors is None
+        )
 
 
 class AreaResult(NamedTuple):

@@ -15,11 +15,15 @@ from torch.nn import functional as F
 def transform(pictures_BCHW: Tensor, theta_B23: Tensor, side: int) -> Tensor:
     """The picture as theta sees it, sampled bilinearly, zero outside: [B, C, S, S]."""
     grid = F.affine_grid(theta_B23, [len(theta_B23), 1, side, side], align_corners=False)
-    return F.grid_sample(pictures_BCHW, grid, mode="bilinear", padding_mode="zeros", align_corners=False)
+    return F.grid_sample(
+        pictures_BCHW, grid, mode="bilinear", padding_mode="zeros", align_corners=False
+    )
 
 
 def quadrilateral(theta_B23: Tensor, height: int, width: int) -> Tensor:
     """Where the corners of the output lie in the input, in pixels: [B, 4, 2] as (x, y), clockwise from top left."""
-    corners = torch.tensor([[-1.0, -1, 1], [1, -1, 1], [1, 1, 1], [-1, 1, 1]], device=theta_B23.device)
+    corners = torch.tensor(
+        [[-1.0, -1, 1], [1, -1, 1], [1, 1, 1], [-1, 1, 1]], device=theta_B23.device
+    )
     places_B42 = corners.to(theta_B23.dtype) @ theta_B23.transpose(1, 2)
     return (places_B42 + 1) / 2 * torch.tensor([width, height], device=theta_B23.device)

@@ -33,7 +33,9 @@ def streamed(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaR
         return with_weights(query, key, value, spec)
     masks = tuple(row_mask(mask, key.shape[:-2]) for mask in spec.mask.blocked)
     row_bias = None if bias is None else row_mask(bias, key.shape[:-2])
-    problem = Problem(_tall(spec.grid), spec.scale, spec.value_mode == "mean", masks, row_bias, spec.mask.causal)
+    problem = Problem(
+        _tall(spec.grid), spec.scale, spec.value_mode == "mean", masks, row_bias, spec.mask.causal
+    )
     rows = [x.flatten(0, -3) for x in (query, key, value)]
     if spec.means_alone:
         output_NQV: Tensor = _Streamed.apply(*rows, problem)  # type: ignore[no-untyped-call]
@@ -83,7 +85,9 @@ def _scores(mean_NMQ: Tensor, query_NQE: Tensor, key: Tensor, spec: AreaSpec) ->
 
 class _Streamed(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, query_NQE: Tensor, key_NME: Tensor, value_NMV: Tensor, problem: Problem) -> Tensor:
+    def forward(
+        ctx: Any, query_NQE: Tensor, key_NME: Tensor, value_NMV: Tensor, problem: Problem
+    ) -> Tensor:
         rows, queries, _ = query_NQE.shape
         work = Workspace(problem, query_NQE, queries, gradient=False)
         shape, dtype = (rows, queries), work.scratch.dtype
@@ -111,7 +115,9 @@ class _Streamed(torch.autograd.Function):
 Three = tuple[Tensor, Tensor, Tensor]
 
 
-def _forward_block(block: Block, work: Workspace, inputs: Three, output_NQV: Tensor, total_NQ: Tensor) -> None:
+def _forward_block(
+    block: Block, work: Workspace, inputs: Three, output_NQV: Tensor, total_NQ: Tensor
+) -> None:
     query, key, value = inputs
     rows, queries, items = block
     shape = (items, rows.stop - rows.start, queries.stop - queries.start)
@@ -124,7 +130,9 @@ def _forward_block(block: Block, work: Workspace, inputs: Three, output_NQV: Ten
     coverage, weight_K = boxes.run()
     assert weight_K is not None
     weight_NQ = weight_K.view(shape[1:])
-    result = torch.bmm(coverage.view(shape).permute(1, 2, 0), value[rows, :items].to(coverage.dtype))
+    result = torch.bmm(
+        coverage.view(shape).permute(1, 2, 0), value[rows, :items].to(coverage.dtype)
+    )
     log_total, share_NQ = most_NQ + weight_NQ.log2(), weight_NQ.reciprocal()
     if work.problem.masked:
         nothing = most_NQ <= MASKED / 2
@@ -135,7 +143,9 @@ def _forward_block(block: Block, work: Workspace, inputs: Three, output_NQV: Ten
     total_NQ[rows, queries] = log_total
 
 
-def _backward_block(block: Block, work: Workspace, inputs: Three, outer: Three, grads: Three) -> None:
+def _backward_block(
+    block: Block, work: Workspace, inputs: Three, outer: Three, grads: Three
+) -> None:
     (query, key, value), (grad, delta, total), problem = inputs, outer, work.problem
     rows, queries, items = block
     n, q = rows.stop - rows.start, queries.stop - queries.start

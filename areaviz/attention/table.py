@@ -28,7 +28,10 @@ def table_sums(x: Tensor, grid: AreaGrid) -> Tensor:
     """The sum of every area from four corners of the table: [..., M, D] -> [..., R, D]."""
     table = summed_area_table(x, grid)
     sums = [
-        table[..., h:, w:, :] + table[..., :-h, :-w, :] - table[..., h:, :-w, :] - table[..., :-h, w:, :]
+        table[..., h:, w:, :]
+        + table[..., :-h, :-w, :]
+        - table[..., h:, :-w, :]
+        - table[..., :-h, w:, :]
         for h, w in grid.shapes()
     ]
     return torch.cat([area.flatten(-3, -2) for area in sums], -2)
@@ -39,4 +42,6 @@ def table(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResu
     sizes_R1 = area_sizes(spec.grid, key.to(wide(key.dtype))).unsqueeze(-1)
     area_key = table_sums(key.to(wide(key.dtype)), spec.grid) / sizes_R1
     area_value = table_sums(value.to(wide(value.dtype)), spec.grid)
-    return attend(query, area_key, area_value / sizes_R1 if spec.value_mode == "mean" else area_value, spec)
+    return attend(
+        query, area_key, area_value / sizes_R1 if spec.value_mode == "mean" else area_value, spec
+    )

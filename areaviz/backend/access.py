@@ -37,7 +37,9 @@ def check_token(token: str) -> str:
             f"{_ADVICE}."
         )
     if len(set(token)) < MIN_DIFFERENT:
-        raise InputError(f"An access token has at least {MIN_DIFFERENT} different characters; {_ADVICE}.")
+        raise InputError(
+            f"An access token has at least {MIN_DIFFERENT} different characters; {_ADVICE}."
+        )
     return token
 
 
@@ -47,7 +49,9 @@ def read_token(path: Path) -> str:
         with path.open("rb") as file:
             content = file.read(MAX_LENGTH + 3)
     except OSError as error:
-        raise InputError(f"The token file {path} cannot be read ({error.strerror}); {_ADVICE}.") from error
+        raise InputError(
+            f"The token file {path} cannot be read ({error.strerror}); {_ADVICE}."
+        ) from error
     return check_token(content.decode("ascii", "replace").rstrip("\r\n"))
 
 
@@ -61,9 +65,13 @@ def write_token(path: Path) -> None:
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError as error:
-        raise InputError(f"{path} is there already and is left as it is; choose another name.") from error
+        raise InputError(
+            f"{path} is there already and is left as it is; choose another name."
+        ) from error
     except OSError as error:
-        raise BackendError(f"{path} could not be written ({error.strerror}); choose another folder.") from error
+        raise BackendError(
+            f"{path} could not be written ({error.strerror}); choose another folder."
+        ) from error
     with os.fdopen(descriptor, "w", encoding="ascii") as file:
         file.write(secrets.token_urlsafe(32) + "\n")
 

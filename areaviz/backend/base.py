@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
-from areaviz.trace.card import Card
+from areaviz.cards.card import Card
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 
@@ -25,7 +25,9 @@ class Backend(Protocol):
     def device(self) -> str:
         """Where the models run, for people: "CPU (2 threads)", "CUDA: NVIDIA ..."."""
 
-    def trace(self, request: Request, progress: Progress | None = None, background: bool = False) -> Trace:
+    def trace(
+        self, request: Request, progress: Progress | None = None, background: bool = False
+    ) -> Trace:
         """Run the model and record what it attended to.
 
         background: nobody waits for this one answer, as in an analysis; it runs when no reader waits.

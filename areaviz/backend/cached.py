@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, replace
 
 from areaviz.backend.base import Backend, Progress, Queued
-from areaviz.trace.card import Card
+from areaviz.cards.card import Card
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 
@@ -53,7 +53,9 @@ class CachedBackend:
         """How many requests wait in this process; None where they wait elsewhere."""
         return self._inner.waiting() if isinstance(self._inner, Queued) else None
 
-    def trace(self, request: Request, progress: Progress | None = None, background: bool = False) -> Trace:
+    def trace(
+        self, request: Request, progress: Progress | None = None, background: bool = False
+    ) -> Trace:
         """The remembered trace, or a new one; raises what the wrapped backend raises.
 
         A given output is read anew each time: that takes one pass, and a measure of faithfulness has many. A
@@ -67,7 +69,9 @@ class CachedBackend:
         with self._alone(key, progress):
             return self._found(key, request, progress, background)
 
-    def _found(self, key: str, request: Request, progress: Progress | None, background: bool) -> Trace:
+    def _found(
+        self, key: str, request: Request, progress: Progress | None, background: bool
+    ) -> Trace:
         found = self._get(key)
         if found is None:
             found = self._inner.trace(request, progress, background)
@@ -123,5 +127,9 @@ class CachedBackend:
 def key_of(request: Request, card: Card | None) -> str:
     """What tells a trace from others: SHA-256 of the request, with its picture's pixels, and of the model's card."""
     picture = request.picture and request.picture.digest
-    content = [asdict(replace(request, picture=None)), picture, None if card is None else card.identity]
+    content = [
+        asdict(replace(request, picture=None)),
+        picture,
+        None if card is None else card.identity,
+    ]
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()

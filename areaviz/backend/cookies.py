@@ -42,7 +42,9 @@ def admission_cookie(port: int) -> str:
 
 def admission_key(token: str) -> str:
     """The key that signs admissions, in hexadecimal; another token has another key, so it ends all admissions."""
-    return hmac.new(token.encode("utf-8", "surrogatepass"), b"areaviz admission", hashlib.sha256).hexdigest()
+    return hmac.new(
+        token.encode("utf-8", "surrogatepass"), b"areaviz admission", hashlib.sha256
+    ).hexdigest()
 
 
 def admission(key: str, now: float | None = None) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from areaviz.backend.base import Progress
 from areaviz.backend.worker import Report, Worker
+from areaviz.cards.card import Card, read_card
 from areaviz.models import MODELS
 from areaviz.models.base import Model, check_takes
 from areaviz.models.device import (
@@ -19,7 +20,6 @@ from areaviz.models.device import (
     is_out_of_memory,
     use_threads,
 )
-from areaviz.trace.card import Card, read_card
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
@@ -43,7 +43,9 @@ class LocalBackend:
         for path in sorted(checkpoints.glob("*/card.json")):
             self._read(path)
         if not self._cards:
-            self._problems.append(f"There is no model in {checkpoints.name}; restore the folder from the repository.")
+            self._problems.append(
+                f"There is no model in {checkpoints.name}; restore the folder from the repository."
+            )
         self._worker = Worker(self._run)
 
     def models(self) -> dict[str, Card]:
@@ -58,7 +60,9 @@ class LocalBackend:
         """Where the models run, for people."""
         return describe_device(self._device, answering_threads())
 
-    def trace(self, request: Request, progress: Progress | None = None, background: bool = False) -> Trace:
+    def trace(
+        self, request: Request, progress: Progress | None = None, background: bool = False
+    ) -> Trace:
         """Run a request; raises InputError or BackendError."""
         checked = request.checked()
         if checked.model not in self._cards:
@@ -76,9 +80,13 @@ class LocalBackend:
         try:
             card = read_card(path)
             if card.family not in MODELS:
-                raise BackendError(f"{path.parent.name} needs a newer version of areaviz; update it.")
+                raise BackendError(
+                    f"{path.parent.name} needs a newer version of areaviz; update it."
+                )
             if card.name != path.parent.name:
-                raise BackendError(f"The folder {path.parent.name} holds the model {card.name}; give it that name.")
+                raise BackendError(
+                    f"The folder {path.parent.name} holds the model {card.name}; give it that name."
+                )
             if not card.files:
                 log.warning(_NO_DIGESTS, card.name)
             self._cards[card.name] = card
@@ -90,7 +98,9 @@ class LocalBackend:
         try:
             report(0.0, "Loading the model")
             model = self._model(requests[0].model, requests[0].area_size)
-            return model.trace(requests, lambda done, most: report(done / most, f"Writing item {done}"))
+            return model.trace(
+                requests, lambda done, most: report(done / most, f"Writing item {done}")
+            )
         except Exception as error:
             if not is_out_of_memory(error):
                 raise
@@ -104,7 +114,9 @@ class LocalBackend:
         key = (name, area_size)
         if key not in self._loaded:
             card = self._cards[name]
-            self._loaded[key] = MODELS[card.family].load(self._checkpoints / name, card, self._device, area_size)
+            self._loaded[key] = MODELS[card.family].load(
+                self._checkpoints / name, card, self._device, area_size
+            )
         self._loaded.move_to_end(key)
         while len(self._loaded) > MAX_LOADED:
             self._loaded.popitem(last=False)

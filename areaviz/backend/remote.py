@@ -17,8 +17,8 @@ from requests.adapters import HTTPAdapter
 from areaviz.backend import wire
 from areaviz.backend.base import Progress
 from areaviz.backend.cached import key_of
+from areaviz.cards.card import Card
 from areaviz.trace import archive, codec
-from areaviz.trace.card import Card
 from areaviz.trace.errors import BackendError, Busy, InputError
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Request
@@ -47,7 +47,9 @@ class RemoteBackend:
 
     def __init__(self, address: str, token: str, answer_seconds: float = ANSWER_SECONDS) -> None:
         if not _ADDRESS.fullmatch(address):
-            raise BackendError("A server of models has an address such as http://127.0.0.1:8000; name one like it.")
+            raise BackendError(
+                "A server of models has an address such as http://127.0.0.1:8000; name one like it."
+            )
         self._address, self._seconds = address.rstrip("/"), answer_seconds
         self._http = requests.Session()
         self._http.trust_env = False  # else a .netrc may replace the token, or a proxy get it
@@ -69,7 +71,9 @@ class RemoteBackend:
         """Where the server's models run."""
         return f"{self._described().device}, at {self._address}"
 
-    def trace(self, request: Request, progress: Progress | None = None, background: bool = False) -> Trace:
+    def trace(
+        self, request: Request, progress: Progress | None = None, background: bool = False
+    ) -> Trace:
         """Run a request at the server; raises InputError or BackendError."""
         checked = request.checked()
         if progress:
@@ -102,29 +106,46 @@ class RemoteBackend:
                 try:
                     self._about, holds = self._fresh(), ABOUT_SECONDS
                 except BackendError as error:
-                    self._about, holds = replace(self._about, problems=(str(error),)), ABOUT_AGAIN_SECONDS
+                    self._about, holds = (
+                        replace(self._about, problems=(str(error),)),
+                        ABOUT_AGAIN_SECONDS,
+                    )
                 self._holds_until = time.monotonic() + holds
             return self._about
 
     def _fresh(self) -> wire.About:
         try:
-            return wire.about_from_json(self._ask("GET", wire.MODELS, wire.MAX_ABOUT_BYTES, seconds=ABOUT_SECONDS))
+            return wire.about_from_json(
+                self._ask("GET", wire.MODELS, wire.MAX_ABOUT_BYTES, seconds=ABOUT_SECONDS)
+            )
         except ValueError as error:
             raise BackendError(_STRANGE) from error
 
     def _ask(
-        self, method: str, path: str, most: int, body: bytes = b"", key: str = "", seconds: float | None = None
+        self,
+        method: str,
+        path: str,
+        most: int,
+        body: bytes = b"",
+        key: str = "",
+        seconds: float | None = None,
     ) -> bytes:
         """The content of an answer of at most so many bytes; asked once more where the first was lost on the way."""
         headers = {"Content-Type": wire.JSON, "Accept-Encoding": "identity", wire.AFFINITY: key}
-        request = {"data": body, "headers": headers, "timeout": (CONNECT_SECONDS, seconds or self._seconds)}
+        request = {
+            "data": body,
+            "headers": headers,
+            "timeout": (CONNECT_SECONDS, seconds or self._seconds),
+        }
         try:
             try:
                 return self._once(method, path, most, request)
             except _LOST as error:
                 if isinstance(error, requests.Timeout):
                     raise
-                log.warning("%s %s was lost (%s); it is sent once more", method, path, type(error).__name__)
+                log.warning(
+                    "%s %s was lost (%s); it is sent once more", method, path, type(error).__name__
+                )
                 return self._once(method, path, most, request)
         except requests.Timeout as error:
             raise BackendError(
@@ -138,7 +159,9 @@ class RemoteBackend:
             ) from error
 
     def _once(self, method: str, path: str, most: int, request: Mapping[str, Any]) -> bytes:
-        with self._http.request(method, self._address + path, stream=True, allow_redirects=False, **request) as answer:
+        with self._http.request(
+            method, self._address + path, stream=True, allow_redirects=False, **request
+        ) as answer:
             content = bytearray()
             for chunk in answer.iter_content(_CHUNK):
                 content += chunk
@@ -163,11 +186,16 @@ def _failure(status: int, content: bytes) -> Exception:
     if kind == "input":
         return InputError(sentence)
     if kind == "token":
-        return BackendError("The server of the models refuses the token; put its token into AREAVIZ_TOKEN_FILE.")
+        return BackendError(
+            "The server of the models refuses the token; put its token into AREAVIZ_TOKEN_FILE."
+        )
     if kind and kind != "busy":
         return BackendError(sentence)
     if status == _UNAVAILABLE:
-        return Busy(sentence or "The models are busy: too many requests are waiting already; try again in a moment.")
+        return Busy(
+            sentence
+            or "The models are busy: too many requests are waiting already; try again in a moment."
+        )
     return _Broken(f"status {status}") if status >= _SERVER_ERROR else BackendError(_STRANGE)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from areaviz.backend.base import Progress
+from areaviz.cards.card import Card, read_card
 from areaviz.trace import codec
-from areaviz.trace.card import Card, read_card
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
@@ -21,10 +21,20 @@ class ReplayBackend:
 
     def __init__(self, folder: Path) -> None:
         self._problems: list[str] = []
-        self._cards = {card.name: card for path in sorted(folder.glob("cards/*.json")) for card in self._card(path)}
-        self._paths = {request: path for path in sorted(folder.glob("*.npz")) for request in self._request(path)}
+        self._cards = {
+            card.name: card
+            for path in sorted(folder.glob("cards/*.json"))
+            for card in self._card(path)
+        }
+        self._paths = {
+            request: path
+            for path in sorted(folder.glob("*.npz"))
+            for request in self._request(path)
+        }
         if not self._paths:
-            self._problems.append(f"The folder {folder.name} holds no stored trace that can be read.")
+            self._problems.append(
+                f"The folder {folder.name} holds no stored trace that can be read."
+            )
 
     def models(self) -> dict[str, Card]:
         """The models that have a stored trace, by name."""
@@ -43,7 +53,9 @@ class ReplayBackend:
         """What can be asked."""
         return tuple(self._paths)
 
-    def trace(self, request: Request, progress: Progress | None = None, background: bool = False) -> Trace:
+    def trace(
+        self, request: Request, progress: Progress | None = None, background: bool = False
+    ) -> Trace:
         """The stored trace of an equal request; raises InputError when there is none."""
         if request not in self._paths:
             raise InputError(
@@ -55,7 +67,9 @@ class ReplayBackend:
         try:
             return codec.load(self._paths[request])
         except InputError as error:
-            raise BackendError(f"The stored trace {self._paths[request].name} can no longer be read.") from error
+            raise BackendError(
+                f"The stored trace {self._paths[request].name} can no longer be read."
+            ) from error
 
     def _card(self, path: Path) -> list[Card]:
         try:
@@ -72,5 +86,7 @@ class ReplayBackend:
             return []
         if request.model in self._cards:
             return [request]
-        self._problems.append(f"The stored trace {path.name} is left out: there is no card for its model.")
+        self._problems.append(
+            f"The stored trace {path.name} is left out: there is no card for its model."
+        )
         return []

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from areaviz.backend.base import Backend
-from areaviz.trace.card import Card, card_of
+from areaviz.cards.card import Card, card_of
 from areaviz.trace.document import read_request, request_entry
 from areaviz.trace.errors import InputError
 from areaviz.trace.picture import MAX_SIDE
@@ -105,14 +105,25 @@ def trace_from_json(content: bytes) -> TraceAsked:
 
 def layer_to_json(asked: LayerAsked) -> bytes:
     """A question for one layer."""
-    return _dumps({**_request_entries(asked.request), "key": asked.key, "site": asked.site, "layer": asked.layer})
+    return _dumps(
+        {
+            **_request_entries(asked.request),
+            "key": asked.key,
+            "site": asked.site,
+            "layer": asked.layer,
+        }
+    )
 
 
 def layer_from_json(content: bytes) -> LayerAsked:
     """Read it; raises InputError."""
     entries = _strange(content)
     try:
-        key, site, layer = _typed(entries, "key", str), _typed(entries, "site", str), _typed(entries, "layer", int)
+        key, site, layer = (
+            _typed(entries, "key", str),
+            _typed(entries, "site", str),
+            _typed(entries, "layer", int),
+        )
     except ValueError as error:
         raise InputError(f"The request is damaged ({error}); send it again.") from error
     return LayerAsked(_request(entries), key, site, layer)
@@ -150,7 +161,11 @@ def _request_entries(request: Request) -> dict[str, Any]:
 
 def _request(entries: dict[str, Any]) -> Request:
     try:
-        arrays = {"request.picture": _pixels(entries["pixels"])} if entries.get("pixels") is not None else {}
+        arrays = (
+            {"request.picture": _pixels(entries["pixels"])}
+            if entries.get("pixels") is not None
+            else {}
+        )
         return read_request(_typed(entries, "request", dict), arrays)
     except InputError:
         raise

@@ -59,7 +59,9 @@ class Worker:
     whose requests it ran get an error that says so, and the next request runs.
     """
 
-    def __init__(self, run: Run, max_waiting: int = 32, max_batch: int = 8, pace: Pace | None = None) -> None:
+    def __init__(
+        self, run: Run, max_waiting: int = 32, max_batch: int = 8, pace: Pace | None = None
+    ) -> None:
         self._run, self._max_waiting, self._max_batch = run, max_waiting, max_batch
         self._pace = pace or Pace()
         self._changed = threading.Condition()
@@ -73,7 +75,9 @@ class Worker:
         with self._changed:
             return len(self._waiting) + len(self._background)
 
-    def submit(self, request: Request, progress: Progress | None = None, background: bool = False) -> Trace:
+    def submit(
+        self, request: Request, progress: Progress | None = None, background: bool = False
+    ) -> Trace:
         """Wait for the result, reporting progress from the calling thread.
 
         What `progress` raises ends the waiting and is raised; the request is then no longer run.
@@ -128,7 +132,11 @@ class Worker:
             queue = self._queue(job)
             if job not in queue:
                 return job.progress
-            before = queue.index(job) + len(self._running) + (len(self._waiting) if job.background else 0)
+            before = (
+                queue.index(job)
+                + len(self._running)
+                + (len(self._waiting) if job.background else 0)
+            )
         if not before:
             return job.progress
         many = f"{before} requests are" if before > 1 else "1 request is"
@@ -147,7 +155,9 @@ class Worker:
                 return
             log.error("The thread of the models had ended; another one was started.")
             for job in self._running:
-                job.error = job.error or BackendError("The model was stopped while it ran; try again.")
+                job.error = job.error or BackendError(
+                    "The model was stopped while it ran; try again."
+                )
                 job.finished.set()
             self._running = []
             self._thread = self._started()
@@ -165,7 +175,9 @@ class Worker:
             except _GaveWay:
                 self._put_back(jobs)
                 continue
-            except BaseException as error:  # one request's failure must not end the thread all others wait for
+            except (
+                BaseException
+            ) as error:  # one request's failure must not end the thread all others wait for
                 self._answer_singly(jobs, error)
             with self._changed:
                 self._running = []
@@ -179,7 +191,9 @@ class Worker:
                 self._changed.wait()
             queue = self._waiting or self._background
             kind = _kind(queue[0].request)
-            most = self._pace.most(kind, self._max_batch) if queue[0].background else self._max_batch
+            most = (
+                self._pace.most(kind, self._max_batch) if queue[0].background else self._max_batch
+            )
             while queue and len(self._running) < most and _kind(queue[0].request) == kind:
                 self._running.append(queue.popleft())
             return list(self._running)
@@ -229,7 +243,9 @@ def _named(error: BaseException) -> Exception:
     if isinstance(error, InputError | BackendError | _AllLeft):
         return error
     log.error("While a model ran", exc_info=error)
-    return BackendError("The model stopped with an error, which was written to the app's log; try again.")
+    return BackendError(
+        "The model stopped with an error, which was written to the app's log; try again."
+    )
 
 
 def _kind(request: Request) -> Request:

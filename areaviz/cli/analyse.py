@@ -19,10 +19,10 @@ from areaviz.backend.local import LocalBackend
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.examples import TABLES, Dataset, read_lines, read_pictures, read_table
 from areaviz.data.places import CHECKPOINTS
+from areaviz.drawing.export import escape
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import choice
 from areaviz.trace.request import Request
-from areaviz.views.export import escape
 
 ENGINES = ("local", "ray")
 
@@ -36,15 +36,25 @@ def analyse(
             "(.csv, .tsv, .jsonl), a folder of pictures, or the name of a sample set.",
         ),
     ],
-    model: Annotated[list[str], typer.Option(help="A model of the checkpoints folder; give two to compare them.")],
-    reference: Annotated[list[Path] | None, typer.Option(help="References of a text file, line by line.")] = None,
-    links: Annotated[Path | None, typer.Option(help="Gold links of a text file, line by line.")] = None,
+    model: Annotated[
+        list[str], typer.Option(help="A model of the checkpoints folder; give two to compare them.")
+    ],
+    reference: Annotated[
+        list[Path] | None, typer.Option(help="References of a text file, line by line.")
+    ] = None,
+    links: Annotated[
+        Path | None, typer.Option(help="Gold links of a text file, line by line.")
+    ] = None,
     table: Annotated[Path | None, typer.Option(help="Write all rows here as CSV.")] = None,
     beam: Annotated[int, typer.Option(min=1, max=16, help="Beam width; 1 is greedy.")] = 1,
-    area_size: Annotated[int | None, typer.Option(min=1, max=16, help="Largest area; else as trained.")] = None,
+    area_size: Annotated[
+        int | None, typer.Option(min=1, max=16, help="Largest area; else as trained.")
+    ] = None,
     checkpoints: Annotated[Path, typer.Option(help="The folder of models.")] = CHECKPOINTS,
     device: Annotated[str, typer.Option(help="auto, cuda, mps or cpu.")] = "auto",
-    engine: Annotated[str, typer.Option(help="local: this process; ray: two processes of Ray Data.")] = "local",
+    engine: Annotated[
+        str, typer.Option(help="local: this process; ray: two processes of Ray Data.")
+    ] = "local",
 ) -> None:
     """Run a set of examples through one or two models; a killed run goes on where it was.
 
@@ -56,7 +66,9 @@ def analyse(
     found = []
     for name in model:
         choice("model", name, list(backend.models()))
-        request = Request(name, "", "greedy" if beam == 1 else "beam", beam if beam > 1 else 4, area_size)
+        request = Request(
+            name, "", "greedy" if beam == 1 else "beam", beam if beam > 1 else 4, area_size
+        )
         about = header(dataset, request, backend.models()[name])
         with (
             RowFile.open(rows_path(about), about) as file,
@@ -64,7 +76,9 @@ def analyse(
         ):
             before, start = len(file), perf_counter()
             if engine == "ray":
-                analyse_on_ray(dataset, request, partial(_opened, checkpoints, device), file, _shown_by(bar))
+                analyse_on_ray(
+                    dataset, request, partial(_opened, checkpoints, device), file, _shown_by(bar)
+                )
             else:
                 run(dataset, request, backend.trace, file, _shown_by(bar))
         _tell(name, dataset, file.rows, len(file) - before, perf_counter() - start)
@@ -79,21 +93,32 @@ def _read(source: str, references: Sequence[Path], links: Path | None) -> Datase
         return SAMPLE_SETS[source]()
     place = Path(source)
     if not place.exists():
-        raise InputError(f'"{source}" is no file, folder or sample set; the sample sets are: {", ".join(SAMPLE_SETS)}.')
+        raise InputError(
+            f'"{source}" is no file, folder or sample set; the sample sets are: {", ".join(SAMPLE_SETS)}.'
+        )
     if place.is_dir():
         files = {one.name: one for one in sorted(place.iterdir()) if one.is_file()}
         tables = [name for name in files if Path(name).suffix.lower() in TABLES]
         if len(tables) > 1:
-            raise InputError(f'"{source}" holds several tables ({", ".join(tables)}); name the one that is meant.')
+            raise InputError(
+                f'"{source}" holds several tables ({", ".join(tables)}); name the one that is meant.'
+            )
         return read_table(tables[0], files) if tables else read_pictures(files)
     if place.suffix.lower() in TABLES:
-        return read_table(place.name, {one.name: one for one in place.parent.iterdir() if one.is_file()})
+        return read_table(
+            place.name, {one.name: one for one in place.parent.iterdir() if one.is_file()}
+        )
     given = [place, *references, *([links] if links else [])]
     names = [one.name for one in given]
     if len(set(names)) < len(names):
-        raise InputError("Two of the files have the same name; rename one, since the set knows its files by name.")
+        raise InputError(
+            "Two of the files have the same name; rename one, since the set knows its files by name."
+        )
     return read_lines(
-        place.name, dict(zip(names, given, strict=True)), [one.name for one in references], links.name if links else ""
+        place.name,
+        dict(zip(names, given, strict=True)),
+        [one.name for one in references],
+        links.name if links else "",
     )
 
 
@@ -106,12 +131,20 @@ def _shown_by(bar: Any) -> Callable[[int, int], None]:
     return lambda done, _: bar.update(done - bar.pos)
 
 
-def _tell(model: str, dataset: Dataset, rows: Mapping[int, Row], fresh: int, seconds: float) -> None:
+def _tell(
+    model: str, dataset: Dataset, rows: Mapping[int, Row], fresh: int, seconds: float
+) -> None:
     """How long the new rows took, and the figures of the whole set."""
     if fresh:
-        typer.echo(f"{model}: {fresh:,} examples in {seconds:,.0f} s, {fresh / seconds:.2f} a second")
+        typer.echo(
+            f"{model}: {fresh:,} examples in {seconds:,.0f} s, {fresh / seconds:.2f} a second"
+        )
     for name, value in summary(dataset, rows).items():
-        typer.echo(f"  {name}: {value:,.0f}" if name in ("examples", "failed") else f"  {name}: {value:.4g}")
+        typer.echo(
+            f"  {name}: {value:,.0f}"
+            if name in ("examples", "failed")
+            else f"  {name}: {value:.4g}"
+        )
 
 
 def _write(path: Path, dataset: Dataset, found: Sequence[Mapping[int, Row]]) -> None:

@@ -14,8 +14,12 @@ from areaviz.trace.errors import BackendError, InputError
 
 
 def bench(
-    name: Annotated[str, typer.Argument(help="Which benchmark; without a name, all of them are listed.")] = "",
-    options: Annotated[list[str] | None, typer.Argument(help="Its own options, after two hyphens.")] = None,
+    name: Annotated[
+        str, typer.Argument(help="Which benchmark; without a name, all of them are listed.")
+    ] = "",
+    options: Annotated[
+        list[str] | None, typer.Argument(help="Its own options, after two hyphens.")
+    ] = None,
 ) -> None:
     """Run a benchmark of the repository: areaviz bench app -- --items 32 128.
 
@@ -29,7 +33,9 @@ def bench(
         return
     if name not in found:
         raise InputError(f'There is no benchmark "{name}"; choose one of {", ".join(found)}.')
-    done = subprocess.run([sys.executable, "-m", f"benchmarks.{name}", *(options or [])], cwd=ROOT, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", f"benchmarks.{name}", *(options or [])], cwd=ROOT, check=False
+    )
     raise typer.Exit(done.returncode)
 
 
@@ -39,9 +45,13 @@ def benchmarks() -> dict[str, str]:
     Raises:
         BackendError: the package was installed without the repository, where they lie.
     """
-    scripts = sorted((ROOT / "benchmarks").glob("*.py")) if (ROOT / "pyproject.toml").exists() else []
+    scripts = (
+        sorted((ROOT / "benchmarks").glob("*.py")) if (ROOT / "pyproject.toml").exists() else []
+    )
     texts = {script.stem: script.read_text(encoding="utf-8") for script in scripts}
-    found = {name: _line(text) for name, text in texts.items() if 'if __name__ == "__main__"' in text}
+    found = {
+        name: _line(text) for name, text in texts.items() if 'if __name__ == "__main__"' in text
+    }
     if not found:
         raise BackendError(
             "The benchmarks come with the repository, not with the package; run this from a clone of it."

@@ -7,18 +7,24 @@ from typing import Annotated
 
 import typer
 
-from areaviz.analysis.translation import state_difference
 from areaviz.data.places import data_folder
+from areaviz.evaluation.translation import state_difference
 
 
 def compare(
     checkpoint: Annotated[Path, typer.Argument(help="A checkpoint folder.")],
     baseline: Annotated[Path, typer.Argument(help="The checkpoint it is compared to.")],
-    translations: Annotated[Path, typer.Argument(help="What `evaluate --output` wrote for the first.")],
+    translations: Annotated[
+        Path, typer.Argument(help="What `evaluate --output` wrote for the first.")
+    ],
     baseline_translations: Annotated[Path, typer.Argument(help="The same for the second.")],
-    split: Annotated[str, typer.Option(help="The split both were measured on.")] = "test_2016_flickr",
+    split: Annotated[
+        str, typer.Option(help="The split both were measured on.")
+    ] = "test_2016_flickr",
     data: Annotated[Path | None, typer.Option(help="The data folder; else AREAVIZ_DATA.")] = None,
 ) -> None:
     """State the difference of two models on both cards, with its significance."""
     folder = data or data_folder()
-    typer.echo(state_difference(checkpoint, baseline, split, translations, baseline_translations, folder))
+    typer.echo(
+        state_difference(checkpoint, baseline, split, translations, baseline_translations, folder)
+    )

@@ -29,7 +29,10 @@ def _group() -> None:
 def get(
     corpus: Annotated[Corpus, typer.Argument(help="Which corpus.")],
     folder: Annotated[
-        Path | None, typer.Option(help="Where to put it instead of AREAVIZ_DATA, or data/ where that is not set.")
+        Path | None,
+        typer.Option(
+            help="Where to put it instead of AREAVIZ_DATA, or data/ where that is not set."
+        ),
     ] = None,
 ) -> None:
     """Download a corpus from its official place and check it.
@@ -39,4 +42,6 @@ def get(
     """
     folder = folder or data_folder()
     files = get_multi30k(folder, progress=lambda done, name: typer.echo(f"{done:4.0%}  {name}"))
-    typer.echo(f"{corpus}: {len(files)} files in {files[0].parent}, all correct; for research and education only.")
+    typer.echo(
+        f"{corpus}: {len(files)} files in {files[0].parent}, all correct; for research and education only."
+    )

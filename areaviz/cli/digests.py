@@ -8,22 +8,27 @@ from typing import Annotated
 
 import typer
 
+from areaviz.cards.card import read_card, write_card
 from areaviz.data.places import CHECKPOINTS
 from areaviz.models.checkpoint import digests_of
-from areaviz.trace.card import read_card, write_card
 from areaviz.trace.errors import BackendError
 
 
 def digests(
     checkpoints: Annotated[Path, typer.Option(help="The folder of the models.")] = CHECKPOINTS,
-    renew: Annotated[list[str] | None, typer.Option(help="A model whose files were exchanged on purpose.")] = None,
+    renew: Annotated[
+        list[str] | None, typer.Option(help="A model whose files were exchanged on purpose.")
+    ] = None,
 ) -> None:
     """Compare the models' files with the digests in their cards; a card without digests gets them.
 
     A digest that is there is never changed, unless the model is named by --renew.
     """
     paths = sorted(checkpoints.glob("*/card.json"))
-    found = {path.parent.name: _brought_up_to_date(path, path.parent.name in (renew or [])) for path in paths}
+    found = {
+        path.parent.name: _brought_up_to_date(path, path.parent.name in (renew or []))
+        for path in paths
+    }
     typer.echo(f"As their cards say: {list(found.values()).count('right')} of {len(found)} models.")
     if written := [name for name, done in found.items() if done == "written"]:
         typer.echo(f"The digests of {', '.join(written)} were written into their cards.")

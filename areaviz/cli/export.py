@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from areaviz.cli._looking import Looking, looking
-from areaviz.sharing import share
-from areaviz.sharing.files import WRITERS
+from areaviz.cli.view_options import Looking, looking
+from areaviz.publish import share
+from areaviz.publish.files import WRITERS
 from areaviz.trace import codec
 from areaviz.views import VIEWS
 
@@ -17,9 +17,13 @@ from areaviz.views import VIEWS
 @looking
 def export(
     trace: Annotated[Path, typer.Argument(help="A saved trace (.npz).")],
-    file: Annotated[Path, typer.Argument(help=f"What to write; its ending says what: {', '.join(WRITERS)}.")],
+    file: Annotated[
+        Path, typer.Argument(help=f"What to write; its ending says what: {', '.join(WRITERS)}.")
+    ],
     looking: Looking,
-    view: Annotated[str | None, typer.Option(help=f"Of a figure or numbers: one of {', '.join(VIEWS)}.")] = None,
+    view: Annotated[
+        str | None, typer.Option(help=f"Of a figure or numbers: one of {', '.join(VIEWS)}.")
+    ] = None,
 ) -> None:
     """Write a saved trace as a page (.html), a figure (.svg, .pdf, .png), its numbers (.csv, .json) or a film (.gif).
 

@@ -7,26 +7,38 @@ from typing import Annotated
 
 import typer
 
-from areaviz.analysis.faithfulness import Faithfulness, Probe, measured, spread
 from areaviz.backend.local import LocalBackend
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.examples import Dataset
 from areaviz.data.places import CHECKPOINTS
+from areaviz.evaluation.faithfulness import Faithfulness, Probe, measured, spread
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import choice
 from areaviz.trace.request import Request
 
-SETS = {"translation": "Sentences", "caption": "Scenes to describe", "picture translation": "Scenes with a sentence"}
+SETS = {
+    "translation": "Sentences",
+    "caption": "Scenes to describe",
+    "picture translation": "Scenes with a sentence",
+}
 """The app's own examples for a task."""
 
 
 def faithfulness(
     model: Annotated[str, typer.Argument(help="A model of the checkpoints folder.")],
-    examples: Annotated[int, typer.Option(min=1, help="How many of the app's own examples are measured.")] = 24,
-    site: Annotated[str, typer.Option(help="The attention: encoder-decoder, encoder self ...")] = "encoder-decoder",
+    examples: Annotated[
+        int, typer.Option(min=1, help="How many of the app's own examples are measured.")
+    ] = 24,
+    site: Annotated[
+        str, typer.Option(help="The attention: encoder-decoder, encoder self ...")
+    ] = "encoder-decoder",
     layer: Annotated[int, typer.Option(min=1, help="Whose map; from 1.")] = 1,
-    head: Annotated[int | None, typer.Option(min=1, help="Whose map, from 1; else the mean of all heads.")] = None,
-    k: Annotated[int, typer.Option(min=1, help="How many items or areas each output item loses or keeps.")] = 5,
+    head: Annotated[
+        int | None, typer.Option(min=1, help="Whose map, from 1; else the mean of all heads.")
+    ] = None,
+    k: Annotated[
+        int, typer.Option(min=1, help="How many items or areas each output item loses or keeps.")
+    ] = 5,
     unit: Annotated[str, typer.Option(help="item or area.")] = "item",
     draws: Annotated[int, typer.Option(min=2, help="How often as many are picked by chance.")] = 5,
     checkpoints: Annotated[Path, typer.Option(help="The folder of models.")] = CHECKPOINTS,
@@ -37,7 +49,9 @@ def faithfulness(
     cards = backend.models()
     card = cards[choice("model", model, list(cards))]
     if card.task not in SETS:
-        raise InputError("The faithfulness of models that write is measured; choose a translator or a captioner.")
+        raise InputError(
+            "The faithfulness of models that write is measured; choose a translator or a captioner."
+        )
     probe = Probe(site, layer - 1, None if head is None else head - 1, k, unit, draws)
     requests = _requests(model, SAMPLE_SETS[SETS[card.task]](), examples)
     found, taken = measured(requests, probe, backend.trace)
@@ -50,12 +64,18 @@ def faithfulness(
 
 def told(found: Faithfulness, examples: int) -> list[str]:
     """The figures of so many examples, a line each."""
-    lines = [f"examples: {examples}, output items: {found.items}, mean probability: {found.probability:.3f}"]
+    lines = [
+        f"examples: {examples}, output items: {found.items}, mean probability: {found.probability:.3f}"
+    ]
     for name in ("comprehensiveness", "sufficiency"):
         mean, deviation = spread(getattr(found, f"random_{name}"))
-        lines.append(f"{name}: {getattr(found, name):.3f}, by chance {mean:.3f} (standard deviation {deviation:.3f})")
+        lines.append(
+            f"{name}: {getattr(found, name):.3f}, by chance {mean:.3f} (standard deviation {deviation:.3f})"
+        )
     return lines
 
 
 def _requests(model: str, dataset: Dataset, most: int) -> list[Request]:
-    return [Request(model, one.text, picture=dataset.picture(one)) for one in dataset.examples[:most]]
+    return [
+        Request(model, one.text, picture=dataset.picture(one)) for one in dataset.examples[:most]
+    ]

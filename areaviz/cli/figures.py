@@ -9,14 +9,14 @@ from typing import Annotated
 
 import typer
 
-from areaviz.analysis.forms import COLUMNS, FormRow, read_forms
+from areaviz.cards.card import Card, read_card
+from areaviz.cards.gates import judged
+from areaviz.cards.published import HEADLINE, PUBLISHED
+from areaviz.cards.tasks import TASKS
 from areaviz.data.places import CHECKPOINTS, FINDINGS, LETTERS, README
-from areaviz.trace.card import Card, read_card
+from areaviz.evaluation.forms import COLUMNS, FormRow, read_forms
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import write_whole
-from areaviz.trace.gates import judged
-from areaviz.trace.published import HEADLINE, PUBLISHED
-from areaviz.trace.tasks import TASKS
 
 BEGIN, END = "<!-- figures:begin -->", "<!-- figures:end -->"
 FORMS_BEGIN, FORMS_END = "<!-- forms:begin -->", "<!-- forms:end -->"
@@ -26,15 +26,21 @@ SIZES = ("Tiny", "Small", "Base", "Big")
 
 def figures(
     checkpoints: Annotated[Path, typer.Option(help="The folder of the models.")] = CHECKPOINTS,
-    readme: Annotated[Path, typer.Option(help="The file to write the models' figures in.")] = README,
+    readme: Annotated[
+        Path, typer.Option(help="The file to write the models' figures in.")
+    ] = README,
     forms: Annotated[Path, typer.Option(help="The table of trained forms.")] = LETTERS,
-    findings: Annotated[Path, typer.Option(help="The file to write the trained forms in.")] = FINDINGS,
+    findings: Annotated[
+        Path, typer.Option(help="The file to write the trained forms in.")
+    ] = FINDINGS,
 ) -> None:
     """Write the tables of figures in README.md and docs/findings.md, from the models' cards and trained forms."""
     cards, rows = read_cards(checkpoints), read_forms(forms, "letters")
     write_whole(readme, filled(readme.read_text(encoding="utf-8"), cards).encode())
     write_whole(findings, with_forms(findings.read_text(encoding="utf-8"), rows).encode())
-    typer.echo(f"{readme}: {len(cards)} models. {findings}: {sum(bool(row.seeds) for row in rows)} forms.")
+    typer.echo(
+        f"{readme}: {len(cards)} models. {findings}: {sum(bool(row.seeds) for row in rows)} forms."
+    )
 
 
 def read_cards(checkpoints: Path) -> list[Card]:
@@ -48,7 +54,14 @@ def read_cards(checkpoints: Path) -> list[Card]:
 
     def place(card: Card) -> tuple[object, ...]:
         size = SIZES.index(card.size) if card.size in SIZES else 0
-        return list(TASKS).index(card.task), card.level, size, card.pictures, card.mechanism != "regular", card.name
+        return (
+            list(TASKS).index(card.task),
+            card.level,
+            size,
+            card.pictures,
+            card.mechanism != "regular",
+            card.name,
+        )
 
     return sorted(cards, key=place)
 
@@ -60,7 +73,11 @@ def filled(text: str, cards: Sequence[Card]) -> str:
         InputError: when a mark is missing.
     """
     translators = [card for card in cards if card.task == "translation"]
-    lines = [*_table(translators), "", *_differences(translators), "", _gates(translators)] if translators else []
+    lines = (
+        [*_table(translators), "", *_differences(translators), "", _gates(translators)]
+        if translators
+        else []
+    )
     for task in [task for task in TASKS if task != "translation"]:
         lines += _task_lines(task, [card for card in cards if card.task == task])
     return _between(text, BEGIN, END, lines or ["No model is shipped yet."])
@@ -90,10 +107,16 @@ def _task_lines(task: str, cards: Sequence[Card]) -> Iterator[str]:
     if not cards:
         return
     about = TASKS[task]
-    measures = [key for key in about.measures if any(key in card.figures.get(about.headline, {}) for card in cards)]
+    measures = [
+        key
+        for key in about.measures
+        if any(key in card.figures.get(about.headline, {}) for card in cards)
+    ]
     yield from ("", f"**{about.title}.** {about.about}.".replace("..", "."), "")
     seen = ["Sees"] if len(about.conditions) > 1 else []
-    yield _row(["Model", "Attention", "Parameters", *seen, *(about.measures[key] for key in measures)])
+    yield _row(
+        ["Model", "Attention", "Parameters", *seen, *(about.measures[key] for key in measures)]
+    )
     yield _row(["---"] * 2 + ["--:"] + ["---"] * len(seen) + ["--:"] * len(measures))
     for card in cards:
         for condition, figures in about.by_condition(card.figures.get(about.headline, {})).items():
@@ -117,7 +140,11 @@ def _gates(cards: Sequence[Card]) -> str:
     if not gates:
         return "No gate is set."
     told = [f"{sum(bool(g.reached) for _, g in gates)} of {len(gates)} gates were reached"]
-    missed = [f"{name}: {g.what}, wanted {g.wanted}, measured {g.measured}" for name, g in gates if g.reached is False]
+    missed = [
+        f"{name}: {g.what}, wanted {g.wanted}, measured {g.measured}"
+        for name, g in gates
+        if g.reached is False
+    ]
     unknown = [f"{name}: {g.what}" for name, g in gates if g.reached is None]
     told += [f"missed: {'; '.join(missed)}"] if missed else []
     told += [f"not measured yet: {'; '.join(unknown)}"] if unknown else []
@@ -131,13 +158,29 @@ def _measured(value: float | None, is_share: bool) -> str:
 
 
 def _table(cards: Sequence[Card]) -> Iterator[str]:
-    heads = ["Model", "Size", "Attention", "Parameters", *MEASURES.values(), "The paper's BLEU, other data"]
+    heads = [
+        "Model",
+        "Size",
+        "Attention",
+        "Parameters",
+        *MEASURES.values(),
+        "The paper's BLEU, other data",
+    ]
     yield _row(heads)
     yield _row(["---"] * 3 + ["--:"] * (len(heads) - 3))
     for card in cards:
         measured = [_number(card.figures.get(HEADLINE, {}).get(measure)) for measure in MEASURES]
         published = _number(_published(card))
-        yield _row([f"`{card.name}`", card.size, card.mechanism, f"{card.parameters:,}", *measured, published])
+        yield _row(
+            [
+                f"`{card.name}`",
+                card.size,
+                card.mechanism,
+                f"{card.parameters:,}",
+                *measured,
+                published,
+            ]
+        )
 
 
 def _differences(cards: Sequence[Card]) -> Iterator[str]:
@@ -152,7 +195,10 @@ def _differences(cards: Sequence[Card]) -> Iterator[str]:
 def _difference(regular: Card, area: Card) -> str:
     ours, theirs = (
         _number(None if with_area is None or without is None else with_area - without, sign="+")
-        for with_area, without in ((_bleu(area), _bleu(regular)), (_published(area), _published(regular)))
+        for with_area, without in (
+            (_bleu(area), _bleu(regular)),
+            (_published(area), _published(regular)),
+        )
     )
     level = regular.level.capitalize()
     return f"- {level} level, {regular.size}: areas change BLEU by {ours} here, by {theirs} in the paper."

@@ -6,15 +6,16 @@ from typing import Annotated
 
 import typer
 
-from areaviz.analysis.keeping import DAYS, MOST_DAYS, keep_days, notes_address, remove_old
+from areaviz.analysis.retention import DAYS, MOST_DAYS, keep_days, notes_address, remove_old
 from areaviz.analysis.rows import analyses_folder
-from areaviz.analysis.store import Store
+from areaviz.notes.store import Store
 from areaviz.trace.errors import InputError
 
 
 def forget(
     days: Annotated[
-        float | None, typer.Option(min=0, max=MOST_DAYS, help=f"Days; else those of the setting {DAYS}.")
+        float | None,
+        typer.Option(min=0, max=MOST_DAYS, help=f"Days; else those of the setting {DAYS}."),
     ] = None,
 ) -> None:
     """Delete notes, slices and analyses that nobody changed for some days, and copies of them that are as old.

@@ -7,16 +7,20 @@ from typing import Annotated
 
 import typer
 
-from areaviz.analysis.heads import EXAMPLES, add_to_table, table_entry
 from areaviz.data.places import data_folder
+from areaviz.evaluation.heads import EXAMPLES, add_to_table, table_entry
 
 SHOWN = ("multi_share", "long_exact_lift", "dependence", "dependence_share", "sink")
 
 
 def heads(
     checkpoint: Annotated[Path, typer.Argument(help="The checkpoint folder of a translator.")],
-    into: Annotated[Path | None, typer.Option(help="Write the figures into this table of trained forms.")] = None,
-    examples: Annotated[int, typer.Option(min=1, help="Validation sentences to measure over.")] = EXAMPLES,
+    into: Annotated[
+        Path | None, typer.Option(help="Write the figures into this table of trained forms.")
+    ] = None,
+    examples: Annotated[
+        int, typer.Option(min=1, help="Validation sentences to measure over.")
+    ] = EXAMPLES,
     data: Annotated[Path | None, typer.Option(help="The data folder; else AREAVIZ_DATA.")] = None,
     device: Annotated[str, typer.Option(help="auto, cuda, mps or cpu.")] = "auto",
 ) -> None:
@@ -24,10 +28,15 @@ def heads(
     name, entry = table_entry(checkpoint, data or data_folder(), examples, device)
     if into is not None:  # before anything is printed, which a closed pipe would end
         add_to_table(into, name, entry)
-    typer.echo(f"{name}: validation loss {entry['best_loss']:.4f} over {entry['examples']} sentences")
+    typer.echo(
+        f"{name}: validation loss {entry['best_loss']:.4f} over {entry['examples']} sentences"
+    )
     for site, figures in entry["heads"].items():
         for layer, row in enumerate(figures["multi_share"]):
             for head in range(len(row)):
                 values = [(measure, figures[measure][layer][head]) for measure in SHOWN]
-                shown = ", ".join(f"{measure} {'-' if value is None else f'{value:.3f}'}" for measure, value in values)
+                shown = ", ".join(
+                    f"{measure} {'-' if value is None else f'{value:.3f}'}"
+                    for measure, value in values
+                )
                 typer.echo(f"  {site}, layer {layer + 1}, head {head + 1}: {shown}")

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from areaviz.door.operator import ask
-from areaviz.views.labels import readable
+from areaviz.drawing.labels import readable
 
 jobs = typer.Typer(no_args_is_help=False)
 Port = Annotated[int, typer.Option(min=1, max=65535, help="The port of the app.")]
@@ -19,7 +19,9 @@ Port = Annotated[int, typer.Option(min=1, max=65535, help="The port of the app."
 def listed(
     context: typer.Context,
     port: Port = 8501,
-    as_json: Annotated[bool, typer.Option("--json", help="Write them as JSON, for programs.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Write them as JSON, for programs.")
+    ] = False,
 ) -> None:
     """List the analyses that an app of yours runs: number, how far, since when, whether somebody watches, what."""
     if context.invoked_subcommand is not None:

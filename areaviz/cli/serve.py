@@ -17,12 +17,12 @@ from areaviz.backend.access import digest_of, is_loopback, read_token, write_tok
 from areaviz.data.places import CHECKPOINTS, ROOT
 from areaviz.door.limits import Connections
 from areaviz.door.operator import Command
-from areaviz.serving.on_ray import open_local, serving
-from areaviz.serving.options import Place, Scale
+from areaviz.server.on_ray import open_local, serving
+from areaviz.server.options import Place, Scale
 from areaviz.trace.errors import BackendError, InputError
 
 TRACE = "AREAVIZ_TRACE"
-"""How the page Your tensors learns of a file to show: as `areaviz/ui/opened.py` reads it."""
+"""How the page Your tensors learns of a file to show: as `areaviz/ui/look/opened.py` reads it."""
 EVERY_ADDRESS = ("0.0.0.0", "::")
 _NAME = re.compile(r"[A-Za-z0-9_.-]+|[0-9A-Fa-f:.]+")
 _ORIGIN = re.compile(r"https://[A-Za-z0-9.-]+(:[0-9]{1,5})?")
@@ -30,9 +30,14 @@ _ORIGIN = re.compile(r"https://[A-Za-z0-9.-]+(:[0-9]{1,5})?")
 serve = typer.Typer(no_args_is_help=False)
 Port = Annotated[int, typer.Option(min=1, max=65535, help="The port.")]
 Host = Annotated[
-    str, typer.Option(help="The address to listen at; other machines need 0.0.0.0 or one of this machine's.")
+    str,
+    typer.Option(
+        help="The address to listen at; other machines need 0.0.0.0 or one of this machine's."
+    ),
 ]
-TokenFile = Annotated[Path | None, typer.Option(help="The file that holds the access token; see: serve token.")]
+TokenFile = Annotated[
+    Path | None, typer.Option(help="The file that holds the access token; see: serve token.")
+]
 
 
 @serve.callback(invoke_without_command=True)
@@ -41,18 +46,23 @@ def app(
     port: Port = 8501,
     host: Host = "127.0.0.1",
     allow_host: Annotated[
-        list[str] | None, typer.Option(help="A name by which readers reach this machine; can be given again.")
+        list[str] | None,
+        typer.Option(help="A name by which readers reach this machine; can be given again."),
     ] = None,
     token_file: TokenFile = None,
     trace: Annotated[
-        Path | None, typer.Option(help="A file that the page Your tensors shows to all; it may be large.")
+        Path | None,
+        typer.Option(help="A file that the page Your tensors shows to all; it may be large."),
     ] = None,
     proxy: Annotated[
-        list[str] | None, typer.Option(help="The address of a proxy before the app; can be given again.")
+        list[str] | None,
+        typer.Option(help="The address of a proxy before the app; can be given again."),
     ] = None,
     allow_frame: Annotated[
         list[str] | None,
-        typer.Option(help="An origin, https://NAME, whose pages may hold the app; can be given again."),
+        typer.Option(
+            help="An origin, https://NAME, whose pages may hold the app; can be given again."
+        ),
     ] = None,
 ) -> None:
     """Start the app on http://127.0.0.1:8501, for this machine only.
@@ -63,14 +73,21 @@ def app(
     if context.invoked_subcommand is not None:
         return
     if not (ROOT / "app.py").exists():
-        raise BackendError(f"{ROOT / 'app.py'} is missing; start the app from a clone of the repository.")
+        raise BackendError(
+            f"{ROOT / 'app.py'} is missing; start the app from a clone of the repository."
+        )
     check_open(host, allow_host or [], token_file)
     check_origins(allow_frame or [])
     token = read_token(token_file) if token_file else ""
-    from areaviz.door.serving import AppPlace, serve_app  # here, so that a refusal does not wait for Streamlit
+    from areaviz.door.serving import (
+        AppPlace,
+        serve_app,
+    )  # here, so that a refusal does not wait for Streamlit
 
     set_trace(trace)
-    place = AppPlace(host, port, tuple(allow_host or ()), token, tuple(proxy or ()), tuple(allow_frame or ()))
+    place = AppPlace(
+        host, port, tuple(allow_host or ()), token, tuple(proxy or ()), tuple(allow_frame or ())
+    )
     serve_app(place, ROOT, operator_commands)
 
 
@@ -81,10 +98,16 @@ def models(
     token_file: TokenFile = None,
     checkpoints: Annotated[Path, typer.Option(help="The folder of models.")] = CHECKPOINTS,
     device: Annotated[str, typer.Option(help="auto, cuda, mps or cpu.")] = "auto",
-    replicas: Annotated[int, typer.Option(min=1, help="Copies of the models, or the fewest of them.")] = 1,
-    most_replicas: Annotated[int | None, typer.Option(help="Add copies up to this many while requests wait.")] = None,
+    replicas: Annotated[
+        int, typer.Option(min=1, help="Copies of the models, or the fewest of them.")
+    ] = 1,
+    most_replicas: Annotated[
+        int | None, typer.Option(help="Add copies up to this many while requests wait.")
+    ] = None,
     cpus: Annotated[float, typer.Option(min=0, help="Processors of a copy.")] = 1.0,
-    gpus: Annotated[float, typer.Option(min=0, help="GPUs of a copy; 0.5 puts two copies on one.")] = 0.0,
+    gpus: Annotated[
+        float, typer.Option(min=0, help="GPUs of a copy; 0.5 puts two copies on one.")
+    ] = 0.0,
     together: Annotated[int, typer.Option(min=1, help="Requests a copy works on at once.")] = 16,
     waiting: Annotated[int, typer.Option(min=1, help="Requests that may wait for a copy.")] = 64,
     cluster: Annotated[
@@ -101,22 +124,33 @@ def models(
             "python -m areaviz serve token FILE and add --token-file FILE."
         )
     digest = digest_of(read_token(token_file))
-    scale, place = Scale(replicas, most_replicas, cpus, gpus, together, waiting), Place(host, port, cluster)
+    scale, place = (
+        Scale(replicas, most_replicas, cpus, gpus, together, waiting),
+        Place(host, port, cluster),
+    )
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with (
         suppress(KeyboardInterrupt),
-        serving(partial(open_local, checkpoints.resolve(), device), digest, scale, place) as address,
+        serving(
+            partial(open_local, checkpoints.resolve(), device), digest, scale, place
+        ) as address,
     ):
-        typer.echo(f"The models are served at {address}; connect the app with: AREAVIZ_BACKEND={address}")
+        typer.echo(
+            f"The models are served at {address}; connect the app with: AREAVIZ_BACKEND={address}"
+        )
         while True:  # not `signal.pause`, which sleeps on where the signal came just before it
             time.sleep(0.5)
 
 
 @serve.command()
-def token(file: Annotated[Path, typer.Argument(help="The file to write; it must not be there yet.")]) -> None:
+def token(
+    file: Annotated[Path, typer.Argument(help="The file to write; it must not be there yet.")],
+) -> None:
     """Write a new access token to a file that only you can read."""
     write_token(file)
-    typer.echo(f"{file} holds a new access token; pass it on by hand, and serve with: --token-file {file}")
+    typer.echo(
+        f"{file} holds a new access token; pass it on by hand, and serve with: --token-file {file}"
+    )
 
 
 def check_open(host: str, names: list[str], token_file: Path | None) -> None:
@@ -128,7 +162,9 @@ def check_open(host: str, names: list[str], token_file: Path | None) -> None:
         )
     for name in names:
         if not _NAME.fullmatch(name):
-            raise InputError(f'"{name}" is no name of a machine; write it as in an address, without https:// and port.')
+            raise InputError(
+                f'"{name}" is no name of a machine; write it as in an address, without https:// and port.'
+            )
     if host in EVERY_ADDRESS and not names:
         raise InputError(
             f"Listening at {host} needs the names by which readers reach this machine, so that no other website can "
@@ -140,7 +176,9 @@ def set_trace(trace: Path | None) -> None:
     """Name a stored trace, or a file of arrays, to the app; raises InputError where there is no such file."""
     if trace is not None:
         if not trace.is_file():
-            raise InputError(f"There is no file {trace}; name a trace that this app has saved, or an npz of arrays.")
+            raise InputError(
+                f"There is no file {trace}; name a trace that this app has saved, or an npz of arrays."
+            )
         os.environ[TRACE] = str(trace.resolve())
 
 
@@ -157,7 +195,7 @@ def check_origins(origins: list[str]) -> None:
 def operator_commands(connections: Connections) -> dict[str, Command]:
     """What the operator may ask the app that runs, by name; see `areaviz/door/operator.py`."""
     from areaviz.door.status import visitors
-    from areaviz.ui.status import analyses, stop_analysis, work
+    from areaviz.ui.shell.status import analyses, stop_analysis, work
 
     started = time.monotonic()
     return {

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from areaviz.cli._looking import Looking, looking
-from areaviz.sharing.page import page
-from areaviz.sharing.server import PageServer
+from areaviz.cli.view_options import Looking, looking
+from areaviz.publish.page import page
+from areaviz.publish.server import PageServer
 from areaviz.trace import codec
 
 
@@ -18,8 +18,12 @@ from areaviz.trace import codec
 def show(
     trace: Annotated[Path, typer.Argument(help="A saved trace (.npz).")],
     looking: Looking,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port of the page; 0 takes a free one.")] = 0,
-    browser: Annotated[bool, typer.Option(help="Open the browser, or only say the address.")] = True,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="The port of the page; 0 takes a free one.")
+    ] = 0,
+    browser: Annotated[
+        bool, typer.Option(help="Open the browser, or only say the address.")
+    ] = True,
 ) -> None:
     """Look into a saved trace in the browser, on this machine only, until Ctrl-C.
 

@@ -12,7 +12,9 @@ from areaviz.door.operator import ask
 
 def status(
     port: Annotated[int, typer.Option(min=1, max=65535, help="The port of the app.")] = 8501,
-    as_json: Annotated[bool, typer.Option("--json", help="Write it as JSON, for programs.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Write it as JSON, for programs.")
+    ] = False,
 ) -> None:
     """Say how many visitors, requests and analyses an app of yours has, and how much memory it takes."""
     found = ask(port, "status")
@@ -22,7 +24,9 @@ def status(
 def as_text(found: dict[str, Any]) -> str:
     """A line for each figure, with the names aligned."""
     widest = max(len(name) for name in found)
-    return "\n".join(f"{name.replace('_', ' '):{widest}}  {_shown(value)}" for name, value in found.items())
+    return "\n".join(
+        f"{name.replace('_', ' '):{widest}}  {_shown(value)}" for name, value in found.items()
+    )
 
 
 def _shown(value: object) -> str:

@@ -11,7 +11,7 @@ from areaviz.backend.local import LocalBackend
 from areaviz.data.picture_samples import SAMPLES, sample
 from areaviz.data.pictures import decode
 from areaviz.data.places import CHECKPOINTS
-from areaviz.sharing import share
+from areaviz.publish import share
 from areaviz.trace import codec
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shown
@@ -21,12 +21,21 @@ from areaviz.trace.request import Request
 
 def trace(
     model: Annotated[str, typer.Argument(help="A model of the checkpoints folder.")],
-    text: Annotated[str, typer.Argument(help='The sentence; "" for a model that only takes a picture.')],
-    file: Annotated[Path, typer.Argument(help="Where it is saved: trace.npz, or a page or figure as in `export`.")],
+    text: Annotated[
+        str, typer.Argument(help='The sentence; "" for a model that only takes a picture.')
+    ],
+    file: Annotated[
+        Path,
+        typer.Argument(help="Where it is saved: trace.npz, or a page or figure as in `export`."),
+    ],
     checkpoints: Annotated[Path, typer.Option(help="The folder of models.")] = CHECKPOINTS,
-    picture: Annotated[str, typer.Option(help="A picture: a file, or a sample such as scene-34.")] = "",
+    picture: Annotated[
+        str, typer.Option(help="A picture: a file, or a sample such as scene-34.")
+    ] = "",
     beam: Annotated[int, typer.Option(min=1, max=16, help="Beam width; 1 is greedy.")] = 1,
-    area_size: Annotated[int | None, typer.Option(min=1, max=16, help="Largest area; else as trained.")] = None,
+    area_size: Annotated[
+        int | None, typer.Option(min=1, max=16, help="Largest area; else as trained.")
+    ] = None,
     device: Annotated[str, typer.Option(help="auto, cuda, mps or cpu.")] = "auto",
 ) -> None:
     """Run a model on a sentence, a picture or both, and save what it attended to.
@@ -34,7 +43,9 @@ def trace(
     A name that ends in .npz keeps all of it, for `show`, `export` and the app; page.html is the page to look into.
     """
     method, width = ("greedy", 4) if beam == 1 else ("beam", beam)
-    request = Request(model, text, method, width, area_size, picture=_picture(picture) if picture else None)
+    request = Request(
+        model, text, method, width, area_size, picture=_picture(picture) if picture else None
+    )
     found = LocalBackend(checkpoints, device).trace(request)
     if file.suffix == ".npz":
         codec.save(found, file)

@@ -14,15 +14,21 @@ from areaviz.training.run import train as run
 
 
 def train(
-    config: Annotated[Path, typer.Argument(help="A recipe, for example configs/char-tiny-area.toml.")],
+    config: Annotated[
+        Path, typer.Argument(help="A recipe, for example configs/char-tiny-area.toml.")
+    ],
     runs: Annotated[Path, typer.Option(help="Where the run's folder is made.")] = Path("runs"),
     data: Annotated[Path | None, typer.Option(help="The data folder; else AREAVIZ_DATA.")] = None,
     device: Annotated[str, typer.Option(help="auto, cuda, mps or cpu.")] = "auto",
-    seed: Annotated[int | None, typer.Option(min=0, help="Another seed; the run is named NAME-seedN.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Another seed; the run is named NAME-seedN.")
+    ] = None,
 ) -> None:
     """Train a model from a recipe; a run that was killed goes on where it last validated."""
     recipe = load_recipe(config)
     if seed is not None:
         recipe = replace(recipe, seed=seed, name=f"{recipe.name}-seed{seed}")
     folder = run(recipe, data or data_folder(), runs, device)
-    typer.echo(f"The checkpoint is in {folder}; measure it with: python -m areaviz evaluate {folder}")
+    typer.echo(
+        f"The checkpoint is in {folder}; measure it with: python -m areaviz evaluate {folder}"
+    )

@@ -8,9 +8,14 @@ from functools import lru_cache
 from importlib.resources import files
 
 _SHARED = ("message.js", "areas.js")
-_RIBBON = tuple(f"ribbon/{name}.js" for name in ("data", "text", "painter", "side", "legend", "looking", "ribbon"))
+_RIBBON = tuple(
+    f"ribbon/{name}.js"
+    for name in ("data", "text", "painter", "side", "legend", "looking", "ribbon")
+)
 _LENT = tuple(f"ribbon/{name}.js" for name in ("data", "text", "legend", "looking"))
-_GRID = tuple(f"grid/{name}.js" for name in ("pictured", "marks", "picture", "chips", "words", "grid"))
+_GRID = tuple(
+    f"grid/{name}.js" for name in ("pictured", "marks", "picture", "chips", "words", "grid")
+)
 _WINDOW = tuple(f"window/{name}.js" for name in ("theta", "handles", "numbers", "window"))
 COMPONENTS: Mapping[str, tuple[str, ...]] = {
     "ribbon": ("ribbon/ribbon.html", "ribbon/ribbon.css", *_SHARED, *_RIBBON),
@@ -41,7 +46,9 @@ class Parts:
 def parts(name: str) -> Parts:
     """The component of this name, a key of COMPONENTS; the style sheet that all components share comes first."""
     paths = COMPONENTS[name]
-    return Parts(_joined(paths, ".html"), _joined(("component.css", *paths), ".css"), _joined(paths, ".js"))
+    return Parts(
+        _joined(paths, ".html"), _joined(("component.css", *paths), ".css"), _joined(paths, ".js")
+    )
 
 
 def text_of(path: str) -> str:

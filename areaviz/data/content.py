@@ -24,10 +24,18 @@ def content_digest(name: str, content: bytes | Path) -> str:
         return hashlib.sha256(content).hexdigest()
     try:
         about = content.stat()
-        return _of_file(str(content.absolute()), about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns)
+        return _of_file(
+            str(content.absolute()),
+            about.st_ino,
+            about.st_size,
+            about.st_mtime_ns,
+            about.st_ctime_ns,
+        )
     except OSError as error:
         reason = error.strerror or os.strerror(error.errno or 0)
-        raise InputError(f'"{shown(name)}" cannot be read ({reason}); mend that or leave it out.') from error
+        raise InputError(
+            f'"{shown(name)}" cannot be read ({reason}); mend that or leave it out.'
+        ) from error
 
 
 @lru_cache(maxsize=REMEMBERED)

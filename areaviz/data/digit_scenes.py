@@ -48,7 +48,11 @@ def compose(kind: str, digits: Images, labels: Labels, rng: np.random.Generator)
     patches_BKSS = digits[: len(pictures) * each].reshape(-1, each, SIDE, SIDE)
     for index in range(each):
         _paste(pictures, patches_BKSS[:, index], corners_BK2[:, index])
-    return DigitScenes(pictures, labels[: len(pictures) * each].reshape(-1, each), _boxes(patches_BKSS, corners_BK2))
+    return DigitScenes(
+        pictures,
+        labels[: len(pictures) * each].reshape(-1, each),
+        _boxes(patches_BKSS, corners_BK2),
+    )
 
 
 def _corners(count: int, each: int, side: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
@@ -59,7 +63,9 @@ def _corners(count: int, each: int, side: int, rng: np.random.Generator) -> npt.
         if not len(clash):
             break
         corners[clash] = rng.integers(0, side - SIDE + 1, (len(clash), each, 2))
-    return np.take_along_axis(corners, np.argsort(corners[:, :, 1], 1, kind="stable")[:, :, None], 1)
+    return np.take_along_axis(
+        corners, np.argsort(corners[:, :, 1], 1, kind="stable")[:, :, None], 1
+    )
 
 
 def _add_clutter(pictures: Images, digits: Images, rng: np.random.Generator) -> None:

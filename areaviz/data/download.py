@@ -74,7 +74,9 @@ def _fetch(store: pooch.Pooch, name: str) -> Path:
             f"{host} answered {status} for {name}; try again later, and if it stays so report it to this project."
         ) from error
     except requests.RequestException as error:
-        raise BackendError(f"Could not reach {host}; check the network or the proxy and try again.") from error
+        raise BackendError(
+            f"Could not reach {host}; check the network or the proxy and try again."
+        ) from error
     except OSError as error:
         reason = "no space is left" if error.errno == errno.ENOSPC else error.strerror or str(error)
         raise BackendError(

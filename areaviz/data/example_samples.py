@@ -16,15 +16,27 @@ SCENES = 60
 _SENTENCES = (
     ("A small dog runs through the snow.", "Ein kleiner Hund rennt durch den Schnee."),
     ("Two children play in the sand.", "Zwei Kinder spielen im Sand."),
-    ("A woman in a red coat waits for the bus.", "Eine Frau in einem roten Mantel wartet auf den Bus."),
-    ("An old man reads a newspaper on a bench.", "Ein alter Mann liest auf einer Bank eine Zeitung."),
+    (
+        "A woman in a red coat waits for the bus.",
+        "Eine Frau in einem roten Mantel wartet auf den Bus.",
+    ),
+    (
+        "An old man reads a newspaper on a bench.",
+        "Ein alter Mann liest auf einer Bank eine Zeitung.",
+    ),
     ("A boy jumps into the water.", "Ein Junge springt ins Wasser."),
     ("Three men stand in front of a house.", "Drei Männer stehen vor einem Haus."),
-    ("A girl with a blue hat rides a horse.", "Ein Mädchen mit einem blauen Hut reitet auf einem Pferd."),
+    (
+        "A girl with a blue hat rides a horse.",
+        "Ein Mädchen mit einem blauen Hut reitet auf einem Pferd.",
+    ),
     ("The black dog catches a ball.", "Der schwarze Hund fängt einen Ball."),
     ("People sit around a table and eat.", "Menschen sitzen um einen Tisch und essen."),
     ("A man plays the guitar on the street.", "Ein Mann spielt auf der Straße Gitarre."),
-    ("A woman and a child walk along the beach.", "Eine Frau und ein Kind gehen am Strand entlang."),
+    (
+        "A woman and a child walk along the beach.",
+        "Eine Frau und ein Kind gehen am Strand entlang.",
+    ),
     ("Two dogs fight over a stick in the grass.", "Zwei Hunde kämpfen im Gras um einen Stock."),
     ("A young man climbs up a rock.", "Ein junger Mann klettert einen Felsen hinauf."),
     ("A group of women dances on a stage.", "Eine Gruppe von Frauen tanzt auf einer Bühne."),
@@ -43,13 +55,21 @@ _SENTENCES = (
 
 
 def _sentences() -> Dataset:
-    examples = (Example(str(n), source, (target,)) for n, (source, target) in enumerate(_SENTENCES, 1))
+    examples = (
+        Example(str(n), source, (target,)) for n, (source, target) in enumerate(_SENTENCES, 1)
+    )
     return Dataset("Sentences", tuple(examples), {})
 
 
 def _described() -> Dataset:
     examples = (
-        Example(f"scene {s.number}", "", tuple(true := s.true_sentences()), _name(s), boxes=_boxes(true.values()))
+        Example(
+            f"scene {s.number}",
+            "",
+            tuple(true := s.true_sentences()),
+            _name(s),
+            boxes=_boxes(true.values()),
+        )
         for s in _scenes()
     )
     return Dataset("Scenes to describe", tuple(examples), _pictures())

@@ -97,10 +97,14 @@ class Dataset:
             return None
         found = self.pictures[example.picture]
         content = found.read_bytes() if isinstance(found, Path) else found
-        return decode(content, "example").picture  # files are called what they like, but pictures as links can say
+        return decode(
+            content, "example"
+        ).picture  # files are called what they like, but pictures as links can say
 
 
-def read_lines(source: str, files: Files, references: Sequence[str] = (), links: str = "") -> Dataset:
+def read_lines(
+    source: str, files: Files, references: Sequence[str] = (), links: str = ""
+) -> Dataset:
     """A set of line-aligned text files: the sources, their references (one file each) and gold links.
 
     A line of links has pairs "3-4" (sure) or "3p4" (possible), source word first, both from 0.
@@ -109,7 +113,10 @@ def read_lines(source: str, files: Files, references: Sequence[str] = (), links:
         InputError: a file is no UTF-8 text, is too large, or they differ in their number of lines.
     """
     totals = Totals(source)
-    columns = {name: _column(name, files, totals) for name in (source, *references, *([links] if links else []))}
+    columns = {
+        name: _column(name, files, totals)
+        for name in (source, *references, *([links] if links else []))
+    }
     counts = {name: len(lines) for name, lines in columns.items()}
     for name, count in counts.items():
         if count != counts[source]:
@@ -135,7 +142,11 @@ def read_table(table: str, files: Files) -> Dataset:
         InputError: the file cannot be read, has neither texts nor pictures, or names a picture that is not there.
     """
     kind = PurePosixPath(table).suffix.lower()
-    rows = _json_rows(table, files) if kind == ".jsonl" else _csv_rows(table, files, "\t" if kind == ".tsv" else ",")
+    rows = (
+        _json_rows(table, files)
+        if kind == ".jsonl"
+        else _csv_rows(table, files, "\t" if kind == ".tsv" else ",")
+    )
     return _dataset(table, rows, files)
 
 
@@ -175,9 +186,14 @@ class Totals:
     def add_marks(self, example: Example) -> None:
         """Count links and boxes; InputError where they are too many together."""
         self.links, self.boxes = self.links + len(example.possible), self.boxes + len(example.boxes)
-        for what, count, most in (("links", self.links, MAX_LINKS), ("boxes", self.boxes, MAX_BOXES)):
+        for what, count, most in (
+            ("links", self.links, MAX_LINKS),
+            ("boxes", self.boxes, MAX_BOXES),
+        ):
             if count > most:
-                raise InputError(f'"{shown(self.name)}" has more than the {most:,} {what} that are possible; split it.')
+                raise InputError(
+                    f'"{shown(self.name)}" has more than the {most:,} {what} that are possible; split it.'
+                )
 
 
 def _dataset(name: str, rows: Iterable[Mapping[str, object]], files: Files) -> Dataset:
@@ -194,7 +210,9 @@ def _dataset(name: str, rows: Iterable[Mapping[str, object]], files: Files) -> D
         examples.append(example)
     if not any(one.text.strip() or one.picture for one in examples):
         raise InputError(f'"{shown(name)}" has no examples; it needs at least one text or picture.')
-    return Dataset(name, tuple(examples), {one.picture: files[one.picture] for one in examples if one.picture})
+    return Dataset(
+        name, tuple(examples), {one.picture: files[one.picture] for one in examples if one.picture}
+    )
 
 
 def _example(name: str, number: int, row: Mapping[str, object], files: Files) -> Example:
@@ -203,12 +221,20 @@ def _example(name: str, number: int, row: Mapping[str, object], files: Files) ->
     texts = given if isinstance(given, list | tuple) else [given]
     picture = PurePosixPath(str(row.get("picture") or "")).name
     if picture and picture not in files:
-        raise InputError(f'{where} names the picture "{shown(picture)}", which is not among the files; add it.')
+        raise InputError(
+            f'{where} names the picture "{shown(picture)}", which is not among the files; add it.'
+        )
     sure, possible = _links(where, str(row.get("links") or ""))
     references = tuple(str(one) for one in texts if str(one).strip())
     boxes = _boxes(where, str(row.get("boxes") or ""))
     return Example(
-        str(row.get("name") or number), str(row.get("text") or ""), references, picture, sure, possible, boxes
+        str(row.get("name") or number),
+        str(row.get("text") or ""),
+        references,
+        picture,
+        sure,
+        possible,
+        boxes,
     )
 
 
@@ -245,7 +271,9 @@ def _boxes(where: str, line: str) -> tuple[tuple[str, Box], ...]:
 def _marks(where: str, what: str, parts: list[str]) -> list[str]:
     """The links or boxes of an example; InputError where there are too many."""
     if len([part for part in parts if part.strip()]) > MAX_MARKS:
-        raise InputError(f"{where} has more than the {MAX_MARKS} {what} that are possible; remove some of them.")
+        raise InputError(
+            f"{where} has more than the {MAX_MARKS} {what} that are possible; remove some of them."
+        )
     return parts
 
 
@@ -259,7 +287,9 @@ def _json_rows(name: str, files: Files) -> Iterator[Mapping[str, object]]:
         except (ValueError, RecursionError):
             row = None
         if not isinstance(row, dict):
-            raise InputError(f'Line {number:,} of "{shown(name)}" is no JSON object; each line must be one, in braces.')
+            raise InputError(
+                f'Line {number:,} of "{shown(name)}" is no JSON object; each line must be one, in braces.'
+            )
         yield _renamed(name, row)
 
 
@@ -287,7 +317,10 @@ def _csv_rows(name: str, files: Files, separator: str) -> Iterator[Mapping[str, 
 def _renamed(name: str, row: Mapping[str, object]) -> Mapping[str, object]:
     """A row by the keys of COLUMNS; others are passed over."""
     given = {key.strip().lower(): value for key, value in row.items()}
-    found = {key: next((given[one] for one in names if one in given), None) for key, names in COLUMNS.items()}
+    found = {
+        key: next((given[one] for one in names if one in given), None)
+        for key, names in COLUMNS.items()
+    }
     if found["text"] is None and found["picture"] is None:
         raise InputError(
             f'"{shown(name)}" has the columns {shown(", ".join(row))}; one must be called "text" or "picture".'
@@ -317,7 +350,9 @@ def _lines(name: str, files: Files) -> Iterator[str]:
     """The lines of a text file; a break at its end begins no further one. InputError where there are too many."""
     for number, line in enumerate(_raw_lines(name, files), 1):
         if number > MAX_EXAMPLES:
-            raise InputError(f'"{shown(name)}" has more than the {MAX_EXAMPLES:,} lines that are possible; split it.')
+            raise InputError(
+                f'"{shown(name)}" has more than the {MAX_EXAMPLES:,} lines that are possible; split it.'
+            )
         yield line.rstrip("\r\n")
 
 
@@ -326,12 +361,18 @@ def _raw_lines(name: str, files: Files) -> Iterator[str]:
     found = files[name]
     size = found.stat().st_size if isinstance(found, Path) else len(found)
     if size > MAX_MEGABYTES << 20:
-        raise InputError(f'"{shown(name)}" has {size >> 20:,} MB but at most {MAX_MEGABYTES} are possible; split it.')
+        raise InputError(
+            f'"{shown(name)}" has {size >> 20:,} MB but at most {MAX_MEGABYTES} are possible; split it.'
+        )
     data = found.read_bytes() if isinstance(found, Path) else found
     for number, part in enumerate(_LINE.finditer(data), 1):
-        _check_row(name, number, (part.end() - part.start()) // 4)  # a character has four bytes at the most
+        _check_row(
+            name, number, (part.end() - part.start()) // 4
+        )  # a character has four bytes at the most
         try:
             line = part.group().decode("utf-8")
         except UnicodeDecodeError as error:
-            raise InputError(f'Line {number:,} of "{shown(name)}" is no UTF-8 text; save the file as UTF-8.') from error
+            raise InputError(
+                f'Line {number:,} of "{shown(name)}" is no UTF-8 text; save the file as UTF-8.'
+            ) from error
         yield line.removeprefix("\ufeff") if number == 1 else line

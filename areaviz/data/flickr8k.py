@@ -87,7 +87,9 @@ def _squeezed(content: bytes, side: int) -> npt.NDArray[np.uint8]:
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
     if not path.exists():
-        raise FileNotFoundError(f"{path} is missing; docs/photos.md says what the folder holds and who gives it.")
+        raise FileNotFoundError(
+            f"{path} is missing; docs/photos.md says what the folder holds and who gives it."
+        )
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         yield from map(json.loads, lines)
 
@@ -100,7 +102,9 @@ def _photo(row: dict[str, Any], gold: dict[str, Any]) -> Photo:
     texts = row.get("m30k")
     pair = (texts["en"].replace("&amp;", "&"), texts["de"]) if texts else None
     german = tuple(row.get("de") or ())
-    return Photo(row["file"], tuple(caption.lower() for caption in row["en"]), pair, german, grounded)
+    return Photo(
+        row["file"], tuple(caption.lower() for caption in row["en"]), pair, german, grounded
+    )
 
 
 def _grounded(sentence: dict[str, Any], boxes: dict[int, list[Box]]) -> Grounded:

@@ -32,14 +32,20 @@ def read_digits(folder: Path, split: str) -> tuple[Images, Labels]:
     name = _FILES[split]
     images = _read_idx(folder / "mnist" / f"{name}-images-idx3-ubyte.gz").reshape(-1, SIDE, SIDE)
     labels = _read_idx(folder / "mnist" / f"{name}-labels-idx1-ubyte.gz").astype(np.int64)
-    part = {"train": slice(None, -VALIDATION), "val": slice(-VALIDATION, None), "test": slice(None)}[split]
+    part = {
+        "train": slice(None, -VALIDATION),
+        "val": slice(-VALIDATION, None),
+        "test": slice(None),
+    }[split]
     return images[part], labels[part]
 
 
 def _read_idx(path: Path) -> Images:
     """The bytes of an idx file behind its header: two zeros, type 8 (unsigned byte), the axes, their lengths."""
     if not path.exists():
-        raise FileNotFoundError(f"{path} is missing; put MNIST's four idx files (gzipped) into that folder.")
+        raise FileNotFoundError(
+            f"{path} is missing; put MNIST's four idx files (gzipped) into that folder."
+        )
     try:
         with gzip.open(path) as file:
             content = file.read()
@@ -49,5 +55,7 @@ def _read_idx(path: Path) -> Images:
         if not axes or values.size != lengths.prod():
             raise ValueError("its header and its length disagree")
     except (EOFError, OSError, ValueError) as error:
-        raise BackendError(f"{path.name} is no idx file of bytes, or it is cut short; fetch it again.") from error
+        raise BackendError(
+            f"{path.name} is no idx file of bytes, or it is cut short; fetch it again."
+        ) from error
     return values

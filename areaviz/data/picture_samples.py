@@ -50,7 +50,9 @@ def sample(name: str) -> Picture:
         BackendError: a photograph is not installed.
     """
     if name not in SAMPLES:
-        raise InputError(f'There is no sample picture "{shown(name)}"; choose one of the samples or upload a picture.')
+        raise InputError(
+            f'There is no sample picture "{shown(name)}"; choose one of the samples or upload a picture.'
+        )
     return replace(SAMPLES[name].make(), name=name)
 
 
@@ -63,7 +65,11 @@ def thumbnail(name: str) -> bytes:
 def scene_sample(name: str) -> Scene | None:
     """The scene that a sample shows, with its sentences; None for samples that show none."""
     entry = SAMPLES.get(name)
-    return make_scene("samples", int(name.removeprefix("scene-"))) if entry and entry.kind == "scene" else None
+    return (
+        make_scene("samples", int(name.removeprefix("scene-")))
+        if entry and entry.kind == "scene"
+        else None
+    )
 
 
 def sentence(name: str) -> str:
@@ -95,7 +101,9 @@ def _samples() -> dict[str, Sample]:
     entries = {}
     for number in _SCENES:
         sentence = make_scene("samples", number).english.text
-        entries[f"scene-{number}"] = Sample(sentence[0].upper() + sentence[1:], "scene", partial(_scene, number))
+        entries[f"scene-{number}"] = Sample(
+            sentence[0].upper() + sentence[1:], "scene", partial(_scene, number)
+        )
     for index, label in enumerate(_CLUTTERED):
         make = partial(_digit, "cluttered", _CLUTTERED, index)
         entries[f"digit-{label}"] = Sample(f"The digit {label} among clutter", "digit", make)
@@ -105,8 +113,12 @@ def _samples() -> dict[str, Sample]:
     flat = tuple(int(digit) for pair in _PAIRS for digit in f"{pair:02}")
     for index, pair in enumerate(_PAIRS):
         make = partial(_digit, "pairs", flat, index)
-        entries[f"pair-{pair:02}"] = Sample("The digits {} and {}".format(*f"{pair:02}"), "pair", make)
-    return entries | {name: Sample(photo.title, "photo", photo.read) for name, photo in PHOTOS.items()}
+        entries[f"pair-{pair:02}"] = Sample(
+            "The digits {} and {}".format(*f"{pair:02}"), "pair", make
+        )
+    return entries | {
+        name: Sample(photo.title, "photo", photo.read) for name, photo in PHOTOS.items()
+    }
 
 
 SAMPLES: Mapping[str, Sample] = _samples()

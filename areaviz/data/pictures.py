@@ -67,7 +67,9 @@ def decode(content: bytes, name: str = "upload") -> Decoded:
         InputError: the file is empty, has more than 20 MB or 16 megapixels, is damaged or of another format.
     """
     _check_bytes(content)
-    with _refusals(f"The file is no {FORMATS_TEXT} picture; save it as JPEG or PNG and choose that file."):
+    with _refusals(
+        f"The file is no {FORMATS_TEXT} picture; save it as JPEG or PNG and choose that file."
+    ):
         image: Image.Image = Image.open(io.BytesIO(content), formats=FORMATS)
     with _refusals("The picture is damaged or cut short; save it again, or choose another one."):
         _check_size(image)
@@ -118,7 +120,9 @@ def _check_scans(jpeg: bytes) -> None:
         if scans > MAX_SCANS:
             break
         at = marker.end() + int.from_bytes(jpeg[marker.end() : marker.end() + 2], "big")
-    raise InputError("The JPEG has far more parts than a picture needs; save it again as PNG or as an ordinary JPEG.")
+    raise InputError(
+        "The JPEG has far more parts than a picture needs; save it again as PNG or as an ordinary JPEG."
+    )
 
 
 def _too_large(size: str) -> InputError:
@@ -148,10 +152,14 @@ def _about_frames(image: Image.Image, size: int) -> tuple[str, ...]:
     # Counting pages of a TIFF takes time that grows with their square.
     cheap = image.format in ("PNG", "WEBP") or (image.format == "GIF" and size <= COUNTED)
     frames: int = getattr(image, "n_frames", 1) if cheap else 0
-    return (f"The first of {frames:,} frames is used." if frames else "Only the first frame is used.",)
+    return (
+        f"The first of {frames:,} frames is used." if frames else "Only the first frame is used.",
+    )
 
 
-def _decoded(image: Image.Image) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.uint8]], tuple[str, ...]]:
+def _decoded(
+    image: Image.Image,
+) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.uint8]], tuple[str, ...]]:
     """The pixels, uint8 [H, W, 3], and what was changed. Made small first, then turned: that takes least memory."""
     if image.format == "TIFF":
         image.load()  # turns it upright, unlike other formats
@@ -186,7 +194,11 @@ def _stretched(image: Image.Image) -> Image.Image:
     # Halved, as the span of two single precision numbers may be none.
     values = np.asarray(image).astype(np.float32) / 2
     known = np.isfinite(values)
-    low, high = (values[known].min(), values[known].max()) if known.any() else (np.float32(0), np.float32(1))
+    low, high = (
+        (values[known].min(), values[known].max())
+        if known.any()
+        else (np.float32(0), np.float32(1))
+    )
     shares = (np.where(known, values, low) - low) / max(high - low, np.finfo(np.float32).tiny)
     return Image.fromarray((shares * 255).round().astype(np.uint8))
 

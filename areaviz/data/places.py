@@ -18,7 +18,7 @@ CHECKPOINTS, ASSETS = ROOT / "checkpoints", ROOT / "assets"
 README = ROOT / "README.md"
 FINDINGS = ROOT / "docs" / "findings.md"
 LETTERS = CHECKPOINTS / "tables" / "letters.json"
-"""The table of forms of keys that were trained on letters; see `areaviz.analysis.forms`."""
+"""The table of forms of keys that were trained on letters; see `areaviz.evaluation.forms`."""
 
 CHECKPOINTS_SETTING, DATA_SETTING = "AREAVIZ_CHECKPOINTS", "AREAVIZ_DATA"
 

@@ -35,7 +35,9 @@ class Photo:
         """
         file = Path(str(distribution(self.package).locate_file(self.path)))
         if not file.is_file():
-            raise BackendError(f"The sample picture {file.name} is not installed; choose another sample.")
+            raise BackendError(
+                f"The sample picture {file.name} is not installed; choose another sample."
+            )
         return decode(file.read_bytes()).picture
 
 
@@ -55,13 +57,21 @@ PHOTOS: Mapping[str, Photo] = {
         "A woman in an orange suit is smiling in front of a flag.",
         "astronaut.png",
     ),
-    "cat": _from_scikit_image("The face of a cat", "A brown cat is looking at the camera.", "chelsea.png"),
+    "cat": _from_scikit_image(
+        "The face of a cat", "A brown cat is looking at the camera.", "chelsea.png"
+    ),
     "photographer": _from_scikit_image(
-        "A man with a camera in a field", "A man in a black coat is taking a picture in a field.", "camera.png"
+        "A man with a camera in a field",
+        "A man in a black coat is taking a picture in a field.",
+        "camera.png",
     ),
     "coffee": _from_scikit_image(
-        "A cup of coffee on a table", "A white cup with a spoon stands on a wooden table.", "coffee.png"
+        "A cup of coffee on a table",
+        "A white cup with a spoon stands on a wooden table.",
+        "coffee.png",
     ),
-    "rocket": _from_scikit_image("A rocket being launched", "A rocket rises into the evening sky.", "rocket.jpg"),
+    "rocket": _from_scikit_image(
+        "A rocket being launched", "A rocket rises into the evening sky.", "rocket.jpg"
+    ),
 }
 """Every photograph by the name of its sample."""

@@ -22,20 +22,31 @@ INKS: Mapping[str, tuple[int, int, int]] = {
     "white": (246, 246, 242),
     "black": (38, 38, 42),
 }
-_GROUNDS = ((214, 205, 188), (188, 202, 190), (190, 200, 212), (208, 194, 200), (202, 202, 202), (176, 186, 178))
+_GROUNDS = (
+    (214, 205, 188),
+    (188, 202, 190),
+    (190, 200, 212),
+    (208, 194, 200),
+    (202, 202, 202),
+    (176, 186, 178),
+)
 
 Box = tuple[float, float, float, float]
 Pen = ImageDraw.ImageDraw
 Points = list[tuple[float, float]]
 
 
-def draw_scene(objects: tuple[Object, ...], side: int, rng: np.random.Generator) -> npt.NDArray[np.uint8]:
+def draw_scene(
+    objects: tuple[Object, ...], side: int, rng: np.random.Generator
+) -> npt.NDArray[np.uint8]:
     """The objects on a ground, each with a soft shadow: uint8 [side, side, 3]."""
     large = side * _OVERSAMPLING
     picture = _ground(large, rng)
     for thing in objects:
         mask = _mask(thing, large)
-        shadow = mask.filter(ImageFilter.GaussianBlur(large / 90)).point(lambda value: value * 2 // 5)
+        shadow = mask.filter(ImageFilter.GaussianBlur(large / 90)).point(
+            lambda value: value * 2 // 5
+        )
         moved = Image.new("L", mask.size)
         moved.paste(shadow, (large // 90, large // 70))
         picture.paste((30, 30, 40), mask=moved)
@@ -57,7 +68,9 @@ def _ground(side: int, rng: np.random.Generator) -> Image.Image:
     if rng.random() < 0.4:
         angle, period = rng.uniform(0, math.pi), rng.uniform(side / 24, side / 8)
         y, x = np.mgrid[:side, :side]
-        light += 6 * np.sign(np.sin((x * math.cos(angle) + y * math.sin(angle)) * 2 * math.pi / period))
+        light += 6 * np.sign(
+            np.sin((x * math.cos(angle) + y * math.sin(angle)) * 2 * math.pi / period)
+        )
     colour = np.array(_GROUNDS[rng.integers(len(_GROUNDS))]) + rng.integers(-10, 11, 3)
     return Image.fromarray(np.clip(colour + light[..., None], 0, 255).astype(np.uint8))
 
@@ -104,7 +117,10 @@ def _heart(pen: Pen, box: Box) -> None:
     curve = [
         (
             math.sin(a) ** 3,
-            13 / 16 * math.cos(a) - 5 / 16 * math.cos(2 * a) - math.cos(3 * a) / 8 - math.cos(4 * a) / 16,
+            13 / 16 * math.cos(a)
+            - 5 / 16 * math.cos(2 * a)
+            - math.cos(3 * a) / 8
+            - math.cos(4 * a) / 16,
         )
         for a in angles
     ]
@@ -120,9 +136,15 @@ def _star() -> Points:
 
 
 def _gem(pen: Pen, box: Box) -> None:
-    pen.polygon(_place([(0.22, 0.1), (0.78, 0.1), (1, 0.38), (0.5, 0.96), (0, 0.38)], box), fill=255)
+    pen.polygon(
+        _place([(0.22, 0.1), (0.78, 0.1), (1, 0.38), (0.5, 0.96), (0, 0.38)], box), fill=255
+    )
     width = max(2, round((box[2] - box[0]) / 16))
-    for line in ([(0.02, 0.38), (0.98, 0.38)], [(0.34, 0.38), (0.5, 0.92)], [(0.66, 0.38), (0.5, 0.92)]):
+    for line in (
+        [(0.02, 0.38), (0.98, 0.38)],
+        [(0.34, 0.38), (0.5, 0.92)],
+        [(0.66, 0.38), (0.5, 0.92)],
+    ):
         pen.line(_place(line, box), fill=0, width=width)
 
 
@@ -134,7 +156,9 @@ def _envelope(pen: Pen, box: Box) -> None:
 
 def _glyph(pen: Pen, box: Box) -> None:
     width = round((box[2] - box[0]) / 5.5)
-    pen.line(_place([(0.12, 0.98), (0.5, 0.06), (0.88, 0.98)], box), fill=255, width=width, joint="curve")
+    pen.line(
+        _place([(0.12, 0.98), (0.5, 0.06), (0.88, 0.98)], box), fill=255, width=width, joint="curve"
+    )
     pen.line(_place([(0.26, 0.66), (0.74, 0.66)], box), fill=255, width=width)
 
 
@@ -148,7 +172,9 @@ def _lock_key(pen: Pen, box: Box) -> None:
 
 def _piano_key(pen: Pen, box: Box) -> None:
     pen.rounded_rectangle(box, radius=(box[2] - box[0]) * 0.18, fill=255)
-    pen.rounded_rectangle(_part(box, 0.13, 0.1, 0.87, 0.8), radius=(box[2] - box[0]) * 0.12, outline=0, width=3)
+    pen.rounded_rectangle(
+        _part(box, 0.13, 0.1, 0.87, 0.8), radius=(box[2] - box[0]) * 0.12, outline=0, width=3
+    )
     pen.line(_place([(0.34, 0.45), (0.66, 0.45)], box), fill=0, width=4)
 
 

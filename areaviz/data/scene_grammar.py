@@ -41,7 +41,9 @@ NOUNS: Mapping[str, Noun] = {
 """Every shape. Three English nouns have two German ones each: which is meant, only the picture tells."""
 
 AMBIGUOUS = frozenset(
-    shape for shape, noun in NOUNS.items() if sum(noun.english == other.english for other in NOUNS.values()) > 1
+    shape
+    for shape, noun in NOUNS.items()
+    if sum(noun.english == other.english for other in NOUNS.values()) > 1
 )
 COLOURS: Mapping[str, str] = {
     "red": "rot",
@@ -54,7 +56,12 @@ COLOURS: Mapping[str, str] = {
     "black": "schwarz",
 }
 SIZES: Mapping[str, str] = {"small": "klein", "large": "groß"}
-RELATIONS: Mapping[str, str] = {"above": "über", "below": "unter", "left of": "links von", "right of": "rechts von"}
+RELATIONS: Mapping[str, str] = {
+    "above": "über",
+    "below": "unter",
+    "left of": "links von",
+    "right of": "rechts von",
+}
 
 _WEAK = {"Buchstabe": "n", "Diamant": "en"}
 """What weak nouns end in, in all cases but the nominative."""

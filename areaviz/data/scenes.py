@@ -73,14 +73,19 @@ class Scene:
     def true_sentences(self) -> Mapping[str, Grounded]:
         """Every English sentence of the grammar that this scene shows, with the boxes of its words."""
         single = [_grounded(english((thing,), None), (thing,)) for thing in self.objects]
-        pairs = [_grounded(english(pair, _relation(*pair)), pair) for pair in permutations(self.objects, 2)]
+        pairs = [
+            _grounded(english(pair, _relation(*pair)), pair)
+            for pair in permutations(self.objects, 2)
+        ]
         return {sentence.text: sentence for sentence in [*single, *pairs]}
 
     def pixels(self, side: int = SIDE) -> npt.NDArray[np.uint8]:
         """The picture: uint8 [side, side, 3]. Needs Pillow."""
         from areaviz.data.scene_drawing import draw_scene
 
-        return draw_scene(self.objects, side, np.random.default_rng((SPLITS[self.split], self.number, 1)))
+        return draw_scene(
+            self.objects, side, np.random.default_rng((SPLITS[self.split], self.number, 1))
+        )
 
 
 def scenes_of(split: str) -> list[Scene]:
@@ -95,7 +100,8 @@ def make_scene(split: str, number: int) -> Scene:
     boxes, sizes = _layout(count, rng)
     names = _names(count, rng)
     objects = tuple(
-        Object(shape, colour, size, box) for (shape, colour), size, box in zip(names, sizes, boxes, strict=True)
+        Object(shape, colour, size, box)
+        for (shape, colour), size, box in zip(names, sizes, boxes, strict=True)
     )
     return Scene(split, number, objects, _relation(objects[0], objects[1]) if count > 1 else None)
 
@@ -113,7 +119,9 @@ def _names(count: int, rng: np.random.Generator) -> list[tuple[str, str]]:
     return chosen
 
 
-def _layout(count: int, rng: np.random.Generator) -> tuple[list[tuple[float, float, float, float]], list[str]]:
+def _layout(
+    count: int, rng: np.random.Generator
+) -> tuple[list[tuple[float, float, float, float]], list[str]]:
     """Boxes that keep apart, and their sizes; the first two lie clearly above, below, left or right of each other."""
     while True:
         sizes = [str(rng.choice(sorted(SIZES))) for _ in range(count)]
@@ -129,7 +137,12 @@ def _layout(count: int, rng: np.random.Generator) -> tuple[list[tuple[float, flo
 
 
 def _apart(one: tuple[float, ...], other: tuple[float, ...], gap: float = 0.03) -> bool:
-    return one[0] > other[2] + gap or other[0] > one[2] + gap or one[1] > other[3] + gap or other[1] > one[3] + gap
+    return (
+        one[0] > other[2] + gap
+        or other[0] > one[2] + gap
+        or one[1] > other[3] + gap
+        or other[1] > one[3] + gap
+    )
 
 
 def _clear(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
@@ -146,7 +159,9 @@ def _grounded(sentence: Sentence, spoken: Sequence[Object]) -> Grounded:
     """What is said of these objects, with their boxes."""
     told = zip(sentence.objects, sentence.kinds, strict=True)
     places = [
-        (index, (spoken[thing].box,)) for index, (thing, kind) in enumerate(told) if kind in ("size", "colour", "noun")
+        (index, (spoken[thing].box,))
+        for index, (thing, kind) in enumerate(told)
+        if kind in ("size", "colour", "noun")
     ]
     return Grounded(sentence.text, tuple(places))
 

@@ -17,7 +17,9 @@ Point = tuple[float, float]
 Points = npt.NDArray[np.float64]
 
 
-def _arc(x: float, y: float, rx: float, ry: float, start: float, stop: float, points: int = 9) -> list[Point]:
+def _arc(
+    x: float, y: float, rx: float, ry: float, start: float, stop: float, points: int = 9
+) -> list[Point]:
     """Points on an ellipse, angles in turns, clockwise from the right."""
     angles = [2 * math.pi * (start + (stop - start) * i / (points - 1)) for i in range(points)]
     return [(x + rx * math.cos(angle), y + ry * math.sin(angle)) for angle in angles]
@@ -29,7 +31,12 @@ _STROKES: Mapping[int, tuple[tuple[list[Point], ...], ...]] = {
         ([(0.52, 0.1), (0.51, 0.5), (0.5, 0.9)],),
         ([(0.36, 0.28), (0.46, 0.19), (0.54, 0.1)], [(0.54, 0.1), (0.53, 0.5), (0.52, 0.9)]),
     ),
-    2: (([*_arc(0.48, 0.31, 0.23, 0.21, 0.52, 1.08, 8), (0.52, 0.6), (0.25, 0.88)], [(0.25, 0.88), (0.78, 0.86)]),),
+    2: (
+        (
+            [*_arc(0.48, 0.31, 0.23, 0.21, 0.52, 1.08, 8), (0.52, 0.6), (0.25, 0.88)],
+            [(0.25, 0.88), (0.78, 0.86)],
+        ),
+    ),
     3: ((_arc(0.46, 0.3, 0.22, 0.2, 0.55, 1.22, 8), _arc(0.46, 0.69, 0.25, 0.21, -0.24, 0.42, 9)),),
     4: (
         ([(0.32, 0.1), (0.25, 0.52), (0.76, 0.5)], [(0.66, 0.14), (0.64, 0.5), (0.62, 0.9)]),
@@ -51,7 +58,9 @@ _STROKES: Mapping[int, tuple[tuple[list[Point], ...], ...]] = {
             [(0.38, 0.52), (0.54, 0.5), (0.7, 0.5)],
         ),
     ),
-    8: ((_arc(0.5, 0.3, 0.19, 0.19, 0.25, -0.75, 11), _arc(0.5, 0.7, 0.23, 0.21, -0.25, 0.75, 11)),),
+    8: (
+        (_arc(0.5, 0.3, 0.19, 0.19, 0.25, -0.75, 11), _arc(0.5, 0.7, 0.23, 0.21, -0.25, 0.75, 11)),
+    ),
     9: (
         (_arc(0.48, 0.31, 0.2, 0.2, 0.0, -1.0, 11), [(0.68, 0.31), (0.65, 0.6), (0.56, 0.9)]),
         (

@@ -98,13 +98,17 @@ class Tokenizer:
 
     def decode(self, ids: Sequence[int]) -> tuple[str, list[Token]]:
         """The text of `ids` and their places in it; control symbols are left out."""
-        proto = self._pieces.decode([i for i in ids if i == UNKNOWN or i > END], return_type="proto")
+        proto = self._pieces.decode(
+            [i for i in ids if i == UNKNOWN or i > END], return_type="proto"
+        )
         return str(proto.text), _placed(str(proto.text), proto.pieces)
 
 
 def _placed(text: str, pieces: Iterable[Any]) -> list[Token]:
     """Tokens from SentencePiece's, which count bytes and take the blank before a word into the word."""
-    byte_ends = accumulate((len(character.encode("utf-8", "surrogatepass")) for character in text), initial=0)
+    byte_ends = accumulate(
+        (len(character.encode("utf-8", "surrogatepass")) for character in text), initial=0
+    )
     index = {byte: character for character, byte in enumerate(byte_ends)}
     placed = []
     for piece in pieces:

@@ -24,13 +24,17 @@ def read_gold(data: Path, name: str) -> Dataset:
         InputError: a line has something else than links, or the file is no UTF-8 text.
     """
     rows = ["name\ttext\treference\tlinks", *_lines(data / FOLDER / f"{name}.tsv.gz")]
-    return read_table(f"{name}.tsv", {f"{name}.tsv": "\n".join(_unquoted(row) for row in rows).encode()})
+    return read_table(
+        f"{name}.tsv", {f"{name}.tsv": "\n".join(_unquoted(row) for row in rows).encode()}
+    )
 
 
 def read_system(data: Path, name: str) -> list[Links]:
     """The links one system made, a set of (English, other) a pair; FileNotFoundError where it is not in `data`."""
     return [
-        frozenset((int(one), int(other)) for one, other in (link.split("-") for link in line.split()))
+        frozenset(
+            (int(one), int(other)) for one, other in (link.split("-") for link in line.split())
+        )
         for line in _lines(data / FOLDER / f"{name}.talp.gz")
     ]
 

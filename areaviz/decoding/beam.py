@@ -20,7 +20,12 @@ def length_penalty(length: int, alpha: float) -> float:
 
 @torch.no_grad()
 def beam_search(
-    stepper: Stepper, start: int, end: int, limits: Sequence[int], width: int = 4, alpha: float = 0.6
+    stepper: Stepper,
+    start: int,
+    end: int,
+    limits: Sequence[int],
+    width: int = 4,
+    alpha: float = 0.6,
 ) -> list[list[Hypothesis]]:
     """For each sentence of a batch at most `width` hypotheses, best first; the stepper has `width` rows a sentence.
 
@@ -37,7 +42,9 @@ def beam_search(
     """
     check_limits(limits)
     if width < 1 or alpha < 0:
-        raise ValueError(f"The beam width must be at least 1 and alpha at least 0, got {width} and {alpha}.")
+        raise ValueError(
+            f"The beam width must be at least 1 and alpha at least 0, got {width} and {alpha}."
+        )
     beams = [_Beam(end, limit, width, alpha) for limit in limits]
     tokens = [start] * (width * len(beams))
     while not all(beam.done for beam in beams):
@@ -51,7 +58,9 @@ def beam_search(
     return [beam.best() for beam in beams]
 
 
-def _advance(beams: Sequence[_Beam], values: Sequence[list[float]], choices: Sequence[list[int]]) -> list[int]:
+def _advance(
+    beams: Sequence[_Beam], values: Sequence[list[float]], choices: Sequence[list[int]]
+) -> list[int]:
     """Let every sentence take its best continuations; returns for every row the row it continues."""
     rows: list[int] = []
     for beam in beams:
@@ -96,7 +105,11 @@ class _Beam:
         best = nlargest(self.width, continuations, key=itemgetter(0))
         grown = [_Open((*self.open[rank].ids, token), total, rank) for total, rank, token in best]
         self.open = [new for new in grown if new.ids[-1] != self.end]
-        ended = [Hypothesis(new.ids, new.log_probability, True) for new in grown if new.ids[-1] == self.end]
+        ended = [
+            Hypothesis(new.ids, new.log_probability, True)
+            for new in grown
+            if new.ids[-1] == self.end
+        ]
         self.kept = sorted([*self.kept, *ended], key=self._score, reverse=True)[: self.width]
         self.done = self._is_done()
 

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 HEALTH, STREAM = "/_stcore/health", "/_stcore/stream"
-_CORE, _OPEN_CORE = "/_stcore/", (HEALTH, "/_stcore/host-config", UPLOADS, "/_stcore/bidi-components/")
+_CORE, _OPEN_CORE = (
+    "/_stcore/",
+    (HEALTH, "/_stcore/host-config", UPLOADS, "/_stcore/bidi-components/"),
+)
 _CLOSED = ("/auth/", "/oauth2callback")
 """Streamlit's own sign-in, which the app does not use."""
 _METHODS = ("GET", "HEAD", "OPTIONS")
@@ -77,7 +80,9 @@ class Door:
         reader = self._reader_of(head)
         self._media.come(reader)
         try:
-            return await converse(self._app, head, scope, receive, self._noting(reader, send), scope["state"][SEAT])
+            return await converse(
+                self._app, head, scope, receive, self._noting(reader, send), scope["state"][SEAT]
+            )
         finally:
             self._media.leave(reader)
 
@@ -106,8 +111,12 @@ class Door:
         sending = self._with_headers(head, send)
         if head.path.startswith(UPLOADS):
             return await self._uploads(head, scope, receive, sending)
-        if head.path.startswith(MEDIA) and not self._media.may_see(self._reader_of(head), head.path):
-            return await answer_text(send, 404, "There is no such file any more; load the page again.")
+        if head.path.startswith(MEDIA) and not self._media.may_see(
+            self._reader_of(head), head.path
+        ):
+            return await answer_text(
+                send, 404, "There is no such file any more; load the page again."
+            )
         return await self._app(scope, receive, sending)
 
     def _with_headers(self, head: Head, send: Send) -> Send:
@@ -131,7 +140,9 @@ class Door:
 
     def _new_reader(self, head: Head) -> str:
         framed = bool(self._rules.framing)
-        return cookies.set_cookie(self._cookie, cookies.new_reader(), cookies.READER_DAYS, head.secure, framed)
+        return cookies.set_cookie(
+            self._cookie, cookies.new_reader(), cookies.READER_DAYS, head.secure, framed
+        )
 
 
 def _is_open(head: Head) -> bool:

@@ -35,7 +35,14 @@ class Head:
             headers[name] = (*headers.get(name, ()), value.decode("latin-1"))
         client, query = scope.get("client"), scope.get("query_string", b"").decode("latin-1")
         secure = scope.get("scheme") in ("https", "wss")
-        return cls(scope.get("method", ""), scope["path"], query, headers, client[0] if client else "", secure)
+        return cls(
+            scope.get("method", ""),
+            scope["path"],
+            query,
+            headers,
+            client[0] if client else "",
+            secure,
+        )
 
     @property
     def is_socket(self) -> bool:

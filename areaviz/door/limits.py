@@ -110,9 +110,17 @@ class Connections:
             return True
         oldest = next((transport for transport, seat in self._seats.items() if seat.waiting), None)
         if oldest is None:
-            log.warning("A visitor was refused: %d of %s file descriptors are used (ulimit -Hn).", used, limit)
+            log.warning(
+                "A visitor was refused: %d of %s file descriptors are used (ulimit -Hn).",
+                used,
+                limit,
+            )
             return False
-        log.warning("A silent connection was closed for a new one: %d of %s file descriptors are used.", used, limit)
+        log.warning(
+            "A silent connection was closed for a new one: %d of %s file descriptors are used.",
+            used,
+            limit,
+        )
         self.leave(oldest)
         # Its descriptor is free once the event loop has closed it, which is before the next connection is taken.
         self._since -= 1

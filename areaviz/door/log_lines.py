@@ -32,7 +32,10 @@ class OncePerSecond(logging.Filter):
             self._last.clear()
         self._last[cause] = now, 0
         if left_out:
-            record.msg, record.args = f"{record.getMessage()} ({left_out:,} more like this were not written)", None
+            record.msg, record.args = (
+                f"{record.getMessage()} ({left_out:,} more like this were not written)",
+                None,
+            )
         return True
 
 

@@ -17,14 +17,27 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 SILENT_SECONDS = 30.0
-PASSED = frozenset(("rerun_script", "stop_script", "file_urls_request", "app_heartbeat", "backend_operation_request"))
+PASSED = frozenset(
+    (
+        "rerun_script",
+        "stop_script",
+        "file_urls_request",
+        "app_heartbeat",
+        "backend_operation_request",
+    )
+)
 """Kinds of messages that the app needs. Of the others, "clear_cache" would empty the caches of all visitors."""
 UNSUPPORTED, BROKEN, FULL = 1003, 1002, 1013
 """Codes of closing: a text, no message of Streamlit's, no room."""
 
 
 async def converse(
-    app: ASGIApp, head: Head, scope: Scope, receive: Receive, send: Send, has_room: Callable[[], bool]
+    app: ASGIApp,
+    head: Head,
+    scope: Scope,
+    receive: Receive,
+    send: Send,
+    has_room: Callable[[], bool],
 ) -> None:
     """Run the app for a socket that has passed the door, once its first message is there.
 

@@ -45,7 +45,9 @@ def listening(commands: Mapping[str, Command], port: int) -> Iterator[None]:
     """
     try:
         path = _socket_path(port)
-        path.unlink(missing_ok=True)  # of a run that was killed: nobody else listens at this port of the machine
+        path.unlink(
+            missing_ok=True
+        )  # of a run that was killed: nobody else listens at this port of the machine
         server = _Server(commands, path)
     except (OSError, AttributeError, InputError) as error:
         log.warning("`areaviz status` will not work for this app: %s", error)
@@ -77,9 +79,13 @@ def ask(port: int, command: str, *words: str) -> Any:
             with line.makefile("rb") as lines:
                 reply = lines.readline()
     except (FileNotFoundError, ConnectionRefusedError) as error:
-        raise InputError(f"No app of yours runs at port {port} of this machine; name its port: --port.") from error
+        raise InputError(
+            f"No app of yours runs at port {port} of this machine; name its port: --port."
+        ) from error
     except OSError as error:
-        raise BackendError(f"The app at port {port} did not answer ({error}); try again.") from error
+        raise BackendError(
+            f"The app at port {port} did not answer ({error}); try again."
+        ) from error
     if not reply.endswith(b"\n"):
         raise BackendError(f"The app at port {port} ended while it was asked; look at its log.")
     told = json.loads(reply)
@@ -131,7 +137,9 @@ def _socket_path(port: int) -> Path:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     about = folder.stat()
     if about.st_uid != os.getuid() or about.st_mode & _OTHERS:
-        raise InputError(f"The folder {folder} is not yours alone; remove it, or name another one in {SETTING}.")
+        raise InputError(
+            f"The folder {folder} is not yours alone; remove it, or name another one in {SETTING}."
+        )
     return folder / f"{port}.sock"
 
 

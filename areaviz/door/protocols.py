@@ -50,7 +50,10 @@ class BoundedRequests(HttpToolsProtocol):
         """Read on, unless the head has become too long."""
         in_head = self._head_bytes >= 0
         if in_head and self._head_bytes + len(data) > HEAD_BYTES:
-            first, data = data[: HEAD_BYTES - self._head_bytes], data[HEAD_BYTES - self._head_bytes :]
+            first, data = (
+                data[: HEAD_BYTES - self._head_bytes],
+                data[HEAD_BYTES - self._head_bytes :],
+            )
             self._feed(first)
             if self._head_bytes >= 0 and not self.transport.is_closing():
                 return self._end(431, f"The head of a request has at most {HEAD_BYTES:,} bytes.")
@@ -114,7 +117,9 @@ class BoundedRequests(HttpToolsProtocol):
         """How long may be read from now on; None: as long as it takes."""
         if self._reading is not None:
             self._reading.cancel()
-        self._reading = None if seconds is None else self.loop.call_later(seconds, self.transport.abort)
+        self._reading = (
+            None if seconds is None else self.loop.call_later(seconds, self.transport.abort)
+        )
 
     def _end(self, status: int, sentence: str) -> None:
         """Say why, and close; the connection is new, or its request was not read."""

@@ -55,7 +55,9 @@ class AppPlace:
     def known_as(self) -> frozenset[str]:
         """All names that a request may mean this server by."""
         own = () if self.host in EVERY_ADDRESS else (self.host,)
-        return frozenset(name_and_port(_bracketed(name))[0] for name in (*LOOPBACK_NAMES, *own, *self.names))
+        return frozenset(
+            name_and_port(_bracketed(name))[0] for name in (*LOOPBACK_NAMES, *own, *self.names)
+        )
 
     @property
     def url(self) -> str:
@@ -64,7 +66,9 @@ class AppPlace:
         return f"http://{_bracketed(host)}:{self.port}"
 
 
-def serve_app(place: AppPlace, folder: Path, commands: Callable[[Connections], Mapping[str, Command]]) -> None:
+def serve_app(
+    place: AppPlace, folder: Path, commands: Callable[[Connections], Mapping[str, Command]]
+) -> None:
     """Serve the app until it is stopped; raises InputError where nothing can listen there.
 
     folder: that in which Streamlit's configuration lies. commands: what the operator may ask, of an app
@@ -104,7 +108,9 @@ def listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise InputError(f"Port {port} is taken; choose another with --port.") from error
-        raise InputError(f"Nothing can listen at {host}, port {port} ({error.strerror}); choose others.") from error
+        raise InputError(
+            f"Nothing can listen at {host}, port {port} ({error.strerror}); choose others."
+        ) from error
 
 
 def _tell_streamlit(place: AppPlace) -> None:

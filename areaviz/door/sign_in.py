@@ -83,7 +83,9 @@ class SignIn:
             else:
                 await self._form(send, 401, where, "")
         else:
-            await answer_text(send, 401, "This app wants its access token; open it in a browser to sign in.")
+            await answer_text(
+                send, 401, "This app wants its access token; open it in a browser to sign in."
+            )
 
     async def _try(self, head: Head, token: str, where: str, send: Send) -> None:
         """One attempt; never compared where too many were wrong, so that guessing on does not help."""
@@ -95,12 +97,16 @@ class SignIn:
             return await self._form(send, 401, where, WRONG)
         log.info("The access token was given from %s.", head.client)
         value = cookies.admission(self._key)
-        header = cookies.set_cookie(self._cookie, value, cookies.ADMITTED_DAYS, head.secure, bool(self._framing))
+        header = cookies.set_cookie(
+            self._cookie, value, cookies.ADMITTED_DAYS, head.secure, bool(self._framing)
+        )
         where = where if _PLACE.fullmatch(where) else "/"
         return await redirect(send, where, [("set-cookie", header)])
 
     async def _form(self, send: Send, status: int, where: str, said: str) -> None:
-        page = _FORM.format(style=_STYLE, action=PATH, next=html.escape(where), said=html.escape(said))
+        page = _FORM.format(
+            style=_STYLE, action=PATH, next=html.escape(where), said=html.escape(said)
+        )
         policy = _POLICY.format(ancestors=" ".join(self._framing) or "'none'")
         wait = [("retry-after", str(round(WITHIN_SECONDS)))] if status == 429 else []
         await answer_page(send, status, page, [("content-security-policy", policy), *wait])

@@ -29,7 +29,10 @@ def uploaded_bytes() -> dict[str, int]:
     files = Runtime.instance().uploaded_file_mgr
     assert isinstance(files, MemoryUploadedFileManager)
     with files._lock:
-        return {session: sum(len(one.data) for one in held.values()) for session, held in files.file_storage.items()}
+        return {
+            session: sum(len(one.data) for one in held.values())
+            for session, held in files.file_storage.items()
+        }
 
 
 def _manager() -> WebsocketSessionManager:

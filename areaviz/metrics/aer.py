@@ -61,7 +61,9 @@ def count_links(made: Links, sure: Links, possible: Links) -> LinkCounts:
     return LinkCounts(len(made), len(sure), len(made & sure), len(made & (sure | possible)))
 
 
-def strongest_links(attention_TS: FloatArray, choosing: Direction = "target") -> frozenset[tuple[int, int]]:
+def strongest_links(
+    attention_TS: FloatArray, choosing: Direction = "target"
+) -> frozenset[tuple[int, int]]:
     """One link a word, (source, target), to the word of the other side with the greatest attention.
 
     choosing: the side whose words choose, "target" (the way attention points) or "source" (by whom am I

@@ -28,7 +28,9 @@ class Aligner:
     tension: float
 
     @classmethod
-    def train(cls, pairs: Sequence[tuple[Words, Words]], iterations: int = 5, tension: float = 4.0) -> Aligner:
+    def train(
+        cls, pairs: Sequence[tuple[Words, Words]], iterations: int = 5, tension: float = 4.0
+    ) -> Aligner:
         """Learn from pairs of sentences, split into words.
 
         Args:
@@ -70,7 +72,10 @@ class Aligner:
 
 def diagonal_prior(sources: int, targets: int, tension: float) -> npt.NDArray[np.float64]:
     """exp(-tension * |i / S - j / T|), each row divided by its sum: [T, S]."""
-    i, j = (np.arange(sources) + 0.5) / max(1, sources), (np.arange(targets) + 0.5) / max(1, targets)
+    i, j = (
+        (np.arange(sources) + 0.5) / max(1, sources),
+        (np.arange(targets) + 0.5) / max(1, targets),
+    )
     weights: npt.NDArray[np.float64] = np.exp(-tension * np.abs(i - j[:, None]))
     weights /= np.maximum(weights.sum(1, keepdims=True), np.finfo(float).tiny)
     return weights
@@ -78,7 +83,9 @@ def diagonal_prior(sources: int, targets: int, tension: float) -> npt.NDArray[np
 
 def diagonal_links(sources: int, targets: int) -> frozenset[tuple[int, int]]:
     """Every target word linked to the source word at the same part of the sentence: (source, target) from 0."""
-    return frozenset((min(sources - 1, int((j + 0.5) * sources / targets)), j) for j in range(targets) if sources)
+    return frozenset(
+        (min(sources - 1, int((j + 0.5) * sources / targets)), j) for j in range(targets) if sources
+    )
 
 
 def plain(word: str) -> str:

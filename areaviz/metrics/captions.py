@@ -28,7 +28,9 @@ def caption_words(text: str) -> list[str]:
     return _WORD.findall(text.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'"))
 
 
-def caption_scores(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, float | int | str]:
+def caption_scores(
+    hypotheses: Sequence[str], references: Sequence[Sequence[str]]
+) -> dict[str, float | int | str]:
     """Scores of one caption a picture against all of that picture's references, which may differ in number.
 
     bleu_1..bleu_4: of the corpus, without smoothing, each caption measured against the reference nearest in
@@ -52,13 +54,19 @@ def caption_scores(hypotheses: Sequence[str], references: Sequence[Sequence[str]
     }
 
 
-def _bleu(made: Sequence[Sequence[str]], wanted: Sequence[Sequence[Sequence[str]]]) -> dict[str, float | str]:
+def _bleu(
+    made: Sequence[Sequence[str]], wanted: Sequence[Sequence[Sequence[str]]]
+) -> dict[str, float | str]:
     """BLEU of every order, its signature, and the ratio of lengths."""
     lines = [" ".join(words) for words in made]
     streams = list(zip_longest(*([" ".join(words) for words in captions] for captions in wanted)))
-    metrics = [BLEU(True, tokenize="none", smooth_method="none", max_ngram_order=n) for n in (1, 2, 3, 4)]
+    metrics = [
+        BLEU(True, tokenize="none", smooth_method="none", max_ngram_order=n) for n in (1, 2, 3, 4)
+    ]
     scores = [metric.corpus_score(lines, streams) for metric in metrics]
-    named: dict[str, float | str] = {f"bleu_{order}": score.score for order, score in enumerate(scores, 1)}
+    named: dict[str, float | str] = {
+        f"bleu_{order}": score.score for order, score in enumerate(scores, 1)
+    }
     ratio = scores[0].sys_len / scores[0].ref_len if scores[0].ref_len else float("nan")
     return named | {"bleu_signature": str(metrics[-1].get_signature()), "length_ratio": ratio}
 

@@ -36,8 +36,11 @@ def cider_d(hypotheses: Sequence[Words], references: Sequence[Sequence[Words]]) 
     for hypothesis, captions in zip(hypotheses, references, strict=True):
         made = _vectors(hypothesis, rarity, len(references))
         similar = [
-            exp(-((len(hypothesis) - len(caption)) ** 2) / (2 * SIGMA**2)) * _similarity(made, vectors)
-            for caption, vectors in ((caption, _vectors(caption, rarity, len(references))) for caption in captions)
+            exp(-((len(hypothesis) - len(caption)) ** 2) / (2 * SIGMA**2))
+            * _similarity(made, vectors)
+            for caption, vectors in (
+                (caption, _vectors(caption, rarity, len(references))) for caption in captions
+            )
         ]
         scores.append(10 * sum(similar) / len(similar))
     return scores
@@ -47,24 +50,40 @@ def _rarity(references: Sequence[Sequence[Words]]) -> Vector:
     """The logarithm of how rare each n-gram of the references is."""
     pictures: Counter[tuple[str, ...]] = Counter()
     for captions in references:
-        pictures.update({ngram for words in captions for n in range(1, LONGEST + 1) for ngram in _ngrams(words, n)})
+        pictures.update(
+            {
+                ngram
+                for words in captions
+                for n in range(1, LONGEST + 1)
+                for ngram in _ngrams(words, n)
+            }
+        )
     return {ngram: log(len(references) / count) for ngram, count in pictures.items()}
 
 
 def _vectors(words: Words, rarity: Vector, pictures: int) -> list[Vector]:
     """The vector of each n; what no reference has is taken to be in one picture."""
     counts = [Counter(_ngrams(words, n)) for n in range(1, LONGEST + 1)]
-    return [{ngram: times * rarity.get(ngram, log(pictures)) for ngram, times in count.items()} for count in counts]
+    return [
+        {ngram: times * rarity.get(ngram, log(pictures)) for ngram, times in count.items()}
+        for count in counts
+    ]
 
 
 def _similarity(made: Sequence[Vector], wanted: Sequence[Vector]) -> float:
     """The mean of the clipped cosines, 0..1."""
-    return sum(_clipped_cosine(one, other) for one, other in zip(made, wanted, strict=True)) / LONGEST
+    return (
+        sum(_clipped_cosine(one, other) for one, other in zip(made, wanted, strict=True)) / LONGEST
+    )
 
 
 def _clipped_cosine(made: Vector, wanted: Vector) -> float:
     """The cosine where no entry of `made` counts more than that of `wanted`; 0 where either is nothing."""
-    shared = sum(min(weight, wanted[ngram]) * wanted[ngram] for ngram, weight in made.items() if ngram in wanted)
+    shared = sum(
+        min(weight, wanted[ngram]) * wanted[ngram]
+        for ngram, weight in made.items()
+        if ngram in wanted
+    )
     norms = hypot(*made.values()) * hypot(*wanted.values())
     return shared / norms if norms else 0.0
 

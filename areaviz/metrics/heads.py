@@ -57,8 +57,14 @@ class HeadCounts:
                 "multi_share": sums["long"] / queries,
             }
             for name in ("exact", "edge"):
-                own, chance = (sums[f"long_{name}{kind}"] / sums["long"] for kind in ("", "_random"))
-                found |= {f"long_{name}": own, f"long_{name}_random": chance, f"long_{name}_lift": own / chance}
+                own, chance = (
+                    sums[f"long_{name}{kind}"] / sums["long"] for kind in ("", "_random")
+                )
+                found |= {
+                    f"long_{name}": own,
+                    f"long_{name}_random": chance,
+                    f"long_{name}_lift": own / chance,
+                }
         return found
 
 
@@ -102,7 +108,9 @@ def _item_sums(shares_QN: FloatArray, newest_is_previous: bool) -> dict[str, flo
         "mean_entropy": mean_bits,
         "sink": float(shares_QN[seen_Q].mean(0).max()) if len(query_Q) else 0.0,
         "previous": float((offset_Q == (0 if newest_is_previous else -1)).sum()),
-        "offsets": np.bincount(near_Q + MOST_OFFSET, minlength=2 * MOST_OFFSET + 1).astype(np.float64),
+        "offsets": np.bincount(near_Q + MOST_OFFSET, minlength=2 * MOST_OFFSET + 1).astype(
+            np.float64
+        ),
     }
 
 
@@ -115,7 +123,9 @@ def _long_sums(attention: AttentionMap, layer: int, memory: Field) -> dict[str, 
     sums = {"long": long_HQ.sum(-1).astype(np.float64)}
     if memory.kind != "text":
         none = np.zeros(attention.heads)
-        return sums | {f"long_{name}{kind}": none for name in ("exact", "edge") for kind in ("", "_random")}
+        return sums | {
+            f"long_{name}{kind}": none for name in ("exact", "edge") for kind in ("", "_random")
+        }
     judged = JudgedAreas.of(attention.grid, memory)
     visible_Q = np.full(weights_HQA.shape[1], len(memory))
     if attention.memory == "history":

@@ -43,7 +43,9 @@ class JudgedAreas:
         first_W = np.array([grid.slab(1, width)[0] for width in range(1, grid.max_width + 1)])
         hits_AM = _hits(left_A, width_A, memory)
         slabs = np.split(hits_AM, first_W[1:])
-        running_AM = np.concatenate([slab.cumsum(0) / np.arange(1, len(slab) + 1)[:, None] for slab in slabs])
+        running_AM = np.concatenate(
+            [slab.cumsum(0) / np.arange(1, len(slab) + 1)[:, None] for slab in slabs]
+        )
         return cls(first_W, left_A, width_A, hits_AM, running_AM)
 
     def chance(self, width: IntArray, visible: IntArray) -> Array:

@@ -52,11 +52,15 @@ def inside_share(grid: AreaGrid, boxes: Sequence[Box]) -> FloatArray:
     # No edge of a cell or a box crosses the pieces between the cuts, so their middles speak for all of them.
     inside_RC = _in_any((x[1:] + x[:-1]) / 2, (y[1:] + y[:-1]) / 2, boxes)
     area_RC = np.diff(y)[:, None] * np.diff(x) * inside_RC
-    share: FloatArray = np.add.reduceat(np.add.reduceat(area_RC, row_R, 0), column_C, 1).ravel() * grid.items
+    share: FloatArray = (
+        np.add.reduceat(np.add.reduceat(area_RC, row_R, 0), column_C, 1).ravel() * grid.items
+    )
     return share
 
 
-def pointing_figures(rows: Iterable[tuple[FloatArray, AreaGrid, Sequence[Box]]]) -> dict[str, float]:
+def pointing_figures(
+    rows: Iterable[tuple[FloatArray, AreaGrid, Sequence[Box]]],
+) -> dict[str, float]:
     """Both measures over many words, each row a word's weights [A], their grid and its gold boxes; read once.
 
     pointing: share of the words that `points_right`. mass: mean of `mass_in_boxes`. Beside them what two maps
@@ -73,8 +77,12 @@ def pointing_figures(rows: Iterable[tuple[FloatArray, AreaGrid, Sequence[Box]]])
     words, right, mass, shape, sums_3N = 0, 0.0, 0.0, (0, 0), np.zeros((3, 0))
     for weights_A, grid, boxes in rows:
         if words and (grid.height, grid.width) != shape:
-            raise ValueError(f"Only words over the same cells have a mean, got {shape} and {grid.height, grid.width}.")
-        row_3N = np.stack([cell_shares(weights_A, grid), middles_inside(grid, boxes), inside_share(grid, boxes)])
+            raise ValueError(
+                f"Only words over the same cells have a mean, got {shape} and {grid.height, grid.width}."
+            )
+        row_3N = np.stack(
+            [cell_shares(weights_A, grid), middles_inside(grid, boxes), inside_share(grid, boxes)]
+        )
         shares_N, middles_N, inside_N = row_3N
         right, mass = right + middles_N[shares_N.argmax()], mass + shares_N @ inside_N
         sums_3N = sums_3N + row_3N if words else row_3N

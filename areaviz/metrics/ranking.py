@@ -32,5 +32,7 @@ def _last_of_equals(ranked_NK: FloatArray) -> IntArray:
     rank_N1 = np.arange(len(ranked_NK))[:, None]
     ends_NK = np.ones(ranked_NK.shape, dtype=bool)
     ends_NK[:-1] = ranked_NK[1:] != ranked_NK[:-1]
-    last_NK: IntArray = np.minimum.accumulate(np.where(ends_NK, rank_N1, len(ranked_NK))[::-1], 0)[::-1]
+    last_NK: IntArray = np.minimum.accumulate(np.where(ends_NK, rank_N1, len(ranked_NK))[::-1], 0)[
+        ::-1
+    ]
     return last_NK

@@ -17,7 +17,9 @@ def rouge_l(hypothesis: Words, references: Sequence[Words]) -> float:
     R = max l / |reference|, score = (1 + beta^2) R P / (R + beta^2 P). Each maximum is taken over the references by
     itself, so P and R may come from two of them; the best F of a single reference would be lower or equal.
     """
-    pairs = [(common_subsequence(hypothesis, reference), len(reference)) for reference in references]
+    pairs = [
+        (common_subsequence(hypothesis, reference), len(reference)) for reference in references
+    ]
     precision = max((shared / len(hypothesis) for shared, _ in pairs if shared), default=0.0)
     recall = max((shared / length for shared, length in pairs if shared), default=0.0)
     if not precision:

@@ -37,7 +37,9 @@ class SpanCounts:
     def __add__(self, other: SpanCounts) -> SpanCounts:
         shapes = self.sums["queries"].shape, other.sums["queries"].shape
         if shapes[0] != shapes[1]:
-            raise ValueError(f"Only counts of one model add up, got {shapes[0]} and {shapes[1]} layers and heads.")
+            raise ValueError(
+                f"Only counts of one model add up, got {shapes[0]} and {shapes[1]} layers and heads."
+            )
         return SpanCounts({name: self.sums[name] + other.sums[name] for name in self.sums})
 
     def figures(self) -> dict[str, float]:
@@ -92,7 +94,9 @@ def span_counts(attention: AttentionMap, memory: Field) -> SpanCounts:
     return SpanCounts({name: np.stack([sums[name] for sums in layers]) for name in layers[0]})
 
 
-def _layer_sums(attention: AttentionMap, layer: int, judged: JudgedAreas, visible_Q: IntArray) -> dict[str, Array]:
+def _layer_sums(
+    attention: AttentionMap, layer: int, judged: JudgedAreas, visible_Q: IntArray
+) -> dict[str, Array]:
     """All sums of one layer, each [H]."""
     weights_HQA = attention.weights[layer]
     seen_HQ = weights_HQA.any(-1)
@@ -111,7 +115,11 @@ def _layer_sums(attention: AttentionMap, layer: int, judged: JudgedAreas, visibl
 
 
 def _top_sums(
-    prefix: str, top_HQ: IntArray, seen_HQ: npt.NDArray[np.bool_], judged: JudgedAreas, visible_Q: IntArray
+    prefix: str,
+    top_HQ: IntArray,
+    seen_HQ: npt.NDArray[np.bool_],
+    judged: JudgedAreas,
+    visible_Q: IntArray,
 ) -> dict[str, Array]:
     """Sums over one area of every query that is seen, named with `prefix`."""
     width_HQ = judged.width_A[top_HQ]
@@ -148,12 +156,18 @@ def _weighted_sums(
         "weighted_{}_random": np.einsum("hqw,qwm->hm", mass_HQW, chance_QWM),
         "uniform_{}": seen_HQ @ np.einsum("qw,qwm->qm", uniform_QW, chance_QWM),
     }
-    sums = {name.format(MEASURES[m]): sums_HM[:, m] for name, sums_HM in found.items() for m in range(len(MEASURES))}
+    sums = {
+        name.format(MEASURES[m]): sums_HM[:, m]
+        for name, sums_HM in found.items()
+        for m in range(len(MEASURES))
+    }
     return sums | {
         "area_size": mass_HQW.sum(1, dtype=np.float64) @ width_W,
         "uniform_area_size": seen_HQ @ (uniform_QW @ width_W),
         "entropy": bits_HQ.sum(-1, dtype=np.float64),
-        "entropy_normalised": (bits_HQ / np.log2(np.maximum(areas_Q, 2)) * choice_HQ).sum(-1, dtype=np.float64),
+        "entropy_normalised": (bits_HQ / np.log2(np.maximum(areas_Q, 2)) * choice_HQ).sum(
+            -1, dtype=np.float64
+        ),
         "choices": choice_HQ.sum(-1, dtype=np.float64),
     }
 

@@ -30,7 +30,9 @@ class Comparison:
         return self.system - self.baseline
 
 
-def translation_scores(hypotheses: Sequence[str], references: Sequence[str]) -> dict[str, float | int | str]:
+def translation_scores(
+    hypotheses: Sequence[str], references: Sequence[str]
+) -> dict[str, float | int | str]:
     """Corpus scores of one system against one reference a sentence.
 
     bleu: cased, 13a tokens; bleu_lowercase: the same on lower-cased text; chrf: chrF2; each 0..100, with
@@ -58,7 +60,9 @@ def translation_scores(hypotheses: Sequence[str], references: Sequence[str]) -> 
 def bleu_and_chrf(hypotheses: Sequence[str], references: Sequence[str]) -> tuple[float, float]:
     """The scores "bleu" and "chrf" of `translation_scores` alone, in half its time; ValueError as there."""
     _check(hypotheses, references)
-    bleu, chrf = (metric.corpus_score(hypotheses, [references]).score for metric in (BLEU(), CHRF()))
+    bleu, chrf = (
+        metric.corpus_score(hypotheses, [references]).score for metric in (BLEU(), CHRF())
+    )
     return bleu, chrf
 
 
@@ -75,7 +79,9 @@ def compare(
     _check(system, references)
     _check(baseline, references)
     systems = [("baseline", baseline), ("system", system)]
-    test = PairedTest(systems, {"bleu": BLEU(), "chrf": CHRF()}, [references], test_type="bs", n_samples=resamples)
+    test = PairedTest(
+        systems, {"bleu": BLEU(), "chrf": CHRF()}, [references], test_type="bs", n_samples=resamples
+    )
     signatures, results = test()
     names = {"bleu": "BLEU", "chrf": "chrF2"}
     return {name: _comparison(results[key], str(signatures[key])) for name, key in names.items()}

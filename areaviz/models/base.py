@@ -8,13 +8,17 @@ from typing import Protocol
 
 import torch
 
-from areaviz.trace.card import Card
-from areaviz.trace.change import kind_of
+from areaviz.cards.card import Card
 from areaviz.trace.errors import InputError
+from areaviz.trace.interventions import kind_of
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 
-WORDS = {"weigh": "weigh areas otherwise", "gate": "switch heads off", "hide": "hide items of its input"}
+WORDS = {
+    "weigh": "weigh areas otherwise",
+    "gate": "switch heads off",
+    "hide": "hide items of its input",
+}
 """Kinds of changes in words that follow "can"."""
 
 OnStep = Callable[[int, int], None]
@@ -55,7 +59,9 @@ class Family(Protocol):
     def takes(self) -> frozenset[str]:
         """What a request may ask of it besides an input: kinds of changes (`KINDS`), and "target", a given output."""
 
-    def load(self, folder: Path, card: Card, device: torch.device, area_size: int | None = None) -> Model:
+    def load(
+        self, folder: Path, card: Card, device: torch.device, area_size: int | None = None
+    ) -> Model:
         """Read a checkpoint; `area_size` replaces the trained one where areas have no parameters.
 
         Raises:

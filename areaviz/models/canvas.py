@@ -34,7 +34,9 @@ class Canvas:
 
     def in_picture(self, places: FloatArray) -> npt.NDArray[np.float32]:
         """Places (x, y) [..., 2] in pixels of the square as pixels of the picture, float32."""
-        moved: npt.NDArray[np.float32] = ((places - np.array(self.offset)) / np.array(self.scale)).astype(np.float32)
+        moved: npt.NDArray[np.float32] = (
+            (places - np.array(self.offset)) / np.array(self.scale)
+        ).astype(np.float32)
         return moved
 
 
@@ -56,7 +58,11 @@ def fitted(picture: Picture, side: int) -> tuple[Tensor, Canvas, bool]:
     ink = (255 - grey if inverted else grey) / 255
     top, left = (side - height) // 2, (side - width) // 2
     square = F.pad(ink, (left, side - width - left, top, side - height - top))
-    return square, Canvas(side, (width / picture.width, height / picture.height), (left, top)), inverted
+    return (
+        square,
+        Canvas(side, (width / picture.width, height / picture.height), (left, top)),
+        inverted,
+    )
 
 
 def cell_field(picture: Picture, rows: int, columns: int, canvas: Canvas | None = None) -> Field:

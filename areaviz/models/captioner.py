@@ -14,8 +14,8 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
+from areaviz.attention.interventions import UNCHANGED, Changed
 from areaviz.attention.memory import AreaOptions
-from areaviz.attention.steering import UNCHANGED, Changed
 from areaviz.data.tokenizer import PAD
 from areaviz.models.caption_network import CaptionNetwork
 from areaviz.models.layers import DecoderLayer, EncoderLayer, encode, initialise
@@ -59,7 +59,11 @@ class CaptionerConfig:
     @property
     def about(self) -> str:
         """The kind of attention in words."""
-        return f"areas up to {self.area_size}x{self.area_size}" if self.area_size > 1 else "regular attention"
+        return (
+            f"areas up to {self.area_size}x{self.area_size}"
+            if self.area_size > 1
+            else "regular attention"
+        )
 
     def areas(self, layer: int) -> AreaOptions:
         """How the given layer (0-based) sees the grid."""
@@ -68,7 +72,13 @@ class CaptionerConfig:
             return AreaOptions((1, 1), shape=shape, convolution=self.convolution)
         known = (self.known_size, self.known_size) if self.known_size else None
         return AreaOptions(
-            size, self.key_mode, self.value_mode, shape, self.convolution, self.size_bias, known_size=known
+            size,
+            self.key_mode,
+            self.value_mode,
+            shape,
+            self.convolution,
+            self.size_bias,
+            known_size=known,
         )
 
     def resized(self, area_size: int | None) -> Self:
@@ -80,7 +90,9 @@ class CaptionerConfig:
         if area_size is None or area_size == self.area_size:
             return self
         size, known = min(area_size, self.grid), known_size(self, area_size)
-        return replace(self, area_size=size, area_layers=self.area_layers or self.layers, known_size=known)
+        return replace(
+            self, area_size=size, area_layers=self.area_layers or self.layers, known_size=known
+        )
 
 
 class CaptionTransformer(Writer, CaptionNetwork):
@@ -97,7 +109,9 @@ class CaptionTransformer(Writer, CaptionNetwork):
         self.embedding = nn.Embedding(config.vocabulary, config.width, padding_idx=PAD)
         areas = [config.areas(layer) for layer in range(config.layers)]
         self.encoder = nn.ModuleList(EncoderLayer(config, area, impl) for area in areas)
-        self.decoder = nn.ModuleList(DecoderLayer(config, AreaOptions(), area, impl) for area in areas)
+        self.decoder = nn.ModuleList(
+            DecoderLayer(config, AreaOptions(), area, impl) for area in areas
+        )
         self.norms = nn.ModuleList(nn.LayerNorm(config.width) for _ in range(3))
         self.dropout = nn.Dropout(config.dropout)
         initialise(self, self.embedding)
@@ -125,7 +139,9 @@ class CaptionTransformer(Writer, CaptionNetwork):
         """The decoder over these pictures, one word at a time; changed: what is done otherwise."""
         memory_BMW, _ = self.encode(features_BMC, changed=changed)
         memories = [
-            layer.cross_attention.remember(memory_BMW, steering=changed.at("encoder-decoder", number))
+            layer.cross_attention.remember(
+                memory_BMW, steering=changed.at("encoder-decoder", number)
+            )
             for number, layer in enumerate(self.layers)
         ]
         return TransformerStepper(self, memories, memory_BMW.device, changed)
@@ -135,7 +151,13 @@ class CaptionTransformer(Writer, CaptionNetwork):
         normed: Tensor = self.norms[2](x_BTW)
         return normed
 
-    def _decode(self, memory_BMW: Tensor, target_BT: Tensor, need_weights: bool, changed: Changed = UNCHANGED) -> Pass:
+    def _decode(
+        self,
+        memory_BMW: Tensor,
+        target_BT: Tensor,
+        need_weights: bool,
+        changed: Changed = UNCHANGED,
+    ) -> Pass:
         y, decoder_self, encoder_decoder = self.embed(target_BT), [], []
         for number, layer in enumerate(self.decoder):
             own, across = changed.at("decoder self", number), changed.at("encoder-decoder", number)

@@ -14,7 +14,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from areaviz.attention.steering import UNCHANGED, Changed
+from areaviz.attention.interventions import UNCHANGED, Changed
+from areaviz.cards.card import Card
 from areaviz.data.batches import pad, shifted
 from areaviz.data.tokenizer import START, Tokenizer
 from areaviz.decoding.stepper import Hypothesis
@@ -23,14 +24,20 @@ from areaviz.models.canvas import cell_field, squeezed
 from areaviz.models.caption_network import CaptionNetwork
 from areaviz.models.captioner import CaptionerConfig, CaptionTransformer
 from areaviz.models.checkpoint import load_tokenizer, load_weights
-from areaviz.models.ready import ready, untrained
-from areaviz.models.recording import attention_maps, check_maps, given, log_probability, output, target_fields
+from areaviz.models.eval_mode import ready, untrained
+from areaviz.models.recording import (
+    attention_maps,
+    check_maps,
+    given,
+    log_probability,
+    output,
+    target_fields,
+)
 from areaviz.models.show_attend_tell import ShowAttendTell, TellerConfig
 from areaviz.models.stepper import written
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.card import Card
-from areaviz.trace.change import KINDS, Places
 from areaviz.trace.errors import InputError
+from areaviz.trace.interventions import KINDS, Places
 from areaviz.trace.picture import Picture
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Request
@@ -62,7 +69,9 @@ class CaptionModel:
     network: CaptionNetwork
 
     @classmethod
-    def load(cls, folder: Path, card: Card, device: torch.device, area_size: int | None = None) -> Self:
+    def load(
+        cls, folder: Path, card: Card, device: torch.device, area_size: int | None = None
+    ) -> Self:
         """Read a checkpoint; `area_size` replaces the trained one, in rows and columns, where areas have no parameters.
 
         Raises:
@@ -77,7 +86,9 @@ class CaptionModel:
     @torch.inference_mode()
     def look(self, pictures: Sequence[Picture]) -> Tensor:
         """What the encoder of pictures makes of them: [B, M, C]."""
-        pixels = torch.stack([squeezed(picture, self.network.encoder_config.side) for picture in pictures])
+        pixels = torch.stack(
+            [squeezed(picture, self.network.encoder_config.side) for picture in pictures]
+        )
         return self.network.look(pixels.to(self._device))
 
     @torch.inference_mode()
@@ -90,7 +101,13 @@ class CaptionModel:
         changed: Changed = UNCHANGED,
     ) -> list[Hypothesis]:
         """The best sentence for every picture's features."""
-        return written(self.network.write(features_BMC, changed), [LONGEST] * len(features_BMC), method, beam, on_step)
+        return written(
+            self.network.write(features_BMC, changed),
+            [LONGEST] * len(features_BMC),
+            method,
+            beam,
+            on_step,
+        )
 
     def untrained(self) -> CaptionModel:
         """The same network before it learned anything: a baseline."""
@@ -133,17 +150,24 @@ class CaptionModel:
         """The trace of a given sentence: weights, probabilities and alternatives of one and the same pass."""
         assert request.picture is not None
         config, ids = self.network.config, list(found.ids)
-        run = self.network.attend(features_1MC, shifted(pad([ids]).to(self._device)), self._changed(request))
+        run = self.network.attend(
+            features_1MC, shifted(pad([ids]).to(self._device)), self._changed(request)
+        )
         fields = {
             "picture": cell_field(request.picture, config.grid, config.grid),
             **target_fields(ids, self.tokenizer),
         }
-        grids = {"picture": config.areas(0).grid(config.grid**2), "history": AreaGrid(1, len(ids), 1, 1)}
+        grids = {
+            "picture": config.areas(0).grid(config.grid**2),
+            "history": AreaGrid(1, len(ids), 1, 1),
+        }
         maps = attention_maps(run, SITES, grids)
         told = output(run.logits[0], ids, self.tokenizer)
         details = {"device": self._device.type, "log-probability": log_probability(found, told)}
         if not found.finished:
-            details["warning"] = f"The model did not come to an end and was stopped after {len(ids)} words."
+            details["warning"] = (
+                f"The model did not come to an end and was stopped after {len(ids)} words."
+            )
         return Trace(request, fields, told, maps, details)
 
     def _changed(self, request: Request) -> Changed:
@@ -152,14 +176,19 @@ class CaptionModel:
     def _check(self, request: Request) -> None:
         target = 0 if request.target is None else len(self.tokenizer.ids(request.target))
         if target > MOST_GIVEN:
-            raise InputError(f"The given sentence has {target} words, at most {MOST_GIVEN} are read; shorten it.")
+            raise InputError(
+                f"The given sentence has {target} words, at most {MOST_GIVEN} are read; shorten it."
+            )
         self._places(target).check(request.changes)
         check_maps(self._places(target or LONGEST))
 
     def _places(self, target: int) -> Places:
         """Where it can be changed, with a sentence of so many words, 0 where none is given."""
         config = self.network.config
-        lengths = {"picture": config.grid**2, **({"target": target, "history": target} if target else {})}
+        lengths = {
+            "picture": config.grid**2,
+            **({"target": target, "history": target} if target else {}),
+        }
         grids = {"picture": config.areas(0).grid(config.grid**2)}
         grids |= {"history": AreaGrid(1, target, 1, 1)} if target else {}
         sites = {site: fields for site, fields in SITES.items() if site in self.network.sites}

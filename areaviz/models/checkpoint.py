@@ -23,12 +23,17 @@ WEIGHTS, TOKENIZER = "model.safetensors", "tokenizer.model"
 def digests_of(folder: Path) -> dict[str, str]:
     """The SHA-256 of each file of a checkpoint, for its card; raises OSError."""
     paths = [folder / name for name in (WEIGHTS, TOKENIZER)]
-    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths if path.exists()}
+    return {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths if path.exists()
+    }
 
 
 def save_weights(network: nn.Module, folder: Path) -> None:
     """Write the weights in half precision."""
-    half = {name: value.detach().half().contiguous().cpu() for name, value in network.state_dict().items()}
+    half = {
+        name: value.detach().half().contiguous().cpu()
+        for name, value in network.state_dict().items()
+    }
     safetensors.torch.save_file(half, folder / WEIGHTS)
 
 

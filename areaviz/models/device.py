@@ -21,7 +21,11 @@ def choose_device(name: str = "auto") -> torch.device:
     """
     if name not in DEVICES:
         raise InputError(f'There is no device "{name}"; choose one of {", ".join(DEVICES)}.')
-    present = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
+    present = {
+        "cuda": torch.cuda.is_available(),
+        "mps": torch.backends.mps.is_available(),
+        "cpu": True,
+    }
     if name == "auto":
         return torch.device(next(device for device, found in present.items() if found))
     if not present[name]:
@@ -57,7 +61,9 @@ def describe_device(device: torch.device, threads: int | None = None) -> str:
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether a device or the machine ran out of memory."""
-    return isinstance(error, (torch.OutOfMemoryError, MemoryError)) or "not enough memory" in str(error)
+    return isinstance(error, (torch.OutOfMemoryError, MemoryError)) or "not enough memory" in str(
+        error
+    )
 
 
 def free_memory(device: torch.device) -> None:

@@ -17,19 +17,19 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
+from areaviz.cards.card import Card
 from areaviz.data.digit_scenes import KINDS, DigitScenes
 from areaviz.models.base import NOTHING, OnStep
 from areaviz.models.canvas import Canvas, cell_field, fitted
 from areaviz.models.checkpoint import load_weights
 from areaviz.models.dram import Dram, DramConfig
+from areaviz.models.eval_mode import ready, untrained
 from areaviz.models.items import Items, ItemsConfig
 from areaviz.models.ram import Ram, RamConfig
 from areaviz.models.reading import Reading
 from areaviz.models.reading_figures import blind_figures, reading_figures
-from areaviz.models.ready import ready, untrained
 from areaviz.models.stn import Stn, StnConfig
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.card import Card
 from areaviz.trace.errors import InputError
 from areaviz.trace.picture import Picture
 from areaviz.trace.record import AttentionMap, Field, Gaze, Output, Trace
@@ -60,7 +60,9 @@ class DigitReader:
     multiply_adds: int
 
     @classmethod
-    def load(cls, folder: Path, card: Card, device: torch.device, area_size: int | None = None) -> Self:
+    def load(
+        cls, folder: Path, card: Card, device: torch.device, area_size: int | None = None
+    ) -> Self:
         """Read a checkpoint.
 
         Raises:
@@ -68,12 +70,16 @@ class DigitReader:
             BackendError: when a file is missing or damaged.
         """
         if area_size is not None and area_size > 1:
-            raise InputError("This model looks at cells or places, not at areas; leave the largest area as trained.")
+            raise InputError(
+                "This model looks at cells or places, not at areas; leave the largest area as trained."
+            )
         options, build = NETWORKS[card.family]
         config = options(**card.config)
         network = ready(build(config), device)
         load_weights(network, folder, card.files)
-        return cls(card, network, KINDS[config.kind], _multiply_adds(network, KINDS[config.kind], device))
+        return cls(
+            card, network, KINDS[config.kind], _multiply_adds(network, KINDS[config.kind], device)
+        )
 
     def untrained(self) -> DigitReader:
         """The same network before it learned anything: a baseline."""
@@ -116,7 +122,11 @@ class DigitReader:
             "answer": "".join(str(digit) for digit in reading.answers[0].argmax(1).tolist()),
             **self._costs(reading, request.sample),
         }
-        details |= {"warning": "The picture was inverted: this model reads light digits on dark."} if inverted else {}
+        details |= (
+            {"warning": "The picture was inverted: this model reads light digits on dark."}
+            if inverted
+            else {}
+        )
         return Trace(request, fields, output, maps, details, gazes=gazes)
 
     def _costs(self, reading: Reading, sample: bool) -> dict[str, str]:
@@ -155,7 +165,11 @@ def _maps(reading: Reading, side: int) -> dict[str, AttentionMap]:
     chosen = None if reading.chosen is None else reading.chosen.cpu().numpy()[:1, None]
     grid = AreaGrid(side, side, 1, 1)
     site = "encoder-decoder"
-    return {site: AttentionMap(site, "target", "picture", grid, weights_LHTM, "softmax over cells", chosen)}
+    return {
+        site: AttentionMap(
+            site, "target", "picture", grid, weights_LHTM, "softmax over cells", chosen
+        )
+    }
 
 
 def _gazes(reading: Reading, canvas: Canvas) -> dict[str, Gaze]:
@@ -175,14 +189,19 @@ def _context(
     torch.manual_seed(request.seed)
     blind = _gazes(network(ink_1SS, sample=request.sample, blind=True), canvas)["glimpses"]
     coarse = _bytes(reading.coarse[:1, None]).repeat(len(blind.seen), 0)
-    return {"context": _whole("context", canvas, coarse), "without context": replace(blind, site="without context")}
+    return {
+        "context": _whole("context", canvas, coarse),
+        "without context": replace(blind, site="without context"),
+    }
 
 
 def _whole(site: str, canvas: Canvas, seen: npt.NDArray[np.uint8]) -> Gaze:
     """A look at the whole canvas, `seen` [T, 1, S, S] at each step."""
     side = canvas.side
     corners = canvas.in_picture(np.array([[0, 0], [side, 0], [side, side], [0, side]], np.float32))
-    return Gaze(site, "target", "picture", np.broadcast_to(corners, (len(seen), 1, 4, 2)).copy(), seen)
+    return Gaze(
+        site, "target", "picture", np.broadcast_to(corners, (len(seen), 1, 4, 2)).copy(), seen
+    )
 
 
 def _bytes(values: Tensor) -> npt.NDArray[np.uint8]:

@@ -15,9 +15,9 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
-from areaviz.attention.doubly import UNSTEERED, DoublyAttention, Memories, Share, Steerings
+from areaviz.attention.interventions import UNCHANGED, Changed, Steering
 from areaviz.attention.memory import AreaOptions
-from areaviz.attention.steering import UNCHANGED, Changed, Steering
+from areaviz.attention.two_memories import UNSTEERED, DoublyAttention, Memories, Share, Steerings
 from areaviz.data.tokenizer import PAD
 from areaviz.models.encoders import picture_encoder
 from areaviz.models.layers import EncoderLayer, WritingLayer, encode, initialise
@@ -65,7 +65,11 @@ class DoublyConfig:
         if area_size is None:
             return self
         text = self.transformer.resized(area_size)
-        areas = {"area_size": text.area_size, "area_layers": text.area_layers, "known_size": text.known_size}
+        areas = {
+            "area_size": text.area_size,
+            "area_layers": text.area_layers,
+            "known_size": text.known_size,
+        }
         return replace(self, text={**self.text, **areas}, picture_size=area_size)
 
 
@@ -74,7 +78,9 @@ class DoublyLayer(WritingLayer):
 
     cross_attention: DoublyAttention
 
-    def __init__(self, sizes: TransformerConfig, areas: AreaOptions, picture_areas: AreaOptions, impl: str) -> None:
+    def __init__(
+        self, sizes: TransformerConfig, areas: AreaOptions, picture_areas: AreaOptions, impl: str
+    ) -> None:
         cross = DoublyAttention(sizes.width, sizes.heads, areas, picture_areas, impl)
         super().__init__(sizes, areas, cross, impl)
 
@@ -91,9 +97,13 @@ class DoublyLayer(WritingLayer):
         own, across: what is done otherwise in the attention to the history and in those to text and picture.
         """
         y = self.norms[0](x_BTW)
-        context, self_weights = self.self_attention(y, y, is_causal=True, need_weights=need_weights, steering=own)
+        context, self_weights = self.self_attention(
+            y, y, is_causal=True, need_weights=need_weights, steering=own
+        )
         x = x_BTW + self.dropout(context)
-        context, shares = self.cross_attention.attend_both(self.norms[1](x), memories, need_weights, across)
+        context, shares = self.cross_attention.attend_both(
+            self.norms[1](x), memories, need_weights, across
+        )
         x = x + self.dropout(context)
         return x + self.dropout(self.feed_forward(self.norms[2](x))), self_weights, shares
 
@@ -114,8 +124,12 @@ class DoublyAttentive(Writer):
         self.place = nn.Parameter(torch.randn(config.grid**2, sizes.width) * 0.5)
         self.embedding = nn.Embedding(config.vocabulary, sizes.width, padding_idx=PAD)
         layers = range(sizes.layers)
-        self.encoder = nn.ModuleList(EncoderLayer(sizes, sizes.areas(layer), impl) for layer in layers)
-        self.decoder = nn.ModuleList(DoublyLayer(sizes, sizes.areas(n), config.areas(n), impl) for n in layers)
+        self.encoder = nn.ModuleList(
+            EncoderLayer(sizes, sizes.areas(layer), impl) for layer in layers
+        )
+        self.decoder = nn.ModuleList(
+            DoublyLayer(sizes, sizes.areas(n), config.areas(n), impl) for n in layers
+        )
         self.encoder_norm, self.decoder_norm = nn.LayerNorm(sizes.width), nn.LayerNorm(sizes.width)
         self.dropout = nn.Dropout(sizes.dropout)
         initialise(self, self.embedding)
@@ -125,7 +139,9 @@ class DoublyAttentive(Writer):
         features: Tensor = self.pictures(pixels_BHWC)[self.config.grid]
         return features
 
-    def forward(self, source_BM: Tensor | None, features_BPC: Tensor | None, target_BT: Tensor) -> Tensor:
+    def forward(
+        self, source_BM: Tensor | None, features_BPC: Tensor | None, target_BT: Tensor
+    ) -> Tensor:
         """Logits [B, T, V] of the token after each; the text or the picture may be None, not both."""
         return self.attend(source_BM, features_BPC, target_BT, need_weights=False).logits
 
@@ -143,7 +159,9 @@ class DoublyAttentive(Writer):
         own, shares = [], []
         for number, layer in enumerate(self.decoder):
             across = steerings(changed, number)
-            y, self_weights, found = layer(y, memories, need_weights, changed.at("decoder self", number), across)
+            y, self_weights, found = layer(
+                y, memories, need_weights, changed.at("decoder self", number), across
+            )
             own.append(self_weights)
             shares.append(found)
         if not need_weights:

@@ -75,9 +75,19 @@ class Dram(nn.Module):
             reader = self.reader(self.what(patches) * F.relu(self.where(place)), reader)
             mover = self.mover(reader[0].detach(), mover)
             steps.append((boxes, patches, self.classifier(reader[0]), log_probability, baseline))
-        boxes, seen, logits, chance, baselines = (torch.stack(part, 1) for part in zip(*steps, strict=True))
+        boxes, seen, logits, chance, baselines = (
+            torch.stack(part, 1) for part in zip(*steps, strict=True)
+        )
         corners = box_corners(boxes.float())
-        return Reading(logits, config.digits, corners, seen, log_probability=chance, baseline=baselines, coarse=coarse)
+        return Reading(
+            logits,
+            config.digits,
+            corners,
+            seen,
+            log_probability=chance,
+            baseline=baselines,
+            coarse=coarse,
+        )
 
     def _coarse(self, pictures_BHW: Tensor) -> Tensor:
         """The whole picture, averaged to a few pixels: [B, coarse, coarse]."""

@@ -8,7 +8,10 @@ from typing import Any
 from areaviz.models.resnet import ResNet152
 from areaviz.models.vision import EncoderConfig, GridEncoder, PictureEncoder
 
-ENCODERS: Mapping[str, Callable[[EncoderConfig], GridEncoder]] = {"small": PictureEncoder, "resnet152": ResNet152}
+ENCODERS: Mapping[str, Callable[[EncoderConfig], GridEncoder]] = {
+    "small": PictureEncoder,
+    "resnet152": ResNet152,
+}
 
 
 def picture_encoder(options: Mapping[str, Any], grid: int) -> GridEncoder:

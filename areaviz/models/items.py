@@ -73,10 +73,14 @@ class Items(nn.Module):
             soft_BC = (weights_BM[:, None] @ cells_BMC)[:, 0]
             state = self.core(_rows(cells_BMC, chosen_B) if self.config.hard else soft_BC, state)
             steps.append((weights_BM, chosen_B, self.classifier(state[0]), log_B, baseline_B))
-        weights, chosen, logits, chance, baseline = (torch.stack(part, 1) for part in zip(*steps, strict=True))
+        weights, chosen, logits, chance, baseline = (
+            torch.stack(part, 1) for part in zip(*steps, strict=True)
+        )
         if not self.config.hard:
             return Reading(logits, weights=weights)
-        return Reading(logits, weights=weights, chosen=chosen, log_probability=chance, baseline=baseline)
+        return Reading(
+            logits, weights=weights, chosen=chosen, log_probability=chance, baseline=baseline
+        )
 
 
 def _rows(cells_BMC: Tensor, chosen_B: Tensor) -> Tensor:

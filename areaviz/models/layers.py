@@ -11,9 +11,9 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
+from areaviz.attention.interventions import UNCHANGED, Changed, Steering
 from areaviz.attention.memory import AreaMemory, AreaOptions, Remembered
 from areaviz.attention.multihead import MultiHeadAttention
-from areaviz.attention.steering import UNCHANGED, Changed, Steering
 
 
 class LayerSizes(Protocol):
@@ -45,7 +45,9 @@ def positions(first: int, count: int, width: int, device: torch.device) -> Tenso
 
 def feed_forward(sizes: LayerSizes) -> nn.Sequential:
     """Two linear layers with a rectifier between them."""
-    return nn.Sequential(nn.Linear(sizes.width, sizes.filter), nn.ReLU(), nn.Linear(sizes.filter, sizes.width))
+    return nn.Sequential(
+        nn.Linear(sizes.width, sizes.filter), nn.ReLU(), nn.Linear(sizes.filter, sizes.width)
+    )
 
 
 class EncoderLayer(nn.Module):
@@ -59,10 +61,16 @@ class EncoderLayer(nn.Module):
         self.dropout = nn.Dropout(sizes.dropout)
 
     def forward(
-        self, x_BMW: Tensor, padding_BM: Tensor | None, need_weights: bool, steering: Steering | None = None
+        self,
+        x_BMW: Tensor,
+        padding_BM: Tensor | None,
+        need_weights: bool,
+        steering: Steering | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         y = self.norms[0](x_BMW)
-        context, weights = self.self_attention(y, y, padding_BM, need_weights=need_weights, steering=steering)
+        context, weights = self.self_attention(
+            y, y, padding_BM, need_weights=need_weights, steering=steering
+        )
         x = x_BMW + self.dropout(context)
         return x + self.dropout(self.feed_forward(self.norms[1](x))), weights
 
@@ -77,7 +85,9 @@ def encode(
     """One encoder layer after the other: the last one's output [B, M, W], and the weights of each if asked for."""
     weights = []
     for number, layer in enumerate(layers):
-        x_BMW, layer_weights = layer(x_BMW, padding_BM, need_weights, changed.at("encoder self", number))
+        x_BMW, layer_weights = layer(
+            x_BMW, padding_BM, need_weights, changed.at("encoder self", number)
+        )
         weights.append(layer_weights)
     return x_BMW, weights
 
@@ -85,7 +95,9 @@ def encode(
 class WritingLayer(nn.Module):
     """What decoder layers have in common: causal self-attention, attention to something else, and feed-forward."""
 
-    def __init__(self, sizes: LayerSizes, areas: AreaOptions, cross: MultiHeadAttention, impl: str) -> None:
+    def __init__(
+        self, sizes: LayerSizes, areas: AreaOptions, cross: MultiHeadAttention, impl: str
+    ) -> None:
         super().__init__()
         self.self_attention = MultiHeadAttention(sizes.width, sizes.heads, areas, impl)
         self.cross_attention = cross
@@ -94,7 +106,11 @@ class WritingLayer(nn.Module):
         self.dropout = nn.Dropout(sizes.dropout)
 
     def step(
-        self, x_N1W: Tensor, history: AreaMemory | None, memory: Remembered, own: Steering | None = None
+        self,
+        x_N1W: Tensor,
+        history: AreaMemory | None,
+        memory: Remembered,
+        own: Steering | None = None,
     ) -> tuple[Tensor, AreaMemory]:
         """One position more: N rows share the memories of B examples, N = B * beams, example by example.
 
@@ -111,8 +127,12 @@ class WritingLayer(nn.Module):
 class DecoderLayer(WritingLayer):
     """A layer that attends to the encoder's output."""
 
-    def __init__(self, sizes: LayerSizes, areas: AreaOptions, memory_areas: AreaOptions, impl: str) -> None:
-        super().__init__(sizes, areas, MultiHeadAttention(sizes.width, sizes.heads, memory_areas, impl), impl)
+    def __init__(
+        self, sizes: LayerSizes, areas: AreaOptions, memory_areas: AreaOptions, impl: str
+    ) -> None:
+        super().__init__(
+            sizes, areas, MultiHeadAttention(sizes.width, sizes.heads, memory_areas, impl), impl
+        )
 
     def forward(
         self,
@@ -128,7 +148,9 @@ class DecoderLayer(WritingLayer):
         own, across: what is done otherwise in the attention to the history and in that to the memory.
         """
         y = self.norms[0](x_NTW)
-        context, self_weights = self.self_attention(y, y, is_causal=True, need_weights=need_weights, steering=own)
+        context, self_weights = self.self_attention(
+            y, y, is_causal=True, need_weights=need_weights, steering=own
+        )
         x = x_NTW + self.dropout(context)
         query_BQW = self.norms[1](x).unflatten(0, (len(memory_BMW), -1)).flatten(1, 2)
         context, weights = self.cross_attention(

@@ -13,7 +13,8 @@ from typing import ClassVar, Self
 import torch
 from torch import Tensor
 
-from areaviz.attention.steering import UNCHANGED, Changed
+from areaviz.attention.interventions import UNCHANGED, Changed
+from areaviz.cards.card import Card
 from areaviz.data.batches import pad, shifted
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.decoding.stepper import Hypothesis
@@ -21,7 +22,7 @@ from areaviz.models.base import OnStep
 from areaviz.models.canvas import cell_field, squeezed
 from areaviz.models.checkpoint import load_tokenizer, load_weights
 from areaviz.models.doubly_attentive import DoublyAttentive, DoublyConfig
-from areaviz.models.ready import ready, untrained
+from areaviz.models.eval_mode import ready, untrained
 from areaviz.models.recording import SITES as TEXT_SITES
 from areaviz.models.recording import (
     attention_maps,
@@ -36,9 +37,8 @@ from areaviz.models.stepper import written
 from areaviz.models.transformer import Pass
 from areaviz.models.translation import LengthLimit, notes
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.card import Card
-from areaviz.trace.change import KINDS, Places
 from areaviz.trace.errors import InputError
+from areaviz.trace.interventions import KINDS, Places
 from areaviz.trace.picture import Picture
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
@@ -61,7 +61,9 @@ class PictureTranslator:
     limit: LengthLimit
 
     @classmethod
-    def load(cls, folder: Path, card: Card, device: torch.device, area_size: int | None = None) -> Self:
+    def load(
+        cls, folder: Path, card: Card, device: torch.device, area_size: int | None = None
+    ) -> Self:
         """Read a checkpoint; `area_size` is the largest area of text and picture, 1 as trained.
 
         Raises:
@@ -76,7 +78,9 @@ class PictureTranslator:
     @torch.inference_mode()
     def look(self, pictures: Sequence[Picture]) -> Tensor:
         """What the encoder of pictures makes of them: [B, P, C]."""
-        pixels = torch.stack([squeezed(picture, self.network.encoder_config.side) for picture in pictures])
+        pixels = torch.stack(
+            [squeezed(picture, self.network.encoder_config.side) for picture in pictures]
+        )
         return self.network.look(pixels.to(self._device))
 
     @torch.inference_mode()
@@ -91,10 +95,14 @@ class PictureTranslator:
     ) -> list[Hypothesis]:
         """The best output for every text, picture, or pair of both."""
         ids = None if texts is None else [self.tokenizer.ids(text) for text in texts]
-        count = len(ids) if ids is not None else len(features_BPC) if features_BPC is not None else 0
+        count = (
+            len(ids) if ids is not None else len(features_BPC) if features_BPC is not None else 0
+        )
         limits = [LONGEST_CAPTION] * count if ids is None else [self.limit(len(row)) for row in ids]
         source = None if ids is None else pad(ids).to(self._device)
-        return written(self.network.write(source, features_BPC, changed), limits, method, beam, on_step)
+        return written(
+            self.network.write(source, features_BPC, changed), limits, method, beam, on_step
+        )
 
     @torch.inference_mode()
     def read(self, texts: Sequence[str], features_BPC: Tensor, targets: Sequence[str]) -> Pass:
@@ -114,7 +122,9 @@ class PictureTranslator:
             self._check(request)
         return [self._trace(request, on_step) for request in requests]
 
-    def translate(self, texts: Sequence[str], pictures: Sequence[Picture] | None, beam: int = 4) -> list[str]:
+    def translate(
+        self, texts: Sequence[str], pictures: Sequence[Picture] | None, beam: int = 4
+    ) -> list[str]:
         """The translation of every text, each with its picture, or of all without one."""
         written: list[str] = []
         for first in range(0, len(texts), BATCH):
@@ -169,15 +179,23 @@ class PictureTranslator:
         """The areas of fields with so many items."""
         config = self.network.config
         size = config.transformer.areas(0).extent
-        texts = {name: AreaGrid.clamped((1, count), size) for name, count in lengths.items() if name != "picture"}
-        return texts | ({"picture": config.areas(0).grid(config.grid**2)} if "picture" in lengths else {})
+        texts = {
+            name: AreaGrid.clamped((1, count), size)
+            for name, count in lengths.items()
+            if name != "picture"
+        }
+        return texts | (
+            {"picture": config.areas(0).grid(config.grid**2)} if "picture" in lengths else {}
+        )
 
     def _check(self, request: Request) -> None:
         tokens = len(self.tokenizer.tokens(request.text))
         if request.picture is None and not request.text.strip():
             raise InputError("There is neither a sentence nor a picture; give one of them or both.")
         if tokens > MOST_TOKENS:
-            raise InputError(f"The text has {tokens} {self.card.level}s, at most {MOST_TOKENS} are read; shorten it.")
+            raise InputError(
+                f"The text has {tokens} {self.card.level}s, at most {MOST_TOKENS} are read; shorten it."
+            )
         target = 0 if request.target is None else len(self.tokenizer.ids(request.target))
         if target > MOST_TOKENS:
             raise InputError(
@@ -193,5 +211,9 @@ class PictureTranslator:
         lengths = {"source": tokens + 1} if request.text.strip() else {}
         lengths |= {} if request.picture is None else {"picture": self.network.config.grid**2}
         lengths |= {"target": target, "history": target} if target else {}
-        sites = {site: fields for site, fields in SITES.items() if {*fields} <= {*lengths, "target", "history"}}
+        sites = {
+            site: fields
+            for site, fields in SITES.items()
+            if {*fields} <= {*lengths, "target", "history"}
+        }
         return Places(sites, sizes.layers, sizes.heads, lengths, self._grids(lengths))

@@ -66,6 +66,8 @@ class Ram(nn.Module):
             hidden = F.relu(self.core(torch.cat([hidden, F.relu(self.glimpse(seen))], 1)))
             mean = torch.tanh(self.locator(hidden.detach()))
             steps.append((boxes, patches, self.classifier(hidden), log_probability, baseline))
-        boxes, seen, logits, chance, baselines = (torch.stack(part, 1) for part in zip(*steps, strict=True))
+        boxes, seen, logits, chance, baselines = (
+            torch.stack(part, 1) for part in zip(*steps, strict=True)
+        )
         corners = box_corners(boxes.float())
         return Reading(logits, 1, corners, seen, log_probability=chance, baseline=baselines)

@@ -59,7 +59,9 @@ def reading_loss(reading: Reading, labels_BD: Tensor, early: float) -> Tensor:
         return loss
     right_BD = (answers_BDC.argmax(2) == labels_BD).float()
     to_go_BD = right_BD.flip(1).cumsum(1).flip(1)
-    return loss + reinforce(reading.log_probability, to_go_BD.repeat_interleave(each, 1), reading.baseline)
+    return loss + reinforce(
+        reading.log_probability, to_go_BD.repeat_interleave(each, 1), reading.baseline
+    )
 
 
 def box_corners(boxes: Tensor) -> Tensor:

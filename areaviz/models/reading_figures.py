@@ -43,7 +43,9 @@ class Looks:
         return Looks(self.middles + shift_BT2, corners)
 
 
-def reading_figures(network: nn.Module, scenes: DigitScenes, device: torch.device) -> dict[str, float]:
+def reading_figures(
+    network: nn.Module, scenes: DigitScenes, device: torch.device
+) -> dict[str, float]:
     """Measures of a digit reader, greedily and in a single pass.
 
     loss: nats a digit. error: share of pictures with any digit wrong. The others are those of `look_figures`.
@@ -51,7 +53,9 @@ def reading_figures(network: nn.Module, scenes: DigitScenes, device: torch.devic
     return _means(scenes, lambda part: _figures(network, scenes, part, device))
 
 
-def blind_figures(network: nn.Module, scenes: DigitScenes, device: torch.device) -> dict[str, float]:
+def blind_figures(
+    network: nn.Module, scenes: DigitScenes, device: torch.device
+) -> dict[str, float]:
     """`look_figures` of looks that know nothing of the picture they are laid on.
 
     NAME_uniform: the same shapes with their middles anywhere, every place as likely. NAME_position: the looks at
@@ -88,12 +92,20 @@ def looks_of(reading: Reading, side: int) -> Looks | None:
     return Looks(np.stack([cells % grid + 0.5, cells // grid + 0.5], 2) * (side / grid), None)
 
 
-def _means(scenes: DigitScenes, figures: Callable[[slice], dict[str, FloatArray]]) -> dict[str, float]:
-    parts = [figures(slice(first, first + BATCH)) for first in range(0, len(scenes.pictures), BATCH)]
-    return {name: float(np.mean(np.concatenate([part[name] for part in parts]))) for name in parts[0]}
+def _means(
+    scenes: DigitScenes, figures: Callable[[slice], dict[str, FloatArray]]
+) -> dict[str, float]:
+    parts = [
+        figures(slice(first, first + BATCH)) for first in range(0, len(scenes.pictures), BATCH)
+    ]
+    return {
+        name: float(np.mean(np.concatenate([part[name] for part in parts]))) for name in parts[0]
+    }
 
 
-def _figures(network: nn.Module, scenes: DigitScenes, part: slice, device: torch.device) -> dict[str, FloatArray]:
+def _figures(
+    network: nn.Module, scenes: DigitScenes, part: slice, device: torch.device
+) -> dict[str, FloatArray]:
     labels_BD = torch.from_numpy(scenes.labels[part]).to(device)
     reading = _read(network, scenes, part, device)
     loss = F.cross_entropy(reading.answers.flatten(0, 1), labels_BD.flatten(), reduction="none")
@@ -104,7 +116,9 @@ def _figures(network: nn.Module, scenes: DigitScenes, part: slice, device: torch
     return {"loss": loss.cpu().numpy(), "error": wrong.cpu().numpy(), **found}
 
 
-def _blind(network: nn.Module, scenes: DigitScenes, part: slice, device: torch.device) -> dict[str, FloatArray]:
+def _blind(
+    network: nn.Module, scenes: DigitScenes, part: slice, device: torch.device
+) -> dict[str, FloatArray]:
     boxes, side = scenes.boxes[part], scenes.pictures.shape[1]
     looks = looks_of(_read(network, scenes, part, device), side)
     if looks is None:
@@ -114,7 +128,11 @@ def _blind(network: nn.Module, scenes: DigitScenes, part: slice, device: torch.d
         "uniform": look_figures(looks.elsewhere(anywhere - looks.middles), boxes, side),
         "position": look_figures(looks, np.roll(boxes, 1, 0), side),
     }
-    return {f"{name}_{suffix}": values for suffix, found in moved.items() for name, values in found.items()}
+    return {
+        f"{name}_{suffix}": values
+        for suffix, found in moved.items()
+        for name, values in found.items()
+    }
 
 
 @torch.no_grad()

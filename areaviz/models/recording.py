@@ -17,8 +17,8 @@ from areaviz.decoding.stepper import Hypothesis
 from areaviz.models.stepper import token_log_probabilities
 from areaviz.models.transformer import Pass, TransformerConfig
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.change import Places
 from areaviz.trace.errors import InputError
+from areaviz.trace.interventions import Places
 from areaviz.trace.query import predicted_bytes
 from areaviz.trace.record import AttentionMap, Field, FloatArray, Output, Trace
 from areaviz.trace.request import Request
@@ -105,9 +105,15 @@ def target_fields(target_ids: Sequence[int], tokenizer: Tokenizer) -> dict[str, 
     }
 
 
-def text_field(name: str, raw: str, tokens: list[Token], start: bool = False, end: bool = False) -> Field:
+def text_field(
+    name: str, raw: str, tokens: list[Token], start: bool = False, end: bool = False
+) -> Field:
     """A text field with an optional symbol in front and behind, which stand for no text."""
-    labels = [*([START_LABEL] if start else []), *(token.text for token in tokens), *([END_LABEL] if end else [])]
+    labels = [
+        *([START_LABEL] if start else []),
+        *(token.text for token in tokens),
+        *([END_LABEL] if end else []),
+    ]
     anchors = [*([(0, 0)] if start else []), *((token.start, token.end) for token in tokens)]
     anchors += [(len(raw), len(raw))] if end else []
     return Field(name, "text", raw, tuple(labels), np.array(anchors, dtype=np.int64).reshape(-1, 2))
@@ -124,7 +130,9 @@ def attention_maps(
 
 
 def _map(site: str, query: str, memory: str, grid: AreaGrid, run: Pass) -> AttentionMap:
-    layers = np.stack([_widened(layer[0].float().cpu().numpy(), grid.count) for layer in run.weights[site]])
+    layers = np.stack(
+        [_widened(layer[0].float().cpu().numpy(), grid.count) for layer in run.weights[site]]
+    )
     chosen, strength = (
         np.stack([layer[0].cpu().numpy() for layer in part[site]]) if site in part else None
         for part in (run.chosen, run.strength)
@@ -144,7 +152,8 @@ def output(logits_TV: Tensor, target_ids: Sequence[int], tokenizer: Tokenizer) -
     best = likely_TV.topk(min(ALTERNATIVES, likely_TV.shape[1]))
     alternatives = tuple(
         tuple(
-            (END_LABEL if token == END else tokenizer.label(token), likely) for token, likely in zip(*row, strict=True)
+            (END_LABEL if token == END else tokenizer.label(token), likely)
+            for token, likely in zip(*row, strict=True)
         )
         for row in zip(best.indices.tolist(), best.values.tolist(), strict=True)
     )

@@ -35,7 +35,11 @@ class Bottleneck(nn.Module):
         self.bn2 = nn.BatchNorm2d(middle)
         self.conv3, self.bn3 = nn.Conv2d(middle, outside, 1, bias=False), nn.BatchNorm2d(outside)
         changes = stride > 1 or inside != outside
-        shortcut = [nn.Conv2d(inside, outside, 1, stride, bias=False), nn.BatchNorm2d(outside)] if changes else []
+        shortcut = (
+            [nn.Conv2d(inside, outside, 1, stride, bias=False), nn.BatchNorm2d(outside)]
+            if changes
+            else []
+        )
         self.downsample = nn.Sequential(*shortcut)
 
     def forward(self, x_BCHW: Tensor) -> Tensor:
@@ -77,11 +81,17 @@ class ResNet152(GridEncoder):
                 "put it there under this name."
             )
         weights: dict[str, Tensor] = torch.load(path, map_location="cpu", weights_only=True)
-        kept = {name: value for name, value in weights.items() if not name.startswith(("layer4.", "fc."))}
+        kept = {
+            name: value
+            for name, value in weights.items()
+            if not name.startswith(("layer4.", "fc."))
+        }
         try:
             self.load_state_dict(kept)
         except RuntimeError as error:
-            raise InputError(f"{path} does not hold the weights of ResNet-152; fetch torchvision's file.") from error
+            raise InputError(
+                f"{path} does not hold the weights of ResNet-152; fetch torchvision's file."
+            ) from error
 
 
 def _stage(inside: int, middle: int, blocks: int, stride: int) -> nn.Sequential:

@@ -17,8 +17,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from areaviz.attention.hard import choose_item
+from areaviz.attention.interventions import UNCHANGED, Changed
 from areaviz.attention.memory import AreaOptions
-from areaviz.attention.steering import UNCHANGED, Changed
 from areaviz.data.tokenizer import PAD
 from areaviz.models.caption_network import CaptionNetwork
 from areaviz.models.stepper import token_log_probabilities
@@ -52,7 +52,9 @@ class TellerConfig:
 
     def __post_init__(self) -> None:
         if self.attention not in ATTENTIONS:
-            raise InputError(f'There is no attention "{self.attention}"; choose one of {", ".join(ATTENTIONS)}.')
+            raise InputError(
+                f'There is no attention "{self.attention}"; choose one of {", ".join(ATTENTIONS)}.'
+            )
 
     @property
     def layers(self) -> int:
@@ -72,7 +74,9 @@ class TellerConfig:
     @property
     def about(self) -> str:
         """The kind of attention in words."""
-        return "no attention" if self.attention == "none" else f"{self.attention} attention to cells"
+        return (
+            "no attention" if self.attention == "none" else f"{self.attention} attention to cells"
+        )
 
     def areas(self, layer: int) -> AreaOptions:
         """Single cells."""
@@ -81,7 +85,9 @@ class TellerConfig:
     def resized(self, area_size: int | None) -> Self:
         """Itself; InputError for areas of more than one cell."""
         if area_size is not None and area_size > 1:
-            raise InputError("This model attends to single cells, not to areas; leave the largest area as trained.")
+            raise InputError(
+                "This model attends to single cells, not to areas; leave the largest area as trained."
+            )
         return self
 
 
@@ -146,10 +152,16 @@ class ShowAttendTell(CaptionNetwork):
         self.start = nn.Linear(channels, 2 * width) if config.overview else None
         self.embedding = nn.Embedding(config.vocabulary, width, padding_idx=PAD)
         nn.init.normal_(self.embedding.weight, std=width**-0.5)
-        self.key, self.query = nn.Linear(channels, config.scoring, bias=False), nn.Linear(width, config.scoring)
+        self.key, self.query = (
+            nn.Linear(channels, config.scoring, bias=False),
+            nn.Linear(width, config.scoring),
+        )
         self.score, self.gate = nn.Linear(config.scoring, 1), nn.Linear(width, 1)
         self.core = nn.LSTMCell(width + channels, width)
-        self.from_hidden, self.from_context = nn.Linear(width, width), nn.Linear(channels, width, bias=False)
+        self.from_hidden, self.from_context = (
+            nn.Linear(width, width),
+            nn.Linear(channels, width, bias=False),
+        )
         self.dropout = nn.Dropout(config.dropout)
         self.register_buffer("usual", torch.zeros(config.vocabulary))
 
@@ -165,7 +177,13 @@ class ShowAttendTell(CaptionNetwork):
         chosen = {SITE: [told.chosen[:, None]]} if self.config.attention == "hard" else {}
         return Pass(told.logits, {SITE: [told.weights[:, None]]}, chosen)
 
-    def tell(self, features_BMC: Tensor, target_NT: Tensor, sample: bool = False, changed: Changed = UNCHANGED) -> Told:
+    def tell(
+        self,
+        features_BMC: Tensor,
+        target_NT: Tensor,
+        sample: bool = False,
+        changed: Changed = UNCHANGED,
+    ) -> Told:
         """All words of N sentences, teacher-forced; with `sample` hard attention draws its cells.
 
         changed: what is done otherwise.
@@ -182,7 +200,9 @@ class ShowAttendTell(CaptionNetwork):
         contexts, *rest = (torch.stack(part, 1) for part in zip(*map(_parts, looks), strict=True))
         return Told(self.read_out(words_NTW, torch.stack(states, 1), contexts), *rest)
 
-    def remember(self, features_BMC: Tensor, changed: Changed = UNCHANGED, steps: int = 1) -> tuple[Cells, State]:
+    def remember(
+        self, features_BMC: Tensor, changed: Changed = UNCHANGED, steps: int = 1
+    ) -> tuple[Cells, State]:
         """The cells of pictures, and the state before the first word, one a picture; changed: over so many steps."""
         value_BMC = self.norm(features_BMC)
         state = self._begin(_mean(value_BMC, changed.hidden("picture")))
@@ -190,9 +210,13 @@ class ShowAttendTell(CaptionNetwork):
         steering = changed.at(SITE, 0)
         if steering is None:
             return Cells(value_BMC, self.key(value_BMC)), state
-        factors_1QM = steering.factors(self.config.areas(0).grid(value_BMC.shape[1]), steps, value_BMC.device)
+        factors_1QM = steering.factors(
+            self.config.areas(0).grid(value_BMC.shape[1]), steps, value_BMC.device
+        )
         gate = float(steering.gated(torch.ones(1, 1, 1)))
-        return Cells(value_BMC, self.key(value_BMC), None if factors_1QM is None else factors_1QM[0], gate), state
+        return Cells(
+            value_BMC, self.key(value_BMC), None if factors_1QM is None else factors_1QM[0], gate
+        ), state
 
     def _begin(self, mean_BC: Tensor) -> State:
         if self.start is None:
@@ -207,11 +231,20 @@ class ShowAttendTell(CaptionNetwork):
         score_BKM = self.score(torch.tanh(cells.key[:, None] + query_BK1D)).squeeze(3)
         weights_BKM = _weights(score_BKM, cells.at(step))
         chosen_N, log_N = choose_item(weights_BKM.flatten(0, 1), sample)
-        one_BKM = F.one_hot(chosen_N, weights_BKM.shape[2]).to(weights_BKM).view_as(weights_BKM) * (weights_BKM > 0)
-        context_NC = ((one_BKM if self.config.attention == "hard" else weights_BKM) @ cells.value).flatten(0, 1)
+        one_BKM = F.one_hot(chosen_N, weights_BKM.shape[2]).to(weights_BKM).view_as(weights_BKM) * (
+            weights_BKM > 0
+        )
+        context_NC = (
+            (one_BKM if self.config.attention == "hard" else weights_BKM) @ cells.value
+        ).flatten(0, 1)
         context_NC = context_NC if cells.gate == 1.0 else context_NC * cells.gate
         # A gate decides how much of what is seen matters to the next word (Xu et al. 2015, section 4.2.1).
-        return Look(self.gate(state.hidden).sigmoid() * context_NC, weights_BKM.flatten(0, 1), chosen_N, log_N)
+        return Look(
+            self.gate(state.hidden).sigmoid() * context_NC,
+            weights_BKM.flatten(0, 1),
+            chosen_N,
+            log_N,
+        )
 
     def next(self, word_NW: Tensor, look: Look, state: State) -> State:
         """The state after one more word and the look before it."""
@@ -287,7 +320,12 @@ def _blind(cells: Cells, state: State) -> Look:
     """A look that sees nothing."""
     rows = len(state.cell)
     nothing_N = state.cell.new_zeros(rows)
-    return Look(cells.value.new_zeros(rows, cells.value.shape[2]), nothing_N[:, None], nothing_N.long(), nothing_N)
+    return Look(
+        cells.value.new_zeros(rows, cells.value.shape[2]),
+        nothing_N[:, None],
+        nothing_N.long(),
+        nothing_N,
+    )
 
 
 def _parts(look: Look) -> tuple[Tensor, ...]:

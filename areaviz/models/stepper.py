@@ -12,8 +12,8 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from areaviz.attention.interventions import UNCHANGED, Changed, Steering
 from areaviz.attention.memory import AreaMemory, Remembered
-from areaviz.attention.steering import UNCHANGED, Changed, Steering
 from areaviz.data.tokenizer import END, PAD, START, UNKNOWN
 from areaviz.decoding.beam import beam_search
 from areaviz.decoding.greedy import greedy
@@ -45,7 +45,11 @@ class Steps(Protocol):
     """A layer of a decoder."""
 
     def step(
-        self, x_N1W: Tensor, history: AreaMemory | None, memory: Remembered, own: Steering | None = None
+        self,
+        x_N1W: Tensor,
+        history: AreaMemory | None,
+        memory: Remembered,
+        own: Steering | None = None,
     ) -> tuple[Tensor, AreaMemory]:
         """One position more: its output and the longer history; own: what is done otherwise in attending to that."""
 
@@ -73,7 +77,11 @@ class TransformerStepper:
     """
 
     def __init__(
-        self, network: Decodes, memories: Sequence[Remembered], device: torch.device, changed: Changed = UNCHANGED
+        self,
+        network: Decodes,
+        memories: Sequence[Remembered],
+        device: torch.device,
+        changed: Changed = UNCHANGED,
     ) -> None:
         self._network, self._memories = network, memories
         self._own = [changed.at("decoder self", layer) for layer in range(len(memories))]

@@ -61,7 +61,9 @@ class Stn(nn.Module):
         theta_B23 = self.localiser(pictures_BHW[:, None]).unflatten(1, (2, 3))
         seen_B1SS = transform(pictures_BHW[:, None], theta_B23, self.config.side)
         corners_B42 = quadrilateral(theta_B23, *pictures_BHW.shape[1:])
-        return Reading(self.reader(seen_B1SS)[:, None], 1, corners_B42[:, None, None], seen_B1SS[:, None])
+        return Reading(
+            self.reader(seen_B1SS)[:, None], 1, corners_B42[:, None, None], seen_B1SS[:, None]
+        )
 
 
 def _localiser() -> nn.Sequential:

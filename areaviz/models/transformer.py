@@ -13,9 +13,9 @@ from typing import Any, Protocol, Self
 
 from torch import Tensor, nn
 
+from areaviz.attention.interventions import UNCHANGED, Changed
 from areaviz.attention.memory import AreaOptions
 from areaviz.attention.spec import LEARNED_KEYS
-from areaviz.attention.steering import UNCHANGED, Changed
 from areaviz.data.tokenizer import PAD
 from areaviz.models.layers import DecoderLayer, EncoderLayer, encode, initialise
 from areaviz.models.stepper import TransformerStepper
@@ -74,7 +74,9 @@ class TransformerConfig:
         if area_size is None or area_size == self.area_size:
             return self
         known = known_size(self, area_size)
-        return replace(self, area_size=area_size, area_layers=self.area_layers or self.layers, known_size=known)
+        return replace(
+            self, area_size=area_size, area_layers=self.area_layers or self.layers, known_size=known
+        )
 
     def areas(self, layer: int) -> AreaOptions:
         """How the given layer (0-based) sees its memory."""
@@ -159,11 +161,17 @@ class Transformer(Writer):
         super().__init__()
         self.config = config
         self.embedding = nn.Embedding(config.vocabulary, config.width, padding_idx=PAD)
-        self.encoder = nn.ModuleList(EncoderLayer(config, config.areas(layer), impl) for layer in range(config.layers))
-        self.decoder = nn.ModuleList(
-            DecoderLayer(config, config.areas(layer), config.areas(layer), impl) for layer in range(config.layers)
+        self.encoder = nn.ModuleList(
+            EncoderLayer(config, config.areas(layer), impl) for layer in range(config.layers)
         )
-        self.encoder_norm, self.decoder_norm = nn.LayerNorm(config.width), nn.LayerNorm(config.width)
+        self.decoder = nn.ModuleList(
+            DecoderLayer(config, config.areas(layer), config.areas(layer), impl)
+            for layer in range(config.layers)
+        )
+        self.encoder_norm, self.decoder_norm = (
+            nn.LayerNorm(config.width),
+            nn.LayerNorm(config.width),
+        )
         self.dropout = nn.Dropout(config.dropout)
         initialise(self, self.embedding)
 
@@ -172,7 +180,11 @@ class Transformer(Writer):
         return self.attend(source_BM, target_BT, need_weights=False).logits
 
     def attend(
-        self, source_BM: Tensor, target_BT: Tensor, need_weights: bool = True, changed: Changed = UNCHANGED
+        self,
+        source_BM: Tensor,
+        target_BT: Tensor,
+        need_weights: bool = True,
+        changed: Changed = UNCHANGED,
     ) -> Pass:
         """The same, with the area weights of every site from the same pass; changed: what is done otherwise."""
         padding = padding_of(source_BM)
@@ -183,7 +195,11 @@ class Transformer(Writer):
             y, self_weights, weights = layer(y, memory_BMW, padding, need_weights, own, across)
             decoder_self.append(self_weights)
             encoder_decoder.append(weights)
-        sites = {"encoder self": encoder_self, "decoder self": decoder_self, "encoder-decoder": encoder_decoder}
+        sites = {
+            "encoder self": encoder_self,
+            "decoder self": decoder_self,
+            "encoder-decoder": encoder_decoder,
+        }
         return Pass(self.logits(y), sites if need_weights else {})
 
     def encode(
@@ -202,7 +218,9 @@ class Transformer(Writer):
         padding = padding_of(source_BM)
         memory_BMW, _ = self.encode(source_BM, padding, changed=changed)
         memories = [
-            layer.cross_attention.remember(memory_BMW, padding, changed.at("encoder-decoder", number))
+            layer.cross_attention.remember(
+                memory_BMW, padding, changed.at("encoder-decoder", number)
+            )
             for number, layer in enumerate(self.layers)
         ]
         return TransformerStepper(self, memories, memory_BMW.device, changed)

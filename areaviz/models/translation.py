@@ -10,20 +10,20 @@ from typing import ClassVar, Self
 
 import torch
 
-from areaviz.attention.steering import UNCHANGED, Changed
+from areaviz.attention.interventions import UNCHANGED, Changed
+from areaviz.cards.card import Card
 from areaviz.data.batches import pad, shifted
 from areaviz.data.tokenizer import UNKNOWN, Tokenizer
 from areaviz.decoding.stepper import Hypothesis
 from areaviz.models.base import OnStep
 from areaviz.models.checkpoint import load_tokenizer, load_weights
-from areaviz.models.ready import ready
+from areaviz.models.eval_mode import ready
 from areaviz.models.recording import MAX_TRACE_BYTES, SITES, given, record, trace_bytes
 from areaviz.models.stepper import written
 from areaviz.models.transformer import Transformer, TransformerConfig
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.card import Card
-from areaviz.trace.change import KINDS, Places
 from areaviz.trace.errors import InputError
+from areaviz.trace.interventions import KINDS, Places
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 
@@ -55,7 +55,9 @@ class Translator:
     limit: LengthLimit
 
     @classmethod
-    def load(cls, folder: Path, card: Card, device: torch.device, area_size: int | None = None) -> Self:
+    def load(
+        cls, folder: Path, card: Card, device: torch.device, area_size: int | None = None
+    ) -> Self:
         """Read a checkpoint; `area_size` replaces the trained one where areas have no parameters.
 
         Raises:
@@ -79,7 +81,9 @@ class Translator:
         """The best output of every text; texts of like length cost least together."""
         ids = [self.tokenizer.ids(text) for text in texts]
         limits = [self.limit(len(row)) for row in ids]
-        return written(self.network.write(pad(ids).to(self._device), changed), limits, method, beam, on_step)
+        return written(
+            self.network.write(pad(ids).to(self._device), changed), limits, method, beam, on_step
+        )
 
     def translate(self, texts: Sequence[str], method: str = "greedy", beam: int = 4) -> list[str]:
         """The translation of every text."""
@@ -99,13 +103,18 @@ class Translator:
             found = self.decode(texts, first.method, first.beam, on_step, self._changed(first))
         else:
             found = [given(self.tokenizer, request.target or "") for request in requests]
-        return [self.record(request, hypothesis) for request, hypothesis in zip(requests, found, strict=True)]
+        return [
+            self.record(request, hypothesis)
+            for request, hypothesis in zip(requests, found, strict=True)
+        ]
 
     @torch.inference_mode()
     def record(self, request: Request, found: Hypothesis) -> Trace:
         """The trace of a given output: weights, probabilities and alternatives of one and the same pass."""
         target_ids = list(found.ids)
-        source, target = (pad([ids]).to(self._device) for ids in (self.tokenizer.ids(request.text), target_ids))
+        source, target = (
+            pad([ids]).to(self._device) for ids in (self.tokenizer.ids(request.text), target_ids)
+        )
         run = self.network.attend(source, shifted(target), changed=self._changed(request))
         details = {"device": self._device.type}
         told = notes(self.card, self.tokenizer, request.text, found)
@@ -122,7 +131,9 @@ class Translator:
     def _check(self, request: Request) -> None:
         tokens = self.tokenizer.tokens(request.text)
         if not any(token.text.strip() for token in tokens):
-            raise InputError("The text has no visible character; type a sentence, for example: A dog runs.")
+            raise InputError(
+                "The text has no visible character; type a sentence, for example: A dog runs."
+            )
         largest = _largest_input(self.network.config, self.limit)
         if len(tokens) + 1 > largest:
             raise InputError(
@@ -131,7 +142,9 @@ class Translator:
             )
         target = 0 if request.target is None else len(self.tokenizer.ids(request.target))
         if target and trace_bytes(self.network.config, len(tokens) + 1, target) > MAX_TRACE_BYTES:
-            raise InputError("The given output is too long for its attention to fit in memory; shorten it.")
+            raise InputError(
+                "The given output is too long for its attention to fit in memory; shorten it."
+            )
         self._places(len(tokens) + 1, target).check(request.changes)
 
     def _places(self, source: int, target: int) -> Places:
@@ -149,11 +162,17 @@ def notes(card: Card, tokenizer: Tokenizer, text: str, found: Hypothesis) -> lis
     unknown = sorted({token.text for token in tokens if token.id == UNKNOWN})
     told = []
     if unknown:
-        told.append(f"This model has never seen {', '.join(unknown[:8])}: all of it reads as one unknown symbol.")
+        told.append(
+            f"This model has never seen {', '.join(unknown[:8])}: all of it reads as one unknown symbol."
+        )
     if len(tokens) > card.trained_length:
-        told.append(f"Longer than anything this model was trained on ({card.trained_length} {unit}).")
+        told.append(
+            f"Longer than anything this model was trained on ({card.trained_length} {unit})."
+        )
     if not found.finished:
-        told.append(f"The model did not come to an end and was stopped after {len(found.ids)} {unit}.")
+        told.append(
+            f"The model did not come to an end and was stopped after {len(found.ids)} {unit}."
+        )
     return told
 
 
@@ -163,6 +182,8 @@ def _largest_input(config: TransformerConfig, limit: LengthLimit) -> int:
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (
-            (middle, high) if trace_bytes(config, middle, limit(middle)) <= MAX_TRACE_BYTES else (low, middle - 1)
+            (middle, high)
+            if trace_bytes(config, middle, limit(middle)) <= MAX_TRACE_BYTES
+            else (low, middle - 1)
         )
     return low

@@ -53,7 +53,9 @@ class Block(nn.Module):
 
     def __init__(self, channels: int) -> None:
         super().__init__()
-        self.layers = nn.Sequential(*_convolution(channels, channels), *_convolution(channels, channels)[:-1])
+        self.layers = nn.Sequential(
+            *_convolution(channels, channels), *_convolution(channels, channels)[:-1]
+        )
 
     def forward(self, x_BCHW: Tensor) -> Tensor:
         """The same shape."""
@@ -74,9 +76,13 @@ class PictureEncoder(GridEncoder):
             Block(4 * first),
         )
         self.coarse = (
-            nn.Sequential(*_convolution(4 * first, 8 * first, 2), Block(8 * first)) if config.context else None
+            nn.Sequential(*_convolution(4 * first, 8 * first, 2), Block(8 * first))
+            if config.context
+            else None
         )
-        self.lateral = nn.Sequential(nn.Conv2d(4 * first, 8 * first, 1, bias=False), nn.BatchNorm2d(8 * first))
+        self.lateral = nn.Sequential(
+            nn.Conv2d(4 * first, 8 * first, 1, bias=False), nn.BatchNorm2d(8 * first)
+        )
 
     def forward(self, pixels_BHWC: Tensor) -> Mapping[int, Tensor]:
         """Features of uint8 pixels [B, side, side, 3], for each grid: [B, M, C], row by row."""
@@ -86,8 +92,14 @@ class PictureEncoder(GridEncoder):
             coarse = self.coarse(fine)
             whole = whole + F.interpolate(coarse, scale_factor=2, mode="bilinear")
         whole = F.relu(whole)
-        sources = {g: coarse if coarse is not None and g <= coarse.shape[2] else whole for g in self.config.grids}
-        return {grid: F.adaptive_avg_pool2d(x, grid).flatten(2).transpose(1, 2) for grid, x in sources.items()}
+        sources = {
+            g: coarse if coarse is not None and g <= coarse.shape[2] else whole
+            for g in self.config.grids
+        }
+        return {
+            grid: F.adaptive_avg_pool2d(x, grid).flatten(2).transpose(1, 2)
+            for grid, x in sources.items()
+        }
 
 
 def _convolution(inside: int, outside: int, stride: int = 1) -> list[nn.Module]:

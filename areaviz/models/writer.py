@@ -33,7 +33,9 @@ class Writer(nn.Module):
         """Embedded tokens with their positions, of which the first is `first`: [B, M, W]."""
         width = self.embedding.embedding_dim
         x_BMW = self.embedding(ids_BM) * math.sqrt(width)
-        embedded: Tensor = self.dropout(x_BMW + positions(first, ids_BM.shape[1], width, ids_BM.device))
+        embedded: Tensor = self.dropout(
+            x_BMW + positions(first, ids_BM.shape[1], width, ids_BM.device)
+        )
         return embedded
 
     def embed_at(self, token_N: Tensor, position: int) -> Tensor:

@@ -36,7 +36,9 @@ def check_archive(
     file.seek(0)
     if len(tail) < _END_OF_DIRECTORY.size:
         raise zipfile.BadZipFile
-    magic, *_, directory_bytes, _, comment_bytes = _END_OF_DIRECTORY.unpack(tail[-_END_OF_DIRECTORY.size :])
+    magic, *_, directory_bytes, _, comment_bytes = _END_OF_DIRECTORY.unpack(
+        tail[-_END_OF_DIRECTORY.size :]
+    )
     if magic != b"PK\x05\x06" or comment_bytes or tail.startswith(b"PK\x06\x07"):
         raise zipfile.BadZipFile
     check_size(directory_bytes, MAX_DIRECTORY_BYTES, "The file's list of contents")

@@ -89,7 +89,9 @@ class AreaGrid:
             ValueError: when the area is not one of this grid's.
         """
         fits = 1 <= area.height <= self.max_height and 1 <= area.width <= self.max_width
-        inside = 0 <= area.top <= self.height - area.height and 0 <= area.left <= self.width - area.width
+        inside = (
+            0 <= area.top <= self.height - area.height and 0 <= area.left <= self.width - area.width
+        )
         if not (fits and inside):
             raise ValueError(f"{area} is not an area of {self}.")
         first, _, columns = self.slab(area.height, area.width)
@@ -109,7 +111,9 @@ class AreaGrid:
         index -= _placements(self.height, height - 1) * row_areas
         rows = self.height - height + 1
         width = _extent_at(self.width, self.max_width, index // rows)
-        top, left = divmod(index - rows * _placements(self.width, width - 1), self.width - width + 1)
+        top, left = divmod(
+            index - rows * _placements(self.width, width - 1), self.width - width + 1
+        )
         return Area(top, left, height, width)
 
     def table(self) -> IntArray:
@@ -118,7 +122,9 @@ class AreaGrid:
         for height, width in self.shapes():
             _, rows, columns = self.slab(height, width)
             top, left = np.divmod(np.arange(rows * columns), columns)
-            slabs.append(np.stack([top, left, np.full_like(top, height), np.full_like(top, width)], 1))
+            slabs.append(
+                np.stack([top, left, np.full_like(top, height), np.full_like(top, width)], 1)
+            )
         return np.concatenate(slabs)
 
     def sizes(self) -> IntArray:

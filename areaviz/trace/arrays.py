@@ -65,7 +65,12 @@ class Frame:
     def attention(self, weights_LHQN: FloatArray) -> AttentionMap:
         """The map of these weights."""
         return AttentionMap(
-            SITE, self.fields[-1].name, self.fields[0].name, self.grid, weights_LHQN, "rows sum to 1 over items"
+            SITE,
+            self.fields[-1].name,
+            self.fields[0].name,
+            self.grid,
+            weights_LHQN,
+            "rows sum to 1 over items",
         )
 
     def trace(self, maps: Sequence[AttentionMap]) -> Trace:
@@ -103,7 +108,9 @@ def has_sums(area_size: int, shape_LHQN: Sequence[int]) -> bool:
     return area_size > 1 and shape_LHQN[-1] > 1
 
 
-def check_shape(shape_LHQN: Sequence[int], dtype: npt.DTypeLike, shape: tuple[int, int] | None, area_size: int) -> None:
+def check_shape(
+    shape_LHQN: Sequence[int], dtype: npt.DTypeLike, shape: tuple[int, int] | None, area_size: int
+) -> None:
     """Check weights by their shape and type alone, before any memory is taken for them.
 
     Raises:
@@ -163,7 +170,13 @@ def text_of(name: str, labels: Sequence[str]) -> Field:
     """A text field of items that are given by their labels alone: the text is the labels with blanks between."""
     ends = list(accumulate(len(label) + 1 for label in labels))
     anchors = [(end - 1 - len(label), end - 1) for label, end in zip(labels, ends, strict=True)]
-    return Field(name, "text", " ".join(labels), tuple(labels), np.array(anchors, dtype=np.int64).reshape(-1, 2))
+    return Field(
+        name,
+        "text",
+        " ".join(labels),
+        tuple(labels),
+        np.array(anchors, dtype=np.int64).reshape(-1, 2),
+    )
 
 
 def nothing() -> Field:
@@ -191,11 +204,15 @@ def _text(name: str, labels: Sequence[str] | None, items: int, what: str) -> Fie
     return text_of(name, shown)
 
 
-def _picture(picture: Picture | npt.NDArray[np.uint8] | None, shape: tuple[int, int] | None) -> Picture | None:
+def _picture(
+    picture: Picture | npt.NDArray[np.uint8] | None, shape: tuple[int, int] | None
+) -> Picture | None:
     """The picture behind the cells; grey where there is none."""
     if shape is None:
         if picture is not None:
-            raise InputError('A picture is given but not its "shape"; give the rows and columns of its cells.')
+            raise InputError(
+                'A picture is given but not its "shape"; give the rows and columns of its cells.'
+            )
         return None
     if picture is None:
         side = max(1, min(32, MAX_SIDE // max(shape)))
@@ -213,7 +230,12 @@ def check_pixels(shape_HWC: Sequence[int], dtype: npt.DTypeLike) -> None:
     Raises:
         InputError: they are not uint8 [height, width, 3] with sides of 1 to 640.
     """
-    fits = len(shape_HWC) == 3 and shape_HWC[2] == 3 and min(shape_HWC) >= 1 and max(shape_HWC[:2]) <= MAX_SIDE
+    fits = (
+        len(shape_HWC) == 3
+        and shape_HWC[2] == 3
+        and min(shape_HWC) >= 1
+        and max(shape_HWC[:2]) <= MAX_SIDE
+    )
     if not fits or np.dtype(dtype) != np.uint8:
         raise InputError(
             f"The picture has the shape {' x '.join(map(str, shape_HWC))} and the type {np.dtype(dtype)} but must be "
@@ -240,9 +262,13 @@ def checked_rows(given_RN: npt.NDArray[Any], first: int, shape_LHQN: Sequence[in
         raise InputError(f"The weights of {place} are not all finite; remove NaN.")
     if weights_RN.min() < 0:
         place = _place((weights_RN < 0).any(-1), first, shape_LHQN)
-        raise InputError(f"The weights of {place} are below 0; give weights after the softmax, not scores.")
+        raise InputError(
+            f"The weights of {place} are below 0; give weights after the softmax, not scores."
+        )
     sums_R = weights_RN.sum(-1, dtype=np.float64)
-    off_R = np.minimum(np.abs(sums_R - 1), sums_R) > (_HALF_TOLERANCE if given_RN.dtype.itemsize == 2 else TOLERANCE)
+    off_R = np.minimum(np.abs(sums_R - 1), sums_R) > (
+        _HALF_TOLERANCE if given_RN.dtype.itemsize == 2 else TOLERANCE
+    )
     if off_R.any():
         raise InputError(
             f"The weights of {_place(off_R, first, shape_LHQN)} sum to {sums_R[off_R][0]:,.4g} but must sum to 1 over "

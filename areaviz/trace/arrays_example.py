@@ -21,9 +21,18 @@ def example_arrays() -> dict[str, npt.NDArray[np.generic]]:
     """weights [2, 4, 9, 10]: each head looks around the word that is meant, the later ones more widely; and labels."""
     distance_QN = np.abs(np.arange(len(MEMORY))[None] - np.array(_MEANT)[:, None])
     chance = np.random.default_rng(0).normal(0, 0.7, (_LAYERS, _HEADS, *distance_QN.shape))
-    scores = chance - distance_QN / np.array(_SPREADS)[:, None, None] * np.array([0.5, 1.0])[:, None, None, None]
+    scores = (
+        chance
+        - distance_QN
+        / np.array(_SPREADS)[:, None, None]
+        * np.array([0.5, 1.0])[:, None, None, None]
+    )
     weights = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)
-    return {"weights": weights.astype(np.float32), "memory": np.array(MEMORY), "queries": np.array(QUERIES)}
+    return {
+        "weights": weights.astype(np.float32),
+        "memory": np.array(MEMORY),
+        "queries": np.array(QUERIES),
+    }
 
 
 def example_file() -> bytes:

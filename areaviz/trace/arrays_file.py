@@ -95,7 +95,9 @@ def _named_errors() -> Iterator[None]:
         raise InputError(_DAMAGED) from error
 
 
-def _of_arrays(archive: zipfile.ZipFile, area_size: int, name: str, room: Room, reserve: Reserve) -> Trace:
+def _of_arrays(
+    archive: zipfile.ZipFile, area_size: int, name: str, room: Room, reserve: Reserve
+) -> Trace:
     entries = _named(archive)
     headers = {called: read_header(archive, entry) for called, entry in entries.items()}
     shape = None
@@ -107,7 +109,9 @@ def _of_arrays(archive: zipfile.ZipFile, area_size: int, name: str, room: Room, 
     for called, entry in entries.items():
         check_filled(entry, headers[called])
     others = ("memory", "queries", "picture")
-    small = {one: read_array(archive, entries[one], headers[one]) for one in others if one in entries}
+    small = {
+        one: read_array(archive, entries[one], headers[one]) for one in others if one in entries
+    }
     weights = headers["weights"]
     memory, queries = _labels(small.get("memory")), _labels(small.get("queries"))
     frame = frame_of(weights.shape, memory, queries, shape, small.get("picture"), name)
@@ -142,15 +146,21 @@ def _spooled(
         for place in places[1:]:
             place.add(shared_sums(rows_RN, grid))
     attention = frame.attention(places[0].weights())
-    return frame.trace([attention, *(map_of_sums(attention, grid, place.weights()) for place in places[1:])])
+    return frame.trace(
+        [attention, *(map_of_sums(attention, grid, place.weights()) for place in places[1:])]
+    )
 
 
-def _blocks(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, header: Header, room: Room) -> Iterator[npt.NDArray[Any]]:
+def _blocks(
+    archive: zipfile.ZipFile, entry: zipfile.ZipInfo, header: Header, room: Room
+) -> Iterator[npt.NDArray[Any]]:
     """The rows of the weights in order, some at a time."""
     if not header.by_columns:
         yield from read_rows(archive, entry, header)
         return
-    if header.nbytes > room.layer:  # rows lie all over the array then, so it has to be unpacked as a whole
+    if (
+        header.nbytes > room.layer
+    ):  # rows lie all over the array then, so it has to be unpacked as a whole
         raise InputError(
             f"The weights lie by columns and take {header.nbytes / 2**20:,.0f} MiB but at most "
             f"{room.layer // 2**20} MiB are possible so; save numpy.ascontiguousarray(weights)."
@@ -165,7 +175,9 @@ def _named(archive: zipfile.ZipFile) -> Mapping[str, zipfile.ZipInfo]:
         found = {"weights": next(iter(found.values()))}
     if "weights" not in found:
         names = ", ".join(shown(name) for name in list(found)[:5]) or "nothing"
-        raise InputError(f'The file has no array called "weights"; it has {names}. Save it as weights=... .')
+        raise InputError(
+            f'The file has no array called "weights"; it has {names}. Save it as weights=... .'
+        )
     return {name: found[name] for name in NAMES if name in found}
 
 
@@ -181,7 +193,9 @@ def _check(headers: Mapping[str, Header], shape: tuple[int, int] | None, area_si
 
 def _check_labels(name: str, header: Header) -> None:
     if header.dtype.kind != "U" or len(header.shape) != 1:
-        raise InputError(f'The array "{name}" must be texts in one row; save numpy.array([...], dtype=str).')
+        raise InputError(
+            f'The array "{name}" must be texts in one row; save numpy.array([...], dtype=str).'
+        )
     if header.shape[0] > MAX_ITEMS or header.dtype.itemsize > 4 * MAX_LABEL:
         raise InputError(
             f'The array "{name}" has {header.shape[0]:,} texts of up to {header.dtype.itemsize // 4:,} characters but '
@@ -191,7 +205,9 @@ def _check_labels(name: str, header: Header) -> None:
 
 def _check_pair(header: Header) -> None:
     if header.shape != (2,) or header.dtype.kind not in "iu":
-        raise InputError('The array "shape" must be two whole numbers, the rows and columns of the cells.')
+        raise InputError(
+            'The array "shape" must be two whole numbers, the rows and columns of the cells.'
+        )
 
 
 def _labels(texts: npt.NDArray[Any] | None) -> list[str] | None:

@@ -12,7 +12,17 @@ import numpy.typing as npt
 
 from areaviz.trace.errors import InputError
 from areaviz.trace.layered import LayeredWeights
-from areaviz.trace.record import KINDS, MOST, TOLERANCE, VERSION, AttentionMap, Field, FloatArray, Gaze, Trace
+from areaviz.trace.record import (
+    KINDS,
+    MOST,
+    TOLERANCE,
+    VERSION,
+    AttentionMap,
+    Field,
+    FloatArray,
+    Gaze,
+    Trace,
+)
 from areaviz.trace.request import Focus
 
 _NAME = re.compile(r"[a-z][a-z0-9 -]{0,39}")
@@ -24,7 +34,10 @@ def validate(trace: Trace) -> None:
     Raises:
         ValueError: the first disagreement found, in one sentence.
     """
-    _require(trace.version == VERSION, f"The trace has version {trace.version}; this code writes {VERSION}.")
+    _require(
+        trace.version == VERSION,
+        f"The trace has version {trace.version}; this code writes {VERSION}.",
+    )
     for name, item in trace.fields.items():
         _require(name == item.name, f'The field "{item.name}" is filed under "{name}".')
         _check_field(trace, item)
@@ -45,7 +58,9 @@ def check_focus(trace: Trace, focus: Focus) -> None:
     """
     attention = trace.maps.get(focus.site)
     if attention is None:
-        raise InputError(f'This result has no site "{focus.site}"; choose one of: {", ".join(trace.maps)}.')
+        raise InputError(
+            f'This result has no site "{focus.site}"; choose one of: {", ".join(trace.maps)}.'
+        )
     items = attention.weights.shape[2] if focus.side == "query" else attention.grid.items
     parts = [("layer", focus.layer, attention.layers), ("head", focus.head or 0, attention.heads)]
     for name, value, count in [*parts, *(("item", item, items) for item in focus.items)]:
@@ -73,13 +88,22 @@ def _require(holds: bool, sentence: str) -> None:
 
 def _check_field(trace: Trace, item: Field) -> None:
     called = f'The field "{item.name}"'
-    _require(bool(_NAME.fullmatch(item.name)), f"{called} may only have small letters, digits, blanks and hyphens.")
+    _require(
+        bool(_NAME.fullmatch(item.name)),
+        f"{called} may only have small letters, digits, blanks and hyphens.",
+    )
     _require(item.kind in KINDS, f'{called} is of the unknown kind "{item.kind}".')
-    _require(all(isinstance(label, str) for label in item.labels), f"{called} has labels that are no text.")
+    _require(
+        all(isinstance(label, str) for label in item.labels),
+        f"{called} has labels that are no text.",
+    )
     anchors, width = item.anchors, 2 if item.kind == "text" else 4
     _require(anchors.dtype == np.int64, f"{called} has anchors of type {anchors.dtype}, not int64.")
     shape = (len(item), width)
-    _require(anchors.shape == shape, f"{called} has {len(item)} labels but anchors of shape {anchors.shape}.")
+    _require(
+        anchors.shape == shape,
+        f"{called} has {len(item)} labels but anchors of shape {anchors.shape}.",
+    )
     if item.kind == "text":
         start, end = anchors.T
         inside = bool(np.all((start >= 0) & (start <= end) & (end <= len(item.raw))))
@@ -96,61 +120,99 @@ def _check_field(trace: Trace, item: Field) -> None:
 
 def _check_gaze(trace: Trace, gaze: Gaze) -> None:
     called = f'The gaze of "{gaze.site}"'
-    _require(bool(_NAME.fullmatch(gaze.site)), f"{called} may only have small letters, digits, blanks and hyphens.")
+    _require(
+        bool(_NAME.fullmatch(gaze.site)),
+        f"{called} may only have small letters, digits, blanks and hyphens.",
+    )
     missing = [name for name in (gaze.query, gaze.memory) if name not in trace.fields]
     _require(not missing, f"{called} names a field that the trace lacks: {', '.join(missing)}.")
-    _require(trace.fields[gaze.memory].kind == "picture", f"{called} looks at a field that is no picture.")
-    steps, scales = len(trace.fields[gaze.query]), gaze.corners.shape[1] if gaze.corners.ndim > 1 else 0
+    _require(
+        trace.fields[gaze.memory].kind == "picture",
+        f"{called} looks at a field that is no picture.",
+    )
+    steps, scales = (
+        len(trace.fields[gaze.query]),
+        gaze.corners.shape[1] if gaze.corners.ndim > 1 else 0,
+    )
     fits = gaze.corners.dtype == np.float32 and gaze.corners.shape == (steps, scales, 4, 2)
     _require(fits, f"{called} has corners of shape {gaze.corners.shape} for {steps} steps.")
     _require(bool(np.isfinite(gaze.corners).all()), f"{called} has corners that are no numbers.")
-    fits = gaze.seen.dtype == np.uint8 and gaze.seen.ndim == 4 and gaze.seen.shape[:2] == (steps, scales)
-    _require(fits, f"{called} has patches of shape {gaze.seen.shape} for {steps} steps at {scales} scales.")
+    fits = (
+        gaze.seen.dtype == np.uint8
+        and gaze.seen.ndim == 4
+        and gaze.seen.shape[:2] == (steps, scales)
+    )
+    _require(
+        fits,
+        f"{called} has patches of shape {gaze.seen.shape} for {steps} steps at {scales} scales.",
+    )
 
 
 def _check_output(trace: Trace) -> None:
     output = trace.output
-    _require(output.field in trace.fields, f'The output names a field "{output.field}" that the trace lacks.')
+    _require(
+        output.field in trace.fields,
+        f'The output names a field "{output.field}" that the trace lacks.',
+    )
     count, shape = len(trace.fields[output.field]), output.probabilities.shape
     _require(shape == (count,), f"The output has probabilities of shape {shape} for {count} items.")
-    _require(output.probabilities.dtype == np.float32, "The output has probabilities that are not float32.")
+    _require(
+        output.probabilities.dtype == np.float32,
+        "The output has probabilities that are not float32.",
+    )
     _require(_shares(output.probabilities), "The output has probabilities outside 0 to 1.")
     _require(
         len(output.alternatives) == count,
         f"The output has alternatives for {len(output.alternatives)} of {count} items.",
     )
-    likely = np.array([share for options in output.alternatives for _, share in options], dtype=np.float64)
+    likely = np.array(
+        [share for options in output.alternatives for _, share in options], dtype=np.float64
+    )
     _require(_shares(likely), "The output has alternatives with probabilities outside 0 to 1.")
 
 
 def _check_map(trace: Trace, attention: AttentionMap) -> None:
     called, weights_LHQA = f'The map of "{attention.site}"', attention.weights
     _require(
-        bool(_NAME.fullmatch(attention.site)), f"{called} may only have small letters, digits, blanks and hyphens."
+        bool(_NAME.fullmatch(attention.site)),
+        f"{called} may only have small letters, digits, blanks and hyphens.",
     )
     missing = [name for name in (attention.query, attention.memory) if name not in trace.fields]
     _require(not missing, f"{called} names a field that the trace lacks: {', '.join(missing)}.")
     items, grid = len(trace.fields[attention.memory]), attention.grid
-    _require(grid.items == items, f"{called} has a grid of {grid.items} items over a memory of {items}.")
-    _require(weights_LHQA.dtype == np.float32, f"{called} has weights of type {weights_LHQA.dtype}, not float32.")
+    _require(
+        grid.items == items, f"{called} has a grid of {grid.items} items over a memory of {items}."
+    )
+    _require(
+        weights_LHQA.dtype == np.float32,
+        f"{called} has weights of type {weights_LHQA.dtype}, not float32.",
+    )
     shape = (len(trace.fields[attention.query]), grid.count)
     fits = weights_LHQA.ndim == 4 and weights_LHQA.size > 0 and weights_LHQA.shape[2:] == shape
     _require(
         fits,
         f"{called} has weights of shape {weights_LHQA.shape} but must be layers x heads x {shape[0]} x {shape[1]}.",
     )
-    _require(max(weights_LHQA.shape[:2]) <= MOST, f"{called} has more than {MOST:,} layers, or heads of a layer.")
+    _require(
+        max(weights_LHQA.shape[:2]) <= MOST,
+        f"{called} has more than {MOST:,} layers, or heads of a layer.",
+    )
     if not isinstance(weights_LHQA, LayeredWeights):
         check_rows(weights_LHQA, called)
     if attention.chosen is not None:
         chosen = attention.chosen
         fits = chosen.dtype == np.int64 and chosen.shape == weights_LHQA.shape[:3]
         _require(fits, f"{called} has choices of shape {chosen.shape} and type {chosen.dtype}.")
-        _require(bool(np.all((chosen >= 0) & (chosen < grid.count))), f"{called} has choices that are no areas.")
+        _require(
+            bool(np.all((chosen >= 0) & (chosen < grid.count))),
+            f"{called} has choices that are no areas.",
+        )
     if attention.strength is not None:
         strength = attention.strength
         fits = strength.dtype == np.float32 and strength.shape == weights_LHQA.shape[:3]
-        _require(fits, f"{called} has strengths of shape {strength.shape} and type {strength.dtype}.")
+        _require(
+            fits, f"{called} has strengths of shape {strength.shape} and type {strength.dtype}."
+        )
         finite = bool(np.isfinite(strength).all() and strength.min() >= 0)
         _require(finite, f"{called} has strengths below 0 or not a number.")
 

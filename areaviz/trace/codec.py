@@ -40,9 +40,16 @@ def to_bytes(trace: Trace, half: bool = False, without: Collection[str] = ()) ->
     Raises:
         InputError: the trace is larger than `from_bytes` would read: 512 MiB, of which 8 MiB are texts.
     """
-    arrays, document = to_arrays(trace, without), json.dumps(to_document(trace, without)).encode("ascii")
+    arrays, document = (
+        to_arrays(trace, without),
+        json.dumps(to_document(trace, without)).encode("ascii"),
+    )
     check_size(len(document), MAX_DOCUMENT_BYTES, "The trace's document")
-    check_size(len(document) + sum(array.nbytes + 1024 for array in arrays.values()), MAX_BYTES, "The trace")
+    check_size(
+        len(document) + sum(array.nbytes + 1024 for array in arrays.values()),
+        MAX_BYTES,
+        "The trace",
+    )
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         _add(archive, DOCUMENT, [document])
@@ -93,7 +100,9 @@ def save(trace: Trace, target: Path | str | BinaryIO, half: bool = False) -> Non
         target.write(content)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise BackendError(f"The trace could not be written ({reason}); free some space and save again.") from error
+        raise BackendError(
+            f"The trace could not be written ({reason}); free some space and save again."
+        ) from error
 
 
 def from_bytes(content: bytes, fetch: Fetch | None = None) -> Trace:
@@ -126,12 +135,20 @@ def named() -> Iterator[None]:
     except (InputError, BackendError):
         raise
     except OSError as error:
-        raise InputError(f"The trace cannot be opened ({error.strerror or error}); choose another file.") from error
+        raise InputError(
+            f"The trace cannot be opened ({error.strerror or error}); choose another file."
+        ) from error
     except ValueError as error:
         reason = str(error).rstrip(".")[:200]
-        raise InputError(f"The trace is damaged ({reason}); make it anew or choose another file.") from error
-    except Exception as error:  # a stranger's file: whatever the parsers under this raise means that it is damaged
-        raise InputError("The trace is damaged or cut short; download it anew or choose another file.") from error
+        raise InputError(
+            f"The trace is damaged ({reason}); make it anew or choose another file."
+        ) from error
+    except (
+        Exception
+    ) as error:  # a stranger's file: whatever the parsers under this raise means that it is damaged
+        raise InputError(
+            "The trace is damaged or cut short; download it anew or choose another file."
+        ) from error
 
 
 def _read(file: BinaryIO, fetch: Fetch | None) -> Trace:
@@ -139,12 +156,16 @@ def _read(file: BinaryIO, fetch: Fetch | None) -> Trace:
     with zipfile.ZipFile(file) as archive:
         entries = {entry.filename: entry for entry in archive.infolist()}
         if DOCUMENT not in entries:
-            raise InputError("The file is an archive but no trace; choose a trace that this app has saved.")
+            raise InputError(
+                "The file is an archive but no trace; choose a trace that this app has saved."
+            )
         check_size(sum(entry.file_size for entry in entries.values()), MAX_BYTES, "The trace")
         check_size(entries[DOCUMENT].file_size, MAX_DOCUMENT_BYTES, "The trace's document")
         document = json.loads(unpacked(archive, entries[DOCUMENT]))
         names = [name for name in entries if name.endswith(".npy")]
-        arrays = {name.removesuffix(".npy"): _array(unpacked(archive, entries[name])) for name in names}
+        arrays = {
+            name.removesuffix(".npy"): _array(unpacked(archive, entries[name])) for name in names
+        }
         check_size(sum(map(_full_size, arrays.values())), MAX_BYTES, "The trace")
     trace = from_document(document, arrays, fetch)
     validate(trace)
@@ -159,7 +180,9 @@ def _array(entry: bytes) -> npt.NDArray[Any]:
     shape, by_columns, dtype = np.lib.format.read_array_header_1_0(file)
     check_type(dtype, by_columns)
     if min(shape, default=0) < 0 or prod(shape) * dtype.itemsize != len(entry) - file.tell():
-        raise ValueError(f"an array says it has shape {shape} but has {len(entry) - file.tell()} bytes")
+        raise ValueError(
+            f"an array says it has shape {shape} but has {len(entry) - file.tell()} bytes"
+        )
     return np.frombuffer(entry, dtype, offset=file.tell()).reshape(shape)
 
 
@@ -182,7 +205,11 @@ def is_weights(name: str) -> bool:
 def _npy_parts(array: npt.NDArray[Any], half: bool = False) -> Iterator[bytes | memoryview]:
     """The bytes of a .npy file; those of weights a layer at a time, as they may lie elsewhere. half: as float16."""
     kind, head = np.dtype(np.float16) if half else array.dtype, io.BytesIO()
-    described = {"descr": np.lib.format.dtype_to_descr(kind), "fortran_order": False, "shape": array.shape}
+    described = {
+        "descr": np.lib.format.dtype_to_descr(kind),
+        "fortran_order": False,
+        "shape": array.shape,
+    }
     np.lib.format.write_array_header_1_0(head, described)
     yield head.getvalue()
     for part in array if array.ndim == 4 else [array]:

@@ -15,7 +15,9 @@ from areaviz.trace.weights import area_sums
 AS_AREAS, SUMS = " as areas", " sums"
 """What the site of a derived map ends in: the area distribution of a head's queries and keys, or its weights' sums."""
 
-FROM_KEYS = "from the queries and keys of regular heads; an area's key is the mean of its items' keys"
+FROM_KEYS = (
+    "from the queries and keys of regular heads; an area's key is the mean of its items' keys"
+)
 FROM_WEIGHTS = "from the weights of regular heads"
 
 

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.change_text import from_text, to_text
 from areaviz.trace.errors import InputError
+from areaviz.trace.intervention_text import from_text, to_text
 from areaviz.trace.layered import LayeredWeights
 from areaviz.trace.picture import Picture, check_picture
 from areaviz.trace.record import VERSION, AttentionMap, Field, FloatArray, Gaze, Output, Trace
@@ -36,8 +36,16 @@ def to_arrays(trace: Trace, without: Collection[str] = ()) -> dict[str, npt.NDAr
     arrays |= {f"field.{name}.anchors": item.anchors for name, item in trace.fields.items()}
     whole = {site: item for site, item in trace.maps.items() if site not in without}
     arrays |= {f"map.{site}.weights": item.weights for site, item in whole.items()}
-    arrays |= {f"map.{site}.chosen": item.chosen for site, item in trace.maps.items() if item.chosen is not None}
-    arrays |= {f"map.{site}.strength": item.strength for site, item in trace.maps.items() if item.strength is not None}
+    arrays |= {
+        f"map.{site}.chosen": item.chosen
+        for site, item in trace.maps.items()
+        if item.chosen is not None
+    }
+    arrays |= {
+        f"map.{site}.strength": item.strength
+        for site, item in trace.maps.items()
+        if item.strength is not None
+    }
     for site, gaze in trace.gazes.items():
         arrays |= {f"gaze.{site}.corners": gaze.corners, f"gaze.{site}.seen": gaze.seen}
     if trace.request.picture is not None:
@@ -50,7 +58,10 @@ def to_arrays(trace: Trace, without: Collection[str] = ()) -> dict[str, npt.NDAr
 
 def to_document(trace: Trace, without: Collection[str] = ()) -> dict[str, Any]:
     """Everything in a trace that is no array, ready for JSON. A map `without` its weights tells their shape instead."""
-    fields = [{"name": f.name, "kind": f.kind, "raw": f.raw, "labels": f.labels} for f in trace.fields.values()]
+    fields = [
+        {"name": f.name, "kind": f.kind, "raw": f.raw, "labels": f.labels}
+        for f in trace.fields.values()
+    ]
     maps = [
         {name: getattr(m, name) for name in ("site", "query", "memory", "normalisation", "derived")}
         | {"grid": asdict(m.grid)}
@@ -64,7 +75,9 @@ def to_document(trace: Trace, without: Collection[str] = ()) -> dict[str, Any]:
         "fields": fields,
         "output": {"field": trace.output.field, "alternatives": trace.output.alternatives},
         "maps": maps,
-        "gazes": [{"site": g.site, "query": g.query, "memory": g.memory} for g in trace.gazes.values()],
+        "gazes": [
+            {"site": g.site, "query": g.query, "memory": g.memory} for g in trace.gazes.values()
+        ],
         "details": dict(trace.details),
     }
 
@@ -72,7 +85,11 @@ def to_document(trace: Trace, without: Collection[str] = ()) -> dict[str, Any]:
 def request_entry(request: Request) -> dict[str, Any]:
     """A request without its pixels, which are an array."""
     name = None if request.picture is None else request.picture.name
-    return {**asdict(replace(request, picture=None)), "picture": name, "changes": to_text(request.changes)}
+    return {
+        **asdict(replace(request, picture=None)),
+        "picture": name,
+        "changes": to_text(request.changes),
+    }
 
 
 def from_document(document: Any, arrays: Arrays, fetch: Fetch | None = None) -> Trace:
@@ -116,7 +133,9 @@ def _from_version_2(document: Mapping[str, Any]) -> dict[str, Any]:
 
 def _check_version(document: Any) -> None:
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise InputError("The file is an archive but no trace; choose a trace that this app has saved.")
+        raise InputError(
+            "The file is an archive but no trace; choose a trace that this app has saved."
+        )
     version = _take(document, "version", int)
     if version > VERSION:
         raise InputError(
@@ -130,11 +149,26 @@ def read_request(entry: Mapping[str, Any], arrays: Arrays) -> Request:
     """A request of an entry and, for one with a picture, the array "request.picture"; raises as `from_document`."""
     model, text, method = (_take(entry, key, str) for key in ("model", "text", "method"))
     area_size = None if entry["area_size"] is None else _take(entry, "area_size", int)
-    picture = None if entry["picture"] is None else _picture(_take(entry, "picture", str), arrays["request.picture"])
+    picture = (
+        None
+        if entry["picture"] is None
+        else _picture(_take(entry, "picture", str), arrays["request.picture"])
+    )
     beam, seed = _take(entry, "beam", int), _take(entry, "seed", int)
     target = None if entry["target"] is None else _take(entry, "target", str)
     changes = from_text(_take(entry, "changes", str))
-    return Request(model, text, method, beam, area_size, seed, picture, entry["sample"] is True, target, changes)
+    return Request(
+        model,
+        text,
+        method,
+        beam,
+        area_size,
+        seed,
+        picture,
+        entry["sample"] is True,
+        target,
+        changes,
+    )
 
 
 def _picture(name: str, pixels: npt.NDArray[Any]) -> Picture:
@@ -152,12 +186,15 @@ def _gaze(entry: Mapping[str, Any], arrays: Arrays) -> Gaze:
 
 def _field(entry: Mapping[str, Any], arrays: Arrays) -> Field:
     name, kind, raw = (_take(entry, key, str) for key in ("name", "kind", "raw"))
-    return Field(name, kind, raw, tuple(_take(entry, "labels", list)), arrays[f"field.{name}.anchors"])
+    return Field(
+        name, kind, raw, tuple(_take(entry, "labels", list)), arrays[f"field.{name}.anchors"]
+    )
 
 
 def _output(entry: Mapping[str, Any], arrays: Arrays) -> Output:
     alternatives = tuple(
-        tuple((str(label), float(share)) for label, share in options) for options in _take(entry, "alternatives", list)
+        tuple((str(label), float(share)) for label, share in options)
+        for options in _take(entry, "alternatives", list)
     )
     return Output(_take(entry, "field", str), arrays["output.probabilities"], alternatives)
 
@@ -167,14 +204,20 @@ def _map(entry: Mapping[str, Any], arrays: Arrays, fetch: Fetch | None) -> Atten
         _take(entry, key, str) for key in ("site", "query", "memory", "normalisation")
     )
     sides = _take(entry, "grid", dict)
-    grid = AreaGrid(*(_take(sides, side, int) for side in ("height", "width", "max_height", "max_width")))
+    grid = AreaGrid(
+        *(_take(sides, side, int) for side in ("height", "width", "max_height", "max_width"))
+    )
     if fetch is not None and f"map.{site}.weights" not in arrays:
         weights = _elsewhere(site, _take(entry, "shape", list), fetch)
     else:
         weights = _full(arrays[f"map.{site}.weights"])
     chosen, strength = (arrays.get(f"map.{site}.{name}") for name in ("chosen", "strength"))
-    derived = _take(entry, "derived", str) if "derived" in entry else ""  # older files have no such entry
-    return AttentionMap(site, query, memory, grid, weights, normalisation, chosen, strength, derived)
+    derived = (
+        _take(entry, "derived", str) if "derived" in entry else ""
+    )  # older files have no such entry
+    return AttentionMap(
+        site, query, memory, grid, weights, normalisation, chosen, strength, derived
+    )
 
 
 def _elsewhere(site: str, shape: list[Any], fetch: Fetch) -> FloatArray:
@@ -191,7 +234,9 @@ def _full(weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if weights.dtype != np.float16:
         return weights
     full: FloatArray = weights.astype(np.float32)
-    for layer in full:  # one after the other: where areas are few, the sums take as much memory as the weights
+    for layer in (
+        full
+    ):  # one after the other: where areas are few, the sums take as much memory as the weights
         divide_by_sums(layer)
     full.flags.writeable = False
     return full

@@ -51,7 +51,9 @@ def private_folder(path: Path) -> None:
 
 def aside_name(path: Path, why: str) -> Path:
     """A name beside `path` that nothing has: what it was, why, when, and a random part."""
-    return path.with_name(f"{path.name}.{why}-{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(4)}")
+    return path.with_name(
+        f"{path.name}.{why}-{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(4)}"
+    )
 
 
 def set_aside(path: Path, *companions: Path) -> Path:

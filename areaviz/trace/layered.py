@@ -64,7 +64,9 @@ class LayeredWeights(NDArrayOperatorsMixin):
             return self._layer(layer)[tuple(rest)]
         return np.asarray(self)[index]
 
-    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
+    def __array__(
+        self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
+    ) -> npt.NDArray[Any]:
         """All layers as one array."""
         whole = np.empty(self.shape, dtype or self.dtype)
         for layer in range(len(self)):
@@ -73,7 +75,9 @@ class LayeredWeights(NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         """Operators and NumPy's functions work on all layers."""
-        whole = (np.asarray(value) if isinstance(value, LayeredWeights) else value for value in inputs)
+        whole = (
+            np.asarray(value) if isinstance(value, LayeredWeights) else value for value in inputs
+        )
         return getattr(ufunc, method)(*whole, **options)
 
     def __getattr__(self, name: str) -> Any:

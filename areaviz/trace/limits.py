@@ -43,7 +43,9 @@ def check_text(text: str) -> None:
             f"The text has {run:,} combining marks in a row after character {start:,} but at most "
             f"{MAX_COMBINING_MARKS} are possible; remove some of them."
         )
-    half = next((i for i, character in enumerate(text, 1) if "\ud800" <= character <= "\udfff"), None)
+    half = next(
+        (i for i, character in enumerate(text, 1) if "\ud800" <= character <= "\udfff"), None
+    )
     if half:
         raise InputError(
             f"Character {half:,} of the text is broken (half a surrogate pair); delete it or type it anew."
@@ -54,13 +56,17 @@ def check_range(name: str, value: int, limits: tuple[int, int]) -> None:
     """A number from the first of `limits` to the second, both included; else InputError."""
     low, high = limits
     if not low <= value <= high:
-        raise InputError(f'"{name}" is {value} but must lie between {low} and {high}; choose a number in that range.')
+        raise InputError(
+            f'"{name}" is {value} but must lie between {low} and {high}; choose a number in that range.'
+        )
 
 
 def choice(name: str, value: str, choices: Sequence[str]) -> str:
     """The value if it is one of the choices; else InputError."""
     if value not in choices:
-        raise InputError(f'"{name}" is "{shown(value)}" but must be one of: {", ".join(choices)}; choose one of them.')
+        raise InputError(
+            f'"{name}" is "{shown(value)}" but must be one of: {", ".join(choices)}; choose one of them.'
+        )
     return value
 
 
@@ -72,7 +78,9 @@ def shown(value: str) -> str:
 def _longest_marks(text: str) -> tuple[int, int]:
     """The longest run of combining marks: (how many characters stand before it, its length)."""
     position, longest = 0, (0, 0)
-    for is_mark, group in groupby(text, lambda character: unicodedata.category(character).startswith("M")):
+    for is_mark, group in groupby(
+        text, lambda character: unicodedata.category(character).startswith("M")
+    ):
         length = sum(1 for _ in group)
         if is_mark and length > longest[1]:
             longest = (position, length)

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from areaviz.trace.change_text import from_text, to_text
 from areaviz.trace.errors import InputError
+from areaviz.trace.intervention_text import from_text, to_text
 from areaviz.trace.limits import (
     AREA_SIZES,
     AREAS,
@@ -42,7 +42,9 @@ def to_params(request: Request, focus: Focus | None = None) -> dict[str, str]:
     params |= _unless("area", request.area_size, None) | _unless("seed", request.seed, 0)
     params |= {"picture": request.picture.name} if request.picture else {}
     params |= {"sample": "1"} if request.sample else {}
-    params |= _unless("target", request.target, None) | _unless("changes", to_text(request.changes), "")
+    params |= _unless("target", request.target, None) | _unless(
+        "changes", to_text(request.changes), ""
+    )
     if focus is None:
         return params
     params |= {"site": focus.site} | _unless("layer", focus.layer + 1, 1)
@@ -81,19 +83,32 @@ def picture_name(params: Mapping[str, str]) -> str | None:
     """The name of a link's picture, or None; InputError for what cannot be a name."""
     name = params.get("picture")
     if name is not None and not NAME.fullmatch(name):
-        raise InputError(f'The link asks for the picture "{shown(name)}", which cannot exist; choose a picture.')
+        raise InputError(
+            f'The link asks for the picture "{shown(name)}", which cannot exist; choose a picture.'
+        )
     return name
 
 
 def _focus(params: Mapping[str, str]) -> Focus | None:
     """The focus of a link, or None where it has none."""
     if "site" not in params:
-        stray = next((name for name in ("layer", "head", "side", "items", "unit", "areas") if name in params), None)
+        stray = next(
+            (
+                name
+                for name in ("layer", "head", "side", "items", "unit", "areas")
+                if name in params
+            ),
+            None,
+        )
         if stray:
-            raise InputError(f'The link has "{stray}" but no "site"; add the site or remove "{stray}".')
+            raise InputError(
+                f'The link has "{stray}" but no "site"; add the site or remove "{stray}".'
+            )
         return None
     if not _SITE.fullmatch(params["site"]):
-        raise InputError(f'The link asks for the site "{shown(params["site"])}", which does not exist; remove it.')
+        raise InputError(
+            f'The link asks for the site "{shown(params["site"])}", which does not exist; remove it.'
+        )
     places = (1, MAX_POSITION)
     return Focus(
         site=params["site"],

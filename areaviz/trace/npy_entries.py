@@ -22,7 +22,10 @@ HEADER_BYTES = 10_000 + 12
 """Of an array's header with its marks; NumPy refuses longer ones too."""
 BLOCK_BYTES = 2**22
 """About so much of an entry is unpacked at a time."""
-_READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+_READERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,9 @@ def read_header(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Header:
     file = io.BytesIO(unpacked(archive, entry, HEADER_BYTES))
     version = np.lib.format.read_magic(file)
     if version not in _READERS:
-        raise InputError(f'The array "{name}" is of an unknown npy version; save it anew with numpy.savez.')
+        raise InputError(
+            f'The array "{name}" is of an unknown npy version; save it anew with numpy.savez.'
+        )
     shape, by_columns, dtype = _READERS[version](file)
     if dtype.hasobject:
         raise InputError(
@@ -64,17 +69,23 @@ def read_header(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Header:
 def check_filled(entry: zipfile.ZipInfo, header: Header) -> None:
     """Refuse, with a ValueError, an entry that is not as large as its header says, to the byte."""
     if min(header.shape, default=0) < 0 or header.nbytes != entry.file_size - header.start:
-        raise ValueError(f"an array says it has shape {header.shape} but has {entry.file_size - header.start} bytes")
+        raise ValueError(
+            f"an array says it has shape {header.shape} but has {entry.file_size - header.start} bytes"
+        )
 
 
-def read_array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, header: Header) -> npt.NDArray[Any]:
+def read_array(
+    archive: zipfile.ZipFile, entry: zipfile.ZipInfo, header: Header
+) -> npt.NDArray[Any]:
     """A whole array, read-only; ValueError where the entry is not as large as its header says."""
     check_filled(entry, header)
     flat = np.frombuffer(unpacked(archive, entry), header.dtype, offset=header.start)
     return flat.reshape(header.shape, order="F" if header.by_columns else "C")
 
 
-def read_rows(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, header: Header) -> Iterator[npt.NDArray[Any]]:
+def read_rows(
+    archive: zipfile.ZipFile, entry: zipfile.ZipInfo, header: Header
+) -> Iterator[npt.NDArray[Any]]:
     """The rows of an array along its last axis, in order, some at a time: [R, X]; ValueError as `read_array`."""
     check_filled(entry, header)
     width = header.shape[-1]
@@ -84,7 +95,9 @@ def read_rows(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, header: Header) 
         file.read(header.start)
         while left:
             count = min(left, max(1, BLOCK_BYTES // row_bytes))
-            yield np.frombuffer(_exactly(file, count * row_bytes), header.dtype).reshape(count, width)
+            yield np.frombuffer(_exactly(file, count * row_bytes), header.dtype).reshape(
+                count, width
+            )
             left -= count
         file.read(1)  # at its end the entry's checksum is compared
 

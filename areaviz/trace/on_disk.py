@@ -43,7 +43,9 @@ def open_trace(file: BinaryIO, room: Room = UPLOADED, reserve: Reserve = unlimit
         with zipfile.ZipFile(file) as archive:
             entries = {entry.filename: entry for entry in archive.infolist()}
             if DOCUMENT not in entries:
-                raise InputError("The file is an archive but no trace; choose a trace that this app has saved.")
+                raise InputError(
+                    "The file is an archive but no trace; choose a trace that this app has saved."
+                )
             check_size(entries[DOCUMENT].file_size, MAX_DOCUMENT_BYTES, "The trace's document")
             headers = _headers(archive, entries)
             shapes = _shapes(headers, room)
@@ -58,7 +60,13 @@ def open_trace(file: BinaryIO, room: Room = UPLOADED, reserve: Reserve = unlimit
             spool = Spool(sum(4 * prod(shape) for shape in shapes.values()), reserve)
             for name, shape in shapes.items():
                 place = spool.map(shape)
-                _copy(archive, entries[f"{name}.npy"], headers[name], place, f'The map of "{_site(name)}"')
+                _copy(
+                    archive,
+                    entries[f"{name}.npy"],
+                    headers[name],
+                    place,
+                    f'The map of "{_site(name)}"',
+                )
                 arrays[name] = place.weights()
         trace = from_document(document, arrays)
         for name, field in trace.fields.items():
@@ -94,7 +102,9 @@ def _shapes(headers: Mapping[str, Header], room: Room) -> dict[str, Shape]:
     return found
 
 
-def _copy(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, header: Header, place: Written, called: str) -> None:
+def _copy(
+    archive: zipfile.ZipFile, entry: zipfile.ZipInfo, header: Header, place: Written, called: str
+) -> None:
     """Unpack the weights of a map to their place, checking each row."""
     for rows_RA in read_rows(archive, entry, header):
         full_RA: FloatArray = rows_RA.astype(np.float32, copy=False)

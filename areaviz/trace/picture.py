@@ -51,11 +51,15 @@ def check_picture(picture: Picture) -> None:
         InputError: its name cannot stand in a link, a side is outside 1..640 pixels, or pixels are missing.
     """
     if not NAME.fullmatch(picture.name):
-        raise InputError("The picture's name has signs a link cannot carry; choose or upload the picture again.")
+        raise InputError(
+            "The picture's name has signs a link cannot carry; choose or upload the picture again."
+        )
     if not (1 <= picture.width <= MAX_SIDE and 1 <= picture.height <= MAX_SIDE):
         raise InputError(
             f"The picture has {picture.width:,} x {picture.height:,} pixels but sides of 1 to {MAX_SIDE} are possible; "
             "make it smaller."
         )
     if len(picture.rgb) != picture.width * picture.height * 3:
-        raise InputError("The picture's pixels do not fit its size; choose or upload the picture again.")
+        raise InputError(
+            "The picture's pixels do not fit its size; choose or upload the picture again."
+        )

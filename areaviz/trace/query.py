@@ -70,7 +70,9 @@ def top_areas(
     area of lower index comes first.
     """
     heads = slice(None) if head is None else slice(head, head + 1)
-    return attended(attention.weights[layer, heads, query].mean(0), attention.grid, k, max_overlap, min_size)
+    return attended(
+        attention.weights[layer, heads, query].mean(0), attention.grid, k, max_overlap, min_size
+    )
 
 
 def attended(
@@ -104,7 +106,9 @@ def densest_areas(
     return [Attended(Area(*area), share) if share > 0 else None for area, share in pairs]
 
 
-def top_queries(attention: AttentionMap, layer: int, head: int | None, item: int, k: int = 3) -> list[Attending]:
+def top_queries(
+    attention: AttentionMap, layer: int, head: int | None, item: int, k: int = 3
+) -> list[Attending]:
     """The k queries that attend most to areas which hold memory item `item`; queries that never do are left out."""
     found = weights.largest(coverage(attention, layer, head)[:, item], k)
     pairs = zip(found.index.tolist(), found.weight.tolist(), strict=True)
@@ -143,7 +147,9 @@ def divergence(first_RN: FloatArray, second_RN: FloatArray) -> FloatArray:
     return found
 
 
-def area_size_shares(attention: AttentionMap, layer: int, head: int | None = None) -> dict[int, float]:
+def area_size_shares(
+    attention: AttentionMap, layer: int, head: int | None = None
+) -> dict[int, float]:
     """What share of the attention goes to areas of each size (in items); the shares sum to 1.
 
     Every size the grid has is a key, in rising order. Where everything is masked all shares are 0.
@@ -167,7 +173,9 @@ def _layer_summary(attention: AttentionMap, layer: int) -> FloatArray:
     bits_H = [entropy(attention, layer, head).sum() for head in range(attention.heads)]
     sizes_H = (weights_HQA @ attention.grid.sizes().astype(np.float32)).sum(-1)
     sums = bits_H, sizes_H, _distances(attention, layer), weights_HQA.max(-1).sum(-1)
-    means_4H: FloatArray = np.stack([np.asarray(sum_H, np.float32) for sum_H in sums]) / seen_H.astype(np.float32)
+    means_4H: FloatArray = np.stack(
+        [np.asarray(sum_H, np.float32) for sum_H in sums]
+    ) / seen_H.astype(np.float32)
     return means_4H
 
 
@@ -180,14 +188,19 @@ def words(field: Field) -> list[tuple[int, int]]:
     run_of: list[int] = []
     for number, (_, group) in enumerate(groupby(field.raw, str.isspace)):
         run_of += [number] * sum(1 for _ in group)
-    keys = [_run(field.raw, run_of, start, end, item) for item, (start, end) in enumerate(field.anchors.tolist())]
+    keys = [
+        _run(field.raw, run_of, start, end, item)
+        for item, (start, end) in enumerate(field.anchors.tolist())
+    ]
     runs, first = [], 0
     for _, members in groupby(keys):
         runs.append((first, first := first + sum(1 for _ in members)))
     return runs
 
 
-def merge_items(values_QN: FloatArray, queries: Groups | None = None, memory: Groups | None = None) -> FloatArray:
+def merge_items(
+    values_QN: FloatArray, queries: Groups | None = None, memory: Groups | None = None
+) -> FloatArray:
     """Coverage or shares of runs of items, such as `words`: the mean over queries, the sum over memory items.
 
     Float32 [runs of queries, runs of memory]; None leaves that side as it is.
@@ -208,13 +221,18 @@ def predicted_bytes(layers: int, heads: int, queries: int, grid: AreaGrid) -> in
 
 def _weights(attention: AttentionMap, layer: int, head: int | None) -> FloatArray:
     """The area weights [Q, A] of a head, or their mean over heads."""
-    chosen: FloatArray = attention.weights[layer].mean(0) if head is None else attention.weights[layer, head]
+    chosen: FloatArray = (
+        attention.weights[layer].mean(0) if head is None else attention.weights[layer, head]
+    )
     return chosen
 
 
 def _distances(attention: AttentionMap, layer: int) -> FloatArray:
     """Sum over queries of the mean distance between a query and the centres of its areas: float32 [H]."""
-    if attention.query != attention.memory and (attention.query, attention.memory) != ("target", "history"):
+    if attention.query != attention.memory and (attention.query, attention.memory) != (
+        "target",
+        "history",
+    ):
         return np.full(attention.heads, np.nan, dtype=np.float32)
     top, left, height, width = attention.grid.table().T
     weights_HQA, total_H = attention.weights[layer], np.zeros(attention.heads, dtype=np.float32)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from areaviz.trace.change import Change, check_changes
 from areaviz.trace.errors import InputError
+from areaviz.trace.interventions import Change, check_changes
 from areaviz.trace.limits import (
     AREA_SIZES,
     BEAMS,
@@ -60,7 +60,9 @@ class Request:
             check_picture(self.picture)
         elif not self.text.strip():
             state = "only blanks" if self.text else "no characters"
-            raise InputError(f"The text has {state}; type between 1 and {MAX_CODE_POINTS:,} characters.")
+            raise InputError(
+                f"The text has {state}; type between 1 and {MAX_CODE_POINTS:,} characters."
+            )
         check_text(self.text)
         check_options(self)
         target = None if self.target is None else self.target.translate(_BREAKS)
@@ -97,7 +99,9 @@ def check_options(request: Request) -> None:
     if not request.model:
         raise InputError("No model is named; choose one of the models offered.")
     if not _MODEL.fullmatch(request.model):
-        raise InputError(f'There is no model "{shown(request.model)}"; choose one of the models offered.')
+        raise InputError(
+            f'There is no model "{shown(request.model)}"; choose one of the models offered.'
+        )
     choice("method", request.method, METHODS)
     check_range("beam", request.beam, BEAMS)
     check_range("seed", request.seed, SEEDS)

@@ -59,7 +59,9 @@ class Room:
             raise InputError(
                 f"The trace has {len(shapes):,} maps but at most {self.maps} can be shown; save fewer of them."
             )
-        total = sum(4 * layers * heads * queries * areas for layers, heads, queries, areas in shapes)
+        total = sum(
+            4 * layers * heads * queries * areas for layers, heads, queries, areas in shapes
+        )
         check_size(total, self.weights, "The attention")
 
     def check_items(self, field: str, items: int) -> None:
@@ -71,9 +73,23 @@ class Room:
             )
 
 
-UPLOADED = Room(weights=512 * MEBI, layer=64 * MEBI, rows=2**18, areas=2**18, beside=16 * MEBI, items=2**14, maps=32)
+UPLOADED = Room(
+    weights=512 * MEBI,
+    layer=64 * MEBI,
+    rows=2**18,
+    areas=2**18,
+    beside=16 * MEBI,
+    items=2**14,
+    maps=32,
+)
 """Of a file that a reader uploads."""
 OPERATOR = Room(
-    weights=4096 * MEBI, layer=512 * MEBI, rows=2**20, areas=2**20, beside=256 * MEBI, items=2**16, maps=256
+    weights=4096 * MEBI,
+    layer=512 * MEBI,
+    rows=2**20,
+    areas=2**20,
+    beside=256 * MEBI,
+    items=2**16,
+    maps=256,
 )
 """Of the file that the app was started with (`serve --trace`)."""

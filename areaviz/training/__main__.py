@@ -9,7 +9,9 @@ from areaviz.data.places import data_folder
 from areaviz.training.run import load_recipe, train
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(prog="python -m areaviz.training", description="Train a model from a recipe.")
+    parser = argparse.ArgumentParser(
+        prog="python -m areaviz.training", description="Train a model from a recipe."
+    )
     parser.add_argument("config", type=Path)
     parser.add_argument("--data", type=Path, default=data_folder())
     parser.add_argument("--runs", type=Path, default=Path("runs"))

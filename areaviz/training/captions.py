@@ -20,14 +20,14 @@ from areaviz.models.caption_network import CaptionNetwork
 from areaviz.models.captioning import NETWORKS
 from areaviz.models.checkpoint import TOKENIZER
 from areaviz.trace.record import IntArray
+from areaviz.training.captioned_pictures import Described, described, picture_side
 from areaviz.training.config import TrainConfig
-from areaviz.training.described import Described, described, picture_side
 from areaviz.training.loop import take_best
 from areaviz.training.pointing import CHOSEN_BY, POINTED, WORTH, right_words
 from areaviz.training.sentences import cross_entropy, mean_loss, run_tokenizer, total_loss
+from areaviz.training.show_attend_tell_loss import telling_loss
 from areaviz.training.speed import fastest
 from areaviz.training.task import Description
-from areaviz.training.telling import telling_loss
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,14 +67,18 @@ class Captions:
     def build(cls, config: CaptionsConfig, data: Path, folder: Path, device: torch.device) -> Self:
         """Read or generate the pictures, learn the words, and make the network."""
         side = picture_side(config.model)
-        train, valid = (described(config.pictures, split, data, folder.parent, side) for split in ("train", "val"))
+        train, valid = (
+            described(config.pictures, split, data, folder.parent, side)
+            for split in ("train", "val")
+        )
         tokenizer = run_tokenizer(folder / TOKENIZER, train.texts(), config.vocabulary)
         torch.manual_seed(config.seed)
         options, make = NETWORKS[config.network]
         network = fastest(make(options(len(tokenizer), **config.model)).to(device), device)
         if config.encoder_run:
             train, valid = (
-                one.encoded(network.pictures, folder.parent / config.encoder_run, device) for one in (train, valid)
+                one.encoded(network.pictures, folder.parent / config.encoder_run, device)
+                for one in (train, valid)
             )
         if config.start_run:
             take_best(network, folder.parent / config.start_run, device)
@@ -86,14 +90,22 @@ class Captions:
         while True:
             rng = np.random.default_rng((self.config.seed, step))
             chosen = np.sort(rng.choice(len(self.train), self.config.batch, replace=False))
-            captions = pad([self.tokenizer.ids(text) for i in chosen.tolist() for text in self.train.captions[i]])
+            captions = pad(
+                [
+                    self.tokenizer.ids(text)
+                    for i in chosen.tolist()
+                    for text in self.train.captions[i]
+                ]
+            )
             yield self.train.look(chosen, rng).to(self.device), captions.to(self.device)
             step += 1
 
     def loss(self, batch: tuple[Tensor, Tensor]) -> Tensor:
         """Cross-entropy of the next word with label smoothing, in nats, and what the network wishes besides."""
         pictures, captions_NT = batch
-        return LOSSES[self.config.network](self.network, self._features(pictures), captions_NT, self.config)
+        return LOSSES[self.config.network](
+            self.network, self._features(pictures), captions_NT, self.config
+        )
 
     def validate(self, step: int) -> dict[str, float]:
         """Cross-entropy a word and, over the gold boxes, how often the caption's attention points right."""
@@ -101,7 +113,13 @@ class Captions:
         for first in range(0, len(self.valid), self.config.batch):
             chosen = np.arange(first, min(first + self.config.batch, len(self.valid)))
             features = self._features(self.valid.look(chosen, None).to(self.device))
-            captions = pad([self.tokenizer.ids(text) for i in chosen.tolist() for text in self.valid.captions[i]])
+            captions = pad(
+                [
+                    self.tokenizer.ids(text)
+                    for i in chosen.tolist()
+                    for text in self.valid.captions[i]
+                ]
+            )
             captions = captions.to(self.device)
             totals.append(total_loss(self.network(features, shifted(captions)), captions))
             if first < POINTED:
@@ -146,15 +164,21 @@ class Captions:
         grounded = [self.valid.grounded[i][0] for i in chosen.tolist()]
         captions = pad([self.tokenizer.ids(sentence.text) for sentence in grounded]).to(self.device)
         run = self.network.attend(features_BMC, shifted(captions))
-        areas = self.network.config.areas(self.network.config.layers - 1).grid(features_BMC.shape[1])
+        areas = self.network.config.areas(self.network.config.layers - 1).grid(
+            features_BMC.shape[1]
+        )
         weights_BQA = run.weights["encoder-decoder"][-1].mean(1).cpu().numpy()
         told = [(sentence.text, sentence.boxes) for sentence in grounded]
         return right_words(weights_BQA, areas, self.tokenizer, told)
 
 
-def plain_loss(network: Any, features_BMC: Tensor, captions_NT: Tensor, config: CaptionsConfig) -> Tensor:
+def plain_loss(
+    network: Any, features_BMC: Tensor, captions_NT: Tensor, config: CaptionsConfig
+) -> Tensor:
     """Cross-entropy of the next word with label smoothing."""
-    return cross_entropy(network(features_BMC, shifted(captions_NT)).float(), captions_NT, config.label_smoothing)
+    return cross_entropy(
+        network(features_BMC, shifted(captions_NT)).float(), captions_NT, config.label_smoothing
+    )
 
 
 LOSSES: Mapping[str, Callable[[Any, Tensor, Tensor, CaptionsConfig], Tensor]] = {

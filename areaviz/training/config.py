@@ -46,7 +46,9 @@ class TrainConfig:
         """The recipe that `path` holds; InputError for an option that is unknown or absent."""
         unknown = sorted(set(values) - {option.name for option in fields(cls)})
         if unknown:
-            raise InputError(f"The recipe {path} has options that do not exist: {', '.join(unknown)}.")
+            raise InputError(
+                f"The recipe {path} has options that do not exist: {', '.join(unknown)}."
+            )
         try:
             config = cls(**values)
         except TypeError as error:

@@ -23,8 +23,8 @@ from areaviz.models.ram import RamConfig
 from areaviz.models.reading import reading_loss
 from areaviz.models.reading_figures import pixels, reading_figures
 from areaviz.models.stn import StnConfig
+from areaviz.training.cached_array import kept
 from areaviz.training.config import TrainConfig
-from areaviz.training.kept import kept
 from areaviz.training.loop import take_best
 from areaviz.training.speed import fastest
 from areaviz.training.task import Description
@@ -100,7 +100,9 @@ class Digits:
     def loss(self, batch: DigitScenes) -> Tensor:
         """See `reading_loss`."""
         reading = self.network(pixels(batch.pictures, self.device), sample=True)
-        return reading_loss(reading, torch.from_numpy(batch.labels).to(self.device), self.config.early)
+        return reading_loss(
+            reading, torch.from_numpy(batch.labels).to(self.device), self.config.early
+        )
 
     def validate(self, step: int) -> dict[str, float]:
         """Errors and how well the looks lie, see `reading_figures`; the score weighs both."""
@@ -131,7 +133,12 @@ class Digits:
 
 
 CHOSEN_BY = "validation error + 0.05 x (1 - share of looks that hit a digit)"
-WHERE = {"centred": "a digit", "translated": "a moved digit", "cluttered": "a digit in clutter", "pairs": "two digits"}
+WHERE = {
+    "centred": "a digit",
+    "translated": "a moved digit",
+    "cluttered": "a digit in clutter",
+    "pairs": "two digits",
+}
 
 
 def _named(config: DigitOptions) -> tuple[str, str]:
@@ -148,7 +155,10 @@ def _named(config: DigitOptions) -> tuple[str, str]:
             return f"No attention, {WHERE[config.kind]}", "none"
         case ItemsConfig():
             hard = "hard" if config.hard else "soft"
-            return f"{hard.capitalize()} attention to cells, {WHERE[config.kind]}", f"item-wise {hard}"
+            return (
+                f"{hard.capitalize()} attention to cells, {WHERE[config.kind]}",
+                f"item-wise {hard}",
+            )
 
 
 def _drawn(folder: Path, config: DigitsConfig) -> tuple[Images, Labels]:

@@ -22,9 +22,16 @@ from areaviz.data.tokenizer import Tokenizer
 from areaviz.metrics.ranking import mean_average_precision
 from areaviz.models.captioner import CaptionerConfig, CaptionTransformer
 from areaviz.models.checkpoint import TOKENIZER
+from areaviz.training.captioned_pictures import Described, described, picture_side
 from areaviz.training.config import TrainConfig
-from areaviz.training.described import Described, described, picture_side
-from areaviz.training.sentences import content_words, cross_entropy, mean_loss, run_tokenizer, total_loss, word_labels
+from areaviz.training.sentences import (
+    content_words,
+    cross_entropy,
+    mean_loss,
+    run_tokenizer,
+    total_loss,
+    word_labels,
+)
 from areaviz.training.task import Description
 
 NAMING, NAMING_BESIDE = 0.1, 0.03
@@ -82,10 +89,15 @@ class EncoderTask:
     device: torch.device
 
     @classmethod
-    def build(cls, config: EncoderTaskConfig, data: Path, folder: Path, device: torch.device) -> Self:
+    def build(
+        cls, config: EncoderTaskConfig, data: Path, folder: Path, device: torch.device
+    ) -> Self:
         """Read or draw the pictures, learn the words, and make the network."""
         side = picture_side(config.model)
-        train, valid = (described(config.pictures, split, data, folder.parent, side) for split in ("train", "val"))
+        train, valid = (
+            described(config.pictures, split, data, folder.parent, side)
+            for split in ("train", "val")
+        )
         tokenizer = run_tokenizer(folder / TOKENIZER, train.texts(), config.vocabulary)
         words = content_words(train.captions, config.words)
         torch.manual_seed(config.seed)
@@ -102,7 +114,11 @@ class EncoderTask:
             pixels = self.train.look(chosen, rng)
             told = [self.train.captions[i] for i in chosen.tolist()]
             each = self.config.captions_each
-            texts = [some[j] for some in told for j in rng.choice(len(some), each, replace=False).tolist()]
+            texts = [
+                some[j]
+                for some in told
+                for j in rng.choice(len(some), each, replace=False).tolist()
+            ]
             captions = pad([self.tokenizer.ids(text) for text in texts])
             labels = torch.from_numpy(self.labels[0][chosen])
             yield step, pixels.to(self.device), labels.to(self.device), captions.to(self.device)
@@ -125,7 +141,9 @@ class EncoderTask:
             chosen = np.arange(first, min(first + BATCH, len(self.valid)))
             named, features = self.network.look(self.valid.look(chosen, None).to(self.device))
             found.append(named.float().cpu().numpy())
-            captions = pad([self.tokenizer.ids(self.valid.captions[i][0]) for i in chosen.tolist()]).to(self.device)
+            captions = pad(
+                [self.tokenizer.ids(self.valid.captions[i][0]) for i in chosen.tolist()]
+            ).to(self.device)
             totals.append(total_loss(self.network.captioner(features, shifted(captions)), captions))
         precision = mean_average_precision(np.concatenate(found), self.labels[1])
         prior, loss = float(self.labels[1].mean()), mean_loss(totals)

@@ -57,7 +57,9 @@ class NoLog:
 
 def _board(folder: Path) -> Any:
     if find_spec("tensorboard") is None:
-        print("TensorBoard is not installed, so only log.jsonl is written; to have both: pip install tensorboard")
+        print(
+            "TensorBoard is not installed, so only log.jsonl is written; to have both: pip install tensorboard"
+        )
         return None
     from torch.utils.tensorboard import SummaryWriter
 

@@ -64,7 +64,9 @@ class Trainer:
         if (self.folder / RESUME).exists():
             self._resume()
         self.ranks.check_step(self.step, self.device)
-        if not self.ranks.writes:  # the first goes on with the run's own chance, the others each with another
+        if (
+            not self.ranks.writes
+        ):  # the first goes on with the run's own chance, the others each with another
             torch.manual_seed(self.config.seed + self.step * self.ranks.count + self.ranks.rank)
         self._loss = self.ranks.loss(self.task)
 
@@ -128,10 +130,17 @@ class Trainer:
 
     def _average(self) -> None:
         """Keep the mean of the last weights where it validates better than the best of them."""
-        states = [torch.load(path, map_location=self.device, weights_only=True) for path in self._recent()]
-        mean = {name: torch.stack([state[name].double() for state in states]).mean(0) for name in states[0]}
+        states = [
+            torch.load(path, map_location=self.device, weights_only=True) for path in self._recent()
+        ]
+        mean = {
+            name: torch.stack([state[name].double() for state in states]).mean(0)
+            for name in states[0]
+        }
         last = {name: value.clone() for name, value in self.network.state_dict().items()}
-        self.network.load_state_dict({name: value.to(last[name].dtype) for name, value in mean.items()})
+        self.network.load_state_dict(
+            {name: value.to(last[name].dtype) for name, value in mean.items()}
+        )
         self.network.eval()
         with torch.no_grad():
             measured = self.task.validate(self.step)
@@ -160,7 +169,9 @@ class Trainer:
         self.optimiser.load_state_dict(state["optimiser"])
         for parameter, kept in self.optimiser.state.items():
             kept.update({name: _laid_like(parameter, value) for name, value in kept.items()})
-        self.step, self.best, self.seconds, self.history = (state[k] for k in ("step", "best", "seconds", "log"))
+        self.step, self.best, self.seconds, self.history = (
+            state[k] for k in ("step", "best", "seconds", "log")
+        )
         _set_random_states(state["random"], self.device)
 
 

@@ -43,7 +43,11 @@ class Ranks:
 
     def loss(self, task: Task) -> Callable[[Any], Tensor]:
         """The task's loss; gradients of the ranks' losses are averaged, and all begin with the first one's weights."""
-        return task.loss if self.count == 1 else DistributedDataParallel(_Loss(task), find_unused_parameters=True)
+        return (
+            task.loss
+            if self.count == 1
+            else DistributedDataParallel(_Loss(task), find_unused_parameters=True)
+        )
 
     def in_turn(self, make: Callable[[], Made]) -> Made:
         """What `make` gives: made by the first, then by the others, who find what it kept on the disk."""

@@ -17,9 +17,9 @@ from torch import Tensor
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.checkpoint import TOKENIZER
 from areaviz.models.doubly_attentive import SITES, DoublyAttentive, DoublyConfig
+from areaviz.training.captioned_pictures import picture_side
 from areaviz.training.config import TrainConfig
-from areaviz.training.described import picture_side
-from areaviz.training.illustrated import KINDS, Example, Illustrated, Mixed, illustrated
+from areaviz.training.picture_pairs import KINDS, Example, Illustrated, Mixed, illustrated
 from areaviz.training.pointing import CHOSEN_BY, POINTED, WORTH, right_words
 from areaviz.training.sentences import cross_entropy, longest, mean_loss, run_tokenizer, total_loss
 from areaviz.training.speed import fastest
@@ -40,7 +40,9 @@ class PictureTranslationConfig(TrainConfig):
 
     pictures: str
     encoder_run: str
-    mixture: Mapping[str, float] = field(default_factory=lambda: {"text": 0.3, "caption": 0.2, "triple": 0.5})
+    mixture: Mapping[str, float] = field(
+        default_factory=lambda: {"text": 0.3, "caption": 0.2, "triple": 0.5}
+    )
     hide: float = 0.3
     batch: int = 64
     vocabulary: int = 6000
@@ -59,17 +61,25 @@ class PictureTranslation:
     device: torch.device
 
     @classmethod
-    def build(cls, config: PictureTranslationConfig, data: Path, folder: Path, device: torch.device) -> Self:
+    def build(
+        cls, config: PictureTranslationConfig, data: Path, folder: Path, device: torch.device
+    ) -> Self:
         """Read or draw the pictures, learn the tokenizer, and make the network."""
         side = picture_side(config.model)
-        train, valid = (illustrated(config.pictures, split, data, folder.parent, side) for split in ("train", "val"))
-        tokenizer = run_tokenizer(folder / TOKENIZER, train.texts(), config.vocabulary, LEVELS[config.pictures])
+        train, valid = (
+            illustrated(config.pictures, split, data, folder.parent, side)
+            for split in ("train", "val")
+        )
+        tokenizer = run_tokenizer(
+            folder / TOKENIZER, train.texts(), config.vocabulary, LEVELS[config.pictures]
+        )
         torch.manual_seed(config.seed)
         network = DoublyAttentive(DoublyConfig(len(tokenizer), **config.model))
         network = fastest(network.to(device), device)
         run = folder.parent / config.encoder_run
         train, valid = (
-            replace(one, pictures=one.pictures.encoded(network.pictures, run, device)) for one in (train, valid)
+            replace(one, pictures=one.pictures.encoded(network.pictures, run, device))
+            for one in (train, valid)
         )
         return cls(config, network, tokenizer, train, valid, device)
 
@@ -80,7 +90,9 @@ class PictureTranslation:
             rng = np.random.default_rng((self.config.seed, step))
             kind = str(rng.choice(KINDS, p=shares))
             chosen = self.train.draw(kind, self.config.batch, rng)
-            yield self.train.batch(kind, chosen, self.tokenizer, self.config.hide, rng).to(self.device)
+            yield self.train.batch(kind, chosen, self.tokenizer, self.config.hide, rng).to(
+                self.device
+            )
             step += 1
 
     def loss(self, batch: Mixed) -> Tensor:
@@ -93,7 +105,10 @@ class PictureTranslation:
         """Cross-entropy a token with the picture, without one, and with the next example's; where gold boxes are
         known, the share of words that the best head points right for."""
         examples = self.valid.examples["triple"][:1024]
-        wrong = [replace(one, picture=other.picture) for one, other in zip(examples, _turned(examples), strict=True)]
+        wrong = [
+            replace(one, picture=other.picture)
+            for one, other in zip(examples, _turned(examples), strict=True)
+        ]
         loss = self._loss("triple", examples)
         without, swapped = self._loss("text", examples), self._loss("triple", wrong)
         losses = {"valid_loss": loss, "valid_loss_without": without, "valid_loss_wrong": swapped}
@@ -109,7 +124,9 @@ class PictureTranslation:
     def describe(self) -> Description:
         """The task's part of the card."""
         about = self.train.pictures.about
-        pairs = encode(self.tokenizer, [(one.source, one.target) for one in self.valid.examples["triple"]])
+        pairs = encode(
+            self.tokenizer, [(one.source, one.target) for one in self.valid.examples["triple"]]
+        )
         counts = {kind: f"{len(examples):,}" for kind, examples in self.train.examples.items()}
         return Description(
             family="doubly",
@@ -144,7 +161,9 @@ class PictureTranslation:
             pictures = None if batch.pictures is None else batch.pictures.float()
             run = self.network.attend(batch.source, pictures, batch.target_in)
             told = [(one.target, one.boxes) for one in part]
-            for head, weights_BTA in enumerate(torch.cat(run.weights[SITES["picture"]], 1).unbind(1)):
+            for head, weights_BTA in enumerate(
+                torch.cat(run.weights[SITES["picture"]], 1).unbind(1)
+            ):
                 found = right_words(weights_BTA.float().cpu().numpy(), areas, self.tokenizer, told)
                 right.setdefault(head, []).extend(found)
         return max(float(np.mean(words)) for words in right.values())
@@ -152,10 +171,14 @@ class PictureTranslation:
     def _loss(self, kind: str, examples: Sequence[Example]) -> float:
         totals = []
         for first in range(0, len(examples), 64):
-            batch = self.valid.batch(kind, examples[first : first + 64], self.tokenizer, self.config.hide, None)
+            batch = self.valid.batch(
+                kind, examples[first : first + 64], self.tokenizer, self.config.hide, None
+            )
             batch = batch.to(self.device)
             pictures = None if batch.pictures is None else batch.pictures.float()
-            totals.append(total_loss(self.network(batch.source, pictures, batch.target_in), batch.target_out))
+            totals.append(
+                total_loss(self.network(batch.source, pictures, batch.target_in), batch.target_out)
+            )
         return mean_loss(totals)
 
 

@@ -20,7 +20,10 @@ CHOSEN_BY = f"validation loss - {WORTH} x pointing accuracy"
 
 
 def right_words(
-    weights_BQA: FloatArray, areas: AreaGrid, tokenizer: Tokenizer, told: Sequence[tuple[str, Boxes]]
+    weights_BQA: FloatArray,
+    areas: AreaGrid,
+    tokenizer: Tokenizer,
+    told: Sequence[tuple[str, Boxes]],
 ) -> list[bool]:
     """For each boxed word of some sentences, told with their boxes, whether its attention lies on a box."""
     return [

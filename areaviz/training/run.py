@@ -11,9 +11,9 @@ from typing import Any
 import torch
 
 from areaviz import __version__
+from areaviz.cards.card import Card, write_card
 from areaviz.models.checkpoint import digests_of, save_weights
 from areaviz.models.device import choose_device, describe_device
-from areaviz.trace.card import Card, write_card
 from areaviz.trace.errors import InputError
 from areaviz.training.captions import Captions, CaptionsConfig
 from areaviz.training.config import TrainConfig, read_recipe
@@ -46,7 +46,9 @@ def load_recipe(path: Path) -> TrainConfig:
     values = read_recipe(path)
     task = values.get("task", "translation")
     if task not in TASKS:
-        raise InputError(f'The recipe {path} has the task "{task}"; choose one of: {", ".join(TASKS)}.')
+        raise InputError(
+            f'The recipe {path} has the task "{task}"; choose one of: {", ".join(TASKS)}.'
+        )
     return TASKS[task][0].of(values, path)
 
 

@@ -20,7 +20,9 @@ from areaviz.data.tokenizer import PAD, Tokenizer
 
 def cross_entropy(logits_NTV: Tensor, target_NT: Tensor, smoothing: float = 0.0) -> Tensor:
     """Cross-entropy of the next token in nats, the mean over a batch, padding left out."""
-    return F.cross_entropy(logits_NTV.flatten(0, 1), target_NT.flatten(), ignore_index=PAD, label_smoothing=smoothing)
+    return F.cross_entropy(
+        logits_NTV.flatten(0, 1), target_NT.flatten(), ignore_index=PAD, label_smoothing=smoothing
+    )
 
 
 def total_loss(logits_NTV: Tensor, target_NT: Tensor) -> tuple[float, int]:
@@ -41,7 +43,9 @@ def longest(rows: Iterable[Sequence[int]]) -> int:
     return max(map(len, rows)) - 1
 
 
-def run_tokenizer(path: Path, texts: Iterable[str], vocabulary: int, level: str = "word") -> Tokenizer:
+def run_tokenizer(
+    path: Path, texts: Iterable[str], vocabulary: int, level: str = "word"
+) -> Tokenizer:
     """The run's tokenizer, learned from the training sentences on the first start."""
     if not path.exists():
         Tokenizer.train(texts, level, vocabulary).save(path)
@@ -53,7 +57,9 @@ def content_words(captions: Sequence[Sequence[str]], count: int) -> list[str]:
 
     A run that goes on has to find the same words in the same order: they are what its outputs stand for.
     """
-    seen = Counter(word for texts in captions for word in {word for text in texts for word in text.split()})
+    seen = Counter(
+        word for texts in captions for word in {word for text in texts for word in text.split()}
+    )
     return sorted(seen.keys() - FUNCTION_WORDS, key=lambda word: (-seen[word], word))[:count]
 
 

@@ -32,7 +32,9 @@ DATA = {
     "test": "test_2016_flickr and test_2017_flickr, 1,000 pairs each, read once",
     "licence": "research and education only; the corpus is not part of this repository",
 }
-LICENCE = "Apache-2.0 for the weights file; trained on Multi30k, which is for research and education only"
+LICENCE = (
+    "Apache-2.0 for the weights file; trained on Multi30k, which is for research and education only"
+)
 LIMITS = (
     "Trained on short English captions of photographs alone: on any other text it invents. "
     "Attention shows where a head looks, not why the model decides."
@@ -70,12 +72,21 @@ class Translation:
     device: torch.device
 
     @classmethod
-    def build(cls, config: TranslationConfig, data: Path, folder: Path, device: torch.device) -> Self:
+    def build(
+        cls, config: TranslationConfig, data: Path, folder: Path, device: torch.device
+    ) -> Self:
         """Read the corpus in `data`, learn the run's tokenizer once, and make the network."""
-        pairs = {split: read_split(data, split, config.source, config.target) for split in ("train", "val")}
+        pairs = {
+            split: read_split(data, split, config.source, config.target)
+            for split in ("train", "val")
+        }
         sentences = (text for pair in pairs["train"] for text in pair)
         tokenizer = run_tokenizer(folder / TOKENIZER, sentences, config.vocabulary, config.level)
-        train_pairs = [pair for pair in encode(tokenizer, pairs["train"]) if max(map(len, pair)) <= config.max_length]
+        train_pairs = [
+            pair
+            for pair in encode(tokenizer, pairs["train"])
+            if max(map(len, pair)) <= config.max_length
+        ]
         torch.manual_seed(config.seed)
         network = fastest(Transformer(model_config(config, tokenizer)).to(device), device)
         return cls(config, tokenizer, network, train_pairs, encode(tokenizer, pairs["val"]), device)
@@ -142,4 +153,7 @@ def length_limit(pairs: Sequence[IdPair]) -> dict[str, Any]:
     """Ratio and extra items such that no validation target is longer than ratio * source + extra."""
     lengths = np.array([(len(source), len(target)) for source, target in pairs])
     ratio = round(float(np.quantile(lengths[:, 1] / lengths[:, 0], 0.99)), 2)
-    return {"ratio": ratio, "extra": max(0, math.ceil((lengths[:, 1] - ratio * lengths[:, 0]).max()))}
+    return {
+        "ratio": ratio,
+        "extra": max(0, math.ceil((lengths[:, 1] - ratio * lengths[:, 0]).max())),
+    }

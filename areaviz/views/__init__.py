@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from areaviz.drawing.base import View
 from areaviz.trace.record import Trace
 from areaviz.views import (
     alignment,
@@ -22,7 +23,6 @@ from areaviz.views import (
     sizes,
     transformer,
 )
-from areaviz.views.base import View
 
 DOUBLY = (both, balance)
 PICTURES = (film, playback, glimpses, transformer, retina, context, glimpse_labels)

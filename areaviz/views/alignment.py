@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure as PrintFigure
 from plotly.graph_objects import Figure
 
+from areaviz.drawing import matrix
+from areaviz.drawing.base import Table, View, caption
+from areaviz.drawing.labels import visible
+from areaviz.drawing.matrix import Matrix
+from areaviz.drawing.select import fits_text, name, select
+from areaviz.drawing.theme import nice_top
 from areaviz.trace import query
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
-from areaviz.views import matrix
-from areaviz.views.base import Table, View, caption
-from areaviz.views.labels import visible
-from areaviz.views.matrix import Matrix
-from areaviz.views.select import fits_text, name, select
-from areaviz.views.theme import nice_top
 
 Runs = Sequence[tuple[int, int]]
 _WORD_NOTE = "; a word counts with the blank before it"
@@ -25,9 +25,13 @@ def alignment(trace: Trace, focus: Focus) -> Matrix:
     """Item shares [Q, N]: row t belongs to the item produced at t. With `focus.unit` "word", shares of words."""
     chosen = select(trace, focus)
     rows, columns = (runs(field, focus.unit) for field in (chosen.query, chosen.memory))
-    shares = query.merge_items(query.item_shares(chosen.attention, chosen.layer, chosen.head), rows, columns)
+    shares = query.merge_items(
+        query.item_shares(chosen.attention, chosen.layer, chosen.head), rows, columns
+    )
     unit = "words" if focus.unit == "word" else "items"
-    marked = tuple(sorted({_run_of(rows if focus.side == "query" else columns, item) for item in focus.items}))
+    marked = tuple(
+        sorted({_run_of(rows if focus.side == "query" else columns, item) for item in focus.items})
+    )
     return Matrix(
         values=shares,
         rows=run_labels(chosen.query, rows),

@@ -9,15 +9,15 @@ from matplotlib.figure import Figure as PrintFigure
 from matplotlib.ticker import PercentFormatter
 from plotly.graph_objects import Bar, Figure, Scatter
 
+from areaviz.drawing import theme
+from areaviz.drawing.axes import print_labels, screen_labels, screen_ticks
+from areaviz.drawing.base import Table, View
+from areaviz.drawing.labels import escape
+from areaviz.drawing.pictures import CASING
+from areaviz.drawing.two_memories import strengths_fit
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.views import theme
-from areaviz.views.axes import print_labels, screen_labels, screen_ticks
 from areaviz.views.balance_bars import BROAD, Balance, balance
-from areaviz.views.base import Table, View
-from areaviz.views.doubly import strengths_fit
-from areaviz.views.labels import escape
-from areaviz.views.pictures import CASING
 
 
 def figure(trace: Trace, focus: Focus) -> Figure:
@@ -27,14 +27,29 @@ def figure(trace: Trace, focus: Focus) -> Figure:
     rows = list(range(len(drawn.labels)))
     for side, colour, base, length in drawn.bars():
         hover = [
-            f"{escape(label)}<br>{share:.1%} from the {side}" for label, share in zip(drawn.labels, length, strict=True)
+            f"{escape(label)}<br>{share:.1%} from the {side}"
+            for label, share in zip(drawn.labels, length, strict=True)
         ]
-        style = {"marker": {"color": colour, "opacity": drawn.opacity, "line": {"width": 0}}, "width": BROAD}
-        more = {"hovertext": hover, "hovertemplate": "%{hovertext}<extra></extra>", "name": f"from the {side}"}
+        style = {
+            "marker": {"color": colour, "opacity": drawn.opacity, "line": {"width": 0}},
+            "width": BROAD,
+        }
+        more = {
+            "hovertext": hover,
+            "hovertemplate": "%{hovertext}<extra></extra>",
+            "name": f"from the {side}",
+        }
         result.add_trace(Bar(x=length, base=base, y=rows, orientation="h", **style, **more))
     result.add_traces([_marks(drawn), _numbers(drawn)])
     result.add_vline(0.5, line={"color": theme.EDGE, "width": 1, "dash": "dot"})
-    key = {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "itemclick": False, "itemdoubleclick": False}
+    key = {
+        "orientation": "h",
+        "x": 0,
+        "y": 1,
+        "yanchor": "bottom",
+        "itemclick": False,
+        "itemdoubleclick": False,
+    }
     result.update_layout(barmode="overlay", showlegend=True, legend=key | {"bgcolor": theme.CLEAR})
     result.update_xaxes(range=[0, 1.14], tickvals=[0, 0.25, 0.5, 0.75, 1], tickformat=".0%")
     words = screen_labels(drawn.labels, drawn.height, upright=True)
@@ -44,23 +59,46 @@ def figure(trace: Trace, focus: Focus) -> Figure:
 def _marks(drawn: Balance) -> Scatter:
     """A dot for every head, edged so that it shows on both colours."""
     share, down, heads = drawn.marks()
-    texts = [f"head {head + 1}: {one:.1%} from the text" for head, one in zip(heads, share, strict=True)]
+    texts = [
+        f"head {head + 1}: {one:.1%} from the text" for head, one in zip(heads, share, strict=True)
+    ]
     marker = {"size": 5, "color": "#FFFFFF", "line": {"color": CASING, "width": 1}}
-    style = {"hovertext": texts, "hovertemplate": "%{hovertext}<extra></extra>", "showlegend": False}
+    style = {
+        "hovertext": texts,
+        "hovertemplate": "%{hovertext}<extra></extra>",
+        "showlegend": False,
+    }
     return Scatter(x=share, y=down, mode="markers", marker=marker, **style)
 
 
 def _numbers(drawn: Balance) -> Scatter:
     """Both shares beside a bar, in per cent."""
-    style = {"mode": "text", "textposition": "middle right", "hoverinfo": "skip", "showlegend": False}
+    style = {
+        "mode": "text",
+        "textposition": "middle right",
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
     rows = list(range(len(drawn.labels)))
-    return Scatter(x=[1.005] * len(rows), y=rows, text=drawn.numbers(), textfont={"size": theme.SCREEN_FONT}, **style)
+    return Scatter(
+        x=[1.005] * len(rows),
+        y=rows,
+        text=drawn.numbers(),
+        textfont={"size": theme.SCREEN_FONT},
+        **style,
+    )
 
 
 def table(trace: Trace, focus: Focus) -> Table:
     """One line a word: both shares as drawn, and the text's share in every head; empty where there is no context."""
     drawn = balance(trace, focus)
-    columns = ("position", "item", "text", "picture", *(f"text, head {head + 1}" for head in range(len(drawn.heads))))
+    columns = (
+        "position",
+        "item",
+        "text",
+        "picture",
+        *(f"text, head {head + 1}" for head in range(len(drawn.heads))),
+    )
     rows: list[tuple[str | int | float, ...]] = []
     for row, (first, label) in enumerate(zip(drawn.positions, drawn.labels, strict=True)):
         shares = (drawn.drawn[row], 1 - drawn.drawn[row], *drawn.heads[:, row])
@@ -86,7 +124,12 @@ def paper(trace: Trace, focus: Focus) -> PrintFigure:
     words = print_labels(drawn.labels, 72 * drawn.height / 96, upright=True)
     axes.set_yticks(words.positions, words.texts)
     axes.xaxis.set_major_formatter(PercentFormatter(1, 0))
-    place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 2, "frameon": False}
+    place: dict[str, Any] = {
+        "loc": "lower left",
+        "bbox_to_anchor": (0, 1),
+        "ncols": 2,
+        "frameon": False,
+    }
     key = axes.legend(fontsize=theme.PRINT_FONT, borderaxespad=0.1, **place)
     for handle in key.legend_handles:
         if handle is not None:

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from areaviz.drawing import theme
+from areaviz.drawing.film_frames import unit_name
+from areaviz.drawing.select import name, select
+from areaviz.drawing.two_memories import TEXT, doubly_caption, text_shares, turned
 from areaviz.trace.query import merge_items
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
-from areaviz.views import theme
 from areaviz.views.alignment import run_labels, runs
-from areaviz.views.doubly import TEXT, doubly_caption, text_shares, turned
-from areaviz.views.film_frames import unit_name
-from areaviz.views.select import name, select
 
 MEASURED = "length of each context vector, before they are added (Eq. 5), share of their sum"
 _SIDES = (("text", theme.ACCENT), ("picture", theme.SECOND))
@@ -60,7 +60,10 @@ class Balance:
         """Name, colour, beginnings and lengths of the bars of the text and of the picture."""
         text = np.nan_to_num(self.drawn)
         rest = np.nan_to_num(1 - self.drawn)
-        return tuple((*side, *bar) for side, bar in zip(_SIDES, ((0 * text, text), (text, rest)), strict=True))
+        return tuple(
+            (*side, *bar)
+            for side, bar in zip(_SIDES, ((0 * text, text), (text, rest)), strict=True)
+        )
 
     def marks(self) -> tuple[FloatArray, FloatArray, list[int]]:
         """Share, row and head of every mark; within a bar the first head is on top."""
@@ -72,7 +75,10 @@ class Balance:
         """Both shares of every word in per cent, a dash where there are none; nothing where bars are too many."""
         if len(self.labels) > _MARKED:
             return [""] * len(self.labels)
-        return ["–" if np.isnan(text) else f"{text:.0%} · {1 - text:.0%}" for text in self.drawn.tolist()]
+        return [
+            "–" if np.isnan(text) else f"{text:.0%} · {1 - text:.0%}"
+            for text in self.drawn.tolist()
+        ]
 
 
 def balance(trace: Trace, focus: Focus) -> Balance:
@@ -97,5 +103,7 @@ def mean(shares_HR: FloatArray) -> FloatArray:
     known_HR = ~np.isnan(shares_HR)
     count_R = known_HR.sum(0)
     total_R = np.where(known_HR, shares_HR, 0).sum(0, dtype=np.float32)
-    mean_R: FloatArray = np.divide(total_R, count_R, out=np.full_like(total_R, np.nan), where=count_R > 0)
+    mean_R: FloatArray = np.divide(
+        total_R, count_R, out=np.full_like(total_R, np.nan), where=count_R > 0
+    )
     return mean_R

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from areaviz.drawing.film_frames import Film, Frame, film, unit_name
+from areaviz.drawing.labels import clip
+from areaviz.drawing.select import groups, name, select
+from areaviz.drawing.two_memories import PICTURE, TEXT, doubly_caption, turned
 from areaviz.trace import query
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
 from areaviz.views.alignment import run_labels, runs
-from areaviz.views.doubly import PICTURE, TEXT, doubly_caption, turned
-from areaviz.views.film_frames import Film, Frame, film, unit_name
-from areaviz.views.labels import clip
-from areaviz.views.select import groups, name, select
 
 MOST, SOURCES = 6, 12
 """How many words, and how many of the source's words for each, are drawn at most."""
@@ -84,11 +84,17 @@ def panels(trace: Trace, focus: Focus) -> Panels:
     shares_QN = query.item_shares(chosen.attention, chosen.layer, chosen.head)
     shares_RS = query.merge_items(shares_QN, targets, sources)
     places = {start: run for run, (start, _) in enumerate(targets)}
-    named = tuple(zip((start for start, _ in sources), run_labels(chosen.memory, sources), strict=True))
+    named = tuple(
+        zip((start for start, _ in sources), run_labels(chosen.memory, sources), strict=True)
+    )
     shown = (shares_RS[places[frame.first]] for frame in frames)
-    parts = tuple(Panel(frame, ties(row_S, named), row_S) for frame, row_S in zip(frames, shown, strict=True))
+    parts = tuple(
+        Panel(frame, ties(row_S, named), row_S) for frame, row_S in zip(frames, shown, strict=True)
+    )
     unit, left = unit_name(chosen.query, focus.unit), len(drawn.frames) - len(frames)
-    out = f"; {left} {unit}{'s' * (left > 1)} left out" + ("" if chosen.focused else ", short ones first")
+    out = f"; {left} {unit}{'s' * (left > 1)} left out" + (
+        "" if chosen.focused else ", short ones first"
+    )
     title = f"What each {name(chosen.query)} {unit} looks at in the text and in the picture, {chosen.head_words}"
     scale = f"brightness: {DIM:.0%} without attention, full at {drawn.top:.1%} in a cell, the same for every {unit}"
     whole = f"{doubly_caption(trace, focus)} · {scale}"
@@ -107,11 +113,18 @@ def chosen_frames(frames: Sequence[Frame], focused: bool) -> tuple[Frame, ...]:
 def ties(shares_S: FloatArray, named: Sequence[tuple[int, str]]) -> tuple[Tie, ...]:
     """Every source word of a short sentence; of a longer one the SOURCES - 1 strongest, and the rest as one."""
     strongest = np.argsort(-shares_S, kind="stable")
-    kept = sorted(strongest.tolist() if len(named) <= SOURCES else strongest[: SOURCES - 1].tolist())
+    kept = sorted(
+        strongest.tolist() if len(named) <= SOURCES else strongest[: SOURCES - 1].tolist()
+    )
     top = float(shares_S.max(initial=0))
     found = [(named[s], float(shares_S[s])) for s in kept]
-    listed = [Tie(first, label, share, share >= min(top, TOLD) > 0) for (first, label), share in found]
+    listed = [
+        Tie(first, label, share, share >= min(top, TOLD) > 0) for (first, label), share in found
+    ]
     if len(kept) == len(named):
         return tuple(listed)
     left = 1 - sum(tie.share for tie in listed) if top else 0.0
-    return (*listed, Tie(len(named), f"{len(named) - len(kept)} others", max(left, 0.0), told=False, rest=True))
+    return (
+        *listed,
+        Tie(len(named), f"{len(named) - len(kept)} others", max(left, 0.0), told=False, rest=True),
+    )

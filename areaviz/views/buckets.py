@@ -7,13 +7,15 @@ from collections.abc import Mapping, Sequence
 import plotly.graph_objects as go
 from plotly.graph_objects import Figure
 
-from areaviz.views.labels import escape
-from areaviz.views.theme import EDGE, RULE, head_colour, screen
+from areaviz.drawing.labels import escape
+from areaviz.drawing.theme import EDGE, RULE, head_colour, screen
 
 HEIGHT = 190.0
 
 
-def bars(names: Sequence[str], values: Mapping[str, Sequence[float]], axes: tuple[str, str], title: str) -> Figure:
+def bars(
+    names: Sequence[str], values: Mapping[str, Sequence[float]], axes: tuple[str, str], title: str
+) -> Figure:
     """A group of bars a bucket; values: of each model, as many as names, NaN for none. axes: titles of x and y."""
     figure = screen(title, "", "", HEIGHT, above=24 if len(values) > 1 else 0)
     for number, (model, heights) in enumerate(values.items()):
@@ -24,7 +26,9 @@ def bars(names: Sequence[str], values: Mapping[str, Sequence[float]], axes: tupl
                    hovertemplate=hover)
         )  # fmt: skip
     figure.update_layout(barmode="group", bargap=0.25, showlegend=len(values) > 1)
-    figure.update_layout(legend={"orientation": "h", "x": 0, "xanchor": "left", "y": 1, "yanchor": "bottom"})
+    figure.update_layout(
+        legend={"orientation": "h", "x": 0, "xanchor": "left", "y": 1, "yanchor": "bottom"}
+    )
     figure.update_xaxes(title=escape(axes[0]), type="category")
     figure.update_yaxes(title=escape(axes[1]), gridcolor=RULE, showgrid=True)
     return figure

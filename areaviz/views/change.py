@@ -5,12 +5,12 @@ from __future__ import annotations
 from matplotlib.figure import Figure as PrintFigure
 from plotly.graph_objects import Figure
 
+from areaviz.drawing import probability_bars
+from areaviz.drawing.base import Table, View, changes_words
+from areaviz.drawing.labels import visible
+from areaviz.drawing.probability_bars import ProbabilityBars
+from areaviz.drawing.select import name
 from areaviz.trace.record import Trace
-from areaviz.views import probability_bars
-from areaviz.views.base import Table, View, changes_words
-from areaviz.views.labels import visible
-from areaviz.views.probability_bars import ProbabilityBars
-from areaviz.views.select import name
 
 _LEGEND = "rings: before the change; bars: after it"
 _TITLE = "Probability of the original output, item by item"
@@ -48,7 +48,9 @@ def figure(before: Trace, after: Trace) -> Figure:
     """A bar for every item after the change, a ring where it was before."""
     drawn = shift(before, after)
     both = zip(drawn.rings.tolist(), drawn.bars.tolist(), strict=True)
-    return probability_bars.figure(drawn, [f"before {one:.1%}, after {two:.1%}" for one, two in both], _HEIGHT)
+    return probability_bars.figure(
+        drawn, [f"before {one:.1%}, after {two:.1%}" for one, two in both], _HEIGHT
+    )
 
 
 def table(before: Trace, after: Trace) -> Table:
@@ -56,7 +58,9 @@ def table(before: Trace, after: Trace) -> Table:
     labels = before.fields[before.output.field].labels
     after_T = after.output.probabilities[: len(labels)]
     pairs = zip(labels, before.output.probabilities.tolist(), after_T.tolist(), strict=True)
-    lines = [(t, visible(label), one, two, two - one) for t, (label, one, two) in enumerate(pairs, 1)]
+    lines = [
+        (t, visible(label), one, two, two - one) for t, (label, one, two) in enumerate(pairs, 1)
+    ]
     return Table(("position", "item", "before", "after", "change"), lines)
 
 

@@ -6,13 +6,13 @@ import numpy as np
 from matplotlib.figure import Figure as PrintFigure
 from plotly.graph_objects import Figure
 
+from areaviz.drawing import gazes, pictures, tiles
+from areaviz.drawing.base import Table, View, caption
+from areaviz.drawing.pictures import Pixels
+from areaviz.drawing.theme import HEAD_COLOURS
+from areaviz.drawing.tiles import Sheet, Tile
 from areaviz.trace.record import Gaze, Trace
 from areaviz.trace.request import Focus
-from areaviz.views import gazes, pictures, tiles
-from areaviz.views.base import Table, View, caption
-from areaviz.views.pictures import Pixels
-from areaviz.views.theme import HEAD_COLOURS
-from areaviz.views.tiles import Sheet, Tile
 
 _LONGEST = 260
 _WITH, _WITHOUT = HEAD_COLOURS[0], HEAD_COLOURS[1]
@@ -20,7 +20,10 @@ _WITH, _WITHOUT = HEAD_COLOURS[0], HEAD_COLOURS[1]
 
 def fits(trace: Trace, focus: Focus) -> bool:
     """Whether the focus names a gaze of a model that had a coarse look first."""
-    return gazes.has_gaze(trace, focus) and {gazes.GLIMPSES, gazes.CONTEXT, gazes.WITHOUT} <= trace.gazes.keys()
+    return (
+        gazes.has_gaze(trace, focus)
+        and {gazes.GLIMPSES, gazes.CONTEXT, gazes.WITHOUT} <= trace.gazes.keys()
+    )
 
 
 def sheet(trace: Trace, focus: Focus) -> Sheet:

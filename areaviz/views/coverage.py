@@ -8,14 +8,14 @@ import numpy as np
 from matplotlib.figure import Figure as PrintFigure
 from plotly.graph_objects import Figure
 
+from areaviz.drawing import matrix
+from areaviz.drawing.base import Table, View, caption
+from areaviz.drawing.matrix import Matrix
+from areaviz.drawing.select import fits_text, name, select, shown
+from areaviz.drawing.theme import nice_top
 from areaviz.trace import query
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.views import matrix
-from areaviz.views.base import Table, View, caption
-from areaviz.views.matrix import Matrix
-from areaviz.views.select import fits_text, name, select, shown
-from areaviz.views.theme import nice_top
 
 
 def strip(trace: Trace, focus: Focus) -> Matrix:

@@ -13,14 +13,14 @@ from difflib import SequenceMatcher
 import numpy as np
 from plotly.graph_objects import Figure, Heatmap
 
+from areaviz.drawing.axes import depth, screen_labels, screen_ticks
+from areaviz.drawing.base import Table
+from areaviz.drawing.labels import escape
+from areaviz.drawing.theme import ACCENT, SCREEN_FONT, SECOND, nice_top, screen
 from areaviz.trace import query
 from areaviz.trace.record import Field, FloatArray, Trace
 from areaviz.trace.request import Focus
 from areaviz.views.alignment import Runs, run_labels, runs
-from areaviz.views.axes import depth, screen_labels, screen_ticks
-from areaviz.views.base import Table
-from areaviz.views.labels import escape
-from areaviz.views.theme import ACCENT, SCREEN_FONT, SECOND, nice_top, screen
 
 MIDDLE = "rgba(128,128,128,0.12)"
 
@@ -53,7 +53,9 @@ def fits(one: Trace, other: Trace, first: Focus, second: Focus) -> bool:
         return False
     if memories[0].kind == "text":
         return memories[0].raw == memories[1].raw and bool(_matched(*queries))
-    same = all((it.grid.height, it.grid.width) == (maps[0].grid.height, maps[0].grid.width) for it in maps)
+    same = all(
+        (it.grid.height, it.grid.width) == (maps[0].grid.height, maps[0].grid.width) for it in maps
+    )
     pictures = {trace.request.picture and trace.request.picture.digest for trace in (one, other)}
     return same and len(pictures) == 1 and bool(_matched(*queries))
 
@@ -61,8 +63,13 @@ def fits(one: Trace, other: Trace, first: Focus, second: Focus) -> bool:
 def difference(one: Trace, other: Trace, first: Focus, second: Focus) -> Difference:
     """The difference of two maps, each at the layer and head of its focus; ValueError where `fits` does not hold."""
     if not fits(one, other, first, second):
-        raise ValueError("Only maps from words that both wrote to the same memory have a difference.")
-    queries = [trace.fields[trace.maps[focus.site].query] for trace, focus in ((one, first), (other, second))]
+        raise ValueError(
+            "Only maps from words that both wrote to the same memory have a difference."
+        )
+    queries = [
+        trace.fields[trace.maps[focus.site].query]
+        for trace, focus in ((one, first), (other, second))
+    ]
     matched = _matched(*queries)
     shares = [
         _rows(trace, focus, [pair[side] for pair in matched])
@@ -80,7 +87,9 @@ def difference(one: Trace, other: Trace, first: Focus, second: Focus) -> Differe
         columns=run_labels(memory, runs(memory, "word")) if is_text else memory.labels,
         shape=None if is_text else (attention.grid.height, attention.grid.width),
         left_out=(len(written[0]) - len(matched), len(written[1]) - len(matched)),
-        marked=tuple(n for n, ((start, end), _) in enumerate(matched) if looked & set(range(start, end))),
+        marked=tuple(
+            n for n, ((start, end), _) in enumerate(matched) if looked & set(range(start, end))
+        ),
     )
 
 
@@ -90,7 +99,9 @@ def difference_figure(found: Difference, titles: tuple[str, str]) -> Figure:
     values = found.change if found.shape is None else _cells(found)
     title, note = _title(found), _note(found, titles)
     height = float(np.clip(21 * len(values), 84, 460))
-    columns = found.columns if found.shape is None else tuple(str(n + 1) for n in range(found.shape[1]))
+    columns = (
+        found.columns if found.shape is None else tuple(str(n + 1) for n in range(found.shape[1]))
+    )
     rows = found.rows if found.shape is None else tuple(str(n + 1) for n in range(found.shape[0]))
     across, down = screen_labels(columns), screen_labels(rows, height, upright=True)
     figure = screen(title, note, "", height, above=depth(across) + 8, below=8)
@@ -115,9 +126,15 @@ def difference_figure(found: Difference, titles: tuple[str, str]) -> Figure:
 
 def difference_table(found: Difference) -> Table:
     """One line a word that both wrote: its divergence in bits, and the change of every word or cell."""
-    columns = ("Word", "Divergence (bits)", *(f"{n} {label}" for n, label in enumerate(found.columns, 1)))
+    columns = (
+        "Word",
+        "Divergence (bits)",
+        *(f"{n} {label}" for n, label in enumerate(found.columns, 1)),
+    )
     lines = zip(found.rows, found.divergence, found.change, strict=True)
-    return Table(columns, [(word, float(bits), *map(float, change)) for word, bits, change in lines])
+    return Table(
+        columns, [(word, float(bits), *map(float, change)) for word, bits, change in lines]
+    )
 
 
 def _rows(trace: Trace, focus: Focus, chosen: Runs) -> FloatArray:
@@ -125,7 +142,9 @@ def _rows(trace: Trace, focus: Focus, chosen: Runs) -> FloatArray:
     attention = trace.maps[focus.site]
     memory, words = trace.fields[attention.memory], runs(trace.fields[attention.query], "word")
     columns = runs(memory, "word" if memory.kind == "text" else "item")
-    merged = query.merge_items(query.item_shares(attention, focus.layer, focus.head), words, columns)
+    merged = query.merge_items(
+        query.item_shares(attention, focus.layer, focus.head), words, columns
+    )
     picked: FloatArray = merged[[words.index(run) for run in chosen]]
     picked /= np.maximum(picked.sum(-1, keepdims=True), 1e-12)
     return picked
@@ -134,7 +153,10 @@ def _rows(trace: Trace, focus: Focus, chosen: Runs) -> FloatArray:
 def _matched(one: Field, other: Field) -> list[tuple[tuple[int, int], tuple[int, int]]]:
     """The runs of items of each word that both texts have, in order."""
     within = [_words(field) for field in (one, other)]
-    first, second = ([_text(field, run) for run in found] for field, found in zip((one, other), within, strict=True))
+    first, second = (
+        [_text(field, run) for run in found]
+        for field, found in zip((one, other), within, strict=True)
+    )
     blocks = SequenceMatcher(None, first, second, autojunk=False).get_matching_blocks()
     return [(within[0][b.a + n], within[1][b.b + n]) for b in blocks for n in range(b.size)]
 
@@ -158,11 +180,21 @@ def _cells(found: Difference) -> FloatArray:
 
 def _title(found: Difference) -> str:
     rows: Sequence[int] = found.marked or range(len(found.rows))
-    words = ", ".join(f"“{found.rows[n]}”" for n in found.marked[:4]) if found.marked else "all words that both wrote"
+    words = (
+        ", ".join(f"“{found.rows[n]}”" for n in found.marked[:4])
+        if found.marked
+        else "all words that both wrote"
+    )
     bits = float(np.mean(found.divergence[list(rows)]))
     return f"What the second attends to more or less: {words}, divergence {bits:.2f} bits"
 
 
 def _note(found: Difference, titles: tuple[str, str]) -> str:
-    lacking = [f"{count} words of {title}" for count, title in zip(found.left_out, titles, strict=True) if count]
-    return f"left out, since the other did not write them: {' and '.join(lacking)}" if lacking else ""
+    lacking = [
+        f"{count} words of {title}"
+        for count, title in zip(found.left_out, titles, strict=True)
+        if count
+    ]
+    return (
+        f"left out, since the other did not write them: {' and '.join(lacking)}" if lacking else ""
+    )

@@ -8,9 +8,9 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.graph_objects import Figure
 
+from areaviz.drawing.labels import escape
+from areaviz.drawing.theme import EDGE, RULE, head_colour, screen
 from areaviz.trace.record import FloatArray
-from areaviz.views.labels import escape
-from areaviz.views.theme import EDGE, RULE, head_colour, screen
 
 HEIGHT, BINS = 190.0, 30
 _POINT = {"size": 7, "opacity": 0.7, "line": {"width": 0.5, "color": EDGE}}
@@ -21,18 +21,26 @@ def histogram(values: Mapping[str, FloatArray], title: str, note: str = "") -> F
     shown = {name: column[np.isfinite(column)] for name, column in values.items()}
     figure = screen(title, note, "", HEIGHT)
     everything = np.concatenate(list(shown.values()))
-    low, high = (float(everything.min()), float(everything.max())) if len(everything) else (0.0, 1.0)
+    low, high = (
+        (float(everything.min()), float(everything.max())) if len(everything) else (0.0, 1.0)
+    )
     size = (high - low) / BINS or 1.0
     for number, (name, column) in enumerate(shown.items()):
         bins = {"start": low, "end": high + size, "size": size}
         colour = {"color": head_colour(number), "line": {"width": 0.5, "color": EDGE}}
-        figure.add_trace(go.Histogram(x=column, xbins=bins, name=escape(name), opacity=0.75, marker=colour))
-    figure.update_layout(barmode="overlay", showlegend=len(shown) > 1, dragmode="select", selectdirection="h")
+        figure.add_trace(
+            go.Histogram(x=column, xbins=bins, name=escape(name), opacity=0.75, marker=colour)
+        )
+    figure.update_layout(
+        barmode="overlay", showlegend=len(shown) > 1, dragmode="select", selectdirection="h"
+    )
     figure.update_yaxes(title="Examples", gridcolor=RULE)
     return figure
 
 
-def scatter(x: FloatArray, y: FloatArray, names: Sequence[str], titles: tuple[str, str], title: str) -> Figure:
+def scatter(
+    x: FloatArray, y: FloatArray, names: Sequence[str], titles: tuple[str, str], title: str
+) -> Figure:
     """A point an example, with its name; `customdata` is its place among all, so that a brush can be read back."""
     both = np.isfinite(x) & np.isfinite(y)
     figure = screen(title, "", "", HEIGHT)

@@ -6,16 +6,16 @@ import numpy as np
 from matplotlib.figure import Figure as PrintFigure
 from plotly.graph_objects import Figure
 
+from areaviz.drawing import tiles
+from areaviz.drawing.base import Table, View
+from areaviz.drawing.film_frames import Film, Frame, film, film_fits
+from areaviz.drawing.film_gif import film_gif
+from areaviz.drawing.labels import clip, visible
+from areaviz.drawing.tiles import Sheet, Tile
 from areaviz.trace.area_text import area_text
 from areaviz.trace.query import Attended
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.views import tiles
-from areaviz.views.base import Table, View
-from areaviz.views.film_frames import Film, Frame, film, film_fits
-from areaviz.views.film_gif import film_gif
-from areaviz.views.labels import clip, visible
-from areaviz.views.tiles import Sheet, Tile
 
 _ACROSS, _WIDTH_PX = 5, 128
 _SCREEN, _PRINT = 250, 400
@@ -44,7 +44,11 @@ def _hover(drawn: Film, frame: Frame) -> tuple[str, ...]:
     cell = int(frame.shares.argmax())
     most = f"most on {visible(drawn.cells.labels[cell])}: {frame.shares.max():.1%} of the attention"
     sure = "" if frame.probability is None else f", probability {frame.probability:.1%}"
-    return f"{frame.label} (item {frame.first + 1}){sure}", most, f"heaviest area: {_area(frame.heaviest)}"
+    return (
+        f"{frame.label} (item {frame.first + 1}){sure}",
+        most,
+        f"heaviest area: {_area(frame.heaviest)}",
+    )
 
 
 def _area(found: Attended | None) -> str:
@@ -62,7 +66,9 @@ def figure(trace: Trace, focus: Focus) -> Figure:
 def table(trace: Trace, focus: Focus) -> Table:
     """One line a frame: the word, its probability, its heaviest area, and the share of every cell."""
     drawn = film(trace, focus)
-    cells = tuple(f"{number} {visible(label)}" for number, label in enumerate(drawn.cells.labels, 1))
+    cells = tuple(
+        f"{number} {visible(label)}" for number, label in enumerate(drawn.cells.labels, 1)
+    )
     rows: list[tuple[str | int | float, ...]] = [
         (
             frame.first + 1,

@@ -9,12 +9,12 @@ import numpy as np
 from matplotlib.figure import Figure as PrintFigure
 from plotly.graph_objects import Figure, Scatter
 
+from areaviz.drawing import gazes, matrix, theme
+from areaviz.drawing.base import Table, View, caption
+from areaviz.drawing.labels import clip, visible
+from areaviz.drawing.matrix import Matrix
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
-from areaviz.views import gazes, matrix, theme
-from areaviz.views.base import Table, View, caption
-from areaviz.views.labels import clip, visible
-from areaviz.views.matrix import Matrix
 
 _WRITTEN = 160
 """A table with more cells than this has no numbers in them."""
@@ -33,7 +33,8 @@ def label_probabilities(trace: Trace) -> Labels:
     output = trace.output
     produced = zip(trace.fields[output.field].labels, output.probabilities, strict=True)
     listed = [
-        {label: float(p), **dict(options)} for (label, p), options in zip(produced, output.alternatives, strict=True)
+        {label: float(p), **dict(options)}
+        for (label, p), options in zip(produced, output.alternatives, strict=True)
     ]
     names = sorted({name for options in listed for name in options}, key=_rank)
     rows = [[options.get(name, np.nan) for options in listed] for name in names]
@@ -101,7 +102,8 @@ def table(trace: Trace, focus: Focus) -> Table:
     found = label_probabilities(trace)
     columns = (f"{_look(focus)} {step + 1}" for step in range(found.likely.shape[1]))
     rows: list[tuple[str | int | float, ...]] = [
-        (visible(name), *map(float, line)) for name, line in zip(found.names, found.likely, strict=True)
+        (visible(name), *map(float, line))
+        for name, line in zip(found.names, found.likely, strict=True)
     ]
     return Table(("label", *columns), rows)
 
@@ -111,7 +113,12 @@ def paper(trace: Trace, focus: Focus) -> PrintFigure:
     drawn = heat(trace, focus)
     result = matrix.draw_print(drawn)
     for row, column, share in _written(drawn):
-        style: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 6.5, "color": _ink(share)}
+        style: dict[str, Any] = {
+            "ha": "center",
+            "va": "center",
+            "fontsize": 6.5,
+            "color": _ink(share),
+        }
         result.axes[0].text(column, row, f"{share:.0%}", **style)
     return theme.finish(result)
 

@@ -11,12 +11,12 @@ from matplotlib.figure import Figure as PrintFigure
 from matplotlib.lines import Line2D
 from plotly.graph_objects import Figure, Scatter
 
+from areaviz.drawing import gazes, stage, theme
+from areaviz.drawing.base import Table, View, caption
+from areaviz.drawing.labels import drawable, escape
+from areaviz.drawing.pictures import CASING, Box, Pixels
 from areaviz.trace.record import FloatArray, Gaze, Trace
 from areaviz.trace.request import Focus
-from areaviz.views import gazes, stage, theme
-from areaviz.views.base import Table, View, caption
-from areaviz.views.labels import drawable, escape
-from areaviz.views.pictures import CASING, Box, Pixels
 
 _TITLE = "Where the model looked, glimpse after glimpse"
 _KEY_TITLE = "label after each glimpse"
@@ -65,11 +65,22 @@ def path(trace: Trace, focus: Focus) -> Path:
     """The places of a gaze, the focused steps standing out."""
     gaze, picture = trace.gazes[focus.site], gazes.picture_of(trace)
     wider = "; dotted: wider scales" if gaze.seen.shape[1] > 1 else ""
-    note = f"numbers: order of glimpses; boxes: their finest scale{wider}; key: the label after each"
+    note = (
+        f"numbers: order of glimpses; boxes: their finest scale{wider}; key: the label after each"
+    )
     box = gazes.view_box(picture, gaze.corners)
     answers = tuple(gazes.answer_text(trace, gaze, step) for step in range(len(gaze.seen)))
     places = number_places(gaze, _NEAR * max(box[2] - box[0], box[3] - box[1]))
-    return Path(picture, gaze, gazes.chosen_steps(gaze, focus), places, box, answers, note, caption(trace, focus))
+    return Path(
+        picture,
+        gaze,
+        gazes.chosen_steps(gaze, focus),
+        places,
+        box,
+        answers,
+        note,
+        caption(trace, focus),
+    )
 
 
 def number_places(gaze: Gaze, near: float) -> FloatArray:
@@ -77,8 +88,13 @@ def number_places(gaze: Gaze, near: float) -> FloatArray:
     places: list[FloatArray] = []
     for step, middle in enumerate(gazes.centres(gaze)):
         options = [middle, *np.roll(gaze.corners[step, 0], -step, axis=0)]
-        gaps = [min((float(np.hypot(*(option - other))) for other in places), default=near) for option in options]
-        places.append(next((option for option, gap in zip(options, gaps, strict=True) if gap >= near), middle))
+        gaps = [
+            min((float(np.hypot(*(option - other))) for other in places), default=near)
+            for option in options
+        ]
+        places.append(
+            next((option for option, gap in zip(options, gaps, strict=True) if gap >= near), middle)
+        )
     return np.array(places, dtype=np.float32)
 
 
@@ -93,10 +109,19 @@ def figure(trace: Trace, focus: Focus) -> Figure:
     stage.lay(result, drawn.picture)
     for step, scale, outline in drawn.outlines():
         dash, width, share = ("dot", 1.2, _WIDER) if scale else ("solid", 2.2, 1.0)
-        result.add_traces(stage.cased(outline, drawn.colour(step), width, share * drawn.opacity(step), dash))
+        result.add_traces(
+            stage.cased(outline, drawn.colour(step), width, share * drawn.opacity(step), dash)
+        )
     result.add_traces(stage.cased(gazes.centres(drawn.gaze), _TRAIL, 1.4, 0.9))
     result.add_traces([*_middles(drawn), *(_number(drawn, step) for step in drawn.order)])
-    key = {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom", "itemclick": False}
+    key = {
+        "orientation": "h",
+        "x": 0,
+        "y": 0,
+        "yref": "container",
+        "yanchor": "bottom",
+        "itemclick": False,
+    }
     key |= {"itemdoubleclick": False, "bgcolor": theme.CLEAR}
     return result.update_layout(showlegend=True, legend=key)
 
@@ -159,12 +184,19 @@ def paper(trace: Trace, focus: Focus) -> PrintFigure:
     stage.print_axes(axes, drawn.picture, drawn.box)
     for step, scale, outline in drawn.outlines():
         dash, width, share = (":", 0.9, _WIDER) if scale else ("-", 1.5, 1.0)
-        stage.print_cased(axes, outline, drawn.colour(step), width, share * drawn.opacity(step), dash)
+        stage.print_cased(
+            axes, outline, drawn.colour(step), width, share * drawn.opacity(step), dash
+        )
     stage.print_cased(axes, gazes.centres(drawn.gaze), _TRAIL, 1.0, 0.9)
     for step in drawn.order:
         x, y = drawn.places[step]
         colour = drawn.colour(step)
-        mark = {"boxstyle": "circle,pad=0.25", "facecolor": colour, "edgecolor": CASING, "linewidth": 0.7}
+        mark = {
+            "boxstyle": "circle,pad=0.25",
+            "facecolor": colour,
+            "edgecolor": CASING,
+            "linewidth": 0.7,
+        }
         shown: dict[str, Any] = {
             "ha": "center",
             "va": "center",
@@ -172,7 +204,14 @@ def paper(trace: Trace, focus: Focus) -> PrintFigure:
             "fontweight": "bold",
             "color": gazes.ink_on(colour),
         }
-        axes.text(float(x), float(y), str(step + 1), bbox=mark, alpha=max(drawn.opacity(step), 0.5), **shown)
+        axes.text(
+            float(x),
+            float(y),
+            str(step + 1),
+            bbox=mark,
+            alpha=max(drawn.opacity(step), 0.5),
+            **shown,
+        )
     place: dict[str, Any] = {
         "loc": "center left",
         "bbox_to_anchor": (1.02, 0.5),
@@ -184,9 +223,17 @@ def paper(trace: Trace, focus: Focus) -> PrintFigure:
 
 
 def _print_keys(drawn: Path) -> list[Line2D]:
-    style: dict[str, Any] = {"marker": "o", "markersize": 6, "markeredgecolor": CASING, "markeredgewidth": 0.6}
+    style: dict[str, Any] = {
+        "marker": "o",
+        "markersize": 6,
+        "markeredgecolor": CASING,
+        "markeredgewidth": 0.6,
+    }
     texts = [drawable(f"{step}: {answer}") for step, answer in enumerate(drawn.answers, 1)]
-    return [Line2D([], [], ls="", color=drawn.colour(k), label=text, **style) for k, text in enumerate(texts)]
+    return [
+        Line2D([], [], ls="", color=drawn.colour(k), label=text, **style)
+        for k, text in enumerate(texts)
+    ]
 
 
 VIEW = View(

@@ -12,14 +12,14 @@ from matplotlib.figure import Figure as PrintFigure
 from matplotlib.lines import Line2D
 from plotly.graph_objects import Figure, Scatter
 
+from areaviz.drawing import theme
+from areaviz.drawing.axes import depth, print_labels, print_ticks, screen_labels, screen_ticks
+from areaviz.drawing.base import Table, View, caption
+from areaviz.drawing.labels import Ticks, for_screen, visible
+from areaviz.drawing.select import Selection, fits_text, name, positions, quote, select, shown
 from areaviz.trace import query
 from areaviz.trace.record import Field, FloatArray, Trace
 from areaviz.trace.request import Focus
-from areaviz.views import theme
-from areaviz.views.axes import depth, print_labels, print_ticks, screen_labels, screen_ticks
-from areaviz.views.base import Table, View, caption
-from areaviz.views.labels import Ticks, for_screen, visible
-from areaviz.views.select import Selection, fits_text, name, positions, quote, select, shown
 
 MOST = 150
 """How many lines are drawn at most."""
@@ -60,21 +60,31 @@ def lines(trace: Trace, focus: Focus) -> Lines:
     heads = "every head in its colour" if len(chosen.heads) > 1 else chosen.head_words
     title = f"{_subject(chosen, focus)}, {heads}"
     note = f"{len(kept)} strongest lines; width: share of the {name(chosen.query)} item's attention"
-    return Lines(chosen, kept, widest, title, f"{note} (full width: {widest:.{theme.decimals(widest)}%})")
+    return Lines(
+        chosen, kept, widest, title, f"{note} (full width: {widest:.{theme.decimals(widest)}%})"
+    )
 
 
 def _subject(chosen: Selection, focus: Focus) -> str:
     if focus.items and focus.side == "memory":
         items = sorted(set(focus.items))
         return f"Lines to {name(chosen.memory)} {positions(items)} {quote(chosen.memory, items)}"
-    return f"Lines from {chosen.subject[0].lower()}{chosen.subject[1:]}" if chosen.focused else "Strongest lines"
+    return (
+        f"Lines from {chosen.subject[0].lower()}{chosen.subject[1:]}"
+        if chosen.focused
+        else "Strongest lines"
+    )
 
 
 def _mask(shape: tuple[int, ...], focus: Focus) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
     """Which pairs of query and item may be drawn."""
     mask = np.full(shape, not focus.items)
     if focus.items:
-        mask[(list(focus.items), slice(None)) if focus.side == "query" else (slice(None), list(focus.items))] = True
+        mask[
+            (list(focus.items), slice(None))
+            if focus.side == "query"
+            else (slice(None), list(focus.items))
+        ] = True
     return mask
 
 
@@ -83,7 +93,9 @@ def _strongest(head: int, shares_QN: FloatArray) -> list[Line]:
     flat = shares_QN.ravel()
     order = np.argpartition(-flat, MOST)[:MOST] if flat.size > MOST else np.arange(flat.size)
     pairs = zip(*np.unravel_index(order, shares_QN.shape), strict=True)
-    return [Line(head, int(q), int(n), float(shares_QN[q, n])) for q, n in pairs if shares_QN[q, n] > 0]
+    return [
+        Line(head, int(q), int(n), float(shares_QN[q, n])) for q, n in pairs if shares_QN[q, n] > 0
+    ]
 
 
 def path(line: Line, queries: int, items: int) -> tuple[FloatArray, FloatArray]:
@@ -109,10 +121,19 @@ def figure(trace: Trace, focus: Focus) -> Figure:
         down={"visible": False, "range": [0, 1], "fixedrange": True},
         xaxis2=_axis(chosen.memory, above) | {"side": "top", "overlaying": "x"},
         showlegend=several,
-        legend={"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom", "itemclick": False},
+        legend={
+            "orientation": "h",
+            "x": 0,
+            "y": 0,
+            "yref": "container",
+            "yanchor": "bottom",
+            "itemclick": False,
+        },
     )
     picture.add_traces([_curve(drawn, line) for line in reversed(drawn.lines)])
-    return picture.add_traces([*map(_key, chosen.heads), Scatter(x=[None], y=[None], xaxis="x2", showlegend=False)])
+    return picture.add_traces(
+        [*map(_key, chosen.heads), Scatter(x=[None], y=[None], xaxis="x2", showlegend=False)]
+    )
 
 
 def _axis(field: Field, chosen: Ticks) -> theme.Layout:
@@ -138,7 +159,10 @@ def _curve(drawn: Lines, line: Line) -> Scatter:
         x=x,
         y=y,
         mode="lines",
-        line={"color": theme.head_colour(line.head), "width": round(_WIDEST_PX * line.share / drawn.widest, 2)},
+        line={
+            "color": theme.head_colour(line.head),
+            "width": round(_WIDEST_PX * line.share / drawn.widest, 2),
+        },
         opacity=0.7,
         showlegend=False,
         text=f"{labels}<br>{places}<br>{line.share:.1%}",
@@ -171,7 +195,9 @@ def paper(trace: Trace, focus: Focus) -> PrintFigure:
     chosen = drawn.chosen
     result, axes = theme.paper(drawn.title, drawn.note, caption(trace, focus), 2.6)
     ordered = drawn.lines[::-1]
-    curves = [np.column_stack(path(line, len(chosen.query), len(chosen.memory))) for line in ordered]
+    curves = [
+        np.column_stack(path(line, len(chosen.query), len(chosen.memory))) for line in ordered
+    ]
     widths = [_WIDEST_PT * line.share / drawn.widest for line in ordered]
     colours = [theme.head_colour(line.head) for line in ordered]
     axes.add_collection(LineCollection(curves, linewidths=widths, colors=colours, alpha=0.7))
@@ -183,8 +209,16 @@ def paper(trace: Trace, focus: Focus) -> PrintFigure:
     upper.tick_params(length=0, pad=3, labelsize=theme.PRINT_FONT)
     _print_axis(upper, chosen.memory, top=True)
     if len(chosen.heads) > 1:
-        keys = [Line2D([], [], color=theme.head_colour(head), label=f"head {head + 1}") for head in chosen.heads]
-        place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.13), "ncols": 8, "frameon": False}
+        keys = [
+            Line2D([], [], color=theme.head_colour(head), label=f"head {head + 1}")
+            for head in chosen.heads
+        ]
+        place: dict[str, Any] = {
+            "loc": "upper center",
+            "bbox_to_anchor": (0.5, -0.13),
+            "ncols": 8,
+            "frameon": False,
+        }
         axes.legend(handles=keys, fontsize=theme.PRINT_FONT, **place)
     return theme.finish(result)
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 import numpy as np
 from PIL import Image, ImageDraw
 
+from areaviz.drawing import gazes, pictures
+from areaviz.drawing.film_frames import DIM, spread
+from areaviz.drawing.pictures import CASING, Pixels
+from areaviz.drawing.theme import HEAD_COLOURS
 from areaviz.trace.query import item_shares
 from areaviz.trace.record import AttentionMap, Gaze, Trace
-from areaviz.views import gazes, pictures
-from areaviz.views.film_frames import DIM, spread
-from areaviz.views.pictures import CASING, Pixels
-from areaviz.views.theme import HEAD_COLOURS
 
 LONGEST = 300
 _READ, _BEFORE = HEAD_COLOURS[4], "#FFFFFF"
@@ -34,7 +34,9 @@ def look_picture(trace: Trace, step: int) -> Pixels:
     gaze = next(iter(trace.gazes.values()), None)
     if gaze is not None:
         return _gazed(trace, gaze, min(step, len(gaze.seen) - 1))
-    attention = next((one for one in trace.maps.values() if trace.fields[one.memory].kind == "picture"), None)
+    attention = next(
+        (one for one in trace.maps.values() if trace.fields[one.memory].kind == "picture"), None
+    )
     if attention is not None:
         return _attended(trace, attention, step)
     return pictures.fitted(gazes.picture_of(trace), LONGEST)
@@ -44,18 +46,24 @@ def _attended(trace: Trace, attention: AttentionMap, step: int) -> Pixels:
     """The picture under the mean of the last layer's heads, full where the most attended cell is."""
     picture, cells = gazes.picture_of(trace), trace.fields[attention.memory]
     small = pictures.fitted(picture, LONGEST)
-    shares_GM = item_shares(attention, attention.layers - 1, None)[step].reshape(attention.grid.height, -1)
+    shares_GM = item_shares(attention, attention.layers - 1, None)[step].reshape(
+        attention.grid.height, -1
+    )
     share_HW = spread(shares_GM, cells, picture.shape[:2], small.shape[:2])
     light_HW = DIM + (1 - DIM) * share_HW / (share_HW.max() or 1)
     veil = np.full(3, 120.0)  # a grey veil, so that attention shows on a black ground too
     light_HW1 = light_HW[..., None]
-    lit: Pixels = np.clip(light_HW1 * (small + veil * 0.55 * (small < 60)), 0, 255).round().astype(np.uint8)
+    lit: Pixels = (
+        np.clip(light_HW1 * (small + veil * 0.55 * (small < 60)), 0, 255).round().astype(np.uint8)
+    )
     if attention.chosen is None:
         return lit
     scale = small.shape[1] / picture.shape[1]
     area = attention.grid.area(int(attention.chosen[-1, 0, step]))
     left, top, right, bottom = cells.anchors[area.top * attention.grid.width + area.left] * scale
-    return pictures.outlined(lit, [((float(left), float(top), float(right), float(bottom)), _READ)], 3)
+    return pictures.outlined(
+        lit, [((float(left), float(top), float(right), float(bottom)), _READ)], 3
+    )
 
 
 def _gazed(trace: Trace, gaze: Gaze, step: int) -> Pixels:
@@ -67,7 +75,9 @@ def _gazed(trace: Trace, gaze: Gaze, step: int) -> Pixels:
     for corners_42 in gaze.corners[step, ::-1]:
         _outline(pen, [(float(x) * scale, float(y) * scale) for x, y in corners_42])
     if len(gaze.seen) > 1:
-        _trail(pen, [(float(x) * scale, float(y) * scale) for x, y in gazes.centres(gaze)[: step + 1]])
+        _trail(
+            pen, [(float(x) * scale, float(y) * scale) for x, y in gazes.centres(gaze)[: step + 1]]
+        )
     return np.asarray(image)
 
 

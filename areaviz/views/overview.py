@@ -12,15 +12,15 @@ from matplotlib.figure import Figure as PrintFigure
 from matplotlib.patches import Rectangle
 from plotly.graph_objects import Figure, Scatter
 
+from areaviz.drawing import raster, theme
+from areaviz.drawing.axes import lay_picture, print_scale
+from areaviz.drawing.base import Table, View, caption
+from areaviz.drawing.select import fits, name
 from areaviz.trace import query
 from areaviz.trace.information import query_dependence
 from areaviz.trace.query import HeadSummary
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
-from areaviz.views import raster, theme
-from areaviz.views.axes import lay_picture, print_scale
-from areaviz.views.base import Table, View, caption
-from areaviz.views.select import fits, name
 
 _ACROSS, _WIDE = 12, 4
 _TILE_PX, _LINE_PX = 104.0, 15.0
@@ -89,7 +89,9 @@ def overview(trace: Trace, focus: Focus) -> Overview:
     note = f"rows {name(fields[0])} items, columns {name(fields[1])} items; {_note(across, tiles)}"
     top = min(1.0, theme.nice_top(float(np.nanmax(sheet))))
     whole = caption(trace, replace(focus, head=None), all_layers=True)
-    return Overview(tiles, sheet, across, ceil(len(tiles) / across), broad, high, top, title, note, whole)
+    return Overview(
+        tiles, sheet, across, ceil(len(tiles) / across), broad, high, top, title, note, whole
+    )
 
 
 def _tiles(
@@ -99,7 +101,9 @@ def _tiles(
     across = min(summary.entropy.shape[1], _ACROSS)
     tiles = []
     for place, (at, depends) in enumerate(zip(places, dependences, strict=True)):
-        bits, items, away = (float(measure[at]) for measure in (summary.entropy, summary.area_size, summary.distance))
+        bits, items, away = (
+            float(measure[at]) for measure in (summary.entropy, summary.area_size, summary.distance)
+        )
         texts = _texts(at, [bits, items, away, depends], across)
         tiles.append(Tile(*at, place // across, place % across, bits, items, away, depends, texts))
     return tuple(tiles), across
@@ -113,11 +117,21 @@ def _dependence(shares_QN: FloatArray) -> float:
 
 def _texts(at: tuple[int, int], measures: list[float], across: int) -> tuple[str, ...]:
     """What stands under a picture: everything where pictures are wide, else the entropy alone."""
-    bits, items, away = f"{measures[0]:.1f} bits", f"{measures[1]:.1f} items", f"{measures[2]:.1f} away"
+    bits, items, away = (
+        f"{measures[0]:.1f} bits",
+        f"{measures[1]:.1f} items",
+        f"{measures[2]:.1f} away",
+    )
     if across > _WIDE:
         return f"L{at[0] + 1} H{at[1] + 1}", bits
     distance = () if np.isnan(measures[2]) else (away,)
-    return f"layer {at[0] + 1}, head {at[1] + 1}", bits, items, *distance, f"{measures[3]:.0%} by query"
+    return (
+        f"layer {at[0] + 1}, head {at[1] + 1}",
+        bits,
+        items,
+        *distance,
+        f"{measures[3]:.0%} by query",
+    )
 
 
 def _note(across: int, tiles: tuple[Tile, ...]) -> str:
@@ -197,7 +211,14 @@ def _outline(drawn: Overview, focus: Focus) -> list[dict[str, object]]:
     """A frame around the focused head, or around every head of the focused layer."""
     line = {"color": theme.SECOND, "width": 2}
     return [
-        {"type": "rect", "x0": x, "y0": y, "x1": x + drawn.broad, "y1": y + drawn.high, "line": line}
+        {
+            "type": "rect",
+            "x0": x,
+            "y0": y,
+            "x1": x + drawn.broad,
+            "y1": y + drawn.high,
+            "line": line,
+        }
         for x, y in ((tile.column, tile.row) for tile in drawn.tiles if _is_focused(tile, focus))
     ]
 
@@ -219,16 +240,28 @@ def table(trace: Trace, focus: Focus) -> Table:
         )
         for t in overview(trace, focus).tiles
     ]
-    measures = ("entropy (bits)", "mean area size (items)", "mean distance (items)", "query dependence (share)")
+    measures = (
+        "entropy (bits)",
+        "mean area size (items)",
+        "mean distance (items)",
+        "query dependence (share)",
+    )
     return Table(("layer", "head", *measures), rows)
 
 
 def paper(trace: Trace, focus: Focus) -> PrintFigure:
     """The same picture for paper."""
     drawn = overview(trace, focus)
-    result, axes = theme.paper(drawn.title, drawn.note, drawn.caption, drawn.down * drawn.place_px / 85)
+    result, axes = theme.paper(
+        drawn.title, drawn.note, drawn.caption, drawn.down * drawn.place_px / 85
+    )
     box = (0, drawn.across, drawn.down, 0)
-    style: dict[str, Any] = {"vmin": 0, "vmax": drawn.top, "interpolation": "nearest", "aspect": "auto"}
+    style: dict[str, Any] = {
+        "vmin": 0,
+        "vmax": drawn.top,
+        "interpolation": "nearest",
+        "aspect": "auto",
+    }
     image = axes.imshow(drawn.sheet, theme.SEQUENCE, extent=box, **style)
     axes.set(xticks=[], yticks=[])
     for tile in drawn.tiles:
@@ -236,7 +269,12 @@ def paper(trace: Trace, focus: Focus) -> PrintFigure:
         size = 6.5 if drawn.across <= _WIDE else 4.5
         axes.text(tile.column, tile.row + drawn.high + 0.02, text, va="top", fontsize=size)
         if _is_focused(tile, focus):
-            frame: dict[str, Any] = {"edgecolor": theme.SECOND, "linewidth": 1.2, "fill": False, "clip_on": False}
+            frame: dict[str, Any] = {
+                "edgecolor": theme.SECOND,
+                "linewidth": 1.2,
+                "fill": False,
+                "clip_on": False,
+            }
             axes.add_patch(Rectangle((tile.column, tile.row), drawn.broad, drawn.high, **frame))
     print_scale(result, axes, image, _UNIT, drawn.top)
     return theme.finish(result)
@@ -244,7 +282,11 @@ def paper(trace: Trace, focus: Focus) -> PrintFigure:
 
 def _fits(trace: Trace, focus: Focus) -> bool:
     attention = trace.maps.get(focus.site)
-    return attention is not None and attention.layers * attention.heads <= MOST_HEADS and fits(trace, focus)
+    return (
+        attention is not None
+        and attention.layers * attention.heads <= MOST_HEADS
+        and fits(trace, focus)
+    )
 
 
 VIEW = View(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from areaviz.drawing import pictures
+from areaviz.drawing.base import Played, View
+from areaviz.drawing.film_frames import film, film_fits
+from areaviz.drawing.film_gif import MILLISECONDS, film_gif
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.views import pictures
-from areaviz.views.base import Played, View
 from areaviz.views.film import figure, paper, table
-from areaviz.views.film_frames import film, film_fits
-from areaviz.views.film_gif import MILLISECONDS, film_gif
 
 LONGEST, LEAST = 420, 32
 """Pixels: how long the sides of a frame are at the most and at the least."""
@@ -20,7 +20,9 @@ def played(trace: Trace, focus: Focus) -> Played:
     words = tuple(frame.label for frame in drawn.frames)
     stills = drawn.stills(LONGEST)
     shown = (pictures.widened(stills.of(frame), LEAST) for frame in drawn.frames)
-    return Played(drawn.title, drawn.note, drawn.caption, words, tuple(map(pictures.uri, shown)), MILLISECONDS)
+    return Played(
+        drawn.title, drawn.note, drawn.caption, words, tuple(map(pictures.uri, shown)), MILLISECONDS
+    )
 
 
 VIEW = View(

@@ -6,13 +6,13 @@ import numpy as np
 from matplotlib.figure import Figure as PrintFigure
 from plotly.graph_objects import Figure
 
+from areaviz.drawing import probability_bars
+from areaviz.drawing.base import Table, View, model_words
+from areaviz.drawing.labels import for_screen, visible
+from areaviz.drawing.probability_bars import ProbabilityBars
+from areaviz.drawing.select import name
 from areaviz.trace.record import Field, Output, Trace
 from areaviz.trace.request import Focus
-from areaviz.views import probability_bars
-from areaviz.views.base import Table, View, model_words
-from areaviz.views.labels import for_screen, visible
-from areaviz.views.probability_bars import ProbabilityBars
-from areaviz.views.select import name
 
 _TITLE = "Probability of every produced item"
 _LEGEND = "bars: the item produced; rings: the likeliest other item"
@@ -26,7 +26,9 @@ def certainty(trace: Trace) -> ProbabilityBars:
     output, field = trace.output, trace.fields[trace.output.field]
     other_T = np.array([_runner_up(output, field, t) for t in range(len(field))], dtype=np.float32)
     caption, across = _caption(trace, field), f"{name(field)} items"
-    return ProbabilityBars.of(field, output.probabilities, other_T, _TITLE, _LEGEND, caption, across)
+    return ProbabilityBars.of(
+        field, output.probabilities, other_T, _TITLE, _LEGEND, caption, across
+    )
 
 
 def _caption(trace: Trace, field: Field) -> str:
@@ -34,7 +36,9 @@ def _caption(trace: Trace, field: Field) -> str:
     request = trace.request
     if "history" not in trace.fields:
         return f"{request.model} · probability of each {name(field)} item, given what was seen until then"
-    return f"{model_words(trace)} · probability of each {name(field)} item given the items before it"
+    return (
+        f"{model_words(trace)} · probability of each {name(field)} item given the items before it"
+    )
 
 
 def _runner_up(output: Output, field: Field, t: int) -> float:
@@ -47,7 +51,10 @@ def figure(trace: Trace, focus: Focus) -> Figure:
     drawn = certainty(trace)
     produced = [f"produced at {p:.1%}" for p in drawn.bars.tolist()]
     if drawn.block == 1:
-        others = [[f"{p:.1%} {for_screen(o)}" for o, p in best[:_TOLD]] for best in trace.output.alternatives]
+        others = [
+            [f"{p:.1%} {for_screen(o)}" for o, p in best[:_TOLD]]
+            for best in trace.output.alternatives
+        ]
         produced = ["<br>".join([*best, own]) for best, own in zip(others, produced, strict=True)]
     return probability_bars.figure(drawn, produced, _HEIGHT)
 
@@ -56,9 +63,15 @@ def table(trace: Trace, focus: Focus) -> Table:
     """One line a produced item: its probability and its alternatives, best first."""
     output, field = trace.output, trace.fields[trace.output.field]
     most = max((len(options) for options in output.alternatives), default=0)
-    columns = tuple(f"{what} {k + 1}" for k in range(most) for what in ("alternative", "probability of alternative"))
+    columns = tuple(
+        f"{what} {k + 1}"
+        for k in range(most)
+        for what in ("alternative", "probability of alternative")
+    )
     lines: list[tuple[str | int | float, ...]] = []
-    for t, (label, p, options) in enumerate(zip(field.labels, output.probabilities, output.alternatives, strict=True)):
+    for t, (label, p, options) in enumerate(
+        zip(field.labels, output.probabilities, output.alternatives, strict=True)
+    ):
         cells = [cell for other, q in options for cell in (visible(other), float(q))]
         lines.append((t + 1, visible(label), float(p), *cells, *[""] * (2 * most - len(cells))))
     return Table(("position", "item", "probability", *columns), lines)

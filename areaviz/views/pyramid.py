@@ -12,14 +12,22 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure as PrintFigure
 from plotly.graph_objects import Figure, Heatmap
 
+from areaviz.drawing import raster, theme
+from areaviz.drawing.axes import (
+    depth,
+    lay_picture,
+    print_labels,
+    print_scale,
+    print_ticks,
+    screen_labels,
+    screen_ticks,
+)
+from areaviz.drawing.base import Table, View, caption
+from areaviz.drawing.labels import Ticks, escape
+from areaviz.drawing.select import Selection, fits_text, name, quote, select, shown
 from areaviz.trace.area_text import run_text
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
-from areaviz.views import raster, theme
-from areaviz.views.axes import depth, lay_picture, print_labels, print_scale, print_ticks, screen_labels, screen_ticks
-from areaviz.views.base import Table, View, caption
-from areaviz.views.labels import Ticks, escape
-from areaviz.views.select import Selection, fits_text, name, quote, select, shown
 
 _LENGTH = "span length (items)"
 _UNIT = "weight"
@@ -77,7 +85,9 @@ def figure(trace: Trace, focus: Focus) -> Figure:
     )
     if drawn.items > raster.CELLS:
         halves = _averaged(drawn)[::-1]
-        lay_picture(picture, halves, drawn.top, (-0.5, len(drawn.rows) + 0.5, drawn.items, len(drawn.rows)))
+        lay_picture(
+            picture, halves, drawn.top, (-0.5, len(drawn.rows) + 0.5, drawn.items, len(drawn.rows))
+        )
     else:
         picture.add_traces([_cells(drawn, width) for width in range(1, len(drawn.rows) + 1)])
     return picture
@@ -91,7 +101,10 @@ def _lengths(drawn: Pyramid) -> Ticks:
 def _cells(drawn: Pyramid, width: int) -> Heatmap:
     """The spans of one length as a row of cells, shifted so that each stands over its middle."""
     memory, values = drawn.chosen.memory, drawn.rows[width - 1]
-    texts = [f"{escape(quote(memory, range(i, i + width)))} {run_text('item', i, width)}" for i in range(len(values))]
+    texts = [
+        f"{escape(quote(memory, range(i, i + width)))} {run_text('item', i, width)}"
+        for i in range(len(values))
+    ]
     return Heatmap(
         z=values[None, :],
         x0=(width - 1) / 2,
@@ -144,11 +157,17 @@ def paper(trace: Trace, focus: Focus) -> PrintFigure:
         axes.imshow(_averaged(drawn, _PRINT_PIXELS), theme.SEQUENCE, norm, extent=box, **style)
     else:
         _print_cells(axes, drawn, norm)
-    axes.set(xlim=(-0.5, drawn.items - 0.5), ylim=(0.5, len(drawn.rows) + 0.5), yticks=_lengths(drawn).positions)
+    axes.set(
+        xlim=(-0.5, drawn.items - 0.5),
+        ylim=(0.5, len(drawn.rows) + 0.5),
+        yticks=_lengths(drawn).positions,
+    )
     print_ticks(axes, print_labels(shown(drawn.chosen.memory)))
     axes.set_xlabel(f"{name(drawn.chosen.memory)} items", fontsize=8)
     axes.set_ylabel(_LENGTH, fontsize=8)
-    print_scale(result, axes, ScalarMappable(norm, theme.SEQUENCE), _UNIT, drawn.top, short=height < 1)
+    print_scale(
+        result, axes, ScalarMappable(norm, theme.SEQUENCE), _UNIT, drawn.top, short=height < 1
+    )
     return theme.finish(result)
 
 
@@ -156,7 +175,9 @@ def _print_cells(axes: Axes, drawn: Pyramid, norm: Normalize) -> None:
     for width, row in enumerate(drawn.rows, start=1):
         edges = np.arange(len(row) + 1) + (width - 2) / 2
         rule: dict[str, Any] = {"edgecolors": "white", "linewidth": 0.4}
-        axes.pcolormesh(edges, [width - 0.5, width + 0.5], row[None, :], norm=norm, cmap=theme.SEQUENCE, **rule)
+        axes.pcolormesh(
+            edges, [width - 0.5, width + 0.5], row[None, :], norm=norm, cmap=theme.SEQUENCE, **rule
+        )
 
 
 def _fits(trace: Trace, focus: Focus) -> bool:

@@ -6,13 +6,13 @@ import numpy as np
 from matplotlib.figure import Figure as PrintFigure
 from plotly.graph_objects import Figure
 
+from areaviz.drawing import gazes, pictures, tiles
+from areaviz.drawing.base import Table, View, caption
+from areaviz.drawing.labels import clip
+from areaviz.drawing.pictures import Pixels
+from areaviz.drawing.tiles import Sheet, Tile
 from areaviz.trace.record import Gaze, Trace
 from areaviz.trace.request import Focus
-from areaviz.views import gazes, pictures, tiles
-from areaviz.views.base import Table, View, caption
-from areaviz.views.labels import clip
-from areaviz.views.pictures import Pixels
-from areaviz.views.tiles import Sheet, Tile
 
 _LONGEST, _FRAME = 120, 5
 
@@ -22,7 +22,9 @@ def sheet(trace: Trace, focus: Focus) -> Sheet:
     gaze = trace.gazes[focus.site]
     steps, scales = gazes.chosen_steps(gaze, focus), range(gaze.seen.shape[1])
     last = scales[-1]
-    found = tuple(_tile(trace, gaze, step, scale, scale == last) for scale in scales for step in steps)
+    found = tuple(
+        _tile(trace, gaze, step, scale, scale == last) for scale in scales for step in steps
+    )
     side = gaze.seen.shape[2]
     rows = tuple(f"scale {scale + 1}: {_wide(gaze, scale):.0f} px" for scale in scales)
     note = f"rows: scales by their width in the picture, each brought to {side}×{side} pixels; below: the label then"
@@ -35,7 +37,9 @@ def _tile(trace: Trace, gaze: Gaze, step: int, scale: int, last: bool) -> Tile:
     share = () if likely is None else (f"{likely:.0%}",)
     place = f"glimpse {step + 1}, scale {scale + 1}"
     texts = (f"{step + 1}: {clip(label, 10)}", *share) if last else ()
-    return Tile(framed(gaze, step, scale), texts, (place, f"then {gazes.answer_text(trace, gaze, step)}"))
+    return Tile(
+        framed(gaze, step, scale), texts, (place, f"then {gazes.answer_text(trace, gaze, step)}")
+    )
 
 
 def framed(gaze: Gaze, step: int, scale: int) -> Pixels:
@@ -68,7 +72,9 @@ def table(trace: Trace, focus: Focus) -> Table:
     for step in gazes.chosen_steps(gaze, focus):
         label, likely = gazes.answer(trace, gaze, step)
         for scale, patch in enumerate(gaze.seen[step], 1):
-            rows.append((step + 1, scale, label, "" if likely is None else likely, *map(int, patch.ravel())))
+            rows.append(
+                (step + 1, scale, label, "" if likely is None else likely, *map(int, patch.ravel()))
+            )
     return Table(("glimpse", "scale", "label", "probability", *names), rows)
 
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from areaviz.drawing import gazes
+from areaviz.drawing.base import Table, caption
+from areaviz.drawing.bilinear import Sample, places, sample
+from areaviz.drawing.pictures import Box, Pixels
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
-from areaviz.views import gazes
-from areaviz.views.base import Table, caption
-from areaviz.views.bilinear import Sample, places, sample
-from areaviz.views.pictures import Box, Pixels
 
 TITLE = "What the spatial transformer cut out"
 PANELS = ("the picture", "what was read", "one sample")
@@ -78,7 +78,11 @@ def sampling(trace: Trace, focus: Focus) -> Sampling:
     pixels = np.array([divmod(k, min(_POINTS, side)) for k in range(min(_POINTS, side) ** 2)])
     pixels = np.linspace(0, side - 1, min(_POINTS, side)).round().astype(np.int64)[pixels]
     points = f"points: {len(pixels)} of the {side}×{side} samples"
-    made = f"; the model got {source.shape[1]}×{source.shape[0]} px" if source.shape[:2] != picture.shape[:2] else ""
+    made = (
+        f"; the model got {source.shape[1]}×{source.shape[0]} px"
+        if source.shape[:2] != picture.shape[:2]
+        else ""
+    )
     note = f"{points}; corners of one colour and shape belong together; dotted: overlaps are weights{made}"
     return Sampling(
         picture=picture,
@@ -99,13 +103,19 @@ def sampling_table(trace: Trace, focus: Focus) -> Table:
     """The corners, the place of the sample, and its four pixels with value, weight and product; pixels count from 1."""
     drawn = sampling(trace, focus)
     corners = zip(CORNERS, drawn.corners.tolist(), strict=True)
-    rows: list[tuple[str | int | float, ...]] = [(f"{name} corner", x, y, "", "", "") for name, (x, y) in corners]
+    rows: list[tuple[str | int | float, ...]] = [
+        (f"{name} corner", x, y, "", "", "") for name, (x, y) in corners
+    ]
     one = drawn.sample
-    rows.append((f"sample of output row {one.row + 1}, column {one.column + 1}", *drawn.middle, "", "", ""))
+    rows.append(
+        (f"sample of output row {one.row + 1}, column {one.column + 1}", *drawn.middle, "", "", "")
+    )
     rows.append(("the same in pixels of what the model got", one.x, one.y, "", "", ""))
     for pixel in one.neighbours:
         name = f"pixel in row {pixel.row + 1}, column {pixel.column + 1}"
-        rows.append((name, pixel.column + 0.5, pixel.row + 0.5, pixel.value, pixel.weight, pixel.product))
+        rows.append(
+            (name, pixel.column + 0.5, pixel.row + 0.5, pixel.value, pixel.weight, pixel.product)
+        )
     rows.append(("sum", "", "", "", sum(pixel.weight for pixel in one.neighbours), one.total))
     rows.append(("read by the model", "", "", drawn.read, "", ""))
     return Table(("what", "x (px)", "y (px)", "value", "weight", "product"), rows)

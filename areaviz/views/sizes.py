@@ -10,12 +10,12 @@ from matplotlib.figure import Figure as PrintFigure
 from matplotlib.ticker import PercentFormatter
 from plotly.graph_objects import Bar, Figure
 
+from areaviz.drawing import theme
+from areaviz.drawing.base import Table, View, caption
+from areaviz.drawing.select import fits
 from areaviz.trace import query
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
-from areaviz.views import theme
-from areaviz.views.base import Table, View, caption
-from areaviz.views.select import fits
 
 _TITLE = "Share of the attention by area size"
 _UNIT = "share of attention"
@@ -44,7 +44,9 @@ class Histogram:
 def histogram(trace: Trace, focus: Focus) -> Histogram:
     """Shares over all queries, which is how a head's habit shows."""
     attention = trace.maps[focus.site]
-    heads = [query.area_size_shares(attention, focus.layer, head) for head in range(attention.heads)]
+    heads = [
+        query.area_size_shares(attention, focus.layer, head) for head in range(attention.heads)
+    ]
     sizes = tuple(heads[0])
     means = [sum(size * share for size, share in shares.items()) for shares in heads]
     spread = f"mean area size {min(means):.1f} to {max(means):.1f} items"
@@ -64,7 +66,9 @@ def _ticks(drawn: Histogram) -> tuple[list[float], list[str]]:
         named = {float(x[i]): str(drawn.sizes[i]) for i in range(0, len(x), stride)}
         middle = float(x.mean())
         named[middle] = (
-            named.get(middle, "") + "\n" + (f"head {head + 1}" if len(drawn.shares) <= 6 else f"H{head + 1}")
+            named.get(middle, "")
+            + "\n"
+            + (f"head {head + 1}" if len(drawn.shares) <= 6 else f"H{head + 1}")
         )
         places += named.keys()
         texts += named.values()
@@ -119,7 +123,11 @@ def paper(trace: Trace, focus: Focus) -> PrintFigure:
     axes.grid(axis="y", color=theme.PRINT_RULE, linewidth=0.6)
     axes.set_axisbelow(True)
     for head, shares in enumerate(drawn.shares):
-        style: dict[str, Any] = {"edgecolor": theme.PRINT_EDGE, "linewidth": 0.4, "alpha": drawn.opacity(head)}
+        style: dict[str, Any] = {
+            "edgecolor": theme.PRINT_EDGE,
+            "linewidth": 0.4,
+            "alpha": drawn.opacity(head),
+        }
         axes.bar(drawn.x(head), shares, 0.86, color=theme.head_colour(head), **style)
     places, texts = _ticks(drawn)
     axes.set_xticks(places, texts)
@@ -131,7 +139,10 @@ def paper(trace: Trace, focus: Focus) -> PrintFigure:
 
 def _fits(trace: Trace, focus: Focus) -> bool:
     """Whether there is more than one size: attention to single items has no areas to count."""
-    return fits(trace, focus) and max(trace.maps[focus.site].grid.max_height, trace.maps[focus.site].grid.max_width) > 1
+    return (
+        fits(trace, focus)
+        and max(trace.maps[focus.site].grid.max_height, trace.maps[focus.site].grid.max_width) > 1
+    )
 
 
 VIEW = View(

@@ -7,8 +7,27 @@ from typing import Any
 import torch
 import transformers
 
-WORDS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "small", "dog", "run", "##s", "the", "cat", ".")
-SIZES: dict[str, Any] = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 24}
+WORDS = (
+    "[PAD]",
+    "[UNK]",
+    "[CLS]",
+    "[SEP]",
+    "[MASK]",
+    "a",
+    "small",
+    "dog",
+    "run",
+    "##s",
+    "the",
+    "cat",
+    ".",
+)
+SIZES: dict[str, Any] = {
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 24,
+}
 
 
 def tokenizer() -> Any:
@@ -17,7 +36,9 @@ def tokenizer() -> Any:
 
 def bert(kind: str = "BertModel", **more: Any) -> Any:
     torch.manual_seed(0)
-    config = transformers.BertConfig(vocab_size=len(WORDS), max_position_embeddings=64, **SIZES, **more)
+    config = transformers.BertConfig(
+        vocab_size=len(WORDS), max_position_embeddings=64, **SIZES, **more
+    )
     return sharp(getattr(transformers, kind)(config))
 
 
@@ -25,7 +46,9 @@ def sharp(model: Any) -> Any:
     """Larger weights, so that heads have preferences."""
     with torch.no_grad():
         for name, parameter in model.named_parameters():
-            if parameter.dim() == 2 and "position" not in name:  # those of Marian are made anew when it is loaded
+            if (
+                parameter.dim() == 2 and "position" not in name
+            ):  # those of Marian are made anew when it is loaded
                 parameter.mul_(8)
     return model
 
@@ -33,7 +56,14 @@ def sharp(model: Any) -> Any:
 def gpt2(kind: str = "GPT2LMHeadModel", **more: Any) -> Any:
     torch.manual_seed(1)
     config = transformers.GPT2Config(
-        vocab_size=13, n_positions=32, n_embd=16, n_layer=2, n_head=4, bos_token_id=2, eos_token_id=3, **more
+        vocab_size=13,
+        n_positions=32,
+        n_embd=16,
+        n_layer=2,
+        n_head=4,
+        bos_token_id=2,
+        eos_token_id=3,
+        **more,
     )
     return sharp(getattr(transformers, kind)(config))
 

@@ -11,10 +11,10 @@ import transformers
 
 import areaviz
 from areaviz.adapters.texts import aligned
+from areaviz.drawing.base import caption
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Focus
-from areaviz.views.base import caption
 from tests.adapters import small
 from tests.adapters.library import eager, same
 
@@ -39,7 +39,9 @@ def test_a_decoders_target_is_what_follows_each_item() -> None:
     following = [6, 7, 8, int(likely[-1].argmax())]
     assert trace.fields["history"].labels == ("5", "6", "7", "8")
     assert trace.fields["target"].labels == tuple(map(str, following))
-    np.testing.assert_allclose(trace.output.probabilities, likely[range(4), following].numpy(), rtol=1e-4)
+    np.testing.assert_allclose(
+        trace.output.probabilities, likely[range(4), following].numpy(), rtol=1e-4
+    )
     assert "given text" in caption(trace, Focus("decoder self"))
 
 
@@ -58,7 +60,9 @@ def test_an_encoder_decoder_is_what_the_library_returns(model: Any) -> None:
     same(trace, "encoder self", expected.encoder_attentions)
     same(trace, "decoder self", expected.decoder_attentions)
     same(trace, "encoder-decoder", expected.cross_attentions)
-    assert {f"{site} as areas" for site in ("encoder self", "decoder self", "encoder-decoder")} < trace.maps.keys()
+    assert {
+        f"{site} as areas" for site in ("encoder self", "decoder self", "encoder-decoder")
+    } < trace.maps.keys()
     likely = expected.logits[0].softmax(-1)[range(3), target]
     np.testing.assert_allclose(trace.output.probabilities, likely.numpy(), rtol=1e-4)
     assert trace.fields["history"].labels == ("⟨start⟩", "10", "11")
@@ -70,7 +74,9 @@ def test_without_a_target_the_model_writes_one(model: Any) -> None:
     ids = small.tokenizer()(TEXT, return_tensors="pt")["input_ids"]
     written = model.eval().generate(ids, max_new_tokens=5, do_sample=False)[0, 1:].tolist()
     labels = trace.fields["target"].labels
-    assert [label.replace("##", "") for label in labels] == [small.WORDS[token].replace("##", "") for token in written]
+    assert [label.replace("##", "") for label in labels] == [
+        small.WORDS[token].replace("##", "") for token in written
+    ]
     assert "decoding" not in trace.details
 
 
@@ -85,27 +91,40 @@ def test_t5_areas_have_the_mean_of_its_position_bias() -> None:
         bias = own.compute_bias(3, 3)[0]
     listed = [[0], [1], [2], [0, 1], [1, 2]]
     scores = [
-        query @ key[:, area].mean(1)[..., None] * own.scaling + bias[..., area].mean(-1, keepdim=True)
+        query @ key[:, area].mean(1)[..., None] * own.scaling
+        + bias[..., area].mean(-1, keepdim=True)
         for area in listed
     ]
     found = areaviz.attend(model, ids, target=[5], area_size=2).maps["encoder self as areas"]
-    np.testing.assert_allclose(found.weights[0], torch.cat(scores, -1).softmax(-1).detach().numpy(), atol=1e-5)
+    np.testing.assert_allclose(
+        found.weights[0], torch.cat(scores, -1).softmax(-1).detach().numpy(), atol=1e-5
+    )
 
 
 def test_a_model_with_an_attention_function_of_its_own_shows_what_it_returns() -> None:
     torch.manual_seed(0)
-    model = small.sharp(transformers.DebertaModel(transformers.DebertaConfig(vocab_size=13, **small.SIZES)))
+    model = small.sharp(
+        transformers.DebertaModel(transformers.DebertaConfig(vocab_size=13, **small.SIZES))
+    )
     assert not model._can_set_attn_implementation()
     trace = areaviz.attend(model, [5, 6, 7, 8])
-    assert list(trace.maps) == ["encoder self", "encoder self sums"], "queries and keys are not known"
+    assert list(trace.maps) == ["encoder self", "encoder self sums"], (
+        "queries and keys are not known"
+    )
     with torch.no_grad():
-        same(trace, "encoder self", model.eval()(torch.tensor([[5, 6, 7, 8]]), output_attentions=True).attentions)
+        same(
+            trace,
+            "encoder self",
+            model.eval()(torch.tensor([[5, 6, 7, 8]]), output_attentions=True).attentions,
+        )
 
 
 def test_grouped_keys_are_those_of_every_head() -> None:
     torch.manual_seed(0)
     sizes = {**small.SIZES, "num_key_value_heads": 2, "max_position_embeddings": 32}
-    model = small.sharp(transformers.LlamaForCausalLM(transformers.LlamaConfig(vocab_size=13, **sizes)))
+    model = small.sharp(
+        transformers.LlamaForCausalLM(transformers.LlamaConfig(vocab_size=13, **sizes))
+    )
     trace = areaviz.attend(model, [5, 6, 7, 8])
     same(trace, "decoder self", eager(model, input_ids=torch.tensor([[5, 6, 7, 8]])).attentions)
     assert "decoder self as areas" in trace.maps
@@ -114,7 +133,9 @@ def test_grouped_keys_are_those_of_every_head() -> None:
 def test_capped_scores_have_no_area_distribution() -> None:
     torch.manual_seed(0)
     sizes = {**small.SIZES, "num_key_value_heads": 2, "head_dim": 4, "max_position_embeddings": 32}
-    config = transformers.Gemma2Config(vocab_size=13, attn_logit_softcapping=0.5, query_pre_attn_scalar=1, **sizes)
+    config = transformers.Gemma2Config(
+        vocab_size=13, attn_logit_softcapping=0.5, query_pre_attn_scalar=1, **sizes
+    )
     trace = areaviz.attend(small.sharp(transformers.Gemma2ForCausalLM(config)), [5, 6, 7, 8])
     assert list(trace.maps) == ["decoder self", "decoder self sums"]
 
@@ -134,6 +155,8 @@ def test_tokens_without_places_are_looked_for_in_the_text() -> None:
         (small.marian(), {"steps": 0}, "between 1 and 1024"),
     ],
 )
-def test_what_cannot_be_run_is_refused_in_a_sentence(model: Any, more: dict[str, Any], said: str) -> None:
+def test_what_cannot_be_run_is_refused_in_a_sentence(
+    model: Any, more: dict[str, Any], said: str
+) -> None:
     with pytest.raises(InputError, match=said):
         areaviz.attend(model, [5, 6], **more)

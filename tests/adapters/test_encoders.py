@@ -23,10 +23,15 @@ def test_a_text_through_bert_is_what_the_library_returns() -> None:
     trace = areaviz.attend(model, TEXT, tokenizer=small.tokenizer())
     validate(trace)
     assert list(trace.maps) == ["encoder self", "encoder self as areas", "encoder self sums"]
-    same(trace, "encoder self", eager(model, **small.tokenizer()(TEXT, return_tensors="pt")).attentions)
+    same(
+        trace,
+        "encoder self",
+        eager(model, **small.tokenizer()(TEXT, return_tensors="pt")).attentions,
+    )
     assert trace.request.model == "BertModel" and trace.request.text == TEXT
     np.testing.assert_array_equal(
-        codec.from_bytes(codec.to_bytes(trace)).maps["encoder self"].weights, trace.maps["encoder self"].weights
+        codec.from_bytes(codec.to_bytes(trace)).maps["encoder self"].weights,
+        trace.maps["encoder self"].weights,
     )
 
 
@@ -36,7 +41,9 @@ def test_any_attention_function_gives_the_same_and_stays(implementation: str) ->
     model.config._attn_implementation = implementation
     trace = areaviz.attend(model, TEXT, tokenizer=small.tokenizer())
     assert model.config._attn_implementation == implementation
-    np.testing.assert_allclose(trace.maps["encoder self"].weights, expected.maps["encoder self"].weights, atol=1e-6)
+    np.testing.assert_allclose(
+        trace.maps["encoder self"].weights, expected.maps["encoder self"].weights, atol=1e-6
+    )
 
 
 def test_the_areas_are_those_of_the_layers_own_queries_and_keys() -> None:
@@ -45,10 +52,14 @@ def test_the_areas_are_those_of_the_layers_own_queries_and_keys() -> None:
     layer = model.encoder.layer[0].attention.self
     with torch.no_grad():
         items = model.embeddings(input_ids=tokens["input_ids"])[0]
-        query, key = (part(items).unflatten(-1, (4, 4)).transpose(0, 1) for part in (layer.query, layer.key))
+        query, key = (
+            part(items).unflatten(-1, (4, 4)).transpose(0, 1) for part in (layer.query, layer.key)
+        )
     means = torch.cat([key, (key[:, :-1] + key[:, 1:]) / 2], 1)
     expected = (query @ means.transpose(1, 2) * 0.5).softmax(-1)
-    found = areaviz.attend(model, TEXT, tokenizer=small.tokenizer(), area_size=2).maps["encoder self as areas"]
+    found = areaviz.attend(model, TEXT, tokenizer=small.tokenizer(), area_size=2).maps[
+        "encoder self as areas"
+    ]
     np.testing.assert_allclose(found.weights[0], expected.numpy(), atol=1e-5)
 
 
@@ -68,13 +79,21 @@ def test_token_ids_need_no_tokenizer() -> None:
 def test_a_model_that_fills_gaps_says_what_it_would_write() -> None:
     model = small.bert("BertForMaskedLM")
     trace = areaviz.attend(model, "A [MASK] dog.", tokenizer=small.tokenizer())
-    likely = eager(model, **small.tokenizer()("A [MASK] dog.", return_tensors="pt")).logits[0].softmax(-1)
+    likely = (
+        eager(model, **small.tokenizer()("A [MASK] dog.", return_tensors="pt"))
+        .logits[0]
+        .softmax(-1)
+    )
     assert trace.fields["target"].labels[2] == small.WORDS[int(likely[2].argmax())]
     np.testing.assert_allclose(trace.output.probabilities, likely.max(-1).values.numpy(), rtol=1e-4)
 
 
 def test_a_classifier_says_its_class() -> None:
-    model = small.bert("BertForSequenceClassification", id2label={0: "bad", 1: "good"}, label2id={"bad": 0, "good": 1})
+    model = small.bert(
+        "BertForSequenceClassification",
+        id2label={0: "bad", 1: "good"},
+        label2id={"bad": 0, "good": 1},
+    )
     trace = areaviz.attend(model, TEXT, tokenizer=small.tokenizer())
     assert trace.fields["target"].labels[0] in ("bad", "good")
     assert {label for label, _ in trace.output.alternatives[0]} == {"bad", "good"}
@@ -118,6 +137,8 @@ def test_the_model_is_left_as_it_was_when_it_fails() -> None:
         ("x" * 5000, {"tokenizer": small.tokenizer()}, "5,000 characters"),
     ],
 )
-def test_what_cannot_be_run_is_refused_in_a_sentence(inputs: object, more: dict[str, Any], said: str) -> None:
+def test_what_cannot_be_run_is_refused_in_a_sentence(
+    inputs: object, more: dict[str, Any], said: str
+) -> None:
     with pytest.raises(InputError, match=said):
         areaviz.attend(small.bert(), inputs, **more)

@@ -28,7 +28,9 @@ def causal(count: int) -> Tensor:
 
 @pytest.mark.parametrize(("shape", "size"), [((1, 6), 3), ((2, 3), 2), ((3, 2), 3), ((1, 6), 1)])
 @pytest.mark.parametrize("masked", [False, True])
-def test_the_area_distribution_is_that_of_mean_keys(shape: tuple[int, int], size: int, masked: bool) -> None:
+def test_the_area_distribution_is_that_of_mean_keys(
+    shape: tuple[int, int], size: int, masked: bool
+) -> None:
     bias = causal(6) if masked else None
     layer = heads(6, 6, bias)
     assert layer.query is not None and layer.key is not None
@@ -47,7 +49,8 @@ def test_a_bias_is_averaged_over_an_area() -> None:
     assert layer.query is not None and layer.key is not None
     listed = reference.areas(1, 6, 1, 2)
     scores = [
-        layer.query @ layer.key[:, items].mean(1)[..., None] * 0.7 + bias[..., items].mean(-1, keepdim=True)
+        layer.query @ layer.key[:, items].mean(1)[..., None] * 0.7
+        + bias[..., items].mean(-1, keepdim=True)
         for items in listed
     ]
     expected = torch.cat(scores, -1).softmax(-1)
@@ -56,14 +59,22 @@ def test_a_bias_is_averaged_over_an_area() -> None:
 
 def test_areas_of_one_item_are_the_heads_own_weights() -> None:
     layer = heads(6, 6, causal(6))
-    np.testing.assert_allclose(layer.as_areas(AreaGrid(1, 6, 1, 1)), layer.weights.numpy(), atol=1e-5)
+    np.testing.assert_allclose(
+        layer.as_areas(AreaGrid(1, 6, 1, 1)), layer.weights.numpy(), atol=1e-5
+    )
 
 
 def test_a_site_has_its_items_then_both_ways_of_areas() -> None:
     maps = site_maps("encoder self", "source", "source", (1, 6), [heads(6), heads(6, seed=1)], 3)
-    assert [one.site for one in maps] == ["encoder self", "encoder self as areas", "encoder self sums"]
+    assert [one.site for one in maps] == [
+        "encoder self",
+        "encoder self as areas",
+        "encoder self sums",
+    ]
     assert [bool(one.derived) for one in maps] == [False, True, True]
-    assert maps[0].weights.shape == (2, 3, 6, 6) and maps[1].weights.shape == maps[2].weights.shape == (2, 3, 6, 15)
+    assert maps[0].weights.shape == (2, 3, 6, 6) and maps[1].weights.shape == maps[
+        2
+    ].weights.shape == (2, 3, 6, 15)
     listed = reference.areas(1, 6, 1, 3)
     sums = np.stack([maps[0].weights[..., items].sum(-1) for items in listed], -1)
     np.testing.assert_allclose(maps[2].weights, sums / sums.sum(-1, keepdims=True), rtol=1e-5)
@@ -72,9 +83,17 @@ def test_a_site_has_its_items_then_both_ways_of_areas() -> None:
 def test_areas_are_not_made_of_queries_that_did_not_give_the_weights() -> None:
     """A head that caps its scores, or has a sink: its weights are shown, and their sums, but no area distribution."""
     layer = heads(6)
-    capped = Heads(layer.weights**2 / (layer.weights**2).sum(-1, keepdim=True), layer.query, layer.key, layer.scale)
+    capped = Heads(
+        layer.weights**2 / (layer.weights**2).sum(-1, keepdim=True),
+        layer.query,
+        layer.key,
+        layer.scale,
+    )
     assert layer.explained() and not capped.explained()
-    assert [one.site for one in site_maps("x", "a", "b", (1, 6), [layer, capped], 2)] == ["x", "x sums"]
+    assert [one.site for one in site_maps("x", "a", "b", (1, 6), [layer, capped], 2)] == [
+        "x",
+        "x sums",
+    ]
     assert not Heads(layer.weights).explained()
 
 
@@ -89,8 +108,12 @@ def test_a_cut_shares_out_what_is_left() -> None:
 def test_masks_are_read_whatever_they_are_written_as() -> None:
     expected = torch.tensor([[0.0, -torch.inf]])
     torch.testing.assert_close(hidden(torch.tensor([[True, False]])), expected)
-    torch.testing.assert_close(hidden(torch.tensor([[0.0, torch.finfo(torch.float32).min]])), expected)
-    torch.testing.assert_close(hidden(torch.tensor([[0.0, -65504.0]], dtype=torch.float16)), expected)
+    torch.testing.assert_close(
+        hidden(torch.tensor([[0.0, torch.finfo(torch.float32).min]])), expected
+    )
+    torch.testing.assert_close(
+        hidden(torch.tensor([[0.0, -65504.0]], dtype=torch.float16)), expected
+    )
 
 
 def test_layers_that_differ_are_refused() -> None:

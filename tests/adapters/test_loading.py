@@ -26,7 +26,9 @@ def equal(one: Trace, other: Trace) -> None:
 
 
 @pytest.mark.parametrize(
-    "make", [small.bert, lambda: small.bert("BertForMaskedLM"), small.gpt2], ids=["bare", "with a head", "decoder"]
+    "make",
+    [small.bert, lambda: small.bert("BertForMaskedLM"), small.gpt2],
+    ids=["bare", "with a head", "decoder"],
 )
 def test_a_folder_is_its_model_and_its_tokenizer(make: Any, tmp_path: Path) -> None:
     model, folder = make(), tmp_path / "my model"
@@ -41,7 +43,10 @@ def test_a_folder_is_its_model_and_its_tokenizer(make: Any, tmp_path: Path) -> N
 def test_a_folder_without_a_tokenizer_takes_ids(make: Any, tmp_path: Path) -> None:
     model = make()
     model.save_pretrained(tmp_path)
-    equal(areaviz.attend(model, [5, 6, 3], target=[7, 3]), areaviz.attend(tmp_path, [5, 6, 3], target=[7, 3]))
+    equal(
+        areaviz.attend(model, [5, 6, 3], target=[7, 3]),
+        areaviz.attend(tmp_path, [5, 6, 3], target=[7, 3]),
+    )
 
 
 @pytest.mark.parametrize("make", [small.vit, small.captioner], ids=["vit", "describer"])
@@ -49,7 +54,10 @@ def test_a_folder_of_a_model_of_pictures(make: Any, tmp_path: Path) -> None:
     model = make()
     model.save_pretrained(tmp_path)
     more = {"target": [5, 6]} if make is small.captioner else {}
-    equal(areaviz.attend(model, fakes.picture(), **more), areaviz.attend(str(tmp_path), fakes.picture(), **more))
+    equal(
+        areaviz.attend(model, fakes.picture(), **more),
+        areaviz.attend(str(tmp_path), fakes.picture(), **more),
+    )
 
 
 class Canary:
@@ -90,7 +98,10 @@ def test_code_beside_a_model_is_never_run(tmp_path: Path) -> None:
     folder, canary = tmp_path / "coded", tmp_path / "canary"
     small.bert().save_pretrained(folder)
     config = json.loads((folder / "config.json").read_text())
-    config |= {"model_type": "of-my-own", "auto_map": {"AutoConfig": "own.Config", "AutoModel": "own.Model"}}
+    config |= {
+        "model_type": "of-my-own",
+        "auto_map": {"AutoConfig": "own.Config", "AutoModel": "own.Model"},
+    }
     (folder / "config.json").write_text(json.dumps(config))
     (folder / "own.py").write_text(f"open({str(canary)!r}, 'w')")
     with pytest.raises(InputError, match="cannot be opened"):
@@ -135,5 +146,7 @@ def test_a_hub_is_asked_for_safetensors_only(monkeypatch: pytest.MonkeyPatch) ->
         kind = getattr(transformers, name)
         monkeypatch.setattr(kind, "from_pretrained", classmethod(answer))
     assert load("someone/some-bert").name == "someone/some-bert"
-    assert all(one["place"] == "someone/some-bert" and one["trust_remote_code"] is False for one in asked)
+    assert all(
+        one["place"] == "someone/some-bert" and one["trust_remote_code"] is False for one in asked
+    )
     assert asked[1]["use_safetensors"] is True and asked[1]["weights_only"] is True

@@ -21,7 +21,9 @@ from areaviz.trace.errors import InputError
 def returned(layer: nn.MultiheadAttention, *inputs: Tensor, **masks: Any) -> Any:
     """What the layer itself returns when it is asked for weights: [H, Q, N]."""
     with torch.no_grad():
-        return layer.eval()(*inputs, need_weights=True, average_attn_weights=False, **masks)[1][0].numpy()
+        return layer.eval()(*inputs, need_weights=True, average_attn_weights=False, **masks)[1][
+            0
+        ].numpy()
 
 
 def attention(**more: Any) -> nn.MultiheadAttention:
@@ -51,14 +53,22 @@ def test_a_layer_of_torch_shows_what_it_would_return(masks: dict[str, Tensor]) -
     trace = areaviz.attend(layer, inputs, labels=list("abcde"))
     validate(trace)
     site = next(iter(trace.maps))
-    np.testing.assert_allclose(trace.maps[site].weights[0], returned(layer, x, x, x, **masks), atol=1e-5)
+    np.testing.assert_allclose(
+        trace.maps[site].weights[0], returned(layer, x, x, x, **masks), atol=1e-5
+    )
     assert f"{site} as areas" in trace.maps
 
 
 @pytest.mark.parametrize("more", [{"bias": False}, {"kdim": 8, "vdim": 8}])
 def test_a_layer_that_attends_across_has_two_fields(more: dict[str, Any]) -> None:
-    layer, query, memory = attention(**more), torch.randn(1, 5, 16), torch.randn(1, 5, more.get("kdim", 16))
-    trace = areaviz.attend(layer, (query, memory, memory), labels=list("vwxyz"), target=list("abcde"))
+    layer, query, memory = (
+        attention(**more),
+        torch.randn(1, 5, 16),
+        torch.randn(1, 5, more.get("kdim", 16)),
+    )
+    trace = areaviz.attend(
+        layer, (query, memory, memory), labels=list("vwxyz"), target=list("abcde")
+    )
     np.testing.assert_allclose(
         trace.maps["encoder-decoder"].weights[0], returned(layer, query, memory, memory), atol=1e-5
     )
@@ -69,10 +79,16 @@ def test_a_whole_transformer_of_torch_shows_its_three_sites() -> None:
     torch.manual_seed(0)
     model = nn.Transformer(16, 4, 2, 3, 24, batch_first=True)
     mask = nn.Transformer.generate_square_subsequent_mask(4)
-    trace = areaviz.attend(model, {"src": torch.randn(1, 6, 16), "tgt": torch.randn(1, 4, 16), "tgt_mask": mask})
+    trace = areaviz.attend(
+        model, {"src": torch.randn(1, 6, 16), "tgt": torch.randn(1, 4, 16), "tgt_mask": mask}
+    )
     validate(trace)
     shapes = {site: one.weights.shape for site, one in trace.maps.items() if not one.derived}
-    assert shapes == {"encoder self": (2, 4, 6, 6), "decoder self": (3, 4, 4, 4), "encoder-decoder": (3, 4, 4, 6)}
+    assert shapes == {
+        "encoder self": (2, 4, 6, 6),
+        "decoder self": (3, 4, 4, 4),
+        "encoder-decoder": (3, 4, 4, 6),
+    }
 
 
 def test_the_fast_way_of_an_encoder_is_seen_too() -> None:
@@ -105,7 +121,9 @@ class OwnAttention(nn.Module):
         self.query, self.key = nn.Linear(12, 12), nn.Linear(12, 12)
 
     def forward(self, x_1NW: Tensor) -> Tensor:
-        query, key = (part(x_1NW[0]).unflatten(-1, (3, 4)).transpose(0, 1) for part in (self.query, self.key))
+        query, key = (
+            part(x_1NW[0]).unflatten(-1, (3, 4)).transpose(0, 1) for part in (self.query, self.key)
+        )
         weights = (query @ key.transpose(1, 2)).softmax(-1)
         result: Tensor = weights.mean(0) @ x_1NW
         return result
@@ -113,13 +131,17 @@ class OwnAttention(nn.Module):
 
 def probe(layer: nn.Module, given: tuple[Any, ...], named: Mapping[str, Any], output: Any) -> Heads:
     assert isinstance(layer, OwnAttention)
-    query, key = (part(given[0][0]).unflatten(-1, (3, 4)).transpose(0, 1) for part in (layer.query, layer.key))
+    query, key = (
+        part(given[0][0]).unflatten(-1, (3, 4)).transpose(0, 1) for part in (layer.query, layer.key)
+    )
     return Heads((query @ key.transpose(1, 2)).softmax(-1), query, key)
 
 
 def test_a_module_of_ones_own_is_read_by_a_probe() -> None:
     model = Own()
-    trace = areaviz.attend(model, torch.randn(1, 6, 12), probes={"layers.*": probe}, labels=list("abcdef"))
+    trace = areaviz.attend(
+        model, torch.randn(1, 6, 12), probes={"layers.*": probe}, labels=list("abcdef")
+    )
     validate(trace)
     assert trace.maps["encoder self"].weights.shape == (2, 3, 6, 6)
     assert trace.maps["encoder self as areas"].grid.max_width == 3
@@ -137,13 +159,25 @@ def test_hooks_are_taken_off_when_the_model_fails() -> None:
     ("model", "inputs", "more", "said"),
     [
         (nn.Linear(4, 4), torch.randn(1, 4), {}, "No attention was seen"),
-        (Own(), torch.randn(1, 6, 12), {"probes": {"blocks.*": probe}}, 'No part of the model is called "blocks'),
+        (
+            Own(),
+            torch.randn(1, 6, 12),
+            {"probes": {"blocks.*": probe}},
+            'No part of the model is called "blocks',
+        ),
         (Own(), torch.randn(1, 6, 12), {"probes": {"layers.*": probe}, "labels": ["a"]}, "6 items"),
-        (attention(add_zero_attn=True), (torch.randn(1, 5, 16),) * 3, {}, "adds items to its memory"),
+        (
+            attention(add_zero_attn=True),
+            (torch.randn(1, 5, 16),) * 3,
+            {},
+            "adds items to its memory",
+        ),
         (3, "a", {}, "must be a torch module"),
     ],
 )
-def test_what_cannot_be_seen_is_refused_in_a_sentence(model: Any, inputs: Any, more: dict[str, Any], said: str) -> None:
+def test_what_cannot_be_seen_is_refused_in_a_sentence(
+    model: Any, inputs: Any, more: dict[str, Any], said: str
+) -> None:
     with pytest.raises(InputError, match=said):
         areaviz.attend(model, inputs, **more)
 

@@ -32,24 +32,37 @@ def test_vit_shows_its_cells_and_its_class_token() -> None:
     weights = torch.stack(eager(model, pixel_values=values).attentions)[:, 0].numpy()
     np.testing.assert_allclose(trace.maps["encoder self"].weights, cells(weights), atol=1e-5)
     first = weights[:, :, :1, 1:]
-    np.testing.assert_allclose(trace.maps["class token"].weights, first / first.sum(-1, keepdims=True), atol=1e-5)
+    np.testing.assert_allclose(
+        trace.maps["class token"].weights, first / first.sum(-1, keepdims=True), atol=1e-5
+    )
     assert f"{weights[..., 0].mean():.0%} of the attention" in trace.details["warning"]
     grid = trace.maps["encoder self as areas"].grid
     assert (grid.height, grid.width, grid.max_height, grid.max_width) == (3, 4, 3, 3)
 
 
 def test_vit_says_its_class() -> None:
-    model, values = small.vit(id2label={0: "cat", 1: "dog"}, label2id={"cat": 0, "dog": 1}), torch.rand(1, 3, 24, 32)
-    trace, likely = areaviz.attend(model, values), eager(model, pixel_values=values).logits[0].softmax(-1)
+    model, values = (
+        small.vit(id2label={0: "cat", 1: "dog"}, label2id={"cat": 0, "dog": 1}),
+        torch.rand(1, 3, 24, 32),
+    )
+    trace, likely = (
+        areaviz.attend(model, values),
+        eager(model, pixel_values=values).logits[0].softmax(-1),
+    )
     assert trace.fields["target"].labels == (("cat", "dog")[int(likely.argmax())],)
     np.testing.assert_allclose(trace.output.probabilities, [float(likely.max())], rtol=1e-4)
 
 
 def test_a_picture_may_be_given_in_any_way() -> None:
     seen = fakes.picture()
-    traces = [areaviz.attend(small.vit(), given) for given in (seen, seen.pixels, Image.fromarray(seen.pixels))]
+    traces = [
+        areaviz.attend(small.vit(), given)
+        for given in (seen, seen.pixels, Image.fromarray(seen.pixels))
+    ]
     for trace in traces:
-        np.testing.assert_array_equal(trace.maps["encoder self"].weights, traces[0].maps["encoder self"].weights)
+        np.testing.assert_array_equal(
+            trace.maps["encoder self"].weights, traces[0].maps["encoder self"].weights
+        )
         assert trace.request.picture and trace.request.picture.rgb == seen.rgb
         assert trace.fields["picture"].anchors[-1].tolist() == [72, 43, 96, 64]
 
@@ -60,7 +73,10 @@ def test_a_processor_decides_what_the_model_sees() -> None:
         return {"pixel_values": torch.linspace(0, 1, 3 * 24 * 32).reshape(1, 3, 24, 32)}
 
     trace = areaviz.attend(small.vit(), fakes.picture(), processor=half)
-    assert trace.request.picture and (trace.request.picture.height, trace.request.picture.width) == (24, 32)
+    assert trace.request.picture and (
+        trace.request.picture.height,
+        trace.request.picture.width,
+    ) == (24, 32)
 
 
 def test_a_describer_of_pictures_shows_three_sites() -> None:
@@ -75,7 +91,9 @@ def test_a_describer_of_pictures_shows_three_sites() -> None:
     np.testing.assert_allclose(trace.maps["encoder self"].weights, cells(inner), atol=1e-5)
     assert trace.maps["decoder self"].memory == "history"
     again = codec.from_bytes(codec.to_bytes(trace))
-    assert [one.derived for one in again.maps.values()] == [one.derived for one in trace.maps.values()]
+    assert [one.derived for one in again.maps.values()] == [
+        one.derived for one in trace.maps.values()
+    ]
 
 
 def test_a_describer_writes_by_itself() -> None:
@@ -87,7 +105,9 @@ def timm_vit() -> Any:
     import timm
 
     torch.manual_seed(0)
-    model = timm.create_model("vit_tiny_patch16_224", img_size=48, patch_size=16, depth=2, num_classes=5)
+    model = timm.create_model(
+        "vit_tiny_patch16_224", img_size=48, patch_size=16, depth=2, num_classes=5
+    )
     return small.sharp(model)
 
 
@@ -114,7 +134,9 @@ def test_timm_is_what_its_projections_say_and_stays(timm_vit: Any, fused: bool) 
     trace = areaviz.attend(timm_vit, values)
     validate(trace)
     assert timm_vit.training and all(block.attn.fused_attn is fused for block in timm_vit.blocks)
-    assert not any(module._forward_hooks or module._forward_pre_hooks for module in timm_vit.modules())
+    assert not any(
+        module._forward_hooks or module._forward_pre_hooks for module in timm_vit.modules()
+    )
     expected = cells(plain_weights(timm_vit, values).numpy())
     np.testing.assert_allclose(trace.maps["encoder self"].weights, expected, atol=1e-5)
     assert "encoder self as areas" in trace.maps and "class token as areas" in trace.maps
@@ -124,14 +146,21 @@ def test_timm_without_a_class_token_shows_its_cells_alone() -> None:
     import timm
 
     model = timm.create_model(
-        "vit_tiny_patch16_224", img_size=48, depth=1, class_token=False, global_pool="avg", num_classes=0
+        "vit_tiny_patch16_224",
+        img_size=48,
+        depth=1,
+        class_token=False,
+        global_pool="avg",
+        num_classes=0,
     )
     trace: Trace = areaviz.attend(model, fakes.picture())
     assert list(trace.maps) == ["encoder self", "encoder self as areas", "encoder self sums"]
     assert "warning" not in trace.details and not len(trace.output.probabilities)
 
 
-@pytest.mark.parametrize("given", ["a text", torch.rand(2, 3, 24, 32), np.zeros((4, 4), np.uint8), torch.rand(5)])
+@pytest.mark.parametrize(
+    "given", ["a text", torch.rand(2, 3, 24, 32), np.zeros((4, 4), np.uint8), torch.rand(5)]
+)
 def test_what_is_no_picture_is_refused_in_a_sentence(given: object) -> None:
     with pytest.raises(InputError, match="one picture|must be a picture"):
         areaviz.attend(small.vit(), given)
@@ -141,7 +170,12 @@ def test_windows_and_merged_cells_are_refused_in_a_sentence() -> None:
     import timm
     import transformers
 
-    sizes: dict[str, Any] = {"embed_dim": 8, "depths": [1, 1], "num_heads": [2, 2], "window_size": 4}
+    sizes: dict[str, Any] = {
+        "embed_dim": 8,
+        "depths": [1, 1],
+        "num_heads": [2, 2],
+        "window_size": 4,
+    }
     config = transformers.SwinConfig(image_size=32, patch_size=4, **sizes)
     with pytest.raises(InputError, match="within windows"):
         areaviz.attend(transformers.SwinModel(config), torch.rand(1, 3, 32, 32))

@@ -37,6 +37,8 @@ def make_importable() -> None:
 
 def _described() -> list[str]:
     """The operators that this version of torchvision describes when it is imported, by its own source."""
-    described = next(file for file in files("torchvision") or () if file.name == "_meta_registrations.py")
+    described = next(
+        file for file in files("torchvision") or () if file.name == "_meta_registrations.py"
+    )
     source = Path(str(described.locate())).read_text(encoding="utf-8")
     return re.findall(r'register_fake\("torchvision::(\w+)"\)', source)

@@ -26,6 +26,8 @@ def open_fake() -> Run:
 
 
 def open_local(checkpoints: Path) -> Run:
-    from areaviz.backend.local import LocalBackend  # here, so that workers with made-up models start without torch
+    from areaviz.backend.local import (
+        LocalBackend,
+    )  # here, so that workers with made-up models start without torch
 
     return LocalBackend(checkpoints, "cpu").trace

@@ -12,7 +12,9 @@ from areaviz.metrics.translation import translation_scores
 REFERENCES = ["der Hund rennt", "der Hund schläft im Haus", "eine Katze", ""]
 
 
-def table(outputs: list[str], references: list[str] = REFERENCES, **columns: list[float]) -> pd.DataFrame:
+def table(
+    outputs: list[str], references: list[str] = REFERENCES, **columns: list[float]
+) -> pd.DataFrame:
     made = {"text": ["a b c"] * len(outputs), "reference": references, "output_0": outputs}
     return pd.DataFrame({**made, "entropy_0": [1.0, 2.0, 3.0, 6.0], **columns})
 
@@ -31,7 +33,12 @@ def test_every_example_is_in_one_bucket_and_buckets_rise(kind: str) -> None:
     rng = np.random.default_rng(0)
     references = [" ".join(rng.choice(list("abcdefgh"), n)) for n in rng.integers(1, 70, 50)]
     made = pd.DataFrame(
-        {"text": "a", "reference": references, "output_0": references, "chrf_0": rng.uniform(0, 100, 50)}
+        {
+            "text": "a",
+            "reference": references,
+            "output_0": references,
+            "chrf_0": rng.uniform(0, 100, 50),
+        }
     )
     found = bucket_table(made.assign(entropy_0=1.0), kind, "entropy", 1)
     assert found["examples"].sum() == 50 and (found["mean_0"] == 1).all()
@@ -49,4 +56,6 @@ def test_words_are_matched_by_how_often_references_have_them() -> None:
     # Twice: der, hund. Once: rennt, schläft, im, haus, eine, katze. Written besides: maus (in no reference).
     found = word_table(table(["Der Hund rennt.", "der Hund der Hund", "eine Maus", ""]), 1)
     assert list(found["bucket"]) == ["1", "2"] and list(found["words"]) == [6, 4]
-    assert found["f1_0"][0] == pytest.approx(2 * 2 / (3 + 6)) and found["f1_0"][1] == pytest.approx(2 * 4 / (6 + 4))
+    assert found["f1_0"][0] == pytest.approx(2 * 2 / (3 + 6)) and found["f1_0"][1] == pytest.approx(
+        2 * 4 / (6 + 4)
+    )

@@ -18,11 +18,16 @@ def table(first: list[str], second: list[str]) -> pd.DataFrame:
 
 def test_n_grams_are_told_on_the_side_that_has_them_right_with_where() -> None:
     made = table(
-        ["der Hund rennt", "der Hund", "die Katze"], ["ein Hund rennt", "ein Hund schläft", "die Katze schläft"]
+        ["der Hund rennt", "der Hund", "die Katze"],
+        ["ein Hund rennt", "ein Hund schläft", "die Katze schläft"],
     )
     first, second = grams(made, 1)
-    assert [(one.text, one.first, one.second, one.examples) for one in first] == [("der", 2, 0, (4, 7))]
-    assert [(one.text, one.first, one.second, one.examples) for one in second] == [("schläft", 0, 2, (7, 9))]
+    assert [(one.text, one.first, one.second, one.examples) for one in first] == [
+        ("der", 2, 0, (4, 7))
+    ]
+    assert [(one.text, one.first, one.second, one.examples) for one in second] == [
+        ("schläft", 0, 2, (7, 9))
+    ]
     assert first[0].lean == pytest.approx(-np.log(3)) and second[0].lean == pytest.approx(np.log(3))
     assert [one.text for one in grams(made, 2)[0]] == ["der hund"]
     assert [one.text for one in grams(made, 2)[1]] == ["hund schläft", "katze schläft"]
@@ -44,7 +49,9 @@ def test_the_interval_of_a_mean_holds_it_and_narrows_with_more_examples() -> Non
     for values in (few, many):
         mean, low, high = mean_change(values)
         assert low < mean < high and mean == pytest.approx(values.mean())
-    assert mean_change(many)[2] - mean_change(many)[1] == pytest.approx(4 * 0.98 / np.sqrt(2000), rel=0.15)
+    assert mean_change(many)[2] - mean_change(many)[1] == pytest.approx(
+        4 * 0.98 / np.sqrt(2000), rel=0.15
+    )
     assert all(map(np.isnan, mean_change(np.array([np.nan]))))
     assert mean_change(few) == mean_change(few[::-1])
 

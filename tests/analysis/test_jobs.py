@@ -20,7 +20,10 @@ def until_stopped(job: Job) -> None:
 @contextmanager
 def running(jobs: Jobs, *owners: str) -> Iterator[list[Job]]:
     """A job for each owner, which go on until the end of the block."""
-    begun = [jobs.start(f"key {turn}", until_stopped, owner, "set, model") for turn, owner in enumerate(owners)]
+    begun = [
+        jobs.start(f"key {turn}", until_stopped, owner, "set, model")
+        for turn, owner in enumerate(owners)
+    ]
     try:
         yield begun
     finally:
@@ -54,7 +57,8 @@ def test_who_asks_for_the_same_gets_the_same_job_until_it_ends() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "said"), [(InputError("Shorten it."), "Shorten it."), (RuntimeError("x"), "written to the app's log")]
+    ("error", "said"),
+    [(InputError("Shorten it."), "Shorten it."), (RuntimeError("x"), "written to the app's log")],
 )
 def test_what_goes_wrong_is_one_sentence_and_stays_to_be_read(error: Exception, said: str) -> None:
     def work(job: Job) -> None:
@@ -68,14 +72,20 @@ def test_what_goes_wrong_is_one_sentence_and_stays_to_be_read(error: Exception, 
 
 def test_too_many_jobs_are_refused() -> None:
     jobs, owners = Jobs(), [f"reader {number}" for number in range(MOST)]
-    with running(jobs, *owners), pytest.raises(BackendError, match="8 analyses are running already"):
+    with (
+        running(jobs, *owners),
+        pytest.raises(BackendError, match="8 analyses are running already"),
+    ):
         jobs.start("one more", lambda job: None, "late", "set, model")
 
 
 def test_a_reader_has_few_at_a_time_and_others_still_begin() -> None:
     jobs = Jobs()
     with running(jobs, *["ada"] * MOST_OF_A_READER):
-        with pytest.raises(BackendError, match="You have 2 analyses running already; wait for one of them, or stop it"):
+        with pytest.raises(
+            BackendError,
+            match="You have 2 analyses running already; wait for one of them, or stop it",
+        ):
             jobs.start("one more", until_stopped, "ada", "set, model")
         assert jobs.start("his", until_stopped, "bob", "set, model").running
         assert [job.owner for job in jobs.running("bob")] == ["bob"] and len(jobs.running()) == 3
@@ -96,9 +106,13 @@ def test_the_operator_sees_all_and_stops_one() -> None:
         assert (second["number"], second["done"], second["of"]) == (2, 300, 2000)
         assert jobs.stop(2) is his
         his.wait(10)
-        assert hers.running and not his.running and "The operator stopped this analysis" in his.problem
+        assert (
+            hers.running and not his.running and "The operator stopped this analysis" in his.problem
+        )
         for number in (2, 99):
-            with pytest.raises(InputError, match=f"No analysis {number} is running; running are: 1."):
+            with pytest.raises(
+                InputError, match=f"No analysis {number} is running; running are: 1."
+            ):
                 jobs.stop(number)
 
 
@@ -133,7 +147,9 @@ def test_all_jobs_together_have_few_requests_on_their_way() -> None:
         for thread in threads:
             thread.join()
 
-    begun = [jobs.start(str(number), work, f"reader {number}", "set, model") for number in range(MOST)]
+    begun = [
+        jobs.start(str(number), work, f"reader {number}", "set, model") for number in range(MOST)
+    ]
     for job in begun:
         job.wait(30)
     assert most[0] == 8

@@ -19,7 +19,9 @@ WHOLE, LEFT, RIGHT = (0.0, 0.0, 1.0, 1.0), (0.0, 0.0, 0.5, 1.0), (0.5, 0.0, 1.0,
 def looking(site: str, *cells: int, grid: int = 4) -> Trace:
     """A caption, a word a cell, the last for the end; each word looks at its cell alone, in the last layer."""
     made = (
-        fakes.caption_trace("red star", grid) if site == "encoder-decoder" else fakes.doubly_trace("a", "roter Stern")
+        fakes.caption_trace("red star", grid)
+        if site == "encoder-decoder"
+        else fakes.doubly_trace("a", "roter Stern")
     )
     attention = made.maps[site]
     weights = np.zeros_like(attention.weights[..., : grid * grid])
@@ -30,7 +32,8 @@ def looking(site: str, *cells: int, grid: int = 4) -> Trace:
 
 
 @pytest.mark.parametrize(
-    ("site", "words"), [("encoder-decoder", ("red", "star")), ("encoder-decoder picture", ("roter", "stern"))]
+    ("site", "words"),
+    [("encoder-decoder", ("red", "star")), ("encoder-decoder picture", ("roter", "stern"))],
 )
 def test_words_point_right_where_their_boxes_are(site: str, words: tuple[str, str]) -> None:
     trace, (colour, noun) = looking(site, 0, 3, 0), words
@@ -40,7 +43,9 @@ def test_words_point_right_where_their_boxes_are(site: str, words: tuple[str, st
         (RIGHT, LEFT, 0),
         (WHOLE, LEFT, 0.5),
     ):
-        example = Example("1", "", boxes=((colour, box_of_colour), (noun, box_of_noun), ("circle", WHOLE)))
+        example = Example(
+            "1", "", boxes=((colour, box_of_colour), (noun, box_of_noun), ("circle", WHOLE))
+        )
         assert measure(trace, example)["pointing"] == right
     several = Example("1", "", boxes=((noun, LEFT), (noun, RIGHT)))
     assert measure(trace, several)["pointing"] == 1, "any of its boxes will do"
@@ -48,7 +53,9 @@ def test_words_point_right_where_their_boxes_are(site: str, words: tuple[str, st
 
 def test_without_boxes_for_its_words_or_without_a_picture_there_is_no_pointing() -> None:
     boxes = (("circle", WHOLE),)
-    assert "pointing" not in measure(looking("encoder-decoder", 0, 0, 0), Example("1", "", boxes=boxes))
+    assert "pointing" not in measure(
+        looking("encoder-decoder", 0, 0, 0), Example("1", "", boxes=boxes)
+    )
     assert "pointing" not in measure(looking("encoder-decoder", 0, 0, 0), Example("1", ""))
     assert "pointing" not in measure(fakes.trace(), Example("1", "", boxes=(("ein", WHOLE),)))
 

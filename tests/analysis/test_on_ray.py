@@ -19,7 +19,7 @@ from areaviz.trace.request import Request
 from tests import tiny
 from tests.analysis.runs import open_fake, open_local, run
 from tests.pages import folder
-from tests.serving.ray_server import OPTIONS
+from tests.server.ray_server import OPTIONS
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning:ray")]
 REQUEST = Request("fake", "")
@@ -36,7 +36,9 @@ def ray() -> Iterator[None]:
 def dataset(count: int = 70) -> Dataset:
     lines = "".join(f"Sentence number {number}\n" for number in range(count)).encode()
     links = b"0-0 1p1\n" * count
-    return read_lines("a.en", {"a.en": lines, "a.de": lines, "a.links": links}, ("a.de",), "a.links")
+    return read_lines(
+        "a.en", {"a.en": lines, "a.de": lines, "a.links": links}, ("a.de",), "a.links"
+    )
 
 
 def opened(path: Path, found: Dataset, name: str = "ray") -> RowFile:
@@ -46,7 +48,9 @@ def opened(path: Path, found: Dataset, name: str = "ray") -> RowFile:
 def test_the_rows_are_those_of_the_local_engine(tmp_path: Path) -> None:
     found, told = dataset(), []
     far, near = opened(tmp_path, found), opened(tmp_path, found, "local")
-    assert analyse_on_ray(found, REQUEST, open_fake, far, lambda *both: told.append(both), workers=WORKERS)
+    assert analyse_on_ray(
+        found, REQUEST, open_fake, far, lambda *both: told.append(both), workers=WORKERS
+    )
     assert analyse(found, REQUEST, run, near)
     assert far.rows == near.rows and RowFile.read(far.path).rows == near.rows
     assert near.rows[3].error and near.rows[4].measures and near.rows[4].links
@@ -55,10 +59,14 @@ def test_the_rows_are_those_of_the_local_engine(tmp_path: Path) -> None:
 
 def test_a_real_model_in_two_processes_says_what_it_says_here(tmp_path: Path) -> None:
     tiny.checkpoint(tmp_path / "models")
-    lines = "\n".join([*tiny.SENTENCES, *(f"A dog with {count} hats." for count in range(12))]).encode()
+    lines = "\n".join(
+        [*tiny.SENTENCES, *(f"A dog with {count} hats." for count in range(12))]
+    ).encode()
     found, request = read_lines("a.en", {"a.en": lines}), Request("tiny-area", "")
     far, near = opened(tmp_path, found), opened(tmp_path, found, "local")
-    assert analyse_on_ray(found, request, partial(open_local, tmp_path / "models"), far, workers=WORKERS)
+    assert analyse_on_ray(
+        found, request, partial(open_local, tmp_path / "models"), far, workers=WORKERS
+    )
     assert analyse(found, request, open_local(tmp_path / "models"), near)
     assert far.rows.keys() == near.rows.keys()
     for index, row in near.rows.items():

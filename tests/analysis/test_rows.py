@@ -19,7 +19,10 @@ from areaviz.analysis.rows import VERSION, Header, Row, RowFile, remove_rows, ro
 from areaviz.trace.errors import BackendError, InputError
 
 HEADER = Header("set", "d" * 64, "model", "c" * 64)
-ROWS = [Row(0, "ein Hund \u2028 \ud800", "", {"bleu": 12.5}, (3, 2, 1, 2)), Row(1, error='Too long; "shorten" it.')]
+ROWS = [
+    Row(0, "ein Hund \u2028 \ud800", "", {"bleu": 12.5}, (3, 2, 1, 2)),
+    Row(1, error='Too long; "shorten" it.'),
+]
 
 
 def test_rows_come_back_as_they_were(tmp_path: Path) -> None:
@@ -53,7 +56,9 @@ def test_a_file_has_one_writer_and_any_number_of_readers(tmp_path: Path) -> None
             f"try:\n    RowFile.open(Path({str(path)!r}), Header('set', 'd' * 64, 'model', 'c' * 64))\n"
             "except InputError as error:\n    print(error)\n"
         )
-        elsewhere = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True)
+        elsewhere = subprocess.run(
+            [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True
+        )
         assert "running already" in elsewhere.stdout
         file.add(ROWS[0])
         assert RowFile.read(path).rows == {0: ROWS[0]}
@@ -76,7 +81,9 @@ def test_a_place_that_cannot_be_written_to_is_named(tmp_path: Path) -> None:
         RowFile.open(tmp_path / "file" / "a.jsonl", HEADER)
 
 
-def test_a_full_disk_is_named_and_the_rows_before_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_named_and_the_rows_before_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(_: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -135,12 +142,16 @@ def test_a_damaged_line_is_told_by_number_and_the_rest_goes_on(tmp_path: Path, l
         assert again.aside and again.aside.read_bytes() == damaged and list(again.rows) == [0, 2, 3]
         again.add(Row(1, "row 1"))
     there = RowFile.read(path)
-    assert not there.damaged and {row.output for row in there.rows.values()} == {f"row {n}" for n in range(4)}
+    assert not there.damaged and {row.output for row in there.rows.values()} == {
+        f"row {n}" for n in range(4)
+    }
     with RowFile.open(path, HEADER) as once_more:
         assert once_more.aside is None
 
 
-@pytest.mark.parametrize("head", [b"", b"\0\0\0", b"{}", b"[1]", b'{"version":"x"}', b'{"version":3,"reader":1}'])
+@pytest.mark.parametrize(
+    "head", [b"", b"\0\0\0", b"{}", b"[1]", b'{"version":"x"}', b'{"version":3,"reader":1}']
+)
 def test_a_file_whose_header_is_damaged_is_set_aside(tmp_path: Path, head: bytes) -> None:
     path = tmp_path / "a.jsonl"
     with RowFile.open(path, HEADER) as file:
@@ -159,7 +170,9 @@ def test_analyses_of_every_version_are_read(version: int, tmp_path: Path) -> Non
     there = RowFile.read(stored)
     assert there.version == version and not there.damaged
     assert there.header == Header("sentences.en", "d" * 64, "char-area", "c" * 64, "beam", 4, 3, 0)
-    assert there.rows[0] == Row(0, "Ein Hund \u2028 \ud800", "", {"bleu": 12.5, "confidence": 0.5}, (3, 2, 1, 2))
+    assert there.rows[0] == Row(
+        0, "Ein Hund \u2028 \ud800", "", {"bleu": 12.5, "confidence": 0.5}, (3, 2, 1, 2)
+    )
     assert there.rows[1].error == 'Too long; "shorten" it.' and there.header.reader == ""
     (tmp_path / "a.jsonl").write_bytes(stored.read_bytes())
     if version == VERSION:
@@ -209,7 +222,9 @@ def test_nobody_else_on_this_machine_reads_an_analysis(tmp_path: Path) -> None:
     assert {one.stat().st_mode & 0o777 for one in (path.parent, path.parent.parent)} == {0o700}
 
 
-@pytest.mark.parametrize("change", [{"model": "other"}, {"digest": "e" * 64}, {"beam": 8}, {"card": "f" * 64}])
+@pytest.mark.parametrize(
+    "change", [{"model": "other"}, {"digest": "e" * 64}, {"beam": 8}, {"card": "f" * 64}]
+)
 def test_another_analysis_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
     RowFile.open(tmp_path / "a.jsonl", HEADER)
     with pytest.raises(InputError, match="holds the analysis of another set, model or option"):

@@ -43,9 +43,15 @@ def test_every_example_becomes_a_row_with_measures(tmp_path: Path) -> None:
         assert analyse(found, REQUEST, run, file, lambda *both: told.append(both))
     rows = RowFile.read(file.path).rows
     assert sorted(rows) == list(range(20)) and told[0] == (0, 20) and told[-1] == (20, 20)
-    assert {"bleu", "chrf", "confidence", "coverage_deviation", "entropy", "area_size", "purity"} <= set(
-        rows[3].measures
-    )
+    assert {
+        "bleu",
+        "chrf",
+        "confidence",
+        "coverage_deviation",
+        "entropy",
+        "area_size",
+        "purity",
+    } <= set(rows[3].measures)
     assert set(rows[3].measures) <= set(MEASURES) and not rows[3].error
 
 

@@ -9,10 +9,20 @@ from areaviz.analysis.rows import Row
 from areaviz.analysis.table import summary, table_of
 from areaviz.data.examples import Dataset, Example
 
-PAIRS = (("a", "ein Hund rennt schnell durch den Schnee"), ("b", "zwei Kinder spielen im warmen Sand"), ("c", "drei"))
+PAIRS = (
+    ("a", "ein Hund rennt schnell durch den Schnee"),
+    ("b", "zwei Kinder spielen im warmen Sand"),
+    ("c", "drei"),
+)
 SET = Dataset("set", tuple(Example(text, text, (reference,)) for text, reference in PAIRS), {})
-RIGHT = {i: Row(i, reference, "", {"bleu": 100.0, "entropy": 1.0}) for i, (_, reference) in enumerate(PAIRS)}
-WRONG = {0: Row(0, "x", "", {"bleu": 0.0, "entropy": 2.0}), 1: Row(1, error="Too long; shorten it.")}
+RIGHT = {
+    i: Row(i, reference, "", {"bleu": 100.0, "entropy": 1.0})
+    for i, (_, reference) in enumerate(PAIRS)
+}
+WRONG = {
+    0: Row(0, "x", "", {"bleu": 0.0, "entropy": 2.0}),
+    1: Row(1, error="Too long; shorten it."),
+}
 
 
 def test_two_models_share_the_examples_both_have() -> None:
@@ -38,7 +48,9 @@ def test_captions_are_scored_by_cider_over_the_whole_set() -> None:
 
 def test_the_whole_set_is_scored_as_a_corpus() -> None:
     found = summary(SET, RIGHT)
-    assert (found["examples"], found["failed"]) == (3, 0) and found["corpus_bleu"] == pytest.approx(100)
+    assert (found["examples"], found["failed"]) == (3, 0) and found["corpus_bleu"] == pytest.approx(
+        100
+    )
     assert summary(SET, WRONG)["failed"] == 1
 
 

@@ -42,7 +42,12 @@ def test_watched_ones_go_first_and_each_kind_in_the_order_it_came() -> None:
     turns = Turns(1)
     line = Line(turns)
     with turns.turn(lambda: True, threading.Event()):
-        for name, watched in (("left 1", False), ("seen 1", True), ("left 2", False), ("seen 2", True)):
+        for name, watched in (
+            ("left 1", False),
+            ("seen 1", True),
+            ("left 2", False),
+            ("seen 2", True),
+        ):
             line.join(name, watched)
         assert line.order == []
     line.end()

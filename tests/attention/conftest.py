@@ -20,7 +20,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item not in mine]
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
     """The one line that says what was left out."""
     if count := config.stash.get(LEFT_OUT, 0):
-        terminalreporter.write_line(f"{count} tests of the C kernel were left out, no C compiler found: install gcc.")
+        terminalreporter.write_line(
+            f"{count} tests of the C kernel were left out, no C compiler found: install gcc."
+        )

@@ -60,19 +60,32 @@ class Case:
             for h in range(self.query.shape[1]):
                 query, key, value = (x[b, h] for x in self.inputs)
                 scale = self.query.shape[-1] ** -0.5
-                parts.append(reference.attention(query, key, value, memory, seen, scale, key_mode, value_mode))
+                parts.append(
+                    reference.attention(
+                        query, key, value, memory, seen, scale, key_mode, value_mode
+                    )
+                )
         lead = self.query.shape[:2]
-        return AreaResult(*(torch.stack(part).unflatten(0, lead) for part in zip(*parts, strict=True)))
+        return AreaResult(
+            *(torch.stack(part).unflatten(0, lead) for part in zip(*parts, strict=True))
+        )
 
 
 @st.composite
 def cases(draw: st.DrawFn) -> Case:
     height, width = draw(st.integers(1, 3)), draw(st.integers(1, 6))
     area = draw(st.integers(1, height)), draw(st.integers(1, width))
-    batch, heads, queries = draw(st.integers(1, 2)), draw(st.integers(1, 2)), draw(st.integers(1, 5))
+    batch, heads, queries = (
+        draw(st.integers(1, 2)),
+        draw(st.integers(1, 2)),
+        draw(st.integers(1, 5)),
+    )
     torch.manual_seed(draw(st.integers(0, 999)))
     shapes = [(queries, 3), (height * width, 3), (height * width, 2)]
-    query, key, value = (torch.randn(batch, heads, *shape, dtype=torch.float64, requires_grad=True) for shape in shapes)
+    query, key, value = (
+        torch.randn(batch, heads, *shape, dtype=torch.float64, requires_grad=True)
+        for shape in shapes
+    )
     padding = torch.rand(batch, height * width) < 0.3 if draw(st.booleans()) else None
     return Case(query, key, value, (height, width), area, padding, draw(st.booleans()))
 
@@ -118,7 +131,9 @@ def test_every_key_and_value_mode_equals_the_loops(case: Case, modes: tuple[str,
 @pytest.mark.parametrize("shape", [(1, 6), (2, 3)])
 def test_gradients_pass_gradcheck(impl: str, causal: bool, shape: tuple[int, int]) -> None:
     torch.manual_seed(0)
-    inputs = [torch.randn(1, 2, 6, width, dtype=torch.float64, requires_grad=True) for width in (3, 3, 2)]
+    inputs = [
+        torch.randn(1, 2, 6, width, dtype=torch.float64, requires_grad=True) for width in (3, 3, 2)
+    ]
     padding = torch.tensor([[False, False, False, False, True, True]])
 
     def run(*parts: Tensor) -> Tensor:
@@ -142,7 +157,9 @@ def test_areas_of_one_item_are_regular_attention(impl: str, causal: bool) -> Non
     torch.manual_seed(1)
     query, key, value = (torch.randn(2, 3, 9, 4) for _ in range(3))
     found = area_attention(query, key, value, area_size=1, is_causal=causal, impl=impl)
-    torch.testing.assert_close(found, F.scaled_dot_product_attention(query, key, value, is_causal=causal))
+    torch.testing.assert_close(
+        found, F.scaled_dot_product_attention(query, key, value, is_causal=causal)
+    )
 
 
 @pytest.mark.parametrize("impl", IMPLS)
@@ -194,7 +211,9 @@ def test_half_precision_keeps_sums_in_full(impl: str) -> None:
 
 @pytest.mark.parametrize("impl", IMPLS)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_autocast_leaves_sums_and_weights_as_wide_as_promised(impl: str, dtype: torch.dtype) -> None:
+def test_autocast_leaves_sums_and_weights_as_wide_as_promised(
+    impl: str, dtype: torch.dtype
+) -> None:
     torch.manual_seed(3)
     inputs = [torch.randn(1, 2, 16, 8).to(dtype) for _ in range(3)]
     expected = area_attention(*inputs, area_size=3, need_weights=True, impl=impl)
@@ -214,14 +233,20 @@ def test_learned_area_keys_are_attended_to_under_autocast() -> None:
     expected = area_attention(*inputs, **options)
     with torch.autocast("cpu", torch.bfloat16):
         found = area_attention(*(x.bfloat16() for x in inputs), **options)
-    assert isinstance(expected, Tensor) and isinstance(found, Tensor) and found.dtype == torch.bfloat16
+    assert (
+        isinstance(expected, Tensor) and isinstance(found, Tensor) and found.dtype == torch.bfloat16
+    )
     torch.testing.assert_close(found.float(), expected, atol=0.1, rtol=0.05)
 
 
 def test_coverage_sums_to_the_expected_area_size() -> None:
     query, key, value = (torch.randn(1, 2, 12, 4, dtype=torch.float64) for _ in range(3))
-    found = area_attention(query, key, value, area_size=(2, 3), memory_shape=(3, 4), need_weights=True)
-    assert isinstance(found, AreaResult) and found.weights is not None and found.coverage is not None
+    found = area_attention(
+        query, key, value, area_size=(2, 3), memory_shape=(3, 4), need_weights=True
+    )
+    assert (
+        isinstance(found, AreaResult) and found.weights is not None and found.coverage is not None
+    )
     sizes = torch.tensor([len(items) for items in reference.areas(3, 4, 2, 3)], dtype=torch.float64)
     torch.testing.assert_close(found.weights.sum(-1), torch.ones(1, 2, 12, dtype=torch.float64))
     torch.testing.assert_close(found.coverage.sum(-1), found.weights @ sizes)
@@ -231,16 +256,28 @@ def test_coverage_sums_to_the_expected_area_size() -> None:
 def test_padding_may_hide_more_than_causality(impl: str) -> None:
     query, key, value = (torch.randn(1, 1, n, 3) for n in (2, 4, 4))
     padding = torch.tensor([[False, True, True, True]])
-    found = area_attention(query, key, value, area_size=2, is_causal=True, key_padding_mask=padding, impl=impl)
+    found = area_attention(
+        query, key, value, area_size=2, is_causal=True, key_padding_mask=padding, impl=impl
+    )
     torch.testing.assert_close(found, value[:, :, :1].expand_as(found))
 
 
 @pytest.mark.parametrize("impl", ["auto", *IMPLS])
 @pytest.mark.parametrize("lead", [(0, 2, 3), (2, 2, 0)], ids=["no batch", "no queries"])
 def test_nothing_asked_gives_nothing(impl: str, lead: tuple[int, int, int]) -> None:
-    query, key, value = torch.randn(*lead, 4), torch.randn(*lead[:2], 6, 4), torch.randn(*lead[:2], 6, 5)
-    found = area_attention(query, key, value, area_size=2, need_weights=True, is_causal=True, impl=impl)
-    assert [part.shape for part in found if part is not None] == [(*lead, 5), (*lead, 11), (*lead, 6)]
+    query, key, value = (
+        torch.randn(*lead, 4),
+        torch.randn(*lead[:2], 6, 4),
+        torch.randn(*lead[:2], 6, 5),
+    )
+    found = area_attention(
+        query, key, value, area_size=2, need_weights=True, is_causal=True, impl=impl
+    )
+    assert [part.shape for part in found if part is not None] == [
+        (*lead, 5),
+        (*lead, 11),
+        (*lead, 6),
+    ]
     assert area_attention(query, key, value, area_size=2, impl=impl).shape == (*lead, 5)
 
 
@@ -251,7 +288,10 @@ def test_factors_of_areas_alone_hold_for_every_query(impl: str) -> None:
     factors = torch.rand(9)
     alone = area_attention(query, key, value, area_size=2, area_factors=factors, impl=impl)
     torch.testing.assert_close(
-        alone, area_attention(query, key, value, area_size=2, area_factors=factors.expand(2, 3, 9), impl=impl)
+        alone,
+        area_attention(
+            query, key, value, area_size=2, area_factors=factors.expand(2, 3, 9), impl=impl
+        ),
     )
 
 
@@ -275,7 +315,9 @@ def test_masks_mean_what_they_say() -> None:
     padded = area_attention(query, key, value, area_size=2, key_padding_mask=(~keep).expand(2, 5))
     added = torch.zeros(5).masked_fill(~keep, -torch.inf)
     torch.testing.assert_close(kept, padded)
-    torch.testing.assert_close(kept, area_attention(query, key, value, area_size=2, attn_mask=added))
+    torch.testing.assert_close(
+        kept, area_attention(query, key, value, area_size=2, attn_mask=added)
+    )
 
 
 @pytest.mark.parametrize("impl", IMPLS)
@@ -287,7 +329,8 @@ def test_a_float_mask_is_averaged_over_the_area(impl: str) -> None:
     wider_key = torch.cat([key, bias.T.expand(1, 1, 4, 4)], -1)
     expected = area_attention(wider_query, wider_key, value, area_size=3, scale=1.0)
     torch.testing.assert_close(
-        area_attention(query, key, value, area_size=3, scale=1.0, attn_mask=bias, impl=impl), expected
+        area_attention(query, key, value, area_size=3, scale=1.0, attn_mask=bias, impl=impl),
+        expected,
     )
 
 
@@ -300,7 +343,9 @@ def test_top_k_keeps_the_heaviest_exactly(impl: str) -> None:
     assert all_areas.weights is not None and three.weights is not None
     assert three.weights.gt(0).sum(-1).eq(3).all()
     best = all_areas.weights.topk(3, -1)
-    torch.testing.assert_close(three.weights.gather(-1, best.indices), best.values / best.values.sum(-1, keepdim=True))
+    torch.testing.assert_close(
+        three.weights.gather(-1, best.indices), best.values / best.values.sum(-1, keepdim=True)
+    )
 
 
 def test_temperature_divides_the_logits() -> None:
@@ -313,10 +358,17 @@ def test_dropout_drops_weights_and_keeps_their_mean() -> None:
     torch.manual_seed(5)
     query, key, value = torch.randn(1, 1, 1, 3), torch.randn(1, 1, 6, 3), torch.ones(1, 1, 6, 1)
     whole = area_attention(query, key, value, area_size=3, value_mode="mean", need_weights=True)
-    runs = [area_attention(query, key, value, area_size=3, value_mode="mean", dropout_p=0.4) for _ in range(800)]
+    runs = [
+        area_attention(query, key, value, area_size=3, value_mode="mean", dropout_p=0.4)
+        for _ in range(800)
+    ]
     assert len({float(run.sum()) for run in runs if isinstance(run, Tensor)}) > 10
-    assert torch.stack([run for run in runs if isinstance(run, Tensor)]).mean() == pytest.approx(1.0, abs=0.06)
-    dropped = area_attention(query, key, value, area_size=3, value_mode="mean", need_weights=True, dropout_p=0.4)
+    assert torch.stack([run for run in runs if isinstance(run, Tensor)]).mean() == pytest.approx(
+        1.0, abs=0.06
+    )
+    dropped = area_attention(
+        query, key, value, area_size=3, value_mode="mean", need_weights=True, dropout_p=0.4
+    )
     torch.testing.assert_close(dropped[1], whole[1])
 
 

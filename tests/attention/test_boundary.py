@@ -71,10 +71,14 @@ class Case:
         shapes = reference.area_shapes(*self.shape, *self.area)
         parts = []
         for head in range(self.query.shape[1]):
-            keys = [self._key(head, items, shape) for items, shape in zip(memory, shapes, strict=True)]
+            keys = [
+                self._key(head, items, shape) for items, shape in zip(memory, shapes, strict=True)
+            ]
             sizes = [self._bias(head, shape) for shape in shapes]
             inputs = (self.query[0, head], self.value[0, head], memory)
-            parts.append(reference.weighed_areas(*inputs, self.allowed(), keys, sizes, self.value_mode))
+            parts.append(
+                reference.weighed_areas(*inputs, self.allowed(), keys, sizes, self.value_mode)
+            )
         return AreaResult(*(torch.stack(part)[None] for part in zip(*parts, strict=True)))
 
     def _key(self, head: int, items: list[int], shape: tuple[int, int]) -> Tensor:
@@ -83,7 +87,10 @@ class Case:
         if self.keys is None:
             return area
         embedded = torch.cat(
-            [self.keys.height_embedding.weight[shape[0] - 1], self.keys.width_embedding.weight[shape[1] - 1]]
+            [
+                self.keys.height_embedding.weight[shape[0] - 1],
+                self.keys.width_embedding.weight[shape[1] - 1],
+            ]
         )
         edges = self.keys.start.weight @ own[items[0]] + self.keys.end.weight @ own[items[-1]]
         return area + edges + self.keys.shape.weight @ embedded
@@ -101,7 +108,9 @@ def cases(draw: st.DrawFn) -> Case:
     queries = draw(st.integers(1, 5))
     torch.manual_seed(draw(st.integers(0, 999)))
     shapes = [(queries, 4), (height * width, 4), (height * width, 2)]
-    query, key, value = (torch.randn(1, 2, *shape, dtype=torch.float64, requires_grad=True) for shape in shapes)
+    query, key, value = (
+        torch.randn(1, 2, *shape, dtype=torch.float64, requires_grad=True) for shape in shapes
+    )
     keys = draw(st.booleans())
     bias = torch.randn(2, area[0] * area[1], dtype=torch.float64, requires_grad=True)
     return Case(
@@ -152,7 +161,9 @@ def test_gradients_pass_gradcheck(impl: str, shape: tuple[int, int], causal: boo
     area = (min(shape[0], 2), 3)
     keys = BoundaryKeys(3, area).double()
     items = shape[0] * shape[1]
-    inputs = [torch.randn(1, 2, n, 3, dtype=torch.float64, requires_grad=True) for n in (4, items, items)]
+    inputs = [
+        torch.randn(1, 2, n, 3, dtype=torch.float64, requires_grad=True) for n in (4, items, items)
+    ]
     bias = torch.randn(2, area[0] * area[1], dtype=torch.float64, requires_grad=True)
 
     def run(query: Tensor, key: Tensor, value: Tensor, bias: Tensor, *_: Tensor) -> Tensor:
@@ -178,12 +189,19 @@ def test_blocks_of_any_size_give_the_same(impl: str, monkeypatch: pytest.MonkeyP
     keys = BoundaryKeys(4, (1, 4))
     inputs = [torch.randn(3, 2, n, 4, requires_grad=True) for n in (130, 70, 70)]
     padding = torch.arange(70) >= torch.tensor([70, 9, 33])[:, None]
-    options: dict[str, Any] = {"area_size": 4, "key_mode": "boundary", "key_features": keys, "impl": impl}
+    options: dict[str, Any] = {
+        "area_size": 4,
+        "key_mode": "boundary",
+        "key_features": keys,
+        "impl": impl,
+    }
     found = []
     for block in (1 << 20, 1 << 9):
         monkeypatch.setattr("areaviz.attention.blocks.CPU_BLOCK", block)
         output = area_attention(*inputs, **options, key_padding_mask=padding)
-        found.append((output, *torch.autograd.grad(output.square().sum(), [*inputs, *keys.parameters()])))
+        found.append(
+            (output, *torch.autograd.grad(output.square().sum(), [*inputs, *keys.parameters()]))
+        )
     for own, other in zip(*found, strict=True):
         torch.testing.assert_close(own, other, atol=2e-4, rtol=2e-4)
 
@@ -202,9 +220,13 @@ def test_mean_keys_never_put_a_span_above_its_best_item_and_both_mends_do() -> N
     torch.manual_seed(0)
     query, key, value = (torch.randn(1, n, 8) for n in (200, 12, 12))
     plain = area_attention(query, key, value, area_size=3, need_weights=True).weights
-    biased = area_attention(query, key, value, area_size=3, size_bias=torch.tensor([0.0, 1.0, 0.0]), need_weights=True)
+    biased = area_attention(
+        query, key, value, area_size=3, size_bias=torch.tensor([0.0, 1.0, 0.0]), need_weights=True
+    )
     keys = BoundaryKeys(8, (1, 3))
-    learned = area_attention(query, key, value, area_size=3, key_mode="boundary", key_features=keys, need_weights=True)
+    learned = area_attention(
+        query, key, value, area_size=3, key_mode="boundary", key_features=keys, need_weights=True
+    )
     assert plain is not None and biased.weights is not None and learned.weights is not None
     assert not (plain.argmax(-1) >= 12).any()
     assert (biased.weights.argmax(-1) >= 12).float().mean() > 0.5
@@ -216,7 +238,12 @@ def test_half_precision_keeps_logits_in_full(impl: str) -> None:
     torch.manual_seed(0)
     keys = BoundaryKeys(16, (1, 5))
     inputs = [torch.randn(2, n, 16) for n in (20, 40, 40)]
-    options: dict[str, Any] = {"area_size": 5, "key_mode": "boundary", "key_features": keys, "impl": impl}
+    options: dict[str, Any] = {
+        "area_size": 5,
+        "key_mode": "boundary",
+        "key_features": keys,
+        "impl": impl,
+    }
     exact = area_attention(*inputs, **options)
     half = area_attention(*(x.bfloat16() for x in inputs), **options)
     assert half.dtype == torch.bfloat16
@@ -227,7 +254,12 @@ def test_temperature_top_k_and_factors_apply() -> None:
     torch.manual_seed(0)
     keys = BoundaryKeys(4, (1, 3))
     inputs = [torch.randn(1, n, 4) for n in (3, 6, 6)]
-    options: dict[str, Any] = {"area_size": 3, "key_mode": "boundary", "key_features": keys, "need_weights": True}
+    options: dict[str, Any] = {
+        "area_size": 3,
+        "key_mode": "boundary",
+        "key_features": keys,
+        "need_weights": True,
+    }
     factors = torch.ones(15)
     factors[6:] = 0
     for impl in IMPLS:
@@ -243,10 +275,15 @@ def test_temperature_top_k_and_factors_apply() -> None:
 def test_area_logits_are_their_sum_and_the_adjoint_is_its_transpose(
     height: int, width: int, data: st.DataObject
 ) -> None:
-    grid = AreaGrid(height, width, data.draw(st.integers(1, height)), data.draw(st.integers(1, width)))
+    grid = AreaGrid(
+        height, width, data.draw(st.integers(1, height)), data.draw(st.integers(1, width))
+    )
     torch.manual_seed(0)
     shapes = grid.max_height * grid.max_width
-    parts = [torch.randn(2, n, 3, dtype=torch.float64, requires_grad=True) for n in (*[grid.items] * 3, shapes)]
+    parts = [
+        torch.randn(2, n, 3, dtype=torch.float64, requires_grad=True)
+        for n in (*[grid.items] * 3, shapes)
+    ]
     logits = area_logits(AreaScores(*parts), grid)
     for index, (top, left, h, w) in enumerate(grid.table().tolist()):
         items = [(top + y) * width + left + x for y in range(h) for x in range(w)]
@@ -263,12 +300,20 @@ def test_area_logits_are_their_sum_and_the_adjoint_is_its_transpose(
         ({"key_mode": "boundary"}, "go together"),
         ({"key_mode": "boundary", "key_features": AreaFeatures(4, (1, 3))}, "go together"),
         ({"key_mode": "mean", "key_features": BoundaryKeys(4, (1, 3))}, "go together"),
-        ({"key_mode": "boundary", "key_features": BoundaryKeys(4, (1, 2))}, "choose a smaller area size"),
+        (
+            {"key_mode": "boundary", "key_features": BoundaryKeys(4, (1, 2))},
+            "choose a smaller area size",
+        ),
         ({"size_bias": torch.zeros(2)}, "must broadcast"),
         ({"size_bias": torch.zeros(3), "impl": "table"}, "size bias"),
-        ({"key_mode": "boundary", "key_features": BoundaryKeys(4, (1, 3)), "impl": "table"}, "cannot do"),
+        (
+            {"key_mode": "boundary", "key_features": BoundaryKeys(4, (1, 3)), "impl": "table"},
+            "cannot do",
+        ),
     ],
 )
 def test_what_does_not_fit_is_named(options: dict[str, Any], told: str) -> None:
     with pytest.raises(ValueError, match=told):
-        area_attention(torch.zeros(1, 2, 4), torch.zeros(1, 5, 4), torch.zeros(1, 5, 4), area_size=3, **options)
+        area_attention(
+            torch.zeros(1, 2, 4), torch.zeros(1, 5, 4), torch.zeros(1, 5, 4), area_size=3, **options
+        )

@@ -15,7 +15,9 @@ from areaviz.attention import fused
 from areaviz.attention.area import area_attention
 from areaviz.attention.boundary import BoundaryKeys
 
-SIZES = st.tuples(st.integers(1, 3), st.integers(1, 2), st.integers(1, 9), st.integers(1, 20), st.integers(1, 6))
+SIZES = st.tuples(
+    st.integers(1, 3), st.integers(1, 2), st.integers(1, 9), st.integers(1, 20), st.integers(1, 6)
+)
 
 
 @given(sizes=SIZES, causal=st.booleans(), padded=st.booleans(), seed=st.integers(0, 99))
@@ -43,11 +45,18 @@ def test_output_and_gradients_equal_the_direct_form(
     seed=st.integers(0, 99),
 )
 @settings(max_examples=40, deadline=None)
-def test_rectangles_equal_the_direct_form(grid: tuple[int, int], area: tuple[int, int], seed: int) -> None:
+def test_rectangles_equal_the_direct_form(
+    grid: tuple[int, int], area: tuple[int, int], seed: int
+) -> None:
     torch.manual_seed(seed)
     size = min(area[0], grid[0]), min(area[1], grid[1])
-    inputs = [torch.randn(2, n, 3, requires_grad=True) for n in (5, grid[0] * grid[1], grid[0] * grid[1])]
-    outputs = [area_attention(*inputs, area_size=size, memory_shape=grid, impl=impl) for impl in ("fused", "direct")]
+    inputs = [
+        torch.randn(2, n, 3, requires_grad=True) for n in (5, grid[0] * grid[1], grid[0] * grid[1])
+    ]
+    outputs = [
+        area_attention(*inputs, area_size=size, memory_shape=grid, impl=impl)
+        for impl in ("fused", "direct")
+    ]
     torch.testing.assert_close(*outputs, atol=1e-5, rtol=1e-4)
     weight = torch.randn_like(outputs[0])
     gradients = [torch.autograd.grad(output, inputs, weight) for output in outputs]
@@ -63,7 +72,9 @@ def test_a_mask_in_the_middle_or_of_a_grid_is_refused(shape: tuple[int, int]) ->
         area_attention(x, x, x, area_size=(1, 2), memory_shape=shape, attn_mask=mask, impl="fused")
 
 
-@pytest.mark.parametrize("options", [{"key_mode": "max"}, {"need_weights": True}, {"dropout_p": 0.1}, {"top_k": 1}])
+@pytest.mark.parametrize(
+    "options", [{"key_mode": "max"}, {"need_weights": True}, {"dropout_p": 0.1}, {"top_k": 1}]
+)
 def test_what_it_cannot_do_is_refused(options: dict[str, object]) -> None:
     x = torch.randn(1, 1, 4, 2)
     with pytest.raises(ValueError, match="fused"):
@@ -71,14 +82,16 @@ def test_what_it_cannot_do_is_refused(options: dict[str, object]) -> None:
 
 
 def test_loading_it_leaves_the_arithmetic_of_python_alone() -> None:
-    program = (
-        "from areaviz.attention import fused; fused._library(); least = float.fromhex('0x1p-1022'); print(least / 2)"
-    )
-    printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    program = "from areaviz.attention import fused; fused._library(); least = float.fromhex('0x1p-1022'); print(least / 2)"
+    printed = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    ).stdout
     assert float(printed) > 0
 
 
-@pytest.mark.parametrize(("compiler", "told"), [(None, "needs a C compiler"), ("/bin/false", "could not be compiled")])
+@pytest.mark.parametrize(
+    ("compiler", "told"), [(None, "needs a C compiler"), ("/bin/false", "could not be compiled")]
+)
 def test_without_a_working_compiler_it_says_so(
     monkeypatch: pytest.MonkeyPatch, compiler: str | None, told: str
 ) -> None:
@@ -113,8 +126,14 @@ def test_boundary_keys_and_size_biases_equal_the_pooled_form(
     if grid[0] == 1:
         masks["is_causal"] = mask == "causal"
         if mask == "padded":
-            masks["key_padding_mask"] = torch.arange(items) >= torch.tensor([[items], [max(1, items // 2)]])
-    learned = [*inputs, *([] if bias is None else [bias]), *([] if keys is None else keys.parameters())]
+            masks["key_padding_mask"] = torch.arange(items) >= torch.tensor(
+                [[items], [max(1, items // 2)]]
+            )
+    learned = [
+        *inputs,
+        *([] if bias is None else [bias]),
+        *([] if keys is None else keys.parameters()),
+    ]
     found = []
     for impl in ("fused", "pooled"):
         output = area_attention(
@@ -136,5 +155,7 @@ def test_boundary_keys_and_size_biases_equal_the_pooled_form(
 
 def test_a_bias_far_above_every_item_does_not_overflow() -> None:
     query, key, value = torch.zeros(1, 1, 2), torch.randn(1, 4, 2), torch.randn(1, 4, 2)
-    output = area_attention(query, key, value, area_size=2, size_bias=torch.tensor([0.0, 1000.0]), impl="fused")
+    output = area_attention(
+        query, key, value, area_size=2, size_bias=torch.tensor([0.0, 1000.0]), impl="fused"
+    )
     torch.testing.assert_close(output[0, 0], (value[0, :-1] + value[0, 1:]).mean(0))

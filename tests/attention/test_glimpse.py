@@ -26,7 +26,11 @@ def slow_patch(picture_HW: Tensor, left: int, top: int, side: int, step: int) ->
     for row in range(side):
         for column in range(side):
             first_x, first_y = left + column * step, top + row * step
-            block = [pixel(picture_HW, first_x + x, first_y + y) for y in range(step) for x in range(step)]
+            block = [
+                pixel(picture_HW, first_x + x, first_y + y)
+                for y in range(step)
+                for x in range(step)
+            ]
             patch[row, column] = sum(block) / step**2
     return patch
 
@@ -87,12 +91,17 @@ def test_what_lies_outside_is_zero() -> None:
 def test_places_beyond_the_edge_are_those_on_the_edge() -> None:
     retina = Retina(random_pictures(1, 5, 5), 3, 2)
     for beyond, edge in (((-7.0, 3.0), (-1.0, 1.0)), ((1.01, -1.01), (1.0, -1.0))):
-        for found, wanted in zip(retina.read(torch.tensor([beyond])), retina.read(torch.tensor([edge])), strict=True):
+        for found, wanted in zip(
+            retina.read(torch.tensor([beyond])), retina.read(torch.tensor([edge])), strict=True
+        ):
             assert torch.equal(found, wanted)
 
 
 def test_each_picture_is_read_at_its_own_place() -> None:
-    pictures, places = random_pictures(3, 6, 7), torch.tensor([[0.0, 0.5], [-1.0, 0.2], [0.7, -0.9]])
+    pictures, places = (
+        random_pictures(3, 6, 7),
+        torch.tensor([[0.0, 0.5], [-1.0, 0.2], [0.7, -0.9]]),
+    )
     together, _ = Retina(pictures, 2, 2).read(places)
     alone = [Retina(pictures[i : i + 1], 2, 2).read(places[i : i + 1])[0] for i in range(3)]
     assert torch.equal(together, torch.cat(alone))

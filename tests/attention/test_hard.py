@@ -24,7 +24,9 @@ def arm_gradients(logits: Tensor, baseline: float) -> Tensor:
     gradients = []
     for arm in (0, 1):
         chances = torch.log_softmax(logits, 0)
-        loss = reinforce(chances[arm].view(1, 1), REWARDS[arm].view(1, 1), torch.full((1, 1), baseline))
+        loss = reinforce(
+            chances[arm].view(1, 1), REWARDS[arm].view(1, 1), torch.full((1, 1), baseline)
+        )
         gradients.append(-torch.autograd.grad(loss, logits)[0])
     return torch.stack(gradients)
 
@@ -53,7 +55,9 @@ def test_two_choices_in_a_row_with_a_baseline_that_knows_the_first() -> None:
     rewards = torch.tensor([[1.0, 4.0], [-2.0, 0.5]], dtype=torch.float64)
     later = torch.tensor([2.0, -1.0], dtype=torch.float64)
     chances = torch.softmax(logits, 1)
-    exact = torch.autograd.grad(torch.einsum("a,b,ab->", chances[0], chances[1], rewards), logits)[0]
+    exact = torch.autograd.grad(torch.einsum("a,b,ab->", chances[0], chances[1], rewards), logits)[
+        0
+    ]
     expected = torch.zeros_like(exact)
     for first, second in product((0, 1), (0, 1)):
         logs = torch.log_softmax(logits, 1)
@@ -67,13 +71,21 @@ def test_two_choices_in_a_row_with_a_baseline_that_knows_the_first() -> None:
 def test_choices_are_summed_and_pictures_averaged() -> None:
     logs, reward = -torch.rand(3, 4), torch.rand(3, 4)
     baseline = torch.rand(3, 4)
-    wanted = -sum(float(logs[b, t] * (reward[b, t] - baseline[b, t])) for b in range(3) for t in range(4)) / 3
+    wanted = (
+        -sum(
+            float(logs[b, t] * (reward[b, t] - baseline[b, t])) for b in range(3) for t in range(4)
+        )
+        / 3
+    )
     error = float((reward - baseline).square().sum()) / 12
     assert reinforce(logs, reward, baseline).item() == pytest.approx(wanted + error, abs=1e-5)
 
 
 def test_choices_and_baseline_teach_each_other_nothing() -> None:
-    logs, baseline = torch.tensor([[-0.5, -1.5]], requires_grad=True), torch.tensor([[0.2, 0.9]], requires_grad=True)
+    logs, baseline = (
+        torch.tensor([[-0.5, -1.5]], requires_grad=True),
+        torch.tensor([[0.2, 0.9]], requires_grad=True),
+    )
     reward = torch.tensor([[1.0, 0.0]])
     reinforce(logs, reward, baseline).backward()
     torch.testing.assert_close(logs.grad, baseline.detach() - reward)
@@ -112,7 +124,9 @@ def test_without_sampling_the_place_is_its_mean() -> None:
 def test_items_are_drawn_by_their_weight() -> None:
     weights = torch.tensor([[0.1, 0.0, 0.6, 0.3]])
     chosen, logs = choose_item(weights.expand(20000, 4), sample=True)
-    assert (chosen.bincount(minlength=4) / 20000).tolist() == pytest.approx(weights[0].tolist(), abs=0.015)
+    assert (chosen.bincount(minlength=4) / 20000).tolist() == pytest.approx(
+        weights[0].tolist(), abs=0.015
+    )
     assert (chosen == 1).sum() == 0
     torch.testing.assert_close(logs, weights[0].log()[chosen])
 

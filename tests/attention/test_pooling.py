@@ -20,7 +20,9 @@ SEQUENCE = torch.tensor([[1.0, 2], [3, 4], [5, 6], [7, 8], [9, 10]])
 GRID = torch.arange(1.0, 7)[:, None]
 TWICE = {
     "mean": SEQUENCE.tolist() + [[2, 3], [4, 5], [6, 7], [8, 9]] + [[3, 4], [5, 6], [7, 8]],
-    "sum": SEQUENCE.tolist() + [[4, 6], [8, 10], [12, 14], [16, 18]] + [[9, 12], [15, 18], [21, 24]],
+    "sum": SEQUENCE.tolist()
+    + [[4, 6], [8, 10], [12, 14], [16, 18]]
+    + [[9, 12], [15, 18], [21, 24]],
     "max": SEQUENCE.tolist() + [[3, 4], [5, 6], [7, 8], [9, 10]] + [[5, 6], [7, 8], [9, 10]],
 }
 
@@ -42,7 +44,10 @@ def test_areas_that_end_at_each_new_item_are_those_of_the_whole_to_the_last_bit(
         ending = pooled_ending(ending, items[:, last : last + 1], mode, most)
         grid = AreaGrid(1, last + 1, 1, min(most, last + 1))
         whole = area_pool(items[:, : last + 1], grid, mode)
-        at_end = [grid.index(Area(0, last + 1 - width, 1, width)) for width in range(1, grid.max_width + 1)]
+        at_end = [
+            grid.index(Area(0, last + 1 - width, 1, width))
+            for width in range(1, grid.max_width + 1)
+        ]
         assert torch.equal(ending, whole[:, at_end])
 
 
@@ -51,7 +56,9 @@ def test_sums_that_grow_stay_exact_in_half_precision() -> None:
     ending = items[:, :0]
     for last in range(12):
         ending = pooled_ending(ending, items[:, last : last + 1], "sum", 12)
-    assert torch.equal(ending.to(items.dtype)[0, -1], area_pool(items, AreaGrid(1, 12, 1, 12), "sum")[0, -1])
+    assert torch.equal(
+        ending.to(items.dtype)[0, -1], area_pool(items, AreaGrid(1, 12, 1, 12), "sum")[0, -1]
+    )
 
 
 def test_standard_deviations_of_five_items() -> None:
@@ -61,7 +68,9 @@ def test_standard_deviations_of_five_items() -> None:
 
 
 @pytest.mark.parametrize("pool", [lambda x, grid: area_pool(x, grid, "sum"), table_sums])
-def test_sums_of_a_grid_of_two_by_three(pool: Callable[[torch.Tensor, AreaGrid], torch.Tensor]) -> None:
+def test_sums_of_a_grid_of_two_by_three(
+    pool: Callable[[torch.Tensor, AreaGrid], torch.Tensor],
+) -> None:
     found = pool(GRID[None], AreaGrid(2, 3, 2, 3))[0, :, 0]
     assert found.tolist() == [1, 2, 3, 4, 5, 6, 3, 5, 9, 11, 6, 15, 5, 7, 9, 12, 16, 21]
 
@@ -74,7 +83,11 @@ def test_every_pool_equals_the_loops(height: int, width: int, data: st.DataObjec
     torch.manual_seed(data.draw(st.integers(0, 99)))
     x = torch.randn(2, height * width, 3, dtype=torch.float64)
     memory = reference.areas(height, width, *area)
-    pools: dict[str, Callable[..., torch.Tensor]] = {"mean": torch.mean, "sum": torch.sum, "max": torch.amax}
+    pools: dict[str, Callable[..., torch.Tensor]] = {
+        "mean": torch.mean,
+        "sum": torch.sum,
+        "max": torch.amax,
+    }
     for mode, pool in pools.items():
         expected = torch.stack([pool(x[:, items], 1) for items in memory], 1)
         torch.testing.assert_close(area_pool(x, grid, mode), expected)
@@ -106,8 +119,17 @@ def test_area_features_are_equation_nine() -> None:
     for r, items in enumerate(reference.areas(2, 4, 2, 3)):
         area = grid.area(r)
         shape = torch.cat(
-            [features.height_embedding.weight[area.height - 1], features.width_embedding.weight[area.width - 1]]
+            [
+                features.height_embedding.weight[area.height - 1],
+                features.width_embedding.weight[area.width - 1],
+            ]
         )
         mean, std = x[:, items].mean(1), x[:, items].std(1, correction=0)
-        parts = mean @ features.mean.weight.T + std @ features.std.weight.T + shape @ features.shape.weight.T
-        torch.testing.assert_close(found[:, r], torch.relu(parts) @ features.down.weight.T, atol=1e-5, rtol=1e-4)
+        parts = (
+            mean @ features.mean.weight.T
+            + std @ features.std.weight.T
+            + shape @ features.shape.weight.T
+        )
+        torch.testing.assert_close(
+            found[:, r], torch.relu(parts) @ features.down.weight.T, atol=1e-5, rtol=1e-4
+        )

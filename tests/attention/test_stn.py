@@ -84,15 +84,25 @@ def test_each_picture_has_its_own_map_and_any_map_is_bilinear() -> None:
 
 
 def test_corners_of_known_maps() -> None:
-    turned = [[math.cos(math.pi / 4), -math.sin(math.pi / 4), 0], [math.sin(math.pi / 4), math.cos(math.pi / 4), 0]]
+    turned = [
+        [math.cos(math.pi / 4), -math.sin(math.pi / 4), 0],
+        [math.sin(math.pi / 4), math.cos(math.pi / 4), 0],
+    ]
     half = [[0.5, 0, 0.5], [0, 0.25, -0.75]]
     corners = quadrilateral(theta(IDENTITY, half, QUARTER, turned), height=40, width=80)
     assert corners[0].tolist() == [[0, 0], [80, 0], [80, 40], [0, 40]]
     assert corners[1].tolist() == [[40, 0], [80, 0], [80, 10], [40, 10]]
     assert corners[2].tolist() == [[80, 0], [80, 40], [0, 40], [0, 0]]
     # Turned by an eighth, the corners lie sqrt(2) from the middle, in each direction of its own scale.
-    tips = [(40, 20 - 20 * 2**0.5), (40 + 40 * 2**0.5, 20), (40, 20 + 20 * 2**0.5), (40 - 40 * 2**0.5, 20)]
-    assert corners[3].flatten().tolist() == pytest.approx([value for tip in tips for value in tip], abs=1e-4)
+    tips = [
+        (40, 20 - 20 * 2**0.5),
+        (40 + 40 * 2**0.5, 20),
+        (40, 20 + 20 * 2**0.5),
+        (40 - 40 * 2**0.5, 20),
+    ]
+    assert corners[3].flatten().tolist() == pytest.approx(
+        [value for tip in tips for value in tip], abs=1e-4
+    )
 
 
 def test_what_is_read_lies_in_the_quadrilateral() -> None:
@@ -106,6 +116,12 @@ def test_what_is_read_lies_in_the_quadrilateral() -> None:
 def test_gradients_reach_the_picture_and_the_map() -> None:
     pictures = random_pictures(2, 1).double().requires_grad_()
     # No output lies on the middle of a pixel, where bilinear reading has a corner.
-    maps = theta([[0.71, 0.13, 0.07], [-0.11, 0.83, 0.05]], [[0.37, -0.29, 0.21], [0.31, 0.47, -0.17]])
-    assert torch.autograd.gradcheck(lambda p, m: transform(p, m, 3), (pictures, maps.double().requires_grad_()))
-    assert torch.autograd.gradcheck(lambda m: quadrilateral(m, 4, 6), (maps.double().requires_grad_(),))
+    maps = theta(
+        [[0.71, 0.13, 0.07], [-0.11, 0.83, 0.05]], [[0.37, -0.29, 0.21], [0.31, 0.47, -0.17]]
+    )
+    assert torch.autograd.gradcheck(
+        lambda p, m: transform(p, m, 3), (pictures, maps.double().requires_grad_())
+    )
+    assert torch.autograd.gradcheck(
+        lambda m: quadrilateral(m, 4, 6), (maps.double().requires_grad_(),)
+    )

@@ -35,7 +35,8 @@ def test_a_file_that_is_there_is_left_as_it_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"short", b"a" * 513, b"with a blank in the middle", b"\xff" * 20, b"a" * 16 + b"\nb"]
+    "content",
+    [b"", b"short", b"a" * 513, b"with a blank in the middle", b"\xff" * 20, b"a" * 16 + b"\nb"],
 )
 def test_a_file_without_a_token_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "token").write_bytes(content)
@@ -78,6 +79,8 @@ def test_loopback(host: str) -> None:
     assert is_loopback(host)
 
 
-@pytest.mark.parametrize("host", [None, "", "0.0.0.0", "::", "10.0.0.1", "localhost.example", "127.0.0.1.example"])
+@pytest.mark.parametrize(
+    "host", [None, "", "0.0.0.0", "::", "10.0.0.1", "localhost.example", "127.0.0.1.example"]
+)
 def test_everything_else_is_reached_from_elsewhere(host: str | None) -> None:
     assert not is_loopback(host)

@@ -13,9 +13,9 @@ import pytest
 from areaviz.backend import cached as cached_module
 from areaviz.backend.base import Progress
 from areaviz.backend.cached import CachedBackend
-from areaviz.trace.card import Card
-from areaviz.trace.change import Gate
+from areaviz.cards.card import Card
 from areaviz.trace.errors import BackendError
+from areaviz.trace.interventions import Gate
 from areaviz.trace.layered import LayeredWeights
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
@@ -44,7 +44,9 @@ class Counting:
     def device(self) -> str:
         return "nowhere"
 
-    def trace(self, request: Request, progress: Progress | None = None, background: bool = False) -> Trace:
+    def trace(
+        self, request: Request, progress: Progress | None = None, background: bool = False
+    ) -> Trace:
         self.runs.append(request)
         assert self.may_run.wait(5)
         if self.fail:
@@ -135,7 +137,11 @@ def test_equal_requests_of_many_threads_run_once_and_others_are_not_held_back() 
 def test_progress_and_descriptions_come_from_inside() -> None:
     inner = Counting()
     cached = CachedBackend(inner)
-    assert (cached.models(), cached.problems(), cached.device()) == (inner.cards, inner.problems(), "nowhere")
+    assert (cached.models(), cached.problems(), cached.device()) == (
+        inner.cards,
+        inner.problems(),
+        "nowhere",
+    )
 
 
 def test_a_cache_without_room_is_refused() -> None:
@@ -143,7 +149,9 @@ def test_a_cache_without_room_is_refused() -> None:
         CachedBackend(Counting(), max_entries=0)
 
 
-def test_who_is_held_back_by_an_equal_request_is_told_and_may_leave(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_is_held_back_by_an_equal_request_is_told_and_may_leave(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(cached_module, "TELL_SECONDS", 0.01)
     inner, told = Counting(), []
     inner.may_run.clear()
@@ -161,7 +169,11 @@ def test_who_is_held_back_by_an_equal_request_is_told_and_may_leave(monkeypatch:
             backend.trace(ASKED, leave)
         inner.may_run.set()
         assert first.result(5) is backend.trace(ASKED)
-    assert told == ["Waiting: the same is being run already"] and len(inner.runs) == 1 and not backend._running
+    assert (
+        told == ["Waiting: the same is being run already"]
+        and len(inner.runs) == 1
+        and not backend._running
+    )
 
 
 def test_given_outputs_push_nothing_out() -> None:
@@ -190,7 +202,9 @@ def test_a_trace_says_what_memory_it_takes() -> None:
     one = trace.maps["encoder-decoder"]
     later: Any = LayeredWeights(one.weights.shape, one.weights.__getitem__)
     fetched = replace(trace, maps={"encoder-decoder": replace(one, weights=later)})
-    assert fetched.nbytes == later.nbytes + len(trace.request.picture.rgb), "what it comes to take, of a server's"
+    assert fetched.nbytes == later.nbytes + len(trace.request.picture.rgb), (
+        "what it comes to take, of a server's"
+    )
 
 
 def test_a_reader_does_not_wait_for_the_background_to_run_the_same() -> None:

@@ -10,11 +10,11 @@ import pytest
 import torch
 
 from areaviz.backend.local import LocalBackend
+from areaviz.cards.card import read_card, write_card
 from areaviz.models.base import OnStep
 from areaviz.models.checkpoint import digests_of
 from areaviz.models.device import choose_device
 from areaviz.models.translation import Translator
-from areaviz.trace.card import read_card, write_card
 from areaviz.trace.check import validate
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
@@ -45,7 +45,9 @@ def test_the_area_size_can_be_asked_for(backend: LocalBackend) -> None:
 
 def test_progress_ends_with_the_writing(backend: LocalBackend) -> None:
     told: list[tuple[float, str]] = []
-    backend.trace(Request("tiny-area", "A small dog " * 24), lambda share, what: told.append((share, what)))
+    backend.trace(
+        Request("tiny-area", "A small dog " * 24), lambda share, what: told.append((share, what))
+    )
     assert told[-1][1].startswith("Writing item ")
     assert {what for _, what in told if not what.startswith("Writing")} <= {
         "Waiting for the model",
@@ -111,7 +113,9 @@ def test_an_answer_takes_one_processor_or_as_many_as_are_told(
     seen = []
     traced = Translator.trace
 
-    def watched(self: Translator, requests: Sequence[Request], on_step: OnStep | None = None) -> list[Trace]:
+    def watched(
+        self: Translator, requests: Sequence[Request], on_step: OnStep | None = None
+    ) -> list[Trace]:
         seen.append(torch.get_num_threads())
         return traced(self, requests, on_step)
 
@@ -122,11 +126,15 @@ def test_an_answer_takes_one_processor_or_as_many_as_are_told(
     assert backend.device() == f"CPU ({threads} thread{'s' * (threads > 1)})"
 
 
-def test_a_card_without_digests_is_told_in_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_card_without_digests_is_told_in_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     folder = checkpoint(tmp_path, "older")
     assert "older" in LocalBackend(tmp_path, "cpu").models()
     assert "The card of older has no digests" in caplog.text
     caplog.clear()
-    write_card(replace(read_card(folder / "card.json"), files=digests_of(folder)), folder / "card.json")
+    write_card(
+        replace(read_card(folder / "card.json"), files=digests_of(folder)), folder / "card.json"
+    )
     validate(LocalBackend(tmp_path, "cpu").trace(Request("older", "A dog")))
     assert not caplog.text

@@ -49,4 +49,6 @@ def test_kinds_are_measured_apart_and_not_without_end(pace: Pace) -> None:
         pace.took(Request("b", "", seed=seed), 1, 10.0)
     assert pace.most(KIND, 8) == 8 and pace.most(Request("b", "", seed=1), 8) == 1
     pace.took(Request("c", ""), 1, 10.0)
-    assert len(pace._seconds) == KINDS and pace.most(KIND, 8) == 1, "the one unmeasured for longest is forgotten"
+    assert len(pace._seconds) == KINDS and pace.most(KIND, 8) == 1, (
+        "the one unmeasured for longest is forgotten"
+    )

@@ -13,15 +13,15 @@ from areaviz.backend import remote, wire
 from areaviz.backend.access import digest_of
 from areaviz.backend.cached import CachedBackend
 from areaviz.backend.remote import RemoteBackend
-from areaviz.serving.api import Api, Reply
+from areaviz.server.api import Api, Reply
 from areaviz.trace import codec, query
 from areaviz.trace.errors import BackendError, Busy, InputError
 from areaviz.trace.layered import LayeredWeights
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from tests import fakes
-from tests.serving.models import TOKEN, FakeModels
-from tests.serving.server import Server, serving
+from tests.server.models import TOKEN, FakeModels
+from tests.server.server import Server, serving
 
 ASKED = Request("char-area", "A small dog runs.", "beam", 3, 4, 7)
 LARGE = Request("char-area", "A small dog runs over the grass. " * 6)
@@ -70,12 +70,16 @@ def test_weights_of_large_maps_are_fetched_layer_by_layer_when_they_are_read(
         assert isinstance(attention.weights, LayeredWeights), site
         assert attention.weights.shape == whole.maps[site].weights.shape
     site = "encoder-decoder"
-    np.testing.assert_array_equal(query.coverage(found.maps[site], 1, None), query.coverage(whole.maps[site], 1, None))
+    np.testing.assert_array_equal(
+        query.coverage(found.maps[site], 1, None), query.coverage(whole.maps[site], 1, None)
+    )
     query.coverage(found.maps[site], 1, 2)
     assert server.paths.count(wire.LAYER) == 1, "one layer was read, twice"
     assert same(found, whole)
     assert server.paths.count(wire.LAYER) == sum(one.layers for one in whole.maps.values())
-    assert models.asked == [LARGE.checked()] * 2, "once by the server, which remembers it, and once by this test"
+    assert models.asked == [LARGE.checked()] * 2, (
+        "once by the server, which remembers it, and once by this test"
+    )
 
 
 def test_requests_for_one_trace_go_to_one_replica(backend: RemoteBackend, server: Server) -> None:
@@ -99,7 +103,9 @@ def test_what_the_reader_can_mend_stays_that(backend: RemoteBackend, server: Ser
     assert server.paths.count(wire.TRACE) == 3, "what has a name is not tried again"
 
 
-@pytest.mark.parametrize("fault", ["drop", "cut", Reply(500, "text/plain", b"Internal Server Error")])
+@pytest.mark.parametrize(
+    "fault", ["drop", "cut", Reply(500, "text/plain", b"Internal Server Error")]
+)
 def test_a_request_that_is_lost_is_sent_once_more(
     backend: RemoteBackend, server: Server, models: FakeModels, fault: Reply | str
 ) -> None:
@@ -143,7 +149,9 @@ def test_too_many_requests_are_told_as_that(backend: RemoteBackend, server: Serv
     assert server.paths.count(wire.TRACE) == 2
 
 
-def test_what_runs_in_the_background_does_so_at_the_server(backend: RemoteBackend, models: FakeModels) -> None:
+def test_what_runs_in_the_background_does_so_at_the_server(
+    backend: RemoteBackend, models: FakeModels
+) -> None:
     backend.trace(ASKED, background=True)
     backend.trace(LARGE)
     assert models.in_background == [True, False]
@@ -187,7 +195,13 @@ def test_a_wrong_token_is_named(server: Server) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"\x80\x04K\x01.", b"PK\x03\x04", codec.to_bytes(fakes.trace("Another text.")), b'{"models": {}}'],
+    [
+        b"",
+        b"\x80\x04K\x01.",
+        b"PK\x03\x04",
+        codec.to_bytes(fakes.trace("Another text.")),
+        b'{"models": {}}',
+    ],
     ids=["nothing", "pickle", "torn archive", "another's trace", "JSON"],
 )
 def test_answers_that_are_none(backend: RemoteBackend, server: Server, content: bytes) -> None:
@@ -198,7 +212,9 @@ def test_answers_that_are_none(backend: RemoteBackend, server: Server, content: 
 
 
 @pytest.mark.parametrize("shape", [(4, 10, 10), (3, 3), (0,)])
-def test_layers_of_another_shape(backend: RemoteBackend, server: Server, shape: tuple[int, ...]) -> None:
+def test_layers_of_another_shape(
+    backend: RemoteBackend, server: Server, shape: tuple[int, ...]
+) -> None:
     weights = backend.trace(LARGE).maps["encoder self"].weights
     server.faults = [Reply(200, wire.NPZ, codec.layer_to_bytes(np.zeros(shape, np.float32)))]
     with pytest.raises(BackendError, match="something else"):
@@ -208,7 +224,11 @@ def test_layers_of_another_shape(backend: RemoteBackend, server: Server, shape: 
 def test_layers_that_are_no_distributions(backend: RemoteBackend, server: Server) -> None:
     weights = backend.trace(LARGE).maps["encoder self"].weights
     for value in (np.nan, -1, 2):
-        server.faults = [Reply(200, wire.NPZ, codec.layer_to_bytes(np.full(weights.shape[1:], value, np.float32)))]
+        server.faults = [
+            Reply(
+                200, wire.NPZ, codec.layer_to_bytes(np.full(weights.shape[1:], value, np.float32))
+            )
+        ]
         with pytest.raises(BackendError, match="something else"):
             weights[0]
 
@@ -231,22 +251,29 @@ def test_the_token_follows_no_redirection(backend: RemoteBackend, server: Server
     assert server.paths == [wire.MODELS, wire.TRACE]
 
 
-def test_a_retrained_model_is_not_mixed_with_the_one_before(backend: RemoteBackend, models: FakeModels) -> None:
+def test_a_retrained_model_is_not_mixed_with_the_one_before(
+    backend: RemoteBackend, models: FakeModels
+) -> None:
     weights = backend.trace(LARGE).maps["encoder self"].weights
-    models.cards = {name: replace(card, code_version="later") for name, card in models.cards.items()}
+    models.cards = {
+        name: replace(card, code_version="later") for name, card in models.cards.items()
+    }
     with pytest.raises(BackendError, match="exchanged since"):
         weights[0]
 
 
 @pytest.mark.parametrize(
-    "address", ["", "http://", "ftp://host", "http://user:secret@host", "http://a b", "http://host?x=1"]
+    "address",
+    ["", "http://", "ftp://host", "http://user:secret@host", "http://a b", "http://host?x=1"],
 )
 def test_addresses_that_are_none(address: str) -> None:
     with pytest.raises(BackendError, match="such as http://127.0.0.1:8000"):
         RemoteBackend(address, TOKEN)
 
 
-def test_the_token_is_never_logged(backend: RemoteBackend, server: Server, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_token_is_never_logged(
+    backend: RemoteBackend, server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.DEBUG)
     server.faults = ["drop"] * 4
     with pytest.raises(BackendError):

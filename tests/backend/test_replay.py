@@ -44,7 +44,9 @@ def test_models_are_those_with_traces(stored: Path) -> None:
 
 
 @pytest.mark.parametrize("other", [{"text": "Unknown."}, {"area_size": 2}, {"beam": 3}])
-def test_what_is_not_stored_is_refused_in_one_sentence(stored: Path, other: dict[str, object]) -> None:
+def test_what_is_not_stored_is_refused_in_one_sentence(
+    stored: Path, other: dict[str, object]
+) -> None:
     request = replace(Request("char-area", folder.TEXT), **other)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="no stored result"):
         ReplayBackend(stored).trace(request)
@@ -76,7 +78,9 @@ def test_a_file_that_vanishes_is_a_backend_error(stored: Path) -> None:
 
 def test_progress_is_told_in_words(stored: Path) -> None:
     told: list[tuple[float, str]] = []
-    ReplayBackend(stored).trace(folder.requests()[0], lambda share, words: told.append((share, words)))
+    ReplayBackend(stored).trace(
+        folder.requests()[0], lambda share, words: told.append((share, words))
+    )
     assert told and all(0 <= share <= 1 and words for share, words in told)
 
 

@@ -11,8 +11,8 @@ from dataclasses import replace
 import pytest
 
 from areaviz.backend.worker import GIVE_WAY, Report, Worker
-from areaviz.trace.change import Gate
 from areaviz.trace.errors import BackendError, Busy, InputError
+from areaviz.trace.interventions import Gate
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from tests.fakes import trace
@@ -21,7 +21,9 @@ from tests.fakes import trace
 class Recorder:
     """A run that notes its batches and waits until it is let go."""
 
-    def __init__(self, fails: Callable[[Sequence[Request]], Exception | None] = lambda requests: None) -> None:
+    def __init__(
+        self, fails: Callable[[Sequence[Request]], Exception | None] = lambda requests: None
+    ) -> None:
         self.batches: list[list[str]] = []
         self.go, self.began = threading.Event(), threading.Event()
         self.fails = fails
@@ -53,7 +55,9 @@ def asked(worker: Worker, run: Recorder, *requests: Request) -> Iterator[list[Fu
             run.go.set()
 
 
-def submit_behind(worker: Worker, run: Recorder, requests: list[Request]) -> list[Trace | BaseException]:
+def submit_behind(
+    worker: Worker, run: Recorder, requests: list[Request]
+) -> list[Trace | BaseException]:
     """Submit one request, and the others in order while it runs; returns results or errors."""
     with asked(worker, run, *requests) as futures:
         run.go.set()
@@ -62,7 +66,10 @@ def submit_behind(worker: Worker, run: Recorder, requests: list[Request]) -> lis
 
 def test_like_requests_run_together_and_others_apart() -> None:
     run = Recorder()
-    requests = [Request("a", text) for text in ("first", "b", "c")] + [Request("other", "d"), Request("a", "e")]
+    requests = [Request("a", text) for text in ("first", "b", "c")] + [
+        Request("other", "d"),
+        Request("a", "e"),
+    ]
     found = submit_behind(Worker(run), run, requests)
     assert [result.request for result in found if isinstance(result, Trace)] == requests
     assert run.batches == [["first"], ["b", "c"], ["d"], ["e"]]
@@ -70,7 +77,11 @@ def test_like_requests_run_together_and_others_apart() -> None:
 
 def test_requests_that_are_changed_alike_run_together() -> None:
     run, off = Recorder(), (Gate("encoder self"),)
-    requests = [Request("a", "first"), Request("a", "b", changes=off), Request("a", "c", changes=off)]
+    requests = [
+        Request("a", "first"),
+        Request("a", "b", changes=off),
+        Request("a", "c", changes=off),
+    ]
     requests += [Request("a", "d"), Request("a", "e", target="x"), Request("a", "f", target="y")]
     submit_behind(Worker(run), run, requests)
     assert run.batches == [["first"], ["b", "c"], ["d"], ["e", "f"]]
@@ -81,7 +92,9 @@ def test_one_bad_request_fails_alone() -> None:
         return InputError("bad") if any(request.text == "bad" for request in requests) else None
 
     run = Recorder(fails)
-    found = submit_behind(Worker(run), run, [Request("a", text) for text in ("first", "good", "bad", "fine")])
+    found = submit_behind(
+        Worker(run), run, [Request("a", text) for text in ("first", "good", "bad", "fine")]
+    )
     assert [type(result) for result in found] == [Trace, Trace, InputError, Trace]
 
 
@@ -168,7 +181,9 @@ def test_a_run_that_all_have_left_ends_early() -> None:
     assert worker.submit(Request("a", "2")).request.text == "2"
 
 
-@pytest.mark.parametrize("error", [RuntimeError("x"), MemoryError(), SystemExit(), KeyboardInterrupt(), Left()])
+@pytest.mark.parametrize(
+    "error", [RuntimeError("x"), MemoryError(), SystemExit(), KeyboardInterrupt(), Left()]
+)
 def test_whatever_a_run_raises_has_a_name_and_the_next_request_works(error: BaseException) -> None:
     failing = [True]
 
@@ -205,7 +220,10 @@ def test_drawn_and_most_probable_choices_run_apart() -> None:
 
 
 def test_the_background_runs_when_no_reader_waits() -> None:
-    run, order = Recorder(), [("r", False), ("b1", True), ("b2", True), ("r2", False), ("b3", True), ("r3", False)]
+    run, order = (
+        Recorder(),
+        [("r", False), ("b1", True), ("b2", True), ("r2", False), ("b3", True), ("r3", False)],
+    )
     worker = Worker(run, max_batch=1)
     with ThreadPoolExecutor(len(order)) as pool:
         futures = []
@@ -260,8 +278,13 @@ def test_the_background_gives_way_to_a_reader_and_goes_on_in_small_batches() -> 
     run = Stepping()
     worker = Worker(run)
     with ThreadPoolExecutor(5) as pool:
-        analysis = [pool.submit(worker.submit, Request("a", text), None, True) for text in ("1", "2", "3", "4")]
-        while not run.batches or len(worker._running) < 3:  # the first ran alone; the others are one batch
+        analysis = [
+            pool.submit(worker.submit, Request("a", text), None, True)
+            for text in ("1", "2", "3", "4")
+        ]
+        while (
+            not run.batches or len(worker._running) < 3
+        ):  # the first ran alone; the others are one batch
             threading.Event().wait(0.002)
         assert worker.submit(Request("a", "reader")).request.text == "reader"
         assert sorted(one.result(10).request.text for one in analysis) == ["1", "2", "3", "4"]

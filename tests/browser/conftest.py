@@ -18,7 +18,9 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_play
 
 from tests.browser.server import ARGUMENTS, Server, browser_path
 
-MISSING = "no Chromium found: install one with `apt-get install chromium`, or put `chromium` on the PATH"
+MISSING = (
+    "no Chromium found: install one with `apt-get install chromium`, or put `chromium` on the PATH"
+)
 LEFT_OUT = pytest.StashKey[int]()
 HERE = Path(__file__).parent
 PATIENCE = 120_000  # ms; a busy machine draws slowly
@@ -37,7 +39,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item not in mine]
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
     """The one line that says what was left out."""
     if count := config.stash.get(LEFT_OUT, 0):
         terminalreporter.write_line(f"{count} browser tests were left out, {MISSING}.")
@@ -91,7 +95,9 @@ def page(chromium: Browser) -> Iterator[Page]:
 @pytest.fixture
 def unknown_page(chromium: Browser) -> Iterator[Page]:
     """The same for a reader who has to sign in: the console says of the form that it was answered by 401."""
-    yield from _page(chromium, lambda message: _is_ours(message) and "status of 401" not in message.text)
+    yield from _page(
+        chromium, lambda message: _is_ours(message) and "status of 401" not in message.text
+    )
 
 
 def _page(chromium: Browser, is_error: Callable[[ConsoleMessage], bool]) -> Iterator[Page]:
@@ -109,5 +115,7 @@ def _page(chromium: Browser, is_error: Callable[[ConsoleMessage], bool]) -> Iter
 
 def settled(page: Page) -> None:
     """Wait until the script has come to its end: what is drawn before may be drawn anew."""
-    expect(page.locator('[data-testid="stApp"]')).to_have_attribute("data-test-script-state", "notRunning")
+    expect(page.locator('[data-testid="stApp"]')).to_have_attribute(
+        "data-test-script-state", "notRunning"
+    )
     page.wait_for_timeout(300)

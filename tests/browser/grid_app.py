@@ -11,7 +11,7 @@ from areaviz.data.scenes import make_scene
 from areaviz.trace.picture import Picture
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.grid import grid
+from areaviz.ui.components.grid import grid
 from tests import fakes
 
 SITE = os.environ.get("GRID_SITE", "encoder-decoder")
@@ -34,7 +34,9 @@ def traces() -> tuple[Trace, Trace]:
 
 def _picture() -> Picture:
     return (
-        fakes.picture(width=WIDTH, height=640) if WIDTH else Picture.of("scene", make_scene("samples", 3).pixels(SCENE))
+        fakes.picture(width=WIDTH, height=640)
+        if WIDTH
+        else Picture.of("scene", make_scene("samples", 3).pixels(SCENE))
     )
 
 
@@ -50,7 +52,10 @@ if st.button("Choose the third item"):
     focus = st.session_state["focus"] = Focus(SITE, items=(2,))
 if st.toggle("Show grids", value=True):
     for column, trace, name in zip(
-        st.columns(COLUMNS), traces()[2 - COLUMNS :], ("regular", "area")[2 - COLUMNS :], strict=True
+        st.columns(COLUMNS),
+        traces()[2 - COLUMNS :],
+        ("regular", "area")[2 - COLUMNS :],
+        strict=True,
     ):
         with column:
             selection = grid(trace, focus, key=name, link="pair")

@@ -3,9 +3,14 @@
 import streamlit as st
 
 from areaviz.trace.request import Focus
-from areaviz.ui.chart import chart
+from areaviz.ui.look.chart import chart
 from areaviz.views import VIEWS
 from tests import fakes
 
 st.set_page_config(layout="wide")
-chart(VIEWS["playback"], fakes.caption_trace("a small red circle"), Focus("encoder-decoder"), "playback")
+chart(
+    VIEWS["playback"],
+    fakes.caption_trace("a small red circle"),
+    Focus("encoder-decoder"),
+    "playback",
+)

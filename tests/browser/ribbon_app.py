@@ -8,7 +8,7 @@ import streamlit as st
 
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.ribbon import ribbon
+from areaviz.ui.components.ribbon import ribbon
 from tests import fakes
 
 SITE = os.environ.get("RIBBON_SITE", "encoder-decoder")

@@ -47,14 +47,27 @@ class Server:
     `areaviz serve`, for the app.
     """
 
-    def __init__(self, script: str, log: Path, settings: dict[str, str], options: Sequence[str] = ()) -> None:
+    def __init__(
+        self, script: str, log: Path, settings: dict[str, str], options: Sequence[str] = ()
+    ) -> None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.url = f"http://127.0.0.1:{probe.getsockname()[1]}"
-        flags = [f"--{name}={value}" for name, value in {**FLAGS, "server.port": self.url.split(":")[-1]}.items()]
+        flags = [
+            f"--{name}={value}"
+            for name, value in {**FLAGS, "server.port": self.url.split(":")[-1]}.items()
+        ]
         command = [sys.executable, "-m", "streamlit", "run", str(ROOT / script), *flags]
         if script == APP:
-            command = [sys.executable, "-m", "areaviz", "serve", "--port", self.url.split(":")[-1], *options]
+            command = [
+                sys.executable,
+                "-m",
+                "areaviz",
+                "serve",
+                "--port",
+                self.url.split(":")[-1],
+                *options,
+            ]
         self._log = log
         with log.open("wb") as output:
             self._process = subprocess.Popen(
@@ -76,7 +89,9 @@ class Server:
             except (URLError, OSError):
                 time.sleep(0.1)
         self.stop()
-        raise RuntimeError(f"The server did not answer within {PATIENCE:.0f} s:\n{self._log.read_text()[-2000:]}")
+        raise RuntimeError(
+            f"The server did not answer within {PATIENCE:.0f} s:\n{self._log.read_text()[-2000:]}"
+        )
 
     def stop(self) -> None:
         """End the server and everything it started."""

@@ -15,7 +15,16 @@ from tests.browser.conftest import App, settled
 SENTENCE = "A man plays the guitar."
 RUN_AT_ONCE = ("caption", "translate_picture", "four_ways")
 """Pages that run a model before anything is asked."""
-PAGES = ("", "translate", "caption", "translate_picture", "four_ways", "analyse", "how_areas_work", "models")
+PAGES = (
+    "",
+    "translate",
+    "caption",
+    "translate_picture",
+    "four_ways",
+    "analyse",
+    "how_areas_work",
+    "models",
+)
 
 
 @pytest.fixture
@@ -54,7 +63,14 @@ def test_a_click_locks_and_a_head_can_be_chosen(translated: Locator) -> None:
 
 
 def test_a_link_restores_everything_in_a_fresh_session(app: App, page: Page) -> None:
-    asked = {"text": SENTENCE, "method": "beam", "beam": "2", "site": "encoder self", "layer": "2", "items": "3"}
+    asked = {
+        "text": SENTENCE,
+        "method": "beam",
+        "beam": "2",
+        "site": "encoder self",
+        "layer": "2",
+        "items": "3",
+    }
     page.goto(f"{app('app.py')}/translate?{urlencode(asked)}")
     expect(page.get_by_label("English text")).to_have_value(SENTENCE)
     expect(page.locator(".ribbon[data-ready] .say")).to_contain_text("attends most to")
@@ -82,7 +98,9 @@ def test_no_page_scrolls_sideways(app: App, page: Page, path: str, width: int) -
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("path", PAGES)
-def test_pages_have_no_serious_barrier(app: App, page: Page, path: str, scheme: Literal["light", "dark"]) -> None:
+def test_pages_have_no_serious_barrier(
+    app: App, page: Page, path: str, scheme: Literal["light", "dark"]
+) -> None:
     page.emulate_media(color_scheme=scheme)
     result = {"model": "char-tiny-area", "text": SENTENCE, "site": "encoder-decoder", "items": "3"}
     page.goto(f"{app('app.py')}/{path}?{urlencode(result if path == 'translate' else {})}")

@@ -29,12 +29,16 @@ def sign_in(page: Page, token: str = TOKEN) -> None:
     page.get_by_role("button", name="Open").click()
 
 
-def test_a_reader_signs_in_and_gets_what_the_link_asked_for(locked: str, unknown_page: Page) -> None:
+def test_a_reader_signs_in_and_gets_what_the_link_asked_for(
+    locked: str, unknown_page: Page
+) -> None:
     page = unknown_page
     page.goto(f"{locked}/translate?text={SENTENCE}&site=encoder-decoder&items=4")
     expect(page.get_by_role("heading", name="areaviz")).to_be_visible()
     expect(page.get_by_label("English text")).to_have_count(0)
-    assert page.evaluate("getComputedStyle(document.querySelector('h1')).fontFamily") == "serif", "its style may apply"
+    assert page.evaluate("getComputedStyle(document.querySelector('h1')).fontFamily") == "serif", (
+        "its style may apply"
+    )
     sign_in(page, "a-token-that-nobody-has")
     expect(page.get_by_role("alert")).to_contain_text("This is not the access token")
     sign_in(page)
@@ -64,7 +68,9 @@ def test_pictures_and_uploads_work_behind_it(locked: str, unknown_page: Page) ->
     shown = page.locator('[data-testid="stImage"] img').first
     expect(shown).to_be_visible()
     settled(page)
-    assert page.evaluate("[...document.querySelectorAll('[data-testid=stImage] img')].every(one => one.naturalWidth)")
+    assert page.evaluate(
+        "[...document.querySelectorAll('[data-testid=stImage] img')].every(one => one.naturalWidth)"
+    )
     page.goto(f"{locked}/caption")
     page.get_by_role("radio", name="Upload").click()
     expect(page.get_by_role("region", name="Picture file")).to_be_visible()
@@ -97,7 +103,10 @@ def test_no_page_of_others_holds_it(app: App, chromium: Browser) -> None:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         own = f"http://localhost:{server.server_port}"
         shown = []
-        for held in (f"http://127.0.0.1:{server.server_port}/", f"{app('app.py')}/_stcore/host-config"):
+        for held in (
+            f"http://127.0.0.1:{server.server_port}/",
+            f"{app('app.py')}/_stcore/host-config",
+        ):
             page = chromium.new_page()
             page.goto(f"{own}/?{urlencode({'held': held})}")
             page.wait_for_timeout(2000)

@@ -86,7 +86,9 @@ def colour_at(grid: Locator, layer: str, cell: int) -> list[int]:
     return [int(value) for value in canvas.evaluate(read, at)]
 
 
-def test_pointing_at_a_word_shows_every_heads_strongest_area(grids: tuple[Locator, Locator]) -> None:
+def test_pointing_at_a_word_shows_every_heads_strongest_area(
+    grids: tuple[Locator, Locator],
+) -> None:
     _, area = grids
     assert ink(area, "memory") == 0
     point(area, "query", 2)
@@ -105,24 +107,32 @@ def test_pointing_at_a_word_shows_every_heads_strongest_area(grids: tuple[Locato
     assert ink(area, "memory") == 0
 
 
-def test_the_picture_and_the_heat_are_drawn_where_they_belong(grids: tuple[Locator, Locator]) -> None:
+def test_the_picture_and_the_heat_are_drawn_where_they_belong(
+    grids: tuple[Locator, Locator],
+) -> None:
     _, area = grids
     trace = soft()
     picture, cells = trace.request.picture, trace.fields["picture"].anchors
     assert picture is not None
     left, top, right, bottom = cells[0].tolist()
     np.testing.assert_allclose(
-        colour_at(area, "below", 0), picture.pixels[(top + bottom) // 2, (left + right) // 2], atol=6
+        colour_at(area, "below", 0),
+        picture.pixels[(top + bottom) // 2, (left + right) // 2],
+        atol=6,
     )
     area.locator(".strength").fill("100")
-    shares = np.mean([item_shares(trace.maps["encoder-decoder"], 0, head)[3] for head in range(4)], 0)
+    shares = np.mean(
+        [item_shares(trace.maps["encoder-decoder"], 0, head)[3] for head in range(4)], 0
+    )
     most = int(shares.argmax())
     area.locator(".many").fill("1")
     point(area, "query", 3)
     expect(area.locator(".most")).to_contain_text(
         f"{shares.max() * 100:.0f} %" if shares.max() >= 0.1 else f"{shares.max() * 100:.1f} %"
     )
-    np.testing.assert_allclose(colour_at(area, "above", most), (253, 231, 37), atol=6)  # the end of viridis
+    np.testing.assert_allclose(
+        colour_at(area, "above", most), (253, 231, 37), atol=6
+    )  # the end of viridis
     area.get_by_role("button", name="Heat map").click()
     point(area, "query", 3)
     expect(area.locator(".scale")).to_have_class("scale idle")
@@ -135,7 +145,9 @@ def test_pointing_at_a_cell_shows_which_words_attend(grids: tuple[Locator, Locat
     shares = [item_shares(trace.maps["encoder-decoder"], 0, head)[:, 5] for head in range(4)]
     head = int(np.argmax([share.max() for share in shares]))
     word = trace.fields["target"].labels[int(shares[head].argmax())]
-    expect(sentence(area)).to_contain_text(f"Row 2, column 2 is attended to most by “{word}” (head {head + 1},")
+    expect(sentence(area)).to_contain_text(
+        f"Row 2, column 2 is attended to most by “{word}” (head {head + 1},"
+    )
     assert area.locator(".chip .swatch").count() == 4
 
 
@@ -161,19 +173,25 @@ def test_the_other_grid_lights_up_the_same_word_and_cells(grids: tuple[Locator, 
     expect(sentence(area)).to_contain_text(IDLE)
 
 
-def test_a_click_locks_and_tells_the_server_and_escape_lets_go(grids: tuple[Locator, Locator]) -> None:
+def test_a_click_locks_and_tells_the_server_and_escape_lets_go(
+    grids: tuple[Locator, Locator],
+) -> None:
     _, area = grids
     click(area, "query", 2)
     page = area.page
     expect(
-        page.get_by_text("area has Selection(side='query', items=(2,), head=None, unit='item', areas='any')")
+        page.get_by_text(
+            "area has Selection(side='query', items=(2,), head=None, unit='item', areas='any')"
+        )
     ).to_be_visible()
     page.mouse.move(2, 2)
     expect(sentence(area)).to_contain_text("“red” attends")
     expect(area.locator("#query-2:visible")).to_have_attribute("aria-selected", "true")
     page.keyboard.press("Escape")
     expect(sentence(area)).to_contain_text(IDLE)
-    expect(page.get_by_text("area has Selection(side='query', items=(), head=None,")).to_be_visible()
+    expect(
+        page.get_by_text("area has Selection(side='query', items=(), head=None,")
+    ).to_be_visible()
 
 
 def test_a_second_click_unlocks_and_shift_adds(grids: tuple[Locator, Locator]) -> None:
@@ -189,7 +207,9 @@ def test_a_second_click_unlocks_and_shift_adds(grids: tuple[Locator, Locator]) -
     click(area, "query", 1)
     expect(page.get_by_text("area has Selection(side='query', items=(1,)")).to_be_visible()
     click(area, "query", 1)
-    expect(page.get_by_text("area has Selection(side='query', items=(), head=None,")).to_be_visible()
+    expect(
+        page.get_by_text("area has Selection(side='query', items=(), head=None,")
+    ).to_be_visible()
 
 
 def test_a_drag_over_cells_asks_for_their_mean(selves: tuple[Locator, Locator]) -> None:
@@ -207,10 +227,14 @@ def test_a_drag_over_cells_asks_for_their_mean(selves: tuple[Locator, Locator]) 
     attention = soft().maps["encoder self"]
     mean_HA = attention.weights[0][:, [0, 1, 4, 5]].mean(1)
     head = int(mean_HA.max(1).argmax())
-    expect(sentence(area)).to_contain_text(area_text(attention.grid.area(int(mean_HA[head].argmax()))))
+    expect(sentence(area)).to_contain_text(
+        area_text(attention.grid.area(int(mean_HA[head].argmax())))
+    )
 
 
-def test_a_mean_that_what_was_sent_cannot_settle_says_at_least(selves: tuple[Locator, Locator]) -> None:
+def test_a_mean_that_what_was_sent_cannot_settle_says_at_least(
+    selves: tuple[Locator, Locator],
+) -> None:
     _, area = selves
     point(area, "query", 0)
     expect(sentence(area)).not_to_contain_text("at least")
@@ -224,7 +248,9 @@ def test_a_mean_that_what_was_sent_cannot_settle_says_at_least(selves: tuple[Loc
     area.page.mouse.up()
 
 
-def test_a_cell_of_the_right_picture_shows_the_cells_that_attend(selves: tuple[Locator, Locator]) -> None:
+def test_a_cell_of_the_right_picture_shows_the_cells_that_attend(
+    selves: tuple[Locator, Locator],
+) -> None:
     _, area = selves
     assert ink(area, "query") == 0
     point(area, "memory", 10)
@@ -245,7 +271,9 @@ def test_sliders_work_without_the_server_and_head_chips_are_told(app: App, page:
     assert len(sent) == before
     area.get_by_role("button", name="Head 2").click()
     expect(area.locator(".caption")).to_contain_text("head 2 of 4")
-    expect(page.get_by_text("area has Selection(side='query', items=(), head=1, unit='item'")).to_be_visible()
+    expect(
+        page.get_by_text("area has Selection(side='query', items=(), head=1, unit='item'")
+    ).to_be_visible()
     point(area, "query", 2)
     expect(area).to_have_attribute("data-marks", "3")
     assert area.locator(".legend .who").all_text_contents() == ["head 2"] * 4
@@ -255,7 +283,9 @@ def test_sliders_work_without_the_server_and_head_chips_are_told(app: App, page:
 
 
 @pytest.mark.parametrize("percent", [0, 25, 75, 100])
-def test_areas_that_overlap_more_or_less_can_be_asked_for(grids: tuple[Locator, Locator], percent: int) -> None:
+def test_areas_that_overlap_more_or_less_can_be_asked_for(
+    grids: tuple[Locator, Locator], percent: int
+) -> None:
     _, area = grids
     overlap = area.get_by_role("slider", name="Overlap")
     expect(overlap).to_have_value("50")
@@ -270,7 +300,9 @@ def test_areas_that_overlap_more_or_less_can_be_asked_for(grids: tuple[Locator, 
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_words_are_tinted_as_cells_are_and_can_be_read(app: App, page: Page, scheme: Literal["light", "dark"]) -> None:
+def test_words_are_tinted_as_cells_are_and_can_be_read(
+    app: App, page: Page, scheme: Literal["light", "dark"]
+) -> None:
     page.emulate_media(color_scheme=scheme)
     _, area = opened(page, app(SCRIPT))
     area.locator(".strength").fill("100")
@@ -281,7 +313,12 @@ def test_words_are_tinted_as_cells_are_and_can_be_read(app: App, page: Page, sch
     expect(most).to_have_css("background-color", "rgb(253, 231, 36)")  # the end of viridis
     for chip in area.locator(".chip").all():
         assert (
-            contrast(*(chip.evaluate(f"c => getComputedStyle(c).{part}") for part in ("color", "backgroundColor")))
+            contrast(
+                *(
+                    chip.evaluate(f"c => getComputedStyle(c).{part}")
+                    for part in ("color", "backgroundColor")
+                )
+            )
             > 4.5
         )
     page.mouse.move(2, 2)
@@ -290,8 +327,13 @@ def test_words_are_tinted_as_cells_are_and_can_be_read(app: App, page: Page, sch
 
 def contrast(*colours: str) -> float:
     """Of two colours "rgb(r, g, b)", by WCAG 2.2."""
-    channels = [[int(value) / 255 for value in re.findall(r"\d+", colour)[:3]] for colour in colours]
-    linear = [[c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in rgb] for rgb in channels]
+    channels = [
+        [int(value) / 255 for value in re.findall(r"\d+", colour)[:3]] for colour in colours
+    ]
+    linear = [
+        [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in rgb]
+        for rgb in channels
+    ]
     dark, light = sorted(float(np.dot(rgb, (0.2126, 0.7152, 0.0722))) for rgb in linear)
     return (light + 0.05) / (dark + 0.05)
 
@@ -336,7 +378,9 @@ def test_the_keyboard_moves_locks_and_lets_go(selves: tuple[Locator, Locator]) -
     page.keyboard.press("End")
     expect(sentence(area)).to_contain_text("Row 4, column 4 attends")
     page.keyboard.press("Escape")
-    expect(page.get_by_text("area has Selection(side='query', items=(), head=None,")).to_be_visible()
+    expect(
+        page.get_by_text("area has Selection(side='query', items=(), head=None,")
+    ).to_be_visible()
     expect(area.locator(".live")).to_contain_text("Row 4, column 4 attends")
 
 
@@ -353,7 +397,9 @@ def test_a_finger_taps_words(app: App, page: Page) -> None:
     context.close()
 
 
-def test_the_page_can_move_the_grid_and_it_survives_being_hidden(grids: tuple[Locator, Locator]) -> None:
+def test_the_page_can_move_the_grid_and_it_survives_being_hidden(
+    grids: tuple[Locator, Locator],
+) -> None:
     _, area = grids
     page = area.page
     page.get_by_role("button", name="Choose the third item").click()
@@ -369,7 +415,10 @@ def test_the_page_can_move_the_grid_and_it_survives_being_hidden(grids: tuple[Lo
 
 def test_a_click_sends_no_data_again(app: App, page: Page) -> None:
     received: list[int] = []
-    page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: received.append(len(frame))))
+    page.on(
+        "websocket",
+        lambda socket: socket.on("framereceived", lambda frame: received.append(len(frame))),
+    )
     url = app(SCRIPT, GRID_SITE="encoder self", GRID_CELLS="14", GRID_SCENE="256", GRID_COLUMNS="1")
     page.goto(url)
     area = page.locator(".grid[data-ready]")
@@ -384,7 +433,9 @@ def test_a_click_sends_no_data_again(app: App, page: Page) -> None:
 def test_hovers_ask_the_server_nothing(app: App, page: Page) -> None:
     sent: list[object] = []
     page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(frame)))
-    page.goto(app(SCRIPT, GRID_SITE="encoder self", GRID_CELLS="14", GRID_SCENE="256", GRID_COLUMNS="1"))
+    page.goto(
+        app(SCRIPT, GRID_SITE="encoder self", GRID_CELLS="14", GRID_SCENE="256", GRID_COLUMNS="1")
+    )
     area = page.locator(".grid[data-ready]")
     point(area, "query", 0)
     page.wait_for_timeout(300)
@@ -392,7 +443,9 @@ def test_hovers_ask_the_server_nothing(app: App, page: Page) -> None:
     told = set()
     for cell in range(0, 196, 28):
         page.mouse.move(*middle(area, "query", cell))
-        expect(sentence(area)).to_contain_text(area_text(Area(*divmod(cell, 14), 1, 1)), ignore_case=True)
+        expect(sentence(area)).to_contain_text(
+            area_text(Area(*divmod(cell, 14), 1, 1)), ignore_case=True
+        )
         told.add(sentence(area).inner_text())
     assert len(told) == 7 and sent == []
 
@@ -400,11 +453,16 @@ def test_hovers_ask_the_server_nothing(app: App, page: Page) -> None:
 @pytest.mark.parametrize("width", [1280, 800, 400])
 def test_nothing_is_wider_than_the_page(app: App, page: Page, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
-    page.goto(app(SCRIPT, GRID_SITE="encoder self", GRID_CELLS="14", GRID_SCENE="256", GRID_COLUMNS="1"))
+    page.goto(
+        app(SCRIPT, GRID_SITE="encoder self", GRID_CELLS="14", GRID_SCENE="256", GRID_COLUMNS="1")
+    )
     area = page.locator(".grid[data-ready]")
     expect(area).to_be_visible()
     assert area.evaluate("root => root.scrollWidth <= root.clientWidth")
-    own, other = (area.locator(f"[data-side={side}] .below:visible").bounding_box() for side in ("query", "memory"))
+    own, other = (
+        area.locator(f"[data-side={side}] .below:visible").bounding_box()
+        for side in ("query", "memory")
+    )
     assert own and other
     assert 250 <= own["width"] <= 420 and own["width"] == pytest.approx(other["width"], abs=1)
     assert own["height"] == pytest.approx(own["width"], abs=1)

@@ -12,11 +12,11 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 import areaviz
-from areaviz.sharing.share import show
+from areaviz.interactive.ribbon_table import items_text
+from areaviz.publish.share import show
 from areaviz.trace.query import top_areas
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
-from areaviz.views.ribbon_table import items_text
 from tests import fakes
 
 FOCUS = Focus("encoder-decoder", 0, items=(4,))
@@ -42,7 +42,9 @@ def opened(page: Page, tmp_path: Path) -> Iterator[Open]:
             asked.append(route.request.url)
             route.abort()
 
-    def export(trace: Trace, focus: Focus | None = None, options: areaviz.PageOptions | None = None) -> Page:
+    def export(
+        trace: Trace, focus: Focus | None = None, options: areaviz.PageOptions | None = None
+    ) -> Page:
         areaviz.export(trace, file, focus, options)
         page.goto(file.as_uri())
         return page
@@ -77,7 +79,10 @@ def strongest(trace: Trace, site: str, layer: int, item: int) -> list[str]:
 
 
 def legend(shown: Locator) -> list[str]:
-    return [(text or "").replace("␣", " ") for text in shown.locator(".legend .what").all_text_contents()]
+    return [
+        (text or "").replace("␣", " ")
+        for text in shown.locator(".legend .what").all_text_contents()
+    ]
 
 
 def test_hovering_shows_what_the_trace_says_at_every_layer_and_site(opened: Open) -> None:
@@ -174,12 +179,17 @@ def hostile() -> Trace:
     """Payloads in every text of a trace."""
     made = fakes.trace(NASTY, HOSTILE)
     fields = {
-        name: replace(field, labels=tuple(HOSTILE if i == 3 else label for i, label in enumerate(field.labels)))
+        name: replace(
+            field,
+            labels=tuple(HOSTILE if i == 3 else label for i, label in enumerate(field.labels)),
+        )
         for name, field in made.fields.items()
     }
     other = tuple(((NASTY, 0.5), (HOSTILE, 0.25)) for _ in made.output.alternatives)
     details = {HOSTILE: NASTY, "warning": HOSTILE}
-    return replace(made, fields=fields, output=replace(made.output, alternatives=other), details=details)
+    return replace(
+        made, fields=fields, output=replace(made.output, alternatives=other), details=details
+    )
 
 
 def test_text_stays_text_in_every_place(opened: Open) -> None:
@@ -197,7 +207,9 @@ def test_text_stays_text_in_every_place(opened: Open) -> None:
     assert "⟨U+200B⟩" in page.locator(".reading").first.inner_text()
 
 
-def test_nothing_but_the_pages_own_scripts_and_styles_can_run(chromium: Browser, tmp_path: Path) -> None:
+def test_nothing_but_the_pages_own_scripts_and_styles_can_run(
+    chromium: Browser, tmp_path: Path
+) -> None:
     page = chromium.new_page()
     page.goto(areaviz.export(fakes.trace(), tmp_path / "page.html").as_uri())
     ribbon(page)
@@ -218,7 +230,13 @@ def test_nothing_but_the_pages_own_scripts_and_styles_can_run(chromium: Browser,
         }"""
     )
     page.close()
-    assert set(refused) == {"script-src-elem", "style-src-elem", "img-src", "connect-src", "did not run"}
+    assert set(refused) == {
+        "script-src-elem",
+        "style-src-elem",
+        "img-src",
+        "connect-src",
+        "did not run",
+    }
 
 
 def test_a_notebooks_frame_shows_the_same(page: Page, tmp_path: Path) -> None:
@@ -235,7 +253,9 @@ def test_a_notebooks_frame_shows_the_same(page: Page, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("width", [1280, 800, 400])
-@pytest.mark.parametrize("trace", [fakes.trace(), fakes.caption_trace(), fakes.doubly_trace(), fakes.gaze_trace()])
+@pytest.mark.parametrize(
+    "trace", [fakes.trace(), fakes.caption_trace(), fakes.doubly_trace(), fakes.gaze_trace()]
+)
 def test_no_page_scrolls_sideways(opened: Open, page: Page, trace: Trace, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
     opened(trace)
@@ -245,7 +265,9 @@ def test_no_page_scrolls_sideways(opened: Open, page: Page, trace: Trace, width:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("trace", [fakes.trace(), fakes.doubly_trace(), fakes.gaze_trace()])
-def test_pages_have_no_barrier(opened: Open, page: Page, trace: Trace, scheme: Literal["light", "dark"]) -> None:
+def test_pages_have_no_barrier(
+    opened: Open, page: Page, trace: Trace, scheme: Literal["light", "dark"]
+) -> None:
     page.emulate_media(color_scheme=scheme)
     opened(trace)
     for summary in page.locator("summary").all():
@@ -269,5 +291,7 @@ def test_labels_that_are_no_text_are_shown_as_they_are(opened: Open) -> None:
     target = trace.fields["target"]
     labels = ("##H", *target.labels[1:])
     named = Field(target.name, target.kind, target.raw, labels, target.anchors)
-    page = opened(replace(trace, fields={**trace.fields, "target": named}), Focus("encoder-decoder", 0))
+    page = opened(
+        replace(trace, fields={**trace.fields, "target": named}), Focus("encoder-decoder", 0)
+    )
     expect(ribbon(page).locator("#query-0")).to_have_text("##H")

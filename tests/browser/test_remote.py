@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from areaviz.serving.on_ray import open_local
-from areaviz.ui.engine import TOKEN_FILE
+from areaviz.server.on_ray import open_local
+from areaviz.ui.shell.engine import TOKEN_FILE
 from tests.browser.conftest import App, settled
-from tests.serving.models import TOKEN
-from tests.serving.ray_server import served
+from tests.server.models import TOKEN
+from tests.server.ray_server import served
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning:ray")]
 CHECKPOINTS = Path(__file__).parents[2] / "checkpoints"

@@ -12,7 +12,7 @@ from PIL import Image
 from playwright.sync_api import Browser, FilePayload, Page, expect
 
 from areaviz.analysis import rows
-from areaviz.ui import dataset_form
+from areaviz.ui.analyse.page import dataset_form
 from tests.browser.conftest import PATIENCE, settled
 from tests.faults.served import Served, free_port, served
 
@@ -58,9 +58,13 @@ def started_again(page: Page, app: Served, start: Start, told: bool = False) -> 
 
 
 @pytest.mark.parametrize("told", [False, True], ids=["soon", "late"])
-def test_the_answer_the_options_and_an_unfinished_text_stay(start: Start, page: Page, told: bool) -> None:
+def test_the_answer_the_options_and_an_unfinished_text_stay(
+    start: Start, page: Page, told: bool
+) -> None:
     app = start()
-    page.goto(f"{app.url}/translate?text={SENTENCE}&method=beam&beam=3&site=encoder-decoder&items=4")
+    page.goto(
+        f"{app.url}/translate?text={SENTENCE}&method=beam&beam=3&site=encoder-decoder&items=4"
+    )
     ribbon, box = page.locator(".ribbon[data-ready]"), page.get_by_label("English text")
     expect(ribbon.locator(".say")).to_contain_text("attends most to")
     settled(page)
@@ -106,7 +110,9 @@ def test_a_note_being_written_stays(start: Start, page: Page) -> None:
     page.get_by_role("combobox", name="Folder").click()
     page.get_by_role("option", name="two").click()
     page.get_by_role("button", name="Run 2 examples").click()
-    page.locator('[data-testid="stDataFrame"] canvas').first.click(position={"x": 12, "y": 50}, force=True)
+    page.locator('[data-testid="stDataFrame"] canvas').first.click(
+        position={"x": 12, "y": 50}, force=True
+    )
     page.get_by_text("Notes", exact=True).click()
     note = page.get_by_role("textbox", name="Note", exact=True)
     note.fill(DRAFT)

@@ -10,7 +10,13 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import App, settled
 
 SENTENCE = "A small dog runs across the wet grass."
-ASKED = {"model": "char-tiny-area", "text": SENTENCE, "site": "encoder-decoder", "layer": "2", "items": "5"}
+ASKED = {
+    "model": "char-tiny-area",
+    "text": SENTENCE,
+    "site": "encoder-decoder",
+    "layer": "2",
+    "items": "5",
+}
 
 
 @pytest.mark.parametrize("width", [1280, 800])

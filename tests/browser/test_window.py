@@ -49,7 +49,10 @@ def expected(numbers: list[float]) -> np.ndarray:
 
 def drag(window: Locator, name: str, across: float, down: float) -> None:
     """Drag a handle, by parts of the picture's half sides."""
-    view, box = (window.locator(where).bounding_box() for where in (".input .view", f'.handle[title="{name}"]'))
+    view, box = (
+        window.locator(where).bounding_box()
+        for where in (".input .view", f'.handle[title="{name}"]')
+    )
     assert view and box
     unit = view["width"] / 2 / VIEW
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
@@ -106,9 +109,7 @@ def test_keys_buttons_and_numbers_move_the_window(window: Locator) -> None:
 
 def test_keys_that_come_faster_than_pictures_are_drawn_all_count(window: Locator) -> None:
     centre = window.get_by_role("button", name="Centre of the window")
-    press = (
-        "b => { for (let i = 0; i < 3; i += 1) b.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight' })); }"
-    )
+    press = "b => { for (let i = 0; i < 3; i += 1) b.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight' })); }"
     centre.evaluate(press)
     expect(window).to_have_attribute("data-theta", "0.5 0 0.15 0 0.5 0")
 

@@ -7,7 +7,7 @@ import streamlit as st
 from areaviz.data.picture_samples import sample
 from areaviz.data.scenes import make_scene
 from areaviz.trace.picture import Picture
-from areaviz.ui.window import window
+from areaviz.ui.components.window import window
 
 st.set_page_config(layout="wide")
 window(

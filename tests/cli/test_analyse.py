@@ -9,9 +9,9 @@ import pytest
 from PIL import Image
 
 from areaviz.analysis.rows import SETTING
+from areaviz.cards.card import Card
 from areaviz.cli import analyse as module
 from areaviz.cli import main
-from areaviz.trace.card import Card
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from tests.pages import folder
@@ -50,10 +50,22 @@ def run(*arguments: str) -> int:
 
 
 def test_two_models_are_told_and_written(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = [str(place / "a.en"), "--reference", str(place / "a.de"), "--model", "char-area", "--model", "char-regular"]
+    asked = [
+        str(place / "a.en"),
+        "--reference",
+        str(place / "a.de"),
+        "--model",
+        "char-area",
+        "--model",
+        "char-regular",
+    ]
     assert run(*asked, "--table", str(place / "t.csv")) == 0
     said = capsys.readouterr().out
-    assert "char-area: 2 examples in" in said and "char-regular: 2 examples in" in said and "corpus_chrf" in said
+    assert (
+        "char-area: 2 examples in" in said
+        and "char-regular: 2 examples in" in said
+        and "corpus_chrf" in said
+    )
     rows = list(csv.DictReader((place / "t.csv").open(encoding="utf-8")))
     assert [row["text"] for row in rows] == ["A dog.", "'=A cat."] and "chrf_change" in rows[0]
     assert Backend.asked == 4
@@ -75,7 +87,9 @@ def test_a_table_and_a_folder_of_pictures_are_read(place: Path) -> None:
     for name in "ab":
         Image.new("RGB", (8, 8)).save(pictures / f"{name}.png")
     assert module._read(str(pictures), [], None).pictures.keys() == {"a.png", "b.png"}
-    (pictures / "t.csv").write_text("picture,caption,boxes\na.png,A dog,dog 0 0 .5 1; dog .5 0 1 1\n")
+    (pictures / "t.csv").write_text(
+        "picture,caption,boxes\na.png,A dog,dog 0 0 .5 1; dog .5 0 1 1\n"
+    )
     (only,) = module._read(str(pictures), [], None).examples
     assert only.boxes == (("dog", (0, 0, 0.5, 1)), ("dog", (0.5, 0, 1, 1)))
 
@@ -83,9 +97,18 @@ def test_a_table_and_a_folder_of_pictures_are_read(place: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["nowhere.en", "--model", "char-area"], "is no file, folder or sample set; the sample sets are: Sentences"),
-        (["Sentences", "--model", "none"], '"model" is "none" but must be one of: char-area, char-regular'),
-        (["{}/a.en", "--reference", "{}/a.en", "--model", "char-area"], "Two of the files have the same name"),
+        (
+            ["nowhere.en", "--model", "char-area"],
+            "is no file, folder or sample set; the sample sets are: Sentences",
+        ),
+        (
+            ["Sentences", "--model", "none"],
+            '"model" is "none" but must be one of: char-area, char-regular',
+        ),
+        (
+            ["{}/a.en", "--reference", "{}/a.en", "--model", "char-area"],
+            "Two of the files have the same name",
+        ),
         (["{}", "--model", "char-area"], "holds several tables (t.csv, u.tsv)"),
         (["{}/u.tsv", "--model", "char-area"], "a box is a word and four shares"),
     ],

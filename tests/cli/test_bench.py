@@ -35,11 +35,15 @@ def test_without_a_name_they_are_listed(clone: Path) -> None:
 
 
 @pytest.mark.parametrize(("options", "code"), [(["--", "--n", "3"], 0), ([], 1)])
-def test_one_is_run_with_its_own_options_and_its_end_is_told(clone: Path, options: list[str], code: int) -> None:
+def test_one_is_run_with_its_own_options_and_its_end_is_told(
+    clone: Path, options: list[str], code: int
+) -> None:
     assert CliRunner().invoke(build("bench"), ["bench", "speed", *options]).exit_code == code
 
 
-def test_it_runs_in_the_repository_by_the_same_python(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_runs_in_the_repository_by_the_same_python(
+    clone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     told: list[object] = []
 
     def run(command: list[str], cwd: Path, check: bool) -> subprocess.CompletedProcess[str]:

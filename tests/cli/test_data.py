@@ -46,15 +46,21 @@ def test_help_and_downloads_import_nothing_heavy(arguments: list[str]) -> None:
         f"try: main({arguments!r})\nexcept SystemExit: pass\n"
         "sys.exit(str({'torch', 'streamlit', 'plotly', 'matplotlib', 'pandas'} & set(sys.modules)))"
     )
-    finished = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    finished = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
     assert finished.stderr.strip() == "set()"
 
 
 @pytest.mark.parametrize("folder", ["chosen", None])
-def test_data_get_tells_progress_and_place(folder: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_data_get_tells_progress_and_place(
+    folder: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(data_module, "get_multi30k", fake_download)
     monkeypatch.setenv(DATA_SETTING, str(tmp_path / "from_setting"))
-    output = run("data", "get", "multi30k", *(["--folder", str(tmp_path / folder)] if folder else []))
+    output = run(
+        "data", "get", "multi30k", *(["--folder", str(tmp_path / folder)] if folder else [])
+    )
     assert " 50%  a.gz" in output and "100%  b.gz" in output
     assert f"2 files in {tmp_path / (folder or 'from_setting') / 'multi30k' / 'text'}" in output
 
@@ -64,7 +70,9 @@ def test_an_unknown_corpus_is_refused_with_the_known_ones() -> None:
     assert result.exit_code == 2 and "multi30k" in result.output
 
 
-@pytest.mark.parametrize("error", [BackendError("Could not reach it."), FileNotFoundError("x is missing.")])
+@pytest.mark.parametrize(
+    "error", [BackendError("Could not reach it."), FileNotFoundError("x is missing.")]
+)
 def test_failures_are_one_sentence(
     error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -6,14 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from areaviz.cards.card import read_card
 from areaviz.cli.digests import digests
 from areaviz.models.checkpoint import WEIGHTS, digests_of
-from areaviz.trace.card import read_card
 from areaviz.trace.errors import BackendError
 from tests.tiny import checkpoint
 
 
-def test_missing_ones_are_written_and_right_ones_left(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_ones_are_written_and_right_ones_left(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = checkpoint(tmp_path, "one")
     before = read_card(folder / "card.json")
     digests(tmp_path)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from areaviz.cards.card import Card, read_card, write_card
 from areaviz.cli import evaluate as module
 from areaviz.cli import main
-from areaviz.trace.card import Card, read_card, write_card
 from tests.pages import folder
 
 
@@ -33,7 +33,9 @@ def test_the_figures_of_the_asked_split_are_told(
     assert not done.value.code and capsys.readouterr().out.split() == ["val", "error:", "0.500"]
 
 
-def test_a_split_that_the_task_lacks_is_refused(checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_split_that_the_task_lacks_is_refused(
+    checkpoint: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as done:
         main(["evaluate", str(checkpoint), "--split", "tset"])
     assert done.value.code == 1

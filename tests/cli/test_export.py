@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from areaviz.cli import main
-from areaviz.cli._looking import layers_in
+from areaviz.cli.view_options import layers_in
 from areaviz.trace import codec
 from areaviz.trace.record import Trace
 from tests import fakes
@@ -28,7 +28,17 @@ def stored(folder: Path, trace: Trace) -> str:
 )
 def test_a_view_becomes_a_file(trace: Trace, view: str, site: str, tmp_path: Path) -> None:
     with pytest.raises(SystemExit) as done:
-        main(["export", stored(tmp_path, trace), str(tmp_path / "out.svg"), "--view", view, "--site", site])
+        main(
+            [
+                "export",
+                stored(tmp_path, trace),
+                str(tmp_path / "out.svg"),
+                "--view",
+                view,
+                "--site",
+                site,
+            ]
+        )
     assert not done.value.code and (tmp_path / "out.svg").read_text().lstrip().startswith("<?xml")
 
 
@@ -36,7 +46,20 @@ def test_a_page_opens_where_it_is_told_and_carries_the_layers_asked_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     trace, file = stored(tmp_path, fakes.trace(layers=5)), tmp_path / "out.html"
-    told = ["--layer", "3", "--head", "2", "--layers", "1-2,3", "--title", "Mine", "--note", "See", "--limit", "4"]
+    told = [
+        "--layer",
+        "3",
+        "--head",
+        "2",
+        "--layers",
+        "1-2,3",
+        "--title",
+        "Mine",
+        "--note",
+        "See",
+        "--limit",
+        "4",
+    ]
     told += ["--site", "encoder self", "--sites", "encoder self, decoder self"]
     with pytest.raises(SystemExit) as done:
         main(["export", trace, str(file), *told])
@@ -47,7 +70,9 @@ def test_a_page_opens_where_it_is_told_and_carries_the_layers_asked_for(
     assert "<h1>Mine</h1>" in html and '<p class="note">See</p>' in html
 
 
-@pytest.mark.parametrize(("typed", "layers"), [("", ()), ("3", (2,)), ("1-3,2,9", (0, 1, 2, 8)), ("0-1", (0,))])
+@pytest.mark.parametrize(
+    ("typed", "layers"), [("", ()), ("3", (2,)), ("1-3,2,9", (0, 1, 2, 8)), ("0-1", (0,))]
+)
 def test_layers_are_counted_from_1(typed: str, layers: tuple[int, ...]) -> None:
     assert layers_in(typed) == layers
 
@@ -60,8 +85,14 @@ def test_layers_are_counted_from_1(typed: str, layers: tuple[int, ...]) -> None:
             "This trace has no such site, layer or head; it has: glimpses (1 layers, 1 heads).",
         ),
         (["--site", "glimpses", "--layer", "2"], "This trace has no such site, layer or head"),
-        (["--site", "glimpses", "--view", "alignment"], 'The view "alignment" does not fit the site "glimpses"'),
-        (["--layers", "a"], '"layers" is "a" but must be positions such as 1-4,12; mend or remove it.'),
+        (
+            ["--site", "glimpses", "--view", "alignment"],
+            'The view "alignment" does not fit the site "glimpses"',
+        ),
+        (
+            ["--layers", "a"],
+            '"layers" is "a" but must be positions such as 1-4,12; mend or remove it.',
+        ),
         (["--view", "pie"], 'There is no view "pie"; choose one of'),
     ],
 )

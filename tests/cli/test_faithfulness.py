@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from areaviz.analysis.faithfulness import Faithfulness
 from areaviz.cli import build
 from areaviz.cli.faithfulness import told
+from areaviz.evaluation.faithfulness import Faithfulness
 from tests.tiny import checkpoint
 
 
@@ -20,15 +20,28 @@ def run(*arguments: str) -> tuple[int, str]:
 
 def test_a_model_is_measured_on_the_apps_own_sentences(tmp_path: Path) -> None:
     checkpoint(tmp_path)
-    code, said = run("tiny-area", "--checkpoints", str(tmp_path), "--examples", "2", "--draws", "2", "--device", "cpu")
+    code, said = run(
+        "tiny-area",
+        "--checkpoints",
+        str(tmp_path),
+        "--examples",
+        "2",
+        "--draws",
+        "2",
+        "--device",
+        "cpu",
+    )
     assert code == 0
     assert "examples: 2" in said and "comprehensiveness: " in said and "by chance" in said
 
 
 @pytest.mark.parametrize(
-    ("arguments", "part"), [(("nobody",), "must be one of: tiny-area"), (("tiny-area", "--layer", "3"), "2 layers")]
+    ("arguments", "part"),
+    [(("nobody",), "must be one of: tiny-area"), (("tiny-area", "--layer", "3"), "2 layers")],
 )
-def test_what_cannot_be_measured_is_said(tmp_path: Path, arguments: tuple[str, ...], part: str) -> None:
+def test_what_cannot_be_measured_is_said(
+    tmp_path: Path, arguments: tuple[str, ...], part: str
+) -> None:
     checkpoint(tmp_path)
     code, said = run(*arguments, "--checkpoints", str(tmp_path), "--examples", "1")
     assert code != 0 and part in said
@@ -36,9 +49,22 @@ def test_what_cannot_be_measured_is_said(tmp_path: Path, arguments: tuple[str, .
 
 def test_examples_with_too_few_items_are_left_out_aloud(tmp_path: Path) -> None:
     checkpoint(tmp_path)
-    arguments = ("tiny-area", "--checkpoints", str(tmp_path), "--examples", "4", "--draws", "2", "--k")
+    arguments = (
+        "tiny-area",
+        "--checkpoints",
+        str(tmp_path),
+        "--examples",
+        "4",
+        "--draws",
+        "2",
+        "--k",
+    )
     code, said = run(*arguments, "36")
-    assert code == 0 and "2 of 4 examples have fewer than 37 items and were left out." in said and "examples: 2" in said
+    assert (
+        code == 0
+        and "2 of 4 examples have fewer than 37 items and were left out." in said
+        and "examples: 2" in said
+    )
     code, said = run(*arguments, "20")
     assert code == 0 and "left out" not in said and "examples: 4" in said
     code, said = run(*arguments, "900")

@@ -8,15 +8,26 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.analysis.forms import WANTED, read_forms
-from areaviz.cli.figures import BEGIN, END, FORMS_BEGIN, FORMS_END, figures, filled, read_cards, with_forms
+from areaviz.cards.card import Card, write_card
+from areaviz.cards.published import HEADLINE, PUBLISHED
+from areaviz.cli.figures import (
+    BEGIN,
+    END,
+    FORMS_BEGIN,
+    FORMS_END,
+    figures,
+    filled,
+    read_cards,
+    with_forms,
+)
 from areaviz.data.places import CHECKPOINTS, FINDINGS, LETTERS, README
-from areaviz.trace.card import Card, write_card
+from areaviz.evaluation.forms import WANTED, read_forms
 from areaviz.trace.errors import BackendError, InputError
-from areaviz.trace.published import HEADLINE, PUBLISHED
 
 
-def card(level: str = "character", mechanism: str = "area", size: str = "Tiny", **figures: float) -> Card:
+def card(
+    level: str = "character", mechanism: str = "area", size: str = "Tiny", **figures: float
+) -> Card:
     return Card(
         name=f"{level}-{size}-{mechanism}".lower(),
         family="transformer",
@@ -53,7 +64,11 @@ def save(folder: Path, shown: Card) -> None:
 def test_a_row_holds_our_figures_and_the_papers() -> None:
     text = text_of(card(bleu=24.321, bleu_lowercase=25.0, chrf=50.06))
     assert "| `character-tiny-area` | Tiny | area | 1,234,567 | 24.3 | 25.0 | 50.1 | 8.2 |" in text
-    assert text.startswith(f"above\n{BEGIN}\n") and text.endswith(f"\n{END}\nbelow\n") and "old" not in text
+    assert (
+        text.startswith(f"above\n{BEGIN}\n")
+        and text.endswith(f"\n{END}\nbelow\n")
+        and "old" not in text
+    )
 
 
 def test_what_was_not_measured_is_said() -> None:
@@ -88,11 +103,18 @@ def test_gates_are_counted_missed_and_named_where_they_cannot_be_judged() -> Non
         gates=(
             {"what": "Good", "measure": [HEADLINE, "bleu"], "at_least": 20.0},
             {"what": "Better", "measure": [HEADLINE, "bleu"], "at_least": 30.0},
-            {"what": "As good", "measure": [HEADLINE, "bleu"], "at_least": ["absent", HEADLINE, "bleu"]},
+            {
+                "what": "As good",
+                "measure": [HEADLINE, "bleu"],
+                "at_least": ["absent", HEADLINE, "bleu"],
+            },
         ),
     )
     text = text_of(judged)
-    assert "1 of 3 gates were reached. Missed: `character-tiny-area`: Better, wanted at least 30.0" in text
+    assert (
+        "1 of 3 gates were reached. Missed: `character-tiny-area`: Better, wanted at least 30.0"
+        in text
+    )
     assert "Not measured yet: `character-tiny-area`: As good." in text
     assert "No gate is set." in text_of(card(bleu=24.0))
 
@@ -106,7 +128,12 @@ def test_cards_are_read_in_reading_order(tmp_path: Path) -> None:
     for shown in (card("token"), card(size="Small"), card(), card(mechanism="regular")):
         save(tmp_path, shown)
     names = [read.name for read in read_cards(tmp_path)]
-    assert names == ["character-tiny-regular", "character-tiny-area", "character-small-area", "token-tiny-area"]
+    assert names == [
+        "character-tiny-regular",
+        "character-tiny-area",
+        "character-small-area",
+        "token-tiny-area",
+    ]
 
 
 def test_a_damaged_card_is_named(tmp_path: Path) -> None:
@@ -117,17 +144,28 @@ def test_a_damaged_card_is_named(tmp_path: Path) -> None:
 
 
 def test_the_command_writes_the_files(tmp_path: Path) -> None:
-    readme, findings, forms = (tmp_path / name for name in ("README.md", "findings.md", "letters.json"))
+    readme, findings, forms = (
+        tmp_path / name for name in ("README.md", "findings.md", "letters.json")
+    )
     readme.write_text(f"{BEGIN}{END}")
     findings.write_text(f"before\n{FORMS_BEGIN}\nold\n{FORMS_END}\nafter")
     entry = {"seed": 2, "best_loss": 0.8125, "heads": {}, "untrained": {}}
-    sites = {site: {"multi_share": [[0]], "long_exact_lift": [[None]], "dependence": [[1]]} for site in WANTED}
-    forms.write_text(json.dumps({"letters-mean-seed2": {**entry, "heads": sites, "untrained": sites}}))
+    sites = {
+        site: {"multi_share": [[0]], "long_exact_lift": [[None]], "dependence": [[1]]}
+        for site in WANTED
+    }
+    forms.write_text(
+        json.dumps({"letters-mean-seed2": {**entry, "heads": sites, "untrained": sites}})
+    )
     save(tmp_path / "checkpoints", card(bleu=20.0))
     figures(tmp_path / "checkpoints", readme, forms, findings)
     assert "| 20.0 |" in readme.read_text()
     text = findings.read_text()
-    assert "| areas, mean keys (Eq. 3, 4) | 2 | 0.812 |" in text and "old" not in text and text.endswith("after")
+    assert (
+        "| areas, mean keys (Eq. 3, 4) | 2 | 0.812 |" in text
+        and "old" not in text
+        and text.endswith("after")
+    )
 
 
 def test_areas_helped_in_every_published_pair() -> None:

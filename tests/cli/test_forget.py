@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sql
 
-from areaviz.analysis.annotations import Annotation, Annotations
-from areaviz.analysis.keeping import DAYS, NOTES, keep_days
+from areaviz.analysis.retention import DAYS, NOTES, keep_days
 from areaviz.analysis.rows import SETTING, Header, RowFile
-from areaviz.analysis.slices import Slices
-from areaviz.analysis.store import Store
-from areaviz.analysis.store_schema import NOTES as TABLE
-from areaviz.analysis.store_schema import SLICES
 from areaviz.cli import main
+from areaviz.notes.annotations import Annotation, Annotations
+from areaviz.notes.slices import Slices
+from areaviz.notes.store import Store
+from areaviz.notes.store_schema import NOTES as TABLE
+from areaviz.notes.store_schema import SLICES
 from areaviz.trace.errors import InputError
 
 HEADER = Header("set", "d" * 64, "model", "c" * 64)
@@ -44,7 +44,9 @@ def aged(path: Path, days: float) -> Path:
     return path
 
 
-def test_what_is_old_goes_and_the_rest_stays(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_old_goes_and_the_rest_stays(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     store = Store.open(f"sqlite:///{folder / 'notes.sqlite'}")
     notes, slices = Annotations(store), Slices(store)
     old, new = (notes.save(Annotation("d", place, "", "Style")) for place in (0, 1))
@@ -55,7 +57,12 @@ def test_what_is_old_goes_and_the_rest_stays(folder: Path, capsys: pytest.Captur
         connection.execute(sql.update(SLICES).where(SLICES.c.name == "old").values(changed=OLD))
     for name in ("old", "new", "running"):
         RowFile.open(folder / f"{name}.jsonl", replace(HEADER, model=name)).close()
-    copies = ["old.jsonl.damaged-1", "notes.sqlite.damaged-1", "notes.sqlite.damaged-1-wal", "notes.sqlite.version-0-1"]
+    copies = [
+        "old.jsonl.damaged-1",
+        "notes.sqlite.damaged-1",
+        "notes.sqlite.damaged-1-wal",
+        "notes.sqlite.version-0-1",
+    ]
     others = ["thesis.txt", "notes.sqlite"]
     for name in (*copies, "thesis.txt"):
         (folder / name).write_text(name)

@@ -13,7 +13,7 @@ from areaviz.cli import main
 from areaviz.cli.serve import operator_commands
 from areaviz.door.limits import Connections
 from areaviz.door.operator import SETTING, listening
-from areaviz.ui import status
+from areaviz.ui.shell import status
 
 PORT = 8598
 ASKED = ["--port", str(PORT)]
@@ -47,10 +47,16 @@ def told(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     return both.out + both.err
 
 
-def test_the_running_ones_are_listed_and_one_is_stopped(jobs: Jobs, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_running_ones_are_listed_and_one_is_stopped(
+    jobs: Jobs, capsys: pytest.CaptureFixture[str]
+) -> None:
     first, second = told(capsys, *ASKED).splitlines()
-    assert first.startswith("  1  3 of 2,000  since 2") and first.endswith("  watched  dogs.en, letters")
-    assert second.endswith("cats⟨U+001B⟩[2J.en, words and more"), "no sign of a title moves the cursor"
+    assert first.startswith("  1  3 of 2,000  since 2") and first.endswith(
+        "  watched  dogs.en, letters"
+    )
+    assert second.endswith("cats⟨U+001B⟩[2J.en, words and more"), (
+        "no sign of a title moves the cursor"
+    )
     assert [one["number"] for one in json.loads(told(capsys, "--json", *ASKED))] == [1, 2]
     stopped = jobs.running()[0]
     assert "Stopped:   1  3 of 2,000" in told(capsys, "stop", "1", *ASKED)

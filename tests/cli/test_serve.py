@@ -17,8 +17,8 @@ from areaviz.cli import build, main
 from areaviz.cli import serve as serve_module
 from areaviz.door import serving as door
 from areaviz.door.serving import AppPlace
-from areaviz.serving.options import Place, Scale
-from areaviz.ui import opened
+from areaviz.server.options import Place, Scale
+from areaviz.ui.look import opened
 
 ALLOWED = {"localhost", "127.0.0.1", "::1"}
 Started = list[tuple[AppPlace, Path]]
@@ -30,7 +30,9 @@ def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Started:
     found: Started = []
     (tmp_path / "app.py").touch()
     monkeypatch.setattr(serve_module, "ROOT", tmp_path)
-    monkeypatch.setattr(door, "serve_app", lambda place, folder, commands: found.append((place, folder)))
+    monkeypatch.setattr(
+        door, "serve_app", lambda place, folder, commands: found.append((place, folder))
+    )
     return found
 
 
@@ -71,8 +73,12 @@ def test_without_the_app_it_says_where_to_find_it(
     assert started == [] and "from a clone of the repository" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.7", "10.0.0.1", "areaviz.example", ""])
-def test_beyond_this_machine_it_wants_a_token(host: str, started: Started, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "host", ["0.0.0.0", "::", "192.168.1.7", "10.0.0.1", "areaviz.example", ""]
+)
+def test_beyond_this_machine_it_wants_a_token(
+    host: str, started: Started, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit, match="1"):
         serve("--host", host, "--allow-host", "areaviz.example")
     said = capsys.readouterr().err
@@ -98,18 +104,34 @@ def test_an_address_of_its_own_is_its_name(host: str, started: Started, token_fi
     assert started[0][0].known_as == {*ALLOWED, host}
 
 
-@pytest.mark.parametrize("name", ["https://areaviz.example", "areaviz.example:8501", "", "a b", "*"])
-def test_a_name_that_is_none_is_refused(name: str, started: Started, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "name", ["https://areaviz.example", "areaviz.example:8501", "", "a b", "*"]
+)
+def test_a_name_that_is_none_is_refused(
+    name: str, started: Started, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit, match="1"):
         serve("--allow-host", name)
     assert started == [] and "is no name of a machine" in capsys.readouterr().err
 
 
 def test_proxies_and_frames_are_named(started: Started, capsys: pytest.CaptureFixture[str]) -> None:
-    serve("--proxy", "10.0.0.1", "--allow-frame", "https://a.example", "--allow-frame", "https://b.example:8443")
+    serve(
+        "--proxy",
+        "10.0.0.1",
+        "--allow-frame",
+        "https://a.example",
+        "--allow-frame",
+        "https://b.example:8443",
+    )
     assert started[0][0].proxies == ("10.0.0.1",)
     assert started[0][0].framing == ("https://a.example", "https://b.example:8443")
-    for wrong in ("a.example", "http://a.example", "https://a.example/x", "https://a.example; script-src *"):
+    for wrong in (
+        "a.example",
+        "http://a.example",
+        "https://a.example/x",
+        "https://a.example; script-src *",
+    ):
         with pytest.raises(SystemExit, match="1"):
             serve("--allow-frame", wrong)
     assert len(started) == 1 and "https://NAME" in capsys.readouterr().err
@@ -153,12 +175,21 @@ def test_options_of_the_server_of_models_arrive(
     monkeypatch.setattr(time, "sleep", Mock(side_effect=KeyboardInterrupt))
     words = "--replicas 2 --most-replicas 4 --cpus 0.5 --gpus 0.25 --together 3 --waiting 5 --host 10.0.0.1 --port 8625"
     serve("models", "--token-file", str(token_file), "--cluster", "auto", *words.split())
-    assert asked == [(digest_of(read_token(token_file)), Scale(2, 4, 0.5, 0.25, 3, 5), Place("10.0.0.1", 8625, "auto"))]
+    assert asked == [
+        (
+            digest_of(read_token(token_file)),
+            Scale(2, 4, 0.5, 0.25, 3, 5),
+            Place("10.0.0.1", 8625, "auto"),
+        )
+    ]
     assert "AREAVIZ_BACKEND=http://somewhere" in capsys.readouterr().out
 
 
 def test_a_file_to_show_is_named_to_the_app(
-    started: Started, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    started: Started,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv(serve_module.TRACE, "that of before")  # set first, so that it is taken back
     file = tmp_path / "large.npz"

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from areaviz.cli import build, main
-from areaviz.sharing.server import PageServer
+from areaviz.publish.server import PageServer
 from areaviz.trace import codec
 from tests import fakes
 
@@ -44,7 +44,9 @@ def test_without_a_browser_the_address_is_told(stored: str, seen: list[str]) -> 
     assert done.exit_code == 0 and seen == [] and "http://127.0.0.1:" in done.output
 
 
-def test_what_is_served_is_the_page(stored: str, seen: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_served_is_the_page(
+    stored: str, seen: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     served: list[bytes] = []
     monkeypatch.setattr(PageServer, "serve_forever", lambda server: served.append(server.content))
     assert CliRunner().invoke(build("show"), ["show", stored, "--title", "My dog"]).exit_code == 0
@@ -54,13 +56,20 @@ def test_what_is_served_is_the_page(stored: str, seen: list[str], monkeypatch: p
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--layer", "9"], "This trace has no such site, layer or head; it has: encoder self (2 layers, 4 heads), "),
+        (
+            ["--layer", "9"],
+            "This trace has no such site, layer or head; it has: encoder self (2 layers, 4 heads), ",
+        ),
         (["--layers", "two"], '"layers" is "two" but must be positions such as 1-4,12'),
         (["--layers", "1", "--layer", "2"], "The page cannot open at layer 2"),
     ],
 )
 def test_what_cannot_be_shown_is_told(
-    options: list[str], sentence: str, stored: str, seen: list[str], capsys: pytest.CaptureFixture[str]
+    options: list[str],
+    sentence: str,
+    stored: str,
+    seen: list[str],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     with pytest.raises(SystemExit) as done:
         main(["show", stored, *options])

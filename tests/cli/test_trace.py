@@ -43,7 +43,10 @@ def run(*arguments: str) -> str:
 
 def test_a_sentence_becomes_a_trace(asked: list[Request], tmp_path: Path) -> None:
     file = tmp_path / "a.npz"
-    assert run("m", "A dog.", str(file), "--beam", "3", "--area-size", "2") == "Ein kleiner Hund rennt.\n"
+    assert (
+        run("m", "A dog.", str(file), "--beam", "3", "--area-size", "2")
+        == "Ein kleiner Hund rennt.\n"
+    )
     assert asked == [Request("m", "A dog.", "beam", 3, 2)]
     assert codec.load(file).fields["target"].raw == "Ein kleiner Hund rennt."
 
@@ -56,7 +59,10 @@ def test_a_sentence_becomes_a_page(asked: list[Request], tmp_path: Path) -> None
 
 def test_a_picture_is_a_file_or_a_sample(asked: list[Request], tmp_path: Path) -> None:
     Image.new("RGB", (30, 20), "red").save(tmp_path / "red.png")
-    assert run("m", "", str(tmp_path / "a.npz"), "--picture", str(tmp_path / "red.png")) == "a small red circle\n"
+    assert (
+        run("m", "", str(tmp_path / "a.npz"), "--picture", str(tmp_path / "red.png"))
+        == "a small red circle\n"
+    )
     run("m", "", str(tmp_path / "a.npz"), "--picture", "scene-34")
     file, sample = (request.picture for request in asked)
     assert file is not None and (file.width, file.height) == (30, 20)
@@ -64,6 +70,8 @@ def test_a_picture_is_a_file_or_a_sample(asked: list[Request], tmp_path: Path) -
 
 
 def test_a_picture_that_is_none_is_told(asked: list[Request], tmp_path: Path) -> None:
-    with pytest.raises(InputError, match='There is no picture "nothing.png"; name a file, or a sample: scene-'):
+    with pytest.raises(
+        InputError, match='There is no picture "nothing.png"; name a file, or a sample: scene-'
+    ):
         run("m", "", str(tmp_path / "a.npz"), "--picture", "nothing.png")
     assert asked == []

@@ -9,7 +9,11 @@ import pytest
 from areaviz.components import parts
 
 FOLDER = Path(parts.__file__).parent
-THERE = sorted(str(path.relative_to(FOLDER)) for kind in ("html", "css", "js") for path in FOLDER.rglob(f"*.{kind}"))
+THERE = sorted(
+    str(path.relative_to(FOLDER))
+    for kind in ("html", "css", "js")
+    for path in FOLDER.rglob(f"*.{kind}")
+)
 
 
 def test_every_file_belongs_to_a_component() -> None:
@@ -21,7 +25,10 @@ def test_every_file_belongs_to_a_component() -> None:
 def test_the_browser_side_sets_text_and_never_markup(path: str) -> None:
     text = (FOLDER / path).read_text("utf-8")
     assert text
-    assert not any(word in text for word in ("innerHTML", "insertAdjacentHTML", "document.write", "http:", "https:"))
+    assert not any(
+        word in text
+        for word in ("innerHTML", "insertAdjacentHTML", "document.write", "http:", "https:")
+    )
 
 
 @pytest.mark.parametrize("name", parts.COMPONENTS)
@@ -32,8 +39,13 @@ def test_a_component_has_one_way_in_and_stays_within_its_element(name: str) -> N
 
 
 def test_files_of_one_kind_are_joined_in_their_order() -> None:
-    read = {path: (FOLDER / path).read_text("utf-8") for path in ("component.css", *parts.COMPONENTS["grid"])}
+    read = {
+        path: (FOLDER / path).read_text("utf-8")
+        for path in ("component.css", *parts.COMPONENTS["grid"])
+    }
     made = parts.parts("grid")
     assert made.html == read["grid/grid.html"]
-    assert made.css == "\n".join(read[path] for path in ("component.css", "ribbon/ribbon.css", "grid/grid.css"))
+    assert made.css == "\n".join(
+        read[path] for path in ("component.css", "ribbon/ribbon.css", "grid/grid.css")
+    )
     assert made.js == "\n".join(text for path, text in read.items() if path.endswith(".js"))

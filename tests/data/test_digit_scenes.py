@@ -35,7 +35,10 @@ def ink_box(patch: Images) -> tuple[int, int, int, int]:
 def test_shapes_and_labels(kind: str) -> None:
     scenes = compose(kind, DIGITS, LABELS, np.random.default_rng(1))
     each = 2 if kind == "pairs" else 1
-    assert scenes.pictures.shape == (12 // each, KINDS[kind], KINDS[kind]) and scenes.pictures.dtype == np.uint8
+    assert (
+        scenes.pictures.shape == (12 // each, KINDS[kind], KINDS[kind])
+        and scenes.pictures.dtype == np.uint8
+    )
     assert scenes.labels.tolist() == LABELS.reshape(-1, each).tolist()
     assert scenes.boxes.shape == (12 // each, each, 4) and scenes.boxes.dtype == np.int64
 
@@ -51,18 +54,26 @@ def test_boxes_hold_the_ink_of_their_digits(kind: str, seed: int) -> None:
             x0, y0, x1, y1 = ink_box(digit)
             assert (right - left, bottom - top) == (x1 - x0, y1 - y0)
             assert min(left, top) >= 0 and right <= len(picture) and bottom <= len(picture)
-            assert (picture[top:bottom, left:right] >= digit[y0:y1, x0:x1]).all(), "clutter only adds"
+            assert (picture[top:bottom, left:right] >= digit[y0:y1, x0:x1]).all(), (
+                "clutter only adds"
+            )
 
 
 @settings(max_examples=20)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_pairs_lie_from_left_to_right_and_apart(seed: int) -> None:
     scenes = compose("pairs", DIGITS, LABELS, np.random.default_rng(seed))
-    for picture, (one, other), digits in zip(scenes.pictures, scenes.boxes, DIGITS.reshape(-1, 2, 28, 28), strict=True):
-        corners = [box[:2] - ink_box(digit)[:2] for box, digit in zip((one, other), digits, strict=True)]
+    for picture, (one, other), digits in zip(
+        scenes.pictures, scenes.boxes, DIGITS.reshape(-1, 2, 28, 28), strict=True
+    ):
+        corners = [
+            box[:2] - ink_box(digit)[:2] for box, digit in zip((one, other), digits, strict=True)
+        ]
         assert corners[0][0] <= corners[1][0]
         assert max(abs(corners[0] - corners[1])) >= 28
-        assert int(picture.astype(int).sum()) == int(digits.astype(int).sum()), "nothing is covered, nothing is added"
+        assert int(picture.astype(int).sum()) == int(digits.astype(int).sum()), (
+            "nothing is covered, nothing is added"
+        )
 
 
 def test_a_centred_digit_is_itself_and_a_translated_one_is_only_moved() -> None:
@@ -91,7 +102,9 @@ def test_clutter_is_four_small_pieces_at_most() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_seed_fixes_the_picture(kind: str) -> None:
-    one, same, other = (compose(kind, DIGITS, LABELS, np.random.default_rng(seed)) for seed in (1, 1, 2))
+    one, same, other = (
+        compose(kind, DIGITS, LABELS, np.random.default_rng(seed)) for seed in (1, 1, 2)
+    )
     assert np.array_equal(one.pictures, same.pictures) and np.array_equal(one.boxes, same.boxes)
     assert np.array_equal(one.pictures, other.pictures) == (kind == "centred")
 
@@ -108,7 +121,11 @@ def test_unknown_kinds_are_refused() -> None:
 
 def idx(values: npt.NDArray[np.generic]) -> bytes:
     """The idx format as MNIST's page describes it: magic number, lengths, bytes."""
-    return struct.pack(">HBB", 0, 8, values.ndim) + struct.pack(f">{values.ndim}I", *values.shape) + values.tobytes()
+    return (
+        struct.pack(">HBB", 0, 8, values.ndim)
+        + struct.pack(f">{values.ndim}I", *values.shape)
+        + values.tobytes()
+    )
 
 
 def write(folder: Path, part: str, images: bytes, labels: bytes) -> None:
@@ -117,7 +134,9 @@ def write(folder: Path, part: str, images: bytes, labels: bytes) -> None:
     (folder / "mnist" / f"{part}-labels-idx1-ubyte.gz").write_bytes(gzip.compress(labels))
 
 
-def test_mnist_is_read_and_its_last_digits_are_for_validation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mnist_is_read_and_its_last_digits_are_for_validation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(mnist, "VALIDATION", 3)
     labels = LABELS.astype(np.uint8)
     write(tmp_path, "train", idx(DIGITS), idx(labels))
@@ -139,7 +158,10 @@ def test_mnist_is_read_and_its_last_digits_are_for_validation(tmp_path: Path, mo
 )
 def test_a_damaged_file_is_told(tmp_path: Path, content: bytes) -> None:
     write(tmp_path, "t10k", content, idx(LABELS.astype(np.uint8)))
-    with pytest.raises(BackendError, match=r"^t10k-images-idx3-ubyte\.gz is no idx file of bytes, or it is cut short"):
+    with pytest.raises(
+        BackendError,
+        match=r"^t10k-images-idx3-ubyte\.gz is no idx file of bytes, or it is cut short",
+    ):
         read_digits(tmp_path, "test")
 
 

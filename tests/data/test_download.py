@@ -46,14 +46,19 @@ def server(origin: Path) -> Iterator[str]:
 
 @pytest.fixture
 def checksums(origin: Path) -> dict[str, str]:
-    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(origin.iterdir())}
+    return {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(origin.iterdir())
+    }
 
 
 def files_in(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.rglob("*") if path.is_file())
 
 
-def test_files_land_where_the_reader_looks(tmp_path: Path, server: str, checksums: dict[str, str]) -> None:
+def test_files_land_where_the_reader_looks(
+    tmp_path: Path, server: str, checksums: dict[str, str]
+) -> None:
     told: list[tuple[float, str]] = []
     paths = get_multi30k(tmp_path / "data", server, checksums, lambda *news: told.append(news))
     assert [path.name for path in paths] == ["val.de.gz", "val.en.gz"]
@@ -76,7 +81,9 @@ def test_whole_files_are_kept_and_damaged_ones_fetched_again(
     assert gzip.decompress((text / english).read_bytes()).decode() == ENGLISH
 
 
-def test_a_wrong_file_is_refused_and_not_kept(tmp_path: Path, server: str, checksums: dict[str, str]) -> None:
+def test_a_wrong_file_is_refused_and_not_kept(
+    tmp_path: Path, server: str, checksums: dict[str, str]
+) -> None:
     wrong = {**checksums, "val.en.gz": "0" * 64}
     with pytest.raises(BackendError, match=r"val\.en\.gz .* is not the expected file"):
         get_multi30k(tmp_path / "data", server, wrong)
@@ -93,13 +100,19 @@ def test_no_server_means_check_the_network(tmp_path: Path) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]
-    with pytest.raises(BackendError, match=r"^Could not reach 127\.0\.0\.1; check the network or the proxy"):
+    with pytest.raises(
+        BackendError, match=r"^Could not reach 127\.0\.0\.1; check the network or the proxy"
+    ):
         get_multi30k(tmp_path, f"http://127.0.0.1:{port}/", {"val.en.gz": "0" * 64})
 
 
-def test_a_folder_that_is_a_file_is_named(tmp_path: Path, server: str, checksums: dict[str, str]) -> None:
+def test_a_folder_that_is_a_file_is_named(
+    tmp_path: Path, server: str, checksums: dict[str, str]
+) -> None:
     (tmp_path / "taken").write_text("not a folder")
-    with pytest.raises(BackendError, match=r"Cannot write .*taken.*; free 3 MB or choose another folder"):
+    with pytest.raises(
+        BackendError, match=r"Cannot write .*taken.*; free 3 MB or choose another folder"
+    ):
         get_multi30k(tmp_path / "taken", server, checksums)
 
 
@@ -117,6 +130,8 @@ def test_a_full_disk_is_told_and_leaves_nothing(
 
 def test_the_official_list_is_complete() -> None:
     splits = ("train", "val", "test_2016_flickr", "test_2017_flickr")
-    assert set(CHECKSUMS) == {f"{split}.{language}.gz" for split in splits for language in ("en", "de", "fr")}
+    assert set(CHECKSUMS) == {
+        f"{split}.{language}.gz" for split in splits for language in ("en", "de", "fr")
+    }
     assert all(len(checksum) == 64 and int(checksum, 16) for checksum in CHECKSUMS.values())
     assert OFFICIAL.startswith("https://") and OFFICIAL.endswith("/data/task1/raw/")

@@ -27,7 +27,12 @@ def png(colour: str = "red") -> bytes:
 
 
 def test_line_aligned_files_with_two_references_and_links() -> None:
-    files = {"a.en": b"one\ntwo words\n", "a.de": b"eins\nzwei\n", "b.de": b"ein\n\n", "a.links": b"0-0\n0-0 1p0\n"}
+    files = {
+        "a.en": b"one\ntwo words\n",
+        "a.de": b"eins\nzwei\n",
+        "b.de": b"ein\n\n",
+        "a.links": b"0-0\n0-0 1p0\n",
+    }
     found = read_lines("a.en", files, ("a.de", "b.de"), "a.links")
     first, second = found.examples
     assert (first.name, first.text, first.references) == ("1", "one", ("eins", "ein"))
@@ -43,7 +48,10 @@ def test_breaks_and_marks_of_any_system_are_understood(text: bytes) -> None:
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("x.jsonl", b'{"id": "s1", "source": "A dog.", "references": ["Ein Hund.", "Hund."], "more": 1}\n\n'),
+        (
+            "x.jsonl",
+            b'{"id": "s1", "source": "A dog.", "references": ["Ein Hund.", "Hund."], "more": 1}\n\n',
+        ),
         ("x.csv", b"ID,Text,Target\ns1,A dog.,Ein Hund.\n"),
         ("x.tsv", b"id\tsentence\ttranslation\ns1\tA dog.\tEin Hund.\n"),
     ],
@@ -73,13 +81,18 @@ def test_pictures_are_found_among_the_files_and_decoded(tmp_path: Path) -> None:
 
 def test_pictures_alone_are_a_set() -> None:
     found = read_pictures({"b.png": png(), "a.JPG": png(), "notes.txt": b"x"})
-    assert [(one.name, one.picture) for one in found.examples] == [("a.JPG", "a.JPG"), ("b.png", "b.png")]
+    assert [(one.name, one.picture) for one in found.examples] == [
+        ("a.JPG", "a.JPG"),
+        ("b.png", "b.png"),
+    ]
 
 
 def test_a_path_in_a_table_is_never_opened(tmp_path: Path) -> None:
     (tmp_path / "secret.png").write_bytes(png())
     table = json.dumps({"picture": str(tmp_path / "secret.png")}).encode()
-    with pytest.raises(InputError, match=r'names the picture "secret.png", which is not among the files'):
+    with pytest.raises(
+        InputError, match=r'names the picture "secret.png", which is not among the files'
+    ):
         read_table("x.jsonl", {"x.jsonl": table})
 
 
@@ -90,14 +103,20 @@ def test_a_path_in_a_table_is_never_opened(tmp_path: Path) -> None:
         ("x.jsonl", b"{]", "Line 1 .* is no JSON object"),
         ("x.jsonl", b'{"text": "a"}\n[1]', "Line 2 .* is no JSON object"),
         ("x.jsonl", b"[" * 100_000, "is no JSON object"),
-        ("x.jsonl", b'{"words": "a"}', 'has the columns words; one must be called "text" or "picture"'),
+        (
+            "x.jsonl",
+            b'{"words": "a"}',
+            'has the columns words; one must be called "text" or "picture"',
+        ),
         ("x.csv", b"text,target\n ,b\n", "has no examples; it needs at least one text or picture"),
         ("x.csv", b"text\n\xff\n", "Line 2 .* is no UTF-8 text"),
         ("x.csv", b'text\n"' + b"a" * 200_000, "is no CSV"),
         ("x.jsonl", b'{"text": "a b", "links": "0-1 x"}', 'has the link "x"'),
     ],
 )
-def test_a_file_that_cannot_be_used_is_told_in_one_sentence(name: str, content: bytes, said: str) -> None:
+def test_a_file_that_cannot_be_used_is_told_in_one_sentence(
+    name: str, content: bytes, said: str
+) -> None:
     with pytest.raises(InputError, match=said):
         read_table(name, {name: content})
 
@@ -117,7 +136,9 @@ def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
         read_table("x.csv", {"x.csv": b"text\na\nb\nc"})
     monkeypatch.setattr(examples, "MAX_ROW", 20)
     for table in ("x.csv", "x.jsonl"):
-        with pytest.raises(InputError, match="row that ends in line 2 .* more than the 20 characters"):
+        with pytest.raises(
+            InputError, match="row that ends in line 2 .* more than the 20 characters"
+        ):
             read_table(table, {table: (b"text\n" if table == "x.csv" else b"\n") + b"a" * 30})
     with pytest.raises(InputError, match="row that ends in line 9 "):
         read_table("x.csv", {"x.csv": b'text\n"' + b"a\n" * 20})
@@ -129,7 +150,11 @@ def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 @given(st.binary(max_size=300), st.sampled_from(["x.csv", "x.tsv", "x.jsonl", "x.txt"]))
 def test_any_bytes_are_a_set_or_a_sentence(content: bytes, name: str) -> None:
     try:
-        found = read_lines(name, {name: content}) if name == "x.txt" else read_table(name, {name: content})
+        found = (
+            read_lines(name, {name: content})
+            if name == "x.txt"
+            else read_table(name, {name: content})
+        )
     except InputError as error:
         assert str(error).endswith((".", ")")) or "; " in str(error)
     else:
@@ -140,7 +165,9 @@ def test_the_digest_holds_every_picture(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(png())
     files: dict[str, bytes | Path] = {"a.png": tmp_path / "a.png", "b.png": png("blue")}
     first = read_pictures(files)
-    assert read_pictures({**files, "a.png": png()}).digest == first.digest, "in memory or on the disk"
+    assert read_pictures({**files, "a.png": png()}).digest == first.digest, (
+        "in memory or on the disk"
+    )
     assert read_pictures({**files, "b.png": png("green")}).digest != first.digest
     about = (tmp_path / "a.png").stat()
     other = bytearray(png())
@@ -152,7 +179,9 @@ def test_the_digest_holds_every_picture(tmp_path: Path) -> None:
 
 
 def test_sets_without_pictures_are_known_as_before() -> None:
-    found = read_lines("a.en", {"a.en": b"A dog.\nA cat.\n", "a.de": b"Ein Hund.\nEine Katze.\n"}, ("a.de",))
+    found = read_lines(
+        "a.en", {"a.en": b"A dog.\nA cat.\n", "a.de": b"Ein Hund.\nEine Katze.\n"}, ("a.de",)
+    )
     assert found.digest == "5b9806ac3c2c98d2d030e5e4c728ffaf9c023a95cf9991622804c1c2d4364a0f"
     assert found.earlier_digest == ""
 
@@ -183,19 +212,26 @@ def test_the_digest_is_that_of_all_examples_written_out() -> None:
         assert found.digest == hashlib.sha256(repr(found.examples).encode()).hexdigest()
 
 
-@pytest.mark.parametrize(("column", "part", "what"), [("boxes", "dog 0 0 1 1;", "boxes"), ("links", "0-1 ", "links")])
+@pytest.mark.parametrize(
+    ("column", "part", "what"), [("boxes", "dog 0 0 1 1;", "boxes"), ("links", "0-1 ", "links")]
+)
 def test_boxes_and_links_are_bounded_in_a_row_and_in_all(
     column: str, part: str, what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def table(parts: int, rows: int) -> bytes:
-        listed = part * parts if what == "boxes" else " ".join(f"0-{number}" for number in range(parts))
+        listed = (
+            part * parts if what == "boxes" else " ".join(f"0-{number}" for number in range(parts))
+        )
         return f"{json.dumps({'text': 'a', column: listed})}\n".encode() * rows
 
     monkeypatch.setattr(examples, "MAX_MARKS", 5)
     monkeypatch.setattr(examples, "MAX_BOXES", 12)
     monkeypatch.setattr(examples, "MAX_LINKS", 12)
     assert len(read_table("x.jsonl", {"x.jsonl": table(5, 2)}).examples) == 2
-    with pytest.raises(InputError, match=f'Line 1 of "x.jsonl" has more than the 5 {what} that are possible; remove'):
+    with pytest.raises(
+        InputError,
+        match=f'Line 1 of "x.jsonl" has more than the 5 {what} that are possible; remove',
+    ):
         read_table("x.jsonl", {"x.jsonl": table(6, 2)})
     with pytest.raises(InputError, match=f"more than the 12 {what} that are possible; split it"):
         read_table("x.jsonl", {"x.jsonl": table(5, 3)})
@@ -204,8 +240,12 @@ def test_boxes_and_links_are_bounded_in_a_row_and_in_all(
 def test_the_memory_of_all_texts_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(examples, "MAX_TEXT_BYTES", 3 << 20)
     assert read_lines("x", {"x": b"a" * 200_000 + b"\n" + b"b" * 200_000}).examples
-    wide = ("a" * 200_000 + "\U0001f415\n").encode() * 4  # four bytes a character, where one would do but for the dog
-    with pytest.raises(InputError, match="take more than the 3 MB of memory that are possible; split it"):
+    wide = (
+        "a" * 200_000 + "\U0001f415\n"
+    ).encode() * 4  # four bytes a character, where one would do but for the dog
+    with pytest.raises(
+        InputError, match="take more than the 3 MB of memory that are possible; split it"
+    ):
         read_lines("x", {"x": wide})
     row = json.dumps({"text": "\U0001f415" + "a" * 200_000}, ensure_ascii=False)
     with pytest.raises(InputError, match="of memory"):
@@ -213,5 +253,7 @@ def test_the_memory_of_all_texts_is_bounded(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_line_that_is_far_too_long_is_never_decoded() -> None:
-    with pytest.raises(InputError, match="row that ends in line 2 .* more than the 262,144 characters"):
+    with pytest.raises(
+        InputError, match="row that ends in line 2 .* more than the 262,144 characters"
+    ):
         read_lines("x", {"x": b"a\n" + b"b" * (5 << 18)})

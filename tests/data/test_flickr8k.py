@@ -50,7 +50,9 @@ def test_pixels_stand_in_the_photos_order(data: Path) -> None:
 def test_photos_that_no_archive_holds_are_told(data: Path) -> None:
     photos = read_photos(data, "val")
     lost = [replace(photos[0], name="lost.jpg"), photos[1], replace(photos[2], name="gone.jpg")]
-    with pytest.raises(FileNotFoundError, match=r"Of 3 photos 2 are in no archive of .*, first lost\.jpg;"):
+    with pytest.raises(
+        FileNotFoundError, match=r"Of 3 photos 2 are in no archive of .*, first lost\.jpg;"
+    ):
         read_pixels(data, lost, side=8)
 
 

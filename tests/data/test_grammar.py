@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from areaviz.data.scene_grammar import AMBIGUOUS, COLOURS, MASK, NOUNS, RELATIONS, SIZES, Object, english, german
+from areaviz.data.scene_grammar import (
+    AMBIGUOUS,
+    COLOURS,
+    MASK,
+    NOUNS,
+    RELATIONS,
+    SIZES,
+    Object,
+    english,
+    german,
+)
 
 BOX = (0.0, 0.0, 0.1, 0.1)
 
@@ -32,9 +42,24 @@ ALONE = [
     ("small black piano key", "a small black key", "eine kleine schwarze Taste"),
 ]
 TWO = [
-    ("large red envelope", "below", "small green gem", "ein großer roter Brief unter einem kleinen grünen Diamanten"),
-    ("small red circle", "above", "large blue square", "ein kleiner roter Kreis über einem großen blauen Quadrat"),
-    ("large green moon", "below", "small white rhombus", "ein großer grüner Mond unter einer kleinen weißen Raute"),
+    (
+        "large red envelope",
+        "below",
+        "small green gem",
+        "ein großer roter Brief unter einem kleinen grünen Diamanten",
+    ),
+    (
+        "small red circle",
+        "above",
+        "large blue square",
+        "ein kleiner roter Kreis über einem großen blauen Quadrat",
+    ),
+    (
+        "large green moon",
+        "below",
+        "small white rhombus",
+        "ein großer grüner Mond unter einer kleinen weißen Raute",
+    ),
     (
         "small red ring",
         "left of",
@@ -53,7 +78,12 @@ TWO = [
         "large orange piano key",
         "ein kleines blaues Herz über einer großen orangefarbenen Taste",
     ),
-    ("large red envelope", "below", "small green heart", "ein großer roter Brief unter einem kleinen grünen Herz"),
+    (
+        "large red envelope",
+        "below",
+        "small green heart",
+        "ein großer roter Brief unter einem kleinen grünen Herz",
+    ),
 ]
 """By the rules of adjectives after ein: the nominative's strong endings, -en in the dative."""
 
@@ -109,7 +139,13 @@ def test_masks_hide_exactly_their_words() -> None:
 def test_nothing_gives_a_masked_colour_or_noun_away(size: str) -> None:
     """Whatever stands behind the mask, the English sentence reads the same."""
     for position, texts in (
-        (2, {english([Object("star", colour, size, BOX)], None).masked(2).text for colour in COLOURS}),
+        (
+            2,
+            {
+                english([Object("star", colour, size, BOX)], None).masked(2).text
+                for colour in COLOURS
+            },
+        ),
         (3, {english([Object(shape, "red", size, BOX)], None).masked(3).text for shape in NOUNS}),
     ):
         assert len(texts) == 1, position

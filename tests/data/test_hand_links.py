@@ -15,7 +15,10 @@ ENTRIES = tomllib.loads(LINKS.read_text(encoding="utf-8"))
 
 
 def test_twenty_captions_choose_and_forty_are_reported() -> None:
-    assert {split: len(lines) for split, lines in ENTRIES.items()} == {"val": 20, "test_2016_flickr": 40}
+    assert {split: len(lines) for split, lines in ENTRIES.items()} == {
+        "val": 20,
+        "test_2016_flickr": 40,
+    }
     assert [int(line) for line in ENTRIES["val"]] == list(range(7, 1000, 50))
     assert [int(line) for line in ENTRIES["test_2016_flickr"]] == list(range(7, 1000, 25))
 
@@ -32,7 +35,9 @@ def data(tmp_path: Path) -> Path:
     folder.mkdir(parents=True)
     for split in ENTRIES:
         for language in ("en", "de"):
-            lines = [" ".join(f"{language}{line}.{word}" for word in range(30)) for line in range(1000)]
+            lines = [
+                " ".join(f"{language}{line}.{word}" for word in range(30)) for line in range(1000)
+            ]
             with gzip.open(folder / f"{split}.{language}.gz", "wt", encoding="utf-8") as file:
                 file.write("\n".join(lines) + "\n")
     return tmp_path

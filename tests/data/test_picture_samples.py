@@ -11,7 +11,15 @@ from PIL import Image
 
 from areaviz.data import picture_samples
 from areaviz.data.digit_scenes import KINDS as SIDES
-from areaviz.data.picture_samples import KINDS, SAMPLES, THUMBNAIL_SIDE, names, sample, scene_sample, thumbnail
+from areaviz.data.picture_samples import (
+    KINDS,
+    SAMPLES,
+    THUMBNAIL_SIDE,
+    names,
+    sample,
+    scene_sample,
+    thumbnail,
+)
 from areaviz.trace.errors import InputError
 from areaviz.trace.picture import check_picture
 
@@ -41,7 +49,11 @@ def test_every_kind_has_its_samples() -> None:
 
 
 def test_no_two_samples_are_alike() -> None:
-    assert len({sample(name).digest for name in names()}) == len({entry.title for entry in SAMPLES.values()}) == 38
+    assert (
+        len({sample(name).digest for name in names()})
+        == len({entry.title for entry in SAMPLES.values()})
+        == 38
+    )
 
 
 @pytest.mark.parametrize("kind", DIGITS)
@@ -71,12 +83,18 @@ def test_a_scene_is_the_one_of_its_number(name: str) -> None:
 
 
 def test_other_samples_show_no_scene() -> None:
-    assert [scene_sample(name) for name in ("hopper", "digit-2", "scene-2", "scene-x", "")] == [None] * 5
+    assert [scene_sample(name) for name in ("hopper", "digit-2", "scene-2", "scene-x", "")] == [
+        None
+    ] * 5
 
 
-@pytest.mark.parametrize("name", ["", "scene-2", "Scene-1", "../hopper", "upload-123456789abc", "x" * 99])
+@pytest.mark.parametrize(
+    "name", ["", "scene-2", "Scene-1", "../hopper", "upload-123456789abc", "x" * 99]
+)
 def test_an_unknown_name_is_refused(name: str) -> None:
-    with pytest.raises(InputError, match=r"^There is no sample picture .*; choose one of the samples or upload"):
+    with pytest.raises(
+        InputError, match=r"^There is no sample picture .*; choose one of the samples or upload"
+    ):
         sample(name)
 
 
@@ -86,7 +104,9 @@ def test_thumbnails_are_small_and_show_the_sample(name: str) -> None:
     assert max(image.size) <= THUMBNAIL_SIDE
     assert len(thumbnail(name)) < 8000
     whole = sample(name)
-    expected = np.asarray(Image.fromarray(whole.pixels).resize(image.size, Image.Resampling.BOX)).astype(int)
+    expected = np.asarray(
+        Image.fromarray(whole.pixels).resize(image.size, Image.Resampling.BOX)
+    ).astype(int)
     assert np.abs(np.asarray(image).astype(int) - expected).mean() < 6
     assert image.format == ("PNG" if max(whole.width, whole.height) <= THUMBNAIL_SIDE else "JPEG")
 
@@ -101,4 +121,6 @@ def test_all_thumbnails_are_made_in_time() -> None:
 
 
 def test_what_was_made_is_kept() -> None:
-    assert all(sample(name) is sample(name) and thumbnail(name) is thumbnail(name) for name in names())
+    assert all(
+        sample(name) is sample(name) and thumbnail(name) is thumbnail(name) for name in names()
+    )

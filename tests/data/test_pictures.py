@@ -52,17 +52,26 @@ def picture(height: int = 6, width: int = 9) -> Pixels:
 
 def smooth(height: int, width: int) -> Image.Image:
     y, x = np.mgrid[:height, :width]
-    return Image.fromarray(np.stack([255 * x // width, 255 * y // height, 0 * x + 90], 2).astype(np.uint8))
+    return Image.fromarray(
+        np.stack([255 * x // width, 255 * y // height, 0 * x + 90], 2).astype(np.uint8)
+    )
 
 
 def png(width: int, height: int, data: bytes = b"", depth: int = 8, colour: int = 2) -> bytes:
     """A PNG written by hand: its header says what it likes, `data` are the uncompressed rows."""
 
     def chunk(kind: bytes, body: bytes) -> bytes:
-        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+        return (
+            struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+        )
 
     header = struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(data)) + chunk(b"IEND", b"")
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", header)
+        + chunk(b"IDAT", zlib.compress(data))
+        + chunk(b"IEND", b"")
+    )
 
 
 @pytest.mark.parametrize("form", LOSSLESS)
@@ -135,7 +144,8 @@ def test_a_transparent_colour_lies_on_white() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "ink", "seen"), [("RGBA", (0, 100, 200, 51), (204, 224, 244)), ("LA", (0, 51), (204,) * 3)]
+    ("mode", "ink", "seen"),
+    [("RGBA", (0, 100, 200, 51), (204, 224, 244)), ("LA", (0, 51), (204,) * 3)],
 )
 def test_alpha_lies_on_white(mode: str, ink: tuple[int, ...], seen: tuple[int, ...]) -> None:
     pixels = decode(saved(Image.new(mode, (3, 3), ink), "PNG")).picture.pixels
@@ -178,7 +188,11 @@ def test_floats_are_stretched_and_told(values: list[float], seen: list[int]) -> 
 
 def test_integers_of_32_bits_are_stretched() -> None:
     values = np.array([[-100_000, 0, 100_000]], dtype=np.int32)
-    assert decode(saved(Image.fromarray(values), "TIFF")).picture.pixels[0, :, 0].tolist() == [0, 128, 255]
+    assert decode(saved(Image.fromarray(values), "TIFF")).picture.pixels[0, :, 0].tolist() == [
+        0,
+        128,
+        255,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -200,7 +214,9 @@ def test_of_an_animation_the_first_frame(form: str, sentence: str) -> None:
 
 def test_the_frames_of_a_large_gif_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pictures, "COUNTED", 10)
-    content = saved(Image.new("L", (8, 8)), "GIF", save_all=True, append_images=[Image.new("L", (8, 8), 99)])
+    content = saved(
+        Image.new("L", (8, 8)), "GIF", save_all=True, append_images=[Image.new("L", (8, 8), 99)]
+    )
     assert decode(content).notes == ("Only the first frame is used.",)
 
 
@@ -218,7 +234,9 @@ def test_large_pictures_are_made_smaller_and_say_so(form: str) -> None:
     assert np.abs(found.picture.pixels.astype(int) - expected).mean() < 3
 
 
-@pytest.mark.parametrize(("width", "height"), [(1, 1), (1, 4000), (4000, 1), (2, 4000), (1300, 1), (MAX_SIDE, 3)])
+@pytest.mark.parametrize(
+    ("width", "height"), [(1, 1), (1, 4000), (4000, 1), (2, 4000), (1300, 1), (MAX_SIDE, 3)]
+)
 def test_flat_pictures_keep_at_least_one_pixel(width: int, height: int) -> None:
     found = decode(saved(Image.new("RGB", (width, height), (5, 6, 7)), "PNG")).picture
     longest = max(width, height, MAX_SIDE)
@@ -229,9 +247,12 @@ def test_flat_pictures_keep_at_least_one_pixel(width: int, height: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "small", "form"), [((3, 2), (3, 2), "PNG"), ((640, 1), (50, 1), "JPEG"), ((100, 200), (25, 50), "JPEG")]
+    ("size", "small", "form"),
+    [((3, 2), (3, 2), "PNG"), ((640, 1), (50, 1), "JPEG"), ((100, 200), (25, 50), "JPEG")],
 )
-def test_small_files_are_what_a_browser_shows(size: tuple[int, int], small: tuple[int, int], form: str) -> None:
+def test_small_files_are_what_a_browser_shows(
+    size: tuple[int, int], small: tuple[int, int], form: str
+) -> None:
     content = small_file(Picture.of("one", np.full((size[1], size[0], 3), 77, dtype=np.uint8)), 50)
     image = Image.open(io.BytesIO(content))
     assert (image.size, image.format) == (small, form)
@@ -313,7 +334,10 @@ def bombs() -> list[bytes]:
     bmp = saved(Image.new("L", (8, 8)), "BMP")
     jpeg = saved(Image.new("L", (8, 8)), "JPEG")
     webp = saved(
-        Image.new("RGBA", (8, 8), (1, 2, 3, 4)), "WEBP", save_all=True, append_images=[Image.new("RGBA", (8, 8))]
+        Image.new("RGBA", (8, 8), (1, 2, 3, 4)),
+        "WEBP",
+        save_all=True,
+        append_images=[Image.new("RGBA", (8, 8))],
     )
     frame, canvas = jpeg.index(b"\xff\xc0") + 5, webp.index(b"VP8X") + 12
     return [
@@ -337,11 +361,15 @@ def tiled(side: int, tile: int) -> bytes:
 
 
 def test_a_tile_may_be_a_little_larger_than_its_picture() -> None:
-    assert (decode(tiled(16, 64)).picture.pixels == 0).all() and "megapixels" in refusal(tiled(16, 8192))
+    assert (decode(tiled(16, 64)).picture.pixels == 0).all() and "megapixels" in refusal(
+        tiled(16, 8192)
+    )
 
 
 def test_bombs_take_no_memory() -> None:
-    run = subprocess.run([sys.executable, "-W", "ignore", "-c", BOMBS], capture_output=True, text=True, check=False)
+    run = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", BOMBS], capture_output=True, text=True, check=False
+    )
     assert run.returncode == 0, run.stderr
     assert int(run.stdout) < 20_000, "kilobytes"
 
@@ -351,10 +379,14 @@ def test_bombs_take_no_memory() -> None:
 def test_warnings_of_bombs_are_refusals(side: int, filtered: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter(filtered, Image.DecompressionBombWarning)
-        assert refusal(png(side, side)).endswith("megapixels are possible; make it smaller and choose it again.")
+        assert refusal(png(side, side)).endswith(
+            "megapixels are possible; make it smaller and choose it again."
+        )
 
 
-TOO_MANY = "The JPEG has far more parts than a picture needs; save it again as PNG or as an ordinary JPEG."
+TOO_MANY = (
+    "The JPEG has far more parts than a picture needs; save it again as PNG or as an ordinary JPEG."
+)
 
 
 def test_a_jpeg_of_a_thousand_scans_is_refused() -> None:
@@ -381,14 +413,20 @@ def test_sixteen_megapixels_stay_within_memory() -> None:
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"
     )
     content = saved(Image.new("RGB", (4096, 4096), (9, 99, 199)), "JPEG")
-    run = subprocess.run([sys.executable, "-c", code], input=content, capture_output=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", code], input=content, capture_output=True, check=True
+    )
     assert int(run.stdout) < 40_000, "kilobytes"
 
 
 VALID = [saved(Image.fromarray(picture(16, 16)), form) for form in FORMATS]
-VALID += [saved(smooth(16, 16), "JPEG", progressive=True), saved(smooth(16, 16).convert("P"), "PNG")]
 VALID += [
-    saved(smooth(9, 9), form, save_all=True, append_images=[smooth(9, 9)]) for form in ("GIF", "PNG", "WEBP", "TIFF")
+    saved(smooth(16, 16), "JPEG", progressive=True),
+    saved(smooth(16, 16).convert("P"), "PNG"),
+]
+VALID += [
+    saved(smooth(9, 9), form, save_all=True, append_images=[smooth(9, 9)])
+    for form in ("GIF", "PNG", "WEBP", "TIFF")
 ]
 
 
@@ -408,7 +446,9 @@ def test_any_bytes_are_decoded_or_refused(content: bytes) -> None:
 
 @pytest.mark.filterwarnings("ignore")
 @given(st.sampled_from([v[:12] for v in VALID]), st.binary(max_size=200))
-def test_any_bytes_behind_a_picture_s_first_are_decoded_or_refused(head: bytes, tail: bytes) -> None:
+def test_any_bytes_behind_a_picture_s_first_are_decoded_or_refused(
+    head: bytes, tail: bytes
+) -> None:
     survives(head + tail)
 
 
@@ -418,7 +458,9 @@ def test_any_bytes_behind_a_picture_s_first_are_decoded_or_refused(head: bytes, 
     st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), max_size=8),
     st.floats(0, 1),
 )
-def test_damaged_pictures_are_decoded_or_refused(content: bytes, hits: list[tuple[float, int]], kept: float) -> None:
+def test_damaged_pictures_are_decoded_or_refused(
+    content: bytes, hits: list[tuple[float, int]], kept: float
+) -> None:
     damaged = bytearray(content)
     for place, value in hits:
         damaged[int(place * len(damaged))] = value

@@ -8,14 +8,28 @@ from pathlib import Path
 import pytest
 
 from areaviz.data import places
-from areaviz.data.places import CHECKPOINTS, CHECKPOINTS_SETTING, DATA_SETTING, ROOT, checkpoints_folder, data_folder
+from areaviz.data.places import (
+    CHECKPOINTS,
+    CHECKPOINTS_SETTING,
+    DATA_SETTING,
+    ROOT,
+    checkpoints_folder,
+    data_folder,
+)
 
 
 @pytest.mark.parametrize(
     ("value", "folder"),
-    [("/corpora", Path("/corpora")), ("~/corpora", Path.home() / "corpora"), ("", Path("data")), (None, Path("data"))],
+    [
+        ("/corpora", Path("/corpora")),
+        ("~/corpora", Path.home() / "corpora"),
+        ("", Path("data")),
+        (None, Path("data")),
+    ],
 )
-def test_the_environment_decides(value: str | None, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_decides(
+    value: str | None, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv(DATA_SETTING, raising=False)
     if value is not None:
         monkeypatch.setenv(DATA_SETTING, value)
@@ -23,7 +37,11 @@ def test_the_environment_decides(value: str | None, folder: Path, monkeypatch: p
 
 
 def test_the_models_of_the_app_are_a_setting_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    for value, folder in (("/models", Path("/models")), ("~/models", Path.home() / "models"), ("", CHECKPOINTS)):
+    for value, folder in (
+        ("/models", Path("/models")),
+        ("~/models", Path.home() / "models"),
+        ("", CHECKPOINTS),
+    ):
         monkeypatch.setenv(CHECKPOINTS_SETTING, value)
         assert checkpoints_folder() == folder
 
@@ -36,6 +54,12 @@ def test_every_place_is_there() -> None:
 
 def test_no_other_module_climbs_out_of_the_package() -> None:
     climbs = re.compile(r"__file__.*(\.parents\[|\.parent\.parent)")
-    sources = [*(ROOT / "areaviz").rglob("*.py"), *(ROOT / "examples").glob("*.py"), *(ROOT / "pages").glob("*.py")]
-    found = [str(path.relative_to(ROOT)) for path in sources if climbs.search(path.read_text("utf-8"))]
+    sources = [
+        *(ROOT / "areaviz").rglob("*.py"),
+        *(ROOT / "examples").glob("*.py"),
+        *(ROOT / "pages").glob("*.py"),
+    ]
+    found = [
+        str(path.relative_to(ROOT)) for path in sources if climbs.search(path.read_text("utf-8"))
+    ]
     assert found == ["areaviz/data/places.py"]

@@ -41,7 +41,10 @@ def test_colours_are_those_of_the_photographs() -> None:
 
 
 def test_one_that_is_not_installed_is_told() -> None:
-    with pytest.raises(BackendError, match=r"^The sample picture none\.jpg is not installed; choose another sample\.$"):
+    with pytest.raises(
+        BackendError,
+        match=r"^The sample picture none\.jpg is not installed; choose another sample\.$",
+    ):
         replace(PHOTOS["hopper"], path="matplotlib/mpl-data/none.jpg").read()
 
 

@@ -36,7 +36,9 @@ def holds(relation: str, one: Box, other: Box) -> bool:
 def test_relations_are_true() -> None:
     related = [scene for scene in SCENES if scene.relation]
     assert {scene.relation for scene in related} == set(RELATIONS)
-    assert all(holds(scene.relation or "", scene.objects[0].box, scene.objects[1].box) for scene in related)
+    assert all(
+        holds(scene.relation or "", scene.objects[0].box, scene.objects[1].box) for scene in related
+    )
 
 
 def test_a_relation_is_told_where_there_are_two() -> None:
@@ -58,12 +60,22 @@ def test_the_picture_decides_what_is_masked() -> None:
 def test_every_true_sentence_has_the_boxes_of_the_things_it_names() -> None:
     for scene in SCENES[:200]:
         true = scene.true_sentences()
-        assert len(true) == {1: 1, 2: 4, 3: 9}[len(scene.objects)] and true[scene.english.text] == scene.grounded
+        assert (
+            len(true) == {1: 1, 2: 4, 3: 9}[len(scene.objects)]
+            and true[scene.english.text] == scene.grounded
+        )
         for text, sentence in true.items():
             boxes, words = dict(sentence.boxes), text.split()
-            coloured = [(place, thing) for thing in scene.objects for place, w in enumerate(words) if w == thing.colour]
+            coloured = [
+                (place, thing)
+                for thing in scene.objects
+                for place, w in enumerate(words)
+                if w == thing.colour
+            ]
             assert coloured and all(boxes[place] == (thing.box,) for place, thing in coloured)
-            assert sum(word in ("small", "large") for word in words) == len(coloured) == len(boxes) / 3
+            assert (
+                sum(word in ("small", "large") for word in words) == len(coloured) == len(boxes) / 3
+            )
 
 
 def test_boxes_lie_inside_and_apart_and_are_as_large_as_told() -> None:
@@ -137,7 +149,11 @@ def test_gold_boxes_are_those_of_the_words_that_describe() -> None:
 def test_both_languages_speak_of_the_same_objects_in_the_same_order() -> None:
     for scene in SCENES[:200]:
         told = [
-            [thing for thing, kind in zip(sentence.objects, sentence.kinds, strict=True) if kind == "noun"]
+            [
+                thing
+                for thing, kind in zip(sentence.objects, sentence.kinds, strict=True)
+                if kind == "noun"
+            ]
             for sentence in (scene.english, scene.german)
         ]
         assert told[0] == told[1] == list(range(len(scene.spoken)))

@@ -14,7 +14,12 @@ def test_a_digit_is_ink_on_a_ground_centred_by_mass(digit: int) -> None:
         image = draw_digit(digit, np.random.default_rng((digit, seed)))
         assert image.shape == (SIDE, SIDE) == (28, 28) and image.dtype == np.uint8
         assert image.max() > 200 and 0.04 < (image > 128).mean() < 0.4
-        assert not image[0].any() and not image[-1].any() and not image[:, 0].any() and not image[:, -1].any()
+        assert (
+            not image[0].any()
+            and not image[-1].any()
+            and not image[:, 0].any()
+            and not image[:, -1].any()
+        )
         rows, columns = np.mgrid[:SIDE, :SIDE]
         middle = [(axis * image).sum() / image.sum() for axis in (rows, columns)]
         assert np.allclose(middle, 13.5, atol=0.51)
@@ -32,7 +37,8 @@ def test_many_digits_are_drawn_one_after_the_other() -> None:
     labels = np.array([7, 7, 2])
     rng = np.random.default_rng(3)
     assert np.array_equal(
-        draw_digits(labels, np.random.default_rng(3)), [draw_digit(int(label), rng) for label in labels]
+        draw_digits(labels, np.random.default_rng(3)),
+        [draw_digit(int(label), rng) for label in labels],
     )
 
 
@@ -64,7 +70,9 @@ def loops(image: np.ndarray[tuple[int, ...], np.dtype[np.uint8]]) -> int:
     return count
 
 
-@pytest.mark.parametrize(("digit", "expected"), [(0, 1), (1, 0), (3, 0), (5, 0), (7, 0), (8, 2), (9, 1)])
+@pytest.mark.parametrize(
+    ("digit", "expected"), [(0, 1), (1, 0), (3, 0), (5, 0), (7, 0), (8, 2), (9, 1)]
+)
 def test_digits_enclose_what_they_should(digit: int, expected: int) -> None:
     found = [loops(draw_digit(digit, np.random.default_rng((digit, seed)))) for seed in range(15)]
     assert np.median(found) == expected

@@ -25,14 +25,16 @@ def test_a_text_comes_back_from_its_ids(tokenizer: Tokenizer) -> None:
 
 
 @given(
-    text=st.lists(st.sampled_from(["a", "small", "dog", "runs", "xyzzy", "foo", "ü"]), min_size=1, max_size=9).map(
-        " ".join
-    )
+    text=st.lists(
+        st.sampled_from(["a", "small", "dog", "runs", "xyzzy", "foo", "ü"]), min_size=1, max_size=9
+    ).map(" ".join)
 )
 def test_tokens_stand_in_order_and_cover_every_word(tokenizer: Tokenizer, text: str) -> None:
     tokens = tokenizer.tokens(text)
     assert [token.id for token in tokens] == tokenizer.ids(text)[:-1]
-    assert all(one.end <= other.start + 1 and one.start <= other.start for one, other in pairwise(tokens))
+    assert all(
+        one.end <= other.start + 1 and one.start <= other.start for one, other in pairwise(tokens)
+    )
     words, offset = text.split(" "), 0
     for word, place in zip(words, tokenizer.of_words(text), strict=True):
         assert tokens[place].start <= offset < tokens[place].end

@@ -19,7 +19,9 @@ def data(tmp_path: Path) -> Path:
     (tmp_path / FOLDER).mkdir()
     (tmp_path / FOLDER / "hansards_en_fr.tsv.gz").write_bytes(gzip.compress(PAIRS.encode()))
     for name in alignment.PUBLISHED:
-        (tmp_path / FOLDER / f"{name}.talp.gz").write_bytes(gzip.compress(b"0-0 1-2 2-2\n0-0 1-1\n"))
+        (tmp_path / FOLDER / f"{name}.talp.gz").write_bytes(
+            gzip.compress(b"0-0 1-2 2-2\n0-0 1-1\n")
+        )
     return tmp_path
 
 
@@ -30,7 +32,9 @@ def test_pairs_have_their_words_and_links(data: Path) -> None:
     assert second.sure == {(0, 0), (2, 2)} and second.possible == second.sure | {(1, 1)}
 
 
-def test_the_error_rate_of_a_system_is_that_of_all_its_links(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_error_rate_of_a_system_is_that_of_all_its_links(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert read_system(data, "hansards_giza") == [{(0, 0), (1, 2), (2, 2)}, {(0, 0), (1, 1)}]
     # Made 5, sure 5, made and sure 3, made and possible 4.
     assert alignment.error_rates(data)["hansards_giza"] == pytest.approx(100 * (1 - 7 / 10))

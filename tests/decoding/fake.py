@@ -42,7 +42,9 @@ class FakeStepper:
 
     def select(self, rows: Tensor) -> None:
         self.selections += 1
-        assert [row // self.width for row in rows.tolist()] == [row // self.width for row in range(len(rows))]
+        assert [row // self.width for row in rows.tolist()] == [
+            row // self.width for row in range(len(rows))
+        ]
         self.histories = [list(self.histories[row]) for row in rows.tolist()]
 
 

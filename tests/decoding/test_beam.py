@@ -28,11 +28,16 @@ TRAP = [
 
 def log_probability(sentence: int, ids: tuple[int, ...], vocabulary: int) -> float:
     """Of a whole sequence, token by token."""
-    steps = (next_log_probabilities(sentence, [START, *ids[:n]], vocabulary)[ids[n]] for n in range(len(ids)))
+    steps = (
+        next_log_probabilities(sentence, [START, *ids[:n]], vocabulary)[ids[n]]
+        for n in range(len(ids))
+    )
     return sum(steps)
 
 
-def every_hypothesis(sentence: int, vocabulary: int, limit: int, ids: tuple[int, ...] = ()) -> Iterator[Hypothesis]:
+def every_hypothesis(
+    sentence: int, vocabulary: int, limit: int, ids: tuple[int, ...] = ()
+) -> Iterator[Hypothesis]:
     """All sequences a sentence can have."""
     for token in range(vocabulary):
         grown = (*ids, token)
@@ -49,12 +54,17 @@ def ranked(hypotheses: list[Hypothesis], alpha: float) -> list[Hypothesis]:
     """Those that ended first, then by score."""
     return sorted(
         hypotheses,
-        key=lambda each: (each.finished, each.log_probability / length_penalty(len(each.ids), alpha)),
+        key=lambda each: (
+            each.finished,
+            each.log_probability / length_penalty(len(each.ids), alpha),
+        ),
         reverse=True,
     )
 
 
-def slow_beam(sentence: int, vocabulary: int, limit: int, width: int, alpha: float) -> list[Hypothesis]:
+def slow_beam(
+    sentence: int, vocabulary: int, limit: int, width: int, alpha: float
+) -> list[Hypothesis]:
     """The search as its docstring tells it, always up to the limit."""
     alive: list[tuple[int, ...]] = [()]
     found: list[Hypothesis] = []
@@ -66,7 +76,11 @@ def slow_beam(sentence: int, vocabulary: int, limit: int, width: int, alpha: flo
         ]
         best = sorted((each for each in scored if each[0] > -math.inf), reverse=True)[:width]
         alive = [ids for _, ids in best if ids[-1] != END]
-        found += [Hypothesis(ids, total, ids[-1] == END) for total, ids in best if ids[-1] == END or length == limit]
+        found += [
+            Hypothesis(ids, total, ids[-1] == END)
+            for total, ids in best
+            if ids[-1] == END or length == limit
+        ]
     return ranked(found, alpha)[:width]
 
 
@@ -88,7 +102,10 @@ def test_a_beam_of_two_leaves_the_trap_that_catches_greedy() -> None:
     (first,) = greedy(TableStepper(TRAP), START, END, [5])
     (found,) = beam_search(TableStepper(TRAP), START, END, [5], width=2, alpha=0.0)
     assert first.ids == (2, END)
-    assert_same(found, [Hypothesis((3, END), math.log(0.36), True), Hypothesis((2, END), math.log(0.24), True)])
+    assert_same(
+        found,
+        [Hypothesis((3, END), math.log(0.36), True), Hypothesis((2, END), math.log(0.24), True)],
+    )
 
 
 def test_it_stops_as_soon_as_nothing_open_can_win() -> None:
@@ -120,7 +137,9 @@ def test_impossible_continuations_never_fill_the_beam() -> None:
 
 
 @pytest.mark.parametrize(
-    ("limits", "width", "alpha"), [([0], 4, 0.6), ([3], 0, 0.6), ([3], 4, -0.1)], ids=["limit", "width", "alpha"]
+    ("limits", "width", "alpha"),
+    [([0], 4, 0.6), ([3], 0, 0.6), ([3], 4, -0.1)],
+    ids=["limit", "width", "alpha"],
 )
 def test_options_out_of_range_are_refused(limits: list[int], width: int, alpha: float) -> None:
     with pytest.raises(ValueError, match="at least"):
@@ -135,9 +154,13 @@ def test_no_sentences_need_no_steps() -> None:
 
 @settings(deadline=None, max_examples=20)
 @given(st.integers(0, 999), st.integers(2, 3), st.integers(1, 4), ALPHAS)
-def test_a_wide_beam_finds_the_true_best(sentence: int, vocabulary: int, limit: int, alpha: float) -> None:
+def test_a_wide_beam_finds_the_true_best(
+    sentence: int, vocabulary: int, limit: int, alpha: float
+) -> None:
     width = vocabulary**limit
-    (found,) = beam_search(FakeStepper([sentence], vocabulary, width), START, END, [limit], width, alpha)
+    (found,) = beam_search(
+        FakeStepper([sentence], vocabulary, width), START, END, [limit], width, alpha
+    )
     assert_same(found, ranked(list(every_hypothesis(sentence, vocabulary, limit)), alpha))
 
 
@@ -154,9 +177,13 @@ def test_a_batch_gives_what_the_slow_search_gives_for_each_sentence(
 
 @settings(deadline=None, max_examples=30)
 @given(SENTENCES, st.integers(2, 5), ALPHAS)
-def test_a_beam_of_one_is_greedy(sentences: list[tuple[int, int]], vocabulary: int, alpha: float) -> None:
+def test_a_beam_of_one_is_greedy(
+    sentences: list[tuple[int, int]], vocabulary: int, alpha: float
+) -> None:
     numbers, limits = [sentence for sentence, _ in sentences], [limit for _, limit in sentences]
     stepper = FakeStepper(numbers, vocabulary)
     beams = beam_search(stepper, START, END, limits, width=1, alpha=alpha)
-    assert [[each] for each in greedy(FakeStepper(numbers, vocabulary), START, END, limits)] == beams
+    assert [
+        [each] for each in greedy(FakeStepper(numbers, vocabulary), START, END, limits)
+    ] == beams
     assert stepper.selections == 0

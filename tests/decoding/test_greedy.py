@@ -69,8 +69,13 @@ def test_a_limit_below_one_is_refused() -> None:
 
 
 @settings(deadline=None, max_examples=30)
-@given(st.lists(st.tuples(st.integers(0, 99), st.integers(1, 6)), min_size=1, max_size=5), st.integers(2, 5))
-def test_a_batch_gives_what_each_sentence_gives_alone(sentences: list[tuple[int, int]], vocabulary: int) -> None:
+@given(
+    st.lists(st.tuples(st.integers(0, 99), st.integers(1, 6)), min_size=1, max_size=5),
+    st.integers(2, 5),
+)
+def test_a_batch_gives_what_each_sentence_gives_alone(
+    sentences: list[tuple[int, int]], vocabulary: int
+) -> None:
     stepper = FakeStepper([sentence for sentence, _ in sentences], vocabulary)
     found = greedy(stepper, START, END, [limit for _, limit in sentences])
     for hypothesis, (sentence, limit) in zip(found, sentences, strict=True):

@@ -26,7 +26,12 @@ def by_hand(log: Path, **settings: str) -> Iterator[tuple[str, int]]:
     environment = {**os.environ, "OMP_NUM_THREADS": "1", **settings}
     with log.open("wb") as output:
         process = subprocess.Popen(
-            command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+            command,
+            cwd=ROOT,
+            env=environment,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
         )
     try:
         wait_until_it_answers(f"http://127.0.0.1:{port}/_stcore/health", process, log)
@@ -38,7 +43,9 @@ def by_hand(log: Path, **settings: str) -> Iterator[tuple[str, int]]:
 
 def said(shown: Shown) -> list[str]:
     """The kinds of elements of a page that people see."""
-    kinds = [one.delta.new_element.WhichOneof("type") for one in shown.messages if one.HasField("delta")]
+    kinds = [
+        one.delta.new_element.WhichOneof("type") for one in shown.messages if one.HasField("delta")
+    ]
     return [kind for kind in kinds if kind not in (None, "bidi_component", "empty")]
 
 

@@ -11,8 +11,16 @@ NAMES = frozenset({"127.0.0.1", "::1", "localhost", "areaviz.example"})
 
 def head(*headers: tuple[str, str], kind: str = "http") -> Head:
     raw = [(name.encode(), value.encode("latin-1")) for name, value in headers]
-    scope = {"type": kind, "path": "/", "query_string": b"", "headers": raw, "client": ("10.0.0.7", 1)}
-    return Head.of(scope | ({"method": "GET", "scheme": "http"} if kind == "http" else {"scheme": "ws"}))
+    scope = {
+        "type": kind,
+        "path": "/",
+        "query_string": b"",
+        "headers": raw,
+        "client": ("10.0.0.7", 1),
+    }
+    return Head.of(
+        scope | ({"method": "GET", "scheme": "http"} if kind == "http" else {"scheme": "ws"})
+    )
 
 
 @pytest.mark.parametrize(
@@ -34,7 +42,9 @@ def test_the_parts_of_a_host(host: str, expected: tuple[str, str]) -> None:
     assert name_and_port(host) == expected
 
 
-@pytest.mark.parametrize("host", ["localhost:8501", "areaviz.example", "Areaviz.Example:443", "[::1]:8501"])
+@pytest.mark.parametrize(
+    "host", ["localhost:8501", "areaviz.example", "Areaviz.Example:443", "[::1]:8501"]
+)
 def test_its_own_names_are_its_own(host: str) -> None:
     assert head(("host", host)).is_for(NAMES)
     assert head(("host", host), ("origin", f"http://{host}")).is_for(NAMES)
@@ -67,9 +77,15 @@ def test_what_is_no_host_is_nobody_s_name() -> None:
 
 
 def test_usual_ports_need_not_be_named() -> None:
-    assert head(("host", "areaviz.example"), ("origin", "https://areaviz.example:443")).is_for(NAMES)
-    assert head(("host", "areaviz.example:443"), ("origin", "https://areaviz.example")).is_for(NAMES)
-    assert not head(("host", "areaviz.example:443"), ("origin", "http://areaviz.example")).is_for(NAMES)
+    assert head(("host", "areaviz.example"), ("origin", "https://areaviz.example:443")).is_for(
+        NAMES
+    )
+    assert head(("host", "areaviz.example:443"), ("origin", "https://areaviz.example")).is_for(
+        NAMES
+    )
+    assert not head(("host", "areaviz.example:443"), ("origin", "http://areaviz.example")).is_for(
+        NAMES
+    )
 
 
 def test_cookies_are_read_as_the_app_reads_them() -> None:

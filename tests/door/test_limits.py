@@ -30,21 +30,31 @@ def limited(soft: int, hard: int) -> Callable[[], None]:
 def roomy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A shell's usual limits: 1,024 file descriptors, but more where one asks for them."""
     assert HARD >= 4096, "this machine allows too few file descriptors to test that"
-    with served(tmp_path_factory.mktemp("roomy") / "log", {"OMP_NUM_THREADS": "1"}, limit=limited(1024, HARD)) as app:
+    with served(
+        tmp_path_factory.mktemp("roomy") / "log",
+        {"OMP_NUM_THREADS": "1"},
+        limit=limited(1024, HARD),
+    ) as app:
         yield app
 
 
 @pytest.fixture(scope="module")
 def tight(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """1,024 file descriptors and no more."""
-    with served(tmp_path_factory.mktemp("tight") / "log", {"OMP_NUM_THREADS": "1"}, limit=limited(1024, 1024)) as app:
+    with served(
+        tmp_path_factory.mktemp("tight") / "log",
+        {"OMP_NUM_THREADS": "1"},
+        limit=limited(1024, 1024),
+    ) as app:
         yield app
 
 
 def status(app: Served) -> dict[str, Any]:
     port = app.url.rpartition(":")[2]
     command = [sys.executable, "-m", "areaviz", "status", "--port", port, "--json"]
-    told: dict[str, Any] = json.loads(subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout)
+    told: dict[str, Any] = json.loads(
+        subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout
+    )
     return told
 
 
@@ -116,7 +126,9 @@ def test_a_head_has_ten_seconds_and_a_length(roomy: Served) -> None:
 def test_a_body_that_does_not_come_is_not_waited_for(roomy: Served) -> None:
     with connected(roomy) as line:
         began = time.monotonic()
-        line.sendall(f"PUT / HTTP/1.1\r\nHost: {roomy.url[7:]}\r\nContent-Length: 10000\r\n\r\n".encode())
+        line.sendall(
+            f"PUT / HTTP/1.1\r\nHost: {roomy.url[7:]}\r\nContent-Length: 10000\r\n\r\n".encode()
+        )
         while line.recv(65536):
             pass
         assert time.monotonic() - began < 16
@@ -193,12 +205,16 @@ def test_sessions_take_more(twenty: Connections) -> None:
     there = lines(12)
     assert all(twenty.enter(line) for line in there)
     begun = [twenty.begin_session(line) for line in there]
-    assert begun.count(True) == 12 and len(twenty) == 12, "the reserve is for sessions that are about to begin"
+    assert begun.count(True) == 12 and len(twenty) == 12, (
+        "the reserve is for sessions that are about to begin"
+    )
     more = lines(3)
     assert not twenty.enter(more[0])
 
 
-def test_one_address_has_its_bound_and_shared_ones_have_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_address_has_its_bound_and_shared_ones_have_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     many = Connections(None, ("10.0.0.9",))
     assert all(many.enter(line) for line in lines(FROM_ONE, "203.0.113.7"))
     assert not many.enter(Line("203.0.113.7")) and many.enter(Line("203.0.113.8"))  # type: ignore[arg-type]

@@ -43,11 +43,18 @@ def test_a_foreign_page_makes_it_ask_nobody_and_holds_nobody_up(tmp_path: Path) 
     with listener() as (port, asked):
         proxy = f"http://127.0.0.1:{port}"
         names = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY")
-        settings = {"OMP_NUM_THREADS": "1", "no_proxy": "", "NO_PROXY": "", **dict.fromkeys(names, proxy)}
+        settings = {
+            "OMP_NUM_THREADS": "1",
+            "no_proxy": "",
+            "NO_PROXY": "",
+            **dict.fromkeys(names, proxy),
+        }
         with served(tmp_path / "log", settings) as app:
             began = time.monotonic()
             assert {handshake(app, origin) for origin in FOREIGN_ORIGINS * 4} == {403}
-            assert time.monotonic() - began < 4, "each took 2 s where Streamlit looked up its own address"
+            assert time.monotonic() - began < 4, (
+                "each took 2 s where Streamlit looked up its own address"
+            )
             with Session.open(app.url) as visitor:
                 visitor.visit("models")
         assert asked == []
@@ -71,7 +78,10 @@ def test_nobody_fills_the_log(tmp_path: Path) -> None:
 
 
 def test_an_open_page_does_not_keep_it_from_ending(tmp_path: Path) -> None:
-    with served(tmp_path / "log", {"OMP_NUM_THREADS": "1"}) as app, Session.open(app.url) as visitor:
+    with (
+        served(tmp_path / "log", {"OMP_NUM_THREADS": "1"}) as app,
+        Session.open(app.url) as visitor,
+    ):
         visitor.visit("models")
         began = time.monotonic()
         app.process.send_signal(signal.SIGTERM)
@@ -99,7 +109,9 @@ def lines() -> Iterator[list[logging.LogRecord]]:
     log.removeHandler(handler)
 
 
-def test_one_cause_has_one_line_a_second(lines: list[logging.LogRecord], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_cause_has_one_line_a_second(
+    lines: list[logging.LogRecord], monkeypatch: pytest.MonkeyPatch
+) -> None:
     now = 100.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
     log = logging.getLogger("areaviz.test")

@@ -9,7 +9,9 @@ import pytest
 from areaviz.door.media import MOST, Media
 
 
-def test_a_file_is_seen_by_who_was_told_of_it_while_they_are_here(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_is_seen_by_who_was_told_of_it_while_they_are_here(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     now = 100.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
     media = Media(120.0)

@@ -42,7 +42,9 @@ def visiting(
     """An open tab, the id of its session, and what it was sent."""
     with Session.open(app.url, cookie) as visitor:
         messages = list(visitor.visit(page, query).messages)
-        ids = [one.new_session.initialize.session_id for one in messages if one.HasField("new_session")]
+        ids = [
+            one.new_session.initialize.session_id for one in messages if one.HasField("new_session")
+        ]
         yield visitor, ids[0], messages
 
 
@@ -102,14 +104,20 @@ def test_a_page_that_comes_back_may_be_silent(app: Served) -> None:
             assert status(app)["sessions"] == 2
 
 
-def begun(app: Served, session: str, size: int, file: str, **headers: str) -> tuple[HTTPConnection, bytes]:
+def begun(
+    app: Served, session: str, size: int, file: str, **headers: str
+) -> tuple[HTTPConnection, bytes]:
     """An upload of so many bytes whose head was sent, and its body."""
     token = asked(app, "GET", "/_stcore/health").headers["set-cookie"].partition(";")[0]
     head = b'--b\r\nContent-Disposition: form-data; name="f"; filename="a"\r\n\r\n'
     body = head + b"\0" * (size - len(head) - 9) + b"\r\n--b--\r\n"
     line = HTTPConnection("127.0.0.1", port_of(app), timeout=60)
     line.putrequest("PUT", f"/_stcore/upload_file/{session}/{file}")
-    given = {"Content-Type": "multipart/form-data; boundary=b", "Content-Length": str(len(body)), "Cookie": token}
+    given = {
+        "Content-Type": "multipart/form-data; boundary=b",
+        "Content-Length": str(len(body)),
+        "Cookie": token,
+    }
     for name, value in {**given, "X-Xsrftoken": token.partition("=")[2], **headers}.items():
         if value:
             line.putheader(name, value)
@@ -131,7 +139,9 @@ def test_an_upload_of_no_session_is_refused(app: Served) -> None:
     assert put(app, "00000000-0000-0000-0000-000000000000", 1000) == 403
     with visiting(app, "caption") as (_, session, _):
         assert put(app, session, 1000) == 204
-        assert put(app, session, 1000, **{"Content-Length": "", "Transfer-Encoding": "chunked"}) == 411
+        assert (
+            put(app, session, 1000, **{"Content-Length": "", "Transfer-Encoding": "chunked"}) == 411
+        )
         assert put(app, session, 1000, **{"X-Xsrftoken": "x"}) == 403
         assert put(app, session, 1000, Origin="http://evil.example") == 403
 
@@ -139,12 +149,19 @@ def test_an_upload_of_no_session_is_refused(app: Served) -> None:
 @pytest.mark.slow
 def test_uploads_are_bounded_for_a_session_and_for_all(tmp_path: Path) -> None:
     size = 19 * MEGABYTE
-    with served(tmp_path / "log", {"OMP_NUM_THREADS": "1"}) as app, visiting(app, "caption") as (_, first, _):
+    with (
+        served(tmp_path / "log", {"OMP_NUM_THREADS": "1"}) as app,
+        visiting(app, "caption") as (_, first, _),
+    ):
         own = [put(app, first, size, str(number)) for number in range(14)]
         fits = SESSION_BYTES // size
         assert own == [204] * fits + [413] * (14 - fits)
         with visiting(app, "caption") as (_, second, _), visiting(app, "caption") as (_, third, _):
-            others = [put(app, session, size, str(number)) for session in (second, third) for number in range(12)]
+            others = [
+                put(app, session, size, str(number))
+                for session in (second, third)
+                for number in range(12)
+            ]
             assert others.count(204) == ALL_BYTES // size - fits
             assert status(app)["uploaded_megabytes"] <= ALL_BYTES / MEGABYTE
 
@@ -166,13 +183,20 @@ def addresses(messages: list[ForwardMsg]) -> list[str]:
     found: list[str] = []
     for message in messages:
         if message.HasField("delta") and message.delta.new_element.HasField("imgs"):
-            found += [one.url for one in message.delta.new_element.imgs.imgs if one.url.startswith("/media/")]
+            found += [
+                one.url
+                for one in message.delta.new_element.imgs.imgs
+                if one.url.startswith("/media/")
+            ]
     return found
 
 
 def test_a_picture_is_seen_by_who_was_shown_it_alone(app: Served) -> None:
     owner, other = reader_of(app), reader_of(app)
-    with visiting(app, "four_ways", cookie=owner) as (_, _, messages), visiting(app, "models", cookie=other):
+    with (
+        visiting(app, "four_ways", cookie=owner) as (_, _, messages),
+        visiting(app, "models", cookie=other),
+    ):
         files = addresses(messages)
         assert files, "the page shows pictures"
         for path in files:
@@ -181,7 +205,9 @@ def test_a_picture_is_seen_by_who_was_shown_it_alone(app: Served) -> None:
             assert asked(app, "GET", path).status == 404
     assert asked(app, "GET", files[0]).status == 404
     assert asked(app, "GET", files[0], Cookie=other).status == 404
-    assert asked(app, "GET", files[0], Cookie=owner).status == 200, "a page that lost its connection may come back"
+    assert asked(app, "GET", files[0], Cookie=owner).status == 200, (
+        "a page that lost its connection may come back"
+    )
 
 
 def test_sockets_that_name_no_reader_have_no_files_in_common(app: Served) -> None:
@@ -200,5 +226,7 @@ def test_files_end_with_their_session_though_nobody_else_comes(tmp_path: Path) -
         late = time.monotonic() + 20
         while status(app)["uploaded_megabytes"] and time.monotonic() < late:
             time.sleep(1)
-        assert status(app)["uploaded_megabytes"] == 0 and status(app)["sessions_kept_for_return"] == 0
+        assert (
+            status(app)["uploaded_megabytes"] == 0 and status(app)["sessions_kept_for_return"] == 0
+        )
         assert asked(app, "GET", addresses(messages)[0], Cookie=owner).status == 404

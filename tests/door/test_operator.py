@@ -46,7 +46,9 @@ def test_what_cannot_be_done_is_told() -> None:
     with listening(COMMANDS, PORT):
         with pytest.raises(InputError, match="There is no job 8"):
             ask(PORT, "jobs stop", "8")
-        with pytest.raises(InputError, match="knows no command .* it knows: jobs stop, broken, echo"):
+        with pytest.raises(
+            InputError, match="knows no command .* it knows: jobs stop, broken, echo"
+        ):
             ask(PORT, "shut down")
         with pytest.raises(InputError, match="written to the app's log") as told:
             ask(PORT, "broken")
@@ -54,7 +56,9 @@ def test_what_cannot_be_done_is_told() -> None:
         assert ask(PORT, "echo") == []
 
 
-@pytest.mark.parametrize("line", [b"\n", b"{}\n", b"[]\n", b'{"command": 1}\n', b'"a"\n', b"\xff\n", b"9" * 2**20])
+@pytest.mark.parametrize(
+    "line", [b"\n", b"{}\n", b"[]\n", b'{"command": 1}\n', b'"a"\n', b"\xff\n", b"9" * 2**20]
+)
 def test_what_is_no_question_ends_nothing(line: bytes, folder: Path) -> None:
     with listening(COMMANDS, PORT):
         with socket.socket(socket.AF_UNIX) as other:
@@ -71,7 +75,9 @@ def test_only_the_owner_can_open_it(folder: Path) -> None:
     assert not (folder / f"{PORT}.sock").exists()
 
 
-def test_a_folder_that_others_can_open_is_not_used(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_folder_that_others_can_open_is_not_used(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     folder.mkdir(mode=0o755)
     with listening(COMMANDS, PORT):
         assert not list(folder.iterdir())

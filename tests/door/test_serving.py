@@ -42,7 +42,9 @@ def open_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served,
 
 
 @pytest.fixture(scope="module")
-def locked_app(tmp_path_factory: pytest.TempPathFactory, token_file: Path) -> Iterator[tuple[Served, Path]]:
+def locked_app(
+    tmp_path_factory: pytest.TempPathFactory, token_file: Path
+) -> Iterator[tuple[Served, Path]]:
     """The app that wants a token, and its log."""
     log = tmp_path_factory.mktemp("locked") / "log"
     with served(log, {"OMP_NUM_THREADS": "1"}, options=["--token-file", str(token_file)]) as app:
@@ -102,24 +104,38 @@ def test_a_fresh_start_shows_nothing_to_many_at_once(tmp_path: Path, token_file:
     for number in range(10):
         start = threading.Barrier(8)
         options = ["--token-file", str(token_file)]
-        with served(tmp_path / "log", {"OMP_NUM_THREADS": "1"}, options=options) as app, ThreadPoolExecutor(8) as pool:
+        with (
+            served(tmp_path / "log", {"OMP_NUM_THREADS": "1"}, options=options) as app,
+            ThreadPoolExecutor(8) as pool,
+        ):
             pages = [PAGES[(number + at) % len(PAGES)] for at in range(8)]
             got = list(pool.map(drawn, [app.url] * 8, pages, [start] * 8))
             assert got == [0] * 8
 
 
 CLOSED = (
-    *("/", "/translate", "/_stcore/metrics", "/_stcore/host-config", "/_stcore/agent/openapi.json", "/static/x.js"),
+    *(
+        "/",
+        "/translate",
+        "/_stcore/metrics",
+        "/_stcore/host-config",
+        "/_stcore/agent/openapi.json",
+        "/static/x.js",
+    ),
     *("/media/a.png", "/favicon.png", "/component/x/y", "/_stcore/script-health-check"),
 )
 
 
 @pytest.mark.parametrize("path", CLOSED)
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"])
-def test_before_the_token_there_is_the_form_alone(locked_app: tuple[Served, Path], method: str, path: str) -> None:
+def test_before_the_token_there_is_the_form_alone(
+    locked_app: tuple[Served, Path], method: str, path: str
+) -> None:
     answer = asked(locked_app[0], method, path)
     assert answer.status == 401
-    said = "Access token" if method == "GET" else "wants its access token" if method != "HEAD" else ""
+    said = (
+        "Access token" if method == "GET" else "wants its access token" if method != "HEAD" else ""
+    )
     assert said in answer.text and "streamlit" not in answer.text.lower()
     assert "set-cookie" not in answer.headers
 
@@ -133,7 +149,13 @@ def test_sockets_without_the_cookie_are_refused(locked_app: tuple[Served, Path])
     app, _ = locked_app
     genuine = signed_in(app)
     name, _, value = genuine.partition("=")
-    forged = ["", f"{name}=1.{'0' * 64}", f"{name}x={value}", f"{name}={value[:-1]}", f"{name}=9{value}"]
+    forged = [
+        "",
+        f"{name}=1.{'0' * 64}",
+        f"{name}x={value}",
+        f"{name}={value[:-1]}",
+        f"{name}=9{value}",
+    ]
     assert [handshake(app, app.url, cookie=cookie) for cookie in forged] == [403] * 5
     assert handshake(app, app.url, cookie=genuine) == 101
 
@@ -149,14 +171,20 @@ def test_the_token_opens_every_page(locked_app: tuple[Served, Path]) -> None:
 
 def test_the_cookie_says_what_browsers_need(locked_app: tuple[Served, Path]) -> None:
     app, _ = locked_app
-    answer = asked(app, "POST", "/sign-in", urlencode({"token": f" {TOKEN} ", "next": "/translate?text=a+dog"}))
+    answer = asked(
+        app, "POST", "/sign-in", urlencode({"token": f" {TOKEN} ", "next": "/translate?text=a+dog"})
+    )
     assert (answer.status, answer.headers["location"]) == (303, "/translate?text=a+dog")
     said = answer.headers["set-cookie"]
-    assert said.startswith(f"areaviz_admission_{port_of(app)}=") and "HttpOnly; SameSite=Lax" in said
+    assert (
+        said.startswith(f"areaviz_admission_{port_of(app)}=") and "HttpOnly; SameSite=Lax" in said
+    )
     assert TOKEN not in said
 
 
-@pytest.mark.parametrize("where", ["//evil.example", "/\\evil.example", "https://evil.example", "/a\r\nx: y", ""])
+@pytest.mark.parametrize(
+    "where", ["//evil.example", "/\\evil.example", "https://evil.example", "/a\r\nx: y", ""]
+)
 def test_the_form_leads_nowhere_else(locked_app: tuple[Served, Path], where: str) -> None:
     answer = asked(locked_app[0], "POST", "/sign-in", urlencode({"token": TOKEN, "next": where}))
     assert (answer.status, answer.headers["location"]) == (303, "/")
@@ -170,7 +198,11 @@ def test_a_token_in_an_address_is_taken_out_of_it(locked_app: tuple[Served, Path
     again = asked(app, "GET", f"/translate?token={TOKEN}", Cookie=cookie)
     assert (again.status, again.headers["location"]) == (303, "/translate")
     wrong = asked(app, "GET", "/translate?token=xxxxxxxxxxxxxxxx&text=a")
-    assert wrong.status == 401 and 'value="/translate?text=a"' in wrong.text and "xxxx" not in wrong.text
+    assert (
+        wrong.status == 401
+        and 'value="/translate?text=a"' in wrong.text
+        and "xxxx" not in wrong.text
+    )
     assert TOKEN not in log.read_text()
 
 
@@ -181,7 +213,9 @@ def test_a_restart_keeps_readers_in_and_a_new_token_puts_them_out(
     other = tmp_path / "other"
     other.write_text(OTHER)
     for file, admitted in ((token_file, 101), (other, 403)):
-        with served(tmp_path / "log", {"OMP_NUM_THREADS": "1"}, options=["--token-file", str(file)]) as app:
+        with served(
+            tmp_path / "log", {"OMP_NUM_THREADS": "1"}, options=["--token-file", str(file)]
+        ) as app:
             cookie = f"{cookies.admission_cookie(port_of(app))}={value}"
             assert handshake(app, app.url, cookie=cookie) == admitted
 
@@ -189,15 +223,28 @@ def test_a_restart_keeps_readers_in_and_a_new_token_puts_them_out(
 def test_attempts_are_limited_and_logged(tmp_path: Path, token_file: Path) -> None:
     log = tmp_path / "log"
     with served(log, {"OMP_NUM_THREADS": "1"}, options=["--token-file", str(token_file)]) as app:
-        wrong = [asked(app, "POST", "/sign-in", urlencode({"token": f"guess-number-{n}"})).status for n in range(7)]
+        wrong = [
+            asked(app, "POST", "/sign-in", urlencode({"token": f"guess-number-{n}"})).status
+            for n in range(7)
+        ]
         right = asked(app, "POST", "/sign-in", urlencode({"token": TOKEN}))
     assert wrong == [401] * 5 + [429] * 2
-    assert right.status == 429 and int(right.headers["retry-after"]) == 60 and "try again in a minute" in right.text
+    assert (
+        right.status == 429
+        and int(right.headers["retry-after"]) == 60
+        and "try again in a minute" in right.text
+    )
     said = log.read_text()
-    assert "wrong access token was given from 127.0.0.1" in said and "guess-number" not in said and TOKEN not in said
+    assert (
+        "wrong access token was given from 127.0.0.1" in said
+        and "guess-number" not in said
+        and TOKEN not in said
+    )
 
 
-@pytest.mark.parametrize(("options", "statuses"), [([], [401] * 5 + [429]), (["--proxy", "127.0.0.1"], [401] * 6)])
+@pytest.mark.parametrize(
+    ("options", "statuses"), [([], [401] * 5 + [429]), (["--proxy", "127.0.0.1"], [401] * 6)]
+)
 def test_the_word_of_a_proxy_counts_where_it_is_named(
     options: list[str], statuses: list[int], tmp_path: Path, token_file: Path
 ) -> None:
@@ -205,13 +252,29 @@ def test_the_word_of_a_proxy_counts_where_it_is_named(
     options = ["--token-file", str(token_file), *options]
     with served(tmp_path / "log", {"OMP_NUM_THREADS": "1"}, options=options) as app:
         readers = [f"203.0.113.{number}" for number in range(6)]
-        got = [asked(app, "POST", "/sign-in", wrong, X_Forwarded_For=reader).status for reader in readers]
+        got = [
+            asked(app, "POST", "/sign-in", wrong, X_Forwarded_For=reader).status
+            for reader in readers
+        ]
     assert got == statuses
 
 
 FOREIGN_HOSTS = ("evil.example", "127.0.0.1.evil.example", "evil@127.0.0.1", "127.0.0.1/", "")
-FOREIGN_ORIGINS = ("http://evil.example", "null", "http://127.0.0.1:1", "file://", "http://127.0.0.1@evil.example")
-ROUTES = ("/", "/_stcore/health", "/_stcore/host-config", "/_stcore/metrics", "/media/a.png", "/static/x.js")
+FOREIGN_ORIGINS = (
+    "http://evil.example",
+    "null",
+    "http://127.0.0.1:1",
+    "file://",
+    "http://127.0.0.1@evil.example",
+)
+ROUTES = (
+    "/",
+    "/_stcore/health",
+    "/_stcore/host-config",
+    "/_stcore/metrics",
+    "/media/a.png",
+    "/static/x.js",
+)
 
 
 @pytest.mark.parametrize("path", ROUTES)
@@ -224,7 +287,9 @@ def test_every_route_checks_host_and_origin(open_app: tuple[Served, Path], path:
     assert asked(app, "GET", path, Origin=app.url).status != 403
 
 
-def test_sockets_check_host_and_origin_without_asking_anybody(open_app: tuple[Served, Path], tmp_path: Path) -> None:
+def test_sockets_check_host_and_origin_without_asking_anybody(
+    open_app: tuple[Served, Path], tmp_path: Path
+) -> None:
     app, _ = open_app
     assert [handshake(app, origin) for origin in FOREIGN_ORIGINS] == [403] * len(FOREIGN_ORIGINS)
     assert [handshake(app, app.url, host) for host in FOREIGN_HOSTS[:3]] == [403] * 3
@@ -265,7 +330,13 @@ def test_a_page_that_is_named_may_hold_it(tmp_path: Path, token_file: Path) -> N
 
 
 def test_metrics_and_the_agents_routes_are_closed(open_app: tuple[Served, Path]) -> None:
-    for path in ("/_stcore/metrics", "/_stcore/agent/openapi.json", "/_stcore/agent/mcp", "/auth/login", "/sign-in/x"):
+    for path in (
+        "/_stcore/metrics",
+        "/_stcore/agent/openapi.json",
+        "/_stcore/agent/mcp",
+        "/auth/login",
+        "/sign-in/x",
+    ):
         answer = asked(open_app[0], "GET", path)
         assert answer.status == 404 or path == "/sign-in/x", path
     assert asked(open_app[0], "POST", "/_stcore/agent/interact", "{}").status == 404

@@ -27,7 +27,9 @@ class Streamlit:
 
     def open(self, name: str) -> None:
         session = SimpleNamespace(id=name)
-        self.manager._active_session_info_by_id[name] = ActiveSessionInfo(SimpleNamespace(), cast(Any, session))
+        self.manager._active_session_info_by_id[name] = ActiveSessionInfo(
+            SimpleNamespace(), cast(Any, session)
+        )
 
     def leave(self, name: str) -> None:
         info = self.manager._active_session_info_by_id.pop(name)
@@ -47,8 +49,17 @@ def test_sessions_that_are_here_and_that_are_kept(streamlit: Streamlit) -> None:
         streamlit.open(name)
     streamlit.leave("c")
     assert streamlit_parts.sessions() == (2, 1)
-    assert [streamlit_parts.is_known_session(name) for name in ("a", "c", "d", "")] == [True, True, False, False]
-    assert [streamlit_parts.is_active_session(name) for name in ("a", "c", "d")] == [True, False, False]
+    assert [streamlit_parts.is_known_session(name) for name in ("a", "c", "d", "")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert [streamlit_parts.is_active_session(name) for name in ("a", "c", "d")] == [
+        True,
+        False,
+        False,
+    ]
 
 
 def test_the_bytes_of_uploads_by_session(streamlit: Streamlit) -> None:

@@ -49,7 +49,14 @@ def _from_outside() -> None:
         time.sleep(0.001)
 
 
-KINDS: Sequence[Callable[[], None] | None] = (_error, _full_device, _full_machine, _exit, _from_outside, None)
+KINDS: Sequence[Callable[[], None] | None] = (
+    _error,
+    _full_device,
+    _full_machine,
+    _exit,
+    _from_outside,
+    None,
+)
 """What happens in the thread; None: it is hit while it rests."""
 
 
@@ -127,7 +134,9 @@ def backend_kills(checkpoints: Path, model: str, kills: int) -> Hit:
 
 def hit(thread: int | None) -> None:
     """End a thread from outside, as soon as it runs Python again."""
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread or 0), ctypes.py_object(SystemExit))
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(
+        ctypes.c_ulong(thread or 0), ctypes.py_object(SystemExit)
+    )
 
 
 def _output(trace: Trace) -> str:

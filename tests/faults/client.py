@@ -38,14 +38,18 @@ class Shown:
     @property
     def errors(self) -> list[str]:
         """What red panels and exceptions say."""
-        elements = [message.delta.new_element for message in self.messages if message.HasField("delta")]
+        elements = [
+            message.delta.new_element for message in self.messages if message.HasField("delta")
+        ]
         said = [one.alert.body for one in elements if one.HasField("alert")]
         return said + [one.exception.message for one in elements if one.HasField("exception")]
 
     @property
     def texts(self) -> list[str]:
         """The plain texts of the page."""
-        elements = [message.delta.new_element for message in self.messages if message.HasField("delta")]
+        elements = [
+            message.delta.new_element for message in self.messages if message.HasField("delta")
+        ]
         return [one.text.body for one in elements if one.HasField("text")]
 
 
@@ -71,10 +75,17 @@ class Session:
             session: the id of the session that the tab comes back to.
         """
         address = f"{url.replace('http', 'ws', 1)}/_stcore/stream"
-        protocols = [Subprotocol("streamlit"), *((Subprotocol("none"), Subprotocol(session)) if session else ())]
+        protocols = [
+            Subprotocol("streamlit"),
+            *((Subprotocol("none"), Subprotocol(session)) if session else ()),
+        ]
         headers = {"Cookie": cookies} if cookies else {}
         with connect(
-            address, origin=Origin(url), subprotocols=protocols, additional_headers=headers, max_size=None
+            address,
+            origin=Origin(url),
+            subprotocols=protocols,
+            additional_headers=headers,
+            max_size=None,
         ) as socket:
             yield cls(socket, url)
 
@@ -122,7 +133,9 @@ class Session:
                 break
         place = message.file_urls_response.file_urls[0]
         self._put(place.upload_url, name, content)
-        info = UploadedFileInfo(name=name, size=len(content), file_id=place.file_id, file_urls=place)
+        info = UploadedFileInfo(
+            name=name, size=len(content), file_id=place.file_id, file_urls=place
+        )
         identity = self.widgets[label]
         state = FileUploaderState(uploaded_file_info=[info])
         self.files[identity] = WidgetState(id=identity, file_uploader_state_value=state)
@@ -133,7 +146,9 @@ class Session:
             f'--{edge}\r\nContent-Disposition: form-data; name="{name}"; filename="{name}"\r\n'
             "Content-Type: application/octet-stream\r\n\r\n"
         )
-        mark = generate_xsrf_token_string()  # the app only wants the same in the cookie and in the header
+        mark = (
+            generate_xsrf_token_string()
+        )  # the app only wants the same in the cookie and in the header
         headers = {
             "Content-Type": f"multipart/form-data; boundary={edge}",
             "Cookie": f"_streamlit_xsrf={mark}",
@@ -175,7 +190,9 @@ class Session:
             message = ForwardMsg.FromString(self.socket.recv(PATIENCE))
             if message.HasField("new_session"):
                 self.page = message.new_session.page_script_hash
-            if message.HasField("navigation"):  # which page of the app it is; the hash before is the app's own
+            if message.HasField(
+                "navigation"
+            ):  # which page of the app it is; the hash before is the app's own
                 self.page = message.navigation.page_script_hash
             if message.HasField("delta"):
                 self._note(message.delta.new_element)

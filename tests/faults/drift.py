@@ -40,13 +40,19 @@ def drift(app: Served, model: str, warm_up: int, cycles: int) -> Drift:
     """Visitors that come, ask twice and leave, some of them too early."""
     errors = [sentence for number in range(warm_up) for sentence in _visit(app.url, model, number)]
     before, threads = app.memory(), app.threads()
-    errors += [sentence for number in range(cycles) for sentence in _visit(app.url, model, warm_up + number)]
+    errors += [
+        sentence
+        for number in range(cycles)
+        for sentence in _visit(app.url, model, warm_up + number)
+    ]
     return Drift(cycles, before, app.memory(), app.threads() - threads, tuple(errors))
 
 
 def _visit(url: str, model: str, number: int) -> list[str]:
     with Session.open(url) as session:
-        first = session.visit("translate", urlencode({"model": model, "text": f"Visitor {number} sees a dog."}))
+        first = session.visit(
+            "translate", urlencode({"model": model, "text": f"Visitor {number} sees a dog."})
+        )
         if number % EARLY == EARLY - 1:
             session.write_and_leave(LABEL, f"Visitor {number} leaves a dog.")
             return first.errors

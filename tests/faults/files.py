@@ -17,16 +17,16 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 from PIL import Image
 
-from areaviz.analysis import exchange
-from areaviz.analysis.annotations import Annotation
 from areaviz.data.examples import Dataset, read_lines, read_table
 from areaviz.data.pictures import decode
+from areaviz.interactive.ribbon import ribbon_payload
+from areaviz.notes import exchange
+from areaviz.notes.annotations import Annotation
 from areaviz.trace import codec
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.on_disk import open_trace
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
-from areaviz.views.ribbon import ribbon_payload
 from tests import fakes
 
 MEGA = 1 << 20
@@ -43,7 +43,9 @@ class Format:
 
 def formats() -> Mapping[str, Format]:
     """Every format by name."""
-    pictures = {kind: Format(_picture(kind), decode) for kind in ("JPEG", "WEBP", "GIF", "BMP", "TIFF")}
+    pictures = {
+        kind: Format(_picture(kind), decode) for kind in ("JPEG", "WEBP", "GIF", "BMP", "TIFF")
+    }
     notes = {
         f"notes {kind}": Format(exchange.to_bytes(_notes(), kind), partial(_read_notes, kind))
         for kind in exchange.KINDS
@@ -51,16 +53,32 @@ def formats() -> Mapping[str, Format]:
     return {
         "PNG": Format(_picture("PNG"), decode, _png_bombs),
         **pictures,
-        "CSV": Format(_table(","), lambda data: _used(read_table("a.csv", {"a.csv": data})), _csv_bombs),
+        "CSV": Format(
+            _table(","), lambda data: _used(read_table("a.csv", {"a.csv": data})), _csv_bombs
+        ),
         "TSV": Format(_table("\t"), lambda data: _used(read_table("a.tsv", {"a.tsv": data}))),
-        "JSON Lines": Format(_json_lines(), lambda data: _used(read_table("a.jsonl", {"a.jsonl": data})), _json_bombs),
-        "texts": Format(_texts(), lambda data: _used(read_lines("a.txt", {"a.txt": data})), _text_bombs),
+        "JSON Lines": Format(
+            _json_lines(), lambda data: _used(read_table("a.jsonl", {"a.jsonl": data})), _json_bombs
+        ),
+        "texts": Format(
+            _texts(), lambda data: _used(read_lines("a.txt", {"a.txt": data})), _text_bombs
+        ),
         "links": Format(b"0-0 1p2\n2-1\n\n", lambda data: _used(_linked(data))),
-        "trace npz": Format(codec.to_bytes(fakes.trace("A dog runs.", "Ein Hund rennt.", 1, 2)), _trace, _trace_bombs),
-        "picture trace npz": Format(codec.to_bytes(fakes.doubly_trace(grid=2, layers=1, heads=2)), _trace),
+        "trace npz": Format(
+            codec.to_bytes(fakes.trace("A dog runs.", "Ein Hund rennt.", 1, 2)),
+            _trace,
+            _trace_bombs,
+        ),
+        "picture trace npz": Format(
+            codec.to_bytes(fakes.doubly_trace(grid=2, layers=1, heads=2)), _trace
+        ),
         **notes,
-        "notes csv": replace(notes["notes csv"], bombs=lambda: [b"," * (19 * MEGA), b"a\n" * (9 * MEGA), b'"' * MEGA]),
-        "notes jsonl": replace(notes["notes jsonl"], bombs=lambda: [b"{}\n" * (6 * MEGA), b"[" * (19 * MEGA)]),
+        "notes csv": replace(
+            notes["notes csv"], bombs=lambda: [b"," * (19 * MEGA), b"a\n" * (9 * MEGA), b'"' * MEGA]
+        ),
+        "notes jsonl": replace(
+            notes["notes jsonl"], bombs=lambda: [b"{}\n" * (6 * MEGA), b"[" * (19 * MEGA)]
+        ),
         "notes parquet": replace(notes["notes parquet"], bombs=_parquet_bombs),
     }
 
@@ -68,7 +86,9 @@ def formats() -> Mapping[str, Format]:
 def _picture(kind: str) -> bytes:
     y, x = np.mgrid[:40, :56]
     file = io.BytesIO()
-    Image.fromarray(np.stack([x * 4, y * 6, x + y], 2).astype(np.uint8)).save(file, kind, quality=80)
+    Image.fromarray(np.stack([x * 4, y * 6, x + y], 2).astype(np.uint8)).save(
+        file, kind, quality=80
+    )
     return file.getvalue()
 
 
@@ -81,7 +101,10 @@ def _table(separator: str) -> bytes:
 
 
 def _json_lines() -> bytes:
-    rows = [{"id": n, "text": f"Zwölf Hunde {n}", "references": ["Twelve dogs", "12 dogs"]} for n in range(6)]
+    rows = [
+        {"id": n, "text": f"Zwölf Hunde {n}", "references": ["Twelve dogs", "12 dogs"]}
+        for n in range(6)
+    ]
     return "".join(f"{json.dumps(row)}\n" for row in rows).encode()
 
 
@@ -90,7 +113,9 @@ def _texts() -> bytes:
 
 
 def _notes() -> list[Annotation]:
-    note = Annotation("d" * 64, 3, "model", "Style", "minor", "=1+1 “so”\nzwei", "Ada", "i0", "2026-01-01", 1)
+    note = Annotation(
+        "d" * 64, 3, "model", "Style", "minor", "=1+1 “so”\nzwei", "Ada", "i0", "2026-01-01", 1
+    )
     return [replace(note, id=f"i{number}", example=number) for number in range(6)]
 
 
@@ -114,7 +139,9 @@ def _trace(data: bytes) -> object:
     trace = open_trace(io.BytesIO(data))
     texts = [site for site, item in trace.maps.items() if trace.fields[item.memory].kind == "text"]
     payloads = [
-        ribbon_payload(trace, Focus(site)) for site in texts if trace.fields[trace.maps[site].query].kind == "text"
+        ribbon_payload(trace, Focus(site))
+        for site in texts
+        if trace.fields[trace.maps[site].query].kind == "text"
     ]
     return codec.to_bytes(trace), payloads
 
@@ -157,12 +184,20 @@ def _json_bombs() -> Iterator[bytes]:
 
 
 def _text_bombs() -> Iterator[bytes]:
-    yield from (b"\n" * (49 * MEGA), b"a\n" * (20 * MEGA), b"a" * (49 * MEGA), "e\u0301\u0301".encode() * MEGA)
+    yield from (
+        b"\n" * (49 * MEGA),
+        b"a\n" * (20 * MEGA),
+        b"a" * (49 * MEGA),
+        "e\u0301\u0301".encode() * MEGA,
+    )
 
 
 def _trace_bombs() -> Iterator[bytes]:
     """Entries that unpack to far more than they take, and headers that promise more than is there."""
-    good, weights = codec.to_bytes(fakes.trace("A dog.", "Ein Hund.", 1, 1)), "map.encoder-decoder.weights.npy"
+    good, weights = (
+        codec.to_bytes(fakes.trace("A dog.", "Ein Hund.", 1, 1)),
+        "map.encoder-decoder.weights.npy",
+    )
     huge = np.lib.format.magic(1, 0) + _npy_header((1 << 40,))
     yield repacked(good, {weights: bytes(600 * MEGA)})
     yield repacked(good, {weights: bytes(300 * MEGA)})
@@ -186,22 +221,33 @@ def _many_heads() -> Trace:
     trace = fakes.trace("a" * 20_000, "b", 1, 1, 1)
     attention = replace(trace.maps["encoder-decoder"], query="source", memory="target")
     grid = AreaGrid(1, 1, 1, 1)
-    maps = {"encoder-decoder": replace(attention, grid=grid, weights=np.zeros((1, 1024, 20_000, 1), np.float32))}
+    maps = {
+        "encoder-decoder": replace(
+            attention, grid=grid, weights=np.zeros((1, 1024, 20_000, 1), np.float32)
+        )
+    }
     return replace(trace, maps=maps)
 
 
 def _npy_header(shape: tuple[int, ...]) -> bytes:
-    text = repr({"descr": "<f4", "fortran_order": False, "shape": shape}).encode().ljust(117) + b"\n"
+    text = (
+        repr({"descr": "<f4", "fortran_order": False, "shape": shape}).encode().ljust(117) + b"\n"
+    )
     return struct.pack("<H", len(text)) + text
 
 
 def repacked(archive: bytes, changed: Mapping[str, bytes]) -> bytes:
     """A zip archive with some entries replaced or added, its checksums right."""
     buffer = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(archive)) as old, zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as new:
+    with (
+        zipfile.ZipFile(io.BytesIO(archive)) as old,
+        zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as new,
+    ):
         entries = {name: old.read(name) for name in old.namelist()}
         for name, content in {**entries, **changed}.items():
-            new.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)  # without the time of day
+            new.writestr(
+                zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED
+            )  # without the time of day
     return buffer.getvalue()
 
 
@@ -211,14 +257,19 @@ def _parquet_bombs() -> Iterator[bytes]:
     table = parquet.read_table(io.BytesIO(columns))
     many = pa.table(
         {
-            name: pa.DictionaryArray.from_arrays(pa.array([0] * (8 * MEGA), pa.int32()), table[name].combine_chunks())
+            name: pa.DictionaryArray.from_arrays(
+                pa.array([0] * (8 * MEGA), pa.int32()), table[name].combine_chunks()
+            )
             for name in table.column_names
         }
     )
     long = {name: table[name].combine_chunks() for name in table.column_names}
     long["note"] = pa.array(["x" * (16 * MEGA)])
     few = pa.table(
-        {name: pa.DictionaryArray.from_arrays(pa.array([0] * 300, pa.int32()), value) for name, value in long.items()}
+        {
+            name: pa.DictionaryArray.from_arrays(pa.array([0] * 300, pa.int32()), value)
+            for name, value in long.items()
+        }
     )
     yield from (_parquet(many), _parquet(few))
 

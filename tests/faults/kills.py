@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from areaviz.analysis.annotations import Annotations
 from areaviz.analysis.rows import RowFile
+from areaviz.notes.annotations import Annotations
 from tests.faults.writer import DATASET, HEADER
 
 ROOT = Path(__file__).parents[2]
@@ -58,7 +58,9 @@ def note_kills(folder: Path, kills: int, seed: int = 0) -> Killed:
         killed, ended = killed + alive, ended + len(names) - alive
         with sqlite3.connect(path) as connection:
             damaged += connection.execute("PRAGMA integrity_check").fetchone() != ("ok",)
-        there = [(note.note, note.version) for note in Annotations.open(f"sqlite:///{path}").of(DATASET)]
+        there = [
+            (note.note, note.version) for note in Annotations.open(f"sqlite:///{path}").of(DATASET)
+        ]
         doubled += sum(count - 1 for count in Counter(key for key, _ in there).values())
         gone = _lost_notes(promised, dict(there))
         lost += len(gone)
@@ -75,7 +77,9 @@ def _lost_notes(promised: Mapping[str, int], there: Mapping[str, int]) -> list[s
             return key not in there
         if key in there:
             return version <= there[key] <= version + 1
-        return int(key.rpartition(" ")[2]) % 10 == 9  # its removal was committed, and the kill came before the word
+        return (
+            int(key.rpartition(" ")[2]) % 10 == 9
+        )  # its removal was committed, and the kill came before the word
 
     return [key for key, version in promised.items() if not kept(key, version)]
 
@@ -97,7 +101,9 @@ def row_kills(folder: Path, kills: int, seed: int = 0) -> Killed:
     return Killed(killed, kills - killed, acknowledged, lost, doubled, damaged)
 
 
-def _told(kind: str, path: Path, names: Sequence[str], chance: random.Random) -> tuple[list[list[str]], int]:
+def _told(
+    kind: str, path: Path, names: Sequence[str], chance: random.Random
+) -> tuple[list[list[str]], int]:
     """What processes of these names acknowledged before each was killed at a moment of its own, and how many of them
     were still at work then."""
     processes = [

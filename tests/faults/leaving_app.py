@@ -6,9 +6,9 @@ from typing import Any
 
 import streamlit as st
 
-from areaviz.ui.budget import disk
-from areaviz.ui.departure import note_presence
-from areaviz.ui.opened import opened
+from areaviz.ui.look.opened import opened
+from areaviz.ui.shell.budget import disk
+from areaviz.ui.shell.departure import note_presence
 
 st.config.set_option("server.disconnectedSessionTTL", 1.2)
 note_presence()

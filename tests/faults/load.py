@@ -25,7 +25,16 @@ from tests.faults.served import Served
 
 LABEL = "English text"
 _MARK = re.compile(rb"wm(\d\d)x(\d\d\d)")
-_WORDS = ("small dog", "red kite", "tall man", "young woman", "brown horse", "group of people", "boy", "grey cat")
+_WORDS = (
+    "small dog",
+    "red kite",
+    "tall man",
+    "young woman",
+    "brown horse",
+    "group of people",
+    "boy",
+    "grey cat",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +59,11 @@ class Answer:
         ]
         if expected.strip() not in self.shown.texts:  # Streamlit strips what it shows as plain text
             return f"{self.text!r} is {expected!r} but was shown as {self.shown.texts!r}"
-        return "" if any(self.text.encode() in body for body in bodies) else f"{self.text!r} has no ribbon of its own"
+        return (
+            ""
+            if any(self.text.encode() in body for body in bodies)
+            else f"{self.text!r} has no ribbon of its own"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +86,9 @@ class Load:
         )
 
 
-def load(app: Served, checkpoints: Path, model: str, sessions: int, questions: int, rest: float) -> Load:
+def load(
+    app: Served, checkpoints: Path, model: str, sessions: int, questions: int, rest: float
+) -> Load:
     """Sessions that each ask `questions` times, once in `rest` seconds, with a shift so that they spread."""
     errors: list[str] = []
     start = threading.Barrier(sessions)
@@ -92,17 +107,23 @@ def load(app: Served, checkpoints: Path, model: str, sessions: int, questions: i
     backend = LocalBackend(checkpoints, "cpu")
     with ThreadPoolExecutor(8) as pool:
         expected = list(pool.map(lambda answer: _expected(backend, model, answer.text), answers))
-    wrong = tuple(filter(None, (answer.wrong(right) for answer, right in zip(answers, expected, strict=True))))
+    wrong = tuple(
+        filter(None, (answer.wrong(right) for answer, right in zip(answers, expected, strict=True)))
+    )
     seconds = [answer.shown.seconds for answer in answers] or [float("nan")]
     p50, p95 = (float(value) for value in np.percentile(seconds, (50, 95)))
     mixed = sum(answer.mixed for answer in answers)
     return Load(sessions, len(answers), mixed, wrong, tuple(errors), p50, p95)
 
 
-def _ask(url: str, number: int, model: str, questions: int, rest: float, start: threading.Barrier) -> list[Answer]:
+def _ask(
+    url: str, number: int, model: str, questions: int, rest: float, start: threading.Barrier
+) -> list[Answer]:
     chance, answers = random.Random(number), []
     with Session.open(url) as session:
-        session.visit("translate", urlencode({"model": model, "text": _sentence(number, 0, chance)}))
+        session.visit(
+            "translate", urlencode({"model": model, "text": _sentence(number, 0, chance)})
+        )
         start.wait(300)
         begin = time.monotonic() + rest * chance.random()
         for question in range(1, questions + 1):
@@ -113,7 +134,9 @@ def _ask(url: str, number: int, model: str, questions: int, rest: float, start: 
 
 
 def _sentence(session: int, question: int, chance: random.Random) -> str:
-    return f"A {chance.choice(_WORDS)} wm{session:02d}x{question:03d} near a {chance.choice(_WORDS)}."
+    return (
+        f"A {chance.choice(_WORDS)} wm{session:02d}x{question:03d} near a {chance.choice(_WORDS)}."
+    )
 
 
 def _expected(backend: LocalBackend, model: str, text: str) -> str:

@@ -78,11 +78,21 @@ def malformed(names: Sequence[str], files: int, seed: int = 0) -> list[Survived]
     command = [sys.executable, "-m", "tests.faults.malformed", str(files), str(seed), *names]
     try:
         done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=PATIENCE)
-        lines, end = done.stdout.splitlines(), f"exit {done.returncode}: {done.stderr[-2000:]}" * bool(done.returncode)
+        lines, end = (
+            done.stdout.splitlines(),
+            f"exit {done.returncode}: {done.stderr[-2000:]}" * bool(done.returncode),
+        )
     except subprocess.TimeoutExpired as late:
         lines, end = (late.stdout or b"").decode().splitlines(), f"not done within {PATIENCE:.0f} s"
-    found = [Survived(**{**entry, "unnamed": tuple(entry["unnamed"])}) for entry in map(json.loads, lines)]
-    return [*found, Survived(names[len(found)], files, 0, 0, (), end, 0, 0.0)] if len(found) < len(names) else found
+    found = [
+        Survived(**{**entry, "unnamed": tuple(entry["unnamed"])})
+        for entry in map(json.loads, lines)
+    ]
+    return (
+        [*found, Survived(names[len(found)], files, 0, 0, (), end, 0, 0.0)]
+        if len(found) < len(names)
+        else found
+    )
 
 
 def damaged(good: bytes, chance: random.Random) -> bytes:
@@ -101,7 +111,13 @@ def _misled(document: bytes, chance: random.Random) -> bytes:
     places: list[tuple[Any, Any]] = [(None, None)]
     for owner, key in places:
         value = root if owner is None else owner[key]
-        keys = list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+        keys = (
+            list(value)
+            if isinstance(value, dict)
+            else range(len(value))
+            if isinstance(value, list)
+            else ()
+        )
         places += [(value, key) for key in keys]
     owner, key = chance.choice(places[1:])
     owner[key] = chance.choice(LIES)
@@ -167,8 +183,13 @@ def _survive(name: str, kind: Format, files: int, seed: int) -> Survived:
             ends["refused"] += 1
         except Exception:
             unnamed.append(f"file {number}: {traceback.format_exc()[-1500:]}")
-        slowest, grown = max(slowest, time.perf_counter() - start), max(grown, _memory("VmHWM") - before)
-    return Survived(name, files, ends["results"], ends["refused"], tuple(unnamed), "", grown, slowest)
+        slowest, grown = (
+            max(slowest, time.perf_counter() - start),
+            max(grown, _memory("VmHWM") - before),
+        )
+    return Survived(
+        name, files, ends["results"], ends["refused"], tuple(unnamed), "", grown, slowest
+    )
 
 
 def _memory_now() -> int:

@@ -54,7 +54,9 @@ def hostile_trace(text: str) -> Trace:
     def attention(item: AttentionMap) -> AttentionMap:
         return replace(item, normalisation=text)
 
-    alternatives = tuple(tuple((text, share) for _, share in options) for options in trace.output.alternatives)
+    alternatives = tuple(
+        tuple((text, share) for _, share in options) for options in trace.output.alternatives
+    )
     return replace(
         trace,
         request=replace(trace.request, model=text, method=text),
@@ -69,7 +71,9 @@ def live(app: AppTest) -> Iterator[str]:
     """Texts of a page that Markdown is made of and in which something of a payload is alive."""
     for kind in _MARKDOWN:
         yield from (
-            one.value for one in app.get(kind) if not one.value.startswith("<style>") and LIVE.search(one.value)
+            one.value
+            for one in app.get(kind)
+            if not one.value.startswith("<style>") and LIVE.search(one.value)
         )
     for kind in _LABELLED:
         yield from (one.label for one in app.get(kind) if LIVE.search(one.label))

@@ -71,7 +71,10 @@ def _connected(app: Served, many: int, said: bytes) -> Iterator[list[socket.sock
     raise_limit()
     host, _, port = app.url.removeprefix("http://").partition(":")
     with ExitStack() as stack:
-        lines = [stack.enter_context(socket.create_connection((host, int(port)), 30)) for _ in range(many)]
+        lines = [
+            stack.enter_context(socket.create_connection((host, int(port)), 30))
+            for _ in range(many)
+        ]
         for line in lines:
             try:
                 line.sendall(said)

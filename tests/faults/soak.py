@@ -45,7 +45,10 @@ Row = tuple[str, str, str]
 
 @contextmanager
 def _app(limit: Callable[[], None] | None = None) -> Iterator[Served]:
-    with tempfile.TemporaryDirectory() as folder, served(Path(folder) / "log", {}, limit=limit) as app:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        served(Path(folder) / "log", {}, limit=limit) as app,
+    ):
         yield app
 
 
@@ -80,7 +83,11 @@ def _malformed() -> Iterator[Row]:
         for one in malformed([name], FILES):
             if one.crashed or one.unnamed:
                 print(one.crashed, *one.unnamed[:3], sep="\n")
-            yield f"malformed {name}", "no crash, every error named, at most 1 GiB", str(one).partition(": ")[2]
+            yield (
+                f"malformed {name}",
+                "no crash, every error named, at most 1 GiB",
+                str(one).partition(": ")[2],
+            )
 
 
 def _kills() -> Iterator[Row]:
@@ -95,7 +102,11 @@ def _kills() -> Iterator[Row]:
 
 
 def _backend() -> Iterator[Row]:
-    yield "kills of the model's thread", "0 wrong, 0 stuck", str(backend_kills(CHECKPOINTS, MODEL, BACKEND_KILLS))
+    yield (
+        "kills of the model's thread",
+        "0 wrong, 0 stuck",
+        str(backend_kills(CHECKPOINTS, MODEL, BACKEND_KILLS)),
+    )
 
 
 def _drift() -> Iterator[Row]:
@@ -110,8 +121,16 @@ def _silent() -> Iterator[Row]:
     for hard in (most, DESCRIPTORS):
         with _app(partial(resource.setrlimit, resource.RLIMIT_NOFILE, (DESCRIPTORS, hard))) as app:
             about = f"of at most {hard:,} file descriptors"
-            yield f"{SOCKETS} silent sockets, {about}", target.format(35), str(silent_sockets(app, SOCKETS))
-            yield f"{HALF_OPEN:,} half-open requests, {about}", target.format(15), str(half_open(app, HALF_OPEN))
+            yield (
+                f"{SOCKETS} silent sockets, {about}",
+                target.format(35),
+                str(silent_sockets(app, SOCKETS)),
+            )
+            yield (
+                f"{HALF_OPEN:,} half-open requests, {about}",
+                target.format(15),
+                str(half_open(app, HALF_OPEN)),
+            )
 
 
 def _uploads() -> Iterator[Row]:
@@ -178,8 +197,12 @@ def write(row: Row, part: str, about: str, table: Path = TABLE) -> None:
 def main() -> None:
     """Run parts, print their figures, and write them when asked to."""
     parser = argparse.ArgumentParser(description="Load, faults and hostile input at full length.")
-    parser.add_argument("parts", nargs="*", default=list(PARTS), choices=list(PARTS), help="which of them; else all")
-    parser.add_argument("--write", action="store_true", help=f"write the figures to docs/{TABLE.name}")
+    parser.add_argument(
+        "parts", nargs="*", default=list(PARTS), choices=list(PARTS), help="which of them; else all"
+    )
+    parser.add_argument(
+        "--write", action="store_true", help=f"write the figures to docs/{TABLE.name}"
+    )
     options = parser.parse_args()
     about = f"{processor()}, {datetime.now(UTC):%Y-%m-%d}"
     for part in options.parts:

@@ -26,7 +26,9 @@ def test_a_reader_is_answered_while_eight_analyses_run(tmp_path: Path) -> None:
         "OMP_NUM_THREADS": "1",
     }
     with served(tmp_path / "log", settings) as app:
-        found = list(beside(app, tmp_path / "models", "tiny-area", COUNTS, SENTENCES, questions=8, rest=0.5))
+        found = list(
+            beside(app, tmp_path / "models", "tiny-area", COUNTS, SENTENCES, questions=8, rest=0.5)
+        )
         files = list((tmp_path / "rows").glob("*.jsonl"))
     assert len(files) == 8, "all were begun"
     assert sum(len(path.read_text().splitlines()) - 1 for path in files) > 0, "and go on meanwhile"

@@ -16,13 +16,13 @@ from streamlit.testing.v1 import AppTest
 
 from areaviz.analysis.rows import SETTING
 from areaviz.trace import codec
-from areaviz.ui.dataset_form import FILES, SOURCE
-from areaviz.ui.your_tensors import FILE
+from areaviz.ui.analyse.dataset_form import FILES, SOURCE
+from areaviz.ui.look.your_tensors import FILE
 from tests import fakes
 from tests.faults.files import repacked
 from tests.pages.conftest import Open, open_page, stored, use_backend  # noqa: F401
 from tests.pages.test_analyse import Translating, opened_first, ran
-from tests.ui.test_picture_input import opened, uploaded
+from tests.ui.forms.test_picture_input import opened, uploaded
 
 
 class Canary:

@@ -8,15 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.analysis.keeping import DAYS, NOTES
+from areaviz.analysis.retention import DAYS, NOTES
 from areaviz.analysis.rows import SETTING
-from tests.analysis.test_store import assert_untouched, fill, may_mount, saved, small_disk
 from tests.faults.client import Session
 from tests.faults.served import served
+from tests.notes.test_store import assert_untouched, fill, may_mount, saved, small_disk
 
 
 @pytest.mark.slow
-@pytest.mark.skipif("CI" not in os.environ and not may_mount(), reason="needs the right to mount a small file system")
+@pytest.mark.skipif(
+    "CI" not in os.environ and not may_mount(),
+    reason="needs the right to mount a small file system",
+)
 def test_visitors_of_a_full_disk_are_told_and_no_note_is_lost(tmp_path: Path) -> None:
     with small_disk() as folder:
         path = folder / "notes.db"

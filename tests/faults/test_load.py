@@ -17,10 +17,16 @@ from tests.tiny import checkpoint
 @pytest.mark.slow
 def test_sessions_never_mix(tmp_path: Path) -> None:
     checkpoint(tmp_path / "models")
-    settings = {"AREAVIZ_CHECKPOINTS": str(tmp_path / "models"), "AREAVIZ_DEVICE": "cpu", "OMP_NUM_THREADS": "1"}
+    settings = {
+        "AREAVIZ_CHECKPOINTS": str(tmp_path / "models"),
+        "AREAVIZ_DEVICE": "cpu",
+        "OMP_NUM_THREADS": "1",
+    }
     with served(tmp_path / "log", settings) as app:
         found = load(app, tmp_path / "models", "tiny-area", sessions=5, questions=3, rest=0.3)
-    assert found.answers == 15 and (found.mixed, found.wrong, found.errors) == (0, (), ()), str(found)
+    assert found.answers == 15 and (found.mixed, found.wrong, found.errors) == (0, (), ()), str(
+        found
+    )
 
 
 def answer(session: int, *texts: str) -> Answer:

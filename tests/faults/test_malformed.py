@@ -28,12 +28,19 @@ def test_an_error_without_a_name_and_memory_are_noticed() -> None:
         return len(spent) // data.count(b"a")
 
     found = _survive("letters", Format(b"aaaa", read), 40, 0)
-    assert found.unnamed and "ZeroDivisionError" in found.unnamed[0] and found.results and found.grown >= 40
+    assert (
+        found.unnamed
+        and "ZeroDivisionError" in found.unnamed[0]
+        and found.results
+        and found.grown >= 40
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_same_seed_damages_alike_and_really_damages(name: str) -> None:
     good = formats()[name].good
     one, other = ([damaged(good, random.Random(seed)) for seed in range(20)] for _ in range(2))
-    same = [first == second for first, second in zip(one, other, strict=True)]  # files are too long to be printed
+    same = [
+        first == second for first, second in zip(one, other, strict=True)
+    ]  # files are too long to be printed
     assert all(same) and sum([content != good for content in one]) > 15

@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from areaviz.drawing.base import Takeaway, View
+from areaviz.drawing.export import figure_bytes, table_csv, table_json, unescape
+from areaviz.interactive.ribbon import TAKEAWAY
 from areaviz.trace import codec
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.ui import result_page
-from areaviz.ui.plain import escaped
+from areaviz.ui.look import result_page
+from areaviz.ui.shell.markdown import escaped
 from areaviz.views import TEXTS
-from areaviz.views.base import Takeaway, View
-from areaviz.views.export import figure_bytes, table_csv, table_json, unescape
-from areaviz.views.ribbon import TAKEAWAY
 from tests.faults.payloads import EVERYTHING, LIVE, PAYLOADS, hostile_trace, live
 from tests.pages.conftest import Open, open_page, stored
 
@@ -40,7 +40,9 @@ LINKS = [("translate", name) for name in PARAMETERS] + [
 ]
 
 
-@pytest.fixture(scope="module", params=[EVERYTHING, *PAYLOADS[:3]], ids=["all", "html", "markdown", "maths"])
+@pytest.fixture(
+    scope="module", params=[EVERYTHING, *PAYLOADS[:3]], ids=["all", "html", "markdown", "maths"]
+)
 def hostile(request: pytest.FixtureRequest) -> Trace:
     return hostile_trace(request.param)
 
@@ -61,13 +63,17 @@ def test_print_and_tables_take_every_text(taken: Takeaway, hostile: Trace) -> No
     elements = list(ElementTree.fromstring(svg).iter())
     tags = {element.tag.rpartition("}")[2] for element in elements}
     assert not tags & {"script", "img", "a", "foreignObject"}
-    links = [value for element in elements for name, value in element.items() if name.endswith("href")]
+    links = [
+        value for element in elements for name, value in element.items() if name.endswith("href")
+    ]
     assert all(link.startswith(("#", "data:image/png;")) for link in links)
     table = taken.table(hostile, FOCUS)
     rows = list(csv.reader(io.StringIO(table_csv(table), newline="")))
     for row, cells in zip(table.rows, rows[1:], strict=True):
         for value, cell in zip(row, cells, strict=True):
-            assert not isinstance(value, str) or not cell.startswith(("=", "+", "-", "@", "\t", "\r"))
+            assert not isinstance(value, str) or not cell.startswith(
+                ("=", "+", "-", "@", "\t", "\r")
+            )
             assert not isinstance(value, str) or unescape(cell) == value
     assert len(json.loads(table_json(table))["rows"]) == len(rows) - 1
 
@@ -78,7 +84,9 @@ def test_what_is_escaped_is_dead(payload: str) -> None:
 
 
 @pytest.mark.parametrize(("page", "name"), LINKS)
-def test_a_hostile_link_is_told_and_nothing_of_it_is_alive(page: str, name: str, open_page: Open) -> None:
+def test_a_hostile_link_is_told_and_nothing_of_it_is_alive(
+    page: str, name: str, open_page: Open
+) -> None:
     app = open_page(page, **{name: EVERYTHING.replace("\ud800", "")})
     assert not app.exception and not list(live(app))
 

@@ -9,12 +9,12 @@ from tests.faults.soak import PARTS, TABLE, write
 
 def test_a_row_takes_the_place_of_the_older_one_and_nothing_else_changes(tmp_path: Path) -> None:
     copy = tmp_path / "table.md"
-    copy.write_text("before\n\n| quantity | target |\n| - | - |\n| b | t | old | m | p |\n\nafter | here\n")
+    copy.write_text(
+        "before\n\n| quantity | target |\n| - | - |\n| b | t | old | m | p |\n\nafter | here\n"
+    )
     write(("a", "t", "1"), "p", "m", copy)
     write(("b", "t", "new"), "p", "m", copy)
-    expected = (
-        "before\n\n| quantity | target |\n| - | - |\n| b | t | new | m | p |\n| a | t | 1 | m | p |\n\nafter | here\n"
-    )
+    expected = "before\n\n| quantity | target |\n| - | - |\n| b | t | new | m | p |\n| a | t | 1 | m | p |\n\nafter | here\n"
     assert copy.read_text() == expected
 
 

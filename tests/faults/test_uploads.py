@@ -69,7 +69,10 @@ def test_what_visitors_had_goes_when_they_leave(tmp_path: Path) -> None:
                 session = open_pages.enter_context(Session.open(url))
                 session.visit("")
                 session.upload("File", "a.npz", content)
-                assert session.again().texts == ["char-tiny-area", f"{size * number} bytes on disk, {number} files"]
+                assert session.again().texts == [
+                    "char-tiny-area",
+                    f"{size * number} bytes on disk, {number} files",
+                ]
         with Session.open(url) as session:
             deadline = time.monotonic() + 30
             while (said := session.visit("").texts[-1]) != "0 bytes on disk, 0 files":

@@ -66,12 +66,18 @@ class Cost:
 def bombs() -> Mapping[str, Upload]:
     """Five uploads by name, each of which once cost from 800 MB to 6 GB."""
     return {
-        "arrays that are not as their header says": Upload("your_tensors", TENSORS, "bomb.npz", lying_arrays),
+        "arrays that are not as their header says": Upload(
+            "your_tensors", TENSORS, "bomb.npz", lying_arrays
+        ),
         "a stored trace of one large layer": Upload(
             "your_tensors", TENSORS, "wide.npz", lambda: zeros_trace(1, 120, 1000, 1000)
         ),
         "arrays over a large picture": Upload(
-            "your_tensors", TENSORS, "cells.npz", large_picture, (("Attention", "Weights, area sums"),)
+            "your_tensors",
+            TENSORS,
+            "cells.npz",
+            large_picture,
+            (("Attention", "Weights, area sums"),),
         ),
         "a table of boxes": Upload("analyse", SET, "boxes.jsonl", table_of_boxes),
         "a table of long letters": Upload("analyse", SET, "long.jsonl", long_letters),
@@ -90,22 +96,34 @@ def lying_arrays(megabytes: int = 1536) -> bytes:
 
 def zeros_trace(layers: int, heads: int, queries: int, items: int) -> bytes:
     """A stored trace whose weights are all 0, as where everything is masked: it packs to a thousandth."""
-    fields = (fakes.text_field("target", "b" * queries, end=""), fakes.text_field("source", "a" * items, end=""))
+    fields = (
+        fakes.text_field("target", "b" * queries, end=""),
+        fakes.text_field("source", "a" * items, end=""),
+    )
     few = np.zeros((1, 1, queries, items), np.float32)
     attention = AttentionMap("encoder-decoder", "target", "source", AreaGrid(1, items, 1, 1), few)
     output = Output("target", np.zeros(queries, np.float32), ((),) * queries)
     maps = {attention.site: attention}
-    trace = Trace(Request("char-tiny-area", fields[1].raw), {one.name: one for one in fields}, output, maps)
+    trace = Trace(
+        Request("char-tiny-area", fields[1].raw), {one.name: one for one in fields}, output, maps
+    )
     changed = f"map.{attention.site}.weights.npy"
     with zipfile.ZipFile(io.BytesIO(codec.to_bytes(trace))) as archive:
         entries = {name: iter([archive.read(name)]) for name in archive.namelist()}
-    return _zipped({**entries, changed: _zeros((layers, heads, queries, items), 4 * layers * heads * queries * items)})
+    return _zipped(
+        {
+            **entries,
+            changed: _zeros((layers, heads, queries, items), 4 * layers * heads * queries * items),
+        }
+    )
 
 
 def large_picture() -> bytes:
     """One query over 64 x 64 cells: 16 KB, but with areas of up to 3 x 3 cells there are 35,721 of them."""
     file = io.BytesIO()
-    np.savez_compressed(file, weights=np.full((1, 1, 1, 4096), 1 / 4096, np.float32), shape=np.array([64, 64]))
+    np.savez_compressed(
+        file, weights=np.full((1, 1, 1, 4096), 1 / 4096, np.float32), shape=np.array([64, 64])
+    )
     return file.getvalue()
 
 
@@ -118,14 +136,18 @@ def table_of_boxes() -> bytes:
 
 def long_letters() -> bytes:
     """Texts with one letter in each that takes four bytes, so that Python keeps four for all of them."""
-    row = json.dumps({"text": "a" * 4000 + "\U0001f415", "reference": "b" * 4000}, ensure_ascii=False)
+    row = json.dumps(
+        {"text": "a" * 4000 + "\U0001f415", "reference": "b" * 4000}, ensure_ascii=False
+    )
     return f"{row}\n".encode() * (45 * MEGA // (len(row) + 4))
 
 
 def _zeros(shape: tuple[int, ...], size: int) -> Iterator[bytes]:
     """An entry that says it is an array of that shape, and has so many bytes of zeros."""
     file = io.BytesIO()
-    np.lib.format.write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": shape})
+    np.lib.format.write_array_header_1_0(
+        file, {"descr": "<f4", "fortran_order": False, "shape": shape}
+    )
     yield file.getvalue()
     for done in range(0, size, MEGA):
         yield bytes(min(MEGA, size - done))

@@ -15,8 +15,8 @@ from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
-from areaviz.analysis.annotations import Annotation, Annotations
 from areaviz.analysis.rows import Header, Row, RowFile
+from areaviz.notes.annotations import Annotation, Annotations
 
 DATASET = "d" * 64
 PAUSE = 0.002

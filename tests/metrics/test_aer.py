@@ -43,7 +43,9 @@ def test_nothing_made_and_nothing_wanted_has_no_measure() -> None:
 
 @settings(deadline=None, max_examples=30)
 @given(LINKS, LINKS, LINKS)
-def test_all_sure_and_only_possible_links_make_no_error(sure: Links, possible: Links, some: Links) -> None:
+def test_all_sure_and_only_possible_links_make_no_error(
+    sure: Links, possible: Links, some: Links
+) -> None:
     counts = count_links(sure | (possible & some), sure, possible)
     assert counts.made == 0 or counts.error_rate == 0
 

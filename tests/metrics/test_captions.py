@@ -16,7 +16,9 @@ from areaviz.metrics.rouge import common_subsequence, rouge_l
 
 SOME = settings(deadline=None, max_examples=60)
 CAPTIONS = st.lists(st.sampled_from("abc"), max_size=6)
-PICTURES = st.lists(st.tuples(CAPTIONS, st.lists(CAPTIONS, min_size=1, max_size=3)), min_size=1, max_size=4)
+PICTURES = st.lists(
+    st.tuples(CAPTIONS, st.lists(CAPTIONS, min_size=1, max_size=3)), min_size=1, max_size=4
+)
 
 
 def ngrams(words: list[str], n: int) -> list[tuple[str, ...]]:
@@ -35,7 +37,10 @@ def slow_bleu(pictures: list[tuple[list[str], list[list[str]]]], orders: int) ->
         for made, wanted in pictures:
             total += len(ngrams(made, n))
             for ngram in set(ngrams(made, n)):
-                right += min(ngrams(made, n).count(ngram), max(ngrams(words, n).count(ngram) for words in wanted))
+                right += min(
+                    ngrams(made, n).count(ngram),
+                    max(ngrams(words, n).count(ngram) for words in wanted),
+                )
         precisions.append(right / total if total else 0)
     if not all(precisions):
         return 0
@@ -50,13 +55,28 @@ def slow_cider_d(pictures: list[tuple[list[str], list[list[str]]]]) -> list[floa
         total = 0.0
         for words in wanted:
             for n in (1, 2, 3, 4):
-                every = sorted({ngram for one, many in pictures for text in [one, *many] for ngram in ngrams(text, n)})
-                having = [sum(any(one in ngrams(text, n) for text in many) for _, many in pictures) for one in every]
+                every = sorted(
+                    {
+                        ngram
+                        for one, many in pictures
+                        for text in [one, *many]
+                        for ngram in ngrams(text, n)
+                    }
+                )
+                having = [
+                    sum(any(one in ngrams(text, n) for text in many) for _, many in pictures)
+                    for one in every
+                ]
                 rarity = np.array([math.log(len(pictures) / max(count, 1)) for count in having])
-                c, s = (np.array([ngrams(text, n).count(ngram) for ngram in every]) * rarity for text in (made, words))
+                c, s = (
+                    np.array([ngrams(text, n).count(ngram) for ngram in every]) * rarity
+                    for text in (made, words)
+                )
                 size = np.linalg.norm(c) * np.linalg.norm(s)
                 cosine = np.minimum(c, s) @ s / size if size else 0
-                total += 10 / 4 * math.exp(-((len(made) - len(words)) ** 2) / 72) * cosine / len(wanted)
+                total += (
+                    10 / 4 * math.exp(-((len(made) - len(words)) ** 2) / 72) * cosine / len(wanted)
+                )
         scores.append(total)
     return scores
 
@@ -67,7 +87,10 @@ def slow_cider_d(pictures: list[tuple[list[str], list[list[str]]]]) -> list[floa
         ("A dog , running .", "a dog running"),
         ('"Stop!" (he said); why?', "stop he said why"),
         ("a man's dogs' well-known T-shirt", "a man 's dogs well-known t-shirt"),
-        ("they\N{RIGHT SINGLE QUOTATION MARK}re in 'quotes' -- so it's", "they 're in quotes so it 's"),
+        (
+            "they\N{RIGHT SINGLE QUOTATION MARK}re in 'quotes' -- so it's",
+            "they 're in quotes so it 's",
+        ),
         ("Ein Mädchen fährt über 3 Brücken", "ein mädchen fährt über 3 brücken"),
         (" ... ", ""),
     ],
@@ -81,7 +104,9 @@ def test_the_published_example_of_a_wrapper_of_cocos_script() -> None:
 
     Bleu_3 and Bleu_4, where nothing fits, are 4e-6 and 1e-8 there.
     """
-    scores = caption_scores(["i am a boy", "she is a girl"], [["am i a boy ?"], ["is she a girl ?"]])
+    scores = caption_scores(
+        ["i am a boy", "she is a girl"], [["am i a boy ?"], ["is she a girl ?"]]
+    )
     assert scores["bleu_1"] == pytest.approx(100)
     assert scores["bleu_2"] == pytest.approx(57.73502690332603)
     assert scores["bleu_3"] == scores["bleu_4"] == 0
@@ -112,7 +137,11 @@ def test_cider_of_the_published_example_of_a_summary_benchmark() -> None:
 
 @pytest.mark.parametrize(
     ("made", "score"),
-    [("police kill the gunman", 3 / 4), ("the gunman kill police", 2 / 4), ("the gunman police killed", 2 / 4)],
+    [
+        ("police kill the gunman", 3 / 4),
+        ("the gunman kill police", 2 / 4),
+        ("the gunman police killed", 2 / 4),
+    ],
 )
 def test_rouge_of_the_papers_example(made: str, score: float) -> None:
     """Lin 2004, section 3.1; precision and recall are equal, so beta does not matter."""
@@ -122,7 +151,9 @@ def test_rouge_of_the_papers_example(made: str, score: float) -> None:
 def test_rouge_weighs_recall_more_and_takes_each_maximum_by_itself() -> None:
     assert rouge_l(["a", "b"], [list("abcd")]) == pytest.approx(2.44 * 0.5 / (0.5 + 1.44))
     # Precision 2/3 comes from the first reference, recall 1 from the second.
-    assert rouge_l(list("abx"), [list("abcd"), ["x"]]) == pytest.approx(2.44 * 2 / 3 / (1 + 1.44 * 2 / 3))
+    assert rouge_l(list("abx"), [list("abcd"), ["x"]]) == pytest.approx(
+        2.44 * 2 / 3 / (1 + 1.44 * 2 / 3)
+    )
 
 
 def test_rouge_of_nothing_is_nothing() -> None:
@@ -132,7 +163,9 @@ def test_rouge_of_nothing_is_nothing() -> None:
 @SOME
 @given(CAPTIONS, CAPTIONS)
 def test_the_common_subsequence_is_the_longest_of_all(left: list[str], right: list[str]) -> None:
-    choices = [{tuple(c) for n in range(7) for c in combinations(words, n)} for words in (left, right)]
+    choices = [
+        {tuple(c) for n in range(7) for c in combinations(words, n)} for words in (left, right)
+    ]
     assert common_subsequence(left, right) == max(map(len, choices[0] & choices[1]))
 
 
@@ -151,7 +184,9 @@ def test_cider_does_not_pay_for_repetition() -> None:
 
 def test_cider_pays_for_length() -> None:
     score = cider_d([["red", "dog"], ["x"]], [[["red", "dog", "sits"]], [["cat"]]])[0]
-    assert score == pytest.approx(10 / 4 * math.exp(-1 / 72) * (2 / math.sqrt(6) + 1 / math.sqrt(2)))
+    assert score == pytest.approx(
+        10 / 4 * math.exp(-1 / 72) * (2 / math.sqrt(6) + 1 / math.sqrt(2))
+    )
 
 
 def test_cider_ignores_what_every_picture_has() -> None:
@@ -180,11 +215,15 @@ def test_bleu_measures_against_the_nearest_reference() -> None:
     # Six and four words are equally near, so there is nothing to pay.
     assert scores["bleu_4"] == pytest.approx(100)
     assert scores["length_ratio"] == pytest.approx(5 / 4)
-    assert caption_scores(["a b c d"], [["a b c d e"]])["bleu_4"] == pytest.approx(100 * math.exp(1 - 5 / 4))
+    assert caption_scores(["a b c d"], [["a b c d e"]])["bleu_4"] == pytest.approx(
+        100 * math.exp(1 - 5 / 4)
+    )
 
 
 def test_the_signature_says_how_bleu_was_measured() -> None:
-    signature = str(caption_scores(["a dog", "a cat"], [["a dog", "the dog"], ["a cat"]])["bleu_signature"])
+    signature = str(
+        caption_scores(["a dog", "a cat"], [["a dog", "the dog"], ["a cat"]])["bleu_signature"]
+    )
     assert signature.startswith("nrefs:var|case:lc|eff:no|tok:none|smooth:none")
 
 
@@ -196,7 +235,9 @@ def test_case_and_marks_do_not_matter() -> None:
 
 @pytest.mark.parametrize("hypotheses", [[], ["a"], ["a", "b", "c"]], ids=["none", "fewer", "more"])
 def test_every_picture_needs_its_caption(hypotheses: list[str]) -> None:
-    with pytest.raises(ValueError, match=f"got {len(hypotheses)} captions, references for 2 pictures, 0 of them"):
+    with pytest.raises(
+        ValueError, match=f"got {len(hypotheses)} captions, references for 2 pictures, 0 of them"
+    ):
         caption_scores(hypotheses, [["a"], ["b"]])
 
 

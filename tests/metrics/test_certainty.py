@@ -14,17 +14,25 @@ from areaviz.metrics.certainty import certainty
 
 def test_one_word_for_each_word_is_certain() -> None:
     found = certainty(np.eye(4, dtype=np.float32))
-    assert (found.coverage_deviation, found.absentmindedness, found.source_absentmindedness) == (0, 0, 0)
+    assert (found.coverage_deviation, found.absentmindedness, found.source_absentmindedness) == (
+        0,
+        0,
+        0,
+    )
 
 
 def test_attention_everywhere_is_absentminded_but_covers() -> None:
     found = certainty(np.full((3, 3), 1 / 3, np.float32))
     assert found.coverage_deviation == pytest.approx(0, abs=1e-7)
-    assert found.absentmindedness == pytest.approx(1) and found.source_absentmindedness == pytest.approx(1)
+    assert found.absentmindedness == pytest.approx(
+        1
+    ) and found.source_absentmindedness == pytest.approx(1)
 
 
 def test_what_is_left_out_and_said_twice_deviates() -> None:
-    shares = np.array([[1, 0], [1, 0]], np.float32)  # the second source word gets nothing, the first two words' worth
+    shares = np.array(
+        [[1, 0], [1, 0]], np.float32
+    )  # the second source word gets nothing, the first two words' worth
     found = certainty(shares)
     assert found.coverage_deviation == pytest.approx((log(1 + 1) + log(1 + 1)) / 2)
     assert found.absentmindedness == 0 and found.source_absentmindedness == pytest.approx(1)
@@ -41,7 +49,9 @@ def test_bounds(rows: int, columns: int, seed: int) -> None:
     weights = np.random.default_rng(seed).random((rows, columns)).astype(np.float32) + 1e-3
     found = certainty(weights / weights.sum(1, keepdims=True))
     assert found.coverage_deviation >= 0
-    assert 0 <= found.absentmindedness <= 1 + 1e-6 and 0 <= found.source_absentmindedness <= 1 + 1e-6
+    assert (
+        0 <= found.absentmindedness <= 1 + 1e-6 and 0 <= found.source_absentmindedness <= 1 + 1e-6
+    )
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0)])

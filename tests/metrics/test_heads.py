@@ -29,19 +29,29 @@ def attention(area_of_query: dict[int, tuple[int, int]], memory: str = "source")
 
 
 def test_a_head_that_looks_one_back() -> None:
-    figures = head_counts(attention({q: (q - 1, 1) for q in range(1, len(TEXT))}), field()).figures()
-    assert figures["previous"].item() == 1 and figures["offset"].item() == -1 and figures["offset_share"].item() == 1
+    figures = head_counts(
+        attention({q: (q - 1, 1) for q in range(1, len(TEXT))}), field()
+    ).figures()
+    assert (
+        figures["previous"].item() == 1
+        and figures["offset"].item() == -1
+        and figures["offset_share"].item() == 1
+    )
     assert figures["multi_share"].item() == 0 and np.isnan(figures["long_exact"].item())
     assert figures["dependence_share"].item() == pytest.approx(1)
 
 
 def test_item_q_of_what_was_written_is_the_one_before_query_q() -> None:
-    counts = head_counts(attention({q: (q, 1) for q in range(len(TEXT))}, memory="history"), field("history"))
+    counts = head_counts(
+        attention({q: (q, 1) for q in range(len(TEXT))}, memory="history"), field("history")
+    )
     assert counts.figures()["previous"].item() == 1
 
 
 def test_spans_that_are_words_are_counted_beside_spans_anywhere() -> None:
-    runs = {q: (start, end - start) for q, (start, end) in enumerate(words(field())) if end - start > 1}
+    runs = {
+        q: (start, end - start) for q, (start, end) in enumerate(words(field())) if end - start > 1
+    }
     figures = head_counts(attention(runs), field()).figures()
     assert len(runs) == 3
     assert figures["multi_share"].item() == 1 and figures["long_exact"].item() == 1
@@ -67,7 +77,9 @@ def test_far_offsets_are_left_out_and_counts_add_up() -> None:
     weights = np.zeros((1, 1, 40, 40), np.float32)
     weights[0, 0, :, 0] = 1
     long = AttentionMap("site", "source", "source", grid, weights)
-    memory = Field("source", "text", "x" * 40, tuple("x" * 40), np.array([(i, i + 1) for i in range(40)]))
+    memory = Field(
+        "source", "text", "x" * 40, tuple("x" * 40), np.array([(i, i + 1) for i in range(40)])
+    )
     once = head_counts(long, memory)
     assert once.sums["offsets"].sum() == MOST_OFFSET + 1
     twice = once + once

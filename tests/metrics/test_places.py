@@ -15,13 +15,15 @@ from areaviz.metrics.places import box_overlap, covered, hits
 Array = npt.NDArray[np.float64]
 SIDE = 9
 SOME = settings(deadline=None, max_examples=60)
-BOX = st.tuples(st.integers(-4, SIDE), st.integers(-4, SIDE), st.integers(1, 9), st.integers(1, 9)).map(
-    lambda box: (box[0], box[1], box[0] + box[2], box[1] + box[3])
+BOX = st.tuples(
+    st.integers(-4, SIDE), st.integers(-4, SIDE), st.integers(1, 9), st.integers(1, 9)
+).map(lambda box: (box[0], box[1], box[0] + box[2], box[1] + box[3]))
+GOLD = st.tuples(
+    st.integers(0, SIDE - 1), st.integers(0, SIDE - 1), st.integers(1, 9), st.integers(1, 9)
+).map(lambda box: (box[0], box[1], box[0] + box[2], box[1] + box[3]))
+PLACE = st.tuples(st.integers(-8, 4 * SIDE), st.integers(-8, 4 * SIDE)).map(
+    lambda place: (place[0] / 4, place[1] / 4)
 )
-GOLD = st.tuples(st.integers(0, SIDE - 1), st.integers(0, SIDE - 1), st.integers(1, 9), st.integers(1, 9)).map(
-    lambda box: (box[0], box[1], box[0] + box[2], box[1] + box[3])
-)
-PLACE = st.tuples(st.integers(-8, 4 * SIDE), st.integers(-8, 4 * SIDE)).map(lambda place: (place[0] / 4, place[1] / 4))
 
 
 def pixels(boxes: list[tuple[int, int, int, int]], side: int) -> set[tuple[int, int]]:
@@ -37,7 +39,10 @@ def pixels(boxes: list[tuple[int, int, int, int]], side: int) -> set[tuple[int, 
 def turned_square(middle: tuple[float, float], half: float, degrees: float) -> Array:
     """The corners of a square, clockwise on the screen from what was its top left: [4, 2]."""
     turn = math.radians(degrees)
-    across, down = np.array([math.cos(turn), math.sin(turn)]), np.array([-math.sin(turn), math.cos(turn)])
+    across, down = (
+        np.array([math.cos(turn), math.sin(turn)]),
+        np.array([-math.sin(turn), math.cos(turn)]),
+    )
     signs = [(-1, -1), (1, -1), (1, 1), (-1, 1)]
     return np.array([np.array(middle) + half * (x * across + y * down) for x, y in signs])
 
@@ -48,7 +53,9 @@ def area(polygon: list[tuple[float, float]]) -> float:
     return abs(sum(x0 * y1 - x1 * y0 for (x0, y0), (x1, y1) in pairs)) / 2
 
 
-def clipped(polygon: list[tuple[float, float]], axis: int, limit: float, sign: int) -> list[tuple[float, float]]:
+def clipped(
+    polygon: list[tuple[float, float]], axis: int, limit: float, sign: int
+) -> list[tuple[float, float]]:
     """What of a convex polygon has sign * (coordinate - limit) >= 0 (Sutherland & Hodgman 1974)."""
     kept: list[tuple[float, float]] = []
     for here, there in zip(polygon, polygon[1:] + polygon[:1], strict=True):
@@ -57,14 +64,18 @@ def clipped(polygon: list[tuple[float, float]], axis: int, limit: float, sign: i
             kept.append(here)
         if inside * beyond < 0:
             part = inside / (inside - beyond)
-            kept.append((here[0] + part * (there[0] - here[0]), here[1] + part * (there[1] - here[1])))
+            kept.append(
+                (here[0] + part * (there[0] - here[0]), here[1] + part * (there[1] - here[1]))
+            )
     return kept
 
 
 def exact_overlap(corners_42: Array, box: tuple[int, int, int, int], side: int) -> float:
     """Intersection over union by areas, the quadrilateral cut to the picture first."""
 
-    def cut(polygon: list[tuple[float, float]], edges: tuple[int, int, int, int]) -> list[tuple[float, float]]:
+    def cut(
+        polygon: list[tuple[float, float]], edges: tuple[int, int, int, int]
+    ) -> list[tuple[float, float]]:
         for axis, limit, sign in zip((0, 1, 0, 1), edges, (1, 1, -1, -1), strict=True):
             polygon = clipped(polygon, axis, limit, sign)
         return polygon
@@ -89,7 +100,10 @@ def test_a_place_hits_when_it_is_in_any_box(pictures: list[tuple[tuple[int, ...]
     places = np.array([[one, two] for one, two, _, _ in pictures])
     boxes = np.array([[one, two] for _, _, one, two in pictures])
     slow = [
-        [any(box[0] <= x < box[2] and box[1] <= y < box[3] for box in picture[2:]) for x, y in picture[:2]]
+        [
+            any(box[0] <= x < box[2] and box[1] <= y < box[3] for box in picture[2:])
+            for x, y in picture[:2]
+        ]
         for picture in pictures
     ]
     assert hits(places, boxes).tolist() == slow
@@ -98,7 +112,9 @@ def test_a_place_hits_when_it_is_in_any_box(pictures: list[tuple[tuple[int, ...]
 @SOME
 @given(st.lists(st.tuples(BOX, BOX, BOX, GOLD, GOLD), min_size=1, max_size=3))
 def test_coverage_counts_pixels_once(pictures: list[tuple[tuple[int, int, int, int], ...]]) -> None:
-    found = covered(np.array([row[:3] for row in pictures]), np.array([row[3:] for row in pictures]), SIDE)
+    found = covered(
+        np.array([row[:3] for row in pictures]), np.array([row[3:] for row in pictures]), SIDE
+    )
     gold = [pixels(list(row[3:]), SIDE) for row in pictures]
     read = [pixels(list(row[:3]), SIDE) for row in pictures]
     assert found == pytest.approx([len(g & r) / len(g) for g, r in zip(gold, read, strict=True)])
@@ -118,7 +134,9 @@ def test_overlap_of_two_boxes(
 
 def test_overlap_with_a_square_turned_by_45_degrees() -> None:
     # Two equal squares, one turned by 45 degrees about their middle, share an octagon: 1 / sqrt(2).
-    assert overlap(turned_square((100, 100), 60, 45), (40, 40, 160, 160), 200) == pytest.approx(0.5**0.5, abs=0.005)
+    assert overlap(turned_square((100, 100), 60, 45), (40, 40, 160, 160), 200) == pytest.approx(
+        0.5**0.5, abs=0.005
+    )
     # A square on its tip fills half of the box it touches with its tips.
     diamond = turned_square((100, 100), 60 / math.sqrt(2), 45)
     assert overlap(diamond, (40, 40, 160, 160), 200) == pytest.approx(0.5, abs=0.01)
@@ -130,7 +148,10 @@ def test_overlap_with_any_quadrilateral_of_an_affine_map() -> None:
     corners = rng.uniform(20, 100, (200, 1, 2)) + signs @ rng.uniform(-40, 40, (200, 2, 2))
     starts = rng.integers(0, 80, (200, 2))
     boxes = np.concatenate([starts, starts + rng.integers(20, 40, (200, 2))], 1)
-    exact = [exact_overlap(one, tuple(box.tolist()), side) for one, box in zip(corners, boxes, strict=True)]
+    exact = [
+        exact_overlap(one, tuple(box.tolist()), side)
+        for one, box in zip(corners, boxes, strict=True)
+    ]
     assert sum(value > 0.1 for value in exact) > 20
     np.testing.assert_allclose(box_overlap(corners, boxes, side), exact, atol=0.01)
 

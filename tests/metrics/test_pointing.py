@@ -29,7 +29,9 @@ EDGES = st.tuples(st.integers(0, FINE), st.integers(0, FINE)).map(sorted)
 BOXES = st.lists(st.tuples(EDGES, EDGES), max_size=3).map(
     lambda pairs: [(x0 / FINE, y0 / FINE, x1 / FINE, y1 / FINE) for (x0, x1), (y0, y1) in pairs]
 )
-GRIDS = st.tuples(*[st.sampled_from([1, 2, 3, 4])] * 2).map(lambda shape: AreaGrid.clamped(shape, (2, 2)))
+GRIDS = st.tuples(*[st.sampled_from([1, 2, 3, 4])] * 2).map(
+    lambda shape: AreaGrid.clamped(shape, (2, 2))
+)
 
 
 def weights(grid: AreaGrid, given: dict[Area, float]) -> Array:
@@ -79,9 +81,9 @@ def test_an_area_counts_for_all_its_cells() -> None:
     assert points_right(row, grid, [(0.4, 0.0, 0.6, 0.5)])
     assert not points_right(row, grid, [(0.0, 0.0, 0.3, 1.0), (0.6, 0.0, 1.0, 1.0)])
     # Half of the left cell and a quarter of the right one.
-    assert mass_in_boxes(row, grid, [(1 / 6, 0.0, 1 / 3, 1.0), (2 / 3, 0.5, 5 / 6, 0.75)]) == pytest.approx(
-        2 / 6 * 0.5 + 1 / 6 * 0.25
-    )
+    assert mass_in_boxes(
+        row, grid, [(1 / 6, 0.0, 1 / 3, 1.0), (2 / 3, 0.5, 5 / 6, 0.75)]
+    ) == pytest.approx(2 / 6 * 0.5 + 1 / 6 * 0.25)
 
 
 def test_the_middle_of_a_cell_must_lie_inside_and_not_on_the_far_edge() -> None:
@@ -146,13 +148,21 @@ def test_a_model_that_does_not_look_is_no_better_than_position(
 def test_a_model_that_finds_things_stands_out_from_chance() -> None:
     grid = AreaGrid(2, 2, 1, 1)
     cells = [Area(y, x, 1, 1) for y in (0, 1) for x in (0, 1)]
-    boxes = [(area.left / 2, area.top / 2, area.left / 2 + 0.5, area.top / 2 + 0.5) for area in cells]
-    rows = [(weights(grid, {area: 1.0}), grid, [box]) for area, box in zip(cells, boxes, strict=True)]
+    boxes = [
+        (area.left / 2, area.top / 2, area.left / 2 + 0.5, area.top / 2 + 0.5) for area in cells
+    ]
+    rows = [
+        (weights(grid, {area: 1.0}), grid, [box]) for area, box in zip(cells, boxes, strict=True)
+    ]
     crossed = [(mine[0], grid, other[2]) for mine, other in zip(rows, rows[::-1], strict=True)]
     right, wrong = pointing_figures(rows), pointing_figures(crossed)
     assert (right["pointing"], right["mass"], wrong["pointing"], wrong["mass"]) == (1, 1, 0, 0)
     for figures in (right, wrong):
-        chance = [figures[f"{name}_{kind}"] for name in ("pointing", "mass") for kind in ("uniform", "position")]
+        chance = [
+            figures[f"{name}_{kind}"]
+            for name in ("pointing", "mass")
+            for kind in ("uniform", "position")
+        ]
         assert chance == [0.25] * 4
 
 
@@ -160,6 +170,9 @@ def test_words_need_the_same_cells_and_there_must_be_one() -> None:
     with pytest.raises(ValueError, match="at least one word"):
         pointing_figures([])
     nowhere: list[Box] = []
-    rows = [(some_weights(grid, 0), grid, nowhere) for grid in (AreaGrid(2, 3, 1, 1), AreaGrid(3, 2, 1, 1))]
+    rows = [
+        (some_weights(grid, 0), grid, nowhere)
+        for grid in (AreaGrid(2, 3, 1, 1), AreaGrid(3, 2, 1, 1))
+    ]
     with pytest.raises(ValueError, match=r"got \(2, 3\) and \(3, 2\)"):
         pointing_figures(rows)

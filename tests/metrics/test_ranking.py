@@ -30,7 +30,9 @@ def slow_average_precision(rows: list[tuple[int, bool]]) -> float:
 
 def test_by_hand() -> None:
     # Found at ranks 1, 3 and 4: precisions 1, 2/3, 3/4.
-    assert mean_average_precision(column([9, 8, 7, 6, 5]), column([1, 0, 1, 1, 0])) == pytest.approx(29 / 36)
+    assert mean_average_precision(
+        column([9, 8, 7, 6, 5]), column([1, 0, 1, 1, 0])
+    ) == pytest.approx(29 / 36)
 
 
 def test_labels_are_averaged_and_those_that_never_occur_left_out() -> None:
@@ -53,5 +55,7 @@ def test_scores_that_are_all_the_same_give_the_share(labels: list[float]) -> Non
 def test_it_is_the_slow_one_in_any_order(rows: list[tuple[int, bool]], random: object) -> None:
     shuffled = list(rows)
     random.shuffle(shuffled)
-    found = mean_average_precision(column([row[0] for row in shuffled]), column([row[1] for row in shuffled]))
+    found = mean_average_precision(
+        column([row[0] for row in shuffled]), column([row[1] for row in shuffled])
+    )
     assert found == pytest.approx(slow_average_precision(rows), nan_ok=True)

@@ -25,10 +25,18 @@ def hand_map() -> tuple[AttentionMap, Field]:
     """Two queries over the items a, b, blank, c, end; the first looks at "ab" and "c", the second around "c"."""
     grid = AreaGrid(1, 5, 1, 2)
     weights = np.zeros((1, 1, 2, grid.count), dtype=np.float32)
-    given_weights = [(0, (0, 2), 0.6), (0, (3, 1), 0.4), (1, (3, 1), 0.5), (1, (2, 2), 0.3), (1, (4, 1), 0.2)]
+    given_weights = [
+        (0, (0, 2), 0.6),
+        (0, (3, 1), 0.4),
+        (1, (3, 1), 0.5),
+        (1, (2, 2), 0.3),
+        (1, (4, 1), 0.2),
+    ]
     for query, (left, width), weight in given_weights:
         weights[0, 0, query, grid.index(Area(0, left, 1, width))] = weight
-    return AttentionMap("encoder-decoder", "target", "source", grid, weights), fakes.text_field("source", "ab c")
+    return AttentionMap("encoder-decoder", "target", "source", grid, weights), fakes.text_field(
+        "source", "ab c"
+    )
 
 
 # Of 5 areas of one item, 3 lie in a word and 1 is a word; of 4 areas of two, 1 is a word and 3 hold one.
@@ -100,10 +108,14 @@ def places(attention: AttentionMap, query: int, top: Area, widest: int) -> list[
     queries = attention.weights.shape[2]
     along = [math.floor((other + 0.5) * attention.grid.width / queries) for other in range(queries)]
     moved = [replace(top, left=top.left + along[other] - along[query]) for other in range(queries)]
-    return [area for other, area in enumerate(moved) if area in visible_areas(attention, other, widest)]
+    return [
+        area for other, area in enumerate(moved) if area in visible_areas(attention, other, widest)
+    ]
 
 
-def slow_top(attention: AttentionMap, memory: Field, query: int, top: Area, widest: int) -> dict[str, float]:
+def slow_top(
+    attention: AttentionMap, memory: Field, query: int, top: Area, widest: int
+) -> dict[str, float]:
     """Whether an area has each measure, beside what it would have elsewhere."""
     seen = [area for area in visible_areas(attention, query, widest) if area.width == top.width]
     moved = places(attention, query, top, widest)
@@ -117,11 +129,15 @@ def slow_top(attention: AttentionMap, memory: Field, query: int, top: Area, wide
     return row
 
 
-def slow_row(attention: AttentionMap, memory: Field, head: int, query: int, widest: int) -> dict[str, float]:
+def slow_row(
+    attention: AttentionMap, memory: Field, head: int, query: int, widest: int
+) -> dict[str, float]:
     """The figures of one query, one area at a time."""
     weights_A, grid = attention.weights[0, head, query], attention.grid
     seen = visible_areas(attention, query, widest)
-    attended = [(grid.area(int(index)), float(weights_A[index])) for index in np.flatnonzero(weights_A)]
+    attended = [
+        (grid.area(int(index)), float(weights_A[index])) for index in np.flatnonzero(weights_A)
+    ]
     heaviest = sorted(attended, key=lambda found: -found[1])
     multi = [area for area, _ in heaviest if area.width > 1]
     bits = -sum(weight * math.log2(weight) for _, weight in attended)
@@ -136,7 +152,9 @@ def slow_row(attention: AttentionMap, memory: Field, head: int, query: int, wide
     for m, name in enumerate(MEASURES):
         row[f"weighted_{name}"] = sum(weight * judge(memory, area)[m] for area, weight in attended)
         row[f"uniform_{name}"] = mean(judge(memory, area)[m] for area in seen)
-    for name, value in (slow_top(attention, memory, query, multi[0], widest) if multi else {}).items():
+    for name, value in (
+        slow_top(attention, memory, query, multi[0], widest) if multi else {}
+    ).items():
         row[f"multi_{name}"] = value
     return row
 
@@ -153,7 +171,9 @@ def slow_figures(attention: AttentionMap, memory: Field) -> dict[str, float]:
 
 @settings(deadline=None, max_examples=15)
 @given(TEXTS, TEXTS, st.integers(1, 3), st.booleans())
-def test_figures_equal_the_slow_version(source: str, target: str, area_size: int, narrow: bool) -> None:
+def test_figures_equal_the_slow_version(
+    source: str, target: str, area_size: int, narrow: bool
+) -> None:
     trace = fakes.trace(source, target, layers=1, heads=2, area_size=area_size)
     for attention in trace.maps.values():
         attention.weights[0, 0, -1] = 0  # fully masked
@@ -178,7 +198,9 @@ def test_uniform_attention_has_no_lift(text: str, area_size: int) -> None:
         assert figures["entropy_normalised"] == pytest.approx(1, abs=1e-5)
         assert figures["area_size"] == pytest.approx(figures["uniform_area_size"], abs=1e-5)
         for name in MEASURES:
-            assert figures[f"weighted_{name}"] == pytest.approx(figures[f"uniform_{name}"], abs=1e-5)
+            assert figures[f"weighted_{name}"] == pytest.approx(
+                figures[f"uniform_{name}"], abs=1e-5
+            )
             assert figures.get(f"weighted_{name}_lift", 1) == pytest.approx(1, abs=1e-4)
 
 
@@ -189,7 +211,9 @@ def test_a_head_that_looks_at_its_own_word_beats_both_baselines() -> None:
     for query in range(8):
         word = Area(0, 0, 1, 3) if query < 4 else Area(0, 4, 1, 4)
         weights[0, 0, query, grid.index(word)] = 1
-    figures = span_counts(AttentionMap("encoder self", "source", "source", grid, weights), source).figures()
+    figures = span_counts(
+        AttentionMap("encoder self", "source", "source", grid, weights), source
+    ).figures()
     assert figures["multi_exact"] == figures["multi_purity"] == 1
     assert figures["multi_purity_random"] == pytest.approx((3 / 6 + 1 / 5) / 2)
     assert figures["multi_purity_position_lift"] > 1.5

@@ -37,13 +37,17 @@ def test_chrf_by_hand() -> None:
 
 
 def test_lower_casing_forgives_case_only() -> None:
-    scores = translation_scores(["ein hund schläft unter dem Tisch"], ["Ein Hund schläft unter dem Tisch"])
+    scores = translation_scores(
+        ["ein hund schläft unter dem Tisch"], ["Ein Hund schläft unter dem Tisch"]
+    )
     assert scores["bleu_lowercase"] == pytest.approx(100)
     assert float(scores["bleu"]) < 100
 
 
 def test_punctuation_is_split_by_13a() -> None:
-    assert translation_scores(["Sie lacht laut heute ."], ["Sie lacht laut heute."])["bleu"] == pytest.approx(100)
+    assert translation_scores(["Sie lacht laut heute ."], ["Sie lacht laut heute."])[
+        "bleu"
+    ] == pytest.approx(100)
 
 
 def test_signatures_say_how_it_was_measured() -> None:
@@ -80,7 +84,9 @@ def test_a_clear_difference_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(comparison) == {"bleu", "chrf"}
     bleu = comparison["bleu"]
     assert bleu.system == pytest.approx(100)
-    assert bleu.difference == pytest.approx(100 - float(translation_scores(baseline, REFERENCES)["bleu"]))
+    assert bleu.difference == pytest.approx(
+        100 - float(translation_scores(baseline, REFERENCES)["bleu"])
+    )
     assert bleu.p_value < 0.05
     assert "seed:12345" in bleu.signature
     assert "bs:200" in bleu.signature

@@ -16,21 +16,33 @@ from areaviz.models.captioner import CaptionerConfig, CaptionTransformer
 from areaviz.models.captioning import MOST_GIVEN, CaptionModel
 from areaviz.models.checkpoint import TOKENIZER, save_weights
 from areaviz.trace.areas import Area
-from areaviz.trace.change import Gate, Hide, Weigh
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
+from areaviz.trace.interventions import Gate, Hide, Weigh
 from areaviz.trace.picture import Picture
 from areaviz.trace.request import Request
 from tests import fakes
 from tests.pages import folder
 
 CPU = torch.device("cpu")
-LINES = ["a small red circle above a large blue square", "a large green ring left of a small white star"]
+LINES = [
+    "a small red circle above a large blue square",
+    "a large green ring left of a small white star",
+]
 ENCODER = {"side": 32, "channels": 2}
 
 
 def config(words: int, **options: object) -> CaptionerConfig:
-    values = {"grid": 4, "layers": 2, "width": 16, "filter": 16, "heads": 2, "dropout": 0.0, "area_size": 2, **options}
+    values = {
+        "grid": 4,
+        "layers": 2,
+        "width": 16,
+        "filter": 16,
+        "heads": 2,
+        "dropout": 0.0,
+        "area_size": 2,
+        **options,
+    }
     return CaptionerConfig(words, ENCODER, **values)  # type: ignore[arg-type]
 
 
@@ -42,7 +54,9 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> CaptionModel:
     torch.manual_seed(0)
     options = config(len(tokenizer))
     save_weights(CaptionTransformer(options), path)
-    card = replace(folder.card("captioner", "area"), family="captioner", task="caption", config=asdict(options))
+    card = replace(
+        folder.card("captioner", "area"), family="captioner", task="caption", config=asdict(options)
+    )
     return CaptionModel.load(path, card, CPU)
 
 
@@ -57,9 +71,16 @@ def test_words_are_tokens_of_their_own() -> None:
 def test_a_picture_gives_a_valid_trace(model: CaptionModel, method: str) -> None:
     trace = model.trace([Request("captioner", "", method, 2, picture=fakes.picture())])[0]
     validate(trace)
-    grids = {site: (one.grid.height, one.grid.width, one.grid.max_height) for site, one in trace.maps.items()}
+    grids = {
+        site: (one.grid.height, one.grid.width, one.grid.max_height)
+        for site, one in trace.maps.items()
+    }
     words = len(trace.fields["target"])
-    assert grids == {"encoder self": (4, 4, 2), "encoder-decoder": (4, 4, 2), "decoder self": (1, words, 1)}
+    assert grids == {
+        "encoder self": (4, 4, 2),
+        "encoder-decoder": (4, 4, 2),
+        "decoder self": (1, words, 1),
+    }
     assert trace.fields["picture"].anchors[-1].tolist() == [72, 48, 96, 64]
 
 
@@ -90,11 +111,18 @@ def test_captions_of_one_picture_share_its_memory(model: CaptionModel) -> None:
     torch.testing.assert_close(together, copies)
 
 
-def test_areas_may_be_resized_but_not_beyond_what_was_learned(model: CaptionModel, tmp_path: Path) -> None:
+def test_areas_may_be_resized_but_not_beyond_what_was_learned(
+    model: CaptionModel, tmp_path: Path
+) -> None:
     model.tokenizer.save(tmp_path / TOKENIZER)
     save_weights(model.network, tmp_path)
     single = CaptionModel.load(tmp_path, model.card, CPU, area_size=1)
-    assert single.trace([Request("captioner", "", picture=fakes.picture())])[0].maps["encoder self"].grid.count == 16
+    assert (
+        single.trace([Request("captioner", "", picture=fakes.picture())])[0]
+        .maps["encoder self"]
+        .grid.count
+        == 16
+    )
     features = replace(model.card, config={**model.card.config, "key_mode": "features"})
     with pytest.raises(InputError, match="choose one of 1 to 2"):
         CaptionModel.load(tmp_path, features, CPU, area_size=3)
@@ -141,7 +169,9 @@ def test_a_changed_run_is_decoded_and_recorded_alike(model: CaptionModel, method
         Hide("picture", (0, 1)),
         Gate("encoder self", 0, 1),
     )
-    trace = model.trace([Request("captioner", "", method, 2, picture=fakes.picture(), changes=changes)])[0]
+    trace = model.trace(
+        [Request("captioner", "", method, 2, picture=fakes.picture(), changes=changes)]
+    )[0]
     validate(trace)
     told = float(trace.details["log-probability"])
     assert float(np.log(trace.output.probabilities).sum()) == pytest.approx(told, abs=2e-3)
@@ -155,7 +185,9 @@ def test_an_area_of_a_picture_is_banned_and_the_rest_sums_to_one(model: CaptionM
     changed = model.trace([replace(asked, changes=(ban,))])[0].maps["encoder-decoder"]
     index, expected = plain.grid.index(Area(1, 2, 2, 2)), plain.weights[0, 1].copy()
     expected[:, index] = 0
-    np.testing.assert_allclose(changed.weights[0, 1], expected / expected.sum(-1, keepdims=True), atol=1e-6)
+    np.testing.assert_allclose(
+        changed.weights[0, 1], expected / expected.sum(-1, keepdims=True), atol=1e-6
+    )
     np.testing.assert_allclose(changed.weights[0, 0], plain.weights[0, 0], atol=1e-6)
 
 
@@ -163,7 +195,12 @@ def test_an_area_of_a_picture_is_banned_and_the_rest_sums_to_one(model: CaptionM
     ("asked", "part"),
     [
         (Request("captioner", "", changes=(Hide("source", (0,)),)), "choose items of: picture"),
-        (Request("captioner", "", changes=(Weigh("encoder-decoder", areas=(Area(0, 0, 3, 1),)),)), "3x1"),
+        (
+            Request(
+                "captioner", "", changes=(Weigh("encoder-decoder", areas=(Area(0, 0, 3, 1),)),)
+            ),
+            "3x1",
+        ),
         (Request("captioner", "", target="star " * (MOST_GIVEN + 1)), f"at most {MOST_GIVEN}"),
     ],
 )

@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 import torch
 
-from areaviz.attention.steering import Changed
+from areaviz.attention.interventions import Changed
+from areaviz.cards.card import read_card
 from areaviz.models.base import check_takes
 from areaviz.models.digits import DigitReader
 from areaviz.models.recording import SITES
 from areaviz.models.stepper import token_log_probabilities
 from areaviz.models.translation import Translator
 from areaviz.trace.areas import Area
-from areaviz.trace.card import read_card
-from areaviz.trace.change import Change, Gate, Hide, Weigh
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
+from areaviz.trace.interventions import Change, Gate, Hide, Weigh
 from areaviz.trace.request import Request
 from tests.tiny import FORMS, checkpoint, network
 from tests.trace.sentence import assert_one_sentence
@@ -47,7 +47,9 @@ def model(request: pytest.FixtureRequest, tmp_path: Path) -> Translator:
 
 @pytest.mark.parametrize("changes", CHANGES)
 @pytest.mark.parametrize("form", FORMS, ids=str)
-def test_steps_equal_the_whole_pass_under_a_change(changes: tuple[Change, ...], form: dict[str, Any]) -> None:
+def test_steps_equal_the_whole_pass_under_a_change(
+    changes: tuple[Change, ...], form: dict[str, Any]
+) -> None:
     made = network(20, **form, area_layers=1)
     changed = Changed.of(changes, SITES, 2)
     run = made.attend(SOURCE, TARGET, changed=changed)
@@ -91,7 +93,9 @@ def test_a_trace_shows_the_weights_of_the_changed_pass(model: Translator) -> Non
     weights, same = after.maps["encoder-decoder"].weights, before.maps["encoder-decoder"].weights
     assert not weights[0, 1][:, banned].any()
     rest = same[0, 1][: len(weights[0, 1])][:, ~banned]
-    np.testing.assert_allclose(weights[0, 1][:1, ~banned], rest[:1] / rest[:1].sum(), atol=1e-6, rtol=1e-4)
+    np.testing.assert_allclose(
+        weights[0, 1][:1, ~banned], rest[:1] / rest[:1].sum(), atol=1e-6, rtol=1e-4
+    )
     np.testing.assert_allclose(weights[0, 0][0], same[0, 0][0], atol=1e-6)
 
 
@@ -104,21 +108,33 @@ def test_a_given_output_is_read_and_has_the_probabilities_it_was_found_with(tmp_
     (found,) = model.trace([ASKED])
     (again,) = model.trace([replace(ASKED, target=found.fields["target"].raw)])
     shared = min(len(found.output.probabilities), len(again.output.probabilities))
-    same = sum(a == b for a, b in zip(found.fields["target"].labels, again.fields["target"].labels, strict=False))
+    same = sum(
+        a == b
+        for a, b in zip(found.fields["target"].labels, again.fields["target"].labels, strict=False)
+    )
     assert same >= shared - 1
-    np.testing.assert_allclose(found.output.probabilities[:same], again.output.probabilities[:same], atol=1e-5)
+    np.testing.assert_allclose(
+        found.output.probabilities[:same], again.output.probabilities[:same], atol=1e-5
+    )
 
 
 def test_the_probability_of_a_run_is_that_of_its_pass(model: Translator) -> None:
     changed = replace(ASKED, changes=(Gate("encoder-decoder", 0), Hide("source", (1,))))
     (trace,) = model.trace([changed])
     (hypothesis,) = model.decode([ASKED.text], changed=Changed.of(changed.changes, SITES, 2))
-    assert np.log(trace.output.probabilities).sum() == pytest.approx(hypothesis.log_probability, abs=1e-3)
-    assert float(trace.details["log-probability"]) == pytest.approx(hypothesis.log_probability, abs=2e-3)
+    assert np.log(trace.output.probabilities).sum() == pytest.approx(
+        hypothesis.log_probability, abs=1e-3
+    )
+    assert float(trace.details["log-probability"]) == pytest.approx(
+        hypothesis.log_probability, abs=2e-3
+    )
 
 
 def test_neighbours_change_nothing_under_a_change(model: Translator) -> None:
-    asked = [replace(ASKED, text=text, changes=(Hide("source", (1,)),)) for text in ("A dog", "Two old friends", "xyz")]
+    asked = [
+        replace(ASKED, text=text, changes=(Hide("source", (1,)),))
+        for text in ("A dog", "Two old friends", "xyz")
+    ]
     together = [trace.fields["target"].raw for trace in model.trace(asked)]
     assert together == [model.trace([one])[0].fields["target"].raw for one in asked]
 
@@ -133,7 +149,9 @@ def test_neighbours_change_nothing_under_a_change(model: Translator) -> None:
         ((Weigh("encoder-decoder", areas=(Area(0, 0, 1, 9),)),), "1x9"),
     ],
 )
-def test_what_is_not_there_is_named(model: Translator, changes: tuple[Change, ...], part: str) -> None:
+def test_what_is_not_there_is_named(
+    model: Translator, changes: tuple[Change, ...], part: str
+) -> None:
     with pytest.raises(InputError, match=part) as refusal:
         model.trace([replace(ASKED, changes=changes)])
     assert_one_sentence(refusal.value)
@@ -141,10 +159,17 @@ def test_what_is_not_there_is_named(model: Translator, changes: tuple[Change, ..
 
 def test_what_a_family_cannot_do_is_refused_in_a_sentence() -> None:
     check_takes(replace(ASKED, changes=(Hide("source", (0,)),), target="x"), Translator.takes, "T")
-    asked = [replace(ASKED, changes=(Gate("encoder self"), Hide("source", (0,)))), replace(ASKED, target="7")]
-    for request, part in zip(asked, ("switch heads off and hide items", "given an output"), strict=True):
+    asked = [
+        replace(ASKED, changes=(Gate("encoder self"), Hide("source", (0,)))),
+        replace(ASKED, target="7"),
+    ]
+    for request, part in zip(
+        asked, ("switch heads off and hide items", "given an output"), strict=True
+    ):
         with pytest.raises(InputError, match=part) as refusal:
             check_takes(request, DigitReader.takes, "“Digits”")
         assert_one_sentence(refusal.value)
-    with pytest.raises(InputError, match="cannot hide items of its input; it can only weigh areas otherwise"):
+    with pytest.raises(
+        InputError, match="cannot hide items of its input; it can only weigh areas otherwise"
+    ):
         check_takes(asked[0], frozenset({"weigh", "gate"}), "“T”")

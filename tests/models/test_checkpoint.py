@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 import torch
 
+from areaviz.cards.card import Card, read_card
 from areaviz.data.places import CHECKPOINTS
 from areaviz.models import MODELS
 from areaviz.models.checkpoint import TOKENIZER, WEIGHTS, digests_of
 from areaviz.models.translation import Translator
-from areaviz.trace.card import Card, read_card
 from areaviz.trace.errors import BackendError
 from tests.tiny import checkpoint
 
@@ -43,12 +43,15 @@ def flip(path: Path, place: int) -> None:
 def test_every_shipped_file_is_the_one_that_its_card_names(name: str) -> None:
     files = {path for path in (CHECKPOINTS / name).iterdir() if path.name != "card.json"}
     expected = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
-    assert read_card(CHECKPOINTS / name / "card.json").files == expected, "Run: python -m areaviz digests"
+    assert read_card(CHECKPOINTS / name / "card.json").files == expected, (
+        "Run: python -m areaviz digests"
+    )
 
 
 def test_the_digests_are_those_of_both_files(folder: Path, card: Card) -> None:
     assert card.files == {
-        name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in (WEIGHTS, TOKENIZER)
+        name: hashlib.sha256((folder / name).read_bytes()).hexdigest()
+        for name in (WEIGHTS, TOKENIZER)
     }
     assert Translator.load(folder, card, CPU)
 
@@ -57,7 +60,10 @@ def test_the_digests_are_those_of_both_files(folder: Path, card: Card) -> None:
 @pytest.mark.parametrize("name", [WEIGHTS, TOKENIZER])
 def test_a_flipped_bit_is_refused_by_name(folder: Path, card: Card, name: str, place: int) -> None:
     flip(folder / name, place)
-    with pytest.raises(BackendError, match=f"tiny-area cannot be loaded: {name} is not the file that its card names"):
+    with pytest.raises(
+        BackendError,
+        match=f"tiny-area cannot be loaded: {name} is not the file that its card names",
+    ):
         Translator.load(folder, card, CPU)
     flip(folder / name, place)
     assert Translator.load(folder, card, CPU)

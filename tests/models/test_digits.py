@@ -41,7 +41,9 @@ def reader(name: str, path: Path) -> DigitReader:
     family, options = OPTIONS[name]
     torch.manual_seed(1)
     save_weights(NETWORKS[family][1](options), path)
-    card = replace(folder.card(family, "glimpses"), family=family, task="digits", config=asdict(options))
+    card = replace(
+        folder.card(family, "glimpses"), family=family, task="digits", config=asdict(options)
+    )
     return DigitReader.load(path, card, CPU)
 
 
@@ -71,7 +73,10 @@ def test_a_picture_gives_a_valid_trace_with_costs(name: str, tmp_path: Path) -> 
 def test_each_kind_of_attention_has_looks_of_its_own(tmp_path: Path) -> None:
     found = {name: read(name, tmp_path) for name in OPTIONS}
     gazes = {name: tuple(trace.gazes) for name, trace in found.items()}
-    assert gazes["ram"] == gazes["dram, no context"] == ("glimpses",) and gazes["stn"] == ("transformer", "canvas")
+    assert gazes["ram"] == gazes["dram, no context"] == ("glimpses",) and gazes["stn"] == (
+        "transformer",
+        "canvas",
+    )
     assert gazes["dram"] == ("glimpses", "context", "without context")
     assert gazes["soft"] == gazes["hard"] == gazes["no attention"] == ()
     assert found["ram"].gazes["glimpses"].corners.shape == (3, 3, 4, 2)
@@ -89,7 +94,9 @@ def test_sampling_follows_the_seed(name: str, draws: int, tmp_path: Path) -> Non
         trace = read(name, tmp_path, sample=True, seed=seed)
         assert trace.details["draws"] == str(draws)
         places = [gaze.corners.ravel().tolist() for gaze in trace.gazes.values()]
-        cells = [one.chosen.ravel().tolist() for one in trace.maps.values() if one.chosen is not None]
+        cells = [
+            one.chosen.ravel().tolist() for one in trace.maps.values() if one.chosen is not None
+        ]
         return [value for row in [*places, *cells] for value in row]
 
     assert looks(1) == looks(1)
@@ -112,13 +119,21 @@ def test_glimpses_without_context_are_drawn_as_those_with_it(sample: bool, tmp_p
         value.zero_()
     gazes = model.trace([Request("reader", "", picture=digit(), sample=sample, seed=3)])[0].gazes
     np.testing.assert_array_equal(gazes["glimpses"].corners, gazes["without context"].corners)
-    elsewhere = model.trace([Request("reader", "", picture=digit(), sample=sample, seed=4)])[0].gazes
-    assert sample != bool((gazes["without context"].corners == elsewhere["without context"].corners).all())
+    elsewhere = model.trace([Request("reader", "", picture=digit(), sample=sample, seed=4)])[
+        0
+    ].gazes
+    assert sample != bool(
+        (gazes["without context"].corners == elsewhere["without context"].corners).all()
+    )
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (30, 200), (300, 40)])
-def test_any_shape_is_read_and_what_was_looked_at_is_placed_in_it(shape: tuple[int, int], tmp_path: Path) -> None:
-    picture = Picture.of("any", np.random.default_rng(0).integers(0, 90, (*shape, 3), dtype=np.uint8))
+def test_any_shape_is_read_and_what_was_looked_at_is_placed_in_it(
+    shape: tuple[int, int], tmp_path: Path
+) -> None:
+    picture = Picture.of(
+        "any", np.random.default_rng(0).integers(0, 90, (*shape, 3), dtype=np.uint8)
+    )
     for name in ("soft", "stn", "ram"):
         trace = read(name, tmp_path, picture)
         for gaze in trace.gazes.values():
@@ -184,13 +199,17 @@ def test_figures_are_shares(name: str, tmp_path: Path) -> None:
     assert scenes.pictures.shape[1] == KINDS[kind]
     figures = model.figures(scenes)
     assert figures.pop("loss") > 0 and all(0 <= value <= 1 for value in figures.values())
-    expected = {"stn": {"overlap"}, "no attention": set(), "soft": set(), "hard": set()}.get(name, {"coverage"})
+    expected = {"stn": {"overlap"}, "no attention": set(), "soft": set(), "hard": set()}.get(
+        name, {"coverage"}
+    )
     assert expected <= figures.keys() and ("hit" in figures) == (name != "no attention")
     assert model.untrained().figures(scenes) == model.untrained().figures(scenes)
 
 
 @pytest.mark.parametrize("size", [(60, 60), (301, 200)])
-def test_a_transformers_output_is_what_its_grid_says_of_what_it_got(size: tuple[int, int], tmp_path: Path) -> None:
+def test_a_transformers_output_is_what_its_grid_says_of_what_it_got(
+    size: tuple[int, int], tmp_path: Path
+) -> None:
     """Every pixel of the output is the sample that the view explains, whatever the picture's size."""
     shown = np.random.default_rng(0).integers(0, 256, (*size, 3)).astype(np.uint8) // 3
     trace = read("stn", tmp_path, Picture.of("noise", shown))

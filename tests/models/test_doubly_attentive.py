@@ -9,22 +9,26 @@ import pytest
 import torch
 from torch import Tensor
 
-from areaviz.attention.steering import Changed
+from areaviz.attention.interventions import Changed
 from areaviz.data.tokenizer import START, Tokenizer
 from areaviz.models import recording
 from areaviz.models.checkpoint import TOKENIZER, save_weights
 from areaviz.models.doubly_attentive import DoublyAttentive, DoublyConfig
 from areaviz.models.picture_translation import MOST_TOKENS, SITES, PictureTranslator
 from areaviz.models.transformer import Transformer
-from areaviz.trace.change import Change, Gate, Hide, Weigh
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
+from areaviz.trace.interventions import Change, Gate, Hide, Weigh
 from areaviz.trace.request import Request
 from tests import fakes
 from tests.pages import folder
 
 TEXT = {"layers": 2, "width": 16, "filter": 16, "heads": 2, "dropout": 0.0}
-LINES = ["a small red circle above a large blue square", "ein roter Kreis über einem blauen Quadrat", "a ? star"]
+LINES = [
+    "a small red circle above a large blue square",
+    "ein roter Kreis über einem blauen Quadrat",
+    "a ? star",
+]
 
 
 def network(words: int = 20, **options: object) -> DoublyAttentive:
@@ -46,7 +50,12 @@ def test_without_a_picture_it_is_the_transformer_of_the_same_weights() -> None:
     plain = Transformer(made.config.transformer).eval()
     missing = plain.load_state_dict(made.state_dict(), strict=False)
     assert not missing.missing_keys
-    assert {name.split(".")[0] for name in missing.unexpected_keys} == {"pictures", "enter", "place", "decoder"}
+    assert {name.split(".")[0] for name in missing.unexpected_keys} == {
+        "pictures",
+        "enter",
+        "place",
+        "decoder",
+    }
     torch.testing.assert_close(made(source, None, target), plain(source, target), rtol=0, atol=0)
 
 
@@ -54,7 +63,10 @@ def test_without_a_picture_it_is_the_transformer_of_the_same_weights() -> None:
 @pytest.mark.parametrize("size", [1, 2])
 def test_steps_equal_the_whole_pass(given: str, size: int) -> None:
     made, (source, features, target) = network(picture_size=size), examples()
-    text, picture = (source if given != "picture" else None), (features if given != "text" else None)
+    text, picture = (
+        (source if given != "picture" else None),
+        (features if given != "text" else None),
+    )
     whole = made(text, picture, target)
     stepper = made.write(text, picture)
     for step in range(target.shape[1]):
@@ -75,24 +87,33 @@ def test_steps_equal_the_whole_pass(given: str, size: int) -> None:
 def test_steps_equal_the_whole_pass_under_a_change(changes: tuple[Change, ...]) -> None:
     made, (source, features, target) = network(picture_size=2), examples()
     changed = Changed.of(changes, SITES, 2)
-    run, stepper = made.attend(source, features, target, changed=changed), made.write(source, features, changed)
+    run, stepper = (
+        made.attend(source, features, target, changed=changed),
+        made.write(source, features, changed),
+    )
     assert not torch.allclose(run.logits, made(source, features, target), atol=1e-3)
     for step in range(target.shape[1]):
         likely = stepper.step(target[:, step])
-        expected = run.logits[:, step].masked_fill(~torch.isfinite(likely[0]), -torch.inf).log_softmax(1)
+        expected = (
+            run.logits[:, step].masked_fill(~torch.isfinite(likely[0]), -torch.inf).log_softmax(1)
+        )
         torch.testing.assert_close(likely, expected, rtol=1e-4, atol=1e-4)
 
 
 def test_a_hidden_picture_adds_nothing() -> None:
     made, (source, features, target) = network(), examples()
-    hidden = made.attend(source, features, target, changed=Changed.of((Hide("picture", tuple(range(16))),), SITES, 2))
+    hidden = made.attend(
+        source, features, target, changed=Changed.of((Hide("picture", tuple(range(16))),), SITES, 2)
+    )
     torch.testing.assert_close(hidden.logits, made(source, None, target), rtol=1e-5, atol=1e-5)
     assert not any(strength.any() for strength in hidden.strength["encoder-decoder picture"])
 
 
 def test_the_picture_matters_where_it_is_given() -> None:
     made, (source, features, target) = network(), examples()
-    assert not torch.allclose(made(source, features, target), made(source, features.flip(0), target))
+    assert not torch.allclose(
+        made(source, features, target), made(source, features.flip(0), target)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -103,14 +124,18 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> PictureTranslator:
     made = network(len(tokenizer))
     save_weights(made, path)
     recipe = {"length_limit": {"ratio": 1.5, "extra": 3}}
-    card = replace(folder.card("doubly", "area"), family="doubly", config=asdict(made.config), recipe=recipe)
+    card = replace(
+        folder.card("doubly", "area"), family="doubly", config=asdict(made.config), recipe=recipe
+    )
     return PictureTranslator.load(path, card, torch.device("cpu"))
 
 
 @pytest.mark.parametrize("method", ["greedy", "beam"])
 @pytest.mark.parametrize("text", ["a red circle", ""])
 @pytest.mark.parametrize("pictured", [True, False])
-def test_what_is_given_is_attended_to(model: PictureTranslator, method: str, text: str, pictured: bool) -> None:
+def test_what_is_given_is_attended_to(
+    model: PictureTranslator, method: str, text: str, pictured: bool
+) -> None:
     request = Request("doubly", text, method, 2, picture=fakes.picture() if pictured else None)
     if not text and not pictured:
         with pytest.raises(InputError, match="neither a sentence nor a picture"):
@@ -123,12 +148,16 @@ def test_what_is_given_is_attended_to(model: PictureTranslator, method: str, tex
     assert set(trace.maps) == expected
     for site in expected & {"encoder-decoder", "encoder-decoder picture"}:
         assert trace.maps[site].strength is not None
-    assert all(trace.maps[site].strength is None for site in expected & {"encoder self", "decoder self"})
+    assert all(
+        trace.maps[site].strength is None for site in expected & {"encoder self", "decoder self"}
+    )
 
 
 def test_changes_and_given_outputs_are_checked_and_shown(model: PictureTranslator) -> None:
     asked = Request("doubly", "a red circle", picture=fakes.picture(), target="ein roter Kreis")
-    trace = model.trace([replace(asked, changes=(Weigh("encoder-decoder picture", (3,), query=1),))])[0]
+    trace = model.trace(
+        [replace(asked, changes=(Weigh("encoder-decoder picture", (3,), query=1),))]
+    )[0]
     validate(trace)
     assert trace.fields["target"].raw == "ein roter Kreis"
     assert (trace.maps["encoder-decoder picture"].weights[..., 3] == 0).all(axis=(0, 1)).tolist() == [
@@ -159,7 +188,9 @@ def test_areas_may_be_resized_but_not_beyond_what_was_learned() -> None:
     assert learned.resized(2).picture_size == 2, "the text's areas stay as they were learned"
 
 
-def test_larger_areas_are_looked_at_without_training(model: PictureTranslator, tmp_path: Path) -> None:
+def test_larger_areas_are_looked_at_without_training(
+    model: PictureTranslator, tmp_path: Path
+) -> None:
     save_weights(model.network, tmp_path)
     model.tokenizer.save(tmp_path / TOKENIZER)
     wider = PictureTranslator.load(tmp_path, model.card, torch.device("cpu"), area_size=2)

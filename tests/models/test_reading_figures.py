@@ -34,9 +34,16 @@ class Seeing(nn.Module):
         brightest = ink_BSS.flatten(1).argmax(1)
         places = torch.stack([brightest % SIDE, brightest // SIDE], 1).float() + 0.5
         middle = places if self.seeing else torch.full_like(places, SIDE / 2)
-        corners = torch.from_numpy(square(middle[:, None].repeat(1, self.looks, 1).numpy(), 4)).float()
+        corners = torch.from_numpy(
+            square(middle[:, None].repeat(1, self.looks, 1).numpy(), 4)
+        ).float()
         logits = torch.zeros(len(ink_BSS), self.looks, 10)
-        return Reading(logits, 1, corners=corners[:, :, None], seen=torch.zeros(len(ink_BSS), self.looks, 1, 8, 8))
+        return Reading(
+            logits,
+            1,
+            corners=corners[:, :, None],
+            seen=torch.zeros(len(ink_BSS), self.looks, 1, 8, 8),
+        )
 
 
 def scenes() -> DigitScenes:
@@ -56,7 +63,10 @@ def test_looks_on_the_digit_hit_and_cover_it() -> None:
 
 
 def test_a_seeing_network_stands_above_looks_that_know_nothing() -> None:
-    own, blind = reading_figures(Seeing(True), scenes(), CPU), blind_figures(Seeing(True), scenes(), CPU)
+    own, blind = (
+        reading_figures(Seeing(True), scenes(), CPU),
+        blind_figures(Seeing(True), scenes(), CPU),
+    )
     share = 8 * 8 / SIDE**2
     assert blind["hit_uniform"] == pytest.approx(share, abs=0.02)
     assert blind["coverage_uniform"] < 0.2
@@ -64,12 +74,17 @@ def test_a_seeing_network_stands_above_looks_that_know_nothing() -> None:
 
 
 def test_a_network_that_always_looks_at_one_place_gains_nothing_by_the_picture() -> None:
-    own, blind = reading_figures(Seeing(False), scenes(), CPU), blind_figures(Seeing(False), scenes(), CPU)
+    own, blind = (
+        reading_figures(Seeing(False), scenes(), CPU),
+        blind_figures(Seeing(False), scenes(), CPU),
+    )
     assert blind["hit_position"] == pytest.approx(own["hit"]) and own["hit"] < 0.2
 
 
 def test_a_single_quadrilateral_has_an_overlap_in_place_of_coverage() -> None:
-    own, blind = (measure(Seeing(True, 1), scenes(), CPU) for measure in (reading_figures, blind_figures))
+    own, blind = (
+        measure(Seeing(True, 1), scenes(), CPU) for measure in (reading_figures, blind_figures)
+    )
     assert own["overlap"] > 0.6 > blind["overlap_uniform"] and "coverage" not in own
     assert {"hit_uniform", "first_hit_position", "overlap_position"} <= blind.keys()
 
@@ -82,5 +97,7 @@ def test_looks_move_with_their_corners() -> None:
 
 
 def test_cells_have_hits_alone() -> None:
-    found = look_figures(Looks(np.array([[[1.0, 1.0], [9.0, 9.0]]]), None), np.array([[[0, 0, 4, 4]]]), 10)
+    found = look_figures(
+        Looks(np.array([[[1.0, 1.0], [9.0, 9.0]]]), None), np.array([[[0, 0, 4, 4]]]), 10
+    )
     assert found.keys() == {"hit", "first_hit"} and found["hit"].tolist() == [[1, 0]]

@@ -10,7 +10,7 @@ import torch
 from areaviz.models.encoders import picture_encoder
 from areaviz.models.resnet import FILE, ResNet152
 from areaviz.trace.errors import InputError
-from areaviz.training.described import load_encoder
+from areaviz.training.captioned_pictures import load_encoder
 
 OPTIONS = {"kind": "resnet152", "side": 224, "channels": 128}
 RES5_AND_CLASSIFIER = 14_964_736 + 2_049_000
@@ -45,7 +45,10 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("resnet152")
     torch.manual_seed(0)
     made = picture_encoder(OPTIONS, 14).state_dict()
-    torch.save({**made, "layer4.0.conv1.weight": torch.zeros(1), "fc.weight": torch.zeros(1)}, folder / FILE)
+    torch.save(
+        {**made, "layer4.0.conv1.weight": torch.zeros(1), "fc.weight": torch.zeros(1)},
+        folder / FILE,
+    )
     return folder
 
 
@@ -53,11 +56,16 @@ def test_a_file_of_weights_makes_the_grids(weights: Path) -> None:
     encoder = picture_encoder({**OPTIONS, "grids": [8, 14]}, 14)
     load_encoder(encoder, weights)
     stored = torch.load(weights / FILE, weights_only=True)
-    torch.testing.assert_close(encoder.state_dict()["layer3.35.conv3.weight"], stored["layer3.35.conv3.weight"])
+    torch.testing.assert_close(
+        encoder.state_dict()["layer3.35.conv3.weight"], stored["layer3.35.conv3.weight"]
+    )
     pixels = torch.randint(0, 256, (1, 224, 224, 3), dtype=torch.uint8)
     with torch.no_grad():
         found = encoder.eval()(pixels)
-    assert {grid: tuple(x.shape) for grid, x in found.items()} == {8: (1, 64, 1024), 14: (1, 196, 1024)}
+    assert {grid: tuple(x.shape) for grid, x in found.items()} == {
+        8: (1, 64, 1024),
+        14: (1, 196, 1024),
+    }
     assert all(torch.isfinite(x).all() and x.std() > 0 for x in found.values())
     assert encoder.config.width == 1024
 

@@ -10,26 +10,31 @@ import pytest
 import torch
 from torch import Tensor
 
-from areaviz.attention.steering import Changed
+from areaviz.attention.interventions import Changed
 from areaviz.data.tokenizer import START, Tokenizer
 from areaviz.decoding.stepper import Hypothesis
 from areaviz.models.captioning import CaptionModel
 from areaviz.models.checkpoint import TOKENIZER, save_weights
 from areaviz.models.show_attend_tell import SITE, ShowAttendTell, TellerConfig
-from areaviz.trace.change import Change, Gate, Hide, Weigh
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
+from areaviz.trace.interventions import Change, Gate, Hide, Weigh
 from areaviz.trace.request import Request
 from tests import fakes
 from tests.pages import folder
 
 KINDS = ("soft", "hard", "none")
-LINES = ["a small red circle above a large blue square", "a large green ring left of a small white star"]
+LINES = [
+    "a small red circle above a large blue square",
+    "a large green ring left of a small white star",
+]
 
 
 def network(kind: str, words: int = 20) -> ShowAttendTell:
     torch.manual_seed(0)
-    config = TellerConfig(words, kind, {"side": 32, "channels": 2}, grid=4, width=8, scoring=6, dropout=0.0)
+    config = TellerConfig(
+        words, kind, {"side": 32, "channels": 2}, grid=4, width=8, scoring=6, dropout=0.0
+    )
     return ShowAttendTell(config).eval().requires_grad_(False)
 
 
@@ -38,7 +43,9 @@ def model(kind: str, path: Path) -> CaptionModel:
     tokenizer.save(path / TOKENIZER)
     made = network(kind, len(tokenizer))
     save_weights(made, path)
-    card = replace(folder.card("teller", "area"), family="teller", task="caption", config=asdict(made.config))
+    card = replace(
+        folder.card("teller", "area"), family="teller", task="caption", config=asdict(made.config)
+    )
     return CaptionModel.load(path, card, torch.device("cpu"))
 
 
@@ -49,7 +56,11 @@ def read(made: ShowAttendTell, cell_MC: Tensor, hidden_W: Tensor) -> tuple[Tenso
     weights = score.exp() / score.exp().sum()
     seen = torch.zeros(cell_MC.shape[1])
     for index, cell in enumerate(cell_MC):
-        share = float(weights[index]) if made.config.attention == "soft" else float(index == int(weights.argmax()))
+        share = (
+            float(weights[index])
+            if made.config.attention == "soft"
+            else float(index == int(weights.argmax()))
+        )
         seen = seen + share * cell
     return seen * torch.sigmoid(made.gate(hidden_W)), weights
 
@@ -104,8 +115,12 @@ def _second(made: ShowAttendTell, features: Tensor, words: Tensor, writable: Ten
 def test_without_attention_only_the_mean_of_the_picture_is_known() -> None:
     features, words = torch.randn(1, 16, 16), torch.tensor([[START, 5, 9]])
     mixed_up = features[:, torch.randperm(16)]
-    assert torch.allclose(network("none")(features, words), network("none")(mixed_up, words), atol=1e-6)
-    assert not torch.allclose(network("soft")(features, words), network("soft")(mixed_up, words), atol=1e-3)
+    assert torch.allclose(
+        network("none")(features, words), network("none")(mixed_up, words), atol=1e-6
+    )
+    assert not torch.allclose(
+        network("soft")(features, words), network("soft")(mixed_up, words), atol=1e-3
+    )
 
 
 def test_without_an_overview_nothing_is_known_before_the_first_look() -> None:
@@ -118,7 +133,9 @@ def test_without_an_overview_nothing_is_known_before_the_first_look() -> None:
 
 
 def test_a_look_is_forgotten_in_training_alone_and_read_out_all_the_same() -> None:
-    config = TellerConfig(20, "soft", {"side": 32, "channels": 2}, 4, 8, 6, 0.0, overview=False, forgetting=1.0)
+    config = TellerConfig(
+        20, "soft", {"side": 32, "channels": 2}, 4, 8, 6, 0.0, overview=False, forgetting=1.0
+    )
     torch.manual_seed(0)
     made = ShowAttendTell(config).requires_grad_(False)
     words, pictures = torch.tensor([[START, 5, 9]] * 2), torch.randn(2, 16, 16)
@@ -133,7 +150,9 @@ def test_a_look_is_forgotten_in_training_alone_and_read_out_all_the_same() -> No
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("method", ["greedy", "beam"])
 def test_a_picture_gives_a_valid_trace(kind: str, method: str, tmp_path: Path) -> None:
-    trace = model(kind, tmp_path).trace([Request("teller", "", method, 2, picture=fakes.picture())])[0]
+    trace = model(kind, tmp_path).trace(
+        [Request("teller", "", method, 2, picture=fakes.picture())]
+    )[0]
     validate(trace)
     if kind == "none":
         assert not trace.maps
@@ -151,8 +170,12 @@ def test_a_trace_is_of_the_pass_that_wrote_the_sentence(tmp_path: Path) -> None:
     request = Request("teller", "", picture=fakes.picture())
     features = loaded.look([fakes.picture()])
     found = loaded.decode(features)[0]
-    trace = loaded.record(request, features, Hypothesis(found.ids, found.log_probability, found.finished))
-    assert np.log(trace.output.probabilities).sum() == pytest.approx(found.log_probability, abs=1e-3)
+    trace = loaded.record(
+        request, features, Hypothesis(found.ids, found.log_probability, found.finished)
+    )
+    assert np.log(trace.output.probabilities).sum() == pytest.approx(
+        found.log_probability, abs=1e-3
+    )
 
 
 def test_areas_are_single_cells(tmp_path: Path) -> None:
@@ -183,7 +206,9 @@ def test_steps_equal_the_whole_pass_under_a_change(kind: str, changes: tuple[Cha
     run, stepper = made.attend(features, target, changed), made.write(features, changed)
     for step in range(4):
         likely = stepper.step(target[:, step])
-        expected = run.logits[:, step].masked_fill(~torch.isfinite(likely[0]), -torch.inf).log_softmax(1)
+        expected = (
+            run.logits[:, step].masked_fill(~torch.isfinite(likely[0]), -torch.inf).log_softmax(1)
+        )
         torch.testing.assert_close(likely, expected, rtol=1e-4, atol=1e-4)
 
 

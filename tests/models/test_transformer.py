@@ -31,7 +31,9 @@ def test_an_unknown_size_is_named() -> None:
 
 
 def test_mean_and_sum_areas_have_no_parameters() -> None:
-    shapes = [[p.shape for p in network(VOCABULARY, area_size=size).parameters()] for size in (1, 5)]
+    shapes = [
+        [p.shape for p in network(VOCABULARY, area_size=size).parameters()] for size in (1, 5)
+    ]
     assert shapes[0] == shapes[1]
 
 

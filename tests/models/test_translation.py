@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 import torch
 
+from areaviz.cards.card import read_card
 from areaviz.decoding.stepper import Hypothesis
 from areaviz.models import MODELS
 from areaviz.models.checkpoint import load_weights
 from areaviz.models.translation import LengthLimit, Translator, notes
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.card import read_card
 from areaviz.trace.check import validate
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.request import Request
@@ -30,7 +30,9 @@ def model(request: pytest.FixtureRequest, tmp_path: Path) -> Translator:
     return Translator.load(folder, read_card(folder / "card.json"), CPU)
 
 
-@pytest.mark.parametrize("text", ["A dog.", "x", "  Two  dogs\nrun ", "Ünïcode 😀 שלום e\u0301", "ﬁne ½", "a" * 90])
+@pytest.mark.parametrize(
+    "text", ["A dog.", "x", "  Two  dogs\nrun ", "Ünïcode 😀 שלום e\u0301", "ﬁne ½", "a" * 90]
+)
 def test_traces_are_valid_for_any_text(model: Translator, text: str) -> None:
     (trace,) = model.trace([Request("tiny-area", text)])
     validate(trace)
@@ -56,13 +58,17 @@ def test_the_history_is_what_the_decoder_was_fed(model: Translator) -> None:
 def test_probabilities_are_those_of_the_decoding(model: Translator) -> None:
     (hypothesis,) = model.decode(["A small dog"])
     trace = model.record(Request("tiny-area", "A small dog"), hypothesis)
-    assert np.log(trace.output.probabilities).sum() == pytest.approx(hypothesis.log_probability, abs=1e-3)
+    assert np.log(trace.output.probabilities).sum() == pytest.approx(
+        hypothesis.log_probability, abs=1e-3
+    )
 
 
 @pytest.mark.parametrize("method", ["greedy", "beam"])
 def test_neighbours_change_nothing(model: Translator, method: str) -> None:
     texts = ["A dog", "Two old friends drink tea", "x"]
-    assert model.translate(texts, method, 3) == [model.translate([text], method, 3)[0] for text in texts]
+    assert model.translate(texts, method, 3) == [
+        model.translate([text], method, 3)[0] for text in texts
+    ]
 
 
 def test_area_size_one_is_regular_attention(tmp_path: Path) -> None:
@@ -75,12 +81,18 @@ def test_area_size_one_is_regular_attention(tmp_path: Path) -> None:
     torch.testing.assert_close(resized.network(ids, ids), regular(ids, ids))
 
 
-@pytest.mark.parametrize("learned", [{"key_mode": "features"}, {"key_mode": "boundary"}, {"size_bias": True}])
-def test_learned_areas_go_up_to_the_size_they_were_learned_for(tmp_path: Path, learned: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "learned", [{"key_mode": "features"}, {"key_mode": "boundary"}, {"size_bias": True}]
+)
+def test_learned_areas_go_up_to_the_size_they_were_learned_for(
+    tmp_path: Path, learned: dict[str, Any]
+) -> None:
     """Smaller ones leave the larger out, which is masking them: the weights are renormalised, nothing else."""
     folder = checkpoint(tmp_path, **learned)
     card = read_card(folder / "card.json")
-    whole, smaller = (Translator.load(folder, card, CPU, area_size=size).network for size in (None, 2))
+    whole, smaller = (
+        Translator.load(folder, card, CPU, area_size=size).network for size in (None, 2)
+    )
     ids = torch.tensor([[4, 5, 6, 7, 3]])
     count = AreaGrid(1, 5, 1, 2).count
     kept = whole.attend(ids, ids).weights["encoder self"][0][..., :count]
@@ -92,7 +104,9 @@ def test_learned_areas_go_up_to_the_size_they_were_learned_for(tmp_path: Path, l
 
 def test_a_layer_without_areas_has_no_weight_on_large_areas(tmp_path: Path) -> None:
     folder = checkpoint(tmp_path, area_layers=1)
-    (trace,) = Translator.load(folder, read_card(folder / "card.json"), CPU).trace([Request("tiny-area", "A dog runs")])
+    (trace,) = Translator.load(folder, read_card(folder / "card.json"), CPU).trace(
+        [Request("tiny-area", "A dog runs")]
+    )
     weights_LHQA = trace.maps["encoder self"].weights
     items = len(trace.fields["source"])
     assert weights_LHQA[0, ..., items:].sum() > 0

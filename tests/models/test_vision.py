@@ -17,7 +17,9 @@ def encoder(*grids: int) -> PictureEncoder:
 def test_every_grid_has_its_cells_and_channels(grids: tuple[int, ...]) -> None:
     network = encoder(*grids)
     features = network(torch.zeros(2, 128, 128, 3, dtype=torch.uint8))
-    assert {grid: tuple(x.shape) for grid, x in features.items()} == {grid: (2, grid**2, 32) for grid in grids}
+    assert {grid: tuple(x.shape) for grid, x in features.items()} == {
+        grid: (2, grid**2, 32) for grid in grids
+    }
     assert network.config.width == 32
 
 
@@ -28,7 +30,12 @@ def test_a_change_in_a_corner_leaves_the_far_corner_alone(grid: int) -> None:
     spotted = plain.clone()
     spotted[:, :16, 112:] = 250
     with torch.no_grad():
-        change = (encoder(grid)(spotted)[grid] - encoder(grid)(plain)[grid]).abs().sum(2).view(grid, grid)
+        change = (
+            (encoder(grid)(spotted)[grid] - encoder(grid)(plain)[grid])
+            .abs()
+            .sum(2)
+            .view(grid, grid)
+        )
     assert change[:2, -2:].max() == change.max() > 0
     assert change[-3:, :3].max() < 1e-3 * change.max()
 
@@ -46,7 +53,11 @@ def test_without_context_a_cell_knows_its_own_part_alone() -> None:
 
 
 def test_alone_or_in_a_batch_a_picture_gives_the_same() -> None:
-    pixels = torch.randint(0, 256, (3, 128, 128, 3), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
+    pixels = torch.randint(
+        0, 256, (3, 128, 128, 3), dtype=torch.uint8, generator=torch.Generator().manual_seed(0)
+    )
     network = encoder(8)
     with torch.no_grad():
-        torch.testing.assert_close(network(pixels)[8][1:2], network(pixels[1:2])[8], rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(
+            network(pixels)[8][1:2], network(pixels[1:2])[8], rtol=1e-4, atol=1e-5
+        )

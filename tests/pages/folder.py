@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from areaviz.cards.card import Card, write_card
 from areaviz.trace import codec
-from areaviz.trace.card import Card, write_card
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from tests import fakes
@@ -31,10 +31,24 @@ def card(name: str, mechanism: str, pair: str = "char") -> Card:
         config={"layers": 2, "heads": 4},
         recipe={"steps": 3, "seed": 1},
         data={"name": "made up"},
-        figures={"test_2016_flickr": {"bleu": 23.4 if mechanism == "area" else 22.1, "chrf": 50.0, "signature": "x|y"}},
-        attention={"encoder self": {"purity": 0.5, "purity_random": 0.25, "purity_lift": 2.0, "area_size": 2.5}},
+        figures={
+            "test_2016_flickr": {
+                "bleu": 23.4 if mechanism == "area" else 22.1,
+                "chrf": 50.0,
+                "signature": "x|y",
+            }
+        },
+        attention={
+            "encoder self": {
+                "purity": 0.5,
+                "purity_random": 0.25,
+                "purity_lift": 2.0,
+                "area_size": 2.5,
+            }
+        },
         history=tuple(
-            {"step": 500 * i, "train_loss": 3 / i, "valid_loss": 3.2 / i, "seconds": 9.0 * i} for i in (1, 2, 3)
+            {"step": 500 * i, "train_loss": 3 / i, "valid_loss": 3.2 / i, "seconds": 9.0 * i}
+            for i in (1, 2, 3)
         ),
         code_version="0" * 7,
         trained_on="a CPU",

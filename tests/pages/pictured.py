@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from areaviz.backend.base import Progress
+from areaviz.cards.card import Card
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.card import Card
 from areaviz.trace.record import AttentionMap, Trace
 from areaviz.trace.request import Request
 from tests import fakes
@@ -25,17 +25,32 @@ WAYS = ("item-wise soft", "item-wise hard", "location-wise hard", "location-wise
 def captioner(name: str, mechanism: str) -> Card:
     """A card of a captioner that does not exist."""
     figures = {"test": {"bleu_4": 31.2, "cider_d": 1.5, "true": 91.0, "captions": 100, "beam": 4}}
-    quality = {"encoder-decoder, test": {"pointing": 0.4, "pointing_uniform": 0.1, "mass": 0.2, "words": 9}}
-    made = replace(folder.card(name, mechanism), family="captioner", task="caption", level="word", size="")
-    return replace(made, title=f"Captions, {mechanism}", pair="scene", figures=figures, attention=quality)
+    quality = {
+        "encoder-decoder, test": {"pointing": 0.4, "pointing_uniform": 0.1, "mass": 0.2, "words": 9}
+    }
+    made = replace(
+        folder.card(name, mechanism), family="captioner", task="caption", level="word", size=""
+    )
+    return replace(
+        made, title=f"Captions, {mechanism}", pair="scene", figures=figures, attention=quality
+    )
 
 
 def reader(mechanism: str) -> Card:
     """A card of a digit reader that does not exist."""
     name = mechanism.replace(" ", "-")
-    made = replace(folder.card(name, mechanism), family="items", task="digits", level="digit", size="", attention={})
+    made = replace(
+        folder.card(name, mechanism),
+        family="items",
+        task="digits",
+        level="digit",
+        size="",
+        attention={},
+    )
     figures = {"test": {"error": 0.0456, "pictures": 10000}}
-    return replace(made, title=f"Digits, {mechanism}", pair=name, figures=figures, config={"kind": "cluttered"})
+    return replace(
+        made, title=f"Digits, {mechanism}", pair=name, figures=figures, config={"kind": "cluttered"}
+    )
 
 
 class Pictured:
@@ -56,11 +71,15 @@ class Pictured:
     def device(self) -> str:
         return "nowhere"
 
-    def trace(self, request: Request, progress: Progress | None = None, background: bool = False) -> Trace:
+    def trace(
+        self, request: Request, progress: Progress | None = None, background: bool = False
+    ) -> Trace:
         self.asked.append(request)
         assert request.picture is not None
         if request.model in WORDS:
-            made = fakes.caption_trace(WORDS[request.model], area_size=2 if "area" in request.model else 1)
+            made = fakes.caption_trace(
+                WORDS[request.model], area_size=2 if "area" in request.model else 1
+            )
             if self.cards[request.model].mechanism == "none":
                 made = replace(made, maps={})
         else:
@@ -72,12 +91,16 @@ class Pictured:
 def _read(mechanism: str) -> Trace:
     if mechanism.startswith("location"):
         hard = mechanism.endswith("hard")
-        return fakes.gaze_trace("glimpses" if hard else "transformer", 3 if hard else 1, 2 if hard else 1)
+        return fakes.gaze_trace(
+            "glimpses" if hard else "transformer", 3 if hard else 1, 2 if hard else 1
+        )
     made = fakes.gaze_trace()
     seen = made.request.picture
     assert seen is not None
     weights = np.full((1, 1, 3, 9), 1 / 9, np.float32)
     chosen = np.zeros((1, 1, 3), np.int64) if mechanism.endswith("hard") else None
-    attention = AttentionMap("encoder-decoder", "target", "picture", AreaGrid(3, 3, 1, 1), weights, chosen=chosen)
+    attention = AttentionMap(
+        "encoder-decoder", "target", "picture", AreaGrid(3, 3, 1, 1), weights, chosen=chosen
+    )
     fields = {**made.fields, "picture": fakes.picture_field(seen, 3, 3)}
     return replace(made, fields=fields, maps={"encoder-decoder": attention}, gazes={})

@@ -13,17 +13,17 @@ from streamlit.testing.v1 import AppTest
 from areaviz.analysis import rows as rows_module
 from areaviz.analysis.rows import SETTING
 from areaviz.backend.base import Backend, Progress
-from areaviz.trace.card import Card
+from areaviz.cards.card import Card
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
-from areaviz.ui import dataset_form
-from areaviz.ui.analysis_contrast import AGAINST, BUCKETS, KIND
-from areaviz.ui.analysis_filter import SEARCH
-from areaviz.ui.analysis_slices import CHOSEN, NAME, TABLE
-from areaviz.ui.analysis_table import OPENED, ORDERED
-from areaviz.ui.jobs import jobs
-from areaviz.ui.notebook import AUTHOR
+from areaviz.ui.analyse.contrast import AGAINST, BUCKETS, KIND
+from areaviz.ui.analyse.filter import SEARCH
+from areaviz.ui.analyse.notes import AUTHOR
+from areaviz.ui.analyse.page import dataset_form
+from areaviz.ui.analyse.slices import CHOSEN, NAME, TABLE
+from areaviz.ui.analyse.table import OPENED, ORDERED
+from areaviz.ui.shell.jobs import jobs
 from tests.pages import folder
 from tests.pages.conftest import Open, shown
 
@@ -47,7 +47,9 @@ class Translating:
     def device(self) -> str:
         return "nowhere"
 
-    def trace(self, request: Request, progress: Progress | None = None, background: bool = False) -> Trace:
+    def trace(
+        self, request: Request, progress: Progress | None = None, background: bool = False
+    ) -> Trace:
         self.asked += 1
         self.before(request)
         return folder.trace(request)
@@ -79,7 +81,9 @@ def test_a_set_is_run_and_shown(open_page: Open, use_backend: Use, rows: Path) -
     ran(app)
     assert not app.exception and not app.error
     assert len(app.dataframe[0].value) == COUNT and len(list(rows.glob("*.jsonl"))) == 1
-    assert {"Source", "Output", "Reference", "BLEU", "Confidence"} <= set(app.dataframe[0].value.columns)
+    assert {"Source", "Output", "Reference", "BLEU", "Confidence"} <= set(
+        app.dataframe[0].value.columns
+    )
     assert not any(one.label.startswith(("Run", "Go on")) for one in app.button)
 
 
@@ -91,7 +95,11 @@ def test_rows_of_another_version_are_left_alone(
     (older,) = rows.glob("*.jsonl")
     monkeypatch.setattr(rows_module, "VERSION", 999)
     app = open_page("analyse")
-    assert not app.exception and not app.error and any(one.label == f"Run {COUNT} examples" for one in app.button)
+    assert (
+        not app.exception
+        and not app.error
+        and any(one.label == f"Run {COUNT} examples" for one in app.button)
+    )
     assert list(rows.glob("*.jsonl")) == [older]
 
 
@@ -105,7 +113,9 @@ def test_two_models_stand_side_by_side(open_page: Open, use_backend: Use) -> Non
     assert {"Output (1)", "Output (2)", "BLEU (1)", "BLEU (2)", "BLEU, change"} <= columns
 
 
-def test_a_model_that_runs_already_is_told_and_not_run_twice(open_page: Open, use_backend: Use, rows: Path) -> None:
+def test_a_model_that_runs_already_is_told_and_not_run_twice(
+    open_page: Open, use_backend: Use, rows: Path
+) -> None:
     gate = threading.Event()
 
     def hold(_: Request) -> None:
@@ -168,7 +178,9 @@ def test_a_model_that_fails_is_told_and_rows_are_kept(open_page: Open, use_backe
     assert any(one.label.startswith("Go on") for one in app.button)
 
 
-def test_an_example_that_cannot_be_run_has_its_reason_in_the_table(open_page: Open, use_backend: Use) -> None:
+def test_an_example_that_cannot_be_run_has_its_reason_in_the_table(
+    open_page: Open, use_backend: Use
+) -> None:
     def refuse(request: Request) -> None:
         if "beach" in request.text:
             raise InputError("Too long; shorten it.")
@@ -211,7 +223,11 @@ def keyed(elements: Iterable[Any], beginning: str) -> Any:
 def write(app: AppTest, tag: str, text: str) -> AppTest:
     keyed(app.selectbox, "note_form_tag").set_value(tag)
     keyed(app.text_area, "note_form_text").set_value(text)
-    return next(one for one in app.button if one.label in ("Save the note", "Save the change")).click().run()
+    return (
+        next(one for one in app.button if one.label in ("Save the note", "Save the change"))
+        .click()
+        .run()
+    )
 
 
 def test_a_note_is_saved_shown_changed_and_removed(open_page: Open, use_backend: Use) -> None:
@@ -219,25 +235,39 @@ def test_a_note_is_saved_shown_changed_and_removed(open_page: Open, use_backend:
     app = opened_first(ran(open_page("analyse")))
     app.text_input(key=AUTHOR).set_value("Ada")
     write(app, "Accuracy", "Says $dog$ for <b>cat</b>")
-    assert not app.exception and not app.error and "Saved." in shown(app) and "Says $dog$ for <b>cat</b>" in shown(app)
+    assert (
+        not app.exception
+        and not app.error
+        and "Saved." in shown(app)
+        and "Says $dog$ for <b>cat</b>" in shown(app)
+    )
     assert "neutral · char-area" not in shown(app) and "Ada" in shown(app)
-    assert keyed(app.text_area, "note_form_text").value in ("", None), "the form is empty for the next"
+    assert keyed(app.text_area, "note_form_text").value in ("", None), (
+        "the form is empty for the next"
+    )
     fresh = opened_first(open_page("analyse"))
     assert "Says $dog$" in shown(fresh)
     button(fresh, "Edit").click().run()
     assert keyed(fresh.text_area, "note_form_text").value == "Says $dog$ for <b>cat</b>"
     write(fresh, "Style", "another")
-    assert "another" in shown(fresh) and "Style" in shown(fresh) and "Says $dog$" not in shown(fresh)
+    assert (
+        "another" in shown(fresh) and "Style" in shown(fresh) and "Says $dog$" not in shown(fresh)
+    )
     button(fresh, "Remove").click().run()
     assert "another" not in shown(fresh) and "Removed." in shown(fresh)
 
 
-def test_a_note_without_a_tag_is_refused_and_kept_in_the_form(open_page: Open, use_backend: Use) -> None:
+def test_a_note_without_a_tag_is_refused_and_kept_in_the_form(
+    open_page: Open, use_backend: Use
+) -> None:
     use_backend(Translating())
     app = opened_first(ran(open_page("analyse")))
     keyed(app.text_area, "note_form_text").set_value("long thought")
     button(app, "Save the note").click().run()
-    assert "needs a tag" in app.error[0].value and keyed(app.text_area, "note_form_text").value == "long thought"
+    assert (
+        "needs a tag" in app.error[0].value
+        and keyed(app.text_area, "note_form_text").value == "long thought"
+    )
 
 
 def test_who_is_late_sees_both_texts_and_chooses(open_page: Open, use_backend: Use) -> None:
@@ -269,11 +299,18 @@ def test_a_slice_is_saved_chosen_and_measured(open_page: Open, use_backend: Use)
     app.session_state[TABLE] = True
     app.selectbox(key=CHOSEN).set_value("dogs").run()
     slices, table = app.dataframe[0].value, app.dataframe[1].value
-    assert list(slices["Slice"]) == ["All examples", "dogs"] and list(slices["Examples"]) == [COUNT, listed]
+    assert list(slices["Slice"]) == ["All examples", "dogs"] and list(slices["Examples"]) == [
+        COUNT,
+        listed,
+    ]
     assert len(table) == listed and slices["chrF"].notna().all()
     opened_first(app)
     write(app, "Accuracy", "x")
-    assert app.run().dataframe[0].value["Notes"].tolist() == ["Accuracy 1", "Accuracy 1", "Accuracy 1"]
+    assert app.run().dataframe[0].value["Notes"].tolist() == [
+        "Accuracy 1",
+        "Accuracy 1",
+        "Accuracy 1",
+    ]
     assert app.dataframe[0].value["Slice"].tolist()[-1] == "Tagged: Accuracy"
 
 
@@ -282,7 +319,9 @@ def test_two_models_are_set_against_each_other(open_page: Open, use_backend: Use
     app = open_page("analyse")
     app.selectbox(key="analyse_compare").set_value("char-regular").run()
     ran(app)
-    assert not any("Wins" in table.value.columns for table in app.table), "nothing is computed before it is asked for"
+    assert not any("Wins" in table.value.columns for table in app.table), (
+        "nothing is computed before it is asked for"
+    )
     app.session_state[AGAINST] = app.session_state[BUCKETS] = True
     app.run()
     heads = [set(table.value.columns) for table in app.table]
@@ -295,7 +334,9 @@ def test_two_models_are_set_against_each_other(open_page: Open, use_backend: Use
         assert not app.exception and not app.error
 
 
-def test_notes_come_in_from_a_file_and_a_wrong_one_is_one_sentence(open_page: Open, use_backend: Use) -> None:
+def test_notes_come_in_from_a_file_and_a_wrong_one_is_one_sentence(
+    open_page: Open, use_backend: Use
+) -> None:
     use_backend(Translating())
     app = write(opened_first(ran(open_page("analyse"))), "Style", "kept")
     assert "1 notes on this set" in shown(app)
@@ -303,15 +344,24 @@ def test_notes_come_in_from_a_file_and_a_wrong_one_is_one_sentence(open_page: Op
     assert not app.exception and "is no csv file of notes" in app.error[0].value
 
 
-def test_files_that_are_too_large_together_are_refused(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_are_too_large_together_are_refused(
+    open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
     app = open_page("analyse")
     app.session_state[dataset_form.SOURCE] = "Upload"
-    files = [("a.txt", b"a dog\n" * 100_000, "text/plain"), ("b.txt", b"a cat\n" * 100_000, "text/plain")]
+    files = [
+        ("a.txt", b"a dog\n" * 100_000, "text/plain"),
+        ("b.txt", b"a cat\n" * 100_000, "text/plain"),
+    ]
     monkeypatch.setattr(dataset_form, "MOST_TOGETHER", 1)
     app = app.run().file_uploader(key=dataset_form.FILES).set_value(files).run()
     assert not app.exception and len(app.error) == 1
     assert "1.1 MB together but at most 1 are possible in one session; remove some" in shown(app)
-    app = app.file_uploader(key=dataset_form.FILES).set_value([("a.txt", b"a dog\n", "text/plain")]).run()
+    app = (
+        app.file_uploader(key=dataset_form.FILES)
+        .set_value([("a.txt", b"a dog\n", "text/plain")])
+        .run()
+    )
     assert not app.error and "1 examples" in shown(app)
 
 
@@ -325,7 +375,9 @@ def test_only_who_began_an_analysis_can_stop_it(open_page: Open, use_backend: Us
     hers, his = open_page("analyse"), open_page("analyse")
     button(hers, "Run").click().run()
     his.run()
-    assert stops(hers) == 1 and stops(his) == 0 and "Another reader began this analysis" in shown(his)
+    assert (
+        stops(hers) == 1 and stops(his) == 0 and "Another reader began this analysis" in shown(his)
+    )
     gate.set()
     button(hers, "Stop").click().run()
     assert not his.run().exception
@@ -335,14 +387,18 @@ def held(gate: threading.Event) -> None:
     assert gate.wait(60)
 
 
-def test_a_reader_has_two_at_a_time_and_sees_those_of_other_sets(open_page: Open, use_backend: Use) -> None:
+def test_a_reader_has_two_at_a_time_and_sees_those_of_other_sets(
+    open_page: Open, use_backend: Use
+) -> None:
     gate = threading.Event()
     use_backend(Translating(lambda _: held(gate)))
     app = open_page("analyse")
     for model in ("char-area", "char-regular"):
         app.selectbox(key="analyse_model").set_value(model).run()
         button(app, "Run").click().run()
-    assert not app.exception and not app.error and stops(app) == 2, "this one, and the other that is not shown"
+    assert not app.exception and not app.error and stops(app) == 2, (
+        "this one, and the other that is not shown"
+    )
     app.selectbox(key="analyse_compare").set_value("char-area").run()
     button(app, "Run").click().run()
     assert "You have 2 analyses running already" in app.error[0].value
@@ -357,7 +413,9 @@ def test_an_analysis_runs_in_the_background(open_page: Open, use_backend: Use) -
     asked: list[bool] = []
 
     class Noting(Translating):
-        def trace(self, request: Request, progress: Progress | None = None, background: bool = False) -> Trace:
+        def trace(
+            self, request: Request, progress: Progress | None = None, background: bool = False
+        ) -> Trace:
             asked.append(background)
             return super().trace(request, progress, background)
 

@@ -18,20 +18,20 @@ import streamlit as st
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
-from areaviz.analysis.annotations import Annotation
-from areaviz.analysis.exchange import to_bytes
-from areaviz.analysis.keeping import DAYS
+from areaviz.analysis.retention import DAYS
 from areaviz.analysis.rows import SETTING, RowFile, rows_path
 from areaviz.backend.base import Backend
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.examples import Dataset, Files, read_pictures
+from areaviz.notes.annotations import Annotation
+from areaviz.notes.exchange import to_bytes
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
-from areaviz.ui import dataset_form
-from areaviz.ui.analysis_table import ORDERED
-from areaviz.ui.jobs import jobs
-from areaviz.ui.notebook import notebook
-from areaviz.ui.reader import reader_cookie
+from areaviz.ui.analyse.notes import notebook
+from areaviz.ui.analyse.page import dataset_form
+from areaviz.ui.analyse.table import ORDERED
+from areaviz.ui.shell.jobs import jobs
+from areaviz.ui.shell.reader import reader_cookie
 from tests import fakes
 from tests.pages.conftest import Open, shown
 from tests.pages.pictured import Pictured
@@ -77,20 +77,28 @@ def outputs(app: AppTest) -> list[str]:
     return [str(text) for text in app.dataframe[0].value["Output"]]
 
 
-def test_other_pictures_under_the_same_names_are_another_set(open_page: Open, use_backend: Use) -> None:
+def test_other_pictures_under_the_same_names_are_another_set(
+    open_page: Open, use_backend: Use
+) -> None:
     use_backend(Named())
     first = ran(uploaded(open_page, {"0.png": "red", "1.png": "blue"}))
     assert outputs(first) == ["it is red", "it is blue"]
     write(opened_first(first), "Style", "about the red one")
     other = uploaded(open_page, {"0.png": "green", "1.png": "blue"})
-    assert not other.dataframe and "it is red" not in shown(other) and "about the red one" not in shown(other)
+    assert (
+        not other.dataframe
+        and "it is red" not in shown(other)
+        and "about the red one" not in shown(other)
+    )
     assert outputs(ran(other)) == ["it is green", "it is blue"]
     again = uploaded(open_page, {"0.png": "red", "1.png": "blue"})
     assert outputs(again) == ["it is red", "it is blue"], "the same pictures are the same set"
     assert "Begun by somebody else who has this set" in shown(again)
 
 
-def test_uploaded_files_are_read_once(open_page: Open, use_backend: Use, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_uploaded_files_are_read_once(
+    open_page: Open, use_backend: Use, monkeypatch: pytest.MonkeyPatch
+) -> None:
     use_backend(Named())
     read = []
 
@@ -103,7 +111,9 @@ def test_uploaded_files_are_read_once(open_page: Open, use_backend: Use, monkeyp
     for _ in range(3):
         app.run()
     assert len(read) == 1
-    app.file_uploader(key=dataset_form.FILES).set_value([("0.png", picture("blue"), "image/png")]).run()
+    app.file_uploader(key=dataset_form.FILES).set_value(
+        [("0.png", picture("blue"), "image/png")]
+    ).run()
     assert len(read) == 2 and outputs(ran(app)) == ["it is blue"]
 
 
@@ -128,14 +138,20 @@ def test_analyses_from_before_are_told_and_their_notes_brought_along(
     assert not any(one.label.startswith("Bring them") for one in app.run().button)
 
 
-def test_who_began_an_analysis_deletes_it_and_nobody_else(open_page: Open, use_backend: Use, rows: Path) -> None:
+def test_who_began_an_analysis_deletes_it_and_nobody_else(
+    open_page: Open, use_backend: Use, rows: Path
+) -> None:
     use_backend(Translating())
     mine = ran(open_page("analyse"))
     hers = open_page("analyse")
     assert "Begun by you" in shown(mine) and "Begun by somebody else" in shown(hers)
     assert not any(one.label == "Delete the analysis" for one in hers.button)
     button(mine, "Delete the analysis").click().run()
-    assert "was deleted" in mine.toast[0].value and not list(rows.glob("*.jsonl")) and not mine.dataframe
+    assert (
+        "was deleted" in mine.toast[0].value
+        and not list(rows.glob("*.jsonl"))
+        and not mine.dataframe
+    )
     assert not hers.run().dataframe
 
 
@@ -148,13 +164,17 @@ def test_the_file_does_not_hold_the_cookie(
     monkeypatch.setattr(st, "context", Context)
     use_backend(Translating())
     assert "Begun by you" in shown(ran(open_page("analyse")))
-    assert "Begun by you" in shown(open_page("analyse")), "in another session with the same cookie too"
+    assert "Begun by you" in shown(open_page("analyse")), (
+        "in another session with the same cookie too"
+    )
     (path,) = rows.glob("*.jsonl")
     head = json.loads(path.read_text().split("\n")[0])
     assert len(head["reader"]) == 64 and "0123456789abcdef" not in path.read_text()
 
 
-def test_all_that_is_one_s_own_goes_and_the_work_of_others_stays(open_page: Open, use_backend: Use, rows: Path) -> None:
+def test_all_that_is_one_s_own_goes_and_the_work_of_others_stays(
+    open_page: Open, use_backend: Use, rows: Path
+) -> None:
     use_backend(Named())
     mine = ran(uploaded(open_page, {"0.png": "red"}))
     write(opened_first(mine), "Style", "mine")
@@ -166,12 +186,18 @@ def test_all_that_is_one_s_own_goes_and_the_work_of_others_stays(open_page: Open
     assert len(list(rows.glob("*.jsonl"))) == 2
     button(mine.run(), "Delete all of mine").click().run()
     assert "Deleted: 2 analyses, 1 notes, 0 slices" in mine.toast[0].value
-    assert [note.note for note in notebook().notes.of(digest)] == ["hers"] and not list(rows.glob("*.jsonl"))
+    assert [note.note for note in notebook().notes.of(digest)] == ["hers"] and not list(
+        rows.glob("*.jsonl")
+    )
     assert not mine.dataframe
-    assert not mine.file_uploader(key=f"{dataset_form.FILES}_1").value, "the files are gone from the session"
+    assert not mine.file_uploader(key=f"{dataset_form.FILES}_1").value, (
+        "the files are gone from the session"
+    )
 
 
-def test_a_damaged_line_is_told_and_its_example_is_run_again(open_page: Open, use_backend: Use, rows: Path) -> None:
+def test_a_damaged_line_is_told_and_its_example_is_run_again(
+    open_page: Open, use_backend: Use, rows: Path
+) -> None:
     use_backend(Translating())
     ran(open_page("analyse"))
     (path,) = rows.glob("*.jsonl")
@@ -190,7 +216,9 @@ def test_a_damaged_line_is_told_and_its_example_is_run_again(open_page: Open, us
     assert aside.read_bytes() == b"\n".join(lines)
 
 
-def test_a_damaged_header_is_told_and_the_set_can_be_run(open_page: Open, use_backend: Use, rows: Path) -> None:
+def test_a_damaged_header_is_told_and_the_set_can_be_run(
+    open_page: Open, use_backend: Use, rows: Path
+) -> None:
     use_backend(Translating())
     ran(open_page("analyse"))
     (path,) = rows.glob("*.jsonl")
@@ -229,11 +257,15 @@ def test_a_note_brought_in_beside_another_is_marked(open_page: Open, use_backend
     assert next(csv.reader(io.StringIO(file.decode())))[-1] == "differs"
 
 
-def test_a_note_that_came_from_a_file_and_is_removed_stays_removed(open_page: Open, use_backend: Use) -> None:
+def test_a_note_that_came_from_a_file_and_is_removed_stays_removed(
+    open_page: Open, use_backend: Use
+) -> None:
     use_backend(Translating())
     app = ran(open_page("analyse"))
     digest = SAMPLE_SETS["Sentences"]().digest
-    note = Annotation(digest, app.session_state[ORDERED][0], "", "Style", note="from a file", id="x", version=1)
+    note = Annotation(
+        digest, app.session_state[ORDERED][0], "", "Style", note="from a file", id="x", version=1
+    )
     app.file_uploader(key="notes_given").upload("a.csv", to_bytes([note], "csv"), "text/csv").run()
     assert "1 notes read; 1 were new" in shown(app)
     button(opened_first(app), "Remove").click().run()

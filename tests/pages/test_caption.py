@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from areaviz.backend.base import Backend
-from areaviz.ui.caption_form import ASKING
+from areaviz.ui.forms.caption_form import ASKING
 from tests.pages.conftest import Open, shown
 from tests.pages.pictured import Pictured
 
@@ -27,7 +27,10 @@ def test_the_first_picture_is_described_at_once(open_page: Open, use_backend: Us
     assert not app.exception and not app.error
     assert "a small red circle" in shown(app)
     assert [(request.model, request.text) for request in backend.asked] == [("scene-area", "")]
-    assert backend.asked[0].picture is not None and app.query_params["picture"] == backend.asked[0].picture.name
+    assert (
+        backend.asked[0].picture is not None
+        and app.query_params["picture"] == backend.asked[0].picture.name
+    )
 
 
 def test_two_models_are_compared_on_the_same_picture(open_page: Open, use_backend: Use) -> None:
@@ -46,15 +49,26 @@ def test_a_model_without_attention_shows_what_it_wrote(open_page: Open, use_back
     app.selectbox(key=ASKING.key("compare")).set_value("scene-regular").run()
     assert not app.exception and not app.error
     assert "a large blue ring" in shown(app) and app.get("plotly_chart")
-    assert (app.query_params["model"], app.query_params["compare"]) == ("scene-none", "scene-regular")
+    assert (app.query_params["model"], app.query_params["compare"]) == (
+        "scene-none",
+        "scene-regular",
+    )
 
 
-def test_a_picture_or_its_link_brings_a_model_of_its_kind_along(open_page: Open, use_backend: Use) -> None:
+def test_a_picture_or_its_link_brings_a_model_of_its_kind_along(
+    open_page: Open, use_backend: Use
+) -> None:
     backend = Pictured()
-    for name, pictures in (("scene-area", "photos"), ("scene-regular", "scenes"), ("scene-none", "scenes")):
+    for name, pictures in (
+        ("scene-area", "photos"),
+        ("scene-regular", "scenes"),
+        ("scene-none", "scenes"),
+    ):
         backend.cards[name] = replace(backend.cards[name], recipe={"pictures": pictures})
     use_backend(backend)
-    assert open_page("caption").query_params["model"] == "scene-regular", "the first sample is a scene"
+    assert open_page("caption").query_params["model"] == "scene-regular", (
+        "the first sample is a scene"
+    )
     app = open_page("caption", picture="astronaut")
     assert app.query_params["model"] == "scene-area" and "is a guess" not in shown(app)
     app = open_page("caption", picture="scene-1")
@@ -65,21 +79,33 @@ def test_a_picture_or_its_link_brings_a_model_of_its_kind_along(open_page: Open,
     assert app.query_params["picture"] == "astronaut"
 
 
-@pytest.mark.parametrize(("fixed", "warned"), [(0.1, False), (0.34, False), (0.36, True), (0.45, True)])
+@pytest.mark.parametrize(
+    ("fixed", "warned"), [(0.1, False), (0.34, False), (0.36, True), (0.45, True)]
+)
 def test_maps_that_point_no_better_than_fixed_places_come_with_a_warning(
     open_page: Open, use_backend: Use, fixed: float, warned: bool
 ) -> None:
     backend = Pictured()
-    quality = {"encoder-decoder, test": {"pointing": 0.4, "pointing_position": fixed, "words": 1200.0}}
+    quality = {
+        "encoder-decoder, test": {"pointing": 0.4, "pointing_position": fixed, "words": 1200.0}
+    }
     for name in ("scene-area", "scene-regular", "scene-none"):
-        backend.cards[name] = replace(backend.cards[name], attention=quality, recipe={"pictures": "photos"})
+        backend.cards[name] = replace(
+            backend.cards[name], attention=quality, recipe={"pictures": "photos"}
+        )
     use_backend(backend)
     app = open_page("caption")
     assert not app.exception
-    told = [warning.value for warning in app.warning if "do not show where it found a word" in warning.value]
+    told = [
+        warning.value
+        for warning in app.warning
+        if "do not show where it found a word" in warning.value
+    ]
     assert bool(told) == warned
     if warned:
-        assert "Over 1,200 words of held-out photos" in told[0] and f"do so for {fixed:.0%}" in told[0]
+        assert (
+            "Over 1,200 words of held-out photos" in told[0] and f"do so for {fixed:.0%}" in told[0]
+        )
 
 
 def test_the_layer_that_points_best_is_looked_at_first(open_page: Open, use_backend: Use) -> None:
@@ -88,7 +114,12 @@ def test_the_layer_that_points_best_is_looked_at_first(open_page: Open, use_back
     backend.cards["scene-area"] = replace(card, recipe={**card.recipe, "pointing head": [1, 3]})
     use_backend(backend)
     assert open_page("caption").query_params["layer"] == "2"
-    assert "layer" not in open_page("caption", model="scene-area", picture="scene-1", site="encoder self").query_params
+    assert (
+        "layer"
+        not in open_page(
+            "caption", model="scene-area", picture="scene-1", site="encoder self"
+        ).query_params
+    )
 
 
 def test_single_cells_have_no_largest_area(open_page: Open, use_backend: Use) -> None:
@@ -105,14 +136,18 @@ def test_a_link_restores_picture_site_and_items(open_page: Open, use_backend: Us
     assert {name: app.query_params[name] for name in params} == params
 
 
-def test_the_link_of_an_upload_says_that_the_picture_is_missing(open_page: Open, use_backend: Use) -> None:
+def test_the_link_of_an_upload_says_that_the_picture_is_missing(
+    open_page: Open, use_backend: Use
+) -> None:
     app, _ = opened(open_page, use_backend, model="scene-area", picture="upload-0123456789ab")
     assert not app.exception
     assert len(app.error) == 1 and "upload" in app.error[0].value
     assert "a small red circle" in shown(app), "a sample stands in"
 
 
-def test_a_picture_name_that_cannot_be_is_refused_in_a_sentence(open_page: Open, use_backend: Use) -> None:
+def test_a_picture_name_that_cannot_be_is_refused_in_a_sentence(
+    open_page: Open, use_backend: Use
+) -> None:
     app, _ = opened(open_page, use_backend, model="scene-area", picture="../../etc/passwd")
     assert not app.exception and len(app.error) == 1
     assert "cannot exist" in app.error[0].value

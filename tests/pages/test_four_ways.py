@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from areaviz.backend.base import Backend
-from areaviz.ui import upload
-from areaviz.ui.four_ways import WAYS, models_of_ways
-from areaviz.ui.look_closer import COLUMN, READING, ROW, STEP
-from areaviz.ui.ways_form import PICTURES, SAMPLE
+from areaviz.ui.forms.ways_form import PICTURES, SAMPLE
+from areaviz.ui.look.four_ways import WAYS, models_of_ways
+from areaviz.ui.look.look_closer import COLUMN, READING, ROW, STEP
+from areaviz.ui.models.area_forms import upload
 from tests import fakes
 from tests.pages.conftest import Open, shown
 from tests.pages.pictured import Pictured
@@ -24,7 +24,9 @@ def test_all_four_read_the_same_picture(open_page: Open, use_backend: Use) -> No
     use_backend(backend)
     app = open_page("four_ways")
     assert not app.exception and not app.error
-    assert [request.model for request in backend.asked] == [way.mechanism.replace(" ", "-") for way in WAYS]
+    assert [request.model for request in backend.asked] == [
+        way.mechanism.replace(" ", "-") for way in WAYS
+    ]
     assert len({request.picture for request in backend.asked}) == 1
     assert {way.title for way in WAYS} <= {element.value for element in app.subheader}
     assert "4.56%" in list(app.table[0].value["Error on held-out pictures"])
@@ -36,7 +38,10 @@ def test_the_looks_move_together(open_page: Open, use_backend: Use) -> None:
     assert "After look 3 of 3: **8**" in shown(app)
     app.slider(key=STEP).set_value(1).run()
     assert not app.exception
-    assert shown(app).count("After look 1 of 3: **3**") == 3 and shown(app).count("After its only look") == 1
+    assert (
+        shown(app).count("After look 1 of 3: **3**") == 3
+        and shown(app).count("After its only look") == 1
+    )
 
 
 def test_looking_again_draws_with_another_seed(open_page: Open, use_backend: Use) -> None:
@@ -51,9 +56,13 @@ def test_looking_again_draws_with_another_seed(open_page: Open, use_backend: Use
     assert app.query_params["seed"] == str(first.seed + 1)
 
 
-def test_what_is_read_can_be_chosen_where_there_are_models(open_page: Open, use_backend: Use) -> None:
+def test_what_is_read_can_be_chosen_where_there_are_models(
+    open_page: Open, use_backend: Use
+) -> None:
     backend = Pictured()
-    backend.cards["pairs"] = replace(backend.cards["location-wise-hard"], name="pairs", config={"kind": "pairs"})
+    backend.cards["pairs"] = replace(
+        backend.cards["location-wise-hard"], name="pairs", config={"kind": "pairs"}
+    )
     use_backend(backend)
     app = open_page("four_ways")
     assert "A digit alone" not in app.segmented_control(key=PICTURES).options
@@ -64,11 +73,15 @@ def test_what_is_read_can_be_chosen_where_there_are_models(open_page: Open, use_
 
 def test_a_link_to_a_pair_opens_the_models_of_pairs(open_page: Open, use_backend: Use) -> None:
     backend = Pictured()
-    backend.cards["pairs"] = replace(backend.cards["location-wise-hard"], name="pairs", config={"kind": "pairs"})
+    backend.cards["pairs"] = replace(
+        backend.cards["location-wise-hard"], name="pairs", config={"kind": "pairs"}
+    )
     use_backend(backend)
     app = open_page("four_ways", model="pairs", picture="pair-60")
     assert not app.exception and not app.error
-    assert [(one.model, one.picture.name) for one in backend.asked if one.picture] == [("pairs", "pair-60")]
+    assert [(one.model, one.picture.name) for one in backend.asked if one.picture] == [
+        ("pairs", "pair-60")
+    ]
 
 
 def test_a_way_without_a_model_is_said_so(open_page: Open, use_backend: Use) -> None:
@@ -77,18 +90,36 @@ def test_a_way_without_a_model_is_said_so(open_page: Open, use_backend: Use) -> 
     use_backend(backend)
     app = open_page("four_ways")
     assert not app.exception and "by these ways: item-wise, hard." in shown(app)
-    assert set(models_of_ways(backend.models(), "cluttered")) == {way.mechanism for way in WAYS} - {"item-wise hard"}
+    assert set(models_of_ways(backend.models(), "cluttered")) == {way.mechanism for way in WAYS} - {
+        "item-wise hard"
+    }
 
 
 def test_a_link_restores_look_reading_and_sample(open_page: Open, use_backend: Use) -> None:
     use_backend(Pictured())
-    params = {"picture": "digit-5", "look": "2", "reading": "location-wise soft", "row": "2", "column": "999"}
+    params = {
+        "picture": "digit-5",
+        "look": "2",
+        "reading": "location-wise soft",
+        "row": "2",
+        "column": "999",
+    }
     app = open_page("four_ways", **params)
     assert not app.exception and not app.error
-    assert app.slider(key=STEP).value == 2 and app.segmented_control(key=READING).value == "location-wise soft"
-    assert app.slider(key=ROW).value == 2 and app.slider(key=COLUMN).value == app.slider(key=COLUMN).max
+    assert (
+        app.slider(key=STEP).value == 2
+        and app.segmented_control(key=READING).value == "location-wise soft"
+    )
+    assert (
+        app.slider(key=ROW).value == 2
+        and app.slider(key=COLUMN).value == app.slider(key=COLUMN).max
+    )
     app.slider(key=ROW).set_value(1).run()
-    assert [app.query_params[name] for name in ("look", "reading", "row")] == ["2", "location-wise soft", "1"]
+    assert [app.query_params[name] for name in ("look", "reading", "row")] == [
+        "2",
+        "location-wise soft",
+        "1",
+    ]
 
 
 @pytest.mark.parametrize("site", ["glimpses", "transformer"])

@@ -9,9 +9,9 @@ from streamlit.runtime.pages_manager import PagesManager
 
 from areaviz.trace.link import from_params
 from areaviz.trace.request import Focus
-from areaviz.ui.gallery import link_of
-from areaviz.ui.samples import EXAMPLES, SAMPLES, Example
-from areaviz.ui.taxonomy import KINDS
+from areaviz.ui.forms.samples import EXAMPLES, SAMPLES, Example
+from areaviz.ui.home.gallery import link_of
+from areaviz.ui.home.taxonomy import KINDS
 from tests.pages import folder
 from tests.pages.conftest import APP, Open, shown
 
@@ -25,7 +25,9 @@ def test_home_shows_a_stored_example_and_says_what_this_is(open_page: Open) -> N
 
 def test_the_first_link_into_a_fresh_server_goes_through_the_app(open_page: Open) -> None:
     open_page("translate")
-    assert PagesManager.uses_pages_directory is False, "else Streamlit shows its own list of the files in pages/"
+    assert PagesManager.uses_pages_directory is False, (
+        "else Streamlit shows its own list of the files in pages/"
+    )
 
 
 def test_every_kind_of_attention_has_a_card_and_a_page(open_page: Open) -> None:
@@ -47,11 +49,17 @@ def test_the_link_of_an_example_is_its_text_and_focus(example: Example) -> None:
     params = link_of(example)
     assert "model" not in params, "which models there are is known by Translate"
     request, focus = from_params({"model": "any", **params})
-    assert (request.text, request.area_size, focus) == (example.text, example.area_size, example.focus)
+    assert (request.text, request.area_size, focus) == (
+        example.text,
+        example.area_size,
+        example.focus,
+    )
 
 
 def test_an_example_opens_with_whatever_model_there_is(open_page: Open) -> None:
-    example = Example("A title", folder.TEXT, "A note", Focus("encoder self", 1, items=(2,)), compare="1")
+    example = Example(
+        "A title", folder.TEXT, "A note", Focus("encoder self", 1, items=(2,)), compare="1"
+    )
     app = open_page("translate", **link_of(example))
     assert not app.exception and not app.error
     assert "Ein kleiner Hund rennt." in shown(app) and app.query_params["items"] == "3"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from areaviz.ui.lessons import LESSONS
+from areaviz.lessons import LESSONS
 
 PAGE = Path(__file__).parents[2] / "pages" / "how_areas_work.py"
 
@@ -26,20 +26,30 @@ def choice(page: AppTest, label: str) -> Any:
     return next(group for group in page.get("button_group") if getattr(group, "label", "") == label)
 
 
-def test_every_lesson_stands_on_the_page_in_its_order_with_pictures_that_can_be_read_out(page: AppTest) -> None:
+def test_every_lesson_stands_on_the_page_in_its_order_with_pictures_that_can_be_read_out(
+    page: AppTest,
+) -> None:
     assert not page.exception
     titles = [heading.value for heading in page.header]
     assert titles == [f"{number}. {lesson.title}" for number, lesson in enumerate(LESSONS, start=1)]
     shown = text(page)
     assert all(f"](#{lesson.name})" in shown for lesson in LESSONS)
-    for number in (r"\mathbf{9}", r"\mathbf{25}", r"\mathbf{16}", r"\mathbf{(7.723, 9.375)}", "**69**"):
+    for number in (
+        r"\mathbf{9}",
+        r"\mathbf{25}",
+        r"\mathbf{16}",
+        r"\mathbf{(7.723, 9.375)}",
+        "**69**",
+    ):
         assert number in shown
     charts: list[Any] = list(page.get("plotly_chart"))
     assert len(charts) >= len(LESSONS)
     assert all(chart.proto.alt for chart in charts)
 
 
-def test_the_count_follows_the_sliders_and_a_size_beyond_the_sequence_is_cut_and_told(page: AppTest) -> None:
+def test_the_count_follows_the_sliders_and_a_size_beyond_the_sequence_is_cut_and_told(
+    page: AppTest,
+) -> None:
     page.slider(key="sequence-length").set_value(8)
     page.slider(key="sequence-size").set_value(5).run()
     assert r"\mathbf{30}" in text(page)

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from areaviz.analysis.forms import TITLES
 from areaviz.backend.base import Backend
 from areaviz.backend.replay import ReplayBackend
-from areaviz.trace.card import Card
-from areaviz.ui.comparison import comparison_table
+from areaviz.cards.card import Card
+from areaviz.evaluation.forms import TITLES
+from areaviz.ui.models.comparison import comparison_table
 from tests.pages import folder
 from tests.pages.conftest import Open, shown
 
@@ -30,9 +30,18 @@ def test_every_model_has_a_card(open_page: Open) -> None:
     assert not app.exception and titles(app) == ["Characters, regular attention"]
     app.button_group(key="card_translation").set_value("char-area").run()
     assert len(app.get("plotly_chart")) == 1, "the training curve"
-    for said in ("1,234,567 parameters", "Limits.", "It knows nothing.", "Licence: Apache-2.0", "stored traces"):
+    for said in (
+        "1,234,567 parameters",
+        "Limits.",
+        "It knows nothing.",
+        "Licence: Apache-2.0",
+        "stored traces",
+    ):
         assert said in shown(app)
-    assert [(metric.label, metric.value) for metric in app.metric][:2] == [("BLEU", "23.40"), ("chrF", "50.00")]
+    assert [(metric.label, metric.value) for metric in app.metric][:2] == [
+        ("BLEU", "23.40"),
+        ("chrF", "50.00"),
+    ]
 
 
 def test_our_figures_stand_beside_the_papers(open_page: Open) -> None:
@@ -53,9 +62,20 @@ def test_a_model_without_a_figure_gets_a_dash() -> None:
 
 
 def test_a_bare_card_is_shown(
-    open_page: Open, use_backend: Callable[[Backend], None], stored: Path, monkeypatch: pytest.MonkeyPatch
+    open_page: Open,
+    use_backend: Callable[[Backend], None],
+    stored: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    bare = replace(folder.card("bare", "area"), figures={}, attention={}, history=(), config={}, recipe={}, data={})
+    bare = replace(
+        folder.card("bare", "area"),
+        figures={},
+        attention={},
+        history=(),
+        config={},
+        recipe={},
+        data={},
+    )
     replay = ReplayBackend(stored)
     monkeypatch.setattr(replay, "models", lambda: {"bare": bare})
     use_backend(replay)
@@ -64,9 +84,14 @@ def test_a_bare_card_is_shown(
 
 
 def test_text_of_a_card_is_never_markup(
-    open_page: Open, use_backend: Callable[[Backend], None], stored: Path, monkeypatch: pytest.MonkeyPatch
+    open_page: Open,
+    use_backend: Callable[[Backend], None],
+    stored: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    odd: Card = replace(folder.card("odd", "area"), limits="See ![x](http://a.example/x.png)", data={"a": "**b**"})
+    odd: Card = replace(
+        folder.card("odd", "area"), limits="See ![x](http://a.example/x.png)", data={"a": "**b**"}
+    )
     replay = ReplayBackend(stored)
     monkeypatch.setattr(replay, "models", lambda: {"odd": odd})
     use_backend(replay)
@@ -83,7 +108,9 @@ def test_one_sentence_for_each_damaged_checkpoint(
     monkeypatch.setenv("AREAVIZ_BACKEND", f"replay:{tmp_path}")
     app = open_page("models")
     assert not app.exception and len(app.subheader) == 1
-    assert [element.value.count("char\\-regular") >= 1 or "3" in element.value for element in app.error] == [True, True]
+    assert [
+        element.value.count("char\\-regular") >= 1 or "3" in element.value for element in app.error
+    ] == [True, True]
 
 
 def test_what_different_keys_learn_is_told_with_the_forms_not_trained_yet(open_page: Open) -> None:

@@ -12,14 +12,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from areaviz.backend.base import Backend, Progress
+from areaviz.cards.card import Card
 from areaviz.trace import codec
-from areaviz.trace.card import Card
 from areaviz.trace.errors import BackendError
 from areaviz.trace.link import to_params
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
-from areaviz.ui import request_form
-from areaviz.ui.downloads import files
+from areaviz.ui.look.downloads import files
+from areaviz.ui.models.area_forms import request_form
 from areaviz.views import VIEWS
 from tests.pages import folder
 from tests.pages.conftest import Open, shown
@@ -48,7 +48,10 @@ class Faked:
         self.error, self.damaged = error, damaged
 
     def models(self) -> dict[str, Card]:
-        return {"char-area": folder.card("char-area", "area"), "char-regular": folder.card("char-regular", "regular")}
+        return {
+            "char-area": folder.card("char-area", "area"),
+            "char-regular": folder.card("char-regular", "regular"),
+        }
 
     def problems(self) -> tuple[str, ...]:
         return self.damaged
@@ -56,7 +59,9 @@ class Faked:
     def device(self) -> str:
         return "nowhere"
 
-    def trace(self, request: Request, progress: Progress | None = None, background: bool = False) -> Trace:
+    def trace(
+        self, request: Request, progress: Progress | None = None, background: bool = False
+    ) -> Trace:
         self.asked.append(request)
         if progress:
             progress(0.5, "Writing item 3")
@@ -84,13 +89,19 @@ def test_a_sentence_is_translated_and_shown(open_page: Open) -> None:
     assert len(app.get("plotly_chart")) == 1
 
 
-def test_the_button_asks_and_a_sample_asks(open_page: Open, use_backend: Callable[[Backend], None]) -> None:
+def test_the_button_asks_and_a_sample_asks(
+    open_page: Open, use_backend: Callable[[Backend], None]
+) -> None:
     use_backend(faked := Faked())
     app = open_page("translate")
     app.button[0].click().run()
     assert [request.text for request in faked.asked] == [request_form.SAMPLES[0]]
     app.selectbox(key="ask_sample").select_index(3).run()
-    assert faked.asked[-1].text == request_form.SAMPLES[3] == app.text_area(key=request_form.TEXT).value
+    assert (
+        faked.asked[-1].text
+        == request_form.SAMPLES[3]
+        == app.text_area(key=request_form.TEXT).value
+    )
 
 
 def test_only_the_chosen_view_is_computed_and_all_can_be_chosen(open_page: Open) -> None:
@@ -101,7 +112,9 @@ def test_only_the_chosen_view_is_computed_and_all_can_be_chosen(open_page: Open)
         assert len(app.get("plotly_chart")) == 1
 
 
-def test_every_setting_belongs_to_what_is_shown(open_page: Open, use_backend: Callable[[Backend], None]) -> None:
+def test_every_setting_belongs_to_what_is_shown(
+    open_page: Open, use_backend: Callable[[Backend], None]
+) -> None:
     use_backend(faked := Faked())
     app = ask(open_page("translate"), folder.TEXT)
     app.select_slider(key=request_form.ASKING.key("area_size")).set_value(1).run()
@@ -125,7 +138,9 @@ def test_single_items_are_explained_as_regular_attention(open_page: Open) -> Non
     assert "areas up to 1 item" in shown(app)
 
 
-def test_a_text_that_cannot_be_used_leaves_the_older_result_and_says_what_it_is(open_page: Open) -> None:
+def test_a_text_that_cannot_be_used_leaves_the_older_result_and_says_what_it_is(
+    open_page: Open,
+) -> None:
     app = ask(open_page("translate"), folder.TEXT)
     assert OLDER not in shown(app)
     for text in ("There is no trace of this.", "a" * 4097):
@@ -161,7 +176,10 @@ def test_the_regular_model_stays_regular_when_areas_are_set(
 ) -> None:
     use_backend(faked := Faked())
     open_page("translate", model="char-area", text=folder.TEXT, area="3", compare="1")
-    assert [(request.model, request.area_size) for request in faked.asked] == [("char-area", 3), ("char-regular", None)]
+    assert [(request.model, request.area_size) for request in faked.asked] == [
+        ("char-area", 3),
+        ("char-regular", None),
+    ]
 
 
 def test_a_link_restores_everything_in_a_fresh_session(open_page: Open) -> None:
@@ -175,7 +193,9 @@ def test_a_link_restores_everything_in_a_fresh_session(open_page: Open) -> None:
     assert app.segmented_control(key=request_form.ASKING.key("method")).value == "beam"
     assert app.segmented_control(key="focus_site").value == "encoder self"
     assert (control(app, "Layer").value, control(app, "Head").value) == (1, 2)
-    assert {name: app.query_params[name] for name in to_params(request, focus)} == to_params(request, focus)
+    assert {name: app.query_params[name] for name in to_params(request, focus)} == to_params(
+        request, focus
+    )
 
 
 def test_the_link_on_the_page_opens_the_same_view_elsewhere(open_page: Open) -> None:
@@ -207,7 +227,9 @@ def test_the_address_follows_the_focus(open_page: Open) -> None:
         ({"text": folder.TEXT, "model": "../../etc/passwd"}, "no model"),
     ],
 )
-def test_a_bad_link_gives_one_sentence_and_a_usable_page(open_page: Open, params: dict[str, str], said: str) -> None:
+def test_a_bad_link_gives_one_sentence_and_a_usable_page(
+    open_page: Open, params: dict[str, str], said: str
+) -> None:
     app = open_page("translate", **params)
     assert not app.exception
     assert len(app.error) == 1 and said in shown(app)
@@ -216,10 +238,22 @@ def test_a_bad_link_gives_one_sentence_and_a_usable_page(open_page: Open, params
 
 
 def test_a_link_to_what_the_trace_does_not_have_shows_what_there_is(open_page: Open) -> None:
-    asked = {"text": folder.TEXT, "site": "encoder nothing", "layer": "9", "head": "40", "items": "400", "view": "none"}
+    asked = {
+        "text": folder.TEXT,
+        "site": "encoder nothing",
+        "layer": "9",
+        "head": "40",
+        "items": "400",
+        "view": "none",
+    }
     app = open_page("translate", **asked)
     assert not app.exception and not app.error
-    for said in ("Attention “encoder nothing”", "Layer “9”", "Head “40”", "There is no view “none”"):
+    for said in (
+        "Attention “encoder nothing”",
+        "Layer “9”",
+        "Head “40”",
+        "There is no view “none”",
+    ):
         assert said in shown(app)
     assert AREA in texts(app)
 
@@ -232,7 +266,12 @@ def test_items_beyond_the_end_are_left_out_and_told(open_page: Open) -> None:
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("", "between 1 and 4,096"), ("  \n ", "between 1 and 4,096"), ("a" * 4097, "4,097"), ("e" + "\u0301" * 31, "30")],
+    [
+        ("", "between 1 and 4,096"),
+        ("  \n ", "between 1 and 4,096"),
+        ("a" * 4097, "4,097"),
+        ("e" + "\u0301" * 31, "30"),
+    ],
 )
 def test_text_that_cannot_be_used_gives_one_sentence(open_page: Open, text: str, said: str) -> None:
     app = ask(open_page("translate"), text)
@@ -254,7 +293,9 @@ def test_text_that_cannot_be_used_gives_one_sentence(open_page: Open, text: str,
         "x" * 300,
     ],
 )
-def test_unusual_text_is_shown_as_text(open_page: Open, use_backend: Callable[[Backend], None], text: str) -> None:
+def test_unusual_text_is_shown_as_text(
+    open_page: Open, use_backend: Callable[[Backend], None], text: str
+) -> None:
     use_backend(faked := Faked())
     app = ask(open_page("translate"), text)
     assert not app.exception and not app.error
@@ -263,7 +304,9 @@ def test_unusual_text_is_shown_as_text(open_page: Open, use_backend: Callable[[B
     assert len(app.get("plotly_chart")) == 1
 
 
-def test_markup_in_a_message_stays_text(open_page: Open, use_backend: Callable[[Backend], None]) -> None:
+def test_markup_in_a_message_stays_text(
+    open_page: Open, use_backend: Callable[[Backend], None]
+) -> None:
     use_backend(Faked(BackendError("Bad ![x](http://a.example/x.png) **word**.")))
     app = ask(open_page("translate"), folder.TEXT)
     assert app.error[0].value == r"Bad \!\[x\]\(http\:\/\/a\.example\/x\.png\) \*\*word\*\*\."
@@ -290,13 +333,17 @@ def test_damaged_checkpoints_are_told_and_the_others_work(
     assert AREA in texts(app)
 
 
-def test_without_any_model_the_page_says_so(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_any_model_the_page_says_so(
+    open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("AREAVIZ_BACKEND", "replay:/nowhere at all")
     app = open_page("translate", text=folder.TEXT)
     assert not app.exception and len(app.error) == 1 and "no stored trace" in shown(app)
 
 
-def test_an_unknown_setting_is_one_sentence(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_setting_is_one_sentence(
+    open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("AREAVIZ_BACKEND", "cloud")
     app = open_page("translate")
     assert not app.exception and len(app.error) == 1 and "AREAVIZ_BACKEND" in shown(app)
@@ -326,13 +373,20 @@ def newer() -> bytes:
         for name in source.namelist():
             content = source.read(name)
             archive.writestr(
-                name, content.replace(b'"version": 3', b'"version": 9') if name.endswith("json") else content
+                name,
+                content.replace(b'"version": 3', b'"version": 9')
+                if name.endswith("json")
+                else content,
             )
     return target.getvalue()
 
 
-@pytest.mark.parametrize(("content", "said"), [(b"hello", "not a trace"), (b"", "not a trace"), (newer(), "update")])
-def test_a_file_that_is_no_trace_gives_one_sentence(open_page: Open, content: bytes, said: str) -> None:
+@pytest.mark.parametrize(
+    ("content", "said"), [(b"hello", "not a trace"), (b"", "not a trace"), (newer(), "update")]
+)
+def test_a_file_that_is_no_trace_gives_one_sentence(
+    open_page: Open, content: bytes, said: str
+) -> None:
     app = open_page("translate")
     app = app.file_uploader(key="stored_file").upload("mine.npz", content).run()
     assert not app.exception and len(app.error) == 1 and said in shown(app)
@@ -352,7 +406,11 @@ def test_files_are_made_without_the_disk(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("tempfile.NamedTemporaryFile", full)
     monkeypatch.setattr("pathlib.Path.write_bytes", full)
     made = {kind: file.make() for kind, file in files(view.takeaway, trace, focus).items()}
-    assert made["svg"].startswith(b"<?xml") and made["pdf"].startswith(b"%PDF") and made["png"].startswith(b"\x89PNG")
+    assert (
+        made["svg"].startswith(b"<?xml")
+        and made["pdf"].startswith(b"%PDF")
+        and made["png"].startswith(b"\x89PNG")
+    )
     assert codec.from_bytes(made["npz"]).request == trace.request
     assert made["csv"] and made["json"]
 
@@ -369,7 +427,9 @@ def test_a_session_keeps_the_traces_of_its_last_question_alone(
     app = open_page("translate")
     for text in ("A dog runs.", "A cat sleeps.", "Two men sit."):
         ask(app, text)
-    kept = {name: app.session_state[name] for name in app.session_state if name in app.session_state}
+    kept = {
+        name: app.session_state[name] for name in app.session_state if name in app.session_state
+    }
     assert {trace.request.text for trace in traces_in(kept)} == {"Two men sit."}
 
 

@@ -11,9 +11,9 @@ from areaviz.backend.base import Backend, Progress
 from areaviz.data.picture_samples import sentence
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
-from areaviz.ui.focus_state import SITE
-from areaviz.ui.picture_translation_form import HIDDEN, OTHER, SEEN, TEXT
-from areaviz.ui.side_by_side import LOOKED, SIGHTS
+from areaviz.ui.forms.picture_translation_form import HIDDEN, OTHER, SEEN, TEXT
+from areaviz.ui.look.focus_state import SITE
+from areaviz.ui.look.side_by_side import LOOKED, SIGHTS
 from tests import fakes
 from tests.pages import folder
 from tests.pages.conftest import Open, shown
@@ -28,12 +28,22 @@ class Looking(Pictured):
 
     def __init__(self) -> None:
         super().__init__()
-        made = replace(folder.card("scene-translation", "text and picture"), task="picture translation", figures={})
-        self.cards = {made.name: replace(made, title="Translation with a shape scene", family="doubly")}
+        made = replace(
+            folder.card("scene-translation", "text and picture"),
+            task="picture translation",
+            figures={},
+        )
+        self.cards = {
+            made.name: replace(made, title="Translation with a shape scene", family="doubly")
+        }
 
-    def trace(self, request: Request, progress: Progress | None = None, background: bool = False) -> Trace:
+    def trace(
+        self, request: Request, progress: Progress | None = None, background: bool = False
+    ) -> Trace:
         self.asked.append(request)
-        made = fakes.doubly_trace(request.text or "x", "ein roter Stern" if request.picture else "ein blauer Stern")
+        made = fakes.doubly_trace(
+            request.text or "x", "ein roter Stern" if request.picture else "ein blauer Stern"
+        )
         if request.picture is None:
             fields = {name: field for name, field in made.fields.items() if name != "picture"}
             maps = {site: one for site, one in made.maps.items() if one.memory != "picture"}
@@ -67,10 +77,14 @@ def test_a_hidden_word_is_hidden_from_every_sight(open_page: Open, use_backend: 
     assert backend.asked[-1].text == "a star", "a new sentence hides nothing"
 
 
-def test_a_sentence_of_ones_own_stays_when_the_picture_changes(open_page: Open, use_backend: Use) -> None:
+def test_a_sentence_of_ones_own_stays_when_the_picture_changes(
+    open_page: Open, use_backend: Use
+) -> None:
     app, backend = opened(open_page, use_backend)
     app.text_area(key=TEXT).set_value("my own words").run()
-    app.query_params.update({"model": "scene-translation", "picture": "scene-1", "text": "my own words"})
+    app.query_params.update(
+        {"model": "scene-translation", "picture": "scene-1", "text": "my own words"}
+    )
     app.run()
     assert backend.asked[-1].text == "my own words"
 
@@ -95,7 +109,12 @@ def test_without_a_sentence_the_picture_is_described(open_page: Open, use_backen
 
 
 def test_a_link_restores_picture_sentence_and_site(open_page: Open, use_backend: Use) -> None:
-    params = {"picture": "scene-1", "text": "a ? star", "site": "encoder-decoder picture", "items": "2"}
+    params = {
+        "picture": "scene-1",
+        "text": "a ? star",
+        "site": "encoder-decoder picture",
+        "items": "2",
+    }
     app, backend = opened(open_page, use_backend, model="scene-translation", **params)
     assert not app.exception and not app.error
     assert backend.asked[0].text == "a ? star"
@@ -103,7 +122,9 @@ def test_a_link_restores_picture_sentence_and_site(open_page: Open, use_backend:
     assert {name: app.query_params[name] for name in params} == params
 
 
-def test_a_word_stays_chosen_wherever_it_is_the_same_word(open_page: Open, use_backend: Use) -> None:
+def test_a_word_stays_chosen_wherever_it_is_the_same_word(
+    open_page: Open, use_backend: Use
+) -> None:
     params = {
         "model": "scene-translation",
         "picture": "scene-1",
@@ -111,26 +132,43 @@ def test_a_word_stays_chosen_wherever_it_is_the_same_word(open_page: Open, use_b
         "site": "encoder-decoder picture",
     }
     app, _ = opened(open_page, use_backend, **params, items="1")
-    for site, kept in (("encoder-decoder", True), ("encoder self", False), ("encoder-decoder picture", True)):
+    for site, kept in (
+        ("encoder-decoder", True),
+        ("encoder self", False),
+        ("encoder-decoder picture", True),
+    ):
         app.segmented_control(key=SITE).set_value(site).run()
-        assert app.query_params["site"] == site and ("items" in app.query_params) == kept and not app.exception
+        assert (
+            app.query_params["site"] == site
+            and ("items" in app.query_params) == kept
+            and not app.exception
+        )
 
 
 def test_words_are_offered_as_plain_text_and_only_in_a_sentence_of_some_length(
     open_page: Open, use_backend: Use
 ) -> None:
-    app, backend = opened(open_page, use_backend, model="scene-translation", picture="scene-1", text="a **b** :red[c]")
-    assert not app.exception and list(app.button_group(key=HIDDEN).options)[1:] == [r"\*\*b\*\*", r"\:red\[c\]"]
+    app, backend = opened(
+        open_page, use_backend, model="scene-translation", picture="scene-1", text="a **b** :red[c]"
+    )
+    assert not app.exception and list(app.button_group(key=HIDDEN).options)[1:] == [
+        r"\*\*b\*\*",
+        r"\:red\[c\]",
+    ]
     app.text_area(key=TEXT).set_value("star " * 60).run()
     assert not app.exception and not app.error
     assert "up to 40 words" in shown(app) and backend.asked[-1].text.count("star") == 60
 
 
-def test_a_sentence_that_is_too_long_leaves_the_older_translations(open_page: Open, use_backend: Use) -> None:
+def test_a_sentence_that_is_too_long_leaves_the_older_translations(
+    open_page: Open, use_backend: Use
+) -> None:
     app, backend = opened(open_page, use_backend)
     app.text_area(key=TEXT).set_value("a" * 4097).run()
     assert len(app.error) == 1 and len(backend.asked) == 3 and not app.exception
-    assert "still the result of what you asked before" in shown(app) and "ein blauer Stern" in shown(app)
+    assert "still the result of what you asked before" in shown(
+        app
+    ) and "ein blauer Stern" in shown(app)
 
 
 def test_the_other_picture_is_never_the_same(open_page: Open, use_backend: Use) -> None:
@@ -138,14 +176,28 @@ def test_the_other_picture_is_never_the_same(open_page: Open, use_backend: Use) 
     assert app.session_state[OTHER] != "scene-20"
 
 
-def test_a_link_restores_hidden_words_sights_and_what_is_looked_into(open_page: Open, use_backend: Use) -> None:
-    params = {"picture": "scene-1", "text": "a red star", "hidden": "2", "sees": "with,grey,other", "other": "scene-20"}
+def test_a_link_restores_hidden_words_sights_and_what_is_looked_into(
+    open_page: Open, use_backend: Use
+) -> None:
+    params = {
+        "picture": "scene-1",
+        "text": "a red star",
+        "hidden": "2",
+        "sees": "with,grey,other",
+        "other": "scene-20",
+    }
     app, backend = opened(open_page, use_backend, model="scene-translation", **params, look="grey")
     assert not app.exception and not app.error
     assert {one.text for one in backend.asked} == {"a ? star"} and app.session_state[HIDDEN] == [1]
-    assert [one.picture and one.picture.name for one in backend.asked] == ["scene-1", "scene-20", "grey"]
+    assert [one.picture and one.picture.name for one in backend.asked] == [
+        "scene-1",
+        "scene-20",
+        "grey",
+    ]
     assert app.session_state[LOOKED] == ["grey"]
-    assert {**params, "sees": "with,other,grey", "look": "grey"}.items() <= dict(app.query_params).items()
+    assert {**params, "sees": "with,other,grey", "look": "grey"}.items() <= dict(
+        app.query_params
+    ).items()
     app.button_group(key=HIDDEN).set_value([]).run()
     assert backend.asked[-1].text == "a red star" and "hidden" not in app.query_params
 
@@ -153,6 +205,10 @@ def test_a_link_restores_hidden_words_sights_and_what_is_looked_into(open_page: 
 def test_looking_into_two_sights_a_click_in_the_one_without_the_site_stays_there(
     open_page: Open, use_backend: Use
 ) -> None:
-    app, _ = opened(open_page, use_backend, model="scene-translation", picture="scene-1", text="a red star")
+    app, _ = opened(
+        open_page, use_backend, model="scene-translation", picture="scene-1", text="a red star"
+    )
     app.button_group(key=LOOKED).set_value(["with", "without"]).run()
-    assert not app.exception and not app.error and app.session_state[SITE] == "encoder-decoder picture"
+    assert (
+        not app.exception and not app.error and app.session_state[SITE] == "encoder-decoder picture"
+    )

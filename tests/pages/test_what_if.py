@@ -12,17 +12,17 @@ from PIL import Image
 from streamlit.testing.v1 import AppTest
 
 from areaviz.backend.base import Backend, Progress
+from areaviz.cards.card import Card
 from areaviz.data import pictures
 from areaviz.trace.area_text import span_text
 from areaviz.trace.areas import Area
-from areaviz.trace.card import Card
-from areaviz.trace.change import Gate, Hide, Weigh
-from areaviz.trace.change_text import to_text
 from areaviz.trace.errors import InputError
+from areaviz.trace.intervention_text import to_text
+from areaviz.trace.interventions import Gate, Hide, Weigh
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
-from areaviz.ui import what_if
-from areaviz.ui.what_if_result import CAVEAT, K
+from areaviz.ui.what_if.panel import panel as what_if
+from areaviz.ui.what_if.result import CAVEAT, K
 from tests import fakes
 from tests.pages import folder
 from tests.pages.conftest import Open, shown
@@ -48,11 +48,15 @@ class Changing:
     def device(self) -> str:
         return "nowhere"
 
-    def trace(self, request: Request, progress: Progress | None = None, background: bool = False) -> Trace:
+    def trace(
+        self, request: Request, progress: Progress | None = None, background: bool = False
+    ) -> Trace:
         self.asked.append(request)
         if any(isinstance(change, Gate) and change.head == 3 for change in request.changes):
             raise InputError("Head 4 cannot be changed; choose another head.")
-        made = fakes.trace(request.text, request.target or (CHANGED if request.changes else ORIGINAL))
+        made = fakes.trace(
+            request.text, request.target or (CHANGED if request.changes else ORIGINAL)
+        )
         sure = made.output.probabilities * np.float32(0.5 if request.changes else 1)
         return replace(made, request=request, output=replace(made.output, probabilities=sure))
 
@@ -85,21 +89,29 @@ def decode(app: AppTest) -> AppTest:
 
 
 def add(app: AppTest) -> AppTest:
-    return act(app, next(button for button in app.button if button.label == "Add this change").click())
+    return act(
+        app, next(button for button in app.button if button.label == "Add this change").click()
+    )
 
 
 def test_a_closed_panel_costs_nothing(open_page: Open, use_backend: Use) -> None:
     use_backend(Changing())
     app = open_page("translate", **LINK)
-    assert ORIGINAL in shown(app) and not any(button.label == "Add this change" for button in app.button)
+    assert ORIGINAL in shown(app) and not any(
+        button.label == "Add this change" for button in app.button
+    )
 
 
-def test_an_area_is_banned_and_the_sentence_decoded_again(open_page: Open, use_backend: Use) -> None:
+def test_an_area_is_banned_and_the_sentence_decoded_again(
+    open_page: Open, use_backend: Use
+) -> None:
     app, backend = opened(open_page, use_backend)
     assert app.selectbox(key=what_if.AREA).options[0].endswith("%")
     heaviest = app.session_state[what_if.AREA]
     app = add(app)
-    assert f"({span_text(heaviest)})" in shown(app) and CHANGED not in shown(app), "nothing runs before it is asked"
+    assert f"({span_text(heaviest)})" in shown(app) and CHANGED not in shown(app), (
+        "nothing runs before it is asked"
+    )
     assert len(backend.asked) == 1
     app = decode(app)
     ban = Weigh("encoder-decoder", areas=(heaviest,))
@@ -137,7 +149,9 @@ def test_every_kind_of_change_can_be_added_and_removed(open_page: Open, use_back
 
 
 def test_a_link_restores_the_changes(open_page: Open, use_backend: Use) -> None:
-    changes = to_text((Gate("encoder self", 0, 1), Weigh("decoder self", areas=(Area(0, 0, 1, 2),), factor=0.5)))
+    changes = to_text(
+        (Gate("encoder self", 0, 1), Weigh("decoder self", areas=(Area(0, 0, 1, 2),), factor=0.5))
+    )
     app, backend = opened(open_page, use_backend, changes=changes)
     assert not app.exception and not app.error
     assert "Switched off: Within the source, layer 1, head 2" in shown(app)
@@ -146,7 +160,9 @@ def test_a_link_restores_the_changes(open_page: Open, use_backend: Use) -> None:
     assert len(backend.asked) == 3, "runs are remembered between reruns of the page"
 
 
-def test_another_sentence_has_no_changes_and_the_first_keeps_its_own(open_page: Open, use_backend: Use) -> None:
+def test_another_sentence_has_no_changes_and_the_first_keeps_its_own(
+    open_page: Open, use_backend: Use
+) -> None:
     app, _ = opened(open_page, use_backend, changes="gate:encoder self")
     app = act(app, app.text_area(key="ask_text").set_value("Two cats sleep."))
     assert CHANGED not in shown(app) and "changes" not in app.query_params
@@ -154,10 +170,14 @@ def test_another_sentence_has_no_changes_and_the_first_keeps_its_own(open_page: 
     assert CHANGED in shown(app)
 
 
-def test_a_change_that_cannot_be_made_is_one_sentence_and_loses_nothing(open_page: Open, use_backend: Use) -> None:
+def test_a_change_that_cannot_be_made_is_one_sentence_and_loses_nothing(
+    open_page: Open, use_backend: Use
+) -> None:
     app, _ = opened(open_page, use_backend, changes="gate:encoder self:head=4")
     assert not app.exception
-    assert [error.value for error in app.error] == ["Head 4 cannot be changed\\; choose another head\\."]
+    assert [error.value for error in app.error] == [
+        "Head 4 cannot be changed\\; choose another head\\."
+    ]
     assert ORIGINAL in shown(app)
     app = act(app, app.button(key="what_if_over").click())
     assert not app.error
@@ -179,24 +199,34 @@ def test_changes_of_a_link_that_cannot_be_followed_are_not_those_of_the_next_sen
         assert not app.exception and len(app.error) == 1
         app = act(app, app.text_area(key="ask_text").set_value("Two cats sleep."))
         assert "changes" not in app.query_params
-        assert [request.changes for request in backend.asked if request.text == "Two cats sleep."] == [()]
+        assert [
+            request.changes for request in backend.asked if request.text == "Two cats sleep."
+        ] == [()]
 
 
-def test_changes_wait_for_the_picture_that_their_link_is_about(open_page: Open, use_backend: Use) -> None:
+def test_changes_wait_for_the_picture_that_their_link_is_about(
+    open_page: Open, use_backend: Use
+) -> None:
     backend, file = Pictured(), BytesIO()
     use_backend(backend)
     Image.new("RGB", (40, 40), "red").save(file, "PNG")
     name = pictures.decode(file.getvalue(), "upload").picture.name
-    app = open_page("caption", picture=name, changes=to_text((Hide("picture", (1,)),)), swap="scene-20")
+    app = open_page(
+        "caption", picture=name, changes=to_text((Hide("picture", (1,)),)), swap="scene-20"
+    )
     assert not app.exception and "upload it again" in shown(app)
     assert backend.asked and not any(request.changes for request in backend.asked)
     assert not {"changes", "swap"} & app.query_params.keys()
-    app = act(app, app.file_uploader(key="caption_file").upload("red.png", file.getvalue(), "image/png"))
+    app = act(
+        app, app.file_uploader(key="caption_file").upload("red.png", file.getvalue(), "image/png")
+    )
     assert app.query_params["picture"] == name and app.query_params["swap"] == "scene-20"
     assert backend.asked[-1].changes == (Hide("picture", (1,)),)
 
 
-def test_the_faithfulness_of_the_map_is_measured_when_asked(open_page: Open, use_backend: Use) -> None:
+def test_the_faithfulness_of_the_map_is_measured_when_asked(
+    open_page: Open, use_backend: Use
+) -> None:
     app, backend = opened(open_page, use_backend)
     assert CAVEAT in shown(app) and not app.table and len(backend.asked) == 1
     app = act(app, app.button(key="what_if_measure").click())
@@ -226,6 +256,9 @@ def test_a_picture_is_swapped_and_cells_are_hidden(open_page: Open, use_backend:
     changed = backend.asked[-2]
     assert changed.changes == (Hide("picture", (1,)),)
     assert changed.picture is not None and changed.picture.name == app.query_params["swap"]
-    assert backend.asked[0].picture is not None and changed.picture.name != backend.asked[0].picture.name
+    assert (
+        backend.asked[0].picture is not None
+        and changed.picture.name != backend.asked[0].picture.name
+    )
     again = open_page("caption", **app.query_params)
     assert again.query_params == app.query_params and "What if" in shown(again)

@@ -15,7 +15,7 @@ from areaviz.trace.areas import AreaGrid
 from areaviz.trace.arrays_example import example_file
 from areaviz.trace.derived import sums_map
 from areaviz.trace.record import AttentionMap, Trace
-from areaviz.ui.your_tensors import FILE, SIZE
+from areaviz.ui.look.your_tensors import FILE, SIZE
 from tests import fakes
 from tests.pages.conftest import Open, shown
 from tests.pages.test_translate import control
@@ -62,12 +62,17 @@ def test_every_view_shows_a_file_of_arrays(open_page: Open) -> None:
 def test_areas_can_be_larger_or_left_out(open_page: Open) -> None:
     app = upload(open_page("your_tensors"), example_file())
     app = app.select_slider(key=SIZE).set_value(1).run()
-    assert not app.exception and [one.label for one in app.segmented_control if one.label == "Attention"] == []
+    assert (
+        not app.exception
+        and [one.label for one in app.segmented_control if one.label == "Attention"] == []
+    )
 
 
 @pytest.mark.parametrize("size", [2, 5])
 def test_cells_of_a_picture_are_shown(open_page: Open, size: int) -> None:
-    content = saved(weights=weights(1, 2, 3, 12), shape=np.array([3, 4]), queries=np.array(["a", "b", "c"]))
+    content = saved(
+        weights=weights(1, 2, 3, 12), shape=np.array([3, 4]), queries=np.array(["a", "b", "c"])
+    )
     app = upload(open_page("your_tensors"), content).select_slider(key=SIZE).set_value(size).run()
     assert not app.exception and not app.error
 
@@ -85,10 +90,15 @@ def test_a_stored_trace_is_shown_without_a_size_to_choose(open_page: Open) -> No
         (saved(weights=weights(1, 2, 2)), "layers x heads x queries x memory"),
         (saved(weights=weights(1, 1, 2, 2) * 2), "must sum to 1"),
         (saved(weights=np.array([None])), "Python objects"),
-        (saved(**{"**a** <b>x</b>": weights(1, 1, 2, 2), "b": weights(1, 1, 2, 2)}), "**a** <b>x</b>"),
+        (
+            saved(**{"**a** <b>x</b>": weights(1, 1, 2, 2), "b": weights(1, 1, 2, 2)}),
+            "**a** <b>x</b>",
+        ),
     ],
 )
-def test_a_file_that_cannot_be_read_gives_one_sentence(open_page: Open, content: bytes, said: str) -> None:
+def test_a_file_that_cannot_be_read_gives_one_sentence(
+    open_page: Open, content: bytes, said: str
+) -> None:
     app = upload(open_page("your_tensors"), content)
     assert not app.exception and len(app.error) == 1 and said in shown(app)
     assert "<b>" not in app.error[0].value
@@ -102,15 +112,29 @@ def test_labels_are_text_whatever_they_hold(open_page: Open) -> None:
 
 def test_many_sites_are_a_list_and_derived_ones_say_so(open_page: Open) -> None:
     trace = fakes.trace()
-    sums = [sums_map(replace(one, grid=AreaGrid(1, one.grid.items, 1, 1)), (1, 2)) for one in items(trace)]
-    content = codec.to_bytes(replace(trace, maps={one.site: one for one in [*trace.maps.values(), *sums]}))
+    sums = [
+        sums_map(replace(one, grid=AreaGrid(1, one.grid.items, 1, 1)), (1, 2))
+        for one in items(trace)
+    ]
+    content = codec.to_bytes(
+        replace(trace, maps={one.site: one for one in [*trace.maps.values(), *sums]})
+    )
     app = upload(open_page("your_tensors"), content)
     assert app.selectbox(key="focus_site").options == [
-        *("Translation to source", "Translation to source, area sums", "Within the source", "Within the translation"),
+        *(
+            "Translation to source",
+            "Translation to source, area sums",
+            "Within the source",
+            "Within the translation",
+        ),
         *("Within the source, area sums", "Within the translation, area sums"),
     ]
     app = app.selectbox(key="focus_site").set_value("encoder self sums").run()
-    assert not app.exception and not app.error and "derived from the weights of regular heads" in shown(app)
+    assert (
+        not app.exception
+        and not app.error
+        and "derived from the weights of regular heads" in shown(app)
+    )
     app = upload(app, example_file())
     assert not app.error and "does not exist here" not in shown(app), "another file begins anew"
 

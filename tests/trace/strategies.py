@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from areaviz.trace.areas import Area, AreaGrid
-from areaviz.trace.change import Change, Gate, Hide, Weigh
+from areaviz.trace.interventions import Change, Gate, Hide, Weigh
 from areaviz.trace.record import AttentionMap, Field, Output, Trace
 from areaviz.trace.request import Focus, Request
 
@@ -21,14 +21,21 @@ POSITIONS = st.integers(0, 4095)
 
 def changes() -> st.SearchStrategy[tuple[Change, ...]]:
     """Any few changes that a link can hold."""
-    maybe, items = st.none() | st.integers(0, 40), st.lists(POSITIONS, min_size=1, max_size=5).map(tuple)
-    areas = st.lists(st.builds(Area, POSITIONS, POSITIONS, st.integers(1, 16), st.integers(1, 16)), max_size=3)
-    factors = st.floats(0, 100, allow_subnormal=False)
-    weigh = st.builds(Weigh, SITES, items, areas.map(tuple), factors, maybe, maybe, maybe, st.booleans())
-    gate = st.builds(Gate, SITES, maybe, maybe, factors)
-    return st.lists(weigh | gate | st.builds(Hide, st.sampled_from(["source", "picture"]), items), max_size=3).map(
-        tuple
+    maybe, items = (
+        st.none() | st.integers(0, 40),
+        st.lists(POSITIONS, min_size=1, max_size=5).map(tuple),
     )
+    areas = st.lists(
+        st.builds(Area, POSITIONS, POSITIONS, st.integers(1, 16), st.integers(1, 16)), max_size=3
+    )
+    factors = st.floats(0, 100, allow_subnormal=False)
+    weigh = st.builds(
+        Weigh, SITES, items, areas.map(tuple), factors, maybe, maybe, maybe, st.booleans()
+    )
+    gate = st.builds(Gate, SITES, maybe, maybe, factors)
+    return st.lists(
+        weigh | gate | st.builds(Hide, st.sampled_from(["source", "picture"]), items), max_size=3
+    ).map(tuple)
 
 
 def requests(text: st.SearchStrategy[str] | None = None) -> st.SearchStrategy[Request]:
@@ -76,7 +83,9 @@ def maps(
     count = queries if queries is not None else draw(st.integers(1, 5))
     shape = (draw(st.integers(1, 3)), draw(st.integers(1, 3)), count, grid.count)
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    weights = rng.exponential(1, shape) * (rng.random(shape) < 0.7) * (rng.random((*shape[:3], 1)) < 0.8)
+    weights = (
+        rng.exponential(1, shape) * (rng.random(shape) < 0.7) * (rng.random((*shape[:3], 1)) < 0.8)
+    )
     sums = weights.sum(-1, keepdims=True)
     weights = np.divide(weights, sums, out=np.zeros(shape), where=sums > 0).astype(np.float32)
     return AttentionMap(site, query, "source", grid, weights)

@@ -73,7 +73,9 @@ def test_every_small_grid_agrees_with_the_plain_enumeration(grid: AreaGrid) -> N
 @given(st.data())
 def test_index_and_area_invert_each_other_on_large_grids(data: st.DataObject) -> None:
     height, width = data.draw(st.integers(1, 10**6)), data.draw(st.integers(1, 10**6))
-    grid = AreaGrid(height, width, data.draw(st.integers(1, height)), data.draw(st.integers(1, width)))
+    grid = AreaGrid(
+        height, width, data.draw(st.integers(1, height)), data.draw(st.integers(1, width))
+    )
     index = data.draw(st.integers(0, grid.count - 1))
     area = grid.area(index)
     assert grid.index(area) == index
@@ -83,7 +85,9 @@ def test_index_and_area_invert_each_other_on_large_grids(data: st.DataObject) ->
 
 @settings(deadline=None, max_examples=50)
 @given(st.integers(1, 10**6), st.data())
-def test_the_last_area_of_a_shape_and_the_first_of_the_next_are_neighbours(length: int, data: st.DataObject) -> None:
+def test_the_last_area_of_a_shape_and_the_first_of_the_next_are_neighbours(
+    length: int, data: st.DataObject
+) -> None:
     grid = AreaGrid(1, length, 1, data.draw(st.integers(1, length)))
     extent = data.draw(st.integers(1, grid.max_width))
     first = grid.slab(1, extent)[0]
@@ -97,7 +101,9 @@ def test_an_area_from_a_numpy_index_is_plain_numbers() -> None:
     assert json.loads(json.dumps(asdict(area))) == asdict(AreaGrid(3, 3, 2, 2).area(20))
 
 
-@pytest.mark.parametrize("sizes", [(0, 4, 1, 1), (1, 4, 0, 1), (1, 4, 2, 1), (1, 4, 1, 5), (1, -1, 1, 1)])
+@pytest.mark.parametrize(
+    "sizes", [(0, 4, 1, 1), (1, 4, 0, 1), (1, 4, 2, 1), (1, 4, 1, 5), (1, -1, 1, 1)]
+)
 def test_impossible_grids_are_refused(sizes: tuple[int, int, int, int]) -> None:
     with pytest.raises(ValueError, match="at least 1|smaller area size"):
         AreaGrid(*sizes)
@@ -114,7 +120,9 @@ def test_an_index_outside_is_refused(index: int) -> None:
         AreaGrid(1, 4, 1, 3).area(index)
 
 
-@pytest.mark.parametrize("area", [Area(0, 0, 1, 4), Area(0, 3, 1, 2), Area(1, 0, 1, 1), Area(0, -1, 1, 1)])
+@pytest.mark.parametrize(
+    "area", [Area(0, 0, 1, 4), Area(0, 3, 1, 2), Area(1, 0, 1, 1), Area(0, -1, 1, 1)]
+)
 def test_a_foreign_area_has_no_index(area: Area) -> None:
     with pytest.raises(ValueError, match="not an area"):
         AreaGrid(1, 4, 1, 3).index(area)

@@ -30,10 +30,15 @@ def test_arrays_of_a_text_are_one_site_and_its_sums() -> None:
     np.testing.assert_allclose(trace.maps["attention"].weights, given, rtol=1e-6)
     assert trace.fields["text"].raw == "the small dog runs"
     assert trace.fields["text"].anchors.tolist() == [[0, 3], [4, 9], [10, 13], [14, 18]]
-    assert not trace.maps["attention"].derived and "regular heads" in trace.maps["attention sums"].derived
+    assert (
+        not trace.maps["attention"].derived
+        and "regular heads" in trace.maps["attention sums"].derived
+    )
 
 
-@pytest.mark.parametrize(("shape", "size"), [((1, 5), 1), ((1, 5), 3), ((1, 2), 9), ((3, 4), 2), ((3, 4), 16)])
+@pytest.mark.parametrize(
+    ("shape", "size"), [((1, 5), 1), ((1, 5), 3), ((1, 2), 9), ((3, 4), 2), ((3, 4), 16)]
+)
 def test_sums_are_those_of_the_areas_items(shape: tuple[int, int], size: int) -> None:
     items = shape[0] * shape[1]
     given = weights(2, 2, 3, items)
@@ -72,7 +77,10 @@ def test_half_precision_is_taken_and_mended() -> None:
 
 def test_without_labels_items_have_their_numbers() -> None:
     trace = Trace.from_arrays(weights(1, 1, 2, 3))
-    assert (trace.fields["memory"].labels, trace.fields["query"].labels) == (("1", "2", "3"), ("1", "2"))
+    assert (trace.fields["memory"].labels, trace.fields["query"].labels) == (
+        ("1", "2", "3"),
+        ("1", "2"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -91,7 +99,9 @@ def test_every_site_has_a_view_and_comes_back_from_a_file(trace: Trace) -> None:
         fitting = [view for view in VIEWS.values() if view.fits(trace, focus)]
         assert fitting
         for view in fitting:
-            assert view.table(trace, focus).rows and view.figure(trace, focus).layout.meta["caption"]
+            assert (
+                view.table(trace, focus).rows and view.figure(trace, focus).layout.meta["caption"]
+            )
             assert view.print(trace, focus).axes
         assert again.maps[site].derived == attention.derived
         np.testing.assert_array_equal(again.maps[site].weights, attention.weights)
@@ -104,24 +114,41 @@ REFUSED = {
     "no queries": ({"weights": BAD[:, :, :0]}, "each at least 1"),
     "whole numbers": ({"weights": np.ones((1, 1, 2, 1), dtype=np.int64)}, "floating-point"),
     "text": ({"weights": np.full((1, 1, 2, 1), "a")}, "floating-point"),
-    "not finite": ({"weights": np.where([[[[True, False]]]], np.nan, BAD)}, "layer 1, head 1, query 1 are not all"),
+    "not finite": (
+        {"weights": np.where([[[[True, False]]]], np.nan, BAD)},
+        "layer 1, head 1, query 1 are not all",
+    ),
     "scores": ({"weights": BAD - 0.9}, "below 0"),
     "no softmax": ({"weights": BAD * np.float32(1.5)}, "query 1 sum to 1.5 but"),
-    "too few labels": ({"weights": BAD, "memory": ["a"]}, "1 labels of memory but the weights have 2"),
+    "too few labels": (
+        {"weights": BAD, "memory": ["a"]},
+        "1 labels of memory but the weights have 2",
+    ),
     "too many queries": ({"weights": BAD, "queries": ["a"] * 3}, "3 labels of queries"),
     "long label": ({"weights": BAD, "memory": ["a", "b" * 101]}, "101 characters"),
     "cells": ({"weights": BAD, "shape": (1, 3)}, "1 x 3 cells but the weights have 2"),
     "no cells": ({"weights": BAD, "picture": np.zeros((4, 4, 3), np.uint8)}, '"shape"'),
-    "pixels": ({"weights": BAD, "shape": (1, 2), "picture": np.zeros((4, 4), np.uint8)}, "height x width x 3"),
-    "large picture": ({"weights": BAD, "shape": (1, 2), "picture": np.zeros((641, 4, 3), np.uint8)}, "641"),
+    "pixels": (
+        {"weights": BAD, "shape": (1, 2), "picture": np.zeros((4, 4), np.uint8)},
+        "height x width x 3",
+    ),
+    "large picture": (
+        {"weights": BAD, "shape": (1, 2), "picture": np.zeros((641, 4, 3), np.uint8)},
+        "641",
+    ),
     "area size": ({"weights": BAD, "area_size": 17}, "between 1 and 16"),
     "name": ({"weights": BAD, "name": "../x"}, "no model"),
     "items": ({"weights": np.zeros((1, 1, 1, 4097), np.float32)}, "4,097"),
-    "bytes": ({"weights": np.broadcast_to(np.float32(0), (12, 12, 4096, 4096))}, "MiB are possible"),
+    "bytes": (
+        {"weights": np.broadcast_to(np.float32(0), (12, 12, 4096, 4096))},
+        "MiB are possible",
+    ),
 }
 
 
 @pytest.mark.parametrize(("given", "said"), REFUSED.values(), ids=REFUSED)
-def test_what_cannot_be_a_trace_is_refused_in_a_sentence(given: dict[str, object], said: str) -> None:
+def test_what_cannot_be_a_trace_is_refused_in_a_sentence(
+    given: dict[str, object], said: str
+) -> None:
     with pytest.raises(InputError, match=said):
         Trace.from_arrays(**given)  # type: ignore[arg-type]

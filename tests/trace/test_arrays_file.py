@@ -32,7 +32,9 @@ def saved(compressed: bool = False, **arrays: Any) -> bytes:
 def header(shape: tuple[int, ...], descr: str, order: bool = False) -> bytes:
     """The beginning of an npy file that promises an array."""
     file = io.BytesIO()
-    np.lib.format.write_array_header_1_0(file, {"descr": descr, "fortran_order": order, "shape": shape})
+    np.lib.format.write_array_header_1_0(
+        file, {"descr": descr, "fortran_order": order, "shape": shape}
+    )
     return file.getvalue()
 
 
@@ -57,12 +59,19 @@ def test_the_example_is_read(compressed: bool) -> None:
 
 def test_cells_and_a_picture_are_read() -> None:
     seen = fakes.picture(width=30, height=20)
-    trace = from_npz(saved(weights=weights(1, 2, 6, 6), shape=np.array([2, 3]), picture=seen.pixels), area_size=2)
+    trace = from_npz(
+        saved(weights=weights(1, 2, 6, 6), shape=np.array([2, 3]), picture=seen.pixels), area_size=2
+    )
     assert trace.request.picture and trace.request.picture.rgb == seen.rgb
-    assert (trace.maps["attention sums"].grid.max_height, trace.maps["attention sums"].grid.max_width) == (2, 2)
+    assert (
+        trace.maps["attention sums"].grid.max_height,
+        trace.maps["attention sums"].grid.max_width,
+    ) == (2, 2)
 
 
-@pytest.mark.parametrize("array", [weights(1, 2, 3, 3).astype(np.float16), weights(1, 2, 3, 3).astype(np.float64)])
+@pytest.mark.parametrize(
+    "array", [weights(1, 2, 3, 3).astype(np.float16), weights(1, 2, 3, 3).astype(np.float64)]
+)
 def test_one_array_of_any_name_and_precision_is_enough(array: Any) -> None:
     trace = from_npz(saved(arr_0=array))
     np.testing.assert_allclose(trace.maps["attention"].weights, array, rtol=2e-3)
@@ -70,7 +79,9 @@ def test_one_array_of_any_name_and_precision_is_enough(array: Any) -> None:
 
 def test_arrays_in_column_order_are_read_as_they_were_meant() -> None:
     array = np.asfortranarray(weights(2, 3, 4, 5))
-    np.testing.assert_allclose(from_npz(saved(weights=array)).maps["attention"].weights, array, rtol=1e-6)
+    np.testing.assert_allclose(
+        from_npz(saved(weights=array)).maps["attention"].weights, array, rtol=1e-6
+    )
 
 
 def test_a_stored_trace_is_opened_too() -> None:
@@ -94,12 +105,17 @@ class Canary:
 def test_objects_are_refused_and_never_unpickled(tmp_path: Path) -> None:
     canary = tmp_path / CANARY
     sung = np.array([Canary(canary)] * 2, dtype=object)
-    given: list[dict[str, Any]] = [{"weights": sung}, {"weights": weights(1, 1, 2, 2), "memory": sung}]
+    given: list[dict[str, Any]] = [
+        {"weights": sung},
+        {"weights": weights(1, 1, 2, 2), "memory": sung},
+    ]
     for arrays in given:
         with pytest.raises(InputError, match="Python objects"):
             from_npz(saved(**arrays))
     assert not canary.exists()
-    np.load(io.BytesIO(saved(weights=np.array([Canary(canary)], dtype=object))), allow_pickle=True)["weights"]
+    np.load(io.BytesIO(saved(weights=np.array([Canary(canary)], dtype=object))), allow_pickle=True)[
+        "weights"
+    ]
     assert canary.exists(), "the canary does sing"
 
 
@@ -117,14 +133,23 @@ REFUSED = {
     "one side": (saved(weights=GOOD, shape=np.array([2])), "two whole numbers"),
     "broken sides": (saved(weights=GOOD, shape=np.array([0.5, 4])), "two whole numbers"),
     "other cells": (saved(weights=GOOD, shape=np.array([3, 3])), "3 x 3 cells"),
-    "negative cells": (saved(weights=GOOD, shape=np.array([-1, -2])), "cells but the weights have 2"),
-    "picture": (saved(weights=GOOD, shape=np.array([1, 2]), picture=np.zeros((4, 4, 4), np.uint8)), "x 3 bytes"),
+    "negative cells": (
+        saved(weights=GOOD, shape=np.array([-1, -2])),
+        "cells but the weights have 2",
+    ),
+    "picture": (
+        saved(weights=GOOD, shape=np.array([1, 2]), picture=np.zeros((4, 4, 4), np.uint8)),
+        "x 3 bytes",
+    ),
     "cut": (saved(weights=GOOD)[:-40], "damaged"),
     "other bytes": (packed(weights=header((1, 1, 2, 2), "<f4") + bytes(8)), "damaged"),
     "no array": (packed(weights=b"not an array at all"), "damaged"),
     "huge promise": (packed(weights=header((12, 12, 4096, 4096), "<f4")), "MiB are possible"),
     "many items": (packed(weights=header((1, 1, 1, 10**12), "<f4")), "1,000,000,000,000"),
-    "huge labels": (packed(weights=header((1, 1, 2, 2), "<f4"), memory=header((2,), "<U100000000")), "100,000,000"),
+    "huge labels": (
+        packed(weights=header((1, 1, 2, 2), "<f4"), memory=header((2,), "<U100000000")),
+        "100,000,000",
+    ),
     "huge picture": (
         packed(weights=header((1, 1, 2, 2), "<f4"), picture=header((10**6, 10**6, 3), "|u1")),
         "sides of 1 to 640",

@@ -34,23 +34,41 @@ def assert_equal(one: Trace, other: Trace, tolerance: float = 0.0) -> None:
     assert (list(one.fields), list(one.maps)) == (list(other.fields), list(other.maps))
     for name, field in one.fields.items():
         found = other.fields[name]
-        assert (field.name, field.kind, field.raw, field.labels) == (found.name, found.kind, found.raw, found.labels)
+        assert (field.name, field.kind, field.raw, field.labels) == (
+            found.name,
+            found.kind,
+            found.raw,
+            found.labels,
+        )
         np.testing.assert_array_equal(field.anchors, found.anchors, strict=True)
-    assert (one.output.field, one.output.alternatives) == (other.output.field, other.output.alternatives)
+    assert (one.output.field, one.output.alternatives) == (
+        other.output.field,
+        other.output.alternatives,
+    )
     np.testing.assert_array_equal(one.output.probabilities, other.output.probabilities, strict=True)
     assert list(one.gazes) == list(other.gazes)
     for site, gaze in one.gazes.items():
-        assert (gaze.site, gaze.query, gaze.memory) == (site, other.gazes[site].query, other.gazes[site].memory)
+        assert (gaze.site, gaze.query, gaze.memory) == (
+            site,
+            other.gazes[site].query,
+            other.gazes[site].memory,
+        )
         np.testing.assert_array_equal(gaze.corners, other.gazes[site].corners, strict=True)
         np.testing.assert_array_equal(gaze.seen, other.gazes[site].seen, strict=True)
     for site, attention in one.maps.items():
         copy = other.maps[site]
-        assert (attention.site, attention.query, attention.memory) == (copy.site, copy.query, copy.memory)
+        assert (attention.site, attention.query, attention.memory) == (
+            copy.site,
+            copy.query,
+            copy.memory,
+        )
         assert (attention.grid, attention.normalisation) == (copy.grid, copy.normalisation)
         assert copy.weights.dtype == np.float32
         np.testing.assert_array_equal(copy.chosen, attention.chosen)
         np.testing.assert_array_equal(copy.strength, attention.strength)
-        np.testing.assert_allclose(copy.weights, attention.weights, rtol=tolerance, atol=tolerance and 3e-8)
+        np.testing.assert_allclose(
+            copy.weights, attention.weights, rtol=tolerance, atol=tolerance and 3e-8
+        )
 
 
 @SOME
@@ -75,7 +93,11 @@ def test_a_trace_of_a_picture_comes_back_exactly(trace: Trace) -> None:
 
 def test_a_file_of_version_1_is_read() -> None:
     stored = codec.load(Path(__file__).parent / "version_1.npz")
-    assert (stored.request.text, stored.request.picture, stored.request.sample) == ("A dog.", None, False)
+    assert (stored.request.text, stored.request.picture, stored.request.sample) == (
+        "A dog.",
+        None,
+        False,
+    )
     assert (stored.version, dict(stored.gazes)) == (VERSION, {})
 
 
@@ -87,7 +109,11 @@ def test_a_file_of_version_2_is_read() -> None:
 
 def test_a_file_of_version_3_is_read() -> None:
     stored = codec.load(Path(__file__).parent / "version_3.npz")
-    assert (stored.request.text, stored.request.target, stored.version) == ("A dog.", "Ein Hund.", VERSION)
+    assert (stored.request.text, stored.request.target, stored.version) == (
+        "A dog.",
+        "Ein Hund.",
+        VERSION,
+    )
     assert list(stored.maps) == ["encoder self", "decoder self", "encoder-decoder"]
 
 
@@ -104,7 +130,9 @@ def test_half_precision_keeps_what_it_promises(trace: Trace) -> None:
 def test_half_precision_of_a_flat_row_over_many_areas() -> None:
     trace = fakes.trace(source="ab", target="cd", layers=1, heads=1)
     fields = dict(trace.fields) | {"source": fakes.text_field("source", "ab" * 2000)}
-    many = fakes.attention_map("encoder-decoder", fields["target"], fields["source"], layers=1, heads=1)
+    many = fakes.attention_map(
+        "encoder-decoder", fields["target"], fields["source"], layers=1, heads=1
+    )
     weights = np.full_like(many.weights, 0.5 / many.grid.count)
     weights[..., 7] += 0.5
     trace = replace(trace, fields=fields, maps={many.site: replace(many, weights=weights)})
@@ -132,7 +160,9 @@ def test_a_read_trace_cannot_be_written_over() -> None:
 def test_numpy_reads_the_file_without_us() -> None:
     trace = fakes.trace()
     with np.load(io.BytesIO(codec.to_bytes(trace)), allow_pickle=False) as archive:
-        np.testing.assert_array_equal(archive["map.encoder self.weights"], trace.maps["encoder self"].weights)
+        np.testing.assert_array_equal(
+            archive["map.encoder self.weights"], trace.maps["encoder self"].weights
+        )
         assert json.loads(archive["trace.json"])["version"] == VERSION
 
 
@@ -200,10 +230,14 @@ def test_a_repacked_file_is_fine() -> None:
 
 
 def test_unknown_entries_are_ignored() -> None:
-    assert_equal(fakes.trace(), codec.from_bytes(documented(lambda document: document.update(mood="good"))))
+    assert_equal(
+        fakes.trace(), codec.from_bytes(documented(lambda document: document.update(mood="good")))
+    )
 
 
-@pytest.mark.parametrize("content", [b"", b"PK", b"\x89PNG\r\n\x1a\n" + b"x" * 500, b"x" * 10**6, npy(np.zeros(3))])
+@pytest.mark.parametrize(
+    "content", [b"", b"PK", b"\x89PNG\r\n\x1a\n" + b"x" * 500, b"x" * 10**6, npy(np.zeros(3))]
+)
 def test_a_foreign_file(content: bytes) -> None:
     assert "not a trace" in refused(content)
 
@@ -218,7 +252,11 @@ def test_a_foreign_archive() -> None:
 
 def test_a_newer_version() -> None:
     sentence = refused(documented(lambda document: document.update(version=VERSION + 1)))
-    assert f"version {VERSION + 1}" in sentence and f"up to {VERSION}" in sentence and "update" in sentence
+    assert (
+        f"version {VERSION + 1}" in sentence
+        and f"up to {VERSION}" in sentence
+        and "update" in sentence
+    )
 
 
 def test_a_file_cut_short_anywhere() -> None:
@@ -304,7 +342,8 @@ def test_a_missing_array() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", [b"", b"{", b"\xff\xfe", b"[" * 100_000, b"null", b'{"format": 1' + b"0" * 10_000 + b"}"]
+    "text",
+    [b"", b"{", b"\xff\xfe", b"[" * 100_000, b"null", b'{"format": 1' + b"0" * 10_000 + b"}"],
 )
 def test_a_document_that_is_no_json_object(text: bytes) -> None:
     assert refused(packed(lambda entries: entries.update({codec.DOCUMENT: text})))
@@ -346,12 +385,16 @@ def test_other_packings_are_refused(how: int) -> None:
 
 
 def test_a_huge_document_is_refused() -> None:
-    content = packed(lambda entries: entries.update({codec.DOCUMENT: b" " * (codec.MAX_DOCUMENT_BYTES + 1)}))
+    content = packed(
+        lambda entries: entries.update({codec.DOCUMENT: b" " * (codec.MAX_DOCUMENT_BYTES + 1)})
+    )
     assert "8 MiB" in refused(content)
 
 
 def test_a_list_of_contents_without_end_is_refused() -> None:
-    content = packed(lambda entries: entries.update({f"{number:04}.npy": b"" for number in range(2000)}))
+    content = packed(
+        lambda entries: entries.update({f"{number:04}.npy": b"" for number in range(2000)})
+    )
     assert "list of contents" in refused(content)
 
 
@@ -377,7 +420,9 @@ class FullDisk(io.BytesIO):
         raise OSError(28, "No space left on device")
 
 
-def test_a_full_disk_leaves_the_old_file_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "a.npz"
     path.write_bytes(b"old")
 

@@ -40,7 +40,9 @@ def cases(draw: st.DrawFn) -> tuple[np.ndarray, AreaGrid, float]:
     height, width = draw(st.sampled_from([(1, 1), (1, 2), (1, 13), (3, 3), (4, 2), (2, 5), (5, 1)]))
     grid = AreaGrid(height, width, draw(st.integers(1, height)), draw(st.integers(1, width)))
     whole = st.integers(0, 8) | st.sampled_from([0, 0, 1])
-    rows = draw(st.lists(st.lists(whole, min_size=grid.items, max_size=grid.items), min_size=1, max_size=4))
+    rows = draw(
+        st.lists(st.lists(whole, min_size=grid.items, max_size=grid.items), min_size=1, max_size=4)
+    )
     p_RN = np.array(rows, dtype=np.float32)
     for row in p_RN:  # filled up to a power of two, so that each share is a whole number of UNITs
         row[draw(st.integers(0, grid.items - 1))] += (128 - row.sum()) if row.any() else 0
@@ -56,7 +58,9 @@ def test_no_area_is_smaller_and_of_equally_small_ones_none_holds_more(
     p_RN, grid, mass = case
     found = densest_areas(p_RN, grid, mass)
     assert found.area.dtype == np.int64 and found.share.dtype == np.float32
-    for row, area, share in zip(p_RN.tolist(), found.area.tolist(), found.share.tolist(), strict=True):
+    for row, area, share in zip(
+        p_RN.tolist(), found.area.tolist(), found.share.tolist(), strict=True
+    ):
         expected, held = slow_densest(row, grid.height, grid.width, mass)
         assert area == expected
         assert share == pytest.approx(float(held), abs=1e-6)
@@ -64,7 +68,9 @@ def test_no_area_is_smaller_and_of_equally_small_ones_none_holds_more(
 
 @SOME
 @given(st.integers(1, 12), st.integers(1, 30), st.floats(0.01, 1), st.integers(0, 99))
-def test_any_shares_on_long_sequences_and_grids(rows: int, columns: int, mass: float, seed: int) -> None:
+def test_any_shares_on_long_sequences_and_grids(
+    rows: int, columns: int, mass: float, seed: int
+) -> None:
     rng = np.random.default_rng(seed)
     p_N = (rng.exponential(1, rows * columns) ** 3).astype(np.float32)
     found = densest_areas(p_N, AreaGrid(rows, columns, 1, 1), mass)
@@ -75,7 +81,9 @@ def test_any_shares_on_long_sequences_and_grids(rows: int, columns: int, mass: f
     for other_height in range(1, rows + 1):  # every smaller area holds less than the mass
         other_width = min((height * width - 1) // other_height, columns)
         if other_width:
-            windows = np.lib.stride_tricks.sliding_window_view(share_YX, (other_height, other_width))
+            windows = np.lib.stride_tricks.sliding_window_view(
+                share_YX, (other_height, other_width)
+            )
             assert windows.sum((2, 3)).max() < mass
 
 
@@ -94,7 +102,9 @@ def test_known_answers() -> None:
 
 @pytest.mark.parametrize("items", [3, 7, 10, 400])
 @pytest.mark.parametrize("mass", [0.1, 0.3, 0.5, 0.6, 0.7, 0.9])
-def test_equal_shares_are_counted_without_rounding_and_the_first_of_equals_is_taken(items: int, mass: float) -> None:
+def test_equal_shares_are_counted_without_rounding_and_the_first_of_equals_is_taken(
+    items: int, mass: float
+) -> None:
     """Ten shares of a tenth: seven of them hold .7, whatever floats make of that, and the first seven are meant."""
     p_N = np.full(items, np.float32(1 / items))
     needed = next(n for n in range(1, items + 1) if Fraction(n, items) >= Fraction(str(mass)))

@@ -36,7 +36,9 @@ def table(text: str, number: int = 0) -> list[list[str]]:
     ids=lambda kind: kind.__name__,
 )
 def test_every_field_is_specified_in_order(kind: type) -> None:
-    assert [row[0] for row in table(section(kind.__name__))] == [field.name for field in fields(kind)]
+    assert [row[0] for row in table(section(kind.__name__))] == [
+        field.name for field in fields(kind)
+    ]
 
 
 def test_the_version_is_the_codes() -> None:
@@ -64,7 +66,8 @@ def test_the_order_of_areas_is_the_codes() -> None:
         [index, *area] for index, area in enumerate(grid.table().tolist())
     ]
     assert [row[5] for row in rows] == [
-        " ".join(str(item) for item in range(left, left + width)) for _, left, _, width in grid.table().tolist()
+        " ".join(str(item) for item in range(left, left + width))
+        for _, left, _, width in grid.table().tolist()
     ]
 
 
@@ -90,7 +93,9 @@ def test_the_link_table_is_what_links_have() -> None:
     assert link.to_params(asked, focus) == {name: example for name, example, _ in rows}
     for _, _, restores in rows:
         owner, name = re.findall(r"(Request|Focus)\.(\w+)", restores)[0]
-        default = getattr(request.Request("", "") if owner == "Request" else request.Focus(""), name)
+        default = getattr(
+            request.Request("", "") if owner == "Request" else request.Focus(""), name
+        )
         assert getattr(asked if owner == "Request" else focus, name) != default
 
 

@@ -19,11 +19,17 @@ def test_entropy_is_that_of_the_definition() -> None:
 
 
 @given(
-    hnp.arrays(np.float32, st.tuples(st.integers(1, 6), st.integers(1, 5)), elements=st.floats(0, 1, width=32)),
+    hnp.arrays(
+        np.float32,
+        st.tuples(st.integers(1, 6), st.integers(1, 5)),
+        elements=st.floats(0, 1, width=32),
+    ),
     st.booleans(),
 )
 @settings(max_examples=60, deadline=None)
-def test_dependence_is_the_mutual_information_of_query_and_item(raw_QN: np.ndarray, same: bool) -> None:
+def test_dependence_is_the_mutual_information_of_query_and_item(
+    raw_QN: np.ndarray, same: bool
+) -> None:
     raw_QN = np.repeat(raw_QN[:1], len(raw_QN), 0) if same else raw_QN
     total = raw_QN.sum(-1, keepdims=True)
     shares = np.divide(raw_QN, total, out=np.zeros_like(raw_QN), where=total > 0)

@@ -45,8 +45,17 @@ def layered(elsewhere: Elsewhere) -> LayeredWeights:
     return LayeredWeights(SHAPE, elsewhere)
 
 
-def test_what_is_known_beforehand_costs_nothing(layered: LayeredWeights, elsewhere: Elsewhere) -> None:
-    assert (layered.shape, layered.size, layered.nbytes, layered.dtype, layered.ndim, len(layered)) == (
+def test_what_is_known_beforehand_costs_nothing(
+    layered: LayeredWeights, elsewhere: Elsewhere
+) -> None:
+    assert (
+        layered.shape,
+        layered.size,
+        layered.nbytes,
+        layered.dtype,
+        layered.ndim,
+        len(layered),
+    ) == (
         *(WHOLE.weights.shape, WHOLE.weights.size, WHOLE.weights.nbytes, WHOLE.weights.dtype, 4, 3),
     )
     assert elsewhere.fetched == []
@@ -54,9 +63,21 @@ def test_what_is_known_beforehand_costs_nothing(layered: LayeredWeights, elsewhe
 
 @pytest.mark.parametrize(
     "index",
-    [0, -1, np.int64(2), (1,), (1, 2), (1, slice(1, 3)), (2, 0, [0, 2]), (0, slice(None), 1, slice(2)), (1, ...)],
+    [
+        0,
+        -1,
+        np.int64(2),
+        (1,),
+        (1, 2),
+        (1, slice(1, 3)),
+        (2, 0, [0, 2]),
+        (0, slice(None), 1, slice(2)),
+        (1, ...),
+    ],
 )
-def test_an_index_within_a_layer_fetches_that_one(index: Any, layered: LayeredWeights, elsewhere: Elsewhere) -> None:
+def test_an_index_within_a_layer_fetches_that_one(
+    index: Any, layered: LayeredWeights, elsewhere: Elsewhere
+) -> None:
     np.testing.assert_array_equal(layered[index], WHOLE.weights[index])
     np.testing.assert_array_equal(layered[index], WHOLE.weights[index])
     assert len(elsewhere.fetched) == 1
@@ -81,13 +102,17 @@ def test_any_other_index_is_answered_too(index: Any, layered: LayeredWeights) ->
         np.array,
     ],
 )
-def test_numpy_takes_it_for_an_array(ask: Callable[[Any], Any], layered: LayeredWeights, elsewhere: Elsewhere) -> None:
+def test_numpy_takes_it_for_an_array(
+    ask: Callable[[Any], Any], layered: LayeredWeights, elsewhere: Elsewhere
+) -> None:
     np.testing.assert_array_equal(ask(layered), ask(WHOLE.weights))
     assert sorted(elsewhere.fetched) == [0, 1, 2]
 
 
 @pytest.mark.parametrize("index", [3, -4])
-def test_a_layer_that_is_not_there(index: int, layered: LayeredWeights, elsewhere: Elsewhere) -> None:
+def test_a_layer_that_is_not_there(
+    index: int, layered: LayeredWeights, elsewhere: Elsewhere
+) -> None:
     with pytest.raises(IndexError):
         layered[index]
     assert elsewhere.fetched == []
@@ -132,7 +157,8 @@ def test_a_trace_without_weights_goes_by_wire_and_views_draw_it() -> None:
     def fetch(site: str, layer: int) -> FloatArray:
         fetched.append((site, layer))
         return codec.layer_from_bytes(
-            codec.layer_to_bytes(whole.maps[site].weights[layer]), whole.maps[site].weights.shape[1:]
+            codec.layer_to_bytes(whole.maps[site].weights[layer]),
+            whole.maps[site].weights.shape[1:],
         )
 
     content = codec.to_bytes(whole, without=whole.maps)
@@ -142,11 +168,16 @@ def test_a_trace_without_weights_goes_by_wire_and_views_draw_it() -> None:
     assert fetched == []
     focus = Focus("encoder-decoder", 1, None, "query", (2,))
     drawn = [name for name, view in VIEWS.items() if view.fits(found, focus)]
-    assert drawn == [name for name, view in VIEWS.items() if view.fits(whole, focus)] and len(drawn) > 3
+    assert (
+        drawn == [name for name, view in VIEWS.items() if view.fits(whole, focus)]
+        and len(drawn) > 3
+    )
     assert codec.to_bytes(found) == codec.to_bytes(whole)
     assert len(fetched) == len(set(fetched)) == 9
     for name in drawn:
-        assert VIEWS[name].figure(found, focus).to_json() == VIEWS[name].figure(whole, focus).to_json(), name
+        assert (
+            VIEWS[name].figure(found, focus).to_json() == VIEWS[name].figure(whole, focus).to_json()
+        ), name
 
 
 def test_a_file_without_weights_is_for_nobody_else() -> None:

@@ -33,7 +33,10 @@ def test_a_link_restores_request_and_focus(request_: Request, focus: Focus | Non
 
 def test_a_default_link_is_short() -> None:
     assert to_params(Request("m", "A dog.")) == {"model": "m", "text": "A dog."}
-    assert to_params(Request("m", ""), Focus("encoder self")) == {"model": "m", "site": "encoder self"}
+    assert to_params(Request("m", ""), Focus("encoder self")) == {
+        "model": "m",
+        "site": "encoder self",
+    }
 
 
 def test_a_full_link_reads_like_the_page() -> None:
@@ -57,11 +60,17 @@ def test_a_full_link_reads_like_the_page() -> None:
 
 
 def test_the_selection_of_a_whole_text_stays_compact() -> None:
-    assert to_params(Request("m", "a"), Focus("encoder self", items=tuple(range(4096))))["items"] == "1-4096"
+    assert (
+        to_params(Request("m", "a"), Focus("encoder self", items=tuple(range(4096))))["items"]
+        == "1-4096"
+    )
 
 
 def test_parameters_of_others_are_ignored() -> None:
-    assert from_params(BASE | {"utm_source": "x", "view": "pyramid"}) == (Request("char-tiny-area", "A dog."), None)
+    assert from_params(BASE | {"utm_source": "x", "view": "pyramid"}) == (
+        Request("char-tiny-area", "A dog."),
+        None,
+    )
 
 
 @pytest.mark.parametrize(
@@ -106,7 +115,11 @@ def test_a_useless_link_is_refused_in_one_sentence(params: dict[str, str], part:
 
 
 @settings(deadline=None)
-@given(st.dictionaries(st.sampled_from(["model", "text", "beam", "area", "site", "layer", "items"]), st.text()))
+@given(
+    st.dictionaries(
+        st.sampled_from(["model", "text", "beam", "area", "site", "layer", "items"]), st.text()
+    )
+)
 def test_whatever_a_link_says_it_is_read_or_refused(params: dict[str, str]) -> None:
     try:
         request_, focus = from_params(params)

@@ -41,7 +41,11 @@ def test_it_is_the_trace_that_was_stored(trace: Trace) -> None:
     found = opened(codec.to_bytes(trace))
     assert all(isinstance(one.weights, LayeredWeights) for one in found.maps.values())
     assert_equal(trace, found)
-    assert codec.to_bytes(found) == codec.to_bytes(trace) and found.nbytes < trace.nbytes or not trace.maps
+    assert (
+        codec.to_bytes(found) == codec.to_bytes(trace)
+        and found.nbytes < trace.nbytes
+        or not trace.maps
+    )
 
 
 def test_half_precision_and_every_view() -> None:
@@ -75,7 +79,10 @@ def small(**limits: int) -> object:
     ("limits", "said"),
     [
         ({"layer": 2000}, 'A layer of "[a-z -]+" takes .* can be shown; take fewer'),
-        ({"areas": 20}, 'The memory of "[a-z -]+" has .* areas but at most 20 can be shown; take fewer items'),
+        (
+            {"areas": 20},
+            'The memory of "[a-z -]+" has .* areas but at most 20 can be shown; take fewer items',
+        ),
         ({"rows": 10}, "heads of .* queries, .* rows, but at most 10 can be shown"),
         ({"weights": 1 << 16}, "The attention takes .* but at most"),
         ({"maps": 2}, "has 3 maps but at most 2 can be shown"),
@@ -83,7 +90,9 @@ def small(**limits: int) -> object:
         ({"beside": 100}, "All but the attention takes"),
     ],
 )
-def test_what_is_too_large_is_refused_by_name_and_nothing_is_written(limits: dict[str, int], said: str) -> None:
+def test_what_is_too_large_is_refused_by_name_and_nothing_is_written(
+    limits: dict[str, int], said: str
+) -> None:
     asked: list[int] = []
 
     def reserve(size: int) -> Callable[[], None]:

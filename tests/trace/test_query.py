@@ -19,7 +19,10 @@ from tests.trace.strategies import SOME, fields, maps
 
 def items_of(area: Area, grid: AreaGrid) -> list[int]:
     """The items an area holds, counted row by row."""
-    rows, columns = range(area.top, area.top + area.height), range(area.left, area.left + area.width)
+    rows, columns = (
+        range(area.top, area.top + area.height),
+        range(area.left, area.left + area.width),
+    )
     return [row * grid.width + column for row in rows for column in columns]
 
 
@@ -28,7 +31,9 @@ def areas_of(grid: AreaGrid) -> list[Area]:
 
 
 def chosen(attention: AttentionMap, layer: int, head: int | None) -> FloatArray:
-    weights: FloatArray = attention.weights[layer].mean(0) if head is None else attention.weights[layer, head]
+    weights: FloatArray = (
+        attention.weights[layer].mean(0) if head is None else attention.weights[layer, head]
+    )
     return weights
 
 
@@ -42,7 +47,11 @@ def two_spans() -> AttentionMap:
     """One query over four items: half on items 1-2, a quarter on item 0, a quarter on items 1-3."""
     grid = AreaGrid(1, 4, 1, 3)
     weights = np.zeros((1, 1, 1, grid.count), dtype=np.float32)
-    for area, weight in ((Area(0, 1, 1, 2), 0.5), (Area(0, 0, 1, 1), 0.25), (Area(0, 1, 1, 3), 0.25)):
+    for area, weight in (
+        (Area(0, 1, 1, 2), 0.5),
+        (Area(0, 0, 1, 1), 0.25),
+        (Area(0, 1, 1, 3), 0.25),
+    ):
         weights[..., grid.index(area)] = weight
     return AttentionMap("encoder-decoder", "target", "source", grid, weights)
 
@@ -58,16 +67,24 @@ def test_known_answers() -> None:
         query.Attended(Area(0, 0, 1, 1), 0.25),
     ]
     assert query.top_areas(attention, 0, 0, 0, k=9, max_overlap=1.0)[2].area == Area(0, 1, 1, 3)
-    assert query.top_areas(attention, 0, 0, 0, min_size=3) == [query.Attended(Area(0, 1, 1, 3), 0.25)]
+    assert query.top_areas(attention, 0, 0, 0, min_size=3) == [
+        query.Attended(Area(0, 1, 1, 3), 0.25)
+    ]
     assert query.top_queries(attention, 0, 0, item=2) == [query.Attending(0, 0.75)]
     summary = query.head_summary(attention)
-    assert (summary.entropy.item(), summary.area_size.item(), summary.peak.item()) == (1.5, 2.0, 0.5)
+    assert (summary.entropy.item(), summary.area_size.item(), summary.peak.item()) == (
+        1.5,
+        2.0,
+        0.5,
+    )
     assert math.isnan(summary.distance.item())
 
 
 @SOME
 @given(maps(), st.data())
-def test_coverage_adds_up_the_areas_that_hold_an_item(attention: AttentionMap, data: st.DataObject) -> None:
+def test_coverage_adds_up_the_areas_that_hold_an_item(
+    attention: AttentionMap, data: st.DataObject
+) -> None:
     layer, head = places(attention, data)
     weights = chosen(attention, layer, head)
     expected = np.zeros((len(weights), attention.grid.items))
@@ -84,7 +101,10 @@ def test_coverage_adds_up_the_areas_that_hold_an_item(attention: AttentionMap, d
 @given(maps(), st.data())
 def test_item_shares_sum_to_one_or_nothing(attention: AttentionMap, data: st.DataObject) -> None:
     layer, head = places(attention, data)
-    shares, covered = query.item_shares(attention, layer, head), query.coverage(attention, layer, head)
+    shares, covered = (
+        query.item_shares(attention, layer, head),
+        query.coverage(attention, layer, head),
+    )
     masked = ~chosen(attention, layer, head).any(-1)
     np.testing.assert_allclose(shares.sum(-1), np.where(masked, 0, 1), atol=1e-5)
     np.testing.assert_allclose(shares * covered.sum(-1, keepdims=True), covered, atol=1e-5)
@@ -94,15 +114,23 @@ def test_item_shares_sum_to_one_or_nothing(attention: AttentionMap, data: st.Dat
 @given(maps(), st.data())
 def test_entropy_is_the_textbook_sum(attention: AttentionMap, data: st.DataObject) -> None:
     layer, head = places(attention, data)
-    expected = [-sum(p * math.log2(p) for p in row if p > 0) for row in chosen(attention, layer, head).tolist()]
+    expected = [
+        -sum(p * math.log2(p) for p in row if p > 0)
+        for row in chosen(attention, layer, head).tolist()
+    ]
     np.testing.assert_allclose(query.entropy(attention, layer, head), expected, atol=1e-4)
 
 
-def heaviest_by_hand(attention: AttentionMap, weights: list[float], k: int, max_overlap: float) -> list[int]:
+def heaviest_by_hand(
+    attention: AttentionMap, weights: list[float], k: int, max_overlap: float
+) -> list[int]:
     """Walk down the areas by weight and keep those far enough from all kept before."""
     areas, kept = areas_of(attention.grid), list[int]()
     for index in sorted(range(len(weights)), key=lambda index: (-weights[index], index)):
-        own, others = set(items_of(areas[index], attention.grid)), [items_of(areas[i], attention.grid) for i in kept]
+        own, others = (
+            set(items_of(areas[index], attention.grid)),
+            [items_of(areas[i], attention.grid) for i in kept],
+        )
         fits = all(len(own & set(other)) / len(own | set(other)) <= max_overlap for other in others)
         if weights[index] > 0 and fits and len(kept) < k:
             kept.append(index)
@@ -119,15 +147,21 @@ def test_top_areas_walk_down_the_weights(
     weights = chosen(attention, layer, head)[row].tolist()
     expected = heaviest_by_hand(attention, weights, k, max_overlap)
     found = query.top_areas(attention, layer, head, row, k, max_overlap)
-    assert [(attention.grid.index(top.area), top.weight) for top in found] == [(i, weights[i]) for i in expected]
+    assert [(attention.grid.index(top.area), top.weight) for top in found] == [
+        (i, weights[i]) for i in expected
+    ]
 
 
 @SOME
 @given(maps(), st.data(), st.sampled_from([0.3, 0.5, 0.9]))
-def test_densest_areas_are_those_of_the_item_shares(attention: AttentionMap, data: st.DataObject, mass: float) -> None:
+def test_densest_areas_are_those_of_the_item_shares(
+    attention: AttentionMap, data: st.DataObject, mass: float
+) -> None:
     layer, head = places(attention, data)
     shares_QN = query.item_shares(attention, layer, head)
-    for found, shares_N in zip(query.densest_areas(attention, layer, head, mass), shares_QN, strict=True):
+    for found, shares_N in zip(
+        query.densest_areas(attention, layer, head, mass), shares_QN, strict=True
+    ):
         if found is None:
             assert not shares_N.any()
         else:
@@ -153,8 +187,12 @@ def test_top_queries_are_the_largest_of_the_coverage_column(
     column = query.coverage(attention, layer, head)[:, item]
     found = query.top_queries(attention, layer, head, item, k)
     assert len(found) == min(k, np.count_nonzero(column))
-    np.testing.assert_allclose([top.weight for top in found], np.sort(column)[::-1][: len(found)], atol=1e-6)
-    np.testing.assert_allclose([column[top.query] for top in found], [top.weight for top in found], atol=1e-6)
+    np.testing.assert_allclose(
+        [top.weight for top in found], np.sort(column)[::-1][: len(found)], atol=1e-6
+    )
+    np.testing.assert_allclose(
+        [column[top.query] for top in found], [top.weight for top in found], atol=1e-6
+    )
 
 
 @SOME
@@ -162,12 +200,16 @@ def test_top_queries_are_the_largest_of_the_coverage_column(
 def test_area_size_shares_weigh_every_size(attention: AttentionMap, data: st.DataObject) -> None:
     layer, head = places(attention, data)
     totals = dict.fromkeys(sorted({area.size for area in areas_of(attention.grid)}), 0.0)
-    for area, weight in zip(areas_of(attention.grid), chosen(attention, layer, head).sum(0), strict=True):
+    for area, weight in zip(
+        areas_of(attention.grid), chosen(attention, layer, head).sum(0), strict=True
+    ):
         totals[area.size] += float(weight)
     everything = sum(totals.values()) or 1.0
     shares = query.area_size_shares(attention, layer, head)
     assert list(shares) == list(totals)
-    assert shares == pytest.approx({size: total / everything for size, total in totals.items()}, abs=1e-5)
+    assert shares == pytest.approx(
+        {size: total / everything for size, total in totals.items()}, abs=1e-5
+    )
 
 
 def summary_by_hand(attention: AttentionMap, layer: int, head: int) -> list[float]:
@@ -193,12 +235,17 @@ def test_head_summary_averages_over_queries_that_see_anything(attention: Attenti
     found = np.stack([summary.entropy, summary.area_size, summary.distance, summary.peak], -1)
     assert found.dtype == np.float32
     for layer, head in np.ndindex(found.shape[:2]):
-        np.testing.assert_allclose(found[layer, head], summary_by_hand(attention, layer, head), atol=1e-4)
+        np.testing.assert_allclose(
+            found[layer, head], summary_by_hand(attention, layer, head), atol=1e-4
+        )
 
 
 def test_distance_has_a_meaning_within_one_text_only() -> None:
     sites = fakes.trace(source="abcd", target="efgh").maps
-    known = {site: bool(np.isfinite(query.head_summary(item).distance).all()) for site, item in sites.items()}
+    known = {
+        site: bool(np.isfinite(query.head_summary(item).distance).all())
+        for site, item in sites.items()
+    }
     assert known == {"encoder self": True, "decoder self": True, "encoder-decoder": False}
 
 
@@ -207,12 +254,21 @@ def character_field(text: str) -> Field:
 
 
 def test_words_of_characters() -> None:
-    assert query.words(character_field("A  small dog.")) == [(0, 1), (1, 3), (3, 8), (8, 9), (9, 13), (13, 14)]
+    assert query.words(character_field("A  small dog.")) == [
+        (0, 1),
+        (1, 3),
+        (3, 8),
+        (8, 9),
+        (9, 13),
+        (13, 14),
+    ]
     assert query.words(character_field("")) == [(0, 1)]
 
 
 def test_words_of_subwords_that_carry_the_blank_before_them() -> None:
-    anchors = np.array([(0, 0), (0, 1), (1, 6), (6, 8), (8, 11), (11, 12), (12, 12)], dtype=np.int64)
+    anchors = np.array(
+        [(0, 0), (0, 1), (1, 6), (6, 8), (8, 11), (11, 12), (12, 12)], dtype=np.int64
+    )
     labels = ("⟨start⟩", "A", "▁puff", "in", "▁is", ".", "⟨end⟩")
     field = Field("history", "text", "A puffin is.", labels, anchors)
     assert query.words(field) == [(0, 1), (1, 2), (2, 4), (4, 6), (6, 7)]
@@ -220,7 +276,11 @@ def test_words_of_subwords_that_carry_the_blank_before_them() -> None:
 
 def test_words_when_several_items_share_one_character() -> None:
     anchors = np.array([(0, 1), (0, 1), (0, 1), (1, 2), (2, 3)], dtype=np.int64)
-    assert query.words(Field("source", "text", "🐧 a", tuple("12345"), anchors)) == [(0, 3), (3, 4), (4, 5)]
+    assert query.words(Field("source", "text", "🐧 a", tuple("12345"), anchors)) == [
+        (0, 3),
+        (3, 4),
+        (4, 5),
+    ]
 
 
 @SOME

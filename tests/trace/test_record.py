@@ -83,7 +83,9 @@ def with_chosen(change: Callable[[IntArray], IntArray]) -> Trace:
     trace = fakes.caption_trace(hard=True)
     attention = trace.maps[SITE]
     assert attention.chosen is not None
-    return replace(trace, maps={**trace.maps, SITE: replace(attention, chosen=change(attention.chosen))})
+    return replace(
+        trace, maps={**trace.maps, SITE: replace(attention, chosen=change(attention.chosen))}
+    )
 
 
 def with_gaze(change: Callable[[Gaze], Gaze]) -> Trace:
@@ -101,44 +103,91 @@ def with_gaze(change: Callable[[Gaze], Gaze]) -> Trace:
         (with_source(lambda field: replace(field, kind="smell")), "smell"),
         (with_source(lambda field: replace(field, labels=field.labels[:-1])), "17 labels"),
         (with_source(lambda field: replace(field, labels=(*field.labels[:-1], 3))), "no text"),  # type: ignore[arg-type]
-        (with_source(lambda field: replace(field, anchors=field.anchors.astype(np.int32))), "int32"),
+        (
+            with_source(lambda field: replace(field, anchors=field.anchors.astype(np.int32))),
+            "int32",
+        ),
         (with_source(lambda field: replace(field, raw=field.raw[:-1])), "outside its 16"),
         (with_anchor(-1, 2), "outside"),
         (with_anchor(3, 2), "outside"),
         (with_anchor(3, 99), "outside"),
         (with_output(lambda output: replace(output, field="sound")), "sound"),
-        (with_output(lambda output: replace(output, probabilities=output.probabilities[1:])), r"\(23,\) for 24"),
-        (with_output(lambda output: replace(output, probabilities=output.probabilities + 1)), "outside 0 to 1"),
-        (with_output(lambda output: replace(output, probabilities=output.probabilities * np.float32("nan"))), "0 to 1"),
         (
-            with_output(lambda output: replace(output, probabilities=output.probabilities.astype(np.float64))),
+            with_output(lambda output: replace(output, probabilities=output.probabilities[1:])),
+            r"\(23,\) for 24",
+        ),
+        (
+            with_output(lambda output: replace(output, probabilities=output.probabilities + 1)),
+            "outside 0 to 1",
+        ),
+        (
+            with_output(
+                lambda output: replace(
+                    output, probabilities=output.probabilities * np.float32("nan")
+                )
+            ),
+            "0 to 1",
+        ),
+        (
+            with_output(
+                lambda output: replace(
+                    output, probabilities=output.probabilities.astype(np.float64)
+                )
+            ),
             "not float32",
         ),
-        (with_output(lambda output: replace(output, alternatives=output.alternatives[1:])), "23 of 24"),
+        (
+            with_output(lambda output: replace(output, alternatives=output.alternatives[1:])),
+            "23 of 24",
+        ),
         (with_output(lambda output: replace(output, alternatives=((("a", 1.5),),) * 24)), "0 to 1"),
         (with_map(lambda item: replace(item, query="sound")), "lacks: sound"),
         (with_map(lambda item: replace(item, memory="target")), "18 items over a memory of 24"),
         (with_map(lambda item: replace(item, query="source")), "must be layers x heads x 18 x 80"),
-        (with_map(lambda item: replace(item, grid=AreaGrid(1, 18, 1, 4))), "must be layers x heads x 24 x 66"),
+        (
+            with_map(lambda item: replace(item, grid=AreaGrid(1, 18, 1, 4))),
+            "must be layers x heads x 24 x 66",
+        ),
         (with_map(lambda item: replace(item, weights=item.weights[0])), "of shape"),
         (with_map(lambda item: replace(item, weights=item.weights[:0])), "of shape"),
-        (with_map(lambda item: replace(item, weights=np.repeat(item.weights, 513, 0))), "more than 1,024 layers"),
-        (with_map(lambda item: replace(item, weights=np.repeat(item.weights, 257, 1))), "more than 1,024 layers, or"),
+        (
+            with_map(lambda item: replace(item, weights=np.repeat(item.weights, 513, 0))),
+            "more than 1,024 layers",
+        ),
+        (
+            with_map(lambda item: replace(item, weights=np.repeat(item.weights, 257, 1))),
+            "more than 1,024 layers, or",
+        ),
         (with_map(lambda item: replace(item, weights=item.weights.astype(np.float16))), "float16"),
-        (with_map(lambda item: replace(item, weights=item.weights * np.float32(0.99))), "neither 1 nor 0"),
+        (
+            with_map(lambda item: replace(item, weights=item.weights * np.float32(0.99))),
+            "neither 1 nor 0",
+        ),
         (with_weight(-0.001), "below 0"),
         (with_weight(float("nan")), "not a number"),
         (with_weight(float("inf")), "neither 1 nor 0"),
         (replace(fakes.caption_trace(), request=Request("captioner", "x")), "the request has none"),
-        (with_cells(lambda cells: replace(cells, anchors=cells.anchors + 40)), "outside its 96 x 64 pixels"),
-        (with_cells(lambda cells: replace(cells, anchors=cells.anchors[:, :2])), r"anchors of shape \(16, 2\)"),
+        (
+            with_cells(lambda cells: replace(cells, anchors=cells.anchors + 40)),
+            "outside its 96 x 64 pixels",
+        ),
+        (
+            with_cells(lambda cells: replace(cells, anchors=cells.anchors[:, :2])),
+            r"anchors of shape \(16, 2\)",
+        ),
         (with_chosen(lambda chosen: chosen + 36), "choices that are no areas"),
         (with_chosen(lambda chosen: chosen[:1]), r"choices of shape \(1, 4, 5\)"),
-        (with_map(lambda item: replace(item, strength=item.weights.max(3)[:1])), r"strengths of shape \(1, 4, 24\)"),
+        (
+            with_map(lambda item: replace(item, strength=item.weights.max(3)[:1])),
+            r"strengths of shape \(1, 4, 24\)",
+        ),
         (with_map(lambda item: replace(item, strength=-item.weights.max(3))), "strengths below 0"),
         (with_gaze(lambda gaze: replace(gaze, memory="target")), "a field that is no picture"),
         (with_gaze(lambda gaze: replace(gaze, corners=gaze.corners[:2])), "for 3 steps"),
-        (with_gaze(lambda gaze: replace(gaze, corners=gaze.corners * np.float32("nan"))), "no numbers"),
+        (
+            with_gaze(lambda gaze: replace(gaze, corners=gaze.corners * np.float32("nan"))),
+            "no numbers",
+        ),
         (with_gaze(lambda gaze: replace(gaze, seen=gaze.seen[:, :1])), "patches of shape"),
     ],
 )
@@ -151,7 +200,10 @@ def test_a_disagreement_is_told(trace: Trace, sentence: str) -> None:
 @pytest.mark.parametrize("name", ["Source", "a/b", "a.b", "", "x" * 41, "a\x00b"])
 def test_names_of_fields_and_sites_are_plain(name: str) -> None:
     trace = fakes.trace()
-    source, attention = replace(trace.fields["source"], name=name), replace(trace.maps[SITE], site=name)
+    source, attention = (
+        replace(trace.fields["source"], name=name),
+        replace(trace.maps[SITE], site=name),
+    )
     with pytest.raises(ValueError, match="small letters"):
         validate(replace(trace, fields=dict(trace.fields) | {name: source}))
     with pytest.raises(ValueError, match="small letters"):
@@ -183,7 +235,10 @@ def test_a_focus_inside_the_trace_passes(focus: Focus) -> None:
 @pytest.mark.parametrize(
     ("focus", "sentence"),
     [
-        (Focus("encoder"), 'no site "encoder"; choose one of: encoder self, decoder self, encoder-decoder'),
+        (
+            Focus("encoder"),
+            'no site "encoder"; choose one of: encoder self, decoder self, encoder-decoder',
+        ),
         (Focus(SITE, layer=2), "2 layers but the link asks for layer 3; choose another layer"),
         (Focus(SITE, head=4), "4 heads but the link asks for head 5"),
         (Focus(SITE, items=(1, 24)), "24 items but the link asks for item 25"),

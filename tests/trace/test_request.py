@@ -30,7 +30,9 @@ def test_welcome_text_is_left_as_it_is(text: str) -> None:
     assert request.checked() == request
 
 
-@pytest.mark.parametrize(("text", "same_as"), [("a\nb", "a b"), ("a\r\nb", "a  b"), ("\ta\u2028b\x85", " a b ")])
+@pytest.mark.parametrize(
+    ("text", "same_as"), [("a\nb", "a b"), ("a\r\nb", "a  b"), ("\ta\u2028b\x85", " a b ")]
+)
 def test_line_breaks_are_blanks_and_offsets_stay(text: str, same_as: str) -> None:
     assert Request("m", text).checked().text == same_as
     assert len(text) == len(same_as)
@@ -53,7 +55,9 @@ def test_line_breaks_are_blanks_and_offsets_stay(text: str, same_as: str) -> Non
         (Request("../../etc/passwd", "a"), ["../../etc/passwd", "choose"]),
     ],
 )
-def test_a_refusal_is_one_sentence_with_limit_value_and_advice(request_: Request, parts: list[str]) -> None:
+def test_a_refusal_is_one_sentence_with_limit_value_and_advice(
+    request_: Request, parts: list[str]
+) -> None:
     with pytest.raises(InputError) as refusal:
         request_.checked()
     for part in parts:

@@ -35,7 +35,17 @@ def descriptors() -> int:
 def test_two_maps_share_a_file_and_come_back_as_they_were() -> None:
     spool = Spool(2 * WEIGHTS.nbytes)
     one, other = spooled(spool, WEIGHTS), spooled(spool, 1 - WEIGHTS)
-    for index in (0, -1, (1, 2), (2, -1, 3), (0, slice(1, 3)), (1, slice(2, 2)), (2, [3, 0]), (1, ...), (0, None)):
+    for index in (
+        0,
+        -1,
+        (1, 2),
+        (2, -1, 3),
+        (0, slice(1, 3)),
+        (1, slice(2, 2)),
+        (2, [3, 0]),
+        (1, ...),
+        (0, None),
+    ):
         np.testing.assert_array_equal(one[index], WEIGHTS[index])
         np.testing.assert_array_equal(other[index], (1 - WEIGHTS)[index])
     np.testing.assert_array_equal(np.asarray(one), WEIGHTS)
@@ -53,18 +63,24 @@ def test_many_threads_read_at_once() -> None:
         np.testing.assert_array_equal(rows, WEIGHTS[place])
 
 
-def test_the_file_has_no_name_and_goes_with_its_last_reader(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_file_has_no_name_and_goes_with_its_last_reader(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     given: list[str] = []
     before = descriptors()
-    found = spooled(Spool(WEIGHTS.nbytes, lambda size: lambda: given.append(f"{size} back")), WEIGHTS)
+    found = spooled(
+        Spool(WEIGHTS.nbytes, lambda size: lambda: given.append(f"{size} back")), WEIGHTS
+    )
     assert descriptors() == before + 1 and not list(tmp_path.iterdir()) and not given
     del found
     gc.collect()
     assert descriptors() == before and given == [f"{WEIGHTS.nbytes} back"]
 
 
-def test_where_the_disk_is_full_it_is_told_and_the_room_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_the_disk_is_full_it_is_told_and_the_room_given_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     given: list[int] = []
 
     def full(*_: object, **__: object) -> int:

@@ -28,7 +28,9 @@ def slow_iou(one: Area, other: Area, grid: AreaGrid) -> float:
     return len(first & second) / len(first | second)
 
 
-def slow_top(row: list[float], areas: list[Area], grid: AreaGrid, k: int, max_overlap: float, least: int) -> list[int]:
+def slow_top(
+    row: list[float], areas: list[Area], grid: AreaGrid, k: int, max_overlap: float, least: int
+) -> list[int]:
     """Walk down the areas by weight and keep those far enough from all kept before."""
     kept = list[int]()
     for index in sorted(range(len(row)), key=lambda index: (-row[index], index)):
@@ -51,7 +53,9 @@ def any_grids(draw: st.DrawFn) -> AreaGrid:
 def rows_of(draw: st.DrawFn, entries: int, values: str = "any") -> FloatArray:
     """Rows of weights: any numbers, many equal ones, or nothing at all."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    shape = draw(st.sampled_from([(entries,), (1, entries), (4, entries), (2, 3, entries), (0, entries)]))
+    shape = draw(
+        st.sampled_from([(entries,), (1, entries), (4, entries), (2, 3, entries), (0, entries)])
+    )
     kind = draw(st.sampled_from(["any", "ties", "sparse", "zeros"])) if values == "any" else values
     if kind == "ties":
         return rng.choice(np.array([0, 0.25, 0.5], np.float32), shape)
@@ -141,7 +145,9 @@ def test_the_largest_are_those_of_a_stable_sort(data: st.DataObject, entries: in
         order = np.argsort(-values_RN[row], kind="stable")[:k]
         expected = [index for index in order.tolist() if values_RN[row][index] > 0]
         assert found.index[row].tolist() == expected + [-1] * (k - len(expected))
-        assert found.weight[row].tolist() == [values_RN[row][i] for i in expected] + [0] * (k - len(expected))
+        assert found.weight[row].tolist() == [values_RN[row][i] for i in expected] + [0] * (
+            k - len(expected)
+        )
 
 
 @SOME
@@ -169,7 +175,9 @@ def test_area_sums_add_up_the_items_of_an_area(data: st.DataObject, grid: AreaGr
     assert sums.dtype == np.float32 and sums.shape == (*weights_RN.shape[:-1], grid.count)
     for index in range(grid.count):
         items = sorted(items_of(grid.area(index), grid))
-        np.testing.assert_allclose(sums[..., index], weights_RN[..., items].sum(-1, dtype=np.float64), rtol=1e-5)
+        np.testing.assert_allclose(
+            sums[..., index], weights_RN[..., items].sum(-1, dtype=np.float64), rtol=1e-5
+        )
 
 
 @SOME
@@ -181,7 +189,9 @@ def test_sums_and_coverage_are_each_others_transpose(data: st.DataObject, grid: 
         rng.random(grid.count).astype(np.float32),
         rng.random(grid.items).astype(np.float32),
     )
-    assert weights_A @ weights.area_sums(p_N, grid) == pytest.approx(weights.coverage(weights_A, grid) @ p_N, rel=1e-4)
+    assert weights_A @ weights.area_sums(p_N, grid) == pytest.approx(
+        weights.coverage(weights_A, grid) @ p_N, rel=1e-4
+    )
 
 
 @SOME
@@ -190,9 +200,13 @@ def test_overlap_is_intersection_over_union_of_items(grid: AreaGrid, data: st.Da
     table_A4 = grid.table()
     one = data.draw(st.integers(0, grid.count - 1))
     found = weights.iou(table_A4[one], table_A4)
-    assert found.tolist() == [slow_iou(grid.area(one), grid.area(other), grid) for other in range(grid.count)]
+    assert found.tolist() == [
+        slow_iou(grid.area(one), grid.area(other), grid) for other in range(grid.count)
+    ]
     some = table_A4[:7]
-    np.testing.assert_array_equal(weights.iou(some[:, None], table_A4), [weights.iou(row, table_A4) for row in some])
+    np.testing.assert_array_equal(
+        weights.iou(some[:, None], table_A4), [weights.iou(row, table_A4) for row in some]
+    )
 
 
 @pytest.mark.parametrize("grid", [AreaGrid(1, 6, 1, 3), AreaGrid(2, 3, 2, 2)])

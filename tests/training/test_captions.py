@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 import torch
 
-from areaviz.analysis import captions as analysis
+from areaviz.cards.card import read_card
 from areaviz.data import scenes
 from areaviz.data.scenes import make_scene
+from areaviz.evaluation import captions as analysis
 from areaviz.models import MODELS
 from areaviz.models.device import choose_device
-from areaviz.trace.card import read_card
 from areaviz.trace.errors import InputError
-from areaviz.training import described
+from areaviz.training import captioned_pictures as described
 from areaviz.training.captions import Captions, CaptionsConfig
 from areaviz.training.encoder import EncoderTaskConfig
 from areaviz.training.photos import augment
@@ -26,12 +26,21 @@ from areaviz.training.sentences import content_words, word_labels
 from tests import flickr
 
 TINY = {"layers": 1, "width": 16, "filter": 16, "heads": 2, "dropout": 0.0}
-COMMON: dict[str, Any] = {"steps": 2, "peak_rate": 1e-3, "warmup": 1, "validate_every": 2, "batch": 4, "vocabulary": 60}
+COMMON: dict[str, Any] = {
+    "steps": 2,
+    "peak_rate": 1e-3,
+    "warmup": 1,
+    "validate_every": 2,
+    "batch": 4,
+    "vocabulary": 60,
+}
 
 
 def recipe(pictures: str, **options: Any) -> CaptionsConfig:
     model = {**TINY, "encoder": {"side": 128, "channels": 2}, "grid": 8, "area_size": 2}
-    return CaptionsConfig(name="captions", task="captions", pictures=pictures, model=model, **{**COMMON, **options})
+    return CaptionsConfig(
+        name="captions", task="captions", pictures=pictures, model=model, **{**COMMON, **options}
+    )
 
 
 @pytest.fixture
@@ -56,9 +65,9 @@ def test_scenes_become_a_measured_captioner(tmp_path: Path) -> None:
     assert measured == read_card(folder / "card.json") and len(captions) == 4
     assert {"bleu_4", "rouge_l", "cider_d", "true", "beam"} <= measured.figures["val"].keys()
     quality = measured.attention["encoder-decoder, val"]
-    assert {f"{m}{b}" for m in ("pointing", "mass") for b in ("", "_uniform", "_position", "_untrained")} <= set(
-        quality
-    )
+    assert {
+        f"{m}{b}" for m in ("pointing", "mass") for b in ("", "_uniform", "_position", "_untrained")
+    } <= set(quality)
     assert ("own_pointing" in quality) == (measured.figures["val"]["true"] > 0)
     assert len(measured.recipe["pointing head"]) == 2
     MODELS[card.family].load(folder, card, choose_device("cpu"))
@@ -67,23 +76,37 @@ def test_scenes_become_a_measured_captioner(tmp_path: Path) -> None:
 def test_photos_are_described_by_what_a_finished_encoder_sees(data: Path, tmp_path: Path) -> None:
     model = {**TINY, "encoder": {"side": 128, "channels": 2}, "grid": 8}
     encoder = EncoderTaskConfig(
-        name="encoder", task="encoder", model=model, words=5, captions_from=1, **{**COMMON, "steps": 3}
+        name="encoder",
+        task="encoder",
+        model=model,
+        words=5,
+        captions_from=1,
+        **{**COMMON, "steps": 3},
     )
     train(encoder, data, tmp_path, "cpu")
     folder = train(recipe("photos", encoder_run="encoder"), data, tmp_path, "cpu")
     weights = torch.load(tmp_path / "encoder" / "best.pt", weights_only=True)
-    task = Captions.build(recipe("photos", encoder_run="encoder"), data, tmp_path / "captions", choose_device("cpu"))
+    task = Captions.build(
+        recipe("photos", encoder_run="encoder"), data, tmp_path / "captions", choose_device("cpu")
+    )
     kept = task.network.pictures.state_dict()
     for name, value in kept.items():
         torch.testing.assert_close(value, weights[f"captioner.pictures.{name}"])
-    assert task.train.features is not None and task.train.features.shape == (described.VIEWS, 12, 64, 16)
+    assert task.train.features is not None and task.train.features.shape == (
+        described.VIEWS,
+        12,
+        64,
+        16,
+    )
     analysis.evaluate_captions(folder, data, "val", beam=1, device="cpu")  # chooses the head
     measured, _ = analysis.evaluate_captions(folder, data, "test", beam=1, device="cpu")
     assert "true" not in measured.figures["test"] and measured.figures["test"]["captions"] == 4
 
 
 @pytest.mark.usefixtures("few")
-def test_a_captions_own_words_are_measured_where_it_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_captions_own_words_are_measured_where_it_is_true(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = train(recipe("scenes"), tmp_path, tmp_path / "runs", "cpu")
     true = [make_scene("test", number).true_sentences() for number in range(4)]
     said = ["a bird", *(list(sentences)[-1] for sentences in true[1:])]
@@ -110,7 +133,9 @@ def test_pointing_is_asked_of_so_many_pictures_whatever_the_batch(
     monkeypatch.setattr("areaviz.training.captions.POINTED", 3)
     monkeypatch.setattr(Captions, "_points", points)
     (tmp_path / "runs" / "one").mkdir(parents=True)
-    task = Captions.build(recipe("scenes", batch=2), tmp_path, tmp_path / "runs" / "one", choose_device("cpu"))
+    task = Captions.build(
+        recipe("scenes", batch=2), tmp_path, tmp_path / "runs" / "one", choose_device("cpu")
+    )
     with torch.no_grad():
         task.validate(0)
     assert asked == [0, 1, 2]
@@ -119,7 +144,9 @@ def test_pointing_is_asked_of_so_many_pictures_whatever_the_batch(
 @pytest.mark.usefixtures("few")
 def test_batches_depend_on_seed_and_step_alone(tmp_path: Path) -> None:
     def words(first: int, seed: int) -> list[list[int]]:
-        task = Captions.build(recipe("scenes", seed=seed), tmp_path, tmp_path / "runs" / "one", choose_device("cpu"))
+        task = Captions.build(
+            recipe("scenes", seed=seed), tmp_path, tmp_path / "runs" / "one", choose_device("cpu")
+        )
         stream = task.batches(first)
         return [next(stream)[1].flatten().tolist() for _ in range(4)]
 
@@ -160,14 +187,23 @@ def test_tellers_are_trained_and_measured(attention: str, tmp_path: Path) -> Non
         **COMMON,
     )
     train(encoder, tmp_path, tmp_path / "runs", "cpu")
-    model = {"attention": attention, "encoder": {"side": 128, "channels": 2}, "width": 8, "scoring": 4}
+    model = {
+        "attention": attention,
+        "encoder": {"side": 128, "channels": 2},
+        "width": 8,
+        "scoring": 4,
+    }
     options: dict[str, Any] = {"network": "teller", "encoder_run": "encoder", "pair": "tellers"}
-    plan = CaptionsConfig(name="soft", task="captions", pictures="scenes", model=model, **COMMON, **options)
+    plan = CaptionsConfig(
+        name="soft", task="captions", pictures="scenes", model=model, **COMMON, **options
+    )
     folder = train(plan, tmp_path, tmp_path / "runs", "cpu")
     assert list((tmp_path / "runs" / "encoder").glob("features-14-8-1-*.npy"))
     card, captions = analysis.evaluate_captions(folder, tmp_path, "val", beam=2, device="cpu")
     assert len(captions) == 4 and card.family == "teller" and card.figures["val"]["captions"] == 4
     assert bool(card.attention) == (attention != "none")
-    again = Captions.build(replace(plan, start_run="soft"), tmp_path, tmp_path / "runs" / "soft", choose_device("cpu"))
+    again = Captions.build(
+        replace(plan, start_run="soft"), tmp_path, tmp_path / "runs" / "soft", choose_device("cpu")
+    )
     best = torch.load(tmp_path / "runs" / "soft" / "best.pt", weights_only=True)
     torch.testing.assert_close(dict(again.network.state_dict()), best)

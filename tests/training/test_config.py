@@ -27,7 +27,16 @@ def test_the_models_of_a_pair_differ_in_their_attention_alone() -> None:
     pairs: dict[str, list[dict[str, object]]] = {}
     for config in map(load_recipe, CONFIGS):
         options = {**config.to_dict(), "name": "", "rates": {}, "model": {**config.model}}
-        for own in ("area_size", "key_mode", "value_mode", "hard", "attends", "attention", "overview", "forgetting"):
+        for own in (
+            "area_size",
+            "key_mode",
+            "value_mode",
+            "hard",
+            "attends",
+            "attention",
+            "overview",
+            "forgetting",
+        ):
             options["model"].pop(own, None)
         pairs.setdefault(config.pair or config.name, []).append(options)
     assert all(options == same[0] for same in pairs.values() for options in same)

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 import torch
 
-from areaviz.analysis.digits import evaluate_digits
+from areaviz.cards.card import read_card
 from areaviz.data.mnist import VALIDATION
 from areaviz.data.strokes import draw_digits
+from areaviz.evaluation.digits import evaluate_digits
 from areaviz.models import MODELS
 from areaviz.models.device import choose_device
-from areaviz.trace.card import read_card
 from areaviz.training.digits import Digits, DigitsConfig
 from areaviz.training.loop import Trainer
 from areaviz.training.run import train
@@ -40,15 +40,27 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, count in (("train", VALIDATION + 40), ("t10k", 20)):
         each = np.arange(count) % 20
         head = struct.pack(">4I", 2051, count, 28, 28), struct.pack(">2I", 2049, count)
-        (data / "mnist" / f"{name}-images-idx3-ubyte.gz").write_bytes(gzip.compress(head[0] + images[each].tobytes()))
+        (data / "mnist" / f"{name}-images-idx3-ubyte.gz").write_bytes(
+            gzip.compress(head[0] + images[each].tobytes())
+        )
         content = head[1] + labels[each].astype(np.uint8).tobytes()
         (data / "mnist" / f"{name}-labels-idx1-ubyte.gz").write_bytes(gzip.compress(content))
     return data
 
 
 def recipe(network: str, **options: Any) -> DigitsConfig:
-    values = {"steps": 2, "peak_rate": 1e-3, "warmup": 1, "validate_every": 2, "batch": 4, "drawn": 10, **options}
-    return DigitsConfig(name=network, task="digits", network=network, model=MODELS_OF[network], **values)
+    values = {
+        "steps": 2,
+        "peak_rate": 1e-3,
+        "warmup": 1,
+        "validate_every": 2,
+        "batch": 4,
+        "drawn": 10,
+        **options,
+    }
+    return DigitsConfig(
+        name=network, task="digits", network=network, model=MODELS_OF[network], **values
+    )
 
 
 @pytest.mark.parametrize("network", MODELS_OF)
@@ -56,13 +68,17 @@ def test_a_recipe_becomes_a_measured_checkpoint(network: str, corpus: Path, tmp_
     folder = train(recipe(network), corpus, tmp_path, "cpu")
     card = read_card(folder / "card.json")
     assert (card.family, card.task, len(card.history)) == (network, "digits", 1)
-    assert {"valid_loss", "valid_error", "train_loss"} <= card.history[0].keys() and "score" not in card.history[0]
+    assert {"valid_loss", "valid_error", "train_loss"} <= card.history[
+        0
+    ].keys() and "score" not in card.history[0]
     measured = evaluate_digits(folder, corpus, "test", "cpu")
     assert measured == read_card(folder / "card.json")
     assert measured.figures["test"]["pictures"] == (10 if network == "dram" else 20)
     looks = measured.attention["looks, test"]
     own = [name for name in looks if not name.endswith(("_uniform", "_position", "_untrained"))]
-    assert {f"{name}{suffix}" for name in own for suffix in ("", "_uniform", "_position", "_untrained")} == set(looks)
+    assert {
+        f"{name}{suffix}" for name in own for suffix in ("", "_uniform", "_position", "_untrained")
+    } == set(looks)
     MODELS[card.family].load(folder, card, choose_device("cpu"))
 
 
@@ -76,7 +92,9 @@ def test_batches_depend_on_seed_and_step_alone(corpus: Path, tmp_path: Path) -> 
     assert pictures(0, 1) != pictures(0, 2)
 
 
-def test_as_many_digits_are_drawn_as_asked_for_whatever_lies_in_the_folder(corpus: Path, tmp_path: Path) -> None:
+def test_as_many_digits_are_drawn_as_asked_for_whatever_lies_in_the_folder(
+    corpus: Path, tmp_path: Path
+) -> None:
     for drawn in (10, 6, 10):
         task = Digits.build(recipe("ram", drawn=drawn), corpus, tmp_path, choose_device("cpu"))
         assert len(task.digits) == len(task.labels) == 40 + drawn
@@ -98,7 +116,9 @@ def test_a_run_goes_on_alike_where_weights_lie_otherwise_in_memory(
     def trainer(runs: Path) -> Trainer:
         (runs / "stn").mkdir(parents=True, exist_ok=True)
         return Trainer(
-            Digits.build(whole, corpus, runs / "stn", choose_device("cpu")), runs / "stn", choose_device("cpu")
+            Digits.build(whole, corpus, runs / "stn", choose_device("cpu")),
+            runs / "stn",
+            choose_device("cpu"),
         )
 
     def killed(trainer: Trainer, valid_loss: float) -> dict[str, float]:
@@ -123,7 +143,9 @@ def test_hard_attention_may_start_from_soft(corpus: Path, tmp_path: Path) -> Non
     soft = replace(recipe("items"), name="soft", model={**MODELS_OF["items"], "hard": False})
     train(soft, corpus, tmp_path, "cpu")
     (tmp_path / "hard").mkdir()
-    task = Digits.build(recipe("items", start_run="soft"), corpus, tmp_path / "hard", choose_device("cpu"))
+    task = Digits.build(
+        recipe("items", start_run="soft"), corpus, tmp_path / "hard", choose_device("cpu")
+    )
     weights = torch.load(tmp_path / "soft" / "best.pt", weights_only=True)
     for name, value in task.network.state_dict().items():
         torch.testing.assert_close(value, weights[name])

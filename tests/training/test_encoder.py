@@ -14,9 +14,25 @@ from areaviz.training.encoder import EncoderTask, EncoderTaskConfig
 
 
 def build(folder: Path, **options: Any) -> EncoderTask:
-    model = {"layers": 1, "width": 16, "filter": 16, "heads": 2, "encoder": {"side": 128, "channels": 2}, "grid": 8}
-    values: dict[str, Any] = {"steps": 4, "peak_rate": 1e-3, "warmup": 1, "batch": 4, "vocabulary": 60, "words": 5}
-    config = EncoderTaskConfig(name="encoder", pictures="scenes", model=model, captions_each=1, **{**values, **options})
+    model = {
+        "layers": 1,
+        "width": 16,
+        "filter": 16,
+        "heads": 2,
+        "encoder": {"side": 128, "channels": 2},
+        "grid": 8,
+    }
+    values: dict[str, Any] = {
+        "steps": 4,
+        "peak_rate": 1e-3,
+        "warmup": 1,
+        "batch": 4,
+        "vocabulary": 60,
+        "words": 5,
+    }
+    config = EncoderTaskConfig(
+        name="encoder", pictures="scenes", model=model, captions_each=1, **{**values, **options}
+    )
     (folder / "runs" / "encoder").mkdir(parents=True, exist_ok=True)
     task = EncoderTask.build(config, folder, folder / "runs" / "encoder", choose_device("cpu"))
     task.network.eval().requires_grad_(False)
@@ -46,5 +62,9 @@ def test_chance_does_not_choose_and_what_has_learned_comes_first(tmp_path: Path)
 def test_the_card_says_how_long_captions_were(tmp_path: Path) -> None:
     task = build(tmp_path)
     about = task.describe()
-    assert about.trained_length == max(len(text.split()) for text in task.train.texts()) != task.config.words
+    assert (
+        about.trained_length
+        == max(len(text.split()) for text in task.train.texts())
+        != task.config.words
+    )
     assert "{" not in about.limits

@@ -15,11 +15,23 @@ from areaviz.training.translation import Translation, TranslationConfig
 from tests.tiny import network, tokenizer
 
 CPU = torch.device("cpu")
-PAIRS = [([5, 6, 7, 3], [7, 6, 5, 3]), ([8, 9, 3], [9, 8, 3]), ([4, 4, 5, 6, 3], [6, 5, 4, 4, 3]), ([9, 3], [9, 3])]
+PAIRS = [
+    ([5, 6, 7, 3], [7, 6, 5, 3]),
+    ([8, 9, 3], [9, 8, 3]),
+    ([4, 4, 5, 6, 3], [6, 5, 4, 4, 3]),
+    ([9, 3], [9, 3]),
+]
 
 
 def config(**options: object) -> TranslationConfig:
-    values = {"steps": 12, "batch_tokens": 10, "peak_rate": 1e-2, "warmup": 2, "validate_every": 4, **options}
+    values = {
+        "steps": 12,
+        "batch_tokens": 10,
+        "peak_rate": 1e-2,
+        "warmup": 2,
+        "validate_every": 4,
+        **options,
+    }
     return TranslationConfig(name="test", level="character", vocabulary=20, **values)  # type: ignore[arg-type]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 
-from areaviz.trace.card import read_card
+from areaviz.cards.card import read_card
 from areaviz.training.loop import RESUME, Trainer
 from areaviz.training.parallel import ALONE, Ranks
 from tests.training.test_run import corpus
@@ -25,9 +25,24 @@ pytestmark = pytest.mark.slow
 
 def torchrun(*words: str) -> None:
     """Run a module's words in two processes; fails with their output."""
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", *words]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
-    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600)
+    command = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc-per-node",
+        "2",
+        *words,
+    ]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "OMP_NUM_THREADS": "1",
+        "GLOO_SOCKET_IFNAME": "lo",
+    }
+    ended = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600
+    )
     assert ended.returncode == 0, ended.stderr[-3000:]
 
 
@@ -63,11 +78,15 @@ def test_two_processes_are_one_on_both_batches(whole: Path, tmp_path: Path) -> N
 
 def test_killed_and_resumed_it_ends_as_if_nothing_had_happened(whole: Path, tmp_path: Path) -> None:
     torchrun("tests/training/two_ranks.py", str(tmp_path), "12")
-    assert torch.load(tmp_path / RESUME, weights_only=True)["step"] == 4, "then two more, which are lost"
+    assert torch.load(tmp_path / RESUME, weights_only=True)["step"] == 4, (
+        "then two more, which are lost"
+    )
     torchrun("tests/training/two_ranks.py", str(tmp_path))
     first, second = ends(tmp_path)
     for name, value in ends(whole)[0]["weights"].items():
-        assert torch.equal(first["weights"][name], value) and torch.equal(second["weights"][name], value), name
+        assert torch.equal(first["weights"][name], value) and torch.equal(
+            second["weights"][name], value
+        ), name
 
 
 def test_a_recipe_becomes_one_checkpoint(corpus: Path, tmp_path: Path) -> None:
@@ -77,7 +96,15 @@ def test_a_recipe_becomes_one_checkpoint(corpus: Path, tmp_path: Path) -> None:
         "warmup = 1\nvalidate_every = 3\n"
         "[model]\nlayers = 1\nwidth = 16\nfilter = 16\nheads = 2\narea_size = 3\n"
     )
-    words = [str(recipe), "--data", str(corpus), "--runs", str(tmp_path / "runs"), "--device", "cpu"]
+    words = [
+        str(recipe),
+        "--data",
+        str(corpus),
+        "--runs",
+        str(tmp_path / "runs"),
+        "--device",
+        "cpu",
+    ]
     torchrun("-m", "areaviz.training", *words)
     card = read_card(tmp_path / "runs" / "tiny" / "checkpoint" / "card.json")
     assert len(card.history) == 1 and card.history[0]["step"] == 3

@@ -11,29 +11,44 @@ import numpy as np
 import pytest
 import torch
 
-from areaviz.analysis.picture_translation import CONDITIONS, evaluate_picture_translation
+from areaviz.cards.card import read_card
 from areaviz.data import scenes
 from areaviz.data.flickr8k import read_photos
 from areaviz.data.scene_grammar import MASK
 from areaviz.data.scenes import make_scene
 from areaviz.data.tokenizer import UNKNOWN
+from areaviz.evaluation.picture_translation import CONDITIONS, evaluate_picture_translation
 from areaviz.models import MODELS
 from areaviz.models.device import choose_device
-from areaviz.trace.card import read_card
 from areaviz.training.encoder import EncoderTaskConfig
-from areaviz.training.illustrated import KINDS, Example, told
+from areaviz.training.picture_pairs import KINDS, Example, told
 from areaviz.training.picture_translation import PictureTranslation, PictureTranslationConfig
 from areaviz.training.run import train
 from tests import flickr
 
 ENCODER = {"side": 128, "channels": 2}
-STEPS: dict[str, Any] = {"steps": 6, "peak_rate": 1e-3, "warmup": 1, "validate_every": 6, "batch": 4}
+STEPS: dict[str, Any] = {
+    "steps": 6,
+    "peak_rate": 1e-3,
+    "warmup": 1,
+    "validate_every": 6,
+    "batch": 4,
+}
 
 
 def encoder(pictures: str) -> EncoderTaskConfig:
-    model = {"layers": 1, "width": 16, "filter": 16, "heads": 2, "encoder": {**ENCODER, "grids": [8, 14]}, "grid": 8}
+    model = {
+        "layers": 1,
+        "width": 16,
+        "filter": 16,
+        "heads": 2,
+        "encoder": {**ENCODER, "grids": [8, 14]},
+        "grid": 8,
+    }
     own = {"words": 5, "captions_from": 1, "captions_each": 1, "vocabulary": 60, "model": model}
-    return EncoderTaskConfig(name="encoder", task="encoder", pictures=pictures, **{**STEPS, **own, "steps": 2})
+    return EncoderTaskConfig(
+        name="encoder", task="encoder", pictures=pictures, **{**STEPS, **own, "steps": 2}
+    )
 
 
 def recipe(pictures: str) -> PictureTranslationConfig:
@@ -58,17 +73,29 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Photos, and a text corpus that holds the sentences of all of them and some more."""
     place = flickr.write(tmp_path_factory.mktemp("data"))
-    pairs = [p.pair for split in ("train", "val", "test") for p in read_photos(place, split) if p.pair is not None]
-    pairs += [(make_scene("samples", n).english.text, make_scene("samples", n).german.text) for n in range(50, 60)]
+    pairs = [
+        p.pair
+        for split in ("train", "val", "test")
+        for p in read_photos(place, split)
+        if p.pair is not None
+    ]
+    pairs += [
+        (make_scene("samples", n).english.text, make_scene("samples", n).german.text)
+        for n in range(50, 60)
+    ]
     folder = place / "multi30k" / "text"
     folder.mkdir(parents=True)
     for language, lines in zip(("en", "de"), zip(*pairs, strict=True), strict=True):
-        (folder / f"train.{language}.gz").write_bytes(gzip.compress("\n".join(lines).encode() + b"\n"))
+        (folder / f"train.{language}.gz").write_bytes(
+            gzip.compress("\n".join(lines).encode() + b"\n")
+        )
     return place
 
 
 @pytest.mark.usefixtures("few")
-def test_scenes_become_a_translator_that_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scenes_become_a_translator_that_looks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     train(encoder("scenes"), tmp_path, tmp_path / "runs", "cpu")
     folder = train(recipe("scenes"), tmp_path, tmp_path / "runs", "cpu")
     card = read_card(folder / "card.json")
@@ -78,15 +105,25 @@ def test_scenes_become_a_translator_that_looks(tmp_path: Path, monkeypatch: pyte
     MODELS[card.family].load(folder, card, choose_device("cpu"))
     measured, written = evaluate_picture_translation(folder, tmp_path, "val", beam=1, device="cpu")
     assert measured == read_card(folder / "card.json") and len(written) == 8
-    kinds = {f"{kind}{condition}" for kind in ("bleu", "colour", "noun", "ambiguous") for condition in CONDITIONS}
+    kinds = {
+        f"{kind}{condition}"
+        for kind in ("bleu", "colour", "noun", "ambiguous")
+        for condition in CONDITIONS
+    }
     assert kinds <= measured.figures["val"].keys()
     quality = measured.attention["encoder-decoder picture, val"]
-    assert 0 < quality["picture_share"] < 1 and {"pointing", "pointing_untrained", "mass_position"} <= quality.keys()
+    assert (
+        0 < quality["picture_share"] < 1
+        and {"pointing", "pointing_untrained", "mass_position"} <= quality.keys()
+    )
     path = tmp_path / "runs" / "doubly"
     task = PictureTranslation.build(recipe("scenes"), tmp_path, path, choose_device("cpu"))
     assert UNKNOWN not in task.tokenizer.ids(f"a small {MASK} star")
     stream = task.batches(0)
-    shapes = {(batch.source is not None, batch.pictures is not None) for batch in (next(stream) for _ in range(30))}
+    shapes = {
+        (batch.source is not None, batch.pictures is not None)
+        for batch in (next(stream) for _ in range(30))
+    }
     assert shapes == {(True, False), (False, True), (True, True)}
 
 
@@ -94,10 +131,20 @@ def test_photos_become_one_too_and_nothing_held_out_is_read(data: Path, tmp_path
     train(encoder("photos"), data, tmp_path, "cpu")
     folder = train(recipe("photos"), data, tmp_path, "cpu")
     card, written = evaluate_picture_translation(folder, data, "test", beam=2, device="cpu")
-    assert len(written) == card.figures["test"]["sentences"] == 2 and "colour" not in card.figures["test"]
+    assert (
+        len(written) == card.figures["test"]["sentences"] == 2
+        and "colour" not in card.figures["test"]
+    )
     assert "valid_pointing" not in card.history[0] and "no gold boxes" in card.recipe["chosen by"]
-    task = PictureTranslation.build(recipe("photos"), data, tmp_path / "doubly", choose_device("cpu"))
-    held = {p.pair[0] for split in ("val", "test") for p in read_photos(data, split) if p.pair is not None}
+    task = PictureTranslation.build(
+        recipe("photos"), data, tmp_path / "doubly", choose_device("cpu")
+    )
+    held = {
+        p.pair[0]
+        for split in ("val", "test")
+        for p in read_photos(data, split)
+        if p.pair is not None
+    }
     read = {one.source for kind in KINDS for one in task.train.examples[kind]}
     assert held and not held & read
     assert len(task.train.examples["text"]) > len(task.train.examples["triple"])
@@ -106,14 +153,21 @@ def test_photos_become_one_too_and_nothing_held_out_is_read(data: Path, tmp_path
 def test_the_longest_source_is_that_of_training(data: Path, tmp_path: Path) -> None:
     train(encoder("photos"), data, tmp_path, "cpu")
     (tmp_path / "doubly").mkdir()
-    task = PictureTranslation.build(recipe("photos"), data, tmp_path / "doubly", choose_device("cpu"))
+    task = PictureTranslation.build(
+        recipe("photos"), data, tmp_path / "doubly", choose_device("cpu")
+    )
     long = Example(-1, "word " * 70, "Wort")
     more = {**task.train.examples, "text": [*task.train.examples["text"], long]}
     task.train = replace(task.train, examples=more)
     assert task.describe().trained_length == len(task.tokenizer.tokens(long.source))
-    held = {**task.valid.examples, "triple": [*task.valid.examples["triple"], Example(-1, "word " * 90, "Wort")]}
+    held = {
+        **task.valid.examples,
+        "triple": [*task.valid.examples["triple"], Example(-1, "word " * 90, "Wort")],
+    }
     task.valid = replace(task.valid, examples=held)
-    assert task.describe().trained_length == len(task.tokenizer.tokens(long.source)), "not of validation"
+    assert task.describe().trained_length == len(task.tokenizer.tokens(long.source)), (
+        "not of validation"
+    )
 
 
 def test_hidden_words_are_those_a_picture_tells() -> None:
@@ -130,7 +184,9 @@ def test_hidden_words_are_those_a_picture_tells() -> None:
 def test_batches_depend_on_seed_and_step_alone(tmp_path: Path) -> None:
     train(encoder("scenes"), tmp_path, tmp_path / "runs", "cpu")
     (tmp_path / "runs" / "doubly").mkdir()
-    task = PictureTranslation.build(recipe("scenes"), tmp_path, tmp_path / "runs" / "doubly", choose_device("cpu"))
+    task = PictureTranslation.build(
+        recipe("scenes"), tmp_path, tmp_path / "runs" / "doubly", choose_device("cpu")
+    )
     first, later = task.batches(0), task.batches(2)
     next(first), next(first)
     for _ in range(3):

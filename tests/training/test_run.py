@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.analysis.translation import evaluate, translate_all
+from areaviz.cards.card import read_card
+from areaviz.evaluation.translation import evaluate, translate_all
 from areaviz.models.checkpoint import digests_of
 from areaviz.models.device import choose_device
 from areaviz.models.translation import Translator
-from areaviz.trace.card import read_card
 from areaviz.training.run import train
 from areaviz.training.translation import TranslationConfig, length_limit
 from tests.tiny import SENTENCES
@@ -48,11 +48,18 @@ def test_a_recipe_becomes_a_measured_checkpoint(corpus: Path, tmp_path: Path, le
     )
     folder = train(config, corpus, tmp_path / "runs", "cpu")
     card = read_card(folder / "card.json")
-    assert (card.level, card.mechanism, card.config["area_size"], len(card.history)) == (level, "area", 3, 1)
+    assert (card.level, card.mechanism, card.config["area_size"], len(card.history)) == (
+        level,
+        "area",
+        3,
+        1,
+    )
     assert card.files == digests_of(folder) and len(card.files) == 2
     words = Translator.load(folder, card, choose_device("cpu")).tokenizer
     assert card.trained_length == max(len(words.tokens(source)) for source, _ in PAIRS)
-    measured, hypotheses = evaluate(folder, corpus, "test_2016_flickr", beam=2, traces=2, device="cpu")
+    measured, hypotheses = evaluate(
+        folder, corpus, "test_2016_flickr", beam=2, traces=2, device="cpu"
+    )
     assert measured == read_card(folder / "card.json")
     assert measured.figures["test_2016_flickr"]["sentences"] == len(hypotheses) == len(PAIRS)
     assert "encoder self" in measured.attention
@@ -61,18 +68,32 @@ def test_a_recipe_becomes_a_measured_checkpoint(corpus: Path, tmp_path: Path, le
 
 
 def test_no_reference_exceeds_the_length_limit() -> None:
-    pairs = [([1] * source, [1] * target) for source, target in ((3, 9), (10, 12), (40, 45), (8, 7))]
+    pairs = [
+        ([1] * source, [1] * target) for source, target in ((3, 9), (10, 12), (40, 45), (8, 7))
+    ]
     limit = length_limit(pairs)
-    assert all(len(target) <= limit["ratio"] * len(source) + limit["extra"] for source, target in pairs)
+    assert all(
+        len(target) <= limit["ratio"] * len(source) + limit["extra"] for source, target in pairs
+    )
 
 
 def test_training_needs_little_more_than_torch() -> None:
     """A machine lent for training has torch, numpy and sentencepiece, but not the packages of the app."""
-    absent = ("streamlit", "plotly", "matplotlib", "PIL", "typer", "pooch", "tqdm", "tensorboard", "rich")
+    absent = (
+        "streamlit",
+        "plotly",
+        "matplotlib",
+        "PIL",
+        "typer",
+        "pooch",
+        "tqdm",
+        "tensorboard",
+        "rich",
+    )
     program = (
         "import sys\n"
         "sys.dont_write_bytecode = True\n"
         f"sys.modules.update(dict.fromkeys({absent!r}))\n"
-        "import areaviz.training.run, areaviz.analysis.translation\n"
+        "import areaviz.training.run, areaviz.evaluation.translation\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parents[2])

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from matplotlib.text import Text
 
+from areaviz.drawing.export import FORMATS, figure_bytes, table_csv
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
 from areaviz.views.balance_bars import MEASURED, balance, mean
-from areaviz.views.export import FORMATS, figure_bytes, table_csv
 from tests import fakes
 
 VIEW = VIEWS["balance"]
@@ -28,8 +28,13 @@ SHARES = [[0.75, 0.5, 0, np.nan], [0.25, 1, 0.5, np.nan]]
 def trace() -> Trace:
     """Layer 1 has the lengths above, layer 2 the same with text and picture exchanged."""
     trace = fakes.doubly_trace(heads=2)
-    text, picture = (np.array([one, other], np.float32) for one, other in ((TEXT, PICTURE), (PICTURE, TEXT)))
-    maps = {site: replace(trace.maps[site], strength=s) for site, s in zip(SITES, (text, picture), strict=True)}
+    text, picture = (
+        np.array([one, other], np.float32) for one, other in ((TEXT, PICTURE), (PICTURE, TEXT))
+    )
+    maps = {
+        site: replace(trace.maps[site], strength=s)
+        for site, s in zip(SITES, (text, picture), strict=True)
+    }
     return replace(trace, maps={**trace.maps, **maps})
 
 
@@ -47,7 +52,9 @@ def test_all_heads_are_the_mean_of_their_shares_not_of_their_lengths(trace: Trac
 
 
 def test_a_head_without_any_context_is_left_out_of_the_mean() -> None:
-    np.testing.assert_allclose(mean(np.array([[0.2, np.nan], [np.nan, np.nan]], np.float32)), [0.2, np.nan])
+    np.testing.assert_allclose(
+        mean(np.array([[0.2, np.nan], [np.nan, np.nan]], np.float32)), [0.2, np.nan]
+    )
 
 
 def test_bars_of_text_and_picture_fill_the_row_together(trace: Trace) -> None:
@@ -80,7 +87,12 @@ def test_focused_words_stand_out(trace: Trace) -> None:
 
 
 def test_numbers_say_both_shares(trace: Trace) -> None:
-    assert balance(trace, Focus("encoder-decoder")).numbers() == ["50% · 50%", "75% · 25%", "25% · 75%", "–"]
+    assert balance(trace, Focus("encoder-decoder")).numbers() == [
+        "50% · 50%",
+        "75% · 25%",
+        "25% · 75%",
+        "–",
+    ]
 
 
 def test_the_table_has_every_head(trace: Trace) -> None:
@@ -91,7 +103,9 @@ def test_the_table_has_every_head(trace: Trace) -> None:
 
 
 def test_a_word_of_several_items_is_their_mean(trace: Trace) -> None:
-    target = replace(trace.fields["target"], raw="abc", anchors=np.array([[0, 1], [1, 3], [3, 3], [3, 3]]))
+    target = replace(
+        trace.fields["target"], raw="abc", anchors=np.array([[0, 1], [1, 3], [3, 3], [3, 3]])
+    )
     joined = replace(trace, fields={**trace.fields, "target": target})
     drawn = balance(joined, Focus("encoder-decoder", 0, 0, items=(1,), unit="word"))
     assert drawn.labels[0] == "einroter" and drawn.drawn[0] == pytest.approx((0.75 + 0.5) / 2)
@@ -100,7 +114,10 @@ def test_a_word_of_several_items_is_their_mean(trace: Trace) -> None:
 
 def test_the_caption_tells_both_sites(trace: Trace) -> None:
     told = VIEW.figure(trace, Focus(SITES[1])).layout.meta["caption"]
-    assert "· encoder-decoder, layer 1 of 2" in told and "· encoder-decoder picture, layer 1 of 2" in told
+    assert (
+        "· encoder-decoder, layer 1 of 2" in told
+        and "· encoder-decoder picture, layer 1 of 2" in told
+    )
 
 
 def test_many_words_stay_a_small_figure() -> None:
@@ -119,9 +136,13 @@ def test_it_is_printed(trace: Trace, kind: str) -> None:
 def test_labels_stay_text(trace: Trace) -> None:
     target = replace(trace.fields["target"], labels=("<b>x</b>", "$5$ $6$", "\u202e", "\ud800"))
     trace = replace(trace, fields={**trace.fields, "target": target})
-    spec = json.dumps(json.loads(VIEW.figure(trace, Focus("encoder-decoder")).to_json()), ensure_ascii=False)
+    spec = json.dumps(
+        json.loads(VIEW.figure(trace, Focus("encoder-decoder")).to_json()), ensure_ascii=False
+    )
     assert [active for active in ("<b>", "$", "\u202e") if active in spec] == []
-    assert not any(text.get_parse_math() for text in VIEW.print(trace, Focus("encoder-decoder")).findobj(Text))
+    assert not any(
+        text.get_parse_math() for text in VIEW.print(trace, Focus("encoder-decoder")).findobj(Text)
+    )
 
 
 def test_it_fits_where_both_lengths_are_known(trace: Trace) -> None:

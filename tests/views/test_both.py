@@ -12,17 +12,19 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from matplotlib.text import Text
 
+from areaviz.drawing.export import FORMATS, figure_bytes
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
 from areaviz.views.both_layout import curve, laid_out
 from areaviz.views.both_panels import MOST, SOURCES, panels, ties
-from areaviz.views.export import FORMATS, figure_bytes
 from tests import fakes
 
 VIEW = VIEWS["both"]
 SITES = ("encoder-decoder", "encoder-decoder picture")
-SENTENCE = "ein orangefarbener Buchstabe steht links von einer kleinen grünen Raute über zwei Sternen ."
+SENTENCE = (
+    "ein orangefarbener Buchstabe steht links von einer kleinen grünen Raute über zwei Sternen ."
+)
 SOURCE = "an orange letter stands left of a small green rhombus above two stars ."
 
 
@@ -46,7 +48,12 @@ def test_a_panel_has_the_shares_of_its_word() -> None:
     words[1], cells[1] = [0.05, 0.7, 0.25, 0], np.eye(16)[6]
     drawn = panels(pointed(words, cells), Focus("encoder-decoder", items=(1,)))
     (panel,) = drawn.panels
-    assert [(tie.label, tie.first) for tie in panel.ties] == [("a", 0), ("?", 1), ("star", 2), ("⟨end⟩", 3)]
+    assert [(tie.label, tie.first) for tie in panel.ties] == [
+        ("a", 0),
+        ("?", 1),
+        ("star", 2),
+        ("⟨end⟩", 3),
+    ]
     np.testing.assert_allclose([tie.share for tie in panel.ties], words[1], atol=1e-6)
     assert [tie.text for tie in panel.ties] == ["a", "? 70%", "star 25%", "⟨end⟩"]
     np.testing.assert_allclose(panel.frame.shares.ravel(), cells[1], atol=1e-6)
@@ -55,7 +62,9 @@ def test_a_panel_has_the_shares_of_its_word() -> None:
 
 def test_lines_are_as_wide_as_their_shares(trace: Trace) -> None:
     focus = Focus("encoder-decoder", 1, 2, "query", (2,))
-    shares = trace.maps["encoder-decoder"].weights[1, 2, 2]  # areas of one item: a weight is a share
+    shares = trace.maps["encoder-decoder"].weights[
+        1, 2, 2
+    ]  # areas of one item: a weight is a share
     widths = [line.line.width for line in VIEW.figure(trace, focus).data if line.mode == "lines"]
     np.testing.assert_allclose(widths, 14 * shares, atol=0.006)
 
@@ -93,7 +102,9 @@ def test_of_many_words_the_long_ones_are_drawn_and_the_note_says_so() -> None:
 
 def test_punctuation_is_drawn_only_when_it_is_asked_for() -> None:
     trace = fakes.doubly_trace(target="Sterne .")
-    assert [panel.frame.label for panel in panels(trace, Focus("encoder-decoder")).panels] == ["Sterne"]
+    assert [panel.frame.label for panel in panels(trace, Focus("encoder-decoder")).panels] == [
+        "Sterne"
+    ]
     assert panels(trace, Focus("encoder-decoder", items=(1,))).panels[0].frame.label == "."
 
 
@@ -108,25 +119,35 @@ def test_ties_hold_all_attention_in_the_order_of_the_source(values: np.ndarray) 
     assert [tie.first for tie in own] == sorted(tie.first for tie in own)
     left = set(range(len(shares))) - {tie.first for tie in own}
     assert max((shares[item] for item in left), default=0) <= min(tie.share for tie in own)
-    assert max(own, key=lambda tie: tie.share).told and all(tie.told for tie in own if tie.share > 0.1)
+    assert max(own, key=lambda tie: tie.share).told and all(
+        tie.told for tie in own if tie.share > 0.1
+    )
 
 
 def test_a_word_that_attends_to_nothing_has_no_told_share() -> None:
-    assert not any(tie.told or tie.share for tie in ties(np.zeros(20, np.float32), [(n, "a") for n in range(20)]))
+    assert not any(
+        tie.told or tie.share
+        for tie in ties(np.zeros(20, np.float32), [(n, "a") for n in range(20)])
+    )
 
 
 def test_letters_join_to_words_on_both_sides() -> None:
     letters, doubly = fakes.trace("a star", "ein Stern"), fakes.doubly_trace(target="a" * 8)
     seen = doubly.maps[SITES[1]]
     weights = np.random.default_rng(0).dirichlet(np.ones(16), (2, 4, 10)).astype(np.float32)
-    maps = {SITES[0]: letters.maps[SITES[0]], SITES[1]: replace(seen, weights=weights, strength=None)}
+    maps = {
+        SITES[0]: letters.maps[SITES[0]],
+        SITES[1]: replace(seen, weights=weights, strength=None),
+    }
     fields = {**letters.fields, "picture": doubly.fields["picture"]}
     trace = replace(letters, request=doubly.request, fields=fields, maps=maps)
     drawn = panels(trace, Focus(SITES[0], items=(5,), unit="word"))
     assert [panel.frame.label for panel in drawn.panels] == ["Stern"]
     assert [label for _, label in drawn.sources] == ["a", "star", "⟨end⟩"]
     assert drawn.panels[0].shares.sum() == pytest.approx(1, abs=1e-5)
-    np.testing.assert_allclose(drawn.panels[0].frame.shares.ravel(), weights[0, :, 4:9].mean((0, 1)), rtol=1e-4)
+    np.testing.assert_allclose(
+        drawn.panels[0].frame.shares.ravel(), weights[0, :, 4:9].mean((0, 1)), rtol=1e-4
+    )
 
 
 def test_the_table_has_all_shares_of_every_drawn_word() -> None:
@@ -135,7 +156,9 @@ def test_the_table_has_all_shares_of_every_drawn_word() -> None:
     words, cells = ([row for row in table.rows if row[2] == side] for side in ("text", "picture"))
     assert len(words) == len(SOURCE.split()) + 1 and len(cells) == 16
     for rows, site in zip((words, cells), SITES, strict=True):
-        np.testing.assert_allclose([float(row[-1]) for row in rows], trace.maps[site].weights[1, 3, 1], rtol=1e-4)
+        np.testing.assert_allclose(
+            [float(row[-1]) for row in rows], trace.maps[site].weights[1, 3, 1], rtol=1e-4
+        )
     assert words[2][:5] == (2, "orangefarbener", "text", 3, "letter")
 
 
@@ -153,11 +176,17 @@ def test_the_caption_tells_both_sites_and_the_scale(trace: Trace) -> None:
 def test_panels_never_overlap_and_hold_their_source_words(words: int) -> None:
     trace = fakes.doubly_trace(SOURCE, SENTENCE)
     places = laid_out(panels(trace, Focus("encoder-decoder", items=tuple(range(words)))))
-    assert all(one.top + one.height < other.top for one, other in zip(places, places[1:], strict=False))
+    assert all(
+        one.top + one.height < other.top for one, other in zip(places, places[1:], strict=False)
+    )
     for place in places:
         rows = [y for _, y in place.ties()]
         assert place.top <= rows[0] and rows[-1] <= place.top + place.height
-        assert len(rows) == 12 and np.diff(rows).min() >= 14 and np.mean(rows) == pytest.approx(place.middle)
+        assert (
+            len(rows) == 12
+            and np.diff(rows).min() >= 14
+            and np.mean(rows) == pytest.approx(place.middle)
+        )
 
 
 def test_a_line_runs_from_its_word_to_its_source_word() -> None:
@@ -167,7 +196,14 @@ def test_a_line_runs_from_its_word_to_its_source_word() -> None:
 
 @pytest.mark.parametrize("kind", FORMATS)
 def test_it_is_printed(kind: str) -> None:
-    assert len(figure_bytes(VIEW.print(fakes.doubly_trace(SOURCE, SENTENCE, 14), Focus(SITES[1])), kind)) > 1000
+    assert (
+        len(
+            figure_bytes(
+                VIEW.print(fakes.doubly_trace(SOURCE, SENTENCE, 14), Focus(SITES[1])), kind
+            )
+        )
+        > 1000
+    )
 
 
 def test_a_long_sentence_stays_light() -> None:
@@ -189,9 +225,15 @@ def test_labels_stay_text(trace: Trace) -> None:
 
 def test_it_fits_a_translation_with_a_picture_only(trace: Trace) -> None:
     assert all(VIEW.fits(trace, Focus(site, 1, 3, items=(3,))) for site in SITES)
-    assert not any(VIEW.fits(trace, Focus(site)) for site in ("encoder self", "decoder self", "no such site"))
-    assert not VIEW.fits(trace, Focus(SITES[0], items=(4,))) and not VIEW.fits(trace, Focus(SITES[1], 2))
-    assert not VIEW.fits(fakes.trace(), Focus(SITES[0])) and not VIEW.fits(fakes.caption_trace(), Focus(SITES[0]))
+    assert not any(
+        VIEW.fits(trace, Focus(site)) for site in ("encoder self", "decoder self", "no such site")
+    )
+    assert not VIEW.fits(trace, Focus(SITES[0], items=(4,))) and not VIEW.fits(
+        trace, Focus(SITES[1], 2)
+    )
+    assert not VIEW.fits(fakes.trace(), Focus(SITES[0])) and not VIEW.fits(
+        fakes.caption_trace(), Focus(SITES[0])
+    )
     alone = {site: attention for site, attention in trace.maps.items() if site != SITES[0]}
     assert not VIEW.fits(replace(trace, maps=alone), Focus(SITES[1]))
 

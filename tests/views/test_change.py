@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.trace.change import Gate
+from areaviz.drawing.export import figure_bytes
+from areaviz.trace.interventions import Gate
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.views import PAIRS
-from areaviz.views.export import figure_bytes
 from tests import fakes
 
 FOCUS = Focus("encoder-decoder")
@@ -20,9 +20,13 @@ FOCUS = Focus("encoder-decoder")
 def pair(target: str = "Ein Hund.") -> tuple[Trace, Trace]:
     """A run, and a changed one over its output in which every second item is half as likely."""
     before = fakes.trace(target=target)
-    halved = before.output.probabilities * np.where(np.arange(len(before.output.probabilities)) % 2, 0.5, 1)
+    halved = before.output.probabilities * np.where(
+        np.arange(len(before.output.probabilities)) % 2, 0.5, 1
+    )
     output = replace(before.output, probabilities=halved.astype(np.float32))
-    request = replace(before.request, target=target, changes=(Gate("encoder-decoder"), Gate("encoder self")))
+    request = replace(
+        before.request, target=target, changes=(Gate("encoder-decoder"), Gate("encoder self"))
+    )
     return before, replace(before, request=request, output=output)
 
 
@@ -42,7 +46,9 @@ def test_the_table_has_the_difference() -> None:
     before, after = pair()
     table = PAIRS["change"](before).table(after, FOCUS)
     assert table.columns == ("position", "item", "before", "after", "change")
-    for row, one, two in zip(table.rows, before.output.probabilities, after.output.probabilities, strict=True):
+    for row, one, two in zip(
+        table.rows, before.output.probabilities, after.output.probabilities, strict=True
+    ):
         assert row[2:] == pytest.approx((one, two, two - one))
 
 
@@ -56,7 +62,11 @@ def test_only_the_same_output_is_compared_and_an_end_may_follow() -> None:
     endless = replace(before, fields={**before.fields, "target": cut}, output=output)
     view = PAIRS["change"](endless)
     assert view.fits(after, FOCUS)
-    assert len(view.table(after, FOCUS).rows) == len(view.figure(after, FOCUS).data[0].y) == len(target) - 1
+    assert (
+        len(view.table(after, FOCUS).rows)
+        == len(view.figure(after, FOCUS).data[0].y)
+        == len(target) - 1
+    )
 
 
 def test_a_long_output_is_averaged() -> None:

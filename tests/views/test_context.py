@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from areaviz.drawing.export import FORMATS, figure_bytes
 from areaviz.trace.check import validate
 from areaviz.trace.record import Gaze, Trace
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
 from areaviz.views.context import sheet
-from areaviz.views.export import FORMATS, figure_bytes
 from tests import fakes
 
 VIEW = VIEWS["context"]
@@ -26,7 +26,9 @@ def trace() -> Trace:
     blind = replace(seeing, site="without context", corners=seeing.corners + np.float32(6))
     whole = np.array([[0, 0], [60, 0], [60, 60], [0, 60]], np.float32)
     coarse = np.random.default_rng(0).integers(0, 256, (1, 1, 25, 25)).astype(np.uint8).repeat(3, 0)
-    context = Gaze("context", "target", "picture", np.broadcast_to(whole, (3, 1, 4, 2)).copy(), coarse)
+    context = Gaze(
+        "context", "target", "picture", np.broadcast_to(whole, (3, 1, 4, 2)).copy(), coarse
+    )
     result = replace(made, gazes={"glimpses": seeing, "context": context, "without context": blind})
     validate(result)
     return result
@@ -37,7 +39,9 @@ def test_it_is_offered_only_where_there_was_a_coarse_look(trace: Trace) -> None:
     assert not VIEW.fits(fakes.gaze_trace(), FOCUS)
     assert not VIEW.fits(fakes.caption_trace(), Focus("encoder-decoder"))
     for name in ("glimpses", "retina", "labels"):
-        assert not VIEWS[name].fits(trace, Focus("without context")), "its labels are of the other glimpses"
+        assert not VIEWS[name].fits(trace, Focus("without context")), (
+            "its labels are of the other glimpses"
+        )
 
 
 def test_the_coarse_look_and_both_first_glimpses_are_shown(trace: Trace) -> None:

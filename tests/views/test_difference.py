@@ -24,7 +24,10 @@ def test_a_map_differs_from_itself_by_nothing() -> None:
 
 
 def test_words_both_wrote_are_compared_by_hand_counted_shares() -> None:
-    one, other = fakes.trace("a bc", "x yz", area_size=1), fakes.trace("a bc", "x w yz", area_size=1)
+    one, other = (
+        fakes.trace("a bc", "x yz", area_size=1),
+        fakes.trace("a bc", "x w yz", area_size=1),
+    )
     weights = [np.zeros_like(trace.maps[SITE].weights) for trace in (one, other)]
     weights[0][..., 0] = 1  # all on "a"
     weights[1][..., 2] = 1  # all on "b"
@@ -44,7 +47,10 @@ def test_words_both_wrote_are_compared_by_hand_counted_shares() -> None:
 
 
 def test_every_row_changes_by_nothing_on_the_whole() -> None:
-    one, other = fakes.trace(), fakes.trace("A small dog runs.", "Ein kleiner Hund läuft.", area_size=2)
+    one, other = (
+        fakes.trace(),
+        fakes.trace("A small dog runs.", "Ein kleiner Hund läuft.", area_size=2),
+    )
     found = difference(one, other, FOCUS, FOCUS)
     np.testing.assert_allclose(found.change.sum(1), 0, atol=1e-5)
     assert ((found.divergence >= 0) & (found.divergence <= 1)).all() and "rennt." not in found.rows

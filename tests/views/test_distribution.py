@@ -24,7 +24,9 @@ def test_nothing_and_a_single_value_can_be_drawn(values: list[float]) -> None:
 
 
 def test_points_know_their_example() -> None:
-    figure = scatter(SOME, np.array([5, np.nan, 6, 7], np.float32), list("abcd"), ("x <i>", "y"), "both")
+    figure = scatter(
+        SOME, np.array([5, np.nan, 6, 7], np.float32), list("abcd"), ("x <i>", "y"), "both"
+    )
     points = figure.data[0]
     assert points.customdata.ravel().tolist() == [0, 3] and list(points.text) == ["a", "d"]
     assert figure.layout.xaxis.title.text == "x &lt;i&gt;"

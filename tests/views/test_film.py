@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from areaviz.drawing import film_frames, pictures
+from areaviz.drawing.export import FORMATS, figure_bytes
+from areaviz.drawing.film_frames import DIM, GROUND, area_box, film, lifted, spread
+from areaviz.drawing.film_gif import drawn_size, film_gif
 from areaviz.trace import query
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
-from areaviz.views import VIEWS, film_frames, pictures
-from areaviz.views.export import FORMATS, figure_bytes
-from areaviz.views.film_frames import DIM, GROUND, area_box, film, lifted, spread
-from areaviz.views.film_gif import drawn_size, film_gif
+from areaviz.views import VIEWS
 from tests import fakes
 
 FOCUS = Focus("encoder-decoder", 1, 2)
@@ -49,7 +50,9 @@ def test_a_mask_is_bilinear_between_the_middles_of_cells() -> None:
     cells = fakes.picture_field(fakes.picture(width=90, height=40), 3, 5)
     shares = np.random.default_rng(0).random((3, 5), dtype=np.float32)
     drawn = spread(shares, cells, (40, 90), (20, 45))
-    expected = [[slow_share(shares, cells, 2 * x + 1, 2 * y + 1) for x in range(45)] for y in range(20)]
+    expected = [
+        [slow_share(shares, cells, 2 * x + 1, 2 * y + 1) for x in range(45)] for y in range(20)
+    ]
     np.testing.assert_allclose(drawn, expected, atol=1e-6)
 
 
@@ -91,7 +94,9 @@ def test_items_choose_frames_and_symbols_stay_out_unless_asked_for(trace: Trace)
 
 def test_items_join_to_words() -> None:
     trace = fakes.caption_trace("a b c")
-    split = replace(trace.fields["target"], raw="ab c", anchors=np.array([[0, 1], [1, 2], [2, 4], [4, 4]]))
+    split = replace(
+        trace.fields["target"], raw="ab c", anchors=np.array([[0, 1], [1, 2], [2, 4], [4, 4]])
+    )
     trace = replace(trace, fields={**trace.fields, "target": split})
     drawn = film(trace, replace(FOCUS, unit="word"))
     shares = query.item_shares(trace.maps[FOCUS.site], 1, 2)
@@ -102,7 +107,9 @@ def test_items_join_to_words() -> None:
 
 def test_the_heaviest_area_of_a_word_is_that_of_all_its_items() -> None:
     trace = fakes.caption_trace("a b c")
-    split = replace(trace.fields["target"], raw="ab c", anchors=np.array([[0, 1], [1, 2], [2, 4], [4, 4]]))
+    split = replace(
+        trace.fields["target"], raw="ab c", anchors=np.array([[0, 1], [1, 2], [2, 4], [4, 4]])
+    )
     trace = replace(trace, fields={**trace.fields, "target": split})
     attention = trace.maps[FOCUS.site]
     for head, heads in ((2, [2]), (None, [0, 1, 2, 3])):
@@ -119,9 +126,15 @@ def test_hard_attention_outlines_what_was_read() -> None:
     frame = film(trace, FOCUS).frames[1]
     area = attention.grid.area(int(attention.chosen[1, 2, 1]))
     cells = trace.fields["picture"].anchors.reshape(4, 4, 4)
-    first, last = cells[area.top, area.left], cells[area.top + area.height - 1, area.left + area.width - 1]
+    first, last = (
+        cells[area.top, area.left],
+        cells[area.top + area.height - 1, area.left + area.width - 1],
+    )
     assert [box for box, _ in frame.read] == [(*first[:2], *last[2:])]
-    assert area_box(attention, trace.fields["picture"], int(attention.chosen[1, 2, 1])) == frame.read[0][0]
+    assert (
+        area_box(attention, trace.fields["picture"], int(attention.chosen[1, 2, 1]))
+        == frame.read[0][0]
+    )
     assert len(film(trace, replace(FOCUS, head=None)).frames[1].read) == attention.heads
     plain = replace(frame, read=())
     drawn = film(trace, FOCUS)
@@ -130,7 +143,14 @@ def test_hard_attention_outlines_what_was_read() -> None:
 
 def test_the_caption_tells_model_site_head_normalisation_and_scale(trace: Trace) -> None:
     told = VIEW.figure(trace, FOCUS).layout.meta["caption"]
-    for part in ("captioner", "encoder-decoder", "layer 2 of 2", "head 3 of 4", "softmax over areas", "2×2 cells"):
+    for part in (
+        "captioner",
+        "encoder-decoder",
+        "layer 2 of 2",
+        "head 3 of 4",
+        "softmax over areas",
+        "2×2 cells",
+    ):
         assert part in told
     assert f"{film(trace, FOCUS).top:.1%}" in told
 
@@ -149,7 +169,11 @@ def test_a_strip_of_thirty_words_is_light() -> None:
     picture = pictures.fitted(pictures.fitted(noise, 80), 640)
     large = fakes.Picture.of("large", picture)
     cells = fakes.picture_field(large, 8, 8)
-    trace = replace(trace, request=replace(trace.request, picture=large), fields={**trace.fields, "picture": cells})
+    trace = replace(
+        trace,
+        request=replace(trace.request, picture=large),
+        fields={**trace.fields, "picture": cells},
+    )
     assert len(VIEW.figure(trace, FOCUS).to_json()) < 1_000_000
 
 
@@ -159,7 +183,9 @@ def test_it_is_printed(trace: Trace, kind: str) -> None:
 
 
 def test_labels_stay_text(trace: Trace) -> None:
-    hostile = replace(trace.fields["target"], labels=("<b>x</b>", "$5$ $6$", "\u202e", "\ud800", "⟨end⟩"))
+    hostile = replace(
+        trace.fields["target"], labels=("<b>x</b>", "$5$ $6$", "\u202e", "\ud800", "⟨end⟩")
+    )
     trace = replace(trace, fields={**trace.fields, "target": hostile})
     spec = VIEW.figure(trace, FOCUS).to_json()
     assert "<b>" not in spec and "$" not in spec and "\\u202e" not in spec
@@ -169,8 +195,12 @@ def test_labels_stay_text(trace: Trace) -> None:
 
 def test_it_fits_text_that_attends_to_a_picture_only(trace: Trace) -> None:
     assert VIEW.fits(trace, FOCUS) and not VIEW.fits(trace, replace(FOCUS, items=(5,)))
-    assert not VIEW.fits(trace, Focus("encoder self")) and not VIEW.fits(trace, Focus("decoder self"))
-    assert not VIEW.fits(fakes.trace(), FOCUS) and not VIEW.fits(fakes.gaze_trace(), Focus("glimpses"))
+    assert not VIEW.fits(trace, Focus("encoder self")) and not VIEW.fits(
+        trace, Focus("decoder self")
+    )
+    assert not VIEW.fits(fakes.trace(), FOCUS) and not VIEW.fits(
+        fakes.gaze_trace(), Focus("glimpses")
+    )
 
 
 @pytest.mark.parametrize("name", ["pyramid", "coverage", "alignment", "lines"])
@@ -191,7 +221,11 @@ def test_every_view_that_fits_a_caption_draws_it(trace: Trace, site: str) -> Non
 
 def test_the_moving_picture_has_a_frame_a_word(trace: Trace) -> None:
     moving = Image.open(io.BytesIO(film_gif(trace, FOCUS)))
-    assert getattr(moving, "n_frames", 1) == 4 and moving.info["duration"] == 700 and moving.width >= 256
+    assert (
+        getattr(moving, "n_frames", 1) == 4
+        and moving.info["duration"] == 700
+        and moving.width >= 256
+    )
     frames = []
     for number in range(4):
         moving.seek(number)
@@ -199,7 +233,9 @@ def test_the_moving_picture_has_a_frame_a_word(trace: Trace) -> None:
     high = 64 * moving.width // 96
     marked = [int((frame[high:] < 60).sum()) for frame in frames]
     assert min(marked) > 10 and marked[1] > marked[0]  # "small" is longer than "a"
-    assert (frames[0][high:] != frames[1][high:]).any() and (frames[0][:high] != frames[1][:high]).any()
+    assert (frames[0][high:] != frames[1][high:]).any() and (
+        frames[0][:high] != frames[1][:high]
+    ).any()
 
 
 @pytest.mark.parametrize(
@@ -223,7 +259,11 @@ def test_a_thin_picture_moves_in_frames_of_a_size(width: int, height: int) -> No
     trace = fakes.caption_trace()
     thin = fakes.picture(width=width, height=height)
     cells = fakes.picture_field(thin, 4, 4)
-    trace = replace(trace, request=replace(trace.request, picture=thin), fields={**trace.fields, "picture": cells})
+    trace = replace(
+        trace,
+        request=replace(trace.request, picture=thin),
+        fields={**trace.fields, "picture": cells},
+    )
     moving = Image.open(io.BytesIO(film_gif(trace, FOCUS)))
     assert 256 <= moving.width <= 480 and moving.height < 640
 
@@ -236,7 +276,9 @@ def test_pictures_with_few_colours_stay_exact() -> None:
     np.testing.assert_array_equal(decoded, pixels)
 
 
-@pytest.mark.parametrize(("sides", "expected"), [((10, 20), (60, 120)), ((300, 200), (120, 80)), ((1, 500), (1, 120))])
+@pytest.mark.parametrize(
+    ("sides", "expected"), [((10, 20), (60, 120)), ((300, 200), (120, 80)), ((1, 500), (1, 120))]
+)
 def test_pictures_are_brought_to_a_size(sides: tuple[int, int], expected: tuple[int, int]) -> None:
     assert pictures.fitted(np.zeros((*sides, 3), dtype=np.uint8), 120).shape[:2] == expected
 
@@ -251,12 +293,16 @@ def test_what_was_not_produced_has_no_probability() -> None:
     assert "probability" not in VIEW.figure(trace, Focus("attention")).to_json()
 
 
-def test_a_film_is_not_offered_of_more_than_can_be_drawn_in_a_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_film_is_not_offered_of_more_than_can_be_drawn_in_a_moment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     trace = fakes.caption_trace()
     items = len(trace.fields[trace.maps["encoder-decoder"].query])
     monkeypatch.setattr(film_frames, "MOST_FRAMES", items)
     assert VIEW.fits(trace, Focus("encoder-decoder"))
     monkeypatch.setattr(film_frames, "MOST_FRAMES", 2)
-    assert not any(VIEWS[name].fits(trace, Focus("encoder-decoder")) for name in ("film", "playback"))
+    assert not any(
+        VIEWS[name].fits(trace, Focus("encoder-decoder")) for name in ("film", "playback")
+    )
     assert VIEW.fits(trace, Focus("encoder-decoder", items=(0, 1)))
     assert not VIEW.fits(trace, Focus("encoder-decoder", items=(0, 1, 2)))

@@ -5,10 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from areaviz.drawing import gazes
+from areaviz.drawing.export import FORMATS, figure_bytes
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.views import VIEWS, gazes, glimpses, retina
-from areaviz.views.export import FORMATS, figure_bytes
+from areaviz.views import VIEWS, glimpses, retina
 from areaviz.views.glimpse_labels import label_probabilities
 from tests import fakes
 
@@ -25,9 +26,16 @@ def trace() -> Trace:
 def test_figure_table_and_print_of_every_view(trace: Trace, name: str) -> None:
     view = VIEWS[name]
     assert view.fits(trace, FOCUS)
-    figure, table, printed = view.figure(trace, FOCUS), view.table(trace, FOCUS), view.print(trace, FOCUS)
+    figure, table, printed = (
+        view.figure(trace, FOCUS),
+        view.table(trace, FOCUS),
+        view.print(trace, FOCUS),
+    )
     told = figure.layout.meta["caption"]
-    assert all(part in told for part in ("reader", "glimpses", "3 steps", "2 scales", "8×8", "most probable places"))
+    assert all(
+        part in told
+        for part in ("reader", "glimpses", "3 steps", "2 scales", "8×8", "most probable places")
+    )
     assert told in [" ".join(text.get_text().split()) for text in printed.texts]
     assert len(set(table.columns)) == len(table.columns)
     assert table.rows and all(len(row) == len(table.columns) for row in table.rows)
@@ -38,7 +46,9 @@ def test_figure_table_and_print_of_every_view(trace: Trace, name: str) -> None:
 def test_they_fit_glimpses_and_steps_that_there_are(trace: Trace, name: str) -> None:
     view = VIEWS[name]
     assert view.fits(trace, Focus("glimpses", items=(2,)))
-    assert not view.fits(trace, Focus("glimpses", items=(3,))) and not view.fits(trace, Focus("encoder-decoder"))
+    assert not view.fits(trace, Focus("glimpses", items=(3,))) and not view.fits(
+        trace, Focus("encoder-decoder")
+    )
     assert not view.fits(fakes.caption_trace(), Focus("encoder-decoder"))
     assert not view.fits(fakes.trace(), Focus("encoder-decoder"))
 
@@ -72,7 +82,11 @@ def test_a_caption_says_when_places_were_drawn(trace: Trace) -> None:
 def test_the_path_runs_through_the_middles_in_order(trace: Trace) -> None:
     gaze = trace.gazes["glimpses"]
     middles = [gaze.corners[step, 0].mean(0) for step in range(3)]
-    lines = [t for t in VIEWS["glimpses"].figure(trace, FOCUS).data if t.mode == "lines" and len(t.x) == 3]
+    lines = [
+        t
+        for t in VIEWS["glimpses"].figure(trace, FOCUS).data
+        if t.mode == "lines" and len(t.x) == 3
+    ]
     assert lines
     for line in lines:
         np.testing.assert_allclose(np.column_stack([line.x, line.y]), middles, rtol=1e-6)
@@ -104,7 +118,8 @@ def test_the_retina_shows_what_was_seen(trace: Trace) -> None:
     frame, inner = retina._FRAME, sheet.tiles[4].pixels  # second scale, second step
     factor = (inner.shape[0] - 2 * frame) // 8
     np.testing.assert_array_equal(
-        inner[frame + factor // 2 : -frame : factor, frame + factor // 2 : -frame : factor, 0], seen[1, 1]
+        inner[frame + factor // 2 : -frame : factor, frame + factor // 2 : -frame : factor, 0],
+        seen[1, 1],
     )
     assert [tile.texts for tile in sheet.tiles[:4]] == [(), (), (), ("1: 3", "40%")]
     assert retina.sheet(trace, Focus("glimpses", items=(2,))).across == 1
@@ -114,7 +129,9 @@ def test_labels_are_those_ever_listed_with_their_probabilities(trace: Trace) -> 
     found = label_probabilities(trace)
     assert found.names == ("3", "5", "8")
     likely = trace.output.probabilities
-    expected = np.stack([np.append(likely[:2], np.nan), 1 - likely, np.append([np.nan] * 2, likely[2:])])
+    expected = np.stack(
+        [np.append(likely[:2], np.nan), 1 - likely, np.append([np.nan] * 2, likely[2:])]
+    )
     np.testing.assert_allclose(found.likely, expected, rtol=1e-5)
     table = VIEWS["labels"].table(trace, FOCUS)
     assert table.columns == ("label", "glimpse 1", "glimpse 2", "glimpse 3")
@@ -129,6 +146,8 @@ def test_step_colours_differ_and_read() -> None:
 
 def test_boxes_far_outside_are_cut_off() -> None:
     pixels = np.zeros((10, 20, 3), dtype=np.uint8)
-    left, top, right, bottom = gazes.view_box(pixels, np.array([[-100, 2], [22, 11]], dtype=np.float32))
+    left, top, right, bottom = gazes.view_box(
+        pixels, np.array([[-100, 2], [22, 11]], dtype=np.float32)
+    )
     assert left == pytest.approx(-6.2) and top == pytest.approx(-0.2)
     assert right == pytest.approx(22.2) and bottom == pytest.approx(11.2)

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from areaviz.drawing.pictures import Pixels
 from areaviz.trace.picture import Picture
 from areaviz.trace.record import Trace
 from areaviz.views.look import LONGEST, look_picture, steps
-from areaviz.views.pictures import Pixels
 from tests import fakes
 
 YELLOW = np.array([0xE6, 0x9F, 0x00])
@@ -74,4 +74,7 @@ def test_a_model_without_attention_shows_the_picture() -> None:
 def test_flat_pictures_are_shown(shape: tuple[int, int]) -> None:
     trace = fakes.gaze_trace()
     flat = Picture.of("flat", np.zeros((*shape, 3), np.uint8))
-    assert min(look_picture(replace(trace, request=replace(trace.request, picture=flat)), 0).shape) >= 1
+    assert (
+        min(look_picture(replace(trace, request=replace(trace.request, picture=flat)), 0).shape)
+        >= 1
+    )

@@ -23,10 +23,16 @@ def mean_weight(trace: Trace, focus: Focus, start: int, length: int) -> float:
     """Weight of one span, averaged over the chosen heads and queries, area by area."""
     attention = trace.maps[focus.site]
     heads = range(attention.heads) if focus.head is None else [focus.head]
-    chosen = focus.items if focus.items and focus.side == "query" else range(len(trace.fields[attention.query]))
+    chosen = (
+        focus.items
+        if focus.items and focus.side == "query"
+        else range(len(trace.fields[attention.query]))
+    )
     table = attention.grid.table().tolist()
     index = table.index([0, start, 1, length])
-    found = [float(attention.weights[focus.layer, head, q, index]) for head in heads for q in set(chosen)]
+    found = [
+        float(attention.weights[focus.layer, head, q, index]) for head in heads for q in set(chosen)
+    ]
     return sum(found) / len(found)
 
 
@@ -56,13 +62,17 @@ def test_pyramid_cells_are_mean_weights_over_their_items(trace: Trace, focus: Fo
 
 
 def test_half_columns_make_a_trapezoid() -> None:
-    halves = pyramid.half_columns((np.array([1, 2, 3], dtype=np.float32), np.array([4, 5], dtype=np.float32)))
+    halves = pyramid.half_columns(
+        (np.array([1, 2, 3], dtype=np.float32), np.array([4, 5], dtype=np.float32))
+    )
     nan = np.nan
     np.testing.assert_array_equal(halves, [[1, 1, 2, 2, 3, 3], [nan, 4, 4, 5, 5, nan]])
 
 
 @pytest.mark.parametrize("items", [(), (2,), (2, 7)])
-def test_coverage_rows_are_heads_and_sum_to_their_mean_area_size(trace: Trace, items: tuple[int, ...]) -> None:
+def test_coverage_rows_are_heads_and_sum_to_their_mean_area_size(
+    trace: Trace, items: tuple[int, ...]
+) -> None:
     focus = Focus("encoder-decoder", 1, items=items)
     values = coverage.strip(trace, focus).values
     attention = trace.maps["encoder-decoder"]
@@ -81,7 +91,11 @@ def test_alignment_rows_are_shares_of_what_was_produced(trace: Trace) -> None:
     drawn = alignment.alignment(trace, Focus("encoder-decoder", 0, 3))
     np.testing.assert_allclose(drawn.values, query.item_shares(trace.maps["encoder-decoder"], 0, 3))
     np.testing.assert_allclose(drawn.values.sum(1), 1, atol=1e-5)
-    assert drawn.rows[:4] == ("E", "i", "n", "␣") and drawn.rows[-1] == "⟨end⟩" and drawn.columns[:3] == ("A", "␣", "s")
+    assert (
+        drawn.rows[:4] == ("E", "i", "n", "␣")
+        and drawn.rows[-1] == "⟨end⟩"
+        and drawn.columns[:3] == ("A", "␣", "s")
+    )
 
 
 def test_alignment_of_words_takes_the_blank_before_along(trace: Trace) -> None:
@@ -103,7 +117,9 @@ def test_lines_of_a_query_are_its_shares_strongest_first(trace: Trace) -> None:
     focus = Focus("encoder-decoder", 0, 1, "query", (4,))
     drawn = lines.lines(trace, focus).lines
     shares = query.item_shares(trace.maps["encoder-decoder"], 0, 1)[4]
-    assert {line.item: line.share for line in drawn} == pytest.approx(dict(enumerate(shares.tolist())))
+    assert {line.item: line.share for line in drawn} == pytest.approx(
+        dict(enumerate(shares.tolist()))
+    )
     assert [line.share for line in drawn] == sorted((line.share for line in drawn), reverse=True)
 
 
@@ -119,7 +135,9 @@ def test_without_a_choice_the_strongest_lines_are_drawn(trace: Trace) -> None:
     drawn = lines.lines(trace, focus)
     attention = trace.maps["encoder-decoder"]
     every = np.concatenate([query.item_shares(attention, 0, head).ravel() for head in range(4)])
-    np.testing.assert_allclose([line.share for line in drawn.lines], np.sort(every)[::-1][: lines.MOST])
+    np.testing.assert_allclose(
+        [line.share for line in drawn.lines], np.sort(every)[::-1][: lines.MOST]
+    )
     figure = VIEWS["lines"].figure(trace, focus)
     widths = [trace.line.width for trace in figure.data if trace.x is not None and len(trace.x) > 2]
     shares = [line.share for line in reversed(drawn.lines)]
@@ -134,14 +152,18 @@ def test_a_line_runs_from_its_item_above_to_its_query_below() -> None:
 def test_the_overview_shows_every_head_once_layer_by_layer(trace: Trace) -> None:
     focus = Focus("encoder self")
     tiles = overview.overview(trace, focus).tiles
-    assert [(tile.layer, tile.head) for tile in tiles] == [(layer, head) for layer in range(2) for head in range(4)]
+    assert [(tile.layer, tile.head) for tile in tiles] == [
+        (layer, head) for layer in range(2) for head in range(4)
+    ]
     points = overview.figure(trace, focus).data[1]
     assert [tuple(at) for at in points.customdata] == [(tile.layer, tile.head) for tile in tiles]
 
 
 def test_the_overview_shows_item_shares_where_each_head_stands(trace: Trace) -> None:
     drawn = overview.overview(trace, Focus("encoder-decoder"))
-    shares = query.item_shares(trace.maps["encoder-decoder"], drawn.tiles[5].layer, drawn.tiles[5].head)
+    shares = query.item_shares(
+        trace.maps["encoder-decoder"], drawn.tiles[5].layer, drawn.tiles[5].head
+    )
     places = np.array(drawn.sheet.shape) // (drawn.down, drawn.across)
     top, left = drawn.tiles[5].row * places[0], drawn.tiles[5].column * places[1]
     rows, columns = round(places[0] * drawn.high), round(places[1] * drawn.broad)
@@ -150,7 +172,12 @@ def test_the_overview_shows_item_shares_where_each_head_stands(trace: Trace) -> 
     np.testing.assert_allclose(picture[:: factor[0], :: factor[1]], shares)
     assert np.isnan(drawn.sheet[top + rows : top + places[0]]).all()
     assert drawn.tiles[5].entropy == pytest.approx(
-        float(query.entropy(trace.maps["encoder-decoder"], drawn.tiles[5].layer, drawn.tiles[5].head).mean()), rel=1e-4
+        float(
+            query.entropy(
+                trace.maps["encoder-decoder"], drawn.tiles[5].layer, drawn.tiles[5].head
+            ).mean()
+        ),
+        rel=1e-4,
     )
 
 
@@ -164,7 +191,8 @@ def test_size_bars_are_the_shares_of_each_head(trace: Trace) -> None:
     attention = trace.maps["encoder-decoder"]
     for head, bars in enumerate(figure.data):
         expected = [
-            float(attention.weights[1, head][:, attention.grid.sizes() == size].sum(1).mean()) for size in range(1, 6)
+            float(attention.weights[1, head][:, attention.grid.sizes() == size].sum(1).mean())
+            for size in range(1, 6)
         ]
         np.testing.assert_allclose(bars.y, expected, rtol=1e-4)
     assert [bars.opacity for bars in figure.data] == [0.35, 0.35, 1, 0.35]
@@ -178,31 +206,52 @@ def test_the_bars_of_two_heads_never_touch(trace: Trace) -> None:
 def test_probabilities_show_the_item_and_the_likeliest_other(trace: Trace) -> None:
     bars, rings = VIEWS["probabilities"].figure(trace, Focus("encoder self")).data
     np.testing.assert_allclose(bars.y, trace.output.probabilities)
-    for t, (label, options) in enumerate(zip(trace.fields["target"].labels, trace.output.alternatives, strict=True)):
-        assert rings.y[t] == pytest.approx(max(p for other, p in options if other != label), rel=1e-5)
+    for t, (label, options) in enumerate(
+        zip(trace.fields["target"].labels, trace.output.alternatives, strict=True)
+    ):
+        assert rings.y[t] == pytest.approx(
+            max(p for other, p in options if other != label), rel=1e-5
+        )
     first, *others, last = bars.hovertext[0].removeprefix("E (item 1)<br>").split("<br>")
     best, chance = trace.output.alternatives[0][0]
-    assert first == f"{chance:.1%} {best}" and last == f"produced at {trace.output.probabilities[0]:.1%}" and others
+    assert (
+        first == f"{chance:.1%} {best}"
+        and last == f"produced at {trace.output.probabilities[0]:.1%}"
+        and others
+    )
     row = VIEWS["probabilities"].table(trace, Focus("encoder self")).rows[3]
-    assert row[:2] == (4, "␣") and row[2] == pytest.approx(float(trace.output.probabilities[3])) and row[3] == "␣"
+    assert (
+        row[:2] == (4, "␣")
+        and row[2] == pytest.approx(float(trace.output.probabilities[3]))
+        and row[3] == "␣"
+    )
 
 
 def test_many_probabilities_are_averaged() -> None:
     trace = fakes.trace("a", "b" * 900, layers=1, heads=1)
     drawn = probabilities.certainty(trace)
-    assert drawn.block == 3 and math.isclose(drawn.bars[1], trace.output.probabilities[3:6].mean(), rel_tol=1e-5)
+    assert drawn.block == 3 and math.isclose(
+        drawn.bars[1], trace.output.probabilities[3:6].mean(), rel_tol=1e-5
+    )
     assert drawn.x[:2].tolist() == [1.0, 4.0]
 
 
 @pytest.mark.slow
 def test_a_million_items_are_drawn_and_printed_in_a_moment() -> None:
     items = 1_000_000
-    fields = fakes.text_field("target", "b", end=""), fakes.text_field("source", "a" * items, end="")
+    fields = (
+        fakes.text_field("target", "b", end=""),
+        fakes.text_field("source", "a" * items, end=""),
+    )
     weights = np.zeros((1, 1, 1, items), np.float32)
     weights[..., items // 4] = 1
-    attention = AttentionMap("encoder-decoder", "target", "source", AreaGrid(1, items, 1, 1), weights)
+    attention = AttentionMap(
+        "encoder-decoder", "target", "source", AreaGrid(1, items, 1, 1), weights
+    )
     output = Output("target", np.zeros(1, np.float32), ((),))
-    trace = Trace(Request("m", ""), {one.name: one for one in fields}, output, {attention.site: attention})
+    trace = Trace(
+        Request("m", ""), {one.name: one for one in fields}, output, {attention.site: attention}
+    )
     printed = VIEWS["pyramid"].print(trace, Focus("encoder-decoder"))
     image = printed.axes[0].images[0]
     drawn = np.asarray(image.get_array())

@@ -8,9 +8,10 @@ import io
 import pytest
 from PIL import Image
 
+from areaviz.drawing import pictures
+from areaviz.drawing.film_frames import film
 from areaviz.trace.request import Focus
-from areaviz.views import VIEWS, pictures
-from areaviz.views.film_frames import film
+from areaviz.views import VIEWS
 from areaviz.views.playback import LEAST, LONGEST, played
 from tests import fakes
 
@@ -22,7 +23,9 @@ def test_every_word_has_a_picture_of_its_own() -> None:
     trace = fakes.caption_trace("a small red circle")
     shown, drawn = played(trace, FOCUS), film(trace, FOCUS)
     assert shown.words == ("a", "small", "red", "circle")
-    assert shown.pictures == tuple(pictures.uri(drawn.stills(LONGEST).of(frame)) for frame in drawn.frames)
+    assert shown.pictures == tuple(
+        pictures.uri(drawn.stills(LONGEST).of(frame)) for frame in drawn.frames
+    )
     assert len(set(shown.pictures)) == len(shown.pictures)
     assert (shown.title, shown.note, shown.caption) == (drawn.title, drawn.note, drawn.caption)
 
@@ -45,7 +48,9 @@ def test_standing_still_it_is_the_film_strip() -> None:
 
 @pytest.mark.parametrize(("width", "height"), [(1, 640), (640, 1)])
 def test_a_thin_picture_is_played_wide_enough_to_be_seen(width: int, height: int) -> None:
-    shown = played(fakes.caption_trace("a b", seen=fakes.picture(width=width, height=height)), FOCUS)
+    shown = played(
+        fakes.caption_trace("a b", seen=fakes.picture(width=width, height=height)), FOCUS
+    )
     for source in shown.pictures:
         still = Image.open(io.BytesIO(base64.b64decode(source.partition(",")[2])))
         assert min(still.size) >= LEAST and max(still.size) <= LONGEST

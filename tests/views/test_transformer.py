@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from areaviz.drawing.bilinear import places, sample
+from areaviz.drawing.export import FORMATS, figure_bytes
 from areaviz.trace.check import validate
 from areaviz.trace.picture import Picture
 from areaviz.trace.record import Gaze, Trace
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
-from areaviz.views.bilinear import places, sample
-from areaviz.views.export import FORMATS, figure_bytes
 from areaviz.views.sampling import COLOURS, sampling
 from tests import fakes
 
@@ -75,12 +75,16 @@ def test_points_of_the_grid_and_of_the_output_belong_together(trace: Trace) -> N
     corners = trace.gazes["transformer"].corners[0, 0]
     for place, dot in zip(drawn.points, drawn.dots, strict=True):
         across, down = dot / 8
-        expected = corners[0] + across * (corners[1] - corners[0]) + down * (corners[3] - corners[0])
+        expected = (
+            corners[0] + across * (corners[1] - corners[0]) + down * (corners[3] - corners[0])
+        )
         np.testing.assert_allclose(place, expected, rtol=1e-4)
 
 
 def test_corners_have_the_same_colour_and_shape_in_both_panels(trace: Trace) -> None:
-    marks = [t for t in VIEW.figure(trace, FOCUS).data if t.hovertemplate and "corner" in t.hovertemplate]
+    marks = [
+        t for t in VIEW.figure(trace, FOCUS).data if t.hovertemplate and "corner" in t.hovertemplate
+    ]
     looks = [(mark.marker.color, mark.marker.symbol) for mark in marks]
     assert looks[:4] == looks[4:] and tuple(colour for colour, _ in looks[:4]) == COLOURS
     assert len(set(looks)) == 4
@@ -99,7 +103,9 @@ def test_the_table_adds_up(trace: Trace) -> None:
 
 
 @pytest.mark.parametrize("size", [(480, 320), (30, 90)])
-def test_a_sample_of_a_picture_of_another_size_is_taken_from_what_the_network_got(size: tuple[int, int]) -> None:
+def test_a_sample_of_a_picture_of_another_size_is_taken_from_what_the_network_got(
+    size: tuple[int, int],
+) -> None:
     plain = fakes.gaze_trace("transformer", 1, 1)
     width, height = size
     shown = np.random.default_rng(1).integers(0, 256, (height, width, 3)).astype(np.uint8)
@@ -118,11 +124,15 @@ def test_a_sample_of_a_picture_of_another_size_is_taken_from_what_the_network_go
     trace = replace(plain, request=request, fields={**plain.fields, "picture": cell}, gazes=gazes)
     validate(trace)
     drawn, same = sampling(trace, FOCUS), sampling(plain, FOCUS)
-    assert (drawn.sample.x, drawn.sample.y) == pytest.approx((same.sample.x, same.sample.y), abs=1e-2)
+    assert (drawn.sample.x, drawn.sample.y) == pytest.approx(
+        (same.sample.x, same.sample.y), abs=1e-2
+    )
     assert drawn.sample.total == pytest.approx(
         slow_value(got[0, 0][..., None], drawn.sample.x, drawn.sample.y), abs=0.02
     )
-    assert np.array(drawn.middle) == pytest.approx(np.array(same.middle) / scale - (left, top), abs=1e-2)
+    assert np.array(drawn.middle) == pytest.approx(
+        np.array(same.middle) / scale - (left, top), abs=1e-2
+    )
     assert "60×60" in drawn.note and "60×60" not in same.note
     assert VIEW.figure(trace, FOCUS).data
 
@@ -144,6 +154,10 @@ def test_an_output_of_one_pixel_is_drawn() -> None:
 
 
 def test_it_fits_a_transformer_and_pixels_it_has(trace: Trace) -> None:
-    assert VIEW.fits(trace, replace(FOCUS, items=(63,))) and not VIEW.fits(trace, replace(FOCUS, items=(64,)))
-    assert not VIEW.fits(fakes.gaze_trace(), Focus("glimpses")) and not VIEW.fits(trace, Focus("glimpses"))
+    assert VIEW.fits(trace, replace(FOCUS, items=(63,))) and not VIEW.fits(
+        trace, replace(FOCUS, items=(64,))
+    )
+    assert not VIEW.fits(fakes.gaze_trace(), Focus("glimpses")) and not VIEW.fits(
+        trace, Focus("glimpses")
+    )
     assert not VIEW.fits(fakes.trace(), Focus("encoder-decoder"))

@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 from matplotlib.text import Text
 
+from areaviz.drawing.base import View
+from areaviz.drawing.export import FORMATS, figure_bytes, table_csv, table_json
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.views import TEXTS
-from areaviz.views.base import View
-from areaviz.views.export import FORMATS, figure_bytes, table_csv, table_json
 from tests import fakes
 
 VIEWS = {module.VIEW.name: module.VIEW for module in TEXTS}
@@ -34,7 +34,10 @@ def trace() -> Trace:
 def hostile() -> Trace:
     """One item a character, and one item that is the whole hostile text."""
     trace = fakes.trace(HOSTILE, HOSTILE[::-1])
-    whole = {name: replace(field, labels=(HOSTILE, *field.labels[1:])) for name, field in trace.fields.items()}
+    whole = {
+        name: replace(field, labels=(HOSTILE, *field.labels[1:]))
+        for name, field in trace.fields.items()
+    }
     return replace(trace, fields=whole)
 
 
@@ -59,10 +62,16 @@ def test_every_view_draws_what_it_says_it_fits(view: View, focus: Focus, trace: 
 @pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
 @pytest.mark.parametrize(
     ("trace", "items"),
-    [(fakes.trace("A", "B"), (0,)), (fakes.trace("", ""), ()), (fakes.trace(layers=12, heads=12, area_size=1), (1,))],
+    [
+        (fakes.trace("A", "B"), (0,)),
+        (fakes.trace("", ""), ()),
+        (fakes.trace(layers=12, heads=12, area_size=1), (1,)),
+    ],
     ids=["one item", "memory of 1", "12x12"],
 )
-def test_every_view_draws_small_and_deep_traces(view: View, trace: Trace, items: tuple[int, ...]) -> None:
+def test_every_view_draws_small_and_deep_traces(
+    view: View, trace: Trace, items: tuple[int, ...]
+) -> None:
     for site in SITES:
         focus, grid = Focus(site, items=items), trace.maps[site].grid
         if view.name == "sizes" and grid.max_width == 1:
@@ -103,7 +112,10 @@ def long_trace() -> Trace:
 
 
 def test_averaging_is_said_in_the_title(long_trace: Trace) -> None:
-    titles = {name: VIEWS[name].figure(long_trace, Focus("encoder-decoder")).layout.title.text for name in VIEWS}
+    titles = {
+        name: VIEWS[name].figure(long_trace, Focus("encoder-decoder")).layout.title.text
+        for name in VIEWS
+    }
     averaged = {name for name, title in titles.items() if "averaged" in title.replace("<br>", " ")}
     assert averaged == {"pyramid", "coverage", "alignment", "overview", "probabilities"}
 

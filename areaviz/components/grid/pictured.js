@@ -1,5 +1,5 @@
 // Attention to the cells of a picture, and the questions a pointer asks of it. Layout of the message:
-// `grid_payload` in areaviz/views/grid.py.
+// `grid_payload` in areaviz/interactive/grid.py.
 
 class Pictured {
   constructor({ header, arrays }) {

@@ -1,5 +1,5 @@
 // A page without an app: which site and layer every component shows. `readMessage` and `mounts`, by the kind of
-// component, come before this (areaviz/sharing/page.py). Everything is in the page; nothing is asked for.
+// component, come before this (areaviz/publish/page.py). Everything is in the page; nothing is asked for.
 
 const NOTHING = { side: 'query', items: [], head: null, unit: 'item', areas: 'any' };
 

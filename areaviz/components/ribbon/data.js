@@ -1,5 +1,5 @@
 // The data of one site and layer, and the questions a pointer asks of it. Layout of the message: `ribbon_payload` in
-// areaviz/views/ribbon.py.
+// areaviz/interactive/ribbon.py.
 
 /** The items of one text: what they show, where they stand in it, and which word each belongs to. */
 class Items {

@@ -1,0 +1,148 @@
+"""A model's card: what it is, how it was trained, what it measured. Read from checkpoints/NAME/card.json."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import MISSING, asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, get_args, get_origin, get_type_hints
+
+from areaviz.trace.errors import BackendError
+from areaviz.trace.files import write_whole
+
+_KINDS: Mapping[Any, tuple[Any, str]] = {
+    str: (str, "text"),
+    int: (int, "whole number"),
+    float: ((int, float), "number"),
+    tuple: (list, "list"),
+    Mapping: (dict, "object with entries"),
+}
+"""For each type a field may have: what JSON has for it, and its name for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What a reader may know about a model.
+
+    name: its folder and the request's `model`. family: key of the model registry. title: for people.
+    task: a key of `trace.tasks.TASKS`. level: "character", "token", "word" or "digit". mechanism: "regular" or
+    "area", one of the survey's four, "text and picture" or "none". size: "Tiny", "Small", "Base" or "Big" (Li et
+    al. 2019, section 4.1.1). pair: models of one pair differ in their attention and in what teaches it only.
+    parameters: how many numbers were learned. trained_length: longest training input, in items.
+    config, recipe, data: as trained. figures: test set -> measure -> value. attention: site -> measure ->
+    value. history: one entry a validation: step, train_loss, valid_loss, seconds. limits, licence: prose. gates: what
+    it has to reach, see `trace.gates`. files: name -> SHA-256 of each file that is loaded, in hexadecimal digits; {}
+    in cards that are older than this entry.
+    """
+
+    name: str
+    family: str
+    title: str
+    task: str
+    level: str
+    mechanism: str
+    size: str
+    pair: str
+    parameters: int
+    trained_length: int
+    config: Mapping[str, Any]
+    recipe: Mapping[str, Any]
+    data: Mapping[str, Any]
+    figures: Mapping[str, Mapping[str, Any]]
+    attention: Mapping[str, Mapping[str, float]]
+    history: tuple[Mapping[str, float], ...]
+    code_version: str
+    trained_on: str
+    limits: str
+    licence: str
+    notes: tuple[str, ...] = field(default=())
+    gates: tuple[Mapping[str, Any], ...] = field(default=())
+    files: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def has_areas(self) -> bool:
+        """Whether its largest area can be chosen: attention to single cells, or to places, has none."""
+        return self.mechanism in ("regular", "area", "text and picture")
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What tells this model from others, in keys of traces and analyses: all but `files`, so that a card that got
+        its digests later keeps the analyses it has."""
+        return {name: value for name, value in asdict(self).items() if name != "files"}
+
+    @property
+    def largest_learned(self) -> int:
+        """The largest area its learned keys or biases know; 0 where areas have no parameters, so any size will do."""
+        text = self.config.get("text", self.config)
+        learned = text.get("key_mode", "mean") in ("features", "boundary") or text.get(
+            "size_bias", False
+        )
+        return int(text.get("area_size", 1)) if learned else 0
+
+    @property
+    def pictures(self) -> str:
+        """What its pictures show where that is told: "scenes" or "photos"; else ""."""
+        return str(self.recipe.get("pictures", ""))
+
+
+def read_card(path: Path) -> Card:
+    """Read a card.json; unknown entries are ignored.
+
+    Raises:
+        BackendError: it is missing, no JSON, or an entry is missing or of the wrong type.
+    """
+    advice = "restore it from the repository or train the model again"
+    try:
+        return card_of(json.loads(path.read_bytes()))
+    except OSError as error:
+        raise BackendError(
+            f"The model card {path} cannot be read ({error.strerror or error}); {advice}."
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise BackendError(f"The model card {path} is damaged ({error}); {advice}.") from error
+
+
+def card_of(entries: Any) -> Card:
+    """A card of what JSON gave; ValueError where an entry is missing or of the wrong type."""
+    hints = get_type_hints(Card)
+    if not isinstance(entries, dict):
+        raise ValueError("it holds no entries")
+    needed = [f.name for f in fields(Card) if f.default is MISSING and f.default_factory is MISSING]
+    missing = [name for name in needed if name not in entries]
+    if missing:
+        raise ValueError(f"it lacks {', '.join(missing)}")
+    return Card(
+        **{name: _typed(entries[name], hints[name], name) for name in hints if name in entries}
+    )
+
+
+def write_card(card: Card, path: Path) -> None:
+    """Write a card.json, whole or not at all.
+
+    Raises:
+        ValueError: an entry is not a finite number, or JSON cannot hold it.
+        BackendError: the disk is full or the place cannot be written to.
+    """
+    try:
+        text = json.dumps(asdict(card), indent=2, ensure_ascii=False, allow_nan=False)
+    except TypeError as error:
+        raise ValueError(
+            f'The card "{card.name}" has an entry that JSON cannot hold: {error}.'
+        ) from error
+    write_whole(path, (text + "\n").encode())
+
+
+def _typed(value: Any, hint: Any, name: str) -> Any:
+    """A JSON value as the type that a field of the card asks for; lists become tuples, integers may be floats."""
+    if hint is Any:
+        return value
+    kind, parts = get_origin(hint) or hint, get_args(hint)
+    expected, called = _KINDS[kind]
+    if not isinstance(value, expected) or isinstance(value, bool):
+        raise ValueError(f"{name} is no {called}")
+    if kind is tuple:
+        return tuple(_typed(item, parts[0], f"an entry of {name}") for item in value)
+    if kind is Mapping:
+        return {key: _typed(item, parts[1], f"{name}: {key}") for key, item in value.items()}
+    return value

@@ -1,0 +1,234 @@
+"""Whether an attention map is faithful: does the output suffer when what it points at is taken away, or kept alone?
+
+Comprehensiveness and sufficiency (DeYoung et al. 2020, Eq. 1-2), of one map of a model, on the model's own output.
+Attention is not by itself an explanation (Jain and Wallace 2019; Wiegreffe and Pinter 2019): these two numbers, beside
+the same of areas picked by chance, say how far this map is one.
+Shapes: Q queries, N items, A areas, K chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from areaviz.trace.areas import AreaGrid
+from areaviz.trace.errors import InputError
+from areaviz.trace.interventions import Change, Weigh
+from areaviz.trace.limits import check_range, choice
+from areaviz.trace.query import item_shares
+from areaviz.trace.record import AttentionMap, IntArray, Trace
+from areaviz.trace.request import Request
+
+Run = Callable[[Request], Trace]
+Progress = Callable[[int, int], None]
+UNITS = ("item", "area")
+CHOSEN, DRAWS = (1, 1000), (2, 100)
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Which map is asked about, and how.
+
+    site, layer, head: the map; head None is the mean of the heads. k: how many each query loses or keeps. unit: "item",
+    by the share of the attention each item receives, and losing one is losing every area that holds it; or "area", by
+    weight, and the areas that overlap them stay. draws: how often as many are picked by chance. seed: of chance.
+    """
+
+    site: str = "encoder-decoder"
+    layer: int = 0
+    head: int | None = None
+    k: int = 5
+    unit: str = "item"
+    draws: int = 5
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Faithfulness:
+    """How far the probability of the output falls, means over its items, -1..1.
+
+    With p_t the probability of output item t given those before it and S_t what query t points at most:
+
+        comprehensiveness = 1/T sum_t [p_t - p_t(every query without its S)]   high where the map is faithful
+        sufficiency       = 1/T sum_t [p_t - p_t(every query with its S alone)]  low where the map is faithful
+
+    All layers and heads of the site lose it, and every query loses its own at once, so what an earlier output item read
+    is not handed on. random_*: the same with S_t picked by chance, one a draw: as many items, or areas of the same
+    shapes. probability: 1/T sum_t p_t. items: T.
+    """
+
+    comprehensiveness: float
+    sufficiency: float
+    random_comprehensiveness: tuple[float, ...]
+    random_sufficiency: tuple[float, ...]
+    probability: float
+    items: int
+
+
+class TooFew(InputError):
+    """An input has not more items, or areas, than each query is to lose."""
+
+
+def spread(values: Sequence[float]) -> tuple[float, float]:
+    """Mean and standard deviation (n - 1) of draws."""
+    return float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+
+
+def faithfulness(
+    request: Request, probe: Probe, run: Run, progress: Progress | None = None
+) -> Faithfulness:
+    """Measure one map on one input; the output is the request's given one, or what the model writes.
+
+    Takes 1 or 2 runs, and 2 for the map and each draw, all over the given output.
+
+    Raises:
+        TooFew: the map has not more than k items or areas.
+        InputError: the map does not exist or does not attend to an input.
+        BackendError: as `run`.
+    """
+    check_range("k", probe.k, CHOSEN)
+    check_range("draws", probe.draws, DRAWS)
+    choice("unit", probe.unit, UNITS)
+    if request.target is None:
+        found = run(request)
+        request = replace(request, target=found.fields[found.output.field].raw)
+    base = run(request)
+    attention = _map(base, probe)
+    sets = [
+        _pointed(attention, probe),
+        *_random(attention, probe, len(base.fields[attention.query])),
+    ]
+    falls: list[tuple[float, float]] = []
+    for done, chosen in enumerate(sets):
+        if progress:
+            progress(done, len(sets))
+        without, alone = (_changes(attention, probe, chosen, keep) for keep in (False, True))
+        falls.append((_fall(base, request, without, run), _fall(base, request, alone, run)))
+    (comprehensiveness, sufficiency), chance = falls[0], falls[1:]
+    likely = base.output.probabilities
+    return Faithfulness(
+        comprehensiveness,
+        sufficiency,
+        tuple(one for one, _ in chance),
+        tuple(one for _, one in chance),
+        float(likely.mean()),
+        len(likely),
+    )
+
+
+def measured(requests: Sequence[Request], probe: Probe, run: Run) -> tuple[Faithfulness, int]:
+    """Several inputs as one, and how many of them were measured: those with too few items or areas are left out.
+
+    Raises:
+        InputError: as `faithfulness`, and where no input has enough.
+        BackendError: as `run`.
+    """
+    found: list[Faithfulness] = []
+    for request in requests:
+        try:
+            found.append(faithfulness(request, probe, run))
+        except TooFew:
+            continue
+    if not found:
+        raise InputError(
+            f"None of the {len(requests):,} inputs has more than {probe.k:,} {probe.unit}s; choose fewer to be lost."
+        )
+    return pooled(found), len(found)
+
+
+def pooled(found: Sequence[Faithfulness]) -> Faithfulness:
+    """Several inputs as one: means over all output items; draw d of the whole is draw d of each."""
+    counts = np.array([one.items for one in found], dtype=np.float64)
+
+    def mean(values: Sequence[float]) -> float:
+        return float(np.average(values, weights=counts))
+
+    def draws(parts: Sequence[Sequence[float]]) -> tuple[float, ...]:
+        return tuple(mean(values) for values in zip(*parts, strict=True))
+
+    return Faithfulness(
+        mean([one.comprehensiveness for one in found]),
+        mean([one.sufficiency for one in found]),
+        draws([one.random_comprehensiveness for one in found]),
+        draws([one.random_sufficiency for one in found]),
+        mean([one.probability for one in found]),
+        int(counts.sum()),
+    )
+
+
+def _fall(base: Trace, request: Request, changes: tuple[Change, ...], run: Run) -> float:
+    """How far the mean probability of the same output falls under changes, besides those of the request."""
+    after = run(replace(request, changes=request.changes + changes))
+    return float(np.mean(base.output.probabilities.astype(np.float64) - after.output.probabilities))
+
+
+def _map(trace: Trace, probe: Probe) -> AttentionMap:
+    attention = trace.maps.get(probe.site)
+    if attention is None or attention.memory == "history":
+        inputs = [site for site, one in trace.maps.items() if one.memory != "history"]
+        raise InputError(
+            f'"{probe.site}" does not attend to an input here; choose one of: {", ".join(inputs)}.'
+        )
+    if not (0 <= probe.layer < attention.layers and 0 <= (probe.head or 0) < attention.heads):
+        raise InputError(
+            f"The map has {attention.layers} layers and {attention.heads} heads; choose a layer and a head of them."
+        )
+    there = attention.grid.items if probe.unit == "item" else attention.grid.count
+    if probe.k >= there:
+        raise TooFew(
+            f"The input has {there} {probe.unit}s, so fewer than {there} can be lost; choose fewer."
+        )
+    return attention
+
+
+def _pointed(attention: AttentionMap, probe: Probe) -> IntArray:
+    """What each query points at most, heaviest first, of equals the first: int64 [Q, K]."""
+    if probe.unit == "item":
+        values_QN = item_shares(attention, probe.layer, probe.head)
+    else:
+        heads = attention.weights[probe.layer]
+        values_QN = heads.mean(0) if probe.head is None else heads[probe.head]
+    order: IntArray = np.argsort(-values_QN, axis=1, kind="stable")[:, : probe.k]
+    return order
+
+
+def _random(attention: AttentionMap, probe: Probe, queries: int) -> list[IntArray]:
+    """As many for each query by chance, without repetition, one array [Q, K] a draw; areas of the same shapes."""
+    pointed_QK, found = _pointed(attention, probe), []
+    for draw in range(probe.draws):
+        rng = np.random.default_rng((probe.seed, draw))
+        if probe.unit == "item":
+            rows = [
+                rng.choice(attention.grid.items, probe.k, replace=False) for _ in range(queries)
+            ]
+        else:
+            rows = [_alike(row, attention.grid, rng) for row in pointed_QK]
+        found.append(np.stack(rows))
+    return found
+
+
+def _alike(areas_K: IntArray, grid: AreaGrid, rng: np.random.Generator) -> IntArray:
+    """As many areas of each shape, anywhere."""
+    shapes = [(area.height, area.width) for area in map(grid.area, areas_K.tolist())]
+    drawn = []
+    for shape in sorted(set(shapes)):
+        first, rows, columns = grid.slab(*shape)
+        drawn.append(first + rng.choice(rows * columns, shapes.count(shape), replace=False))
+    return np.concatenate(drawn)
+
+
+def _changes(
+    attention: AttentionMap, probe: Probe, chosen_QK: IntArray, keep: bool
+) -> tuple[Change, ...]:
+    """Every query without its own, or with them alone."""
+    site, items = attention.site, range(attention.grid.items)
+    if probe.unit == "area":
+        grid = attention.grid
+        rows = [tuple(map(grid.area, row)) for row in chosen_QK.tolist()]
+        return tuple(
+            Weigh(site, areas=row, query=query, rest=keep) for query, row in enumerate(rows)
+        )
+    lost = [sorted(set(items) - set(row) if keep else set(row)) for row in chosen_QK.tolist()]
+    return tuple(Weigh(site, tuple(row), query=query) for query, row in enumerate(lost))

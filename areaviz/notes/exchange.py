@@ -1,0 +1,181 @@
+"""Notes as files, and back again without loss: CSV, JSON Lines, Parquet."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, fields
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from pyarrow import compute, parquet
+
+from areaviz.drawing.export import escape, unescape
+from areaviz.notes.annotations import Annotation
+from areaviz.trace.errors import InputError
+
+KINDS = ("csv", "jsonl", "parquet")
+MAX_MEGABYTES, MAX_NOTES = 20, 100_000
+MAX_LINE = 1 << 16
+"""Bytes of a line: more than the longest note takes, however it is written."""
+PACKED, MAX_SPREAD = ("SNAPPY", "UNCOMPRESSED"), 200
+"""How Parquet may be packed: other ways unpack a small file to any size. Megabytes of all texts together."""
+_COLUMNS = tuple(field.name for field in fields(Annotation))
+_NUMBERS = ("example", "version")
+_LATER = ("differs",)
+"""Columns that older files lack."""
+_NEEDED = tuple(name for name in _COLUMNS if name not in _LATER)
+
+
+def to_bytes(notes: Sequence[Annotation], kind: str) -> bytes:
+    """Notes as a file of one of KINDS. In CSV, text that a spreadsheet would run gets an apostrophe in front."""
+    rows = [asdict(note) for note in notes]
+    if kind == "jsonl":
+        return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows).encode()
+    if kind == "csv":
+        rows = [
+            {
+                name: escape(value) if isinstance(value, str) else value
+                for name, value in row.items()
+            }
+            for row in rows
+        ]
+    frame = pd.DataFrame(rows, columns=list(_COLUMNS))
+    if kind == "csv":
+        return frame.to_csv(index=False, lineterminator="\r\n").encode()
+    buffer = io.BytesIO()
+    frame.astype({name: "int64" if name in _NUMBERS else "string" for name in _COLUMNS}).to_parquet(
+        buffer, index=False
+    )
+    return buffer.getvalue()
+
+
+def from_bytes(data: bytes, kind: str) -> list[Annotation]:
+    """The notes in a file that `to_bytes` made; InputError for one it did not make, naming what is wrong."""
+    if len(data) > MAX_MEGABYTES << 20:
+        raise InputError(
+            f"The file has {len(data) >> 20} MB but at most {MAX_MEGABYTES} are possible; split it."
+        )
+    try:
+        rows = _rows(data, kind)
+    except InputError:
+        raise
+    except Exception as error:  # csv, json and pyarrow raise many kinds for files that are damaged
+        raise InputError(
+            f"The file is no {kind} file of notes; export one here to see what it looks like."
+        ) from error
+    return [_note(number, row, kind == "csv") for number, row in enumerate(rows, 1)]
+
+
+def _rows(data: bytes, kind: str) -> list[Mapping[str, object]]:
+    """The rows of a file, whose size is known before it is taken apart."""
+    if kind == "parquet":
+        return _parquet_rows(data)
+    _check_lines(data)
+    if kind == "jsonl":
+        _check_count(data.count(b"\n"))
+        return [json.loads(line) for line in data.decode("utf-8").split("\n") if line]
+    rows: list[Mapping[str, object]] = []
+    reader = csv.DictReader(io.StringIO(data.decode("utf-8"), newline=""), strict=True)
+    if missing := [name for name in _NEEDED if name not in (reader.fieldnames or ())]:
+        raise ValueError(f"There is no column {missing[0]}.")
+    for row in reader:
+        rows.append({name: value for name, value in row.items() if value is not None})
+        _check_count(len(rows))
+    return rows
+
+
+def _check_lines(data: bytes) -> None:
+    """Refuse a line that is too long to be a note's."""
+    breaks = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
+    longest = int(np.diff(breaks, prepend=-1, append=len(data)).max()) - 1
+    if longest > MAX_LINE:
+        raise InputError(
+            f"The file has a line of {longest:,} bytes but at most {MAX_LINE:,} are possible; "
+            "export notes here to see what is needed."
+        )
+
+
+def _check_count(notes: int) -> None:
+    if notes > MAX_NOTES:
+        raise InputError(
+            f"The file has more than the {MAX_NOTES:,} notes that are possible; split it."
+        )
+
+
+def _parquet_rows(data: bytes) -> list[Mapping[str, object]]:
+    """A text may stand once in the file and be meant a million times: counted and measured before it is spread."""
+    footer = parquet.read_metadata(io.BytesIO(data))
+    groups = [footer.row_group(index) for index in range(footer.num_row_groups)]
+    columns = [group.column(index) for group in groups for index in range(group.num_columns)]
+    _check_count(
+        max(
+            (
+                footer.num_rows,
+                *(group.num_rows for group in groups),
+                *(one.num_values for one in columns),
+            )
+        )
+    )
+    packed = {one.compression for one in columns} - set(PACKED)
+    if packed:
+        raise InputError(
+            f"The file is packed by {', '.join(sorted(packed))}; save it by Snappy or not packed at all."
+        )
+    texts = [
+        name
+        for name in footer.schema.to_arrow_schema().names
+        if name in _COLUMNS and name not in _NUMBERS
+    ]
+    table = parquet.read_table(io.BytesIO(data), columns=[*texts, *_NUMBERS], read_dictionary=texts)
+    spread = sum(_spread(chunk) for name in texts for chunk in table[name].chunks)
+    if spread > MAX_SPREAD << 20:
+        raise InputError(
+            f"The notes have {spread >> 20:,} MB but at most {MAX_SPREAD} are possible; split the file."
+        )
+    rows: list[Mapping[str, object]] = table.to_pylist()
+    return rows
+
+
+def _spread(texts: Any) -> int:
+    """How many bytes a column's texts take once each stands for itself."""
+    if not pa.types.is_dictionary(texts.type):
+        return int(texts.nbytes)
+    return int(
+        compute.sum(compute.take(compute.binary_length(texts.dictionary), texts.indices)).as_py()
+        or 0
+    )
+
+
+def _note(number: int, row: Mapping[str, object], escaped: bool) -> Annotation:
+    missing = [name for name in _NEEDED if not isinstance(row, Mapping) or name not in row]
+    if missing:
+        raise InputError(
+            f"Note {number:,} lacks {', '.join(missing)}; export notes here to see what is needed."
+        )
+    texts = {name: row.get(name, "") for name in _COLUMNS if name not in _NUMBERS}
+    held = _unescaping(row) if escaped else str
+    given = {name: held(text) for name, text in texts.items() if isinstance(text, str)}
+    if wrong := [name for name in texts if name not in given]:
+        raise InputError(f"Note {number:,} has no text as {wrong[0]}; mend or remove it.")
+    try:
+        example, version = (int(str(row[name])) for name in _NUMBERS)
+    except ValueError:
+        raise InputError(
+            f"Note {number:,} has no whole number as example or version; mend or remove it."
+        ) from None
+    if not given["id"] or version < 1 or example < 0:
+        raise InputError(f"Note {number:,} has no id, or a negative number; mend or remove it.")
+    try:
+        return Annotation(**given, example=example, version=version).checked()
+    except InputError as error:
+        raise InputError(f"Note {number:,} cannot be brought in: {error}") from error
+
+
+def _unescaping(row: Mapping[str, object]) -> Callable[[str], str]:
+    """How texts of a CSV file are read: older ones were held at their beginning alone."""
+    return unescape if _LATER[0] in row else lambda text: text.removeprefix("'")

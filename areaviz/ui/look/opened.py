@@ -1,0 +1,137 @@
+"""Files of attention that are looked into: opened once, their weights on disk, let go of when their reader leaves."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import BoundedSemaphore
+from typing import BinaryIO
+
+import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
+
+from areaviz.trace.arrays_example import example_file
+from areaviz.trace.arrays_file import from_npz, holds_trace, open_npz
+from areaviz.trace.errors import BackendError, InputError
+from areaviz.trace.on_disk import open_trace
+from areaviz.trace.record import Trace
+from areaviz.trace.room import OPERATOR
+from areaviz.ui.shell.budget import disk, memory
+
+MAX_MEGABYTES = 20
+"""Of an uploaded file of attention; Streamlit holds it in memory as long as its reader is there."""
+SETTING = "AREAVIZ_TRACE"
+"""Environment variable: a file of attention that everybody is shown, as `serve --trace FILE` sets it."""
+LARGE, AT_ONCE = 8 * 2**20, 2
+"""Of traces whose layers take more bytes, so many are worked on at once."""
+
+
+def opened(file: UploadedFile, area_size: int | None = None) -> Trace:
+    """The trace of an uploaded file; it is read once, however often the page runs.
+
+    Args:
+        file: what the widget gave.
+        area_size: of raw arrays, the largest area that is shown; None where only stored traces are taken.
+
+    Raises:
+        InputError: it cannot be used.
+        BackendError: the app has no room for it.
+    """
+    if file.size > MAX_MEGABYTES * 2**20:
+        raise InputError(
+            f"The file has {file.size / 2**20:,.1f} MB but at most {MAX_MEGABYTES} are possible; choose a smaller one, "
+            "or have the app started with: python -m areaviz serve --trace FILE"
+        )
+    found = _opened(file.file_id, area_size, file)
+    if isinstance(found, InputError):
+        raise found
+    memory().hold(found, found.nbytes)
+    return found
+
+
+def is_trace(file: UploadedFile) -> bool:
+    """Whether it is a stored trace and not raw arrays; InputError where it is no such file."""
+    return holds_trace(file)
+
+
+def served() -> Path | None:
+    """The file that the app was started with, None where there is none."""
+    given = os.environ.get(SETTING, "")
+    return Path(given) if given else None
+
+
+def served_is_trace(path: Path) -> bool:
+    """Whether the file that the app was started with is a stored trace; raises as `opened`."""
+    with _file_of_all(path) as file:
+        return holds_trace(file, OPERATOR)
+
+
+def opened_served(path: Path, area_size: int = 1) -> Trace:
+    """The trace of the file that the app was started with, one for all sessions; raises as `opened`."""
+    with _file_of_all(path) as file:
+        about = os.fstat(file.fileno())
+        found = _served(str(path), about.st_mtime_ns, about.st_size, area_size, file)
+    if isinstance(found, InputError):
+        raise found
+    return found
+
+
+@contextmanager
+def _file_of_all(path: Path) -> Iterator[BinaryIO]:
+    try:
+        with path.open("rb") as file:
+            yield file
+    except OSError as error:
+        raise BackendError(
+            f"The file that the app was started with cannot be opened ({error.strerror}); tell whoever runs the app."
+        ) from error
+
+
+@contextmanager
+def turn(traces: Sequence[Trace]) -> Iterator[None]:
+    """Wait until few others work on large traces: what one layer takes is then taken a few times only."""
+    if all(_layer_bytes(trace) < LARGE for trace in traces):
+        yield
+        return
+    with _turns():
+        yield
+
+
+def _layer_bytes(trace: Trace) -> int:
+    return max((one.weights.nbytes // one.layers for one in trace.maps.values()), default=0)
+
+
+@st.cache_resource(scope="session", max_entries=2, show_spinner="Reading the file")
+def _opened(file_id: str, area_size: int | None, _file: UploadedFile) -> Trace | InputError:
+    """A refusal is remembered too: to find it out may take as long."""
+    try:
+        with _turns():
+            if area_size is None:
+                return open_trace(_file, reserve=disk().reserve)
+            return open_npz(_file, area_size, reserve=disk().reserve)
+    except InputError as refusal:
+        return refusal
+
+
+@st.cache_resource(max_entries=2, show_spinner="Reading the file")
+def _served(
+    path: str, changed: int, size: int, area_size: int, _file: BinaryIO
+) -> Trace | InputError:
+    try:
+        with _turns():
+            return open_npz(_file, area_size, room=OPERATOR)
+    except InputError as refusal:
+        return refusal
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def opened_example(area_size: int) -> Trace:
+    """The trace of the example."""
+    return from_npz(example_file(), area_size)
+
+
+@st.cache_resource(max_entries=1, show_spinner=False)
+def _turns() -> BoundedSemaphore:
+    return BoundedSemaphore(AT_ONCE)

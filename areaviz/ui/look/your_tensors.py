@@ -1,0 +1,124 @@
+"""Attention of others: arrays or a stored trace from a file, shown as everything else is."""
+
+from __future__ import annotations
+
+import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
+
+from areaviz.trace.arrays_example import example_file
+from areaviz.trace.record import Trace
+from areaviz.ui.look.explore import explore
+from areaviz.ui.look.focus_state import recall_focus
+from areaviz.ui.look.opened import (
+    MAX_MEGABYTES,
+    is_trace,
+    opened,
+    opened_example,
+    opened_served,
+    served,
+    served_is_trace,
+)
+from areaviz.ui.shell.errors import calm
+
+FILE, EXAMPLE, SIZE = "tensors_file", "tensors_example", "tensors_size"
+LARGEST_AREA = 6
+SCHEMA = """
+| Array | Type and shape | Meaning |
+| --- | --- | --- |
+| `weights` | float, layers × heads × queries × items | after the softmax: each row sums to 1 |
+| `memory` | text, items | what the items attended to are called; numbers if left out |
+| `queries` | text, queries | what attends; left out: the items themselves |
+| `shape` | two whole numbers | rows and columns, where the items are cells of a picture, row by row |
+| `picture` | uint8, height × width × 3 | that picture, with sides of up to 640 pixels |
+"""
+CODE = """import numpy as np
+
+np.savez("attention.npz", weights=weights, memory=np.array(tokens))
+"""
+
+
+def your_tensors() -> None:
+    """The page: a file or the example, how large areas may be, and what is in it."""
+    with calm("reading your file"):
+        found = _found()
+        if found:
+            explore((found[0],), (found[1],), None)
+
+
+def _found() -> tuple[Trace, str] | None:
+    """The trace of the reader's file, of the example or of the file that the app was started with, and its title."""
+    file = _chosen()
+    _schema()
+    if file is not None:
+        stored = is_trace(file)
+        trace = opened(file, 1 if stored else _area_size())
+        return trace, _title(trace, stored)
+    if st.session_state.get(EXAMPLE):
+        trace = opened_example(_area_size())
+        return trace, _title(trace, False)
+    path = served()
+    if path is None:
+        return None
+    stored = served_is_trace(path)
+    trace = opened_served(path, 1 if stored else _area_size())
+    return trace, f"{path.name}: {_title(trace, stored)}"
+
+
+def _chosen() -> UploadedFile | None:
+    """The reader's file; also draws how to ask for the example."""
+    file = st.file_uploader(
+        "A file of attention weights",
+        type="npz",
+        key=FILE,
+        max_upload_size=MAX_MEGABYTES,
+        on_change=recall_focus,
+        args=(None, None),
+        help="An .npz file of NumPy arrays, or a trace saved by this app; nothing in it is run.",
+    )
+    with st.container(horizontal=True):
+        st.button("Show an example", disabled=file is not None, on_click=_ask_for_example)
+        st.download_button(
+            "Download the example",
+            example_file,
+            "attention.npz",
+            "application/octet-stream",
+            on_click="ignore",
+        )
+    return file
+
+
+def _ask_for_example() -> None:
+    st.session_state[EXAMPLE] = True
+    recall_focus(None, None)
+
+
+def _schema() -> None:
+    with st.expander("What the file holds", type="compact"):
+        st.markdown(SCHEMA)
+        st.code(CODE, language="python")
+        st.caption(
+            "Weights of heads that attend to single items are also shown as sums over areas of neighbouring items. "
+            "For the area distribution of queries and keys, run a model by areaviz.attend and open its trace here."
+        )
+
+
+def _area_size() -> int:
+    sizes = range(1, LARGEST_AREA + 1)
+    return int(
+        st.select_slider(
+            "Largest area",
+            sizes,
+            value=3,
+            key=SIZE,
+            width=320,
+            help="Sums are taken over spans of up to so many items, or rectangles of up to so many rows and columns.",
+        )
+    )
+
+
+def _title(trace: Trace, stored: bool) -> str:
+    if stored:
+        return f"Stored trace of {trace.request.model}"
+    first = next(iter(trace.maps.values()))
+    layers, heads = f"{first.layers:,} layers", f"{first.heads:,} heads"
+    return f"{layers}, {heads}, {first.weights.shape[2]:,} queries, {first.grid.items:,} items"

@@ -1,0 +1,165 @@
+"""One model on a card: what it is, what it measured, how it learned, and where its limits are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from areaviz.cards.card import Card
+from areaviz.cards.gates import judged
+from areaviz.cards.tasks import TASKS
+from areaviz.ui.look.chart import as_columns
+from areaviz.ui.models.card_tables import (
+    BLIND,
+    WHAT_BLIND_MEANS,
+    WHAT_IS_COUNTED,
+    WHAT_IT_MEANS,
+    Columns,
+    all_measures,
+    attention_table,
+    figure_table,
+    gate_table,
+    quality_table,
+    size_table,
+)
+from areaviz.ui.models.measures import measure_name, measured
+from areaviz.ui.shell.markdown import escaped
+from areaviz.views.history import history_figure, history_table
+
+
+def choose_card(task: str, group: Sequence[Card]) -> Card:
+    """Let one of a task's models be chosen, to be shown in full; their table shows them all."""
+    by_name = {card.name: card for card in group}
+    if len(group) == 1:
+        return group[0]
+    key = f"card_{task}"
+    if st.session_state.get(key) not in by_name:
+        st.session_state[key] = group[0].name
+    st.pills(
+        "The card of",
+        list(by_name),
+        key=key,
+        format_func=lambda name: escaped(by_name[name].title),
+        required=True,
+        persist_state="session",
+    )
+    return by_name[st.session_state[key]]
+
+
+def model_card(card: Card, cards: Mapping[str, Card]) -> None:
+    """Draw the card of a model; `cards` are those of all models, as some are measured against others."""
+    with st.container(border=True, key=f"model_{card.name}"):
+        st.subheader(escaped(card.title), anchor=False)
+        st.caption(escaped(_summary(card)))
+        if card.figures:
+            _figures(card)
+        _gates(card, cards)
+        if card.history:
+            _training(card)
+        if card.attention:
+            _attention(card)
+        for note in card.notes:
+            st.write(escaped(note))
+        st.write(f"**Limits.** {escaped(card.limits)}")
+        st.caption(f"Licence: {escaped(card.licence)}")
+        _recipe(card)
+
+
+def _summary(card: Card) -> str:
+    size = f", size {card.size}" if card.size else ""
+    reach = (
+        f", with texts of up to {card.trained_length:,} items" if card.task == "translation" else ""
+    )
+    return (
+        f"{card.name}: {card.level} level, {card.mechanism} attention{size}, {card.parameters:,} parameters. "
+        f"Trained on {card.trained_on}{reach}; code version {card.code_version}."
+    )
+
+
+def _gates(card: Card, cards: Mapping[str, Card]) -> None:
+    """What the model had to reach, whether it did, and why not."""
+    gates = judged(card, cards)
+    if not gates:
+        return
+    _table(gate_table(gates))
+    for gate in gates:
+        if gate.why:
+            st.caption(escaped(f"Missed: {gate.what[0].lower()}{gate.what[1:]}. {gate.why}"))
+
+
+def _figures(card: Card) -> None:
+    """The measures of the task: those of the test set that counts stand out."""
+    task = TASKS[card.task]
+    figures = card.figures.get(task.headline, {})
+    with st.container(horizontal=True):
+        for key, title in task.measures.items():
+            if key in figures:
+                st.metric(title, measured(card.task, key, figures[key]), border=True, width=150)
+    st.caption(task.about)
+    _table(figure_table(card.task, card.figures))
+    signatures = {
+        value
+        for values in card.figures.values()
+        for name, value in values.items()
+        if "signature" in name
+    }
+    if signatures:
+        st.caption(escaped("Signatures: " + ", ".join(sorted(map(str, signatures)))))
+
+
+def _training(card: Card) -> None:
+    st.plotly_chart(
+        history_figure(card),
+        key=f"history_{card.name}",
+        config={"displayModeBar": False},
+        alt=f"Loss of {card.title} over training steps, on training and validation data",
+    )
+    with st.expander("Show as table", key=f"history_table_{card.name}", type="compact"):
+        st.dataframe(as_columns(history_table(card)), hide_index=True)
+
+
+def _attention(card: Card) -> None:
+    """What the attention follows, beside what chance would give."""
+    if card.task == "translation":
+        _follows_words(card.attention)
+        return
+    st.write("**Does it look at what it speaks of?**")
+    _table(quality_table(card.attention))
+    if any(name.endswith(tuple(BLIND)) for values in card.attention.values() for name in values):
+        st.caption(WHAT_BLIND_MEANS)
+
+
+def _follows_words(measured: Mapping[str, Mapping[str, float]]) -> None:
+    st.write("**Does its attention follow words?**")
+    for counted, words in WHAT_IS_COUNTED.items():
+        if any(f"{counted}purity" in values for values in measured.values()):
+            st.caption(words)
+            _table(attention_table(measured, counted))
+    st.caption(WHAT_IT_MEANS)
+    _table(size_table(measured))
+
+
+def _recipe(card: Card) -> None:
+    with st.expander(
+        "Data, recipe, configuration and all measures", key=f"recipe_{card.name}", type="compact"
+    ):
+        for title, content in (
+            ("Data", card.data),
+            ("Recipe", card.recipe),
+            ("Configuration", card.config),
+        ):
+            st.caption(title)
+            names, values = (
+                [measure_name(name) for name in content],
+                [str(value) for value in content.values()],
+            )
+            _table({"Setting": names, "Value": values})
+        st.caption("All measures of attention")
+        _table(all_measures(card.attention))
+
+
+def _table(columns: Columns) -> None:
+    """A table whose cells are text, whatever they hold."""
+    safe = {name: [escaped(cell) for cell in cells] for name, cells in columns.items()}
+    st.table(safe, border="horizontal", hide_index=True)

@@ -1,0 +1,85 @@
+"""Which backend the pages talk to: chosen by settings, opened once for all sessions.
+
+AREAVIZ_BACKEND: "local" (default: models run in this process), "replay:FOLDER" (stored traces), or the address of a
+server of models, such as "http://127.0.0.1:8000".
+AREAVIZ_TOKEN_FILE: the file with that server's access token.
+AREAVIZ_CHECKPOINTS: where the models lie (default: the checkpoints folder beside app.py).
+AREAVIZ_DEVICE: "auto" (default), "cpu", "cuda" or "mps".
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+from pathlib import Path
+
+import streamlit as st
+
+from areaviz.backend.access import read_token
+from areaviz.backend.base import Backend
+from areaviz.backend.cached import CachedBackend
+from areaviz.backend.remote import RemoteBackend
+from areaviz.backend.replay import ReplayBackend
+from areaviz.data.places import checkpoints_folder
+from areaviz.trace.errors import BackendError
+
+REMEMBERED = 32
+TOKEN_FILE = "AREAVIZ_TOKEN_FILE"
+
+
+def engine() -> CachedBackend:
+    """The backend of this process."""
+    setting = os.environ.get("AREAVIZ_BACKEND", "local")
+    return _opened(setting, str(checkpoints_folder()), os.environ.get("AREAVIZ_DEVICE", "auto"))
+
+
+def requests_waiting() -> int | None:
+    """How many requests wait for the models of this process; None where none was opened, or they run elsewhere."""
+    waiting = [backend.waiting() for backend in _all_opened()]
+    known = [many for many in waiting if many is not None]
+    return sum(known) if known else None
+
+
+def open_backend(setting: str, checkpoints: Path, device: str) -> Backend:
+    """A new backend as the settings say; raises BackendError for a setting that is not known."""
+    kind, _, folder = setting.partition(":")
+    if kind == "replay" and folder:
+        return ReplayBackend(Path(folder))
+    if kind in ("http", "https"):
+        return RemoteBackend(setting, _token())
+    if setting == "local":
+        from areaviz.backend.local import (
+            LocalBackend,
+        )  # here, so that stored traces are shown without torch
+
+        return LocalBackend(checkpoints, device)
+    raise BackendError(
+        'The setting AREAVIZ_BACKEND must be "local", "replay:FOLDER" or an address, http://...'
+    )
+
+
+def _token() -> str:
+    """The token of the server of models."""
+    path = os.environ.get(TOKEN_FILE)
+    if not path:
+        raise BackendError(
+            f"A server of models wants its access token; name its file in the setting {TOKEN_FILE}."
+        )
+    return read_token(Path(path))
+
+
+@st.cache_resource(show_spinner="Opening the models", max_entries=4)
+def _opened(setting: str, checkpoints: str, device: str) -> CachedBackend:
+    backend = CachedBackend(open_backend(setting, Path(checkpoints), device), REMEMBERED)
+    backend.models()
+    _all_opened().append(backend)
+    # Streamlit collects garbage after every rerun; what torch brought along stays, so it need not be looked at again.
+    gc.collect()
+    gc.freeze()
+    return backend
+
+
+@st.cache_resource(show_spinner=False, max_entries=1)
+def _all_opened() -> list[CachedBackend]:
+    """Every backend that was opened, for the operator, who opens none by asking."""
+    return []

@@ -1,0 +1,25 @@
+"""Text of users as text: nothing in it is read as markup, and what cannot be seen is named."""
+
+from __future__ import annotations
+
+import re
+
+from areaviz.drawing.labels import readable as visible
+
+__all__ = ["escaped", "shortened", "visible"]
+
+_PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
+
+
+def escaped(text: str) -> str:
+    """`text` for a place that reads Markdown (labels, captions, errors): on one line, and nothing in it is markup.
+
+    It reads as it is but for pairs such as "->", "--" and ">=", which Streamlit draws as the sign they stand for.
+    """
+    return _PUNCTUATION.sub(r"\\\1", " ".join(visible(text).split()))
+
+
+def shortened(text: str, limit: int = 60) -> str:
+    """`text` on one line, at most `limit` characters, cut at the end with an ellipsis."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"

@@ -1,0 +1,97 @@
+"""Changes in words, and the areas that can be changed where the reader points."""
+
+from __future__ import annotations
+
+from areaviz.data.picture_samples import SAMPLES
+from areaviz.drawing.select import quote
+from areaviz.drawing.sites import site_name
+from areaviz.trace.area_text import area_text, span_text
+from areaviz.trace.areas import Area, AreaGrid
+from areaviz.trace.interventions import Change, Gate, Hide
+from areaviz.trace.query import smallest_area, top_areas
+from areaviz.trace.record import Field, Trace
+from areaviz.trace.request import Focus
+from areaviz.ui.what_if.state import Wish
+
+CANDIDATES = 3
+"""Areas offered of each item that is pointed at, the heaviest first."""
+
+
+def candidates(trace: Trace, focus: Focus) -> dict[Area, str]:
+    """The areas that can be changed, with what they are called: what the focused queries attend to most.
+
+    Where memory items are focused, each of them is an area of its own.
+    """
+    attention = trace.maps[focus.site]
+    memory, grid = trace.fields[attention.memory], attention.grid
+    if focus.side == "memory":
+        return {grid.area(item): area_words(memory, grid, grid.area(item)) for item in focus.items}
+    found: dict[Area, float] = {}
+    least = smallest_area(attention, focus)
+    for query in focus.items:
+        for one in top_areas(attention, focus.layer, focus.head, query, CANDIDATES, min_size=least):
+            found[one.area] = max(found.get(one.area, 0.0), one.weight)
+    heaviest = sorted(found.items(), key=lambda pair: -pair[1])
+    return {area: f"{area_words(memory, grid, area)}, {weight:.0%}" for area, weight in heaviest}
+
+
+def items_of(area: Area, grid: AreaGrid) -> tuple[int, ...]:
+    """The items an area holds, in order."""
+    rows, columns = (
+        range(area.top, area.top + area.height),
+        range(area.left, area.left + area.width),
+    )
+    return tuple(row * grid.width + column for row in rows for column in columns)
+
+
+def area_words(memory: Field, grid: AreaGrid, area: Area) -> str:
+    """An area as a quotation, or as rows and columns of a picture's cells."""
+    if memory.kind == "text":
+        return f"{quote(memory, items_of(area, grid))} ({span_text(area)})"
+    return area_text(area)
+
+
+def change_words(trace: Trace, change: Change) -> str:
+    """A change in words, for a trace of the same input; markup unescaped."""
+    if isinstance(change, Hide):
+        return f"Hidden: {_items(trace, change.field, change.items)}"
+    where = place_words(trace, change.site, change.layer, change.head)
+    if isinstance(change, Gate):
+        return (
+            f"Switched off: {where}"
+            if change.factor == 0
+            else f"Output times {change.factor:g}: {where}"
+        )
+    attention = trace.maps.get(change.site)
+    if attention is None:
+        return f"Weights changed: {where}"
+    memory = trace.fields[attention.memory]
+    names = [area_words(memory, attention.grid, area) for area in change.areas]
+    names += (
+        [f"every area with {_items(trace, attention.memory, change.items)}"] if change.items else []
+    )
+    what = ("all but " if change.rest else "") + " and ".join(names)
+    done = "Banned" if change.factor == 0 else f"Weight times {change.factor:g}"
+    return f"{done}: {what}; {where}"
+
+
+def place_words(trace: Trace, site: str, layer: int | None, head: int | None) -> str:
+    """Site, layer and head in words."""
+    layers = "all layers" if layer is None else f"layer {layer + 1}"
+    heads = "all heads" if head is None else f"head {head + 1}"
+    return f"{site_name(trace, site)}, {layers}, {heads}"
+
+
+def picture_words(wish: Wish) -> str:
+    """The swap of a picture in words."""
+    return f"Another picture: {SAMPLES[wish.picture].title}"
+
+
+def _items(trace: Trace, name: str, items: tuple[int, ...]) -> str:
+    field = trace.fields.get(name)
+    known = [item for item in sorted(items) if field is not None and item < len(field)]
+    if field is None or not known:
+        return f"{len(items)} items"
+    if field.kind == "text":
+        return quote(field, known)
+    return field.labels[known[0]] if len(known) == 1 else f"{len(known)} cells of the picture"

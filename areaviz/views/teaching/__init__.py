@@ -1,1 +1,0 @@
-"""Pictures and numbers of the teaching page: pure functions, one file a lesson."""

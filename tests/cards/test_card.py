@@ -1,0 +1,126 @@
+"""Model cards: they come back as written, and a damaged one says what is wrong with it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from areaviz.cards.card import Card, read_card, write_card
+from areaviz.trace.errors import BackendError
+
+CARD = Card(
+    name="char-tiny-area",
+    family="transformer",
+    title="Character model with areas",
+    task="translation",
+    level="character",
+    mechanism="area",
+    size="Tiny",
+    pair="char-tiny",
+    parameters=1_234_567,
+    trained_length=200,
+    config={"layers": 2, "area_size": 5, "key": "mean"},
+    recipe={"steps": 1000, "schedule": [1, 2, 3]},
+    data={"name": "made up", "sentences": 3},
+    figures={"held out": {"BLEU": 22.5, "signature": "nrefs:1|case:mixed", "n": 10}},
+    attention={"encoder self": {"lift": 1.6, "area_size": 2}},
+    history=({"step": 100, "valid_loss": 3.25}, {"step": 200, "valid_loss": 2.5}),
+    code_version="abc1234",
+    trained_on="CPU",
+    limits="Short captions only; a “quoted” ü.",
+    licence="Apache-2.0",
+    notes=("one", "two"),
+)
+
+LATER = ("notes", "gates", "files")
+"""Entries that older cards lack."""
+
+
+def test_a_card_comes_back_as_written(tmp_path: Path) -> None:
+    write_card(CARD, tmp_path / "card.json")
+    read = read_card(tmp_path / "card.json")
+    assert replace(read, recipe=CARD.recipe) == CARD
+    assert read.recipe["schedule"] == [1, 2, 3]
+    assert [path.name for path in tmp_path.iterdir()] == ["card.json"]
+
+
+def written(tmp_path: Path, change: Callable[[dict[str, Any]], Any]) -> Path:
+    """The card's file after a change."""
+    path = tmp_path / "card.json"
+    write_card(CARD, path)
+    entries = json.loads(path.read_text(encoding="utf-8"))
+    change(entries)
+    path.write_text(json.dumps(entries), encoding="utf-8")
+    return path
+
+
+def test_what_came_later_may_be_missing_and_more_may_be_there(tmp_path: Path) -> None:
+    path = written(
+        tmp_path, lambda entries: [*map(entries.pop, LATER), entries.update(colour="blue")]
+    )
+    read = read_card(path)
+    assert not (read.notes or read.gates or read.files)
+
+
+def refused(path: Path) -> str:
+    with pytest.raises(BackendError) as refusal:
+        read_card(path)
+    sentence = str(refusal.value)
+    assert (
+        str(path) in sentence
+        and "restore it" in sentence
+        and sentence.endswith(".")
+        and "\n" not in sentence
+    )
+    return sentence
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(Card) if field.name not in LATER])
+def test_every_missing_entry_is_named(tmp_path: Path, name: str) -> None:
+    assert f"lacks {name}" in refused(written(tmp_path, lambda entries: entries.pop(name)))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("name", 3, "name is no text"),
+        ("parameters", 1.5, "parameters is no whole number"),
+        ("parameters", True, "parameters is no whole number"),
+        ("config", [], "config is no object"),
+        ("figures", {"test": 3}, "figures: test is no object"),
+        (
+            "attention",
+            {"encoder self": {"lift": "high"}},
+            "attention: encoder self: lift is no number",
+        ),
+        ("history", {}, "history is no list"),
+        ("history", [{"step": None}], "an entry of history: step is no number"),
+        ("notes", ["a", 1], "an entry of notes is no text"),
+        ("limits", None, "limits is no text"),
+    ],
+)
+def test_every_wrong_type_is_named(tmp_path: Path, name: str, value: Any, reason: str) -> None:
+    assert reason in refused(written(tmp_path, lambda entries: entries.update({name: value})))
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"3", b"\xff\xfe\x00", b"[" * 100_000])
+def test_what_is_no_json_object_is_damaged(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "card.json"
+    path.write_bytes(content)
+    assert "damaged" in refused(path)
+
+
+def test_a_missing_card(tmp_path: Path) -> None:
+    assert "cannot be read" in refused(tmp_path / "card.json")
+
+
+@pytest.mark.parametrize("value", [float("nan"), {1, 2}])
+def test_what_json_cannot_hold_is_not_written(tmp_path: Path, value: Any) -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        write_card(replace(CARD, recipe={"loss": value}), tmp_path / "card.json")
+    assert list(tmp_path.iterdir()) == []

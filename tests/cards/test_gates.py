@@ -1,0 +1,88 @@
+"""Gates: judged by a number, by another measure, by another model; what is not known is neither reached nor missed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from areaviz.cards.card import Card, read_card
+from areaviz.cards.gates import Gate, judged
+from areaviz.training.config import read_recipe
+from tests.pages import folder
+
+ROOT = Path(__file__).parents[2]
+SHIPPED = sorted((ROOT / "checkpoints").glob("*/card.json"))
+
+
+def model(name: str, *gates: dict[str, Any], **figures: float) -> Card:
+    made = replace(
+        folder.card(name, "area"), task="digits", figures={"test": figures} if figures else {}
+    )
+    return replace(made, attention={"looks, test": {"hit": 0.9}}, gates=gates)
+
+
+ERROR = {"what": "Error", "measure": ["test", "error"]}
+
+
+@pytest.mark.parametrize(
+    ("bound", "error", "reached"),
+    [
+        ({"at_most": 0.04}, 0.04, True),
+        ({"at_most": 0.04}, 0.0401, False),
+        ({"at_least": 0.04}, 0.0401, True),
+        ({"at_least": 0.04}, 0.03, False),
+        ({"at_most": 0.04, "slack": 0.01}, 0.049, True),
+        ({"at_least": 0.04, "slack": 0.01}, 0.031, True),
+    ],
+)
+def test_a_number_is_a_bound(bound: dict[str, float], error: float, reached: bool) -> None:
+    one = judged(model("a", {**ERROR, **bound, "why": "Too short."}, error=error), {})[0]
+    assert one.reached is reached and one.why == ("" if reached else "Too short.")
+    assert one.measured == f"{error:.1%}" and "4.0%" in one.wanted
+
+
+def test_another_measure_or_another_model_is_a_bound() -> None:
+    own = {**ERROR, "at_most": ["test", "loss"]}
+    other = {**ERROR, "at_most": ["b", "test", "error"]}
+    card = model("a", own, other, error=0.1, loss=0.2)
+    assert [one.reached for one in judged(card, {"b": model("b", error=0.05)})] == [True, False]
+    assert judged(card, {"b": model("b", error=0.05)})[1].wanted == "at most 5.0% (b)"
+    assert [one.reached for one in judged(card, {})] == [True, None]
+    assert judged(card, {})[1].wanted == "at most – (b)"
+
+
+def test_attention_counts_as_well() -> None:
+    gate = {"what": "Looks at a digit", "measure": ["looks, test", "hit"], "at_least": 0.8}
+    one = judged(model("a", gate), {})[0]
+    assert (one.reached, one.measured, one.wanted) == (True, "90.0%", "at least 80.0%")
+
+
+def test_what_was_not_measured_is_neither_reached_nor_missed() -> None:
+    one = judged(model("a", {**ERROR, "at_most": 0.1, "why": "Too short."}), {})[0]
+    assert one.reached is None and one.measured == "–" and not one.why
+
+
+@pytest.mark.parametrize(
+    "entry", [ERROR, {**ERROR, "at_most": 1, "at_least": 0}, {**ERROR, "limit": 1}, {"what": "x"}]
+)
+def test_an_unclear_gate_is_refused(entry: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="gate"):
+        Gate.of(entry)
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.parent.name)
+def test_shipped_cards_have_the_gates_of_their_recipes(path: Path) -> None:
+    card = read_card(path)
+    assert list(card.gates) == read_recipe(ROOT / "configs" / f"{card.name}.toml").get("gates", [])
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "configs").glob("*.toml")), ids=lambda path: path.stem
+)
+def test_the_gates_of_every_recipe_can_be_read(path: Path) -> None:
+    for entry in read_recipe(path).get("gates", []):
+        gate = Gate.of(entry)
+        assert gate.what and len(gate.measure) == 2

@@ -1,0 +1,48 @@
+import csv
+import io
+import json
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.figure import Figure as PrintFigure
+
+from areaviz.drawing.base import Table
+from areaviz.drawing.export import escape, figure_bytes, table_csv, table_json, unescape
+
+ACTIVE = ("=1+1", "+1", "-1", "@x", "\tx", "\rx", "'x", "''", "a;=1+1", "a\n=1", "＝1+1", ' "=1"')
+
+
+@given(st.text(st.characters(codec="utf-8")) | st.sampled_from(ACTIVE))
+def test_escaping_is_reversible_and_leaves_nothing_active(text: str) -> None:
+    assert unescape(escape(text)) == text
+    assert not escape(text).startswith(("=", "+", "-", "@", "\t", "\r"))
+
+
+@given(st.text(st.sampled_from("=-＋＝@;\t\r\n '\",ax"), max_size=12) | st.sampled_from(ACTIVE))
+def test_nothing_is_active_either_where_semicolons_or_tabs_separate(text: str) -> None:
+    assert unescape(escape(text)) == text
+    written = table_csv(Table(("text",), [(text,)]))
+    cells = [cell.lstrip('" ') for cell in re.split("[;\t\r\n]", written)]
+    assert not [
+        cell for cell in cells if cell.startswith(("=", "+", "-", "@", "＝", "＋", "－", "＠"))
+    ]
+
+
+def test_csv_reads_back_with_numbers_as_numbers() -> None:
+    table = Table(("label", "=n", "weight"), [(cell, -3, -0.25) for cell in (*ACTIVE, "a,b\n“c”")])
+    header, *rows = csv.reader(io.StringIO(table_csv(table), newline=""))
+    assert list(map(unescape, header)) == list(table.columns)
+    assert [(unescape(a), int(b), float(c)) for a, b, c in rows] == list(table.rows)
+
+
+def test_missing_numbers_are_empty_in_csv_and_null_in_json() -> None:
+    table = Table(("a", "b"), [(float("nan"), 1), (float("inf"), 2)])
+    assert table_csv(table) == "a,b\r\n,1\r\n,2\r\n"
+    assert json.loads(table_json(table)) == {"columns": ["a", "b"], "rows": [[None, 1], [None, 2]]}
+
+
+def test_an_unknown_format_is_refused() -> None:
+    with pytest.raises(ValueError, match="choose one of svg, pdf, png"):
+        figure_bytes(PrintFigure(), "jpg")

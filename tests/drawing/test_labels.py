@@ -1,0 +1,76 @@
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from areaviz.drawing.labels import drawable, escape, for_print, for_screen, ticks, visible
+
+
+@pytest.mark.parametrize(
+    ("label", "shown"),
+    [
+        (" ", "␣"),
+        ("a b", "a␣b"),
+        ("\n", "⏎"),
+        ("\u202e", "⟨U+202E⟩"),
+        ("\u200b", "⟨ZWSP⟩"),
+        ("\x00", "⟨U+0000⟩"),
+        ("\ufe0f", "⟨U+FE0F⟩"),
+        ("\u0301", "◌\u0301"),
+        ("e\u0301", "e\u0301"),
+        ("\ud800", "⟨U+D800⟩"),
+        ("", ""),
+    ],
+)
+def test_what_cannot_be_seen_is_named(label: str, shown: str) -> None:
+    assert visible(label) == shown
+
+
+@given(st.text(st.characters(codec=None)))
+def test_a_visible_label_hides_nothing_and_stays_as_it_is(label: str) -> None:
+    shown = visible(label)
+    assert not any(unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zs", "Zl", "Zp") for c in shown)
+    assert visible(shown) == shown
+    shown.encode()
+
+
+def test_markup_and_dollars_are_escaped_for_plotly() -> None:
+    assert for_screen("<b>&$5") == "&lt;b&gt;&amp;&#36;5"
+    assert escape("a < b") == "a &lt; b"
+
+
+def test_what_the_print_font_lacks_is_written_as_code_points() -> None:
+    assert for_print("中a") == "⟨U+4E2D⟩a"
+    assert drawable("two\nlines $x$") == "two\nlines $x$"
+
+
+def test_few_labels_are_all_drawn() -> None:
+    chosen = ticks(["a", "b", "c"], 300, 10)
+    assert chosen.positions == (0, 1, 2) and chosen.texts == ("a", "b", "c") and chosen.angle == 0
+
+
+def test_long_labels_are_turned_and_far_too_many_become_positions() -> None:
+    assert ticks(["international"] * 20, 400, 10).angle == 45
+    chosen = ticks(["a"] * 4096, 400, 10)
+    assert chosen.texts[:2] == ("500", "1000") and chosen.positions[0] == 499 and chosen.angle == 0
+
+
+@given(
+    st.lists(st.text("iWm漢⟨x", max_size=9), min_size=1, max_size=120),
+    st.floats(30, 900),
+    st.booleans(),
+)
+def test_labels_never_overlap(labels: list[str], room: float, upright: bool) -> None:
+    font, pitch = 10.0, room / len(labels)
+    chosen = ticks(labels, room, font, upright)
+    assert chosen.positions[0] in (0, *range(len(labels)))
+    # Narrow letters are at least 0.4 of the font size wide: no sound layout needs less than that.
+    least = 1.3 if upright or chosen.angle else 0.0
+    for i in range(len(chosen.positions) - 1):
+        apart = (chosen.positions[i + 1] - chosen.positions[i]) * pitch / font
+        widths = [
+            sum(1.2 if c == "漢" else 0.95 if c in "Wm" else 0.4 for c in chosen.texts[k])
+            for k in (i, i + 1)
+        ]
+        assert apart >= (least or sum(widths) / 2) - 1e-6

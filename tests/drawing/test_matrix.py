@@ -1,0 +1,99 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure as PrintFigure
+
+from areaviz.drawing import matrix
+from areaviz.drawing.matrix import Matrix
+from areaviz.trace.request import Focus
+from areaviz.views import VIEWS
+from tests import fakes
+
+
+def example(rows: int, columns: int) -> Matrix:
+    values = np.random.default_rng(0).random((rows, columns), dtype=np.float32)
+    row_labels, column_labels = (
+        tuple(f"{side}{i}" for i in range(n)) for side, n in (("r", rows), ("c", columns))
+    )
+    return Matrix(
+        values,
+        row_labels,
+        column_labels,
+        "rows",
+        "columns",
+        "A title",
+        "A note",
+        "A caption",
+        "a unit",
+        1.0,
+    )
+
+
+def test_a_small_matrix_is_drawn_cell_by_cell() -> None:
+    small = example(3, 4)
+    heatmap = matrix.draw(small).data[0]
+    np.testing.assert_array_equal(heatmap.z, small.values)
+    assert heatmap.text[2][3] == "r2 → c3"
+
+
+def test_a_large_matrix_is_one_picture_with_a_colour_bar() -> None:
+    figure = matrix.draw(example(97, 40))
+    image = figure.layout.images[0]
+    assert (image.sizex, image.sizey) == (40, 97) and figure.layout.coloraxis.cmax == 1.0
+    assert "averaged" not in figure.layout.title.text
+
+
+def test_a_huge_matrix_is_averaged_and_says_so_in_title_and_table() -> None:
+    huge = example(3, 801)
+    assert "averaged 1×3 to a pixel" in matrix.draw(huge).layout.title.text
+    table = matrix.tabulate(huge)
+    assert table.columns[1:3] == ("1-3", "4-6") and table.columns[-1] == "799-801"
+    assert table.rows[1][2] == pytest.approx(float(huge.values[1, 3:6].mean()), rel=1e-5)
+
+
+def test_the_table_holds_the_numbers_drawn() -> None:
+    table = matrix.tabulate(example(2, 3))
+    assert table.columns == ("rows", "1 c0", "2 c1", "3 c2")
+    assert table.rows[1][0] == "2 r1" and table.rows[1][3] == float(example(2, 3).values[1, 2])
+
+
+def test_the_scale_ends_at_what_is_drawn_after_averaging() -> None:
+    values = np.zeros((2, 1024), dtype=np.float32)
+    values[0, 0] = 0.3
+    peak = replace(example(2, 1024), values=values, top=0.5)
+    assert matrix.draw(peak).layout.coloraxis.cmax == pytest.approx(0.1)
+
+
+def test_marked_runs_are_outlined() -> None:
+    marked = replace(example(6, 5), marked_rows=(1, 2, 5), marked_columns=(0,))
+    boxes = [(s.x0, s.y0, s.x1, s.y1) for s in matrix.draw(marked).layout.shapes]
+    assert boxes == [(-0.5, 0.5, 4.5, 2.5), (-0.5, 4.5, 4.5, 5.5), (-0.5, -0.5, 0.5, 5.5)]
+
+
+def overlaps(figure: PrintFigure) -> int:
+    """How many neighbouring tick labels touch, by their drawn outlines."""
+    renderer = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
+    figure.draw(renderer)
+    touching = 0
+    for axes in figure.axes:
+        for labels in (axes.get_xticklabels(), axes.get_yticklabels()):
+            level = [label for label in labels if label.get_text() and not label.get_rotation()]
+            boxes = [label.get_window_extent(renderer) for label in level]
+            touching += sum(a.overlaps(b) for a, b in zip(boxes, boxes[1:], strict=False))
+    return touching
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("alignment", "mWiM w" * 9),
+        ("pyramid", "A man, a plan; WWWWW 漢字漢字 " * 2),
+        ("lines", "mw" * 50),
+        ("sizes", "ab"),
+    ],
+)
+def test_printed_labels_do_not_overlap(name: str, text: str) -> None:
+    trace = fakes.trace(text, text[::-1], layers=1)
+    assert overlaps(VIEWS[name].print(trace, Focus("encoder-decoder", 0, 1))) == 0

@@ -1,0 +1,53 @@
+import numpy as np
+import pytest
+
+from areaviz.drawing import theme
+
+
+def luminance(colour: str) -> float:
+    channels = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+def contrast(one: str, other: str) -> float:
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("page", ["#FDFCF9", "#0F1519"])
+@pytest.mark.parametrize("head", range(4))
+def test_the_first_heads_stand_out_from_light_and_dark_pages(head: int, page: str) -> None:
+    assert contrast(theme.head_colour(head), page) >= 2.9
+
+
+def test_heads_repeat_colours_only_after_eight() -> None:
+    assert len({theme.head_colour(head) for head in range(8)}) == 8
+    assert theme.head_colour(8) == theme.head_colour(0)
+
+
+@pytest.mark.parametrize(
+    ("value", "top"),
+    [
+        (0.03, 0.05),
+        (0.2, 0.2),
+        (0.21, 0.5),
+        (0.0, 1.0),
+        (1.0, 1.0),
+        (7.0, 10.0),
+        (float("nan"), 1.0),
+    ],
+)
+def test_scales_end_at_round_numbers(value: float, top: float) -> None:
+    assert theme.nice_top(value) == pytest.approx(top)
+
+
+@pytest.mark.parametrize(("step", "places"), [(0.1, 0), (0.025, 1), (0.004, 1), (0.0004, 2)])
+def test_ticks_of_a_scale_read_apart(step: float, places: int) -> None:
+    assert theme.decimals(step) == places
+
+
+def test_a_long_title_is_broken_into_lines_and_escaped() -> None:
+    figure = theme.screen("word " * 40 + "<b>", "", "a caption", 100)
+    assert "<br>" in figure.layout.title.text and "&lt;b&gt;" in figure.layout.title.text
+    assert figure.layout.height > theme.screen("short", "", "", 100).layout.height

@@ -1,0 +1,168 @@
+"""Faithfulness: worked out by hand on a model whose probabilities are sums of what it may still read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from areaviz.cards.card import read_card
+from areaviz.evaluation.faithfulness import (
+    Faithfulness,
+    Probe,
+    faithfulness,
+    measured,
+    pooled,
+    spread,
+)
+from areaviz.models.translation import Translator
+from areaviz.trace.areas import AreaGrid
+from areaviz.trace.errors import InputError
+from areaviz.trace.interventions import Weigh, area_factors
+from areaviz.trace.record import AttentionMap, Output, Trace
+from areaviz.trace.request import Request
+from tests import fakes
+from tests.tiny import checkpoint
+
+ASKED = Request("fake", "abcd", target="xy")
+EVIDENCE = np.array([[0.4, 0.3, 0.1, 0.0], [0.0, 0.2, 0.2, 0.4]])
+"""What each of the four items adds to the probability of each of two output items, above 0.1."""
+
+
+class Adding:
+    """Says "xy" with a probability of 0.1 and the evidence of every item that is not banned; points as it is told."""
+
+    def __init__(self, weights: Sequence[Sequence[float]]) -> None:
+        self.weights = np.array([[weights]], dtype=np.float32)
+        self.asked: list[Request] = []
+
+    def __call__(self, request: Request) -> Trace:
+        self.asked.append(request)
+        grid = AreaGrid(1, 4, 1, 1)
+        weighs = [change for change in request.changes if isinstance(change, Weigh)]
+        free = area_factors(weighs, grid.table(), 4, 1, 2)[0] > 0
+        likely = (0.1 + (EVIDENCE * free).sum(1)).astype(np.float32)
+        fields = {
+            name: fakes.text_field(name, text, end="")
+            for name, text in (("source", "abcd"), ("target", "xy"))
+        }
+        attention = AttentionMap("encoder-decoder", "target", "source", grid, self.weights)
+        return Trace(
+            request, fields, Output("target", likely, ((), ())), {attention.site: attention}
+        )
+
+
+FAITHFUL = [[0.6, 0.3, 0.1, 0.0], [0.0, 0.1, 0.3, 0.6]]
+"""Points at the evidence, in its order."""
+
+
+@pytest.mark.parametrize("unit", ["item", "area"])
+@pytest.mark.parametrize(
+    ("k", "comprehensiveness", "sufficiency"),
+    [
+        (1, (0.4 + 0.4) / 2, (0.4 + 0.4) / 2),
+        (2, (0.7 + 0.6) / 2, (0.1 + 0.2) / 2),
+        (3, 0.8, 0.0),
+    ],
+)
+def test_falls_are_those_worked_out_by_hand(
+    unit: str, k: int, comprehensiveness: float, sufficiency: float
+) -> None:
+    found = faithfulness(ASKED, Probe(k=k, unit=unit), Adding(FAITHFUL))
+    assert found.comprehensiveness == pytest.approx(comprehensiveness)
+    assert found.sufficiency == pytest.approx(sufficiency)
+    assert found.probability == pytest.approx(0.9)
+    assert found.items == 2
+
+
+def test_a_map_that_points_elsewhere_is_worse_than_chance() -> None:
+    true, false = (
+        faithfulness(ASKED, Probe(k=1, draws=40), Adding(map_))
+        for map_ in (FAITHFUL, FAITHFUL[::-1])
+    )
+    chance, deviation = spread(true.random_comprehensiveness)
+    assert chance == pytest.approx(0.2, abs=0.05)  # the mean of all evidence: 0.8 / 4
+    assert deviation > 0
+    assert false.comprehensiveness == pytest.approx(0.0, abs=1e-7)
+    assert 0 < chance < true.comprehensiveness
+    assert true.sufficiency < spread(true.random_sufficiency)[0] < false.sufficiency
+    assert true.random_comprehensiveness == false.random_comprehensiveness, (
+        "chance knows nothing of the map"
+    )
+
+
+def test_the_output_is_the_models_own_unless_one_is_given() -> None:
+    for asked, runs in ((ASKED, 1), (replace(ASKED, target=None), 2)):
+        model = Adding(FAITHFUL)
+        faithfulness(asked, Probe(k=1, draws=3), model)
+        assert len(model.asked) == runs + 2 * 4
+        assert all(one.target == "xy" for one in model.asked[runs - 1 :])
+
+
+def test_several_inputs_are_pooled_by_their_items() -> None:
+    one = Faithfulness(0.1, 0.2, (0.0, 0.4), (0.2, 0.2), 0.5, 1)
+    two = Faithfulness(0.4, 0.2, (0.4, 0.0), (0.6, 0.2), 0.9, 3)
+    found = pooled([one, two])
+    assert found.comprehensiveness == pytest.approx((0.1 + 3 * 0.4) / 4)
+    assert found.random_comprehensiveness == pytest.approx((0.3, 0.1))
+    assert found.random_sufficiency == pytest.approx((0.5, 0.2))
+    assert found.items == 4
+    assert pooled([one]) == one
+    assert spread((1.0, 3.0)) == pytest.approx((2.0, 2**0.5))
+
+
+@pytest.mark.parametrize(
+    ("probe", "part"),
+    [
+        (Probe(site="decoder self"), "choose one of: encoder-decoder"),
+        (Probe(layer=1), "1 layers"),
+        (Probe(head=1), "1 heads"),
+        (Probe(k=4), "fewer than 4"),
+        (Probe(k=0), "between 1"),
+        (Probe(draws=1), "between 2"),
+        (Probe(unit="word"), "item, area"),
+    ],
+)
+def test_a_map_that_is_not_there_is_refused(probe: Probe, part: str) -> None:
+    with pytest.raises(InputError, match=part):
+        faithfulness(ASKED, probe, Adding(FAITHFUL))
+
+
+def test_inputs_with_too_few_items_are_left_out_and_only_none_is_an_error() -> None:
+    long, short = replace(ASKED, seed=1), replace(ASKED, seed=2)
+    model = Adding(FAITHFUL)
+
+    def run(request: Request) -> Trace:
+        return model(request) if request.seed == 1 else fakes.trace("ab", "xy", area_size=1)
+
+    assert measured([short, long, short], Probe(k=3), run) == (
+        faithfulness(long, Probe(k=3), run),
+        1,
+    )
+    with pytest.raises(
+        InputError, match="None of the 2 inputs has more than 3 items; choose fewer"
+    ):
+        measured([short, short], Probe(k=3), run)
+    with pytest.raises(InputError, match="1 layers"):
+        measured([long], Probe(layer=4), run)
+
+
+@pytest.mark.parametrize("unit", ["item", "area"])
+def test_a_real_model_is_measured_the_same_each_time(tmp_path: Path, unit: str) -> None:
+    folder = checkpoint(tmp_path)
+    model = Translator.load(folder, read_card(folder / "card.json"), torch.device("cpu"))
+    asked, done = Request("tiny-area", "A small dog", target="Ein Hund"), []
+    probe = Probe(layer=1, head=1, k=3, unit=unit, draws=2)
+    found = [
+        faithfulness(
+            asked, probe, lambda one: model.trace([one])[0], lambda n, most: done.append((n, most))
+        )
+        for _ in range(2)
+    ]
+    assert found[0] == found[1]
+    assert done[:3] == [(0, 3), (1, 3), (2, 3)]
+    assert found[0].comprehensiveness != 0 and len(set(found[0].random_comprehensiveness)) == 2

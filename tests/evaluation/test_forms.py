@@ -1,0 +1,84 @@
+"""Trained forms: losses over seeds, the median's span heads, and empty rows for what was not trained."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from areaviz.data.places import LETTERS
+from areaviz.evaluation.forms import COLUMNS, TITLES, SpanHead, read_forms, span_head
+
+SITES = ("encoder self", "encoder-decoder")
+
+
+def entry(
+    seed: int, loss: float, share: float = 0.5, lift: float | None = 3.0, depends: float = 2.0
+) -> dict[str, Any]:
+    """One layer of two heads; the second never has a span on top."""
+    heads = {
+        "multi_share": [[share, 0.0]],
+        "long_exact_lift": [[lift, None]],
+        "dependence": [[depends, 3.0]],
+    }
+    nothing = {
+        "multi_share": [[0.3, 0.3]],
+        "long_exact_lift": [[1.0, 1.0]],
+        "dependence": [[0.5, 1.0]],
+    }
+    return {
+        "seed": seed,
+        "best_loss": loss,
+        "heads": dict.fromkeys(SITES, heads),
+        "untrained": dict.fromkeys(SITES, nothing),
+    }
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "letters.json"
+    runs = {
+        "letters-boundary-seed1": entry(1, 0.9, share=0.1),
+        "letters-boundary-seed2": entry(2, 0.7, share=0.2),
+        "letters-boundary-seed3": entry(3, 0.8, share=0.4),
+        "letters-mean-seed2": entry(2, 1.0, share=0.0, lift=None),
+        "tokens-regular-seed1": entry(1, 5.0),
+    }
+    path.write_text(json.dumps(runs))
+    return path
+
+
+def test_every_form_has_a_row_and_what_was_not_trained_is_empty(table: Path) -> None:
+    rows = {row.title: row for row in read_forms(table, "letters")}
+    assert list(rows) == list(TITLES.values())
+    empty = rows[TITLES["regular"]]
+    assert empty.seeds == () and empty.cells() == (TITLES["regular"], *["–"] * (len(COLUMNS) - 1))
+
+
+def test_losses_are_a_mean_with_their_ends_and_heads_are_of_the_median_run(table: Path) -> None:
+    row = next(row for row in read_forms(table, "letters") if row.title == TITLES["boundary"])
+    assert row.seeds == (1, 2, 3) and sorted(row.losses) == [0.7, 0.8, 0.9]
+    assert row.spans["encoder self"] == SpanHead(0, 0, 0.4, 3.0)
+    assert row.cells()[1:4] == ("1, 2, 3", "0.800 (0.700 to 0.900)", "40%")
+
+
+def test_without_a_span_on_top_there_is_a_dash(table: Path) -> None:
+    row = next(row for row in read_forms(table, "letters") if row.title == TITLES["mean"])
+    assert row.cells() == (TITLES["mean"], "2", "1.000", "–", "–", "–", "–")
+
+
+def test_a_head_that_depends_on_its_query_no_more_than_untrained_ones_does_not_count() -> None:
+    assert span_head(entry(1, 1.0, depends=1.0), "encoder self") is None
+    assert span_head(entry(1, 1.0, depends=1.1), "encoder self") is not None
+
+
+def test_without_a_table_there_are_no_rows(tmp_path: Path) -> None:
+    assert read_forms(tmp_path / "none.json", "letters") == []
+
+
+def test_the_shipped_table_can_be_read() -> None:
+    rows = read_forms(LETTERS, "letters")
+    trained = [row for row in rows if row.seeds]
+    assert trained and all(0.3 < loss < 2 for row in trained for loss in row.losses)

@@ -1,0 +1,63 @@
+"""Links read off attention: the head is chosen on one set and measured on another, beside every baseline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from areaviz.cards.card import read_card
+from areaviz.data.examples import Dataset, read_lines
+from areaviz.evaluation import links as module
+from areaviz.evaluation.links import error_rates, link_figures
+from areaviz.models.translation import Translator
+from tests.tiny import checkpoint
+
+CPU = torch.device("cpu")
+
+
+def linked(*texts: str) -> Dataset:
+    """Captions whose translation is themselves."""
+    lines = "\n".join(texts).encode()
+    links = "\n".join(
+        " ".join(f"{i}-{i}" for i in range(len(text.split()))) for text in texts
+    ).encode()
+    return read_lines(
+        "source", {"source": lines, "target": lines, "links": links}, ("target",), "links"
+    )
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Translator:
+    folder = checkpoint(tmp_path, level="character")
+    return Translator.load(folder, read_card(folder / "card.json"), CPU)
+
+
+def test_every_head_and_every_mean_of_heads_has_a_rate(model: Translator) -> None:
+    rates = error_rates(model, linked("a dog runs", "two dogs run"))
+    assert set(rates) == {(layer, head) for layer in range(2) for head in (0, 1, None)}
+    assert all(0 <= rate <= 100 for rate in rates.values())
+
+
+def test_the_place_is_chosen_on_validation_and_the_baselines_stand_beside(
+    model: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sets = {"val": linked("a dog runs", "a man runs"), "test": linked("two dogs run")}
+    monkeypatch.setattr(module, "read_linked", lambda data, split: sets[split])
+    monkeypatch.setattr(
+        module, "read_split", lambda *_: [("two dogs run", "two dogs run"), ("two men", "two men")]
+    )
+    found = link_figures(model, Path(), "test")
+    rates = error_rates(model, sets["val"])
+    best = min(rates, key=lambda place: rates[place])
+    assert (found["layer"], found["head"]) == (best[0], -1 if best[1] is None else best[1])
+    assert (
+        found["aer"] == error_rates(model, sets["test"])[best] and found["aer_val"] == rates[best]
+    )
+    assert (
+        found["aer_diagonal"] == 0
+        and found["aer_aligner"] == pytest.approx(0)
+        and found["sentences"] == 1
+    )
+    assert 0 <= found["aer_untrained"] <= 100

@@ -1,0 +1,47 @@
+"""What only the picture tells is asked for, and counted as right only in its place."""
+
+from __future__ import annotations
+
+import pytest
+
+from areaviz.data.scene_grammar import AMBIGUOUS, COLOURS, MASK, NOUNS
+from areaviz.data.scenes import make_scene
+from areaviz.evaluation.scene_words import KINDS, asked_words, right_words
+
+SCENES = [make_scene("samples", number) for number in range(60)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_word_of_one_object_is_asked(kind: str) -> None:
+    asked = asked_words(SCENES, kind)
+    assert asked
+    for one in asked:
+        scene = SCENES[one.number]
+        told, words = one.source.split(), scene.english.text.split()
+        hidden = [i for i, (a, b) in enumerate(zip(told, words, strict=True)) if a != b]
+        assert len(hidden) == (0 if kind == "ambiguous" else 1) == one.source.count(MASK)
+        thing = scene.german.objects[one.place]
+        if hidden:
+            assert scene.english.objects[hidden[0]] == thing
+        spoken = scene.spoken[thing]
+        if kind == "colour":
+            assert one.word.startswith(COLOURS[spoken.colour])
+        else:
+            assert spoken.shape in AMBIGUOUS and one.word.startswith(NOUNS[spoken.shape].german)
+
+
+def test_only_scenes_with_an_ambiguous_noun_are_asked_for_one() -> None:
+    numbers = {one.number for one in asked_words(SCENES, "noun")}
+    expected = {
+        n
+        for n, scene in enumerate(SCENES)
+        if any(thing.shape in AMBIGUOUS for thing in scene.spoken)
+    }
+    assert numbers == expected < set(range(60))
+
+
+def test_right_words_are_counted_in_their_place() -> None:
+    asked = asked_words(SCENES, "colour")[:3]
+    true = [SCENES[one.number].german.text for one in asked]
+    assert right_words(true, asked) == 1
+    assert right_words([true[0], "", "x " + true[2]], asked) == pytest.approx(1 / 3)

@@ -1,0 +1,129 @@
+"""Notes as files: out and in again they are the same, and no spreadsheet runs them."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import asdict, replace
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from areaviz.notes.annotations import SEVERITIES, Annotation
+from areaviz.notes.exchange import KINDS, from_bytes, to_bytes
+from areaviz.trace.errors import InputError
+
+NOTE = Annotation(
+    "d" * 64, 3, "model", "Style", "minor", "a", "Ada", "f" * 32, "2026-01-02T03:04:05.678+00:00", 2
+)
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)
+NOTES = st.builds(
+    lambda note, author, tag, severity, example: replace(
+        NOTE,
+        note=note,
+        author=author.strip(),
+        tag=tag.strip() or "x",
+        severity=severity,
+        example=example,
+    ),
+    TEXT,
+    TEXT,
+    TEXT,
+    st.sampled_from(SEVERITIES),
+    st.integers(0, 10**6),
+)
+
+
+def parquet_file(notes: list[str], **options: str) -> bytes:
+    """Notes that differ in their text alone, as a file that may never have been exported here."""
+    row = asdict(NOTE)
+    table = {
+        name: pa.array(notes if name == "note" else [value] * len(notes))
+        for name, value in row.items()
+    }
+    buffer = io.BytesIO()
+    parquet.write_table(pa.table(table), buffer, **options)
+    return buffer.getvalue()
+
+
+@given(st.lists(NOTES, max_size=5), st.sampled_from(KINDS))
+def test_out_and_in_again_they_are_the_same(notes: list[Annotation], kind: str) -> None:
+    assert from_bytes(to_bytes(notes, kind), kind) == notes
+
+
+@pytest.mark.parametrize(
+    "text", ["=1+1", "+x", "-x", "@x", "\tx", "\rx", "'x", '"=1"', "a,b\nc", "NA", "null", "1e5"]
+)
+@pytest.mark.parametrize("kind", KINDS)
+def test_awkward_texts_stay_what_they_are(text: str, kind: str) -> None:
+    note = replace(NOTE, note=text)
+    assert from_bytes(to_bytes([note], kind), kind) == [note]
+
+
+def test_no_cell_begins_like_a_formula() -> None:
+    data = to_bytes([replace(NOTE, note="=cmd()", tag="@x", author="-1")], "csv").decode()
+    (row,) = list(csv.DictReader(io.StringIO(data, newline="")))
+    assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for cell in row.values())
+
+
+@pytest.mark.parametrize(
+    ("data", "kind", "said"),
+    [
+        (b"\xff\xfe", "csv", "is no csv file of notes"),
+        (b"PAR1 not really", "parquet", "is no parquet file of notes"),
+        (b"{", "jsonl", "is no jsonl file of notes"),
+        (b'{"id": "x"}', "jsonl", "Note 1 lacks dataset"),
+        (b"[1]", "jsonl", "Note 1 lacks dataset"),
+        (to_bytes([NOTE], "csv").replace(b",3,", b",three,"), "csv", "Note 1 has no whole number"),
+        (to_bytes([replace(NOTE, id="")], "csv"), "csv", "Note 1 has no id"),
+        (to_bytes([replace(NOTE, severity="grave")], "jsonl"), "jsonl", "is no severity"),
+        (to_bytes([NOTE], "csv")[:-20], "csv", "Note 1 "),
+        (
+            to_bytes([replace(NOTE, id="x\0")], "jsonl"),
+            "jsonl",
+            "Note 1 cannot be brought in: The id has a broken",
+        ),
+        (
+            to_bytes([NOTE], "jsonl").replace(b'"model": "model"', b'"model": "\\ud800"'),
+            "jsonl",
+            "model has a broken",
+        ),
+        (
+            to_bytes([NOTE], "jsonl").replace(b'"model": "model"', b'"model": null'),
+            "jsonl",
+            "no text as model",
+        ),
+        (
+            to_bytes([NOTE], "jsonl").replace(b'"version": 2', b'"version": 1e30'),
+            "jsonl",
+            "no whole number",
+        ),
+        (
+            to_bytes([replace(NOTE, version=2**63 - 1)], "parquet"),
+            "parquet",
+            "The version has the number 9.22337e",
+        ),
+        (
+            to_bytes([replace(NOTE, example=2**31)], "csv"),
+            "csv",
+            "The example has the number 2.1474",
+        ),
+        (
+            to_bytes([replace(NOTE, dataset="d" * 60_000)], "csv"),
+            "csv",
+            "set has 60,000 characters",
+        ),
+        (b"{" + b" " * 70_000, "jsonl", "a line of 70,00[01] bytes but at most 65,536"),
+        (b"{}\n" * 100_001, "jsonl", "more than the 100,000 notes"),
+        (to_bytes([], "csv") + b"a\n" * 100_003, "csv", "more than the 100,000 notes"),
+        (parquet_file(["x"] * 100_001), "parquet", "more than the 100,000 notes"),
+        (parquet_file(["x" * 2**20] * 300), "parquet", "have 300 MB but at most 200"),
+        (parquet_file(["x"], compression="zstd"), "parquet", "packed by ZSTD; save it by Snappy"),
+    ],
+)
+def test_other_files_are_refused_in_one_sentence(data: bytes, kind: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        from_bytes(data, kind)

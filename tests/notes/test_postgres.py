@@ -1,0 +1,122 @@
+"""Notes and slices on a real PostgreSQL server: the same promises as in SQLite."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sql
+
+from areaviz.notes.annotations import Annotation, Annotations, Stale
+from areaviz.notes.exchange import KINDS, from_bytes, to_bytes
+from areaviz.notes.slices import Slices
+from areaviz.notes.store import Store
+from areaviz.trace.errors import BackendError
+from tests.notes.postgres import server
+
+NOTE = Annotation("d" * 64, 3, "model", "Accuracy", "minor", "said “dog” for “cat”\n=1+1 😀", "Ada")
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with server() as url:
+        yield url
+
+
+@pytest.fixture
+def store(address: str) -> Store:
+    return Store.open(address)
+
+
+def test_notes_come_back_as_they_were_and_stale_changes_are_refused(
+    store: Store, address: str
+) -> None:
+    notes = Annotations(store)
+    first = notes.save(replace(NOTE, dataset="a"))
+    assert Annotations.open(address).of("a") == [first]
+    second = notes.save(replace(first, note="hers"))
+    with pytest.raises(Stale) as refused:
+        notes.save(replace(first, note="his"))
+    assert refused.value.there == second and refused.value.own.note == "his"
+    notes.remove(second)
+    assert notes.of("a") == []
+
+
+def test_of_many_who_change_one_note_at_once_one_wins_and_the_others_see_what_stands(
+    address: str,
+) -> None:
+    first = Annotations.open(address).save(replace(NOTE, dataset="b"))
+    start, won, told = threading.Barrier(6), [], []
+
+    def change(number: int) -> None:
+        notes = Annotations.open(address)
+        start.wait(30)
+        try:
+            won.append(notes.save(replace(first, note=str(number))))
+        except Stale as stale:
+            told.append(stale.there)
+
+    threads = [threading.Thread(target=change, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert len(won) == 1 and told == won * 5 and Annotations.open(address).of("b") == won
+
+
+def test_slices_counts_and_files_work_alike(store: Store) -> None:
+    notes, slices = Annotations(store), Slices(store)
+    saved = [notes.save(replace(NOTE, dataset="c", example=place)) for place in (3, 4, 9)]
+    slices.save("c", "first two", [3, 4])
+    assert notes.counts("c", slices.of("c")[0].examples) == {"Accuracy": 2}
+    for kind in KINDS:
+        assert from_bytes(to_bytes(saved, kind), kind) == saved
+    for note in saved:
+        notes.remove(note)
+    assert notes.merge(saved) == (3, 0) and notes.of("c") == saved
+
+
+def test_a_server_that_is_gone_is_one_sentence() -> None:
+    with server() as url:
+        notes = Annotations.open(url)
+    with pytest.raises(BackendError, match="Something went wrong while saving the note"):
+        notes.save(NOTE)
+    with pytest.raises(BackendError, match="Something went wrong while"):
+        Annotations.open(url)
+
+
+def test_an_older_store_is_brought_up_and_a_newer_one_refused() -> None:
+    with server() as url:
+        _brought_up_and_refused(url)
+
+
+def _brought_up_and_refused(address: str) -> None:
+    engine = sql.create_engine(address)
+    with closing(sqlite3.connect(Path(__file__).parent / "stores" / "notes_0.db")) as connection:
+        tables = {
+            name: (made, connection.execute(f"SELECT * FROM {name}").fetchall())
+            for name, made in connection.execute(
+                "SELECT name, sql FROM sqlite_master WHERE type = 'table'"
+            ).fetchall()
+        }
+    with engine.begin() as there:
+        for name, (made, rows) in tables.items():
+            there.exec_driver_sql(made)
+            for row in rows:
+                there.exec_driver_sql(
+                    f"INSERT INTO {name} VALUES ({', '.join(['%s'] * len(row))})", tuple(row)
+                )
+    store = Store.open(address)
+    assert [note.version for note in Annotations(store).of(NOTE.dataset)] == [2, 1]
+    assert Slices(store).of(NOTE.dataset)[0].examples == (3, 7)
+    assert Annotations(store).save(NOTE, "me") in Annotations.open(address).of(NOTE.dataset)
+    with engine.begin() as there:
+        there.exec_driver_sql("UPDATE store_version SET version = 7")
+    with pytest.raises(BackendError, match="is of version 7"):
+        Store.open(address)
+    engine.dispose()

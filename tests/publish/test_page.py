@@ -1,0 +1,245 @@
+"""What a page carries: every layer of every site, once, within its limit; and nothing of another place."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import zlib
+from dataclasses import replace
+from html import unescape
+from typing import Any
+
+import numpy as np
+import pytest
+
+from areaviz.publish import payloads as sheets
+from areaviz.publish.options import PageOptions
+from areaviz.publish.page import page
+from areaviz.publish.page_text import given_text, output_text, sureness
+from areaviz.publish.payloads import kind_of
+from areaviz.trace.errors import InputError
+from areaviz.trace.query import top_areas
+from areaviz.trace.record import Output, Trace
+from areaviz.trace.request import Focus
+from tests import fakes
+from tests.publish.test_markup import read
+
+BLOCK = re.compile(
+    r'<script type="text/plain" data-site="([^"]+)" data-layer="(\d+)">([^<]*)</script>'
+)
+TRACES = {
+    "translation": fakes.trace("A dog.", "Hund."),
+    "caption": fakes.caption_trace(),
+    "hard": fakes.caption_trace(hard=True, area_size=1),
+    "doubly": fakes.doubly_trace(),
+    "glimpses": fakes.gaze_trace(),
+    "transformer": fakes.gaze_trace("transformer", 1, 1),
+}
+
+
+def blind() -> Trace:
+    """A caption by a model that attends to nothing."""
+    return replace(fakes.caption_trace(), maps={})
+
+
+def carried(html: str) -> dict[tuple[str, int], tuple[dict[str, Any], bytes]]:
+    """Header and body of every site and layer, unpacked."""
+    found = {}
+    for site, layer, data in BLOCK.findall(html):
+        message = zlib.decompress(base64.b64decode(data))
+        size = int.from_bytes(message[:4], "little")
+        found[site, int(layer)] = json.loads(message[4 : 4 + size]), message[4 + size :]
+    return found
+
+
+def array(header: dict[str, Any], body: bytes, name: str) -> Any:
+    width, offset, count = header["arrays"][name]
+    return np.frombuffer(body, f"<u{width}", count, offset)
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_every_layer_of_every_site_is_there_once_or_drawn(name: str) -> None:
+    trace = TRACES[name]
+    html = page(trace)
+    wanted = {
+        (site, layer)
+        for site, one in trace.maps.items()
+        if kind_of(trace, site)
+        for layer in range(one.layers)
+    }
+    assert set(carried(html)) == wanted and len(BLOCK.findall(html)) == len(wanted)
+    assert ('<img class="figure"' in html) == bool(trace.gazes)
+    assert html.count('id="picture"') == (trace.request.picture is not None)
+
+
+def test_all_heads_top_areas_are_carried() -> None:
+    trace = TRACES["translation"]
+    attention = trace.maps["encoder-decoder"]
+    header, body = carried(page(trace))["encoder-decoder", 1]
+    queries, keep = len(trace.fields["target"]), header["keep"]["area"]
+    area_HQK = array(header, body, "area").reshape(4, queries, keep)
+    weight_HQK = (array(header, body, "area_weight").reshape(area_HQK.shape) / 65535) ** 2
+    for head in range(4):
+        for query in range(queries):
+            for rank, top in enumerate(top_areas(attention, 1, head, query, 3)):
+                assert attention.grid.area(area_HQK[head, query, rank]) == top.area
+                assert weight_HQK[head, query, rank] == pytest.approx(top.weight, abs=1e-4)
+
+
+def test_the_picture_is_carried_once() -> None:
+    assert all(
+        "picture" not in header["arrays"] for header, _ in carried(page(TRACES["caption"])).values()
+    )
+
+
+@pytest.mark.parametrize("name", [*TRACES, "blind"])
+def test_no_address_and_no_style_attribute_is_in_a_page(name: str) -> None:
+    html = page(blind() if name == "blind" else TRACES[name])
+    assert not re.findall(r"(?:https?:|//[\w-]+\.\w|url\(|@import|\sstyle=|\son\w+=)", html)
+    found = read(html)
+    assert "link" not in found.tags and "iframe" not in found.tags
+    assert "default-src 'none'" in unescape(html) and "unsafe" not in html
+
+
+def test_a_model_that_attends_to_nothing_has_a_page_without_scripts() -> None:
+    html = page(blind())
+    assert "<script" not in html and "a small red circle" in html and 'id="picture"' in html
+
+
+def test_layers_sites_and_areas_can_be_left_out() -> None:
+    trace = fakes.trace(layers=3)
+    whole = page(trace)
+    less = page(trace, options=PageOptions(layers=(0, 2), sites=("encoder self",), areas=4))
+    assert set(carried(less)) == {("encoder self", 0), ("encoder self", 2)}
+    assert carried(less)["encoder self", 0][0]["keep"] == {"area": 4, "several": 4, "query": 4}
+    assert carried(whole)["encoder self", 0][0]["keep"] == {"area": 64, "several": 64, "query": 18}
+    assert len(less) < len(whole)
+
+
+@pytest.mark.parametrize(
+    ("options", "focus", "sentence"),
+    [
+        (
+            PageOptions(layers=(7,)),
+            None,
+            'The site "encoder-decoder" has 2 layers but none of those asked for',
+        ),
+        (
+            PageOptions(sites=("middle",)),
+            None,
+            'no site "middle"; choose some of: encoder-decoder, encoder self',
+        ),
+        (PageOptions(areas=2), None, '"areas" is 2 but must lie between 4 and 64'),
+        (PageOptions(limit=1), None, '"limit" is 1 but must lie between'),
+        (
+            PageOptions(layers=(0,)),
+            Focus("encoder-decoder", 1),
+            'cannot open at layer 2 of "encoder-decoder"',
+        ),
+        (PageOptions(), Focus("encoder-decoder", 5), "has 2 layers but the link asks for layer 6"),
+    ],
+)
+def test_what_cannot_be_shown_is_told(
+    options: PageOptions, focus: Focus | None, sentence: str
+) -> None:
+    with pytest.raises(InputError, match=re.escape(sentence)):
+        page(TRACES["translation"], focus, options)
+
+
+def test_a_page_that_would_be_too_large_is_refused_before_its_layers_are_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[int] = []
+    build = sheets.ribbon_payload
+
+    def noted(trace: Trace, focus: Focus, most: int) -> dict[str, Any]:
+        made.append(focus.layer)
+        return build(trace, focus, most)
+
+    monkeypatch.setattr(sheets, "ribbon_payload", noted)
+    trace = fakes.trace(layers=12)
+    size = len(page(trace))
+    made.clear()
+    with pytest.raises(
+        InputError, match=r"about \d\.\d MiB but at most 0\.25 MiB are allowed; carry fewer layers"
+    ):
+        page(trace, options=PageOptions(limit=2**18))
+    assert set(made) == {0}
+    assert len(page(trace, options=PageOptions(limit=size))) <= size
+
+
+def test_a_million_heads_are_refused_before_any_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = fakes.trace("a b", "c d", layers=2, heads=4)
+    monkeypatch.setattr(sheets, "MOST_HEADS", 23)
+    monkeypatch.setattr(sheets, "ribbon_payload", None)
+    with pytest.raises(
+        InputError, match=r"would have 24 heads but at most 23 are possible; carry fewer layers"
+    ):
+        page(trace)
+    monkeypatch.undo()
+    monkeypatch.setattr(sheets, "MOST_HEADS", 12)
+    assert page(trace, options=PageOptions(layers=(1,)))
+
+
+def test_the_limit_holds_even_where_later_layers_are_larger_than_the_first() -> None:
+    trace = fakes.trace(layers=8)
+    maps = {}
+    for site, one in trace.maps.items():
+        weights = one.weights.copy()
+        weights[0] = 0
+        weights[0, ..., 0] = 1
+        maps[site] = replace(one, weights=weights)
+    with pytest.raises(InputError, match="more than"):
+        page(replace(trace, maps=maps), options=PageOptions(limit=2**18))
+
+
+def test_equal_traces_make_equal_pages() -> None:
+    assert page(fakes.trace()) == page(fakes.trace())
+
+
+def test_words_that_the_model_was_unsure_of_are_tinted() -> None:
+    trace = fakes.caption_trace("a red star", layers=1)
+    likely = np.array([0.95, 0.6, 0.1, 0.9], np.float32)
+    unsure = replace(trace, output=replace(trace.output, probabilities=likely))
+    assert output_text(unsure) == (
+        'a <span class="u2" title="probability 60%">red</span> <span class="u4" title="probability 10%">star</span>'
+    )
+    assert sureness(unsure) == (
+        "Mean probability 0.48, least sure of “star” (0.10). Tinted: what it was less sure of."
+    )
+    one = replace(trace.output, probabilities=np.array([0.4], np.float32))
+    assert sureness(replace(trace, output=one)) == "Probability 0.40."
+    assert given_text(unsure) == "" and given_text(fakes.doubly_trace()) == "a ? star"
+
+
+def test_what_is_not_known_is_left_out() -> None:
+    nothing = fakes.text_field("output", "", end="")
+    trace = fakes.trace("A dog.", "Hund.")
+    output = Output("output", np.zeros(0, np.float32), ())
+    mute = replace(trace, output=output, fields={**trace.fields, "output": nothing}, details={})
+    html = page(mute)
+    assert ">Input<" in html and ">Output<" not in html and "<details>" not in html
+    wordless = replace(
+        mute, fields={name: field for name, field in mute.fields.items() if name != "source"}
+    )
+    only = {"decoder self": trace.maps["decoder self"]}
+    assert 'class="texts"' not in page(
+        replace(wordless, maps=only, request=replace(trace.request, text=""))
+    )
+
+
+def test_a_model_that_only_said_that_it_was_at_the_end_said_nothing() -> None:
+    html = page(fakes.trace("A dog.", ""))
+    assert '<span class="sure">nothing</span>' in html
+
+
+def test_title_and_note_stand_above_the_page() -> None:
+    html = page(
+        TRACES["translation"], options=PageOptions(title="A <b>dog</b>", note="Look at\nthe end.")
+    )
+    assert (
+        "<h1>A &lt;b&gt;dog&lt;/b&gt;</h1>" in html
+        and '<p class="note">Look at\nthe end.</p>' in html
+    )
+    assert "<title>A &lt;b&gt;dog&lt;/b&gt;: Hund.</title>" in html

@@ -1,0 +1,57 @@
+"""The page is served under its own address, to this machine, and nothing else is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from threading import Thread
+from urllib.request import urlopen
+
+import pytest
+
+from areaviz.publish.server import PageServer
+from areaviz.trace.errors import InputError
+
+
+@pytest.fixture
+def server() -> Iterator[PageServer]:
+    with PageServer("<p>ü</p>") as running:
+        thread = Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield running
+        running.shutdown()
+        thread.join()
+
+
+def test_the_page_is_at_its_address(server: PageServer) -> None:
+    with urlopen(server.url) as answer:
+        assert answer.read() == "<p>ü</p>".encode()
+        assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
+        assert (
+            answer.headers["X-Frame-Options"] == "DENY"
+            and answer.headers["Cache-Control"] == "no-store"
+        )
+    assert server.url.startswith("http://127.0.0.1:") and len(server.path) > 20
+
+
+@pytest.mark.parametrize(
+    ("host", "path"), [("", "/"), ("", "/../etc/passwd"), ("example.org", ""), ("127.0.0.1", "")]
+)
+def test_other_paths_and_other_hosts_get_nothing(server: PageServer, host: str, path: str) -> None:
+    connection = HTTPConnection("127.0.0.1", server.server_port)
+    own = f"127.0.0.1:{server.server_port}"
+    connection.request("GET", path or server.path, headers={"Host": host or own})
+    assert connection.getresponse().status == 404
+    connection.close()
+
+
+def test_a_method_that_is_not_there_is_refused(server: PageServer) -> None:
+    connection = HTTPConnection("127.0.0.1", server.server_port)
+    connection.request("POST", server.path, b"x")
+    assert connection.getresponse().status == 501
+    connection.close()
+
+
+def test_a_port_that_is_taken_is_told(server: PageServer) -> None:
+    with pytest.raises(InputError, match=f"The port {server.server_port} is taken; choose another"):
+        PageServer("", server.server_port)

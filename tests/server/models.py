@@ -1,0 +1,88 @@
+"""A backend without models that answers anything: made-up traces, by the request alone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+from areaviz.backend.base import Progress
+from areaviz.cards.card import Card
+from areaviz.trace.errors import BackendError, Busy, InputError
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Request
+from tests import fakes
+from tests.pages.folder import card
+
+TOKEN = "a-token-for-the-tests"
+
+
+class FakeModels:
+    """Translates to the text itself; "fail" and "refuse" in the text do what they say; remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[Request] = []
+        self.in_background: list[bool] = []
+        self.cards = {
+            name: card(name, name.split("-")[1]) for name in ("char-area", "char-regular")
+        }
+        self.may_run = threading.Event()
+        self.may_run.set()
+
+    def models(self) -> dict[str, Card]:
+        return self.cards
+
+    def problems(self) -> tuple[str, ...]:
+        return ("One checkpoint is damaged.",)
+
+    def device(self) -> str:
+        return "made-up device"
+
+    def trace(
+        self, request: Request, progress: Progress | None = None, background: bool = False
+    ) -> Trace:
+        checked = request.checked()
+        self.asked.append(checked)
+        self.in_background.append(background)
+        assert self.may_run.wait(30)
+        if checked.model not in self.cards:
+            raise InputError("There is no such model; choose another.")
+        if "refuse" in checked.text:
+            raise InputError("This model does not take <b>such</b> texts; shorten it.")
+        if "busy" in checked.text:
+            raise Busy(
+                "The models are busy: 32 requests are waiting already; try again in a moment."
+            )
+        if "fail" in checked.text:
+            raise BackendError("The device ran out of memory; shorten the text.")
+        if "crash" in checked.text:
+            raise RuntimeError("a secret path")
+        made = fakes.trace(checked.text, checked.text[::-1], area_size=checked.area_size or 5)
+        if checked.picture is not None:
+            made = fakes.caption_trace(hard=True, seen=checked.picture)
+        return replace(made, request=checked)
+
+
+class MortalModels(FakeModels):
+    """Ends its own process in mid-request: "die once" the first time a folder sees it, "die always" each time."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self._folder = folder
+
+    def trace(
+        self, request: Request, progress: Progress | None = None, background: bool = False
+    ) -> Trace:
+        if "die always" in request.text or ("die once" in request.text and self._is_first(request)):
+            os.kill(os.getpid(), signal.SIGKILL)
+        found = super().trace(request, progress, background)
+        return replace(found, details={"process": str(os.getpid())})
+
+    def _is_first(self, request: Request) -> bool:
+        try:
+            (self._folder / str(len(request.text))).touch(exist_ok=False)
+        except FileExistsError:
+            return False
+        return True

@@ -1,0 +1,208 @@
+"""The server of models without its network: a token on every route, limits, and failures that have a name."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from areaviz.backend import wire
+from areaviz.backend.access import digest_of
+from areaviz.server.api import Api
+from areaviz.trace import codec
+from areaviz.trace.request import Request
+from tests import fakes
+from tests.server.models import TOKEN, FakeModels
+
+ROUTES = [("GET", wire.MODELS), ("POST", wire.TRACE), ("POST", wire.LAYER)]
+BEARER = f"Bearer {TOKEN}"
+ASKED = Request("char-area", "A dog runs.")
+
+
+@pytest.fixture
+def models() -> FakeModels:
+    return FakeModels()
+
+
+@pytest.fixture
+def api(models: FakeModels) -> Api:
+    return Api(models, digest_of(TOKEN))
+
+
+def test_every_route_is_tried_here(api: Api) -> None:
+    assert {path for _, path in ROUTES} == api._routes.keys()
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [*ROUTES, ("GET", "/"), ("GET", "/docs"), ("DELETE", wire.MODELS)]
+)
+@pytest.mark.parametrize(
+    "authorization",
+    [
+        "",
+        "Bearer",
+        "Bearer ",
+        f"Bearer {TOKEN[:-1]}",
+        f"Bearer {TOKEN}x",
+        f"Basic {TOKEN}",
+        TOKEN,
+        f"Bearer {TOKEN.upper()}",
+    ],
+)
+def test_without_the_token_nothing_is_told_and_nothing_runs(
+    api: Api, models: FakeModels, method: str, path: str, authorization: str
+) -> None:
+    reply = api.answer(method, path, authorization, wire.trace_to_json(wire.TraceAsked(ASKED)))
+    assert reply.status == 401 and models.asked == []
+    assert wire.failure_from_json(reply.content) == (
+        "token",
+        "This server wants its access token; name the right one.",
+    )
+
+
+@given(st.text(max_size=40))
+def test_no_other_text_is_the_token(given: str) -> None:
+    assert Api(FakeModels(), digest_of(TOKEN)).answer("GET", wire.MODELS, given, b"").status == 401
+
+
+def test_with_it_the_routes_answer(api: Api) -> None:
+    assert (
+        wire.about_from_json(api.answer("GET", wire.MODELS, BEARER, b"").content).device
+        == "made-up device"
+    )
+    reply = api.answer("POST", wire.TRACE, BEARER, wire.trace_to_json(wire.TraceAsked(ASKED)))
+    assert (reply.status, reply.kind) == (200, wire.NPZ) and codec.from_bytes(
+        reply.content
+    ).request == ASKED
+    assert api.answer("GET", wire.MODELS, f"bearer {TOKEN}", b"").status == 200, (
+        "the scheme has no case (RFC 9110)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/", 404),
+        ("GET", "/models/", 404),
+        ("GET", "/../models", 404),
+        ("POST", wire.MODELS, 405),
+        ("GET", wire.TRACE, 405),
+    ],
+)
+def test_other_places_and_methods(api: Api, method: str, path: str, status: int) -> None:
+    assert api.answer(method, path, BEARER, b"").status == status
+
+
+def test_a_request_that_is_too_large_is_refused_by_its_head(api: Api) -> None:
+    assert api.refusal("POST", wire.TRACE, BEARER, wire.MAX_REQUEST_BYTES) is None
+    refused = api.refusal("POST", wire.TRACE, BEARER, wire.MAX_REQUEST_BYTES + 1)
+    assert refused is not None and refused.status == 413 and b"at most 4,194,304" in refused.content
+
+
+def test_the_largest_request_fits() -> None:
+    largest = Request("m" * 100, "\U0001f642" * 4096, picture=fakes.picture("p" * 60, 640, 640))
+    assert len(wire.trace_to_json(wire.TraceAsked(largest))) < wire.MAX_REQUEST_BYTES
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "kind"),
+    [
+        ("refuse", 400, "input"),
+        ("fail", 503, "backend"),
+        ("crash", 500, "server"),
+        (" ", 400, "input"),
+    ],
+)
+def test_failures_have_a_kind_and_a_sentence(api: Api, text: str, status: int, kind: str) -> None:
+    reply = api.answer(
+        "POST", wire.TRACE, BEARER, wire.trace_to_json(wire.TraceAsked(Request("char-area", text)))
+    )
+    found, sentence = wire.failure_from_json(reply.content)
+    assert (
+        (reply.status, found) == (status, kind)
+        and sentence.endswith(".")
+        and "secret" not in sentence
+    )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"null",
+        b"[]",
+        b"{}",
+        b"\x80\x04.",
+        b"[" * 100_000,
+        b'{"request": 3}',
+        b'{"request": {}, "pixels": null}',
+        b'{"request": {"model": "char-area", "text": 3}}',
+    ],
+)
+@pytest.mark.parametrize("path", [wire.TRACE, wire.LAYER])
+def test_bodies_that_are_no_requests(api: Api, models: FakeModels, path: str, body: bytes) -> None:
+    reply = api.answer("POST", path, BEARER, body)
+    assert wire.failure_from_json(reply.content)[0] == "input" and models.asked == []
+
+
+@pytest.mark.parametrize(
+    "pixels",
+    [
+        {"width": 10**9, "height": 10**9, "rgb": ""},
+        {"width": 2, "height": 2, "rgb": "AAAA"},
+        {"width": 2, "height": 2, "rgb": "***"},
+        {"width": -1, "height": 2, "rgb": ""},
+        {"width": True, "height": 2, "rgb": ""},
+        "a path",
+        3,
+    ],
+)
+def test_pictures_that_are_none(api: Api, models: FakeModels, pixels: object) -> None:
+    asked = json.loads(
+        wire.trace_to_json(wire.TraceAsked(Request("char-area", "", picture=fakes.picture())))
+    )
+    reply = api.answer("POST", wire.TRACE, BEARER, json.dumps({**asked, "pixels": pixels}).encode())
+    assert wire.failure_from_json(reply.content)[0] == "input" and models.asked == []
+
+
+@pytest.mark.parametrize(
+    ("site", "layer"), [("no such site", 0), ("encoder self", 2), ("encoder self", -1), ("../x", 0)]
+)
+def test_layers_that_are_not_there(api: Api, models: FakeModels, site: str, layer: int) -> None:
+    from areaviz.backend.cached import key_of
+
+    asked = wire.LayerAsked(ASKED, key_of(ASKED, models.cards["char-area"]), site, layer)
+    reply = api.answer("POST", wire.LAYER, BEARER, wire.layer_to_json(asked))
+    assert wire.failure_from_json(reply.content)[0] == "input"
+
+
+@given(
+    st.builds(
+        Request,
+        model=st.text(max_size=20),
+        text=st.text(max_size=60),
+        method=st.text(max_size=8),
+        beam=st.integers(),
+        area_size=st.none() | st.integers(),
+        seed=st.integers(0, 2**63),
+        picture=st.none()
+        | st.builds(fakes.picture, width=st.integers(1, 9), height=st.integers(1, 9)),
+        sample=st.booleans(),
+    )
+)
+def test_a_request_comes_over_as_it_was(request: Request) -> None:
+    for background in (False, True):
+        trace_asked = wire.TraceAsked(request, background)
+        assert wire.trace_from_json(wire.trace_to_json(trace_asked)) == trace_asked
+    asked = wire.LayerAsked(request, "key", "site", 3)
+    assert wire.layer_from_json(wire.layer_to_json(asked)) == asked
+
+
+def test_who_does_not_know_of_the_background_asks_as_a_reader(api: Api, models: FakeModels) -> None:
+    entries = json.loads(wire.trace_to_json(wire.TraceAsked(ASKED, background=True)))
+    for told in ({}, {"background": "yes"}, {"background": 1}, {"background": True}):
+        body = json.dumps({**{key: entries[key] for key in ("request", "pixels")}, **told})
+        assert api.answer("POST", wire.TRACE, BEARER, body.encode()).status == 200
+    assert models.in_background == [False, False, False, True]

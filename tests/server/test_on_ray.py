@@ -1,0 +1,125 @@
+"""The models on a real Ray Serve: the same answers, the token on every route, replicas that may die at any moment."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+import requests
+
+from areaviz.backend import wire
+from areaviz.backend.remote import RemoteBackend
+from areaviz.trace import codec
+from areaviz.trace.errors import BackendError, InputError
+from areaviz.trace.layered import LayeredWeights
+from areaviz.trace.request import Request
+from tests.server.models import TOKEN, FakeModels, MortalModels
+from tests.server.ray_server import LOOPBACK, listening, served
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning:ray")]
+LARGE = Request("char-area", "A small dog runs over the grass. " * 6)
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with served(partial(MortalModels, tmp_path_factory.mktemp("deaths"))) as running:
+        yield running
+
+
+@pytest.fixture
+def backend(address: str) -> RemoteBackend:
+    return RemoteBackend(address, TOKEN, answer_seconds=60)
+
+
+def test_it_answers_as_in_this_process(backend: RemoteBackend) -> None:
+    assert (
+        backend.models() == FakeModels().models() and backend.problems() == FakeModels().problems()
+    )
+    for text in ("A dog runs.", LARGE.text):
+        asked = Request("char-area", text)
+        found, here = backend.trace(asked), FakeModels().trace(asked)
+        assert codec.to_bytes(replace(found, details=here.details)) == codec.to_bytes(here)
+    with pytest.raises(InputError, match="does not take"):
+        backend.trace(Request("char-area", "refuse"))
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", wire.MODELS),
+        ("POST", wire.TRACE),
+        ("POST", wire.LAYER),
+        ("GET", "/"),
+        ("GET", "/docs"),
+        ("PUT", "/x"),
+    ],
+)
+@pytest.mark.parametrize("token", [None, "another-token-altogether"])
+def test_every_route_wants_the_token(
+    address: str, method: str, path: str, token: str | None
+) -> None:
+    headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+    answer = requests.request(method, address + path, headers=headers, timeout=30)
+    assert answer.status_code == 401 and wire.failure_from_json(answer.content)[0] == "token"
+
+
+def test_ray_s_files_are_for_nobody_else(address: str) -> None:
+    folders = [path.parent for path in Path("/tmp").glob("areaviz-ray-*/r")]
+    assert any((folder / "r" / "session_latest").exists() for folder in folders)
+    assert {stat.S_IMODE(folder.stat().st_mode) for folder in folders} == {0o700}
+
+
+def test_ray_s_own_two_routes_tell_nothing(address: str) -> None:
+    assert requests.get(f"{address}/-/healthz", timeout=30).text == "success"
+    assert requests.get(f"{address}/-/routes", timeout=30).json() == {"/": "areaviz"}
+
+
+def test_a_body_without_a_length_is_limited_too(address: str) -> None:
+    parts = (b"x" * 2**16 for _ in range(wire.MAX_REQUEST_BYTES // 2**16 + 2))
+    answer = requests.post(
+        address + wire.TRACE, data=parts, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60
+    )
+    assert answer.status_code == 413
+
+
+def test_all_of_ray_listens_on_this_machine_only(address: str) -> None:
+    found = listening()
+    assert found and found <= LOOPBACK
+
+
+def test_both_replicas_answer_and_nobody_gets_another_s_result(backend: RemoteBackend) -> None:
+    texts = [f"Sentence number {number}." for number in range(24)]
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda text: backend.trace(Request("char-area", text)), texts))
+    assert [one.request.text for one in found] == texts
+    assert [one.fields["target"].raw for one in found] == [text[::-1] for text in texts]
+    assert len({one.details["process"] for one in found}) == 2
+
+
+def test_layers_come_from_the_replica_that_remembers_the_trace(backend: RemoteBackend) -> None:
+    found = backend.trace(LARGE)
+    weights = found.maps["encoder self"].weights
+    assert isinstance(weights, LayeredWeights)
+    here = FakeModels().trace(LARGE).maps["encoder self"].weights
+    assert (weights[1] == here[1]).all()
+    assert backend.trace(LARGE).details == found.details
+
+
+def test_a_replica_killed_in_mid_request_is_not_noticed(backend: RemoteBackend) -> None:
+    assert (
+        backend.trace(Request("char-area", "Please die once.")).fields["target"].raw
+        == ".ecno eid esaelP"
+    )
+
+
+def test_where_every_replica_dies_it_is_told_and_the_next_request_works(
+    backend: RemoteBackend,
+) -> None:
+    with pytest.raises(BackendError, match="your input is kept"):
+        backend.trace(Request("char-area", "Please die always."))
+    assert backend.trace(Request("char-area", "A dog runs.")).request.text == "A dog runs."

@@ -1,0 +1,181 @@
+"""Changes: what they are about, what is refused and how, and their text for links and files."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from areaviz.trace.areas import Area, AreaGrid
+from areaviz.trace.errors import InputError
+from areaviz.trace.intervention_text import from_text, to_text
+from areaviz.trace.interventions import (
+    Change,
+    Gate,
+    Hide,
+    Places,
+    Weigh,
+    area_factors,
+    check_changes,
+    touched,
+    weighed,
+)
+from areaviz.trace.limits import MAX_CHANGED, MAX_CHANGES
+from tests.trace.sentence import assert_one_sentence
+from tests.trace.strategies import SOME, changes, grids
+
+SITES = {
+    "encoder self": ("source", "source"),
+    "decoder self": ("target", "history"),
+    "encoder-decoder": ("target", "source"),
+}
+PLACES = Places(SITES, 2, 4, {"source": 6}, {"source": AreaGrid(1, 6, 1, 3)})
+
+
+@settings(deadline=None)
+@given(changes())
+def test_what_is_written_is_read_back(made: tuple[Change, ...]) -> None:
+    assert from_text(to_text(made)) == made
+
+
+def test_the_text_counts_from_1() -> None:
+    made = (
+        Weigh("encoder-decoder", (2, 3), (Area(0, 4, 1, 2),), 0.5, 1, 0, 6, True),
+        Gate("encoder self", head=2),
+    )
+    weigh = "weigh:encoder-decoder:items=3-4:areas=1.5.1.2:factor=0.5:layer=2:head=1:query=7:rest=1"
+    assert to_text(made) == f"{weigh};gate:encoder self:head=3"
+
+
+@SOME
+@given(grids(), st.data())
+def test_items_touch_the_areas_that_hold_them(grid: AreaGrid, data: st.DataObject) -> None:
+    items = data.draw(st.lists(st.integers(0, grid.items - 1), min_size=1, max_size=4))
+    found = touched(Weigh("s", tuple(items)), grid.table(), grid.width)
+    for index, holds in enumerate(found):
+        area = grid.area(index)
+        held = {
+            row * grid.width + column
+            for row in range(area.top, area.top + area.height)
+            for column in range(area.left, area.left + area.width)
+        }
+        assert holds == bool(held & set(items))
+    others = touched(Weigh("s", tuple(items), rest=True), grid.table(), grid.width)
+    assert np.array_equal(others, ~found)
+
+
+def test_areas_are_themselves_alone() -> None:
+    grid = AreaGrid(2, 3, 2, 2)
+    for index in range(grid.count):
+        found = touched(Weigh("s", areas=(grid.area(index),)), grid.table(), grid.width)
+        assert np.flatnonzero(found).tolist() == [index]
+
+
+def test_factors_multiply_where_changes_meet() -> None:
+    grid = AreaGrid(1, 3, 1, 1)
+    weighs = [
+        Weigh("s", (0,), factor=0.5),
+        Weigh("s", (0, 1), factor=3, head=1),
+        Weigh("s", (2,), query=1),
+    ]
+    factors = area_factors(weighs, grid.table(), 3, 2, 2)
+    assert factors.tolist() == [[[0.5, 1, 1], [0.5, 1, 0]], [[1.5, 3, 1], [1.5, 3, 0]]]
+    assert area_factors(weighs[:2], grid.table(), 3, 2, 9).shape == (2, 1, 3)
+
+
+def test_hiding_is_banning_wherever_the_items_are_attended_to() -> None:
+    assert weighed([Hide("source", (1, 2)), Gate("encoder self")], SITES) == [
+        Weigh("encoder self", (1, 2)),
+        Weigh("encoder-decoder", (1, 2)),
+        Gate("encoder self"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("made", "parts"),
+    [
+        ([Weigh("encoder-decoder", (0,), factor=-1)], ["-1", "0 to 100"]),
+        ([Gate("encoder-decoder", factor=float("nan"))], ["nan", "0 to 100"]),
+        ([Weigh("encoder-decoder")], ["no item", "choose"]),
+        ([Hide("source", ())], ["no item", "choose"]),
+        ([Hide("source", (-1,))], ["outside 1"]),
+        ([Gate("encoder-decoder")] * (MAX_CHANGES + 1), [f"{MAX_CHANGES:,}", "drop"]),
+        ([Hide("source", tuple(range(60_000)))] * 3, [f"{MAX_CHANGED:,}", "drop"]),
+    ],
+)
+def test_what_cannot_be_changed_anywhere_is_refused(made: list[Change], parts: list[str]) -> None:
+    with pytest.raises(InputError) as refusal:
+        check_changes(made)
+    assert all(part in str(refusal.value) for part in parts)
+    assert_one_sentence(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "parts"),
+    [
+        (Gate("glimpses"), ["glimpses", "encoder self, decoder self, encoder-decoder"]),
+        (Gate("encoder self", layer=2), ["layer 3", "2 layers"]),
+        (Gate("encoder self", head=4), ["head 5", "4 heads"]),
+        (Weigh("encoder self", (6,)), ["item 7", "6 items"]),
+        (Weigh("encoder self", areas=(Area(0, 0, 1, 4),)), ["1x4", "source"]),
+        (Weigh("encoder self", (0,), query=6), ["query 7", "6 queries"]),
+        (Weigh("encoder-decoder", (0,), query=0), ["output", "given"]),
+        (Hide("target", (0,)), ["target", "choose items of: source"]),
+        (Hide("source", (6,)), ["item 7", "6 items"]),
+    ],
+)
+def test_what_a_model_does_not_have_is_named(change: Change, parts: list[str]) -> None:
+    with pytest.raises(InputError) as refusal:
+        PLACES.check([Gate("encoder self"), change])
+    assert all(part in str(refusal.value) for part in parts)
+    assert_one_sentence(refusal.value)
+
+
+def test_what_a_model_has_passes() -> None:
+    weigh = Weigh("encoder self", (5,), (Area(0, 3, 1, 3),), 2, 1, 3, 5)
+    PLACES.check([weigh, Hide("source", (0,)), Gate("decoder self", 1)])
+    Places({}, 0, 1, {}, {}).check([])
+
+
+def test_a_model_that_attends_to_nothing_says_so() -> None:
+    with pytest.raises(InputError, match="attends to nothing"):
+        Places({}, 0, 1, {"picture": 4}, {}).check([Hide("picture", (0,))])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ban:encoder-decoder:items=1",
+        "weigh",
+        "weigh:<b>:items=1",
+        "weigh:encoder-decoder:items=1:colour=red",
+        "weigh:encoder-decoder:items=1:items",
+        "gate:encoder-decoder:items=1",
+        "weigh:encoder-decoder:items=0",
+        "weigh:encoder-decoder:items=1:factor=inf",
+        "weigh:encoder-decoder:items=1:factor=1_0",
+        "weigh:encoder-decoder:items=1:factor=101",
+        "weigh:encoder-decoder:items=1:layer=0",
+        "weigh:encoder-decoder:items=1:layer=99999",
+        "weigh:encoder-decoder:areas=1.2.3",
+        "weigh:encoder-decoder:areas=0.1.1.1",
+        ";".join(["hide:source:items=1-65536"] * 1000),
+        "gate:encoder self;" * 2000,
+        "x" * 10**6,
+    ],
+)
+def test_a_useless_text_is_refused_in_one_sentence(text: str) -> None:
+    with pytest.raises(InputError) as refusal:
+        from_text(text)
+    assert_one_sentence(refusal.value)
+
+
+@settings(deadline=None)
+@given(st.text(alphabet="weighatd:;=.,-0123456789 sourcif", max_size=80) | st.text(max_size=40))
+def test_whatever_a_text_says_it_is_read_or_refused(text: str) -> None:
+    try:
+        made = from_text(text)
+    except InputError:
+        return
+    assert from_text(to_text(made)) == made

@@ -1,0 +1,72 @@
+"""What a finished encoder makes of pictures is kept, and taken again only where nothing it depends on has changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from areaviz.models.encoders import ENCODERS
+from areaviz.models.vision import EncoderConfig, PictureEncoder
+from areaviz.training.cached_array import kept
+from areaviz.training.captioned_pictures import ABOUT, Described
+
+CPU = torch.device("cpu")
+
+
+def pictures(first: int = 0) -> Described:
+    pixels = np.arange(first, first + 2 * 32 * 32 * 3).astype(np.uint8).reshape(2, 32, 32, 3)
+    return Described(ABOUT["scenes"], pixels, [("one",), ("two",)], [(), ()], changes=False)
+
+
+def encoder() -> PictureEncoder:
+    return PictureEncoder(EncoderConfig(32, 2, (2,)))
+
+
+def trained(run: Path, seed: int) -> Path:
+    """A run whose best weights are random ones."""
+    torch.manual_seed(seed)
+    run.mkdir(exist_ok=True)
+    weights = {
+        f"captioner.pictures.{name}": value for name, value in encoder().state_dict().items()
+    }
+    torch.save({**weights, "words.bias": torch.zeros(1)}, run / "best.pt")
+    return run
+
+
+def seen(given: Described, run: Path) -> np.ndarray:
+    features = given.encoded(encoder(), run, CPU).features
+    assert features is not None
+    return np.array(features)
+
+
+def test_features_are_those_of_the_runs_weights_and_of_these_pictures(tmp_path: Path) -> None:
+    first = seen(pictures(), trained(tmp_path / "run", 1))
+    again = seen(pictures(), tmp_path / "run")
+    np.testing.assert_array_equal(first, again)
+    assert len(list((tmp_path / "run").glob("features-2-2-1-*.npy"))) == 1
+    other_pictures = seen(pictures(9), tmp_path / "run")
+    other_weights = seen(pictures(), trained(tmp_path / "run", 2))
+    assert not np.array_equal(first, other_pictures) and not np.array_equal(first, other_weights)
+    assert len(list((tmp_path / "run").glob("features-*.npy"))) == 3
+
+
+def test_what_is_kept_is_made_once_and_whole(tmp_path: Path) -> None:
+    path, made = tmp_path / "deep" / "one.npy", []
+
+    def make() -> np.ndarray:
+        made.append(1)
+        return np.arange(3)
+
+    for _ in range(2):
+        assert kept(path, make).tolist() == [0, 1, 2]
+    assert len(made) == 1 and [one.name for one in path.parent.iterdir()] == ["one.npy"]
+
+
+def test_a_card_says_whose_help_the_pictures_encoder_had() -> None:
+    assert "without any larger network's help" in ABOUT["photos"].limits_of("small")
+    borrowed = ABOUT["photos"].limits_of("resnet152")
+    assert "ResNet-152" in borrowed and "without" not in borrowed
+    for kind in ENCODERS:
+        assert all("{" not in about.limits_of(kind) for about in ABOUT.values())

@@ -1,0 +1,56 @@
+"""The Python half of the image grid: what a page gives and gets; which of two wishes wins is the ribbon's test."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from areaviz.trace.request import Focus
+from areaviz.ui.components import grid as component
+from areaviz.ui.components.ribbon import Selection
+from tests import fakes
+
+FOCUS = Focus("encoder-decoder")
+
+
+def page() -> None:
+    import streamlit as st
+
+    from areaviz.trace.request import Focus
+    from areaviz.ui.components.grid import grid
+    from tests import fakes
+
+    trace = st.session_state.setdefault("trace", fakes.caption_trace())
+    chosen = grid(
+        trace,
+        Focus("encoder-decoder", items=st.session_state.get("items", ())),
+        key="one",
+        link="pair",
+    )
+    st.session_state["chosen"] = chosen
+
+
+def test_a_page_mounts_the_grid_and_gets_its_selection() -> None:
+    run = AppTest.from_function(page, default_timeout=60).run()
+    assert not run.exception
+    assert run.session_state["chosen"] == Selection()
+    run.session_state["items"] = (3,)
+    run.run()
+    assert run.session_state["chosen"] == Selection(items=(3,))
+
+
+def test_a_site_without_a_picture_is_refused() -> None:
+    with pytest.raises(ValueError, match="does not attend to cells"):
+        component._mounted(None, fakes.caption_trace(), Focus("decoder self"))
+
+
+def test_sessions_share_the_data_of_a_trace_and_new_data_starts_anew() -> None:
+    trace = fakes.caption_trace()
+    one, other = (component._mounted(None, trace, FOCUS) for _ in range(2))
+    assert one.payload is other.payload
+    before = replace(one, current=Selection(items=(1,)))
+    assert component._mounted(before, trace, FOCUS) is before
+    assert component._mounted(before, fakes.caption_trace(), FOCUS).current == Selection(items=(1,))
+    assert component._mounted(before, trace, Focus("encoder self")).current == Selection()

@@ -1,0 +1,54 @@
+"""The Python half of the player: which views are played, and what the browser is told."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from areaviz.trace.request import Focus
+from areaviz.ui.components import player as component
+from areaviz.ui.shell.markdown import escaped
+from areaviz.views import VIEWS
+from tests import fakes
+
+
+def page() -> None:
+    import streamlit as st
+
+    from areaviz.trace.request import Focus
+    from areaviz.ui.look.chart import chart
+    from areaviz.views import VIEWS
+    from tests import fakes
+
+    trace = fakes.caption_trace("a small red circle")
+    chart(VIEWS[st.session_state.get("view", "playback")], trace, Focus("encoder-decoder"), "one")
+
+
+def test_a_view_that_is_played_is_mounted_and_another_one_is_drawn() -> None:
+    run = AppTest.from_function(page, default_timeout=60).run()
+    assert not run.exception
+    assert not run.get("plotly_chart") and len(run.get("bidi_component")) == 1
+    told = VIEWS["playback"].figure(
+        fakes.caption_trace("a small red circle"), Focus("encoder-decoder")
+    )
+    assert run.caption[0].value == escaped(told.layout.meta["caption"])
+    run.session_state["view"] = "film"
+    run.run()
+    assert not run.exception
+    assert len(run.get("plotly_chart")) == 1 and not run.get("bidi_component")
+
+
+def test_the_browser_is_told_words_and_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: dict[str, object] = {}
+    monkeypatch.setattr(component, "component", lambda *files: lambda **given: told.update(given))
+    played = VIEWS["playback"].played
+    assert played
+    component.player(
+        played(fakes.caption_trace("a \ud800 <b>"), Focus("encoder-decoder")), "Playback", key="one"
+    )
+    data = told["data"]
+    assert isinstance(data, dict) and told["key"] == "one"
+    assert data["words"] == ["a", "⟨U+D800⟩", "<b>"] and len(data["pictures"]) == 3
+    json.dumps(data, ensure_ascii=False).encode("utf-8")

@@ -1,0 +1,145 @@
+"""The Python half of the ribbon: what is sent, what is heard back, and which of two wishes wins."""
+
+from __future__ import annotations
+
+import weakref
+from dataclasses import asdict, replace
+from typing import Any
+
+from streamlit.testing.v1 import AppTest
+
+from areaviz.interactive.ribbon import ribbon_payload
+from areaviz.trace.request import Focus
+from areaviz.ui.components import ribbon as component
+from areaviz.ui.components.ribbon import Mounted, Selection
+from areaviz.ui.look.explore import clicked
+from tests import fakes
+
+FOCUS = Focus("encoder-decoder")
+NOTHING, FIRST, SECOND = Selection(), Selection(items=(1,)), Selection(items=(2,), head=3)
+
+
+def mounted(asked: Selection = NOTHING) -> Mounted:
+    trace = fakes.trace()
+    return Mounted(
+        (weakref.ref(trace), FOCUS.site, FOCUS.layer),
+        ribbon_payload(trace, FOCUS),
+        asked,
+        asked,
+        asked,
+    )
+
+
+def report(of: Mounted, selection: Selection, click: int = 1) -> dict[str, Any]:
+    plain = {**asdict(selection), "items": list(selection.items)}
+    return {"id": of.payload["header"]["id"], "click": click, **plain}
+
+
+def test_a_report_is_what_is_locked_and_nothing_is_sent_back() -> None:
+    start = mounted()
+    after = start.heard(report(start, FIRST), NOTHING)
+    assert after.current == FIRST
+    assert (after.sent, after.serial) == (NOTHING, 0)
+
+
+def test_a_head_chosen_while_nothing_is_locked_is_told_and_kept() -> None:
+    start, wish = mounted(), Selection(head=2, unit="word", areas="several")
+    chosen = start.heard(report(start, wish), NOTHING)
+    assert (chosen.current, chosen.serial) == (wish, 0)
+    again = chosen.heard(report(start, wish), wish)
+    assert (again.current, again.serial) == (wish, 0)
+
+
+def test_a_page_that_hands_back_what_it_was_given_asks_nothing_new() -> None:
+    start = mounted()
+    clicked = start.heard(report(start, FIRST), NOTHING)
+    assert clicked.heard(report(start, FIRST), FIRST).serial == 0
+
+
+def test_a_second_click_wins_over_the_echo_of_the_first() -> None:
+    start = mounted()
+    clicked = start.heard(report(start, FIRST), NOTHING)
+    again = clicked.heard(report(start, SECOND, 2), FIRST)
+    assert again.current == SECOND and again.serial == 0
+
+
+def test_a_new_wish_of_the_page_is_sent_once() -> None:
+    start = mounted()
+    clicked = start.heard(report(start, FIRST), NOTHING)
+    moved = clicked.heard(report(start, FIRST), SECOND)
+    assert (moved.current, moved.sent, moved.serial) == (SECOND, SECOND, 1)
+    assert moved.heard(report(start, FIRST), SECOND).serial == 1
+
+
+def test_the_same_click_after_a_move_counts_again() -> None:
+    start = mounted()
+    moved = start.heard(report(start, FIRST), NOTHING).heard(report(start, FIRST), SECOND)
+    assert moved.heard(report(start, FIRST, 2), SECOND).current == FIRST
+
+
+def test_a_ribbon_that_was_off_the_page_gets_its_selection_again() -> None:
+    start = mounted()
+    back = start.heard(report(start, FIRST), NOTHING).heard(None, NOTHING)
+    assert (back.current, back.sent, back.serial) == (FIRST, FIRST, 1)
+    assert back.heard(None, NOTHING).serial == 1
+
+
+def test_a_report_about_other_data_is_not_heard() -> None:
+    start = mounted()
+    stale = {**report(start, FIRST), "id": "another"}
+    assert start.heard(stale, NOTHING).current == NOTHING
+
+
+def test_new_data_starts_anew_but_an_equal_trace_does_not() -> None:
+    before = replace(mounted(), current=FIRST)
+    trace = fakes.trace()
+    again = component._mounted(before, trace, FOCUS)
+    assert component._mounted(again, trace, FOCUS) is again
+    equal = component._mounted(before, fakes.trace(), FOCUS)
+    assert equal.current == FIRST
+    other = component._mounted(before, fakes.trace(source="Another text."), FOCUS)
+    assert other.current == NOTHING
+
+
+def test_sessions_share_the_data_of_a_trace() -> None:
+    trace = fakes.trace()
+    one, other = (component._mounted(None, trace, FOCUS) for _ in range(2))
+    assert one.payload is other.payload
+    assert component._mounted(None, fakes.trace(), FOCUS).payload is one.payload, (
+        "what is equal is made once"
+    )
+    assert component._mounted(None, fakes.trace(source="Other."), FOCUS).payload is not one.payload
+
+
+def page() -> None:
+    import streamlit as st
+
+    from areaviz.trace.request import Focus
+    from areaviz.ui.components.ribbon import ribbon
+    from tests import fakes
+
+    trace = st.session_state.setdefault("trace", fakes.trace())
+    chosen = ribbon(
+        trace,
+        Focus("encoder-decoder", items=st.session_state.get("items", ())),
+        key="one",
+        link="pair",
+    )
+    st.session_state["chosen"] = chosen
+
+
+def test_a_page_mounts_the_ribbon_and_gets_its_selection() -> None:
+    run = AppTest.from_function(page, default_timeout=60).run()
+    assert not run.exception
+    assert run.session_state["chosen"] == Selection()
+    run.session_state["items"] = (3,)
+    run.run()
+    assert run.session_state["chosen"] == Selection(items=(3,))
+
+
+def test_a_page_that_takes_up_a_head_chosen_with_nothing_locked_keeps_it() -> None:
+    focus = replace(FOCUS, head=1)
+    told = clicked(Selection(head=2, unit="word"), focus)
+    assert told == replace(FOCUS, head=2, unit="word")
+    deeper = component._mounted(mounted(Selection.of(told)), fakes.trace(), replace(told, layer=1))
+    assert deeper.sent == Selection(head=2, unit="word")

@@ -1,0 +1,97 @@
+"""A picture brings a fitting model along, once, and a mismatch is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import streamlit as st
+
+from areaviz.cards.card import Card
+from areaviz.data.picture_samples import SAMPLES, sample
+from areaviz.ui.forms.model_choice import FIRST, first_sample, kind_of, mismatch, settle, suit
+from tests.pages import folder
+
+KEY = "model"
+
+
+def card(name: str, mechanism: str, pictures: str) -> Card:
+    return replace(folder.card(name, mechanism), recipe={"pictures": pictures} if pictures else {})
+
+
+CARDS = {
+    one.name: one
+    for one in (
+        card("photo-plain", "regular", "photos"),
+        card("photo-area", "area", "photos"),
+        card("scene-area", "area", "scenes"),
+        card("any", "regular", ""),
+    )
+}
+
+
+@pytest.fixture(autouse=True)
+def state(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
+    kept: dict[str, object] = {}
+    monkeypatch.setattr(st, "session_state", kept)
+    return kept
+
+
+def test_a_new_kind_of_picture_brings_its_model_along_and_no_more(state: dict[str, object]) -> None:
+    seen = []
+    for name, chosen in (
+        ("scene-1", None),
+        ("cat", None),
+        ("scene-1", None),
+        ("cat", "any"),
+        ("coffee", "scene-area"),
+    ):
+        if chosen:
+            state[KEY] = chosen
+        suit(KEY, CARDS, sample(name))
+        seen.append(state[KEY])
+    assert seen == ["scene-area", "photo-area", "scene-area", "photo-area", "scene-area"]
+
+
+def test_a_model_of_the_kind_stays(state: dict[str, object]) -> None:
+    state[KEY] = "photo-plain"
+    suit(KEY, CARDS, sample("cat"))
+    assert state[KEY] == "photo-plain"
+    suit(KEY, CARDS, None)
+    assert state[KEY] == "photo-plain"
+
+
+def test_what_a_link_asks_for_together_stays_together(state: dict[str, object]) -> None:
+    state[KEY] = "scene-area"
+    settle(KEY, kind_of("cat"))
+    suit(KEY, CARDS, sample("cat"))
+    assert state[KEY] == "scene-area"
+
+
+def test_without_a_fitting_model_the_chosen_one_stays(state: dict[str, object]) -> None:
+    state[KEY] = "scene-area"
+    suit(KEY, {"scene-area": CARDS["scene-area"]}, sample("cat"))
+    assert state[KEY] == "scene-area"
+
+
+def test_the_first_sample_is_of_the_models_kind(state: dict[str, object]) -> None:
+    assert first_sample(KEY, CARDS) == FIRST["scenes"]
+    state[KEY] = "photo-area"
+    assert first_sample(KEY, CARDS) == FIRST["photos"]
+    assert {kind_of(name): name for name in FIRST.values()} == FIRST and set(FIRST.values()) <= set(
+        SAMPLES
+    )
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "told"),
+    [
+        ("scene-area", "cat", True),
+        ("photo-area", "scene-1", True),
+        ("any", "cat", False),
+        ("photo-area", "cat", False),
+    ],
+)
+def test_a_mismatch_is_told(model: str, name: str, told: bool) -> None:
+    assert bool(mismatch(CARDS[model], sample(name))) == told
+    assert not mismatch(CARDS[model], None)

@@ -1,0 +1,63 @@
+"""The slider "Largest area": where areas are learned it ends at the trained size, and says what smaller ones lose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from areaviz.ui.forms.options import AS_TRAINED, about_areas
+from tests.pages import folder
+
+EXTENT = "{size} neighbouring items"
+
+
+@pytest.mark.parametrize(
+    ("config", "largest"),
+    [
+        ({"area_size": 5}, 0),
+        ({"area_size": 5, "key_mode": "max"}, 0),
+        ({"area_size": 5, "key_mode": "features"}, 5),
+        ({"area_size": 4, "key_mode": "boundary"}, 4),
+        ({"area_size": 3, "size_bias": True}, 3),
+        ({"text": {"area_size": 3, "key_mode": "boundary"}}, 3),
+    ],
+)
+def test_a_card_knows_up_to_where_areas_were_learned(
+    config: Mapping[str, Any], largest: int
+) -> None:
+    assert replace(folder.card("one", "area"), config=config).largest_learned == largest
+
+
+def test_the_caption_says_what_single_items_keep_and_lose() -> None:
+    assert "keep what the model learned" in about_areas(1, EXTENT, 5) and "left out" in about_areas(
+        1, EXTENT, 5
+    )
+    assert "up to 5 items" in about_areas(AS_TRAINED, EXTENT, 5)
+    assert about_areas(3, EXTENT, 5).startswith("Areas hold up to 3 neighbouring items")
+    assert "by the same weights" in about_areas(1, EXTENT)
+
+
+def script(config: dict, chosen: int) -> None:  # type: ignore[type-arg]  # runs without this file's imports
+    from dataclasses import replace
+
+    import streamlit as st
+
+    from areaviz.ui.forms.options import Asking
+    from tests.pages import folder
+
+    asking = Asking("translate")
+    st.session_state.setdefault(asking.key("area_size"), chosen)
+    asking.one({"one": replace(folder.card("one", "area"), config=config)})
+
+
+@pytest.mark.parametrize(
+    ("config", "end"), [({"area_size": 3, "key_mode": "boundary"}, "3"), ({"area_size": 3}, "5")]
+)
+def test_the_slider_ends_where_the_learning_did(config: dict[str, Any], end: str) -> None:
+    page = AppTest.from_function(script, kwargs={"config": config, "chosen": 1}).run()
+    assert not page.exception
+    assert page.select_slider[0].options[-1] == end

@@ -1,0 +1,229 @@
+"""The picture widget without a browser: what is chosen, what is refused, what stays, and what links do."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+import streamlit as st
+from PIL import Image
+from streamlit.testing.v1 import AppTest
+
+from areaviz.data.picture_samples import names, sample
+from areaviz.data.pictures import Decoded
+from areaviz.trace.errors import InputError
+from areaviz.ui.components import thumbnails as component
+from areaviz.ui.components.thumbnails import Thumbnail
+from areaviz.ui.forms.picture_input import CAMERA, EXTENSIONS, SAMPLE, UPLOAD, recall_picture
+from areaviz.ui.models.area_forms import picture_input
+
+
+def page() -> None:
+    import streamlit as st
+
+    from areaviz.ui.forms.picture_input import picture_input
+
+    state = st.session_state
+    if state.get("shown", True):
+        chosen = picture_input(
+            "it", state.get("kinds", ("scene", "photo")), state.get("default", "scene-1")
+        )
+        state["chosen"] = chosen and chosen.name
+
+
+def opened(**state: Any) -> AppTest:
+    run = AppTest.from_function(page, default_timeout=60)
+    for name, value in state.items():
+        run.session_state[name] = value
+    return checked(run.run())
+
+
+def checked(run: AppTest) -> AppTest:
+    assert not run.exception
+    return run
+
+
+def png(width: int = 3, height: int = 2, colour: str = "red") -> bytes:
+    file = io.BytesIO()
+    Image.new("RGB", (width, height), colour).save(file, "PNG")
+    return file.getvalue()
+
+
+def uploaded(run: AppTest, content: bytes, name: str = "a.png") -> AppTest:
+    run.session_state["it_source"] = UPLOAD
+    run.run()
+    return checked(run.file_uploader[0].set_value((name, content, "image/png")).run())
+
+
+def captions(run: AppTest) -> str:
+    return " ".join(one.value for one in run.caption).replace("\\", "")
+
+
+def test_the_default_is_chosen_first() -> None:
+    run = opened()
+    assert run.session_state["chosen"] == "scene-1"
+    assert run.session_state["it_source"] == SAMPLE
+    assert not run.error and not run.file_uploader
+
+
+def test_nothing_may_be_chosen_first() -> None:
+    assert opened(default="").session_state["chosen"] is None
+
+
+def test_a_file_is_chosen_and_what_was_done_to_it_told() -> None:
+    run = uploaded(opened(), png(1280, 640))
+    assert run.session_state["chosen"].startswith("upload-")
+    assert (
+        "Your picture is chosen. Made smaller, from 1,280 x 640 to 640 x 320 pixels."
+        in captions(run)
+    )
+    assert not run.error
+
+
+def test_the_same_pixels_have_the_same_name_whatever_the_file() -> None:
+    one, other = uploaded(opened(), png(), "a.png"), uploaded(opened(), png(), "b.png")
+    assert one.session_state["chosen"] == other.session_state["chosen"]
+    assert (
+        uploaded(opened(), png(colour="blue")).session_state["chosen"]
+        != one.session_state["chosen"]
+    )
+
+
+def test_a_bad_file_is_told_in_one_sentence_and_changes_nothing() -> None:
+    run = uploaded(opened(), png())
+    before = run.session_state["chosen"]
+    run = uploaded(run, b"just text")
+    assert len(run.error) == 1 and "The file is no JPEG" in run.error[0].value
+    assert run.session_state["chosen"] == before
+    assert len(checked(run.run()).error) == 1, "the file is still there, so the sentence is, too"
+    assert not uploaded(run, png(5, 5)).error
+
+
+def test_the_sentence_goes_with_the_way_to_choose() -> None:
+    run = uploaded(opened(), b"just text")
+    assert run.error
+    run = checked(run.segmented_control[0].set_value(SAMPLE).run())
+    assert not run.error and run.session_state["chosen"] == "scene-1"
+
+
+def test_removing_the_file_keeps_the_picture() -> None:
+    run = uploaded(opened(), png())
+    before = run.session_state["chosen"]
+    assert checked(run.file_uploader[0].set_value(None).run()).session_state["chosen"] == before
+
+
+def test_the_picture_survives_another_page_and_no_camera_starts() -> None:
+    run = uploaded(opened(), png())
+    before = run.session_state["chosen"]
+    run.session_state["it_source"] = CAMERA
+    checked(run.run())
+    run.session_state["shown"] = False
+    checked(run.run())
+    run.session_state["shown"] = True
+    checked(run.run())
+    assert run.session_state["chosen"] == before
+    assert run.session_state["it_source"] == UPLOAD
+
+
+def test_a_sample_of_another_kind_gives_way_but_an_upload_stays() -> None:
+    run = opened()
+    run.session_state["kinds"], run.session_state["default"] = ("digit",), "digit-3"
+    assert checked(run.run()).session_state["chosen"] == "digit-3"
+    run = uploaded(run, png())
+    run.session_state["kinds"], run.session_state["default"] = ("pair",), "pair-27"
+    assert checked(run.run()).session_state["chosen"].startswith("upload-")
+
+
+def test_an_uploaded_picture_is_shown_beside_the_samples() -> None:
+    run = checked(uploaded(opened(), png()).segmented_control[0].set_value(SAMPLE).run())
+    assert "Your picture is chosen." in captions(run)
+
+
+@pytest.mark.parametrize(("width", "height"), [(1, 640), (640, 1), (1, 1)])
+def test_flat_pictures_are_shown(width: int, height: int) -> None:
+    assert "Your picture is chosen." in captions(uploaded(opened(), png(width, height)))
+
+
+@pytest.fixture
+def state(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """A session of our own for what runs between two runs of a page."""
+    session: dict[str, Any] = {}
+    monkeypatch.setattr(st, "session_state", session)
+    return session
+
+
+def test_a_click_on_a_sample_chooses_it(state: dict[str, Any]) -> None:
+    state |= {"it_samples": {"picked": "scene-9"}, "it_problem": "Something was wrong."}
+    picture_input._take_sample("it")
+    assert state["it_picture"] == Decoded(sample("scene-9"), ()) and "it_problem" not in state
+
+
+@pytest.mark.parametrize("told", [None, {}, {"picked": None}, {"picked": "no such"}])
+def test_a_click_that_names_no_sample_chooses_nothing(state: dict[str, Any], told: Any) -> None:
+    state["it_samples"] = told
+    picture_input._take_sample("it")
+    assert "it_picture" not in state
+
+
+def test_a_link_chooses_a_sample(state: dict[str, Any]) -> None:
+    recall_picture("it", "pair-41")
+    assert state["it_picture"].picture is sample("pair-41") and state["it_source"] == SAMPLE
+
+
+def test_a_link_to_somebody_s_picture_asks_for_it(state: dict[str, Any]) -> None:
+    with pytest.raises(
+        InputError, match="uploaded by whoever made the link and is not stored; upload it again"
+    ):
+        recall_picture("it", "upload-123456789abc")
+    assert "it_picture" not in state and state["it_source"] == UPLOAD
+
+
+def test_a_link_to_the_session_s_own_picture_keeps_it(state: dict[str, Any]) -> None:
+    own = picture_input.decode(png())
+    state["it_picture"] = own
+    recall_picture("it", own.picture.name)
+    assert state == {"it_picture": own}
+
+
+def test_a_link_to_an_unknown_picture_is_told(state: dict[str, Any]) -> None:
+    with pytest.raises(
+        InputError,
+        match=r'^The link names a picture "<b>x</b>", which does not exist; choose another',
+    ):
+        recall_picture("it", "<b>x</b>")
+    assert state == {}
+
+
+def test_the_row_holds_the_samples_with_their_titles(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: dict[str, Any] = {}
+    monkeypatch.setattr(
+        component,
+        "component",
+        lambda name, *files: lambda **given: sent.update(given, component=name),
+    )
+    picture_input._sample_row("it", ("digit", "photo"), "digit-4")
+    data = sent["data"]
+    assert [one["name"] for one in data["pictures"]] == list(names("digit", "photo"))
+    assert data["chosen"] == "digit-4" and sent["component"] == "thumbnails"
+    assert data["pictures"][0]["title"] == "The digit 2 among clutter"
+    sources = {one["name"]: one["source"].partition(",")[0] for one in data["pictures"]}
+    photos = names("photo")
+    assert {sources[name] for name in photos} == {"data:image/jpeg;base64"}
+    assert {sources[name] for name in sources if name not in photos} == {"data:image/png;base64"}
+
+
+def test_the_address_of_an_image_holds_its_bytes() -> None:
+    assert Thumbnail("a", "A", b"\x89PNG").source == "data:image/png;base64,iVBORw=="
+
+
+def test_extensions_are_those_of_the_formats_that_are_read() -> None:
+    known = Image.registered_extensions()
+    assert {known[f".{extension}"] for extension in EXTENSIONS} == {
+        "JPEG",
+        "PNG",
+        "WEBP",
+        "GIF",
+        "BMP",
+        "TIFF",
+    }

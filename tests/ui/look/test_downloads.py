@@ -1,0 +1,102 @@
+"""Every view gives every file, with a name and a type that belong to it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from areaviz.drawing.base import Table, Takeaway
+from areaviz.interactive.grid import TAKEAWAY as GRID
+from areaviz.interactive.ribbon import TAKEAWAY as RIBBON
+from areaviz.trace.errors import InputError
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
+from areaviz.ui.look import downloads
+from areaviz.ui.look.chart import as_columns
+from areaviz.ui.look.downloads import files
+from areaviz.views import VIEWS
+from tests import fakes
+
+SEEN = [
+    (fakes.trace("A dog.", "Hund."), Focus("encoder-decoder", items=(1,))),
+    (fakes.caption_trace(), Focus("encoder-decoder", items=(1,))),
+    (fakes.gaze_trace(), Focus("glimpses", items=(1,))),
+    (fakes.gaze_trace("transformer", 1, 1), Focus("transformer")),
+]
+TAKEAWAYS = [
+    pytest.param(view.takeaway, trace, focus, id=f"{view.name}, {trace.request.model}")
+    for view in VIEWS.values()
+    for trace, focus in SEEN
+    if view.fits(trace, focus)
+]
+POINTED = [
+    pytest.param(RIBBON, *SEEN[0], id="ribbon"),
+    pytest.param(GRID, *SEEN[1], id="grid"),
+]
+
+
+@pytest.mark.parametrize(("takeaway", "trace", "focus"), [*POINTED, *TAKEAWAYS])
+def test_the_numbers_are_the_same_in_every_file(
+    takeaway: Takeaway, trace: Trace, focus: Focus
+) -> None:
+    made = files(takeaway, trace, focus)
+    assert set(made) - {"gif"} == {"html", "svg", "pdf", "png", "csv", "json", "npz"}
+    assert ("gif" in made) == (takeaway.movie is not None)
+    if "gif" in made:
+        assert made["gif"].make().startswith(b"GIF89a")
+    assert all(file.name.endswith(f".{kind}") and file.mime for kind, file in made.items())
+    assert made["html"].make().startswith(b"<!doctype html>")
+    rows = list(csv.reader(io.StringIO(made["csv"].make().decode())))
+    stored = json.loads(made["json"].make())
+    assert rows[0] == list(stored["columns"]) and len(rows) - 1 == len(stored["rows"])
+
+
+def test_a_table_as_columns_shows_what_is_hidden() -> None:
+    assert as_columns(Table(("item", "weight"), [("a\u200b", 1.0), ("b", 0.5)])) == {
+        "item": ["a⟨U+200B⟩", "b"],
+        "weight": [1.0, 0.5],
+    }
+
+
+def drawn(limit: int) -> None:
+    from areaviz.interactive.ribbon import TAKEAWAY
+    from areaviz.publish.options import PageOptions
+    from areaviz.trace.request import Focus
+    from areaviz.ui.look import downloads
+    from tests import fakes
+
+    options = PageOptions(limit=limit)
+    check = downloads.check_page
+    downloads.check_page = lambda trace: check(trace, options)  # type: ignore[assignment, misc]
+    try:
+        downloads.downloads(TAKEAWAY, fakes.trace(layers=12), Focus("encoder-decoder"), "0")
+    finally:
+        downloads.check_page = check
+
+
+@pytest.mark.parametrize(("limit", "offered"), [(2**18, False), (2**24, True)])
+def test_a_page_that_is_too_large_is_told_before_it_is_asked_for(limit: int, offered: bool) -> None:
+    app = AppTest.from_function(drawn, kwargs={"limit": limit}).run()
+    assert not app.exception
+    labels = [button.label for button in app.get("download_button")]
+    assert ("Interactive page (.html)" in labels, "Trace" in labels) == (offered, True)
+    told = [caption.value for caption in app.caption if "more than the 16 MiB" in caption.value]
+    assert len(told) == (not offered) and all("areaviz export" in sentence for sentence in told)
+
+
+def test_a_page_that_turns_out_too_large_says_so_in_its_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(*_: object) -> str:
+        raise InputError("The page would take more than 20.0 MiB but at most 16 MiB are allowed.")
+
+    monkeypatch.setattr(downloads, "page", refuse)
+    made = files(RIBBON, *SEEN[0])["html"].make()
+    assert (
+        made.startswith(b"<!doctype html>")
+        and b"more than the 16 MiB that are possible here" in made
+    )

@@ -1,0 +1,125 @@
+"""A focus is fitted to its trace, and shared between traces only where it means the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from areaviz.drawing.sites import site_name, sites
+from areaviz.trace.picture import Picture
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
+from areaviz.ui.components.ribbon import Selection
+from areaviz.ui.look.explore import clicked, followed, same_items, shared
+from areaviz.ui.look.focus_state import fitted, heads
+from tests import fakes
+
+MAIN = fakes.trace("A dog.", "Ein Hund.")
+OTHER = fakes.trace("A dog.", "Hund!", layers=1, heads=2)
+
+
+def described() -> Trace:
+    """What a translator that looks makes of a picture alone."""
+    both = fakes.doubly_trace()
+    sites = ("encoder-decoder picture", "decoder self")
+    fields = {name: field for name, field in both.fields.items() if name != "source"}
+    return replace(both, fields=fields, maps={site: both.maps[site] for site in sites})
+
+
+@pytest.mark.parametrize(
+    ("focus", "expected"),
+    [
+        (
+            Focus("encoder-decoder", 1, 3, items=(0, 9)),
+            Focus("encoder-decoder", 1, 3, items=(0, 9)),
+        ),
+        (
+            Focus("encoder-decoder", 5, 9, items=(0, 10)),
+            Focus("encoder-decoder", 1, None, items=(0,)),
+        ),
+        (
+            Focus("encoder-decoder", 0, 0, "memory", (6, 7)),
+            Focus("encoder-decoder", 0, 0, "memory", (6,)),
+        ),
+    ],
+)
+def test_what_a_trace_does_not_have_is_left_out(focus: Focus, expected: Focus) -> None:
+    assert fitted(MAIN, focus) == expected
+
+
+def test_items_are_shared_where_the_text_is_the_same() -> None:
+    source = Focus("encoder-decoder", 1, 3, "memory", (2,))
+    target = Focus("encoder-decoder", 1, 3, "query", (2,))
+    assert same_items(MAIN, OTHER, source) and not same_items(MAIN, OTHER, target)
+    assert shared(MAIN, OTHER, source) == Focus("encoder-decoder", 0, None, "memory", (2,))
+    assert shared(MAIN, OTHER, target) == Focus("encoder-decoder", 0, None, "query", ())
+    assert shared(MAIN, MAIN, target) == target
+
+
+def test_letters_are_no_tokens_and_cells_of_one_picture_none_of_another() -> None:
+    source = Focus("encoder-decoder", 0, None, "memory", (2,))
+    field = MAIN.fields["source"]
+    coarse = replace(field, labels=(field.raw,), anchors=np.array([[0, len(field.raw)]]))
+    assert not same_items(MAIN, replace(MAIN, fields={**MAIN.fields, "source": coarse}), source)
+    looked = fakes.doubly_trace()
+    assert looked.request.picture is not None
+    cells = Focus("encoder-decoder picture", 0, None, "memory", (1,))
+    dark = Picture.of("dark", np.zeros_like(looked.request.picture.pixels))
+    assert same_items(looked, looked, cells)
+    assert not same_items(
+        looked, replace(looked, request=replace(looked.request, picture=dark)), cells
+    )
+
+
+def test_a_click_in_another_text_leaves_the_items_and_takes_the_head() -> None:
+    focus = Focus("encoder-decoder", 1, 3, "query", (2,))
+    asked = shared(MAIN, OTHER, focus)
+    assert followed(MAIN, OTHER, focus, asked, replace(asked, items=(1,))) == focus
+    assert followed(MAIN, OTHER, focus, asked, replace(asked, head=1)) == replace(focus, head=1)
+    source = replace(asked, side="memory", items=(3,))
+    assert followed(MAIN, OTHER, focus, asked, source) == source
+    assert (
+        followed(MAIN, OTHER, focus, asked, replace(asked, site="encoder self", items=(1,)))
+        == focus
+    )
+
+
+def test_a_click_changes_what_the_ribbon_says_and_nothing_else() -> None:
+    asked = Focus("encoder self", 1, 2, "query", (3,), "word")
+    assert clicked(Selection("query", (), 2, "word"), asked) == Focus(
+        "encoder self", 1, 2, "query", (), "word"
+    )
+    assert clicked(Selection("memory", (1, 2), None, "item"), asked) == Focus(
+        "encoder self", 1, None, "memory", (1, 2)
+    )
+    assert clicked(Selection.of(asked), asked) == asked
+
+
+def test_choices_begin_with_the_site_between_the_languages_and_all_heads() -> None:
+    assert sites(MAIN)[0] == "encoder-decoder" and set(sites(MAIN)) == set(MAIN.maps)
+    assert heads(OTHER, "encoder self") == [-1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("trace", "expected"),
+    [
+        (MAIN, ["Translation to source", "Within the source", "Within the translation"]),
+        (fakes.caption_trace(), ["Words to picture", "Within the sentence", "Within the picture"]),
+        (
+            fakes.doubly_trace(),
+            [
+                "Translation to picture",
+                "Translation to source",
+                "Within the source",
+                "Within the translation",
+            ],
+        ),
+        (described(), ["Words to picture", "Within the sentence"]),
+        (fakes.gaze_trace(), ["Glimpses"]),
+    ],
+    ids=["translation", "caption", "both", "picture alone", "glimpses"],
+)
+def test_sites_are_named_by_what_attends_to_what(trace: Trace, expected: list[str]) -> None:
+    assert [site_name(trace, site) for site in sites(trace)] == expected

@@ -1,0 +1,127 @@
+"""Files of attention are opened once, refused by name, and given back."""
+
+from __future__ import annotations
+
+import gc
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from areaviz.trace import codec
+from areaviz.ui.look import opened as module
+from areaviz.ui.look.opened import SETTING, opened_served, served, turn
+from areaviz.ui.shell.budget import disk
+from tests import fakes
+from tests.pages.conftest import Open, open_page, shown, stored  # noqa: F401
+from tests.pages.test_your_tensors import upload
+from tests.trace.test_arrays import weights
+
+
+def saved(**arrays: object) -> bytes:
+    file = io.BytesIO()
+    np.savez(file, **arrays)  # type: ignore[arg-type]
+    return file.getvalue()
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How often a file was read."""
+    counted: list[int] = []
+    real = module.open_npz
+
+    def read(*arguments: object, **options: object) -> object:
+        counted.append(1)
+        return real(*arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(module, "open_npz", read)
+    return counted
+
+
+def test_a_file_is_read_once_however_often_the_page_runs(open_page: Open, reads: list[int]) -> None:  # noqa: F811
+    app = upload(open_page("your_tensors"), codec.to_bytes(fakes.trace()))
+    for site in ("encoder self", "decoder self"):
+        app = app.run().segmented_control(key="focus_site").set_value(site).run()
+    assert not app.exception and not app.error and len(reads) == 1
+
+
+def test_a_refusal_is_found_out_once(open_page: Open, reads: list[int]) -> None:  # noqa: F811
+    app = upload(open_page("your_tensors"), saved(weights=weights(1, 1, 2, 2) * 2)).run().run()
+    assert "must sum to 1" in shown(app) and len(reads) == 1
+
+
+def test_a_file_that_is_too_large_is_refused_unread(
+    open_page: Open,  # noqa: F811
+    reads: list[int],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "MAX_MEGABYTES", 0)
+    app = upload(open_page("your_tensors"), saved(weights=weights(1, 1, 2, 2)))
+    assert "MB but at most 0 are possible; choose a smaller one" in shown(
+        app
+    ) and "--trace" in shown(app)
+    assert not reads
+
+
+def test_the_disk_is_counted_and_given_back(
+    open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:  # noqa: F811
+    def fresh() -> None:
+        disk.clear()
+        gc.collect()
+
+    fresh()
+    content = codec.to_bytes(fakes.trace())
+    size = sum(one.weights.nbytes for one in fakes.trace().maps.values())
+    app = upload(open_page("your_tensors"), content)
+    assert disk().used == size and not app.error
+    monkeypatch.setenv("AREAVIZ_DISK_MIB", "0")
+    fresh()
+    app = upload(open_page("your_tensors"), content)
+    assert "have 0 MiB of uploaded attention open" in shown(
+        app
+    ) and "try again in a few minutes" in shown(app)
+    monkeypatch.delenv("AREAVIZ_DISK_MIB")
+    fresh()
+    assert not app.run().error, "what was refused for want of room is tried again"
+    fresh()
+
+
+def test_the_file_that_the_app_was_started_with_is_shown_to_all(
+    open_page: Open,  # noqa: F811
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert served() is None
+    path = tmp_path / "large.npz"
+    path.write_bytes(codec.to_bytes(fakes.trace()))
+    monkeypatch.setenv(SETTING, str(path))
+    app = open_page("your_tensors")
+    assert not app.error and "large.npz: Stored trace of char-tiny-area" in shown(app)
+    assert opened_served(path, 1) is opened_served(path, 1)
+    app = upload(app, saved(weights=weights(1, 1, 2, 2)))
+    assert "1 layers, 1 heads" in shown(app) and "large.npz" not in shown(app)
+    path.write_bytes(b"no trace")
+    assert "no npz archive" in shown(open_page("your_tensors"))
+    path.unlink()
+    assert "tell whoever runs the app" in shown(open_page("your_tensors"))
+
+
+def test_small_traces_wait_for_nobody() -> None:
+    with turn([fakes.trace()]), turn([fakes.trace()]), turn([fakes.trace()]):
+        pass
+
+
+def page() -> None:
+    import streamlit as st
+
+    from areaviz.ui.shell.departure import note_presence
+
+    note_presence()
+    st.text("here")
+
+
+def test_a_page_notes_that_it_is_there() -> None:
+    assert not AppTest.from_function(page).run().exception

@@ -1,0 +1,107 @@
+"""Tables of a card: the test set of the papers first, attention beside its baselines."""
+
+from __future__ import annotations
+
+from areaviz.ui.models.card_tables import (
+    HEAVIEST,
+    WEIGHTED,
+    all_measures,
+    attention_table,
+    figure_table,
+    quality_table,
+    size_table,
+)
+from areaviz.ui.models.measures import measure_name, number
+
+ATTENTION = {
+    "encoder self": {"multi_purity": 0.6, "multi_purity_random": 0.3, "multi_purity_lift": 2.0},
+    "elsewhere": {
+        "multi_purity": 0.5,
+        "multi_purity_position": 0.25,
+        "weighted_exact": 0.2,
+        "weighted_exact_random": 0.1,
+        "weighted_exact_lift": 2.0,
+        "area_size": 1.0,
+    },
+}
+
+
+def test_the_test_set_of_the_papers_comes_first_and_gaps_are_dashes() -> None:
+    table = figure_table(
+        "translation",
+        {"other_set": {"bleu": 1.0}, "val": {}, "test_2016_flickr": {"bleu": 29.131, "beam": 4}},
+    )
+    assert table["Examples from"] == [
+        "Test 2016",
+        "Validation, which chose the checkpoint",
+        "Other set",
+    ]
+    assert table["BLEU"] == ["29.13", "–", "1.00"] and table["Beam"] == ["4", "–", "–"]
+
+
+def test_the_heaviest_areas_of_several_items_stand_beside_their_baselines() -> None:
+    table = attention_table(ATTENTION, HEAVIEST)
+    assert table["Attention"] == ["Within the source", "elsewhere"]
+    assert table["Measured"] == ["60.0%", "50.0%"]
+    assert table["Random places"] == ["30.0%", "–"] and table["Positions alone"] == ["–", "25.0%"]
+    assert table["Lift"] == ["2.00", "–"]
+
+
+def test_attention_by_weight_has_rows_only_where_it_was_measured_and_no_empty_column() -> None:
+    assert attention_table(ATTENTION, WEIGHTED) == {
+        "Attention": ["elsewhere"],
+        "The area": ["is exactly one word"],
+        "Measured": ["20.0%"],
+        "Random places": ["10.0%"],
+        "Lift": ["2.00"],
+    }
+
+
+def test_every_table_has_columns_of_one_length() -> None:
+    for table in (
+        figure_table("translation", {}),
+        attention_table({}, HEAVIEST),
+        size_table(ATTENTION),
+        all_measures(ATTENTION),
+    ):
+        assert len({len(cells) for cells in table.values()}) == 1
+    assert len(all_measures(ATTENTION)["Measure"]) == 8
+
+
+def test_values_and_names_in_words() -> None:
+    assert [number(value) for value in (None, 1.005, 29000, "x")] == ["–", "1.00", "29,000", "x"]
+    assert number(0.12345, 4) == "0.1235" and measure_name("length_ratio") == "Length ratio"
+
+
+def test_looks_stand_beside_looks_that_know_nothing() -> None:
+    measured = {"pointing": 0.5, "pointing_uniform": 0.1, "mass": 0.25, "words": 7}
+    assert quality_table({"encoder-decoder, test": measured}) == {
+        "Measured on": ["Test", "Test"],
+        "Share": [
+            "Words whose heaviest cell lies in the gold box",
+            "Attention inside the gold box",
+        ],
+        "Measured": ["50.0%", "25.0%"],
+        "Any place alike": ["10.0%", "–"],
+    }
+
+
+def test_shares_are_percent_and_measures_nobody_took_stay_away() -> None:
+    assert figure_table("digits", {"test": {"error": 0.0456, "pictures": 10000}}) == {
+        "Examples from": ["Test"],
+        "Error": ["4.56%"],
+        "Pictures": ["10,000"],
+    }
+
+
+def test_a_measure_taken_under_several_conditions_has_a_row_for_each() -> None:
+    figures = {"bleu": 99.0, "bleu_wrong": 60.0, "colour": 0.985, "colour_wrong": 0.124, "beam": 4}
+    table = figure_table("picture translation", {"test": figures, "val": {}})
+    assert table["Examples from"] == ["Test", "Test", "Validation, which chose the checkpoint"]
+    assert table["Sees"] == ["its picture", "another sentence's picture", "its picture"]
+    assert table["BLEU"] == ["99.00", "60.00", "–"] and table["Hidden colour"] == [
+        "98.50%",
+        "12.40%",
+        "–",
+    ]
+    assert table["Beam"] == ["4", "4", "–"]

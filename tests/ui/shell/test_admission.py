@@ -1,0 +1,84 @@
+"""The second lock: no page draws anything for a session that does not show admission."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from streamlit import config
+from streamlit.testing.v1 import AppTest
+
+from areaviz.backend.cookies import SETTING, admission, admission_cookie, admission_key
+from tests.pages.conftest import Open, bring_cookies, open_page, shown, stored
+
+__all__ = ["open_page", "stored"]  # fixtures
+ROOT = Path(__file__).parents[2]
+TOKEN = "a-token-that-only-friends-have"
+PAGES = tuple(path.stem for path in sorted((ROOT / "pages").glob("*.py")))
+
+
+@pytest.fixture
+def locked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(SETTING, admission_key(TOKEN))
+
+
+def bring(monkeypatch: pytest.MonkeyPatch, token: str) -> None:
+    """Have the session's socket bring the cookie that this token gave."""
+    name = admission_cookie(config.get_option("server.port"))
+    bring_cookies(monkeypatch, {name: admission(admission_key(token))})
+
+
+def is_shut(app: AppTest) -> bool:
+    return [title.value for title in app.title] == ["areaviz"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_page_shows_anything_before(page: str, locked: None, open_page: Open) -> None:
+    app = open_page(page)
+    assert not app.exception and is_shut(app)
+    assert shown(app).replace("areaviz", "").strip().startswith("This app is not public")
+    assert not app.text_input and not app.selectbox and not app.text_area
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_page_is_drawn_without_app_py_either(
+    page: str, locked: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bring_cookies(monkeypatch, {})
+    app = AppTest.from_file(str(ROOT / "pages" / f"{page}.py"), default_timeout=60).run()
+    assert not app.exception and is_shut(app)
+    assert len(app.main) == 2, "a title and a sentence"
+
+
+def test_the_cookie_of_the_token_opens_and_another_s_does_not(
+    locked: None, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bring(monkeypatch, TOKEN)
+    assert "point at a letter" in shown(open_page("home")).lower()
+    bring(monkeypatch, TOKEN + "x")
+    assert is_shut(open_page("home"))
+
+
+def test_a_changed_token_ends_sessions(
+    locked: None, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bring(monkeypatch, TOKEN)
+    app = open_page("home")
+    assert not is_shut(app)
+    monkeypatch.setenv(SETTING, admission_key("another-token-since-then"))
+    assert is_shut(app.run())
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0", None, "192.168.1.7"])
+def test_started_by_hand_beyond_this_machine_it_stays_shut(
+    address: str | None, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(SETTING, raising=False)
+    before = config.get_option("server.address")
+    config.set_option("server.address", address)
+    try:
+        app = open_page("translate")
+    finally:
+        config.set_option("server.address", before)
+    assert is_shut(app) and "without an access token" in shown(app)
+    assert not app.text_input and not app.text_area

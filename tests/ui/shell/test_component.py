@@ -1,0 +1,22 @@
+"""What Streamlit is given of a component."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import streamlit as st
+
+from areaviz.components.parts import parts
+from areaviz.ui.shell import component
+
+
+def test_a_component_is_a_module_that_exports_its_way_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: dict[str, Any] = {}
+    monkeypatch.setattr(
+        st.components.v2, "component", lambda name, **given: told.update(given, name=name)
+    )
+    component.component.__wrapped__("grid")
+    made = parts("grid")
+    assert told == {"name": "areaviz.grid", "html": made.html, "css": made.css, "js": told["js"]}
+    assert told["js"].startswith(made.js) and told["js"].rstrip().endswith("export default mount;")

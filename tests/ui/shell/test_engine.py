@@ -1,0 +1,58 @@
+"""The settings choose the backend; a server of models needs its token, and the pages work through it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from areaviz.backend.access import digest_of
+from areaviz.backend.cached import CachedBackend
+from areaviz.backend.remote import RemoteBackend
+from areaviz.server.api import Api
+from areaviz.trace.errors import BackendError
+from areaviz.ui.shell.engine import TOKEN_FILE, open_backend
+from tests.pages.conftest import APP, shown
+from tests.server.models import TOKEN, FakeModels
+from tests.server.server import serving
+
+
+@pytest.fixture
+def token_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "token"
+    path.write_text(TOKEN + "\n")
+    monkeypatch.setenv(TOKEN_FILE, str(path))
+    return path
+
+
+@pytest.mark.parametrize("setting", ["", "remote", "replay", "replay:", "127.0.0.1:8000"])
+def test_settings_that_are_none(setting: str, tmp_path: Path) -> None:
+    with pytest.raises(BackendError, match="AREAVIZ_BACKEND must be"):
+        open_backend(setting, tmp_path, "cpu")
+
+
+def test_a_server_wants_its_token(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv(TOKEN_FILE, raising=False)
+    with pytest.raises(BackendError, match=TOKEN_FILE):
+        open_backend("http://127.0.0.1:1", tmp_path, "cpu")
+
+
+def test_an_address_is_a_server(token_file: Path, tmp_path: Path) -> None:
+    assert isinstance(open_backend("http://127.0.0.1:1", tmp_path, "cpu"), RemoteBackend)
+
+
+def test_a_page_works_through_a_server_and_says_when_it_goes(
+    token_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(Api(CachedBackend(FakeModels()), digest_of(TOKEN))) as server:
+        monkeypatch.setenv("AREAVIZ_BACKEND", server.address)
+        app = AppTest.from_file(str(APP), default_timeout=120)
+        app.query_params["text"] = "A dog runs."
+        app.switch_page("pages/translate.py").run()
+        assert not app.exception and "One checkpoint is damaged." in shown(app)
+        assert ".snur god A" in shown(app)
+    app.text_area[0].input("A cat runs.")
+    app.button[0].click().run()
+    assert not app.exception and "cannot be reached" in shown(app)
+    assert app.text_area[0].value == "A cat runs.", "what was typed is kept"

@@ -1,0 +1,74 @@
+"""The bar of what takes time: its words and share while it runs, and that it is gone at the end."""
+
+from __future__ import annotations
+
+import pytest
+
+from areaviz.backend.base import Progress
+from areaviz.cards.card import Card
+from areaviz.trace.errors import BackendError
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Request
+from areaviz.ui.shell.waiting import traced
+from tests import fakes
+
+
+class Place:
+    """Where a bar is drawn; notes what it shows."""
+
+    def __init__(self) -> None:
+        self.shown: list[tuple[float, str]] = []
+        self.gone = False
+
+    def progress(self, share: float, text: str) -> Place:
+        self.shown.append((share, text))
+        return self
+
+    def empty(self) -> None:
+        self.gone = True
+
+
+class Half:
+    """Is half way in every request once, and fails at "wrong"."""
+
+    def models(self) -> dict[str, Card]:
+        return {}
+
+    def problems(self) -> tuple[str, ...]:
+        return ()
+
+    def device(self) -> str:
+        return "nowhere"
+
+    def trace(
+        self, request: Request, progress: Progress | None = None, background: bool = False
+    ) -> Trace:
+        assert progress is not None
+        progress(0.5, f"Writing {request.text}")
+        if request.text == "wrong":
+            raise BackendError("It broke; try again.")
+        return fakes.trace(request.text)
+
+
+@pytest.fixture
+def place(monkeypatch: pytest.MonkeyPatch) -> Place:
+    made = Place()
+    monkeypatch.setattr("areaviz.ui.shell.waiting.st.empty", lambda: made)
+    return made
+
+
+def test_several_runs_share_one_bar_that_goes_at_the_end(place: Place) -> None:
+    found = traced(Half(), [Request("a", "one"), Request("a", "two")], "Waiting")
+    assert [trace.request.text for trace in found] == ["one", "two"]
+    assert place.shown == [
+        (0.0, "Waiting"),
+        (0.25, "Run 1 of 2. Writing one"),
+        (0.75, "Run 2 of 2. Writing two"),
+    ]
+    assert place.gone
+
+
+def test_a_run_that_fails_leaves_no_bar(place: Place) -> None:
+    with pytest.raises(BackendError, match="It broke"):
+        traced(Half(), [Request("a", "wrong")], "Waiting")
+    assert place.gone
