@@ -13,7 +13,9 @@ EXPORTS: Mapping[str, str] = {
     "export": "areaviz.publish.share",
     "show": "areaviz.publish.share",
 }
-"""What `areaviz` offers by itself, and where it lies: imported when first asked for, as it may bring torch along."""
+"""What `areaviz` offers by itself, and where it lies: imported when first asked for, as it may
+bring torch along.
+"""
 
 
 def __getattr__(name: str) -> Any:

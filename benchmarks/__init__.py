@@ -1,1 +1,3 @@
-"""Measurements, side by side with regular attention and with peers; see README.md in this folder."""
+"""Measurements, side by side with regular attention and with peers; see README.md in
+this folder.
+"""

@@ -1,5 +1,7 @@
-"""The alignment error rate of four published systems, computed here from the links they made: `python -m
-benchmarks.alignment DATA`. Fails where a figure differs from the published one in its printed digits."""
+"""The alignment error rate of four published systems, computed here from the links they made:
+`python -m benchmarks.alignment DATA`. Fails where a figure differs from the published one in its
+printed digits.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +20,15 @@ PUBLISHED = {
     "hansards_giza": 8.0,
     "hansards_giza_grow-diagonal": 5.9,
 }
-"""In percent, as the package alignment-scripts reports them for the links it holds (Zenkel et al. 2019)."""
+"""In percent, as the package alignment-scripts reports them for the links it holds (Zenkel et al.
+2019).
+"""
 
 
 def error_rates(data: Path) -> dict[str, float]:
-    """The error rate of each system in percent; FileNotFoundError where the links are not in `data`."""
+    """The error rate of each system in percent; FileNotFoundError where the links are not in
+    `data`.
+    """
     examples = read_gold(data, GOLD).examples
     rates = {}
     for name in PUBLISHED:

@@ -2,12 +2,14 @@
 
     python -m benchmarks.app [--items 32 128 ...] [--write]
 
-First view: from navigation in a new session, on a server that has shown the page before, to the painted ribbon.
-Building: the ribbon's data from the weights, once for a trace and layer and shared by all sessions, measured alone.
-Hover and head switch: from the event's time stamp to the end of the frame that shows the answer. Bytes: everything
-the server sends over the WebSocket for the first view. Area weights of all layers of a long text do not fit into
-memory (4,096 items: 48 GB), so the rows of all heads and layers are shifted windows of one random table; every row is
-a distribution of its own.
+First view: from navigation in a new session, on a server that has shown the page before, to the
+painted ribbon.
+Building: the ribbon's data from the weights, once for a trace and layer and shared by all sessions,
+measured alone.
+Hover and head switch: from the event's time stamp to the end of the frame that shows the answer.
+Bytes: everything the server sends over the WebSocket for the first view. Area weights of all layers
+of a long text do not fit into memory (4,096 items: 48 GB), so the rows of all heads and layers are
+shifted windows of one random table; every row is a distribution of its own.
 """
 
 from __future__ import annotations
@@ -43,7 +45,9 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What was measured for one length; times in seconds (first view) and milliseconds (the others)."""
+    """What was measured for one length; times in seconds (first view) and milliseconds (the
+    others).
+    """
 
     items: int
     first_view: float
@@ -64,7 +68,9 @@ class Figures:
 
 
 def random_trace(items: int) -> Trace:
-    """A self-attention trace of `items` tokens whose heads and layers are windows of one random table."""
+    """A self-attention trace of `items` tokens whose heads and layers are windows of one random
+    table.
+    """
     rng = np.random.default_rng(items)
     grid = AreaGrid.clamped((1, items), (1, AREA_SIZE))
     table = rng.standard_exponential((items + LAYERS * HEADS, grid.count), np.float32) ** 3
@@ -121,7 +127,9 @@ def measure(items: int, browser: Browser, log: Path) -> Figures:
 
 
 def _first_view(browser: Browser, url: str) -> tuple[Page, float, int]:
-    """A new session up to the painted ribbon: the page, seconds, bytes received over the WebSocket."""
+    """A new session up to the painted ribbon: the page, seconds, bytes received over
+    the WebSocket.
+    """
     tab = opened(browser, "areaviz:ribbon")
     frames: list[str | bytes] = []
     tab.on(
@@ -143,9 +151,10 @@ def _building(items: int) -> float:
 def table(figures: list[Figures]) -> str:
     """The figures as Markdown, with the machine and what was measured."""
     about = (
-        f"Measured on {processor()}, server and headless Chromium together; random weights, {LAYERS} layers, {HEADS} "
-        f"heads, areas up to {AREA_SIZE} tokens; the heads' rows are windows of one random table. First view: median "
-        f"of {VIEWS} new sessions on a warm server; hover: {HOVERS} events; head switch: {SWITCHES} clicks."
+        f"Measured on {processor()}, server and headless Chromium together; random weights,"
+        f" {LAYERS} layers, {HEADS} heads, areas up to {AREA_SIZE} tokens; the heads' rows are"
+        f" windows of one random table. First view: median of {VIEWS} new sessions on a warm"
+        f" server; hover: {HOVERS} events; head switch: {SWITCHES} clicks."
     )
     return markdown(about, COLUMNS, [each.row() for each in figures])
 

@@ -1,4 +1,5 @@
-"""The heaviest areas of all queries, coverage and densest areas: how long the public functions take.
+"""The heaviest areas of all queries, coverage and densest areas: how long the public functions
+take.
 
     python -m benchmarks.areas [--rounds 15] [--before FOLDER] [--write]
 
@@ -77,7 +78,9 @@ class Before:
 
 
 def row(name: str, rounds: int, before: Before | None) -> list[str]:
-    """The figures of one case: milliseconds, and how long today's functions take of what was fastest before."""
+    """The figures of one case: milliseconds, and how long today's functions take of what was
+    fastest before.
+    """
     heads, queries, grid = CASES[name]
     weights_HQA = random_weights(heads, queries, grid)
     p_HQN = shares(coverage(weights_HQA, grid))
@@ -113,7 +116,9 @@ def row(name: str, rounds: int, before: Before | None) -> list[str]:
 
 
 def compared(work: Work, others: Sequence[Work | None], rounds: int) -> list[str]:
-    """Milliseconds of some work, and its time as a share of that of each other way, all in turns; a dash for none."""
+    """Milliseconds of some work, and its time as a share of that of each other way, all in turns; a
+    dash for none.
+    """
     work()
     found = [[seconds(one) if one else None for one in (work, *others)] for _ in range(rounds)]
     ratios = []
@@ -155,8 +160,9 @@ def _loaded(path: Path) -> ModuleType:
 def table(rows: Sequence[Sequence[str]], rounds: int) -> str:
     """The figures as Markdown, with the machine and what was measured."""
     about = (
-        f"Measured on {processor()}; NumPy {np.__version__}; {K} areas of every query, and {K} queries of every item; "
-        f"medians of {rounds} rounds. Before: what that function took at f3d8762 in the same round, as 1."
+        f"Measured on {processor()}; NumPy {np.__version__}; {K} areas of every query, and {K}"
+        f" queries of every item; medians of {rounds} rounds. Before: what that function took at"
+        " f3d8762 in the same round, as 1."
     )
     return markdown(about, COLUMNS, rows)
 

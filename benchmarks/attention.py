@@ -1,12 +1,14 @@
-"""Area attention in time and memory, each beside regular attention on the same inputs in the same run.
+"""Area attention in time and memory, each beside regular attention on the same inputs in the same
+run.
 
     python -m benchmarks.attention [--cases char image8 ...] [--write]
 
-Time: all implementations take turns, round after round in one process; a figure is the median over rounds of the
-ratio to `scaled_dot_product_attention` (SDPA) of that round. Memory: growth of the process's peak (on CUDA, of the
-allocator's) during one call, in a fresh process. The PyPI package `area-attention` 0.1.0 takes part where it is
-installed (`pip install --no-deps area-attention==0.1.0`); it has no masks. `compiled` is the streamed form's algebra in
-one block under `torch.compile`, where there is a C++ compiler; it too is measured without masks.
+Time: all implementations take turns, round after round in one process; a figure is the median over
+rounds of the ratio to `scaled_dot_product_attention` (SDPA) of that round. Memory: growth of the
+process's peak (on CUDA, of the allocator's) during one call, in a fresh process. The PyPI package
+`area-attention` 0.1.0 takes part where it is installed (`pip install --no-deps
+area-attention==0.1.0`); it has no masks. `compiled` is the streamed form's algebra in one block
+under `torch.compile`, where there is a C++ compiler; it too is measured without masks.
 """
 
 from __future__ import annotations
@@ -46,7 +48,9 @@ ROUNDS = 7
 
 @dataclass(frozen=True)
 class Case:
-    """Inputs as the issue of speed poses itself: B batch, H heads, L items and queries, D width of a head."""
+    """Inputs as the issue of speed poses itself: B batch, H heads, L items and queries, D width of
+    a head.
+    """
 
     title: str
     batch: int
@@ -228,8 +232,11 @@ def table(names: list[str], device: torch.device) -> str:
     """The figures as Markdown, with the machine named."""
     where = torch.cuda.get_device_name() if device.type == "cuda" else processor()
     lines = [
-        f"Measured on {where}; torch {torch.__version__}, {torch.get_num_threads()} threads, float32. Time: ratio to "
-        f"{BASE} (its milliseconds in the first column), median of {ROUNDS} rounds. Memory: megabytes a call adds.",
+        (
+            f"Measured on {where}; torch {torch.__version__}, {torch.get_num_threads()} threads,"
+            f" float32. Time: ratio to {BASE} (its milliseconds in the first column), median of"
+            f" {ROUNDS} rounds. Memory: megabytes a call adds."
+        ),
         "",
     ]
     columns = [BASE, "table", "pooled", "streamed", "fused", "compiled", "package"]

@@ -47,7 +47,9 @@ def chromium() -> Iterator[Browser]:
 
 
 def opened(browser: Browser, mark: str) -> Page:
-    """A fresh page with the clock of `watch`; a page that forbids evaluation, by which one waits, is not asked."""
+    """A fresh page with the clock of `watch`; a page that forbids evaluation, by which one waits,
+    is not asked.
+    """
     tab = browser.new_page(viewport={"width": 1280, "height": 900}, bypass_csp=True)
     tab.set_default_timeout(180_000)
     tab.add_init_script(watch(mark))
@@ -55,14 +57,16 @@ def opened(browser: Browser, mark: str) -> Page:
 
 
 def watch(mark: str) -> str:
-    """A script that keeps the clock of a page: when what sets this performance mark was last painted, how long the
-    page took to answer each pointer event, and when a file was last chosen.
+    """A script that keeps the clock of a page: when what sets this performance mark was last
+    painted, how long the page took to answer each pointer event, and when a file was last chosen.
     """
     return _WATCH.replace("MARK", mark)
 
 
 def timed(tab: Page, act: Callable[[], None], last: bool = False) -> float:
-    """Milliseconds from the event that `act` causes (the last one, or the slowest) to the end of its frame."""
+    """Milliseconds from the event that `act` causes (the last one, or the slowest) to the end of
+    its frame.
+    """
     tab.evaluate("window.bench.times = []")
     act()
     tab.wait_for_function("window.bench.times.length > 0")
@@ -72,7 +76,9 @@ def timed(tab: Page, act: Callable[[], None], last: bool = False) -> float:
 
 
 def hovers(tab: Page, place: Locator, count: int) -> list[float]:
-    """Milliseconds of answers to pointing at random spots of the upper left part of `place`, one after the other."""
+    """Milliseconds of answers to pointing at random spots of the upper left part of `place`, one
+    after the other.
+    """
     place.scroll_into_view_if_needed()
     box = place.bounding_box()
     assert box is not None
@@ -82,7 +88,9 @@ def hovers(tab: Page, place: Locator, count: int) -> list[float]:
 
 
 def clicks(tab: Page, buttons: Locator, count: int) -> list[float]:
-    """Milliseconds of answers to clicks on each of `buttons` in turn; none where there are no buttons."""
+    """Milliseconds of answers to clicks on each of `buttons` in turn; none where there are no
+    buttons.
+    """
     several = buttons.count()
     return [
         timed(tab, buttons.nth(number % several).click, last=True)

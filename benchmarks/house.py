@@ -2,9 +2,10 @@
 
     python -m benchmarks.house [--click] [FOLDER]
 
-FOLDER is a checkout, this one where nothing is said, so that two states are compared by running it twice. The figures
-are those of `docs/architecture.md`. Nothing is imported, but with `--click`: then page Translate is run and its button
-clicked, and every file of ours whose functions ran is counted.
+FOLDER is a checkout, this one where nothing is said, so that two states are compared by running it
+twice. The figures are those of `docs/architecture.md`. Nothing is imported, but with `--click`:
+then page Translate is run and its button clicked, and every file of ours whose functions ran is
+counted.
 """
 
 from __future__ import annotations
@@ -64,7 +65,9 @@ def sources(folder: Path) -> list[Source]:
 
 
 def comment_count(source: Source) -> int:
-    """Lines that are a comment and nothing else, or end in one; directives to tools do not count."""
+    """Lines that are a comment and nothing else, or end in one; directives to tools do
+    not count.
+    """
     tokens = tokenize.generate_tokens(io.StringIO(source.text).readline)
     comments = [token.string for token in tokens if token.type == tokenize.COMMENT]
     return sum(not text.startswith(("# type:", "# noqa", "#!")) for text in comments)

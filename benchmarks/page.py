@@ -1,11 +1,13 @@
-"""How large an exported page is, and how fast it is in a real browser, on random weights with 12 layers and 12 heads.
+"""How large an exported page is, and how fast it is in a real browser, on random weights with 12
+layers and 12 heads.
 
     python -m benchmarks.page [--items 64 128 ...] [--area 5] [--write]
 
-Every row of weights is random and its own, so nothing of it compresses as trained attention does. Export: from the
-trace to the file, once. First mark: from opening the file to the painted ribbon. Hover and head switch: from the time
-stamp of the event to the end of the frame that shows the answer. Layer switch: from the click to the painted ribbon of
-the other layer. DOM nodes: of the whole page, shadow trees and all.
+Every row of weights is random and its own, so nothing of it compresses as trained attention does.
+Export: from the trace to the file, once. First mark: from opening the file to the painted ribbon.
+Hover and head switch: from the time stamp of the event to the end of the frame that shows the
+answer. Layer switch: from the click to the painted ribbon of the other layer. DOM nodes: of the
+whole page, shadow trees and all.
 """
 
 from __future__ import annotations
@@ -50,7 +52,9 @@ _NODES = """() => {
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What was measured of one page: bytes, seconds (export, first mark) and milliseconds (the others)."""
+    """What was measured of one page: bytes, seconds (export, first mark) and milliseconds (the
+    others).
+    """
 
     items: int
     size: int
@@ -73,7 +77,9 @@ class Figures:
 
 
 def random_trace(items: int, area_size: int = AREA_SIZE) -> Trace:
-    """Self-attention of `items` tokens to areas of up to `area_size`, every row of weights drawn for itself."""
+    """Self-attention of `items` tokens to areas of up to `area_size`, every row of weights drawn
+    for itself.
+    """
     rng = np.random.default_rng(items)
     grid = AreaGrid.clamped((1, items), (1, area_size))
     weights = rng.standard_exponential((LAYERS, HEADS, items, grid.count), np.float32)
@@ -134,8 +140,9 @@ def first_mark(tab: Page, file: Path) -> float:
 def table(figures: list[Figures], area_size: int) -> str:
     """The figures as Markdown, with the machine and what was measured."""
     about = (
-        f"Measured on {processor()}, headless Chromium; random weights, {LAYERS} layers, {HEADS} heads, areas up to "
-        f"{area_size} tokens. First mark: median of {VIEWS} openings; {HOVERS} hovers, {SWITCHES} switches."
+        f"Measured on {processor()}, headless Chromium; random weights, {LAYERS} layers, {HEADS}"
+        f" heads, areas up to {area_size} tokens. First mark: median of {VIEWS} openings; {HOVERS}"
+        f" hovers, {SWITCHES} switches."
     )
     return markdown(about, COLUMNS, [each.row() for each in figures])
 

@@ -1,12 +1,15 @@
-"""The same random attention (12 layers, 12 heads, N tokens) in areaviz, BertViz and CircuitsVis, in one run.
+"""The same random attention (12 layers, 12 heads, N tokens) in areaviz, BertViz and CircuitsVis, in
+one run.
 
-    python -m benchmarks.peers --peers PYTHON --scripts FOLDER [--items 32 64 ...] [--limit 120] [--write]
+    python -m benchmarks.peers --peers PYTHON --scripts FOLDER [--items 32 64 ...] [--limit 120]
+    [--write]
 
-PYTHON is the interpreter of an environment with the peers, FOLDER has the scripts that BertViz asks a network for; see
-benchmarks/README.md. Each cell has a browser and a limit of its own, for the making and for the first mark; where a
-tool does not get there, longer texts are not tried. First mark: from navigation to the end of the frame in which the
-first attention is drawn, for areaviz in a new session of a server that has shown it before. Hover and layer switch:
-from the event to the end of the frame that answers it.
+PYTHON is the interpreter of an environment with the peers, FOLDER has the scripts that BertViz asks
+a network for; see benchmarks/README.md. Each cell has a browser and a limit of its own, for the
+making and for the first mark; where a tool does not get there, longer texts are not tried. First
+mark: from navigation to the end of the frame in which the first attention is drawn, for areaviz in
+a new session of a server that has shown it before. Hover and layer switch: from the event to the
+end of the frame that answers it.
 """
 
 from __future__ import annotations
@@ -42,7 +45,9 @@ class NotMade(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """peers: an interpreter, or "". scripts: a folder, or None. limit: seconds. folder: for pages and tables."""
+    """peers: an interpreter, or "". scripts: a folder, or None. limit: seconds. folder: for pages
+    and tables.
+    """
 
     peers: str
     scripts: Path | None
@@ -126,9 +131,10 @@ def _make(tool: str, source: Path, target: Path, setting: Setting) -> None:
 def report(figures: Sequence[Figures], limit: float) -> str:
     """The figures as Markdown, with the machine and what was measured."""
     about = (
-        f"Measured on {processor()}, headless Chromium on the same machine; the same random attention everywhere, "
-        f"{LAYERS} layers of {HEADS} heads; at most {limit:.0f} s for making a page and for its first mark, and 8 GB "
-        f"for making one. Hover: {HOVERS} events; layer switch: median of {SWITCHES}."
+        f"Measured on {processor()}, headless Chromium on the same machine; the same random"
+        f" attention everywhere, {LAYERS} layers of {HEADS} heads; at most {limit:.0f} s for making"
+        f" a page and for its first mark, and 8 GB for making one. Hover: {HOVERS} events; layer"
+        f" switch: median of {SWITCHES}."
     )
     return markdown(about, COLUMNS, [each.row() for each in figures])
 

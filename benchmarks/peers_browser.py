@@ -1,4 +1,6 @@
-"""What is measured of a page of attention in a browser, whichever tool made it; see `benchmarks/peers.py`."""
+"""What is measured of a page of attention in a browser, whichever tool made it; see
+`benchmarks/peers.py`.
+"""
 
 from __future__ import annotations
 
@@ -51,8 +53,9 @@ NODES = """() => {
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What was measured of one tool and length; None where there is nothing to measure. result: "pass", or how it
-    ended. making, first, switch in seconds, hover in milliseconds."""
+    """What was measured of one tool and length; None where there is nothing to measure. result:
+    "pass", or how it ended. making, first, switch in seconds, hover in milliseconds.
+    """
 
     tool: str
     items: int
@@ -77,8 +80,9 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """drawn: the body of a script's function that says whether attention is drawn. pointed: selector of what is pointed
-    at. switch: goes to a layer; returns seconds."""
+    """drawn: the body of a script's function that says whether attention is drawn. pointed:
+    selector of what is pointed at. switch: goes to a layer; returns seconds.
+    """
 
     drawn: str
     pointed: str
@@ -119,7 +123,9 @@ TOOLS: Mapping[str, Tool] = {
 def measured(
     found: Figures, browser: Browser, url: str, scripts: Path | None, limit: float
 ) -> Figures:
-    """The figures with what was measured of the page at `url`; scripts, limit: see `benchmarks/peers.py`."""
+    """The figures with what was measured of the page at `url`; scripts, limit: see
+    `benchmarks/peers.py`.
+    """
     tool = TOOLS[found.tool]
     if found.size is None:
         _opened(browser, url, tool, scripts, limit)[0].close()  # a server that has shown it before
@@ -189,7 +195,9 @@ def _failure(tab: Page) -> str:
 
 
 def _hovers(tab: Page, tool: Tool) -> Iterator[float]:
-    """Milliseconds of answers to pointing at random spots of what is pointed at, as far as it is in sight."""
+    """Milliseconds of answers to pointing at random spots of what is pointed at, as far as it is in
+    sight.
+    """
     box = tab.locator(tool.pointed).first.bounding_box()
     assert box is not None
     most = min(box["width"], 1200 - box["x"]) * 0.8, min(box["height"], 850 - box["y"])

@@ -1,9 +1,11 @@
-"""Makes the page of a peer, in an environment where the peers are installed; knows nothing of areaviz.
+"""Makes the page of a peer, in an environment where the peers are installed; knows nothing of
+areaviz.
 
     PYTHON benchmarks/peers_make.py TOOL TABLE.npy PAGE.html
 
-The random attention of N tokens is a table of N + 144 rows; layer l and head h are its N rows from 12 l + h on.
-Memory is limited, so that a page too large for it ends this process and not the machine.
+The random attention of N tokens is a table of N + 144 rows; layer l and head h are its N rows from
+12 l + h on. Memory is limited, so that a page too large for it ends this process and not the
+machine.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The Streamlit page on which `benchmarks/peers.py` shows areaviz: a ribbon, and the choice of its layer.
+"""The Streamlit page on which `benchmarks/peers.py` shows areaviz: a ribbon, and the choice of its
+layer.
 
 The environment variable names the table of attention, see `benchmarks/peers_make.py`.
 """
@@ -20,7 +21,9 @@ SITE = "encoder self"
 
 
 def trace(table: Path) -> Trace:
-    """The attention of a table as a trace, whose heads are windows of one array: nothing is copied."""
+    """The attention of a table as a trace, whose heads are windows of one array:
+    nothing is copied.
+    """
     rows, words = np.load(table), table.with_suffix(".txt").read_text("utf-8").split(" ")
     items, (row, column) = rows.shape[1], rows.strides
     shape, strides = (LAYERS, HEADS, items, items), (HEADS * row, row, row, column)

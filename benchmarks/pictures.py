@@ -1,10 +1,11 @@
-"""How fast a picture that is uploaded becomes a caption with all its maps, and how fast the image grid answers.
+"""How fast a picture that is uploaded becomes a caption with all its maps, and how fast the image
+grid answers.
 
     python -m benchmarks.pictures [--model NAME] [--write]
 
-Upload: from the moment a file is chosen in the browser to the painted grid, on the page Caption of a server that has
-described a picture with this model before; each file holds another picture. Hover and head switch: from the event's
-time stamp to the end of the frame that shows the answer.
+Upload: from the moment a file is chosen in the browser to the painted grid, on the page Caption of
+a server that has described a picture with this model before; each file holds another picture. Hover
+and head switch: from the event's time stamp to the end of the frame that shows the answer.
 """
 
 from __future__ import annotations
@@ -80,9 +81,9 @@ def _upload(tab: Page, file: Path, number: int) -> float:
 def table(figures: list[Figures]) -> str:
     """The figures as Markdown, with the machine and what was measured."""
     about = (
-        f"Measured on {processor()}, server and headless Chromium together, on the page Caption. Upload: {UPLOADS} "
-        f"pictures of {SIZE}x{SIZE} pixels, after one to warm up; hover: {HOVERS} events; head switch: {SWITCHES} "
-        "clicks."
+        f"Measured on {processor()}, server and headless Chromium together, on the page Caption."
+        f" Upload: {UPLOADS} pictures of {SIZE}x{SIZE} pixels, after one to warm up; hover:"
+        f" {HOVERS} events; head switch: {SWITCHES} clicks."
     )
     return markdown(about, COLUMNS, [each.row() for each in figures])
 

@@ -17,11 +17,16 @@ def processor() -> str:
     """The CPU's name and how many cores there are."""
     info = Path("/proc/cpuinfo")
     names = re.findall(r"model name\s*:\s*(.+)", info.read_text()) if info.exists() else []
-    return f"{names[0] if names else platform.processor() or platform.machine()}, {os.cpu_count()} cores"
+    return (
+        f"{names[0] if names else platform.processor() or platform.machine()}, {os.cpu_count()}"
+        " cores"
+    )
 
 
 def markdown(about: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A sentence on what was measured, and the figures as a table; every column but the first is to the right."""
+    """A sentence on what was measured, and the figures as a table; every column but the first is to
+    the right.
+    """
     lines = (columns, ["-", *["-:"] * (len(columns) - 1)], *rows)
     return "\n".join((about, "", *(f"| {' | '.join(cells)} |" for cells in lines)))
 

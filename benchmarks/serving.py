@@ -2,9 +2,10 @@
 
     python -m benchmarks.serving [--write]
 
-Three ways to the same model: in this process; over HTTP to a server in this process (the wire without Ray); over HTTP
-to Ray Serve with two replicas. The ways take turns, sentence by sentence, so that whatever else the machine does falls
-on all of them. New sentences run the model; the same ones asked again are answered from memory.
+Three ways to the same model: in this process; over HTTP to a server in this process (the wire
+without Ray); over HTTP to Ray Serve with two replicas. The ways take turns, sentence by sentence,
+so that whatever else the machine does falls on all of them. New sentences run the model; the same
+ones asked again are answered from memory.
 """
 
 from __future__ import annotations
@@ -149,9 +150,10 @@ def main() -> None:
         f"{AT_ONCE} at once, sentences/s",
     ]
     about = (
-        f"Measured on {processor()}: `{MODEL}`, greedy, {ROUNDS} sentences of about 35 letters, the ways in turn, one "
-        f"thread each. One such trace has {size / 1024:,.0f} KiB; maps above {wire.INLINE_BYTES // 1024:,} "
-        f"KiB travel without their weights. Ray with its replicas took {started:.0f} s to start."
+        f"Measured on {processor()}: `{MODEL}`, greedy, {ROUNDS} sentences of about 35 letters, the"
+        f" ways in turn, one thread each. One such trace has {size / 1024:,.0f} KiB; maps above"
+        f" {wire.INLINE_BYTES // 1024:,} KiB travel without their weights. Ray with its replicas"
+        f" took {started:.0f} s to start."
     )
     text = markdown(about, columns, measured)
     print(text)

@@ -2,9 +2,10 @@
 
     python -m benchmarks.training [--write]
 
-The network is the translator of letters (Tiny, two layers each with areas of up to five), a batch 34 sentences of 62
-and 70 letters, padded; one thread, as in the trainings of the tables. All forms take turns; a figure is the median over
-rounds of the ratio of processor time to regular attention's in that round.
+The network is the translator of letters (Tiny, two layers each with areas of up to five), a batch
+34 sentences of 62 and 70 letters, padded; one thread, as in the trainings of the tables. All forms
+take turns; a figure is the median over rounds of the ratio of processor time to regular attention's
+in that round.
 """
 
 from __future__ import annotations
@@ -69,8 +70,11 @@ def table() -> str:
     rounds = [{name: step.seconds() for name, step in steps.items()} for _ in range(ROUNDS)]
     base = statistics.median(times[REGULAR] for times in rounds) * 1e3
     lines = [
-        f"Measured on {processor()}; torch {torch.__version__}, one thread. A step of regular attention takes "
-        f"{base:.0f} ms of processor time; ratios are medians of {ROUNDS} rounds.",
+        (
+            f"Measured on {processor()}; torch {torch.__version__}, one thread. A step of regular"
+            f" attention takes {base:.0f} ms of processor time; ratios are medians of {ROUNDS}"
+            " rounds."
+        ),
         "",
         "| keys | step, ratio to regular |",
         "|---|--:|",

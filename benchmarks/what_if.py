@@ -2,11 +2,12 @@
 
     python -m benchmarks.what_if [--models NAME ...] [--rounds 15] [--write]
 
-All ways take turns, round after round in one process, over the app's own examples; a figure is the median of its ratio
-to the plain way in the same round. Plain: the same network with the attention's methods as they are without steering,
-set in their place; it is checked to give the same trace. The changes have the factor 1, so they take the whole way of
-a change and the output stays the same. Faithfulness: one example, whose output is written once and then read again
-for the map and for each draw, twice.
+All ways take turns, round after round in one process, over the app's own examples; a figure is the
+median of its ratio to the plain way in the same round. Plain: the same network with the attention's
+methods as they are without steering, set in their place; it is checked to give the same trace. The
+changes have the factor 1, so they take the whole way of a change and the output stays the same.
+Faithfulness: one example, whose output is written once and then read again for the map and for each
+draw, twice.
 """
 
 from __future__ import annotations
@@ -139,7 +140,9 @@ def plain() -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Of one model: milliseconds of the plain way, the ratio of each other way to it, and runs of faithfulness."""
+    """Of one model: milliseconds of the plain way, the ratio of each other way to it, and runs of
+    faithfulness.
+    """
 
     model: str
     plain: float
@@ -210,7 +213,9 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def _check_same(backend: LocalBackend, request: Request) -> None:
-    """Raise ValueError where a way does not give the plain way's trace; loads what is loaded once."""
+    """Raise ValueError where a way does not give the plain way's trace; loads what is
+    loaded once.
+    """
     with plain():
         base = backend.trace(request)
     for name, changes in CHANGES.items():
@@ -227,9 +232,10 @@ def _check_same(backend: LocalBackend, request: Request) -> None:
 def table(figures: Sequence[Figures], rounds: int) -> str:
     """The figures as Markdown, with the machine and what was measured."""
     about = (
-        f"Measured on {processor()}; torch {torch.__version__}, {torch.get_num_threads()} threads; one request at a "
-        f"time, greedy, from the text or picture to its trace; {EXAMPLES} examples, medians of {rounds} rounds. Ratios "
-        f"are to the plain way. Faithfulness: {PROBE.k} items, {PROBE.draws} draws, median of the examples."
+        f"Measured on {processor()}; torch {torch.__version__}, {torch.get_num_threads()} threads;"
+        f" one request at a time, greedy, from the text or picture to its trace; {EXAMPLES}"
+        f" examples, medians of {rounds} rounds. Ratios are to the plain way. Faithfulness:"
+        f" {PROBE.k} items, {PROBE.draws} draws, median of the examples."
     )
     return markdown(about, COLUMNS, [each.row() for each in figures])
 

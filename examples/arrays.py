@@ -11,7 +11,9 @@ TOKENS = ("attention", "looks", "at", "areas")
 
 
 def main(path: str = "arrays.npz") -> None:
-    """Make a trace of random weights [layer, head, query, memory], print a span, and save it for "Your tensors"."""
+    """Make a trace of random weights [layer, head, query, memory], print a span, and save it for
+    "Your tensors".
+    """
     scores = np.random.default_rng(0).normal(size=(2, 3, 4, 4))
     weights = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)
     trace = areaviz.Trace.from_arrays(weights, memory=TOKENS, area_size=2)

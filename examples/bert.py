@@ -1,7 +1,7 @@
 """What a BERT attends to: single tokens, and the spans that its queries and keys would choose.
 
-The model is small and has random weights, so this needs no download; replace it by a folder or a name on the hub:
-`areaviz.attend("bert-base-uncased", "A small dog runs.")`.
+The model is small and has random weights, so this needs no download; replace it by a folder or a
+name on the hub: `areaviz.attend("bert-base-uncased", "A small dog runs.")`.
 """
 
 import sys
@@ -15,7 +15,9 @@ WORDS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "small", "dog", "run
 
 
 def main(path: str = "bert.npz") -> None:
-    """Run the model, print what its first token attends to, and save the trace for the page "Your tensors"."""
+    """Run the model, print what its first token attends to, and save the trace for the page "Your
+    tensors".
+    """
     config = transformers.BertConfig(
         vocab_size=len(WORDS),
         hidden_size=32,

@@ -17,7 +17,9 @@ from areaviz.trace.request import Request
 
 
 def main(folder: Path, file: Path | None = None) -> None:
-    """Write `caption.html` and `caption.gif` into a folder; the picture is a file or one of the samples."""
+    """Write `caption.html` and `caption.gif` into a folder; the picture is a file or one of the
+    samples.
+    """
     picture = decode(file.read_bytes()).picture if file else sample("scene-34")
     model = "photo-captions-area" if file else "scene-captions-area"
     backend = LocalBackend(CHECKPOINTS)

@@ -18,7 +18,9 @@ class Attention(nn.Module):
         self.query, self.key = nn.Linear(8, 8), nn.Linear(8, 8)
 
     def heads(self, x_ND: Tensor) -> Heads:
-        """Weights, and the queries and keys they come from; without those there would be no "as areas"."""
+        """Weights, and the queries and keys they come from; without those there would be no "as
+        areas".
+        """
         query, key = (
             part(x_ND).unflatten(-1, (2, 4)).transpose(0, 1) for part in (self.query, self.key)
         )

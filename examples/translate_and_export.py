@@ -20,7 +20,8 @@ def main(folder: Path) -> None:
     """Write `translation.html` into a folder."""
     backend = LocalBackend(CHECKPOINTS)
     trace = backend.trace(Request("token-small-area", SENTENCE, method="beam"))
-    # The page opens at the second layer, with the third item of the translation lit. It carries all of them.
+    # The page opens at the second layer, with the third item of the translation lit. It carries all
+    # of them.
     path = areaviz.export(
         trace,
         folder / "translation.html",

@@ -13,7 +13,9 @@ from areaviz.trace import codec, query
 
 
 def main(path: str = "vit.npz") -> None:
-    """Run the model on a drawn picture, print the heaviest rectangle, and save the trace for "Your tensors"."""
+    """Run the model on a drawn picture, print the heaviest rectangle, and save the trace for "Your
+    tensors".
+    """
     config = transformers.ViTConfig(
         image_size=96,
         patch_size=16,

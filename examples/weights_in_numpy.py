@@ -1,6 +1,7 @@
 """Read the weights of a stored trace as NumPy arrays, without PyTorch.
 
-python examples/weights_in_numpy.py [TRACE]            for example one saved by the app or by `areaviz trace`
+python examples/weights_in_numpy.py [TRACE]            for example one saved by the app or by
+`areaviz trace`
 """
 
 from __future__ import annotations
@@ -29,16 +30,19 @@ def main(file: Path = STORED) -> None:
     query = queries // 2
     memory = trace.fields[attention.memory]
     print(
-        f"query {query} is {trace.fields[attention.query].labels[query]!r}; in the last layer head 1 attends to"
+        f"query {query} is {trace.fields[attention.query].labels[query]!r}; in the last layer head"
+        " 1 attends to"
     )
     for found in top_areas(attention, layers - 1, 0, query):
         first, last = found.area.left, found.area.left + found.area.width
         print(
-            f"  {''.join(memory.labels[first:last])!r:12} {found.weight:.3f}   index {attention.grid.index(found.area)}"
+            f"  {''.join(memory.labels[first:last])!r:12} {found.weight:.3f}   index"
+            f" {attention.grid.index(found.area)}"
         )
     received = coverage(attention, layers - 1, 0)[query]
     print(
-        f"the item that receives most, by all areas that hold it: {memory.labels[received.argmax()]!r}"
+        "the item that receives most, by all areas that hold it:"
+        f" {memory.labels[received.argmax()]!r}"
     )
 
 

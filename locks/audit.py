@@ -1,6 +1,7 @@
 """Compares the locked packages with the known vulnerabilities, by pip-audit and PyPI's database.
 
-Fails where one is known. Where the database cannot be reached nothing is compared, and that is said.
+Fails where one is known. Where the database cannot be reached nothing is compared, and that is
+said.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from urllib.request import urlopen
 
 FOLDER = Path(__file__).parent
 LOCKS = ("pip", "run", "dev", "torch-cuda")
-"""PyTorch for the CPU has a version that PyPI does not know; it is the same code as that for CUDA."""
+"""PyTorch for the CPU has a version that PyPI does not know; it is the same code as that for CUDA.
+"""
 KNOWN = "https://pypi.org/pypi/pip/26.3/json"
 """One entry of the database: where it cannot be had, none can."""
 

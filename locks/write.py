@@ -1,4 +1,5 @@
-"""Writes the locks: every package with its version and the SHA-256 of its one wheel for Linux x86-64 and Python 3.11.
+"""Writes the locks: every package with its version and the SHA-256 of its one wheel for Linux
+x86-64 and Python 3.11.
 
 python locks/write.py --torch-cpu FOLDER
 
@@ -8,9 +9,10 @@ python locks/write.py --torch-cpu FOLDER
     torch-cuda.txt   PyTorch for CUDA, and NVIDIA's packages that it brings along
     dev.txt          what tests, checks and training need besides
 
-pip resolves the pins of requirements.txt and pyproject.toml and reports what it would install; nothing is installed.
-PyPI has PyTorch for CUDA alone. The build for the CPU is a file of https://download.pytorch.org/whl/cpu, which is
-downloaded by hand into FOLDER where that place cannot be reached from here.
+pip resolves the pins of requirements.txt and pyproject.toml and reports what it would install;
+nothing is installed. PyPI has PyTorch for CUDA alone. The build for the CPU is a file of
+https://download.pytorch.org/whl/cpu, which is downloaded by hand into FOLDER where that place
+cannot be reached from here.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ Packages = Mapping[str, tuple[str, str]]
 
 
 def main() -> None:
-    """Resolve for the app, for its developers and for CUDA; write what they share and what each has alone."""
+    """Resolve for the app, for its developers and for CUDA; write what they share and what each has
+    alone.
+    """
     parser = argparse.ArgumentParser(description="Write the locks beside requirements.txt.")
     parser.add_argument(
         "--torch-cpu", required=True, help="folder or page with PyTorch's wheel for the CPU"

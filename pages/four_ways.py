@@ -12,7 +12,8 @@ from areaviz.ui.shell.errors import calm, problem
 
 page_frame(
     "Four ways to look",
-    "Models find and read the digits in one and the same picture, each with its own kind of attention.",
+    "Models find and read the digits in one and the same picture, each with its own kind of"
+    " attention.",
 )
 with calm("opening the models"):
     backend = engine()

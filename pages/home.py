@@ -13,9 +13,10 @@ page_frame(
 )
 picture()
 st.write(
-    "A translator that writes German one letter at a time looks back at the English sentence before every letter. "
-    "With area attention it may look at spans of neighbouring letters as a whole, not only at single ones. "
-    "Point at a letter to see the spans it attended to, in the colour of each attention head."
+    "A translator that writes German one letter at a time looks back at the English sentence before"
+    " every letter. With area attention it may look at spans of neighbouring letters as a whole,"
+    " not only at single ones. Point at a letter to see the spans it attended to, in the colour of"
+    " each attention head."
 )
 page_link("pages/translate.py", "Translate a sentence of your own")
 st.header("Ready examples", anchor=False)

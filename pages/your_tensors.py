@@ -5,6 +5,7 @@ from areaviz.ui.shell.chrome import page_frame
 
 page_frame(
     "Your tensors",
-    "Open attention weights of your own model, as NumPy arrays, and see which items and areas every head attends to.",
+    "Open attention weights of your own model, as NumPy arrays, and see which items and areas every"
+    " head attends to.",
 )
 your_tensors()

@@ -1,6 +1,8 @@
-"""Reads the app's syntax trees for breaches of its rules; `tests/test_architecture.py` runs it and tests it.
+"""Reads the app's syntax trees for breaches of its rules; `tests/test_architecture.py` runs it and
+tests it.
 
-Imports point downwards, frameworks stay in their rooms, no module runs data as code, and none keeps state.
+Imports point downwards, frameworks stay in their rooms, no module runs data as code, and none keeps
+state.
 """
 
 from __future__ import annotations
@@ -204,7 +206,9 @@ def layer_breaches(module: Module) -> Found:
 
 
 def _imported_room(name: str) -> str | None:
-    """The room an import leads to; `from areaviz import __version__` leads to the package itself."""
+    """The room an import leads to; `from areaviz import __version__` leads to the
+    package itself.
+    """
     parts = name.split(".")
     if parts[0] == "areaviz" and (
         len(parts) == 1 or (parts[1].startswith("__") and parts[1] != "__main__")
@@ -256,7 +260,10 @@ def state_breaches(module: Module) -> Found:
         if name and name != name.upper():
             yield (
                 node,
-                f"keeps the mutable {name} at module level; make it a constant in capitals or a tuple",
+                (
+                    f"keeps the mutable {name} at module level; make it a constant in capitals or a"
+                    " tuple"
+                ),
             )
     for inner in ast.walk(module.tree):
         if isinstance(inner, ast.Global):
@@ -268,7 +275,9 @@ def state_breaches(module: Module) -> Found:
 
 
 def _containers(module: Module) -> Iterator[tuple[str, ast.stmt]]:
-    """Names bound at module level to something that can change; names with two underscores are Python's own."""
+    """Names bound at module level to something that can change; names with two underscores are
+    Python's own.
+    """
     literals = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
     for node in module.tree.body:
         if not isinstance(node, ast.Assign | ast.AnnAssign):

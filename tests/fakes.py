@@ -114,7 +114,9 @@ def caption_trace(
     hard: bool = False,
     seen: Picture | None = None,
 ) -> Trace:
-    """A caption of a picture, word by word, with random attention to its cells; hard: one area is read each time."""
+    """A caption of a picture, word by word, with random attention to its cells; hard: one area is
+    read each time.
+    """
     seen, tokens = seen or picture(), words.split()
     ends = np.cumsum([len(word) + 1 for word in tokens]) - 1
     anchors = np.stack([ends - [len(word) for word in tokens], ends], 1)
@@ -152,7 +154,9 @@ def doubly_trace(
     layers: int = 2,
     heads: int = 4,
 ) -> Trace:
-    """A translation, word by word, with random attention to the source and to the cells of a picture."""
+    """A translation, word by word, with random attention to the source and to the cells of a
+    picture.
+    """
     described = caption_trace(target, grid, 1, layers, heads)
     fields = {"source": caption_trace(source).fields["target"], **described.fields}
     fields["source"] = replace(fields["source"], name="source")
@@ -182,7 +186,9 @@ def doubly_trace(
 
 
 def gaze_trace(site: str = "glimpses", steps: int = 3, scales: int = 2, side: int = 8) -> Trace:
-    """Glimpses at a picture, with the label after each; or, as "transformer", one turned quadrilateral."""
+    """Glimpses at a picture, with the label after each; or, as "transformer", one turned
+    quadrilateral.
+    """
     seen = picture("digit", 60, 60)
     labels = ("3", "3", "8")[-steps:]
     target = Field(

@@ -1,4 +1,6 @@
-"""A corpus like Flickr8k, made of shape scenes: what stands in for photos that may not be part of a repository."""
+"""A corpus like Flickr8k, made of shape scenes: what stands in for photos that may not be part of a
+repository.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Slow, obvious versions of what the package computes fast: loops over areas and items, nothing shared with it.
+"""Slow, obvious versions of what the package computes fast: loops over areas and items, nothing
+shared with it.
 
 Memories are lists of rows of items; areas are enumerated here anew, from the words of the paper.
 """
@@ -42,7 +43,9 @@ def attention(
     key_mode: str = "mean",
     value_mode: str = "sum",
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Output [Q, V], area weights [Q, R], coverage [Q, M], one query and one area at a time (Eq. 1-4)."""
+    """Output [Q, V], area weights [Q, R], coverage [Q, M], one query and one area at a time (Eq.
+    1-4).
+    """
     keys = [POOL[key_mode](key_ME[items]) * scale for items in memory]
     nothing = [torch.zeros((), dtype=query_QE.dtype)] * len(memory)
     return weighed_areas(
@@ -67,7 +70,9 @@ def weighed_areas(
     value_mode: str = "sum",
     scale: float | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The same for keys [E] and biases of areas that were made already; scale: E ** -0.5 by default."""
+    """The same for keys [E] and biases of areas that were made already; scale: E ** -0.5 by
+    default.
+    """
     scale = query_QE.shape[-1] ** -0.5 if scale is None else scale
     values = [POOL[value_mode](value_MV[items]) for items in memory]
     outputs, rows, covers = [], [], []

@@ -42,7 +42,7 @@ def test_the_documents_name_the_same_layers() -> None:
 BROKEN = [
     ("areaviz.trace.areas", "import areaviz.drawing.base", "layer 1 from layer 0"),
     ("areaviz.trace.areas", "from areaviz import attention", "layer 1 from layer 0"),
-    ("areaviz.trace.areas", "from ..views import base", "layer 1 from layer 0"),
+    ("areaviz.trace.areas", "from ..drawing import base", "layer 1 from layer 0"),
     ("areaviz.trace.areas", "import scipy.stats", "NumPy and the standard library only"),
     ("areaviz.trace.areas", "def f():\n    import torch", "torch"),
     ("areaviz.attention.area", "from areaviz.data import batches", "layer 1 from layer 1"),
@@ -163,7 +163,10 @@ SOUND = [
     ),
     (
         "areaviz.ui.page",
-        "import streamlit as st\nfrom areaviz.backend import local\nfrom areaviz import __version__",
+        (
+            "import streamlit as st\nfrom areaviz.backend import local\nfrom areaviz import"
+            " __version__"
+        ),
     ),
     (
         "pages.home",
@@ -175,7 +178,10 @@ SOUND = [
     ("areaviz.data.x", "def f():\n    seen = {}\n    seen[1] = 2\n    return seen"),
     (
         "areaviz.data.x",
-        "import functools\n@functools.lru_cache(maxsize=8)\ndef f(x): ...\n@functools.cache\ndef g(): ...",
+        (
+            "import functools\n@functools.lru_cache(maxsize=8)\ndef f(x):"
+            " ...\n@functools.cache\ndef g(): ..."
+        ),
     ),
 ]
 

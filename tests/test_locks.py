@@ -1,4 +1,6 @@
-"""The locks hold every pin, each package once and by one hash; the audit says what it could not compare."""
+"""The locks hold every pin, each package once and by one hash; the audit says what it could not
+compare.
+"""
 
 from __future__ import annotations
 

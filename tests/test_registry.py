@@ -1,4 +1,6 @@
-"""The registry walk: every shipped model runs, is whole, and has something to show in every view."""
+"""The registry walk: every shipped model runs, is whole, and has something to show in
+every view.
+"""
 
 from __future__ import annotations
 
@@ -122,7 +124,9 @@ def test_checkpoints_stay_small() -> None:
 
 
 def test_the_models_of_a_pair_differ_in_their_attention_alone() -> None:
-    """Recipe, seed, size and steps are the same; a model that stopped earlier belongs to no pair."""
+    """Recipe, seed, size and steps are the same; a model that stopped earlier belongs
+    to no pair.
+    """
     pairs: dict[str, list[tuple[object, ...]]] = {}
     for name in NAMES:
         card = read_card(CHECKPOINTS / name / "card.json")

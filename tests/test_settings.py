@@ -1,4 +1,6 @@
-"""The app's settings: known to the pinned Streamlit, closed by default, readable; the packages pinned exactly."""
+"""The app's settings: known to the pinned Streamlit, closed by default, readable; the packages
+pinned exactly.
+"""
 
 from __future__ import annotations
 
@@ -93,7 +95,9 @@ def test_everything_is_pinned_exactly() -> None:
 
 
 def test_an_upload_may_have_one_size_everywhere() -> None:
-    """What an uploader says and the server refuses is told by nobody: Streamlit answers 413, and the page nothing."""
+    """What an uploader says and the server refuses is told by nobody: Streamlit answers 413, and
+    the page nothing.
+    """
     assert SETTINGS["server"]["maxUploadSize"] == MAX_UPLOAD_MEGABYTES == examples.MAX_MEGABYTES
     assert (
         max(pictures.MAX_MEGABYTES, exchange.MAX_MEGABYTES, opened.MAX_MEGABYTES)

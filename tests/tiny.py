@@ -1,4 +1,6 @@
-"""A very small translator with random weights, made on the spot: what stands in for a shipped checkpoint."""
+"""A very small translator with random weights, made on the spot: what stands in for a shipped
+checkpoint.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ FORMS: list[dict[str, Any]] = [
 
 
 def network(vocabulary: int, seed: int = 0, **options: Any) -> Transformer:
-    """Two layers of width 16 with two heads; convolutions and size biases, which begin at zero, are random."""
+    """Two layers of width 16 with two heads; convolutions and size biases, which begin at zero, are
+    random.
+    """
     torch.manual_seed(seed)
     sizes = {
         "layers": 2,

@@ -1,4 +1,6 @@
-"""The one function of this room: any model and an input in, a trace out. Add a kind of models to `ADAPTERS`."""
+"""The one function of this room: any model and an input in, a trace out. Add a kind of models to
+`ADAPTERS`.
+"""
 
 from __future__ import annotations
 
@@ -45,30 +47,34 @@ def attend(
     processor: Any = None,
     probes: Mapping[str, Probe] | None = None,
 ) -> Trace:
-    """What a model attends to, as a trace: a `transformers` model, a `timm` ViT or any module with attention in it.
+    """What a model attends to, as a trace: a `transformers` model, a `timm` ViT or any module with
+    attention in it.
 
-    Each head is there three times: its weights on single items, and, derived from it and labelled so, the area
-    distribution of its own queries and keys ("... as areas") and the sums of its weights over areas ("... sums").
-    The model is run without gradients and dropout, and left as it was.
+    Each head is there three times: its weights on single items, and, derived from it and labelled
+    so, the area distribution of its own queries and keys ("... as areas") and the sums of its
+    weights over areas ("... sums"). The model is run without gradients and dropout, and left as it
+    was.
 
     Args:
-        model: the model itself, a local folder of a `transformers` model, or its name on the hub. Only safetensors are
-            opened, and no code beside the model is run.
-        inputs: a text or token ids; a picture (uint8 [height, width, 3], PIL or `Picture`) or its pixel values; for any
-            other module its argument, or a tuple or mapping of them.
+        model: the model itself, a local folder of a `transformers` model, or its name on the hub.
+            Only safetensors are opened, and no code beside the model is run.
+        inputs: a text or token ids; a picture (uint8 [height, width, 3], PIL or `Picture`) or its
+            pixel values; for any other module its argument, or a tuple or mapping of them.
         target: what an encoder-decoder should write, text or token ids; None: it writes, greedily.
         steps: most tokens it writes, 1..1024.
         tokenizer: of `transformers`, where `inputs` is a text; a folder's own by default.
         labels: a text for each item of the input, where there is no tokenizer.
-        area_size: most items of an area, or rows and columns of one in a picture, 1..16; 1 leaves areas out.
+        area_size: most items of an area, or rows and columns of one in a picture, 1..16; 1 leaves
+            areas out.
         name: what the model is called; by default its class or folder.
-        processor: of `transformers`, turns a picture into pixel values; a folder's own by default, else the picture
-            is resized to the model's size.
-        probes: by name of a layer (with * for any part), what reads its heads; see docs/your_models.md.
+        processor: of `transformers`, turns a picture into pixel values; a folder's own by default,
+            else the picture is resized to the model's size.
+        probes: by name of a layer (with * for any part), what reads its heads; see
+            docs/your_models.md.
 
     Raises:
-        InputError: the input does not fit the model, nothing in it attends, the maps would take more than 256 MiB, or
-            a folder has no safetensors.
+        InputError: the input does not fit the model, nothing in it attends, the maps would take
+            more than 256 MiB, or a folder has no safetensors.
     """
     options = Options(target, steps, tokenizer, labels, area_size, name, processor, probes)
     if isinstance(model, str | Path):

@@ -27,8 +27,9 @@ _CLOSE = 1e-3
 class Heads:
     """The heads of one layer over one example.
 
-    weights: [H, Q, N], rows sum to 1. query, key: [H, Q, D] and [H, N, D], or None where they are not known. scale:
-    factor on q . k. bias: what is added to the scores, broadcasts to [H, Q, N], -inf where an item is masked; or None.
+    weights: [H, Q, N], rows sum to 1. query, key: [H, Q, D] and [H, N, D], or None where they are
+    not known. scale: factor on q . k. bias: what is added to the scores, broadcasts to [H, Q, N],
+    -inf where an item is masked; or None.
     """
 
     weights: Tensor
@@ -57,7 +58,9 @@ class Heads:
         return Heads(plain(self.weights), query, key, self.scale, bias)
 
     def explained(self) -> bool:
-        """Whether the weights are the softmax of these queries and keys, so that nothing else made them."""
+        """Whether the weights are the softmax of these queries and keys, so that nothing else made
+        them.
+        """
         if self.query is None or self.key is None or self.query.shape[-1] != self.key.shape[-1]:
             return False
         scores = self.query @ self.key.transpose(-1, -2) * self.scale
@@ -65,10 +68,12 @@ class Heads:
         return bool((again - self.weights).abs().max() < _CLOSE)
 
     def as_areas(self, grid: AreaGrid) -> FloatArray:
-        """Area attention of the same queries and keys: float32 [H, Q, A], an area's key the mean of its items'.
+        """Area attention of the same queries and keys: float32 [H, Q, A], an area's key the mean of
+        its items'.
 
-        softmax over areas of scale * q . mean key + mean bias (Eq. 3, Li et al. 2019); an area with a masked item
-        gets 0. There are no parameters, so this is what the head would attend to if its memory were areas.
+        softmax over areas of scale * q . mean key + mean bias (Eq. 3, Li et al. 2019); an area with
+        a masked item gets 0. There are no parameters, so this is what the head would attend to if
+        its memory were areas.
         """
         assert self.query is not None and self.key is not None
         attended = area_attention(
@@ -108,8 +113,9 @@ def site_maps(
 ) -> list[AttentionMap]:
     """The map of a site, then the two that are derived from it where areas have more than one item.
 
-    query, memory: names of fields. shape: rows and columns of the memory; (1, N) for a text. The area distribution is
-    left out where the weights do not follow from queries and keys that are known.
+    query, memory: names of fields. shape: rows and columns of the memory; (1, N) for a text. The
+    area distribution is left out where the weights do not follow from queries and keys that are
+    known.
 
     Raises:
         InputError: layers differ in their heads or items, or the maps would take too much memory.
@@ -148,8 +154,8 @@ def check_layers(site: str, layers: Sequence[Heads]) -> None:
     if len(shapes) > 1:
         found = ", ".join(" x ".join(map(str, shape)) for shape in sorted(shapes))
         raise InputError(
-            f'The layers of "{site}" differ in heads x queries x items ({found}) and cannot be shown together; '
-            "give the part of the model that you mean."
+            f'The layers of "{site}" differ in heads x queries x items ({found}) and cannot be'
+            " shown together; give the part of the model that you mean."
         )
     if not all(bool(layer.weights.isfinite().all()) for layer in layers):
         raise InputError(

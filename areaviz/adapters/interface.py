@@ -1,8 +1,10 @@
 """An attention function for `transformers` that also tells what it did.
 
-Models of that library look their attention function up by name for every call. Fused functions compute no weights, so
-for one pass the name is that of the function here: it runs the plain ("eager") function of the model's own file and
-hands weights, queries and keys to the record of the pass. Between passes nothing is kept but the registered name.
+Models of that library look their attention function up by name for every call. Fused functions
+compute no weights, so
+for one pass the name is that of the function here: it runs the plain ("eager") function of the
+model's own file and hands weights, queries and keys to the record of the pass. Between passes
+nothing is kept but the registered name.
 """
 
 from __future__ import annotations
@@ -48,7 +50,9 @@ def watched(model: Any) -> Iterator[Record]:
 
 
 def _configs(model: Any) -> list[Any]:
-    """Every configuration that a layer looks at, of which a composed model may have copies; none of older models."""
+    """Every configuration that a layer looks at, of which a composed model may have copies; none of
+    older models.
+    """
     if not model._can_set_attn_implementation():
         return []
     found = {id(part.config): part.config for part in model.modules() if hasattr(part, "config")}
@@ -56,7 +60,9 @@ def _configs(model: Any) -> list[Any]:
 
 
 def _choose(functions: Iterable[tuple[Any, str | None]]) -> None:
-    """Name the attention function of each configuration, past its setter, which would pass it on to the parts."""
+    """Name the attention function of each configuration, past its setter, which would pass it on to
+    the parts.
+    """
     for config, name in functions:
         config._attn_implementation_internal = name
 
@@ -69,7 +75,9 @@ def _attend(
     attention_mask: Tensor | None,
     **options: Any,
 ) -> tuple[Tensor, Tensor | None]:
-    """The model's own plain attention: queries [B, H, Q, D], keys and values [B, H or fewer, N, D]."""
+    """The model's own plain attention: queries [B, H, Q, D], keys and values [B, H or
+    fewer, N, D].
+    """
     output, weights = _own(module)(module, query, key, value, attention_mask, **options)
     record = _RECORD.get()
     if record is not None and weights is not None:
@@ -83,7 +91,8 @@ def _heads(
     """What the heads did to the one example there is."""
     if len(weights) != 1:
         raise InputError(
-            "This model attends within windows, so its items have no one memory; give its weights by Trace.from_arrays."
+            "This model attends within windows, so its items have no one memory; give its weights"
+            " by Trace.from_arrays."
         )
     keys = plain(key[0]).repeat_interleave(query.shape[1] // key.shape[1], 0)
     scale = options.get("scaling")

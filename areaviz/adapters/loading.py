@@ -1,7 +1,7 @@
 """Others' models from a folder or a hub: safetensors only, and no code of theirs is run.
 
-A pickle (`pytorch_model.bin`) can run any code when it is opened, and so can Python files beside a model; neither is
-ever opened here.
+A pickle (`pytorch_model.bin`) can run any code when it is opened, and so can Python files beside a
+model; neither is ever opened here.
 """
 
 from __future__ import annotations
@@ -28,10 +28,12 @@ class Loaded:
 
 
 def load(place: str | Path) -> Loaded:
-    """A `transformers` model from a local folder or, where there is none of that name, from the hub.
+    """A `transformers` model from a local folder or, where there is none of that name, from the
+    hub.
 
     Raises:
-        InputError: it is neither, it holds its weights only as a pickle, or it needs code of its own.
+        InputError: it is neither, it holds its weights only as a pickle, or it needs code of its
+            own.
     """
     folder = Path(place)
     local = bool(str(place)) and folder.is_dir()
@@ -74,7 +76,8 @@ def check_folder(folder: Path) -> None:
     """
     if not (folder / "config.json").is_file():
         raise InputError(
-            f"The folder {folder.name} has no config.json; choose the folder of a transformers model."
+            f"The folder {folder.name} has no config.json; choose the folder of a transformers"
+            " model."
         )
     if not any(folder.glob("*.safetensors")):
         pickled = next(
@@ -87,15 +90,16 @@ def check_folder(folder: Path) -> None:
             else "in no file"
         )
         raise InputError(
-            f"The folder {folder.name} has its weights {found}; save the model with safe_serialization=True where you "
-            "trust it, so that there is a model.safetensors."
+            f"The folder {folder.name} has its weights {found}; save the model with"
+            " safe_serialization=True where you trust it, so that there is a model.safetensors."
         )
     index = folder / "model.safetensors.index.json"
     if index.is_file():
         parts = set(json.loads(index.read_text(encoding="utf-8")).get("weight_map", {}).values())
         if not all(str(part).endswith(".safetensors") for part in parts):
             raise InputError(
-                f"The index of {folder.name} names weights that are no safetensors; save the model anew."
+                f"The index of {folder.name} names weights that are no safetensors; save the model"
+                " anew."
             )
 
 

@@ -26,7 +26,9 @@ ALTERNATIVES = 5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Site:
-    """One place where a model attends: names of its fields, rows and columns of the memory, and every layer's heads."""
+    """One place where a model attends: names of its fields, rows and columns of the memory, and
+    every layer's heads.
+    """
 
     name: str
     query: str
@@ -37,7 +39,9 @@ class Site:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Story:
-    """fields, sites: as in the trace. text, picture: what was asked. output: None where the model gave none."""
+    """fields, sites: as in the trace. text, picture: what was asked. output: None where the model
+    gave none.
+    """
 
     fields: Sequence[Field]
     sites: Sequence[Site]
@@ -51,11 +55,13 @@ def told(story: Story, name: str, area_size: int) -> Trace:
     """The trace of a run; name: what the model is called.
 
     Raises:
-        InputError: there is no attention in it, layers of a site differ, or its maps would take too much memory.
+        InputError: there is no attention in it, layers of a site differ, or its maps would take too
+            much memory.
     """
     if not story.sites:
         raise InputError(
-            "No attention was seen in this model; give a probe for its attention layers (see docs/your_models.md)."
+            "No attention was seen in this model; give a probe for its attention layers (see"
+            " docs/your_models.md)."
         )
     request = Request(named(name), story.text, picture=story.picture)
     check_options(request)
@@ -84,7 +90,9 @@ def named(name: str) -> str:
 
 
 def most_probable(logits_TV: Tensor, label: Callable[[int], str]) -> tuple[Field, Output]:
-    """The field "target" of the most probable class or token at each place, and their probabilities."""
+    """The field "target" of the most probable class or token at each place, and their
+    probabilities.
+    """
     chosen = logits_TV.argmax(-1).tolist()
     return text_of("target", [label(index) for index in chosen]), output_of(
         "target", logits_TV, chosen, label
@@ -94,7 +102,9 @@ def most_probable(logits_TV: Tensor, label: Callable[[int], str]) -> tuple[Field
 def output_of(
     field: str, logits_TV: Tensor, chosen: Sequence[int], label: Callable[[int], str]
 ) -> Output:
-    """Probabilities of what was chosen, with the most probable alternatives; label: what a class or token shows."""
+    """Probabilities of what was chosen, with the most probable alternatives; label: what a class or
+    token shows.
+    """
     likely_TV = logits_TV.detach().float().cpu().softmax(-1)
     best = likely_TV.topk(min(ALTERNATIVES, likely_TV.shape[-1]))
     alternatives = tuple(

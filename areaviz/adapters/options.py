@@ -15,11 +15,12 @@ from areaviz.trace.limits import AREA_SIZES, check_range
 class Options:
     """How a model is run and shown.
 
-    target: what a decoder writes, as text or token ids; None: an encoder-decoder writes it itself, greedily, at most
-    `steps` tokens. tokenizer: of `transformers`, for text. labels: what each item of the input shows. area_size: heads
-    are shown as areas of up to so many items, or so many rows and columns, 1..16; 1 leaves that out. name: what
-    the model is called; by default its class or folder. processor: turns a picture into `pixel_values`; by default the
-    picture is resized to the model's size and scaled to -1..1. probes: for any module, see `areaviz.adapters.probes`.
+    target: what a decoder writes, as text or token ids; None: an encoder-decoder writes it itself,
+    greedily, at most `steps` tokens. tokenizer: of `transformers`, for text. labels: what each item
+    of the input shows. area_size: heads are shown as areas of up to so many items, or so many rows
+    and columns, 1..16; 1 leaves that out. name: what the model is called; by default its class or
+    folder. processor: turns a picture into `pixel_values`; by default the picture is resized to the
+    model's size and scaled to -1..1. probes: for any module, see `areaviz.adapters.probes`.
     """
 
     target: object = None

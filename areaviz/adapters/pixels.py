@@ -1,6 +1,8 @@
-"""Pictures as others' models read them: pixel values, the picture to be shown, and the cells it is cut into.
+"""Pictures as others' models read them: pixel values, the picture to be shown, and the cells it is
+cut into.
 
-Shapes: C colours, H, W pixels, N items, of which the first P are no cells (the class token and the like).
+Shapes: C colours, H, W pixels, N items, of which the first P are no cells (the class token and the
+like).
 """
 
 from __future__ import annotations
@@ -55,10 +57,12 @@ def pixels(
     mean: Sequence[float] = MEAN,
     std: Sequence[float] = STD,
 ) -> Pixels:
-    """A picture (`Picture`, PIL or uint8 [H, W, 3]) or pixel values (float [C, H, W], as the model takes them).
+    """A picture (`Picture`, PIL or uint8 [H, W, 3]) or pixel values (float [C, H, W], as the model
+    takes them).
 
-    A picture is read by the processor if there is one, else resized to `size` (height, width) and scaled by mean and
-    standard deviation. What is shown is the picture, or, where a processor may have cut it, what came out of that.
+    A picture is read by the processor if there is one, else resized to `size` (height, width) and
+    scaled by mean and standard deviation. What is shown is the picture, or, where a processor may
+    have cut it, what came out of that.
 
     Raises:
         InputError: it is neither.
@@ -68,8 +72,8 @@ def pixels(
         values = values[None] if values.dim() == 3 else values
         if values.dim() != 4 or len(values) != 1 or values.shape[1] not in (1, 3):
             raise InputError(
-                f"The pixel values have the shape {tuple(values.shape)} but must be those of one picture, [colour, "
-                "height, width]; give one picture."
+                f"The pixel values have the shape {tuple(values.shape)} but must be those of one"
+                " picture, [colour, height, width]; give one picture."
             )
         return Pixels(values, _shown(values[0]))
     image = _image(given)
@@ -89,7 +93,8 @@ def pixels(
 
 
 def patches(values: Tensor, patch: Any, items: int) -> Patches:
-    """The cells of a picture of which a model made `items` items; patch: the side of one in pixels, or both.
+    """The cells of a picture of which a model made `items` items; patch: the side of one in pixels,
+    or both.
 
     Raises:
         InputError: the items are fewer than the patches.
@@ -99,8 +104,8 @@ def patches(values: Tensor, patch: Any, items: int) -> Patches:
     extra = items - rows * columns
     if extra < 0 or rows * columns < 1:
         raise InputError(
-            f"The model has {items:,} items for {rows} x {columns} patches, so it merges cells and its items have no "
-            "place in the picture; give its weights by Trace.from_arrays."
+            f"The model has {items:,} items for {rows} x {columns} patches, so it merges cells and"
+            " its items have no place in the picture; give its weights by Trace.from_arrays."
         )
     return Patches(rows, columns, extra)
 
@@ -116,7 +121,9 @@ def picture_fields(picture: Picture, cut: Patches) -> list[Field]:
 
 
 def picture_sites(layers: Sequence[Heads], cut: Patches) -> list[Site]:
-    """Attention within a picture: of the cells to the cells, and of the class token to the cells."""
+    """Attention within a picture: of the cells to the cells, and of the class token to
+    the cells.
+    """
     inner = [heads.cut(slice(cut.extra, None), slice(cut.extra, None)) for heads in layers]
     sites = [Site("encoder self", "picture", "picture", cut.shape, inner)]
     if cut.extra:
@@ -126,15 +133,19 @@ def picture_sites(layers: Sequence[Heads], cut: Patches) -> list[Site]:
 
 
 def left_out(layers: Sequence[Heads], cut: Patches) -> dict[str, str]:
-    """For the reader: how much attention went to items that are no cells and cannot be shown in the picture."""
+    """For the reader: how much attention went to items that are no cells and cannot be shown in the
+    picture.
+    """
     if not cut.extra:
         return {}
     share = float(
         np.mean([float(heads.weights[:, :, : cut.extra].sum(-1).mean()) for heads in layers])
     )
     return {
-        "warning": f"{share:.0%} of the attention goes to the class token, which has no place in the picture; "
-        "the weights shown are shares of the rest."
+        "warning": (
+            f"{share:.0%} of the attention goes to the class token, which has no place in the"
+            " picture; the weights shown are shares of the rest."
+        )
     }
 
 
@@ -156,7 +167,9 @@ def _image(given: object) -> Image.Image:
 
 
 def _shown(values_CHW: Tensor) -> Picture:
-    """Pixel values as a picture: the smallest black, the largest white, at most 640 pixels a side."""
+    """Pixel values as a picture: the smallest black, the largest white, at most 640
+    pixels a side.
+    """
     low, high = values_CHW.min(), values_CHW.max()
     grey_CHW = (values_CHW - low) / (high - low).clamp_min(1e-6) * 255
     pixels_HWC: npt.NDArray[np.uint8] = (

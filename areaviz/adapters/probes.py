@@ -16,13 +16,15 @@ from areaviz.adapters.heads import Heads, hidden, plain
 from areaviz.trace.errors import InputError
 
 Probe = Callable[[nn.Module, tuple[Any, ...], Mapping[str, Any], Any], Heads]
-"""Called after a layer has run, with the layer, its arguments, its named arguments and its output."""
+"""Called after a layer has run, with the layer, its arguments, its named arguments and its output.
+"""
 
 
 def multihead(
     module: nn.Module, given: tuple[Any, ...], named: Mapping[str, Any], output: Any
 ) -> Heads:
-    """What the heads of an `nn.MultiheadAttention` did to the first example: its projections, computed again.
+    """What the heads of an `nn.MultiheadAttention` did to the first example: its projections,
+    computed again.
 
     It works whether the layer was asked for weights or not.
 
@@ -32,8 +34,8 @@ def multihead(
     assert isinstance(module, nn.MultiheadAttention)
     if module.bias_k is not None or module.add_zero_attn:
         raise InputError(
-            "This attention layer adds items to its memory (add_bias_kv or add_zero_attn), which have no label; "
-            "give a probe of your own."
+            "This attention layer adds items to its memory (add_bias_kv or add_zero_attn), which"
+            " have no label; give a probe of your own."
         )
     names = (
         "query",
@@ -55,7 +57,9 @@ def multihead(
 
 
 def across(module: nn.Module, given: tuple[Any, ...], named: Mapping[str, Any]) -> bool:
-    """Whether an `nn.MultiheadAttention` was given other items to attend to than those that attend."""
+    """Whether an `nn.MultiheadAttention` was given other items to attend to than those
+    that attend.
+    """
     asked = dict(zip(("query", "key"), given, strict=False)) | dict(named)
     return isinstance(module, nn.MultiheadAttention) and asked["query"] is not asked["key"]
 

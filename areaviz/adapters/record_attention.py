@@ -14,7 +14,9 @@ from areaviz.adapters.heads import Heads
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One call of an attention layer: the layer, where it stands in the model, and what its heads did."""
+    """One call of an attention layer: the layer, where it stands in the model, and what its heads
+    did.
+    """
 
     module: nn.Module
     name: str
@@ -40,7 +42,9 @@ class Record:
 
 @contextmanager
 def at_rest(model: nn.Module) -> Iterator[None]:
-    """Run a model without dropout and gradients; afterwards every part trains, or not, as it did before."""
+    """Run a model without dropout and gradients; afterwards every part trains, or not, as it did
+    before.
+    """
     trained = {module: module.training for module in model.modules()}
     try:
         model.eval()

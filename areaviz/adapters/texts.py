@@ -1,4 +1,5 @@
-"""Texts as others' models read them: token ids, and the field that says where each token stands in the text.
+"""Texts as others' models read them: token ids, and the field that says where each token stands in
+the text.
 
 Shapes: N tokens.
 """
@@ -35,26 +36,32 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Texts to token ids and back. tokenizer: of `transformers`, or None where ids and labels are given."""
+    """Texts to token ids and back. tokenizer: of `transformers`, or None where ids and labels are
+    given.
+    """
 
     tokenizer: Any = None
 
     def read(
         self, given: object, labels: Sequence[str] | None = None, what: str = "inputs"
     ) -> Tokens:
-        """A text, or token ids: a sequence, an array or a tensor, with a batch axis of one or without.
+        """A text, or token ids: a sequence, an array or a tensor, with a batch axis of one or
+        without.
 
-        labels: what each of the ids shows; by default what the tokenizer says, else the ids themselves.
+        labels: what each of the ids shows; by default what the tokenizer says, else the ids
+        themselves.
 
         Raises:
-            InputError: there is no tokenizer for a text, or it is empty, too long or no text and no ids.
+            InputError: there is no tokenizer for a text, or it is empty, too long or no text and no
+                ids.
         """
         if isinstance(given, str):
             return self._text(given)
         ids = _ids(given, what)
         if labels is not None and len(labels) != len(ids):
             raise InputError(
-                f"There are {len(labels):,} labels but {len(ids):,} token ids; give one label for each."
+                f"There are {len(labels):,} labels but {len(ids):,} token ids; give one label for"
+                " each."
             )
         field = text_of("text", list(labels)) if labels is not None else self._written(ids)
         return Tokens(ids, field)
@@ -91,7 +98,8 @@ class Texts:
     def _needed(self) -> Any:
         if self.tokenizer is None:
             raise InputError(
-                "A text needs a tokenizer; give one (tokenizer=...), or token ids instead of the text."
+                "A text needs a tokenizer; give one (tokenizer=...), or token ids instead of the"
+                " text."
             )
         return self.tokenizer
 
@@ -108,7 +116,8 @@ class Texts:
 
 
 def aligned(text: str, pieces: Sequence[str]) -> Field:
-    """The field of a text whose tokens were named without their places: each is looked for behind the one before.
+    """The field of a text whose tokens were named without their places: each is looked for behind
+    the one before.
 
     What does not stand in the text, such as the end of the sentence, gets start = end.
     """
@@ -125,7 +134,9 @@ def aligned(text: str, pieces: Sequence[str]) -> Field:
 
 
 def _spans(offsets: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Start and end of each token; a symbol that stands for no text stands behind the token before it."""
+    """Start and end of each token; a symbol that stands for no text stands behind the token before
+    it.
+    """
     spans, at = [], 0
     for start, end in offsets:
         spans.append((start, end) if end > start else (at, at))
@@ -148,11 +159,12 @@ def _ids(given: object, what: str) -> tuple[int, ...]:
         or tensor.dtype == torch.bool
     ):
         raise InputError(
-            f"The {what} have the shape {tuple(tensor.shape)} but must be the token ids of one example; "
-            "give a sequence of whole numbers."
+            f"The {what} have the shape {tuple(tensor.shape)} but must be the token ids of one"
+            " example; give a sequence of whole numbers."
         )
     if len(tensor) > MAX_ITEMS:
         raise InputError(
-            f"The {what} have {len(tensor):,} tokens but at most {MAX_ITEMS:,} are possible; shorten them."
+            f"The {what} have {len(tensor):,} tokens but at most {MAX_ITEMS:,} are possible;"
+            " shorten them."
         )
     return tuple(int(token) for token in tensor.tolist())

@@ -1,7 +1,8 @@
 """Vision transformers of the `timm` library.
 
-Its attention layers have a fused way and a plain one; for one pass the plain one is taken, and read by hooks: the
-weights as they enter the dropout, queries and keys as they leave their norms. Shapes: B batch, H heads, N items.
+Its attention layers have a fused way and a plain one; for one pass the plain one is taken, and read
+by hooks: the weights as they enter the dropout, queries and keys as they leave their norms. Shapes:
+B batch, H heads, N items.
 """
 
 from __future__ import annotations
@@ -35,11 +36,14 @@ def fits(model: nn.Module) -> bool:
 
 
 def attend(model: Any, inputs: object, options: Options) -> Trace:
-    """See `areaviz.attend`; the processor has no part in it, as the model says its size, mean and deviation itself."""
+    """See `areaviz.attend`; the processor has no part in it, as the model says its size, mean and
+    deviation itself.
+    """
     grid = getattr(getattr(model, "patch_embed", None), "grid_size", None)
     if grid is None:
         raise InputError(
-            "This model does not cut the picture into cells; give a probe (see docs/your_models.md)."
+            "This model does not cut the picture into cells; give a probe (see"
+            " docs/your_models.md)."
         )
     said = getattr(model, "pretrained_cfg", None) or {}
     size = tuple(model.patch_embed.img_size)
@@ -63,7 +67,9 @@ def attend(model: Any, inputs: object, options: Options) -> Trace:
 
 @contextmanager
 def watched(model: nn.Module) -> Iterator[list[Heads]]:
-    """Record what the attention layers do; afterwards each takes its fused way again, or not, as before."""
+    """Record what the attention layers do; afterwards each takes its fused way again, or not, as
+    before.
+    """
     layers: list[Heads] = []
     found = [module for module in model.modules() if _attends(module)]
     before = [module.fused_attn for module in found]

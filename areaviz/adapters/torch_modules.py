@@ -1,4 +1,5 @@
-"""Any `nn.Module`: its attention layers are found by their class or by the reader's probes, and read by hooks.
+"""Any `nn.Module`: its attention layers are found by their class or by the reader's probes, and
+read by hooks.
 
 Shapes: Q queries, N memory items.
 """
@@ -33,8 +34,9 @@ def fits(model: nn.Module) -> bool:
 def attend(model: nn.Module, inputs: object, options: Options) -> Trace:
     """See `areaviz.attend`.
 
-    A layer attends across where its queries are others than its memory, else it attends within: as a decoder where no
-    query sees a later item. Fields are "source" and, of queries that attend across, "target".
+    A layer attends across where its queries are others than its memory, else it attends within: as
+    a decoder where no query sees a later item. Fields are "source" and, of queries that attend
+    across, "target".
     """
     probed = _probed(model, options.probes)
     with at_rest(model), watched(probed) as found:
@@ -63,7 +65,9 @@ def watched(probed: Mapping[nn.Module, Probe]) -> Iterator[Found]:
 
 
 def _probed(model: nn.Module, probes: Mapping[str, Probe] | None) -> dict[nn.Module, Probe]:
-    """The layers that are read and how: those the reader named, else every `nn.MultiheadAttention`."""
+    """The layers that are read and how: those the reader named, else every
+    `nn.MultiheadAttention`.
+    """
     if probes is None:
         return {
             module: multihead
@@ -75,14 +79,17 @@ def _probed(model: nn.Module, probes: Mapping[str, Probe] | None) -> dict[nn.Mod
         named = [module for name, module in model.named_modules() if _matches(name, pattern)]
         if not named:
             raise InputError(
-                f'No part of the model is called "{pattern}"; model.named_modules() lists the names.'
+                f'No part of the model is called "{pattern}"; model.named_modules() lists the'
+                " names."
             )
         found |= dict.fromkeys(named, probe)
     return found
 
 
 def _matches(name: str, pattern: str) -> bool:
-    """Whether a layer is meant; a star stands for one part of the name, and "" is the model itself."""
+    """Whether a layer is meant; a star stands for one part of the name, and "" is the
+    model itself.
+    """
     parts, wanted = name.split("."), pattern.split(".")
     return (
         bool(name) == bool(pattern)
@@ -133,8 +140,8 @@ def _fields(found: Found, options: Options) -> list[Field]:
         for name, size in zip(_sides(site, found), layers[0].weights.shape[1:], strict=True):
             if sizes.setdefault(name, size) != size:
                 raise InputError(
-                    f"Layers of this model see {sizes[name]:,} and {size:,} items of its {name} and cannot be shown "
-                    "together; give probes for those that you mean."
+                    f"Layers of this model see {sizes[name]:,} and {size:,} items of its {name} and"
+                    " cannot be shown together; give probes for those that you mean."
                 )
     labels = {"source": options.labels, "target": options.target}
     return [_field(name, size, labels[name]) for name, size in sizes.items()]

@@ -1,4 +1,5 @@
-"""`transformers` models that read a text or a picture and write a text: Marian, T5, VisionEncoderDecoder.
+"""`transformers` models that read a text or a picture and write a text: Marian, T5,
+VisionEncoderDecoder.
 
 Shapes: T target tokens.
 """
@@ -106,7 +107,8 @@ def _start(model: Any) -> int:
             if (token := getattr(place, name, None)) is not None:
                 return int(token)
     raise InputError(
-        "The model's configuration has no decoder_start_token_id; set it to the token a text begins with."
+        "The model's configuration has no decoder_start_token_id; set it to the token a text begins"
+        " with."
     )
 
 

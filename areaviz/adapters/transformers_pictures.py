@@ -51,12 +51,13 @@ def cells_of(config: Any, seen: Pixels, layers: Sequence[Heads]) -> Patches:
     """How the items of a model of this configuration lie in the picture.
 
     Raises:
-        InputError: it says no size of patches, or attends within windows, so that its items have no one place.
+        InputError: it says no size of patches, or attends within windows, so that its items have no
+            one place.
     """
     patch = getattr(config, "patch_size", None)
     if patch is None or not layers or len({heads.weights.shape for heads in layers}) > 1:
         raise InputError(
-            "This model does not cut the picture into cells that attend to all others; give its weights by "
-            "Trace.from_arrays."
+            "This model does not cut the picture into cells that attend to all others; give its"
+            " weights by Trace.from_arrays."
         )
     return patches(seen.values, patch, layers[0].weights.shape[-1])

@@ -25,8 +25,8 @@ _RETURNED = {
 def sites_of(model: Any, record: Record, outputs: Any) -> dict[str, list[Heads]]:
     """The heads of every layer, by site, in the order of the layers.
 
-    A model whose layers do not go through the library's interface is read from the attentions it returned, which
-    come without queries and keys.
+    A model whose layers do not go through the library's interface is read from the attentions it
+    returned, which come without queries and keys.
     """
     encoder = _encoder_name(model)
     pairs = [(_site(call, encoder), call.heads) for call in record.calls]

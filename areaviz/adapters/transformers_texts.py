@@ -25,16 +25,18 @@ from areaviz.trace.record import Field
 def one_stack(model: Any, inputs: object, options: Options) -> Story:
     """A run of an encoder or a decoder over one text.
 
-    An encoder has the field "source"; "target" is the class it chose, or what it would write at each place. A decoder
-    has "history", what it was fed, and "target", what follows each item of it: the next item given and, at the end,
-    the most probable one.
+    An encoder has the field "source"; "target" is the class it chose, or what it would write at
+    each place. A decoder has "history", what it was fed, and "target", what follows each item of
+    it: the next item given and, at the end, the most probable one.
 
     Raises:
-        InputError: the input does not fit, or a target is given, which only an encoder-decoder takes.
+        InputError: the input does not fit, or a target is given, which only an encoder-decoder
+            takes.
     """
     if options.target is not None:
         raise InputError(
-            "Only an encoder-decoder takes a target; put what a decoder should write behind its input."
+            "Only an encoder-decoder takes a target; put what a decoder should write behind its"
+            " input."
         )
     texts = Texts(options.tokenizer)
     tokens = texts.read(inputs, options.labels)
@@ -49,11 +51,14 @@ def one_stack(model: Any, inputs: object, options: Options) -> Story:
 
 
 def row(ids: Sequence[int], model: Any) -> Tensor:
-    """Token ids as a batch of one, where the model lies; refuses what it has no embedding or no place for."""
+    """Token ids as a batch of one, where the model lies; refuses what it has no embedding or no
+    place for.
+    """
     longest = getattr(model.config, "max_position_embeddings", None)
     if longest and len(ids) > longest:
         raise InputError(
-            f"The input has {len(ids):,} tokens but the model takes at most {longest:,}; shorten it."
+            f"The input has {len(ids):,} tokens but the model takes at most {longest:,};"
+            " shorten it."
         )
     embedding = model.get_input_embeddings()
     size = getattr(embedding, "num_embeddings", None)

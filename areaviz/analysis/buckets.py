@@ -1,6 +1,7 @@
 """Scores of the examples of a bucket: as long as one another, as hard, or with words as rare.
 
-What is good on the whole may be bad for long or rare things; the buckets are those of compare-mt (Neubig et al. 2019).
+What is good on the whole may be bad for long or rare things; the buckets are those of compare-mt
+(Neubig et al. 2019).
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ BEYOND = np.inf
 
 @dataclass(frozen=True, slots=True)
 class Buckets:
-    """A way to sort examples. title: for people. about: what the number is. edges: from each, up to below the next.
+    """A way to sort examples. title: for people. about: what the number is. edges: from each, up to
+    below the next.
 
     of: the number of each example of a table.
     """
@@ -33,8 +35,8 @@ class Buckets:
 def bucket_table(table: pd.DataFrame, kind: str, measure: str, runs: int) -> pd.DataFrame:
     """A line a bucket of `KINDS[kind]` that has examples, in rising order.
 
-    Columns: bucket, examples; for each run R corpus_bleu_R and corpus_chrf_R, of the bucket's examples as one corpus
-    (first references; NaN without any), and mean_R, the mean of the measure.
+    Columns: bucket, examples; for each run R corpus_bleu_R and corpus_chrf_R, of the bucket's
+    examples as one corpus (first references; NaN without any), and mean_R, the mean of the measure.
     """
     numbers = KINDS[kind].of(table)
     place = pd.cut(numbers, [*KINDS[kind].edges], right=False, labels=_names(KINDS[kind].edges))
@@ -47,10 +49,12 @@ def bucket_table(table: pd.DataFrame, kind: str, measure: str, runs: int) -> pd.
 
 
 def word_table(table: pd.DataFrame, runs: int) -> pd.DataFrame:
-    """How well words are written that are rare or frequent in the references: a line a bucket of frequency.
+    """How well words are written that are rare or frequent in the references: a line a bucket of
+    frequency.
 
-    Columns: bucket, words (of the references); for each run R f1_R, in 0..1: of the words of such a frequency, matched
-    sentence by sentence, each as often as both have it, 2 * matched / (written + wanted).
+    Columns: bucket, words (of the references); for each run R f1_R, in 0..1: of the words of such a
+    frequency, matched sentence by sentence, each as often as both have it, 2 * matched / (written +
+    wanted).
     """
     wanted = [Counter(words_of(text)) for text in table["reference"]]
     often = sum(wanted, Counter[str]())
@@ -86,7 +90,9 @@ def words_of(text: str) -> list[str]:
 def _totals(
     counts: Sequence[Counter[str]], bucket_of: Mapping[str, int], edges: Sequence[float]
 ) -> list[int]:
-    """How many words of each bucket there are; words that no reference has are in the first, as the rarest."""
+    """How many words of each bucket there are; words that no reference has are in the first, as the
+    rarest.
+    """
     totals = [0] * (len(edges) - 1)
     for one in counts:
         for word, count in one.items():

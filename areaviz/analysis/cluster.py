@@ -1,4 +1,6 @@
-"""Ray itself: one on this machine alone, closed afterwards, or that of a cluster, which is left as it is."""
+"""Ray itself: one on this machine alone, closed afterwards, or that of a cluster, which is left as
+it is.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,10 @@ STORE_BYTES = 256 * 2**20
 """What is shared between processes of this machine: examples and rows, never weights."""
 NO_REPORTS = {"RAY_USAGE_STATS_ENABLED": "0"}
 HERE = {
-    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # all of Ray's processes listen on loopback alone, on any system
-    "RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "60",  # a busy machine starts slowly, and Ray Serve kills what is late
+    # all of Ray's processes listen on loopback alone, on any system
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+    # a busy machine starts slowly, and Ray Serve kills what is late
+    "RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "60",
     "RAY_SERVE_PROXY_HEALTH_CHECK_TIMEOUT_S": "30",
 }
 """Ray's switches on this machine."""
@@ -24,9 +28,11 @@ HERE = {
 
 @contextmanager
 def joined_ray(address: str | None, **options: Any) -> Iterator[None]:
-    """Use Ray in the block: with an address that of a cluster, else one on this machine, on loopback, which is ended.
+    """Use Ray in the block: with an address that of a cluster, else one on this machine, on
+    loopback, which is ended.
 
-    Where the process uses Ray already, that one is taken and left as it is. options: further ones of `ray.init`.
+    Where the process uses Ray already, that one is taken and left as it is. options: further ones
+    of `ray.init`.
 
     Raises:
         BackendError: Ray is not installed, or does not start, or the cluster does not answer.
@@ -62,10 +68,12 @@ def joined_ray(address: str | None, **options: Any) -> Iterator[None]:
 
 @contextmanager
 def _private_files() -> Iterator[dict[str, str]]:
-    """Options that have Ray keep its files, logs and sockets where no other user of this machine can open them.
+    """Options that have Ray keep its files, logs and sockets where no other user of this machine
+    can open them.
 
-    Ray opens its own folder to everybody, so it gets one within a folder that is not; it is removed afterwards. A path
-    must be short, because there are sockets in it; and a token of Ray's own is written into the home folder.
+    Ray opens its own folder to everybody, so it gets one within a folder that is not; it is removed
+    afterwards. A path must be short, because there are sockets in it; and a token of Ray's own is
+    written into the home folder.
     """
     others = os.umask(0o077)
     try:

@@ -18,9 +18,11 @@ RESAMPLES, SEED = 1000, 1
 
 @dataclass(frozen=True, slots=True)
 class Gram:
-    """Words in a row that references have: how often each of two models wrote them where they belong.
+    """Words in a row that references have: how often each of two models wrote them where they
+    belong.
 
-    lean: log odds of the second model having it right where one has, smoothed: log((second + 1) / (first + 1)).
+    lean: log odds of the second model having it right where one has, smoothed: log((second + 1) /
+    (first + 1)).
     examples: places in the set of examples that one of them has right and the other has not.
     """
 
@@ -32,8 +34,9 @@ class Gram:
 
 
 def grams(table: pd.DataFrame, size: int, most: int = 20) -> tuple[list[Gram], list[Gram]]:
-    """The n-grams of `size` words that the first model has right more often, and those of the second, most one-sided
-    first; each matched as often as output and reference both have it."""
+    """The n-grams of `size` words that the first model has right more often, and those of the
+    second, most one-sided first; each matched as often as output and reference both have it.
+    """
     right: tuple[Counter[str], Counter[str]] = Counter(), Counter()
     places: dict[str, list[int]] = {}
     columns = zip(
@@ -64,7 +67,9 @@ def grams(table: pd.DataFrame, size: int, most: int = 20) -> tuple[list[Gram], l
 
 
 def wins(change: npt.NDArray[np.floating], better: str) -> tuple[int, int, int]:
-    """In how many examples the second model is better, as good, and worse; NaN is left out. better: "high" or "low"."""
+    """In how many examples the second model is better, as good, and worse; NaN is left out. better:
+    "high" or "low".
+    """
     known = change[np.isfinite(change)] * (-1 if better == "low" else 1)
     return int((known > 0).sum()), int((known == 0).sum()), int((known < 0).sum())
 
@@ -72,7 +77,8 @@ def wins(change: npt.NDArray[np.floating], better: str) -> tuple[int, int, int]:
 def mean_change(
     change: npt.NDArray[np.floating], resamples: int = RESAMPLES
 ) -> tuple[float, float, float]:
-    """The mean of a measure's changes and its 95 % interval by the bootstrap over examples (Efron 1979), seed 1.
+    """The mean of a measure's changes and its 95 % interval by the bootstrap over examples (Efron
+    1979), seed 1.
 
     NaN is left out; all NaN where nothing is left.
     """
@@ -88,7 +94,9 @@ def mean_change(
 
 
 def corpus_change(table: pd.DataFrame) -> Mapping[str, Comparison]:
-    """BLEU and chrF of both models on the examples with a reference, by paired bootstrap; empty without any."""
+    """BLEU and chrF of both models on the examples with a reference, by paired bootstrap; empty
+    without any.
+    """
     known = table[table["reference"] != ""]
     if known.empty:
         return {}

@@ -1,7 +1,7 @@
 """Analyses that go on while pages are used: a thread a job, shared by all who ask for the same.
 
-Each has the reader who began it, who may stop it and has few at a time. One that nobody watches goes on, but those that
-are watched get their turns first.
+Each has the reader who began it, who may stop it and has few at a time. One that nobody watches
+goes on, but those that are watched get their turns first.
 """
 
 from __future__ import annotations
@@ -29,8 +29,10 @@ WATCHED_SECONDS = 10.0
 class Job:
     """One piece of work; read by pages while it runs.
 
-    number: what the operator calls it. owner: the id of the reader who began it. title: what it does, for people.
-    done, most: how far it is. problem: why it ended, one sentence, "" where it ended by itself or by its owner.
+    number: what the operator calls it. owner: the id of the reader who began it. title: what it
+    does, for people.
+    done, most: how far it is. problem: why it ended, one sentence, "" where it ended by itself or
+    by its owner.
     """
 
     def __init__(self, work: Work, number: int, owner: str, title: str) -> None:
@@ -91,7 +93,10 @@ class Job:
             self.problem = str(error)
         except Exception:
             log.exception("While a job ran")
-            self.problem = "Something went wrong; it was written to the app's log. What was done is kept: run it again."
+            self.problem = (
+                "Something went wrong; it was written to the app's log. What was done is kept: run"
+                " it again."
+            )
 
 
 Work = Callable[[Job], object]
@@ -99,9 +104,11 @@ Work = Callable[[Job], object]
 
 
 class Jobs:
-    """The jobs of this process, by what they do; the last of a key is kept, so that its end can be read.
+    """The jobs of this process, by what they do; the last of a key is kept, so that its end can be
+    read.
 
-    turns: shared by all of them, so that together they have no more requests on their way than one alone.
+    turns: shared by all of them, so that together they have no more requests on their way than one
+    alone.
     """
 
     def __init__(self) -> None:
@@ -123,7 +130,9 @@ class Jobs:
         return sorted(found, key=lambda job: job.number)
 
     def start(self, key: str, work: Work, owner: str, title: str) -> Job:
-        """Begin a job, unless that of this key is running; raises BackendError where too many are."""
+        """Begin a job, unless that of this key is running; raises BackendError where
+        too many are.
+        """
         with self._lock:
             there = self._jobs.get(key)
             if there and there.running:
@@ -150,7 +159,8 @@ class Jobs:
         running = [job for job in self._jobs.values() if job.running]
         if sum(job.owner == owner for job in running) >= MOST_OF_A_READER:
             raise BackendError(
-                f"You have {MOST_OF_A_READER} analyses running already; wait for one of them, or stop it."
+                f"You have {MOST_OF_A_READER} analyses running already; wait for one of them, or"
+                " stop it."
             )
         if len(running) >= MOST:
             raise BackendError(f"{MOST} analyses are running already; wait for one of them to end.")

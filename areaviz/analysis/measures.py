@@ -1,6 +1,8 @@
-"""What is measured of one example: how good the output is, how sure the model was, and what its attention did.
+"""What is measured of one example: how good the output is, how sure the model was, and what its
+attention did.
 
-A measure that has nothing to say of an example, such as a score without a reference, is left out of its row.
+A measure that has nothing to say of an example, such as a score without a reference, is left out of
+its row.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ Measured = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """title: for people. about: what it is, one sentence. better: "high", "low", or "" where neither is.
+    """title: for people. about: what it is, one sentence. better: "high", "low", or "" where
+    neither is.
 
     of: its value, None where it has none.
     """
@@ -58,7 +61,8 @@ def output_of(trace: Trace) -> str:
 
 
 def link_counts(trace: Trace, example: Example) -> LinkCounts | None:
-    """Links read off the attention (last layer, mean of heads) against the gold ones; None without gold links.
+    """Links read off the attention (last layer, mean of heads) against the gold ones; None without
+    gold links.
 
     Counts of examples add up, and the alignment error rate of a set is that of the sum.
     """
@@ -207,19 +211,22 @@ MEASURES: Mapping[str, Measure] = {
     ),
     "coverage_deviation": Measure(
         "Coverage deviation",
-        "How far the attention the source words get is from one target word's worth each; 0 is even.",
+        "How far the attention the source words get is from one target word's worth each; 0 is"
+        " even.",
         "low",
         _of_certainty("coverage_deviation"),
     ),
     "absentmindedness": Measure(
         "Absentmindedness",
-        "Entropy of a target word's attention over the source words, as a share of the most possible.",
+        "Entropy of a target word's attention over the source words, as a share of the most"
+        " possible.",
         "low",
         _of_certainty("absentmindedness"),
     ),
     "source_absentmindedness": Measure(
         "Absentmindedness, source",
-        "Entropy of the attention a source word gets over the target words, as a share of the most possible.",
+        "Entropy of the attention a source word gets over the target words, as a share of the most"
+        " possible.",
         "low",
         _of_certainty("source_absentmindedness"),
     ),
@@ -237,7 +244,8 @@ MEASURES: Mapping[str, Measure] = {
     ),
     "pointing": Measure(
         "Points right",
-        "Share of the output's words with gold boxes whose attention is largest within one of their boxes.",
+        "Share of the output's words with gold boxes whose attention is largest within one of their"
+        " boxes.",
         "high",
         _pointing,
     ),

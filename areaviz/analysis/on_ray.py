@@ -1,6 +1,8 @@
-"""A data set run through one model by Ray Data: the rows of `areaviz/analysis/run.py`, made by several processes.
+"""A data set run through one model by Ray Data: the rows of `areaviz/analysis/run.py`, made by
+several processes.
 
-The rows come back to the one process that writes the file, so stopping, resuming and a crash mean what they mean there.
+The rows come back to the one process that writes the file, so stopping, resuming and a crash mean
+what they mean there.
 """
 
 from __future__ import annotations
@@ -34,8 +36,10 @@ BLOCK = 4 * TOGETHER
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """The processes that run the model. count: how many. cpus, gpus: of each; a fraction of a GPU is shared. cluster:
-    the address of a Ray cluster, or None for Ray on this machine, started and ended with the analysis."""
+    """The processes that run the model. count: how many. cpus, gpus: of each; a fraction of a GPU
+    is shared. cluster: the address of a Ray cluster, or None for Ray on this machine, started and
+    ended with the analysis.
+    """
 
     count: int = 2
     cpus: float = 1.0

@@ -1,4 +1,6 @@
-"""What people wrote: where it is kept, and for how many days; for ever where the operator does not say."""
+"""What people wrote: where it is kept, and for how many days; for ever where the operator does not
+say.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +20,21 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.files import PRIVATE_FILE
 
 NOTES = "AREAVIZ_NOTES"
-"""Environment variable: the address of the store (default: notes.sqlite in the folder of the analyses)."""
+"""Environment variable: the address of the store (default: notes.sqlite in the folder of the
+analyses).
+"""
 DAYS = "AREAVIZ_KEEP_DAYS"
-"""Environment variable: the days after which notes, slices and analyses go that nobody changed (default: never)."""
+"""Environment variable: the days after which notes, slices and analyses go that nobody changed
+(default: never).
+"""
 MOST_DAYS = 36_500
 LONGEST_HEADER = 1 << 16  # bytes
 
 
 class Removed(NamedTuple):
-    """How many went. copies: files that were set aside or kept from before, with notes or rows in them."""
+    """How many went. copies: files that were set aside or kept from before, with notes or rows in
+    them.
+    """
 
     notes: int
     slices: int
@@ -48,12 +56,15 @@ def keep_days() -> float | None:
         if 0 < (days := float(given)) <= MOST_DAYS:
             return days
     raise InputError(
-        f'{DAYS} is "{given[:40]}" but must be a number of days up to {MOST_DAYS:,}; mend the setting.'
+        f'{DAYS} is "{given[:40]}" but must be a number of days up to {MOST_DAYS:,}; mend the'
+        " setting."
     )
 
 
 def own_analyses(folder: Path, reader: str) -> Iterator[tuple[Path, Header]]:
-    """The analyses of a folder that one reader began, by their mark; those that cannot be read are passed over."""
+    """The analyses of a folder that one reader began, by their mark; those that cannot be read are
+    passed over.
+    """
     for path in sorted(folder.glob("*.jsonl")) if reader else ():
         with suppress(OSError, InputError), path.open("rb") as file:
             header = read_header(file.readline(LONGEST_HEADER).rstrip(b"\n"), path.name)[1]
@@ -70,7 +81,8 @@ def make_private(folder: Path) -> None:
 
 
 def remove_old(store: Store, folder: Path, days: float) -> Removed:
-    """Remove the notes and slices of a store, and the analyses of a folder, that nobody changed for so many days.
+    """Remove the notes and slices of a store, and the analyses of a folder, that nobody changed for
+    so many days.
 
     An analysis that is running stays.
 

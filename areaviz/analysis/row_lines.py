@@ -1,4 +1,6 @@
-"""The lines of an analysis' file: a header, then one row an example, each a JSON object that stands for itself."""
+"""The lines of an analysis' file: a header, then one row an example, each a JSON object that stands
+for itself.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +12,18 @@ from typing import Any, NamedTuple
 from areaviz.trace.errors import InputError
 
 VERSION = 3
-"""Of the form of the file and of what is measured: rows of another version are never mixed with these."""
+"""Of the form of the file and of what is measured: rows of another version are never mixed with
+these.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What was run on what. dataset, digest: of the set. model: its name. card: the digest of its card, so that rows of
-    a retrained model are never mixed with older ones. method, beam, area_size, seed: as in `Request`. reader: the mark
-    of who began it (`areaviz/ui/shell/reader.py`), "" for the command line; the same analysis whoever began it."""
+    """What was run on what. dataset, digest: of the set. model: its name. card: the digest of its
+    card, so that rows of a retrained model are never mixed with older ones. method, beam,
+    area_size, seed: as in `Request`. reader: the mark of who began it
+    (`areaviz/ui/shell/reader.py`), "" for the command line; the same analysis whoever began it.
+    """
 
     dataset: str
     digest: str
@@ -32,9 +38,11 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One example. index: its place in the set, from 0. error: why there is no output, one sentence, else "".
+    """One example. index: its place in the set, from 0. error: why there is no output, one
+    sentence, else "".
 
-    links: of an example with gold links, how many were made, sure, made and sure, made and possible.
+    links: of an example with gold links, how many were made, sure, made and sure, made and
+    possible.
     """
 
     index: int
@@ -45,8 +53,9 @@ class Row:
 
 
 class Lines(NamedTuple):
-    """What a file holds. rows: by index; of one that stands there twice, the last. damaged: the numbers of lines that
-    are no rows, from 1. sound: all other lines, as they stand there."""
+    """What a file holds. rows: by index; of one that stands there twice, the last. damaged: the
+    numbers of lines that are no rows, from 1. sound: all other lines, as they stand there.
+    """
 
     version: int
     header: Header
@@ -93,7 +102,9 @@ def read_lines(content: bytes, name: str) -> Lines:
 
 
 def read_header(line: bytes, name: str) -> tuple[int, Header]:
-    """The version and the header of a first line; raises DamagedHeader and InputError as `read_lines`."""
+    """The version and the header of a first line; raises DamagedHeader and InputError as
+    `read_lines`.
+    """
     sorry = f"{name} is no analysis of this version; choose another file."
     try:
         head = json.loads(line)
@@ -108,7 +119,9 @@ def read_header(line: bytes, name: str) -> tuple[int, Header]:
 
 
 def row_of(values: Mapping[str, Any]) -> Row:
-    """A row of what JSON gave for one; raises ValueError, TypeError or KeyError where it gave something else."""
+    """A row of what JSON gave for one; raises ValueError, TypeError or KeyError where it gave
+    something else.
+    """
     links = values["links"]
     row = Row(**{**values, "links": None if links is None else tuple(links)})
     numbers = (row.index, *(row.links or ()))

@@ -1,8 +1,9 @@
 """The rows of an analysis in a file that grows: JSON Lines, a header first, then a line an example.
 
-A line is written whole and brought to the disk before it counts as done; a torn last line, left by a crash, is dropped.
-Lines that are damaged otherwise are told by number and kept beside, under another name, before the file goes on.
-One writer a file, held by a lock of the operating system, which a crash frees; any number of readers.
+A line is written whole and brought to the disk before it counts as done; a torn last line, left by
+a crash, is dropped. Lines that are damaged otherwise are told by number and kept beside, under
+another name, before the file goes on. One writer a file, held by a lock of the operating system,
+which a crash frees; any number of readers.
 """
 
 from __future__ import annotations
@@ -38,22 +39,27 @@ SETTING = "AREAVIZ_ANALYSES"
 
 
 def analyses_folder() -> Path:
-    """Where analyses are kept: the environment variable AREAVIZ_ANALYSES, else analyses/ in the working directory."""
+    """Where analyses are kept: the environment variable AREAVIZ_ANALYSES, else analyses/ in the
+    working directory.
+    """
     return Path(os.environ.get(SETTING) or "analyses").expanduser()
 
 
 def rows_path(header: Header) -> Path:
-    """Where the rows of an analysis lie, named by what is run on what: whoever asks for the same finds them."""
+    """Where the rows of an analysis lie, named by what is run on what: whoever asks for the same
+    finds them.
+    """
     what = {name: value for name, value in asdict(header).items() if name != "reader"}
     digest = hashlib.sha256(repr((VERSION, what)).encode("utf-8", "surrogatepass")).hexdigest()
     return analyses_folder() / f"{digest[:24]}.jsonl"
 
 
 class RowFile:
-    """The rows of one analysis in a file; opened to add to it (`open`, until it is closed) or only to look (`read`).
+    """The rows of one analysis in a file; opened to add to it (`open`, until it is closed) or only
+    to look (`read`).
 
-    damaged: the numbers of its lines that cannot be read. aside: where the file was kept as it was, before the rest
-    went on without them, else None.
+    damaged: the numbers of its lines that cannot be read. aside: where the file was kept as it was,
+    before the rest went on without them, else None.
     """
 
     def __init__(self, path: Path, lines: Lines) -> None:
@@ -69,12 +75,14 @@ class RowFile:
 
     @classmethod
     def open(cls, path: Path, header: Header) -> Self:
-        """A new file, or the rows so far of one with the same header; nobody else adds to it until it is closed.
+        """A new file, or the rows so far of one with the same header; nobody else adds to it until
+        it is closed.
 
         What is damaged is first kept under another name.
 
         Raises:
-            InputError: the file holds another analysis, is of another version, or somebody else is adding to it.
+            InputError: the file holds another analysis, is of another version, or somebody else is
+                adding to it.
             BackendError: the disk is full, or the folder cannot be written to.
         """
         lock = _alone(path)
@@ -84,7 +92,8 @@ class RowFile:
             there = cls.read(path)
             if (there.header, there.version) != (header, VERSION):
                 raise InputError(
-                    f"{path.name} holds the analysis of another set, model or option; choose another name."
+                    f"{path.name} holds the analysis of another set, model or option; choose"
+                    " another name."
                 )
             with _written(path):
                 _drop_torn(path)
@@ -138,7 +147,8 @@ class RowFile:
         """Write one row; it is on the disk when this returns.
 
         Raises:
-            BackendError: the disk is full or the file cannot be written to; the rows before are kept.
+            BackendError: the disk is full or the file cannot be written to; the rows before are
+                kept.
             ValueError: the file was only read, or is closed.
         """
         if self._lock is None:
@@ -159,7 +169,8 @@ def remove_rows(path: Path, reader: str) -> None:
     try:
         if not reader or RowFile.read(path).header.reader != reader:
             raise InputError(
-                "Somebody else began this analysis; only they, or who operates this app, can delete it."
+                "Somebody else began this analysis; only they, or who operates this app, can"
+                " delete it."
             )
         with _written(path):
             path.unlink()
@@ -168,7 +179,9 @@ def remove_rows(path: Path, reader: str) -> None:
 
 
 def remove_idle(path: Path) -> bool:
-    """Delete an analysis, whoever began it, unless it is running; returns whether it is gone; raises BackendError."""
+    """Delete an analysis, whoever began it, unless it is running; returns whether it is gone;
+    raises BackendError.
+    """
     try:
         lock = _alone(path)
     except InputError:
@@ -182,8 +195,9 @@ def remove_idle(path: Path) -> bool:
 
 
 def _mended(path: Path, header: Header) -> Path | None:
-    """Make a new file where there is none, and one without damaged lines where there are any; returns where the
-    file with them is kept."""
+    """Make a new file where there is none, and one without damaged lines where there are any;
+    returns where the file with them is kept.
+    """
     if not path.exists():
         write_whole(path, header_line(header), PRIVATE_FILE)
         return None
@@ -215,7 +229,8 @@ def _alone(path: Path) -> BaseFileLock:
             lock.acquire()
     except Timeout:
         raise InputError(
-            "This analysis is running already, alone or as one of two; wait for its end or stop it there, then go on."
+            "This analysis is running already, alone or as one of two; wait for its end or stop it"
+            " there, then go on."
         ) from None
     return lock
 
@@ -245,7 +260,8 @@ def _written(path: Path) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or str(error)
         raise BackendError(
-            f"{path.name} could not be written ({reason}); what was done is kept: free some space, then go on."
+            f"{path.name} could not be written ({reason}); what was done is kept: free some space,"
+            " then go on."
         ) from error
 
 

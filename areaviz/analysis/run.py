@@ -1,4 +1,6 @@
-"""A data set run through one model: a row an example, resumable, with progress, and stopped when asked to."""
+"""A data set run through one model: a row an example, resumable, with progress, and stopped when
+asked to.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ AGAIN = 0.5
 
 
 def header(dataset: Dataset, request: Request, card: Card, reader: str = "") -> Header:
-    """What identifies an analysis; `request` has the model and its options, `reader` is the mark of who begins it."""
+    """What identifies an analysis; `request` has the model and its options, `reader` is the mark of
+    who begins it.
+    """
     digest = hashlib.sha256(
         json.dumps(card.identity, sort_keys=True, default=str).encode()
     ).hexdigest()
@@ -47,7 +51,8 @@ def analyse(
     progress: Progress | None = None,
     stop: Event | None = None,
 ) -> bool:
-    """Add a row for every example that has none yet; returns whether all are there, and not stopped before.
+    """Add a row for every example that has none yet; returns whether all are there, and not stopped
+    before.
 
     Args:
         request: the model and its options; text and picture are the examples'.

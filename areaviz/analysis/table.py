@@ -24,8 +24,9 @@ CIDER = "cider_d"
 def table_of(dataset: Dataset, runs: Sequence[Rows]) -> pd.DataFrame:
     """One line an example that every run has a row of, indexed by its place in the set.
 
-    Columns: name, text, picture, reference (the first); output_R and error_R for each run R from 0, and MEASURE_R; with
-    two runs also MEASURE_change, the second less the first. Measures nobody has are left out.
+    Columns: name, text, picture, reference (the first); output_R and error_R for each run R from 0,
+    and MEASURE_R; with two runs also MEASURE_change, the second less the first. Measures nobody has
+    are left out.
     """
     indices = sorted(set.intersection(*(set(rows) for rows in runs)))
     chosen = [dataset.examples[index] for index in indices]
@@ -75,10 +76,11 @@ def _values(
 
 
 def summary(dataset: Dataset, rows: Rows) -> Mapping[str, float]:
-    """Figures of the whole set, in the order shown: how many, corpus scores, alignment error, means of measures.
+    """Figures of the whole set, in the order shown: how many, corpus scores, alignment error, means
+    of measures.
 
-    corpus_bleu, corpus_chrf: of all examples with a reference, first references only. alignment_error: of all links
-    together, not the mean over examples.
+    corpus_bleu, corpus_chrf: of all examples with a reference, first references only.
+    alignment_error: of all links together, not the mean over examples.
     """
     figures: dict[str, float] = {
         "examples": len(rows),

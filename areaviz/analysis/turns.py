@@ -1,7 +1,8 @@
-"""Who of several analyses runs an example next: those that somebody watches first, each in the order it came.
+"""Who of several analyses runs an example next: those that somebody watches first, each in the
+order it came.
 
-All analyses of a process share one `Turns`, so that together they have few requests on their way, and fill no queue
-at a server of models, which cannot tell them apart.
+All analyses of a process share one `Turns`, so that together they have few requests on their way,
+and fill no queue at a server of models, which cannot tell them apart.
 """
 
 from __future__ import annotations
@@ -71,7 +72,9 @@ class Turns:
         return False
 
     def _grant(self) -> None:
-        """Give what is free to the first of those that are watched, else to the first of all; holds the lock."""
+        """Give what is free to the first of those that are watched, else to the first of all; holds
+        the lock.
+        """
         while self._free and self._waiting:
             first = min(self._waiting, key=lambda waiter: not waiter.watched())
             self._waiting.remove(first)

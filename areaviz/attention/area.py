@@ -121,33 +121,36 @@ def area_attention(
         query, key, value: [..., Q, E], [..., M, E] and [..., M, Ev] with the same leading axes.
         area_size: largest area, in items: the width of a span, or (height, width) on a grid.
         memory_shape: (height, width) of the memory, row by row; (1, M) by default.
-        attn_mask: broadcasts to [..., Q, M]. bool: **True = keep**, as in scaled_dot_product_attention.
-            float: its mean over an area is added to the area's scaled logit, -inf masks the item.
-        key_padding_mask: bool [B, M], B the first axis. **True = padding**, as in nn.MultiheadAttention.
-        is_causal: query i sees the areas whose last item, row by row, is at most i + M - Q. (For Q != M
-            scaled_dot_product_attention aligns the other way, at the beginning.)
+        attn_mask: broadcasts to [..., Q, M]. bool: **True = keep**, as in
+            scaled_dot_product_attention. float: its mean over an area is added to the area's scaled
+            logit, -inf masks the item.
+        key_padding_mask: bool [B, M], B the first axis. **True = padding**, as in
+            nn.MultiheadAttention.
+        is_causal: query i sees the areas whose last item, row by row, is at most i + M - Q. (For Q
+            != M scaled_dot_product_attention aligns the other way, at the beginning.)
         dropout_p: probability that an area weight is dropped, whether training or not.
         scale: factor on q . k; E ** -0.5 by default.
-        key_mode: mean (Eq. 3), max, features (Eq. 9) or boundary (`BoundaryKeys`), the last two with their module
-            in `key_features`.
+        key_mode: mean (Eq. 3), max, features (Eq. 9) or boundary (`BoundaryKeys`), the last two
+            with their module in `key_features`.
         value_mode: sum (Eq. 4), mean or max.
         temperature: divides the logits, mask included; above 0.
         top_k: keep exactly the k heaviest areas of every query; their weights sum to one again.
         impl: auto, streamed, pooled, table, direct or fused; see `choose_impl`.
-        need_weights: also return the weights [..., Q, R] and the coverage [..., Q, M] of the same pass,
-            both before dropout, in float32 or wider.
-        area_factors: broadcasts to [..., Q, R], finite and 0 or more: every area's weight is multiplied by its factor,
-            then all are divided by their new sum. 0 bans the area.
-        size_bias: broadcasts to [..., S], the leading axes those of the query, S the shapes an area can have in the
-            order of `AreaGrid.shapes`: added to the logit of every area of that shape, for example one number a head
-            and size. With it mean keys let an area outweigh its best item.
+        need_weights: also return the weights [..., Q, R] and the coverage [..., Q, M] of the same
+            pass, both before dropout, in float32 or wider.
+        area_factors: broadcasts to [..., Q, R], finite and 0 or more: every area's weight is
+            multiplied by its factor, then all are divided by their new sum. 0 bans the area.
+        size_bias: broadcasts to [..., S], the leading axes those of the query, S the shapes an area
+            can have in the order of `AreaGrid.shapes`: added to the logit of every area of that
+            shape, for example one number a head and size. With it mean keys let an area outweigh
+            its best item.
 
     Returns:
         The output [..., Q, Ev]; with `need_weights` an `AreaResult` (output, weights, coverage).
 
     Raises:
-        ValueError: when shapes or options do not fit, an area exceeds the memory, or `impl` cannot do
-            what is asked.
+        ValueError: when shapes or options do not fit, an area exceeds the memory, or `impl` cannot
+            do what is asked.
     """
     lone = query.dim() == 2
     if lone:
@@ -184,10 +187,11 @@ def area_attention(
 def choose_impl(spec: AreaSpec) -> str:
     """The form that is fastest or smallest for what is asked.
 
-    pooled, which knows every mode, also computes areas of one item by `scaled_dot_product_attention`; streamed does
-    mean and boundary keys with sum or mean values. Where both apply, streamed needs half of the memory or less, in
-    about the same time for mean keys on spans and mostly less on grids: on a CPU, see benchmarks/README.md; a GPU
-    was not measured.
+    pooled, which knows every mode, also computes areas of one item by
+    `scaled_dot_product_attention`; streamed does mean and boundary keys with sum or mean values.
+    Where both apply, streamed needs half of the memory or less, in
+    about the same time for mean keys on spans and mostly less on grids: on a CPU, see
+    benchmarks/README.md; a GPU was not measured.
     """
     if spec.plain and spec.grid.max_height * spec.grid.max_width == 1:
         return "pooled"
@@ -203,8 +207,9 @@ def _resolve(impl: str, spec: AreaSpec) -> str:
     able |= dict.fromkeys(("streamed", "fused"), spec.factors)
     if not able.get(impl, spec.factors and spec.means_alone):
         raise ValueError(
-            f"impl={impl!r} cannot do key_mode={spec.key_mode!r} with value_mode={spec.value_mode!r}"
-            f"{'' if spec.size_bias is None else ' and a size bias'}; use impl='auto' or impl='pooled'."
+            f"impl={impl!r} cannot do key_mode={spec.key_mode!r} with"
+            f" value_mode={spec.value_mode!r}{'' if spec.size_bias is None else ' and a size bias'};"
+            " use impl='auto' or impl='pooled'."
         )
     return impl
 
@@ -259,7 +264,8 @@ def _check_size_bias(bias: Tensor, grid: AreaGrid, query: Tensor) -> None:
         a not in (1, b) for a, b in zip(bias.shape[::-1], shape[::-1], strict=False)
     ):
         raise ValueError(
-            f"size_bias {list(bias.shape)} must broadcast to [..., shapes of an area] = {list(shape)}."
+            f"size_bias {list(bias.shape)} must broadcast to [..., shapes of an area] ="
+            f" {list(shape)}."
         )
 
 
@@ -279,8 +285,9 @@ def _check_options(
     kind = {"features": AreaFeatures, "boundary": BoundaryKeys}.get(key_mode, type(None))
     if not isinstance(key_features, kind):
         raise ValueError(
-            "key_mode='features' and key_features=AreaFeatures(...) go together, 'boundary' and BoundaryKeys(...) too, "
-            f"and the other modes take no key_features; got {key_mode!r} and {type(key_features).__name__}."
+            "key_mode='features' and key_features=AreaFeatures(...) go together, 'boundary' and"
+            f" BoundaryKeys(...) too, and the other modes take no key_features; got {key_mode!r}"
+            f" and {type(key_features).__name__}."
         )
     if not temperature > 0:
         raise ValueError(f"temperature must be above 0, got {temperature}.")

@@ -1,9 +1,11 @@
-"""Area attention block by block where areas outweigh their items: boundary keys or a size bias on mean keys.
+"""Area attention block by block where areas outweigh their items: boundary keys or a size bias on
+mean keys.
 
-As in the streamed form a block of scores is held at a time and made again in the backward pass, and the output is the
-item coverage times V. But no item's logit bounds an area's here, so a block holds the logits of all its areas and
-shifts them by the largest. Shapes: N rows (batch and heads), Q queries, M items, R areas, S area shapes, E key width,
-V value width; a block holds n rows, q queries and K = n * q columns.
+As in the streamed form a block of scores is held at a time and made again in the backward pass, and
+the output is the item coverage times V. But no item's logit bounds an area's here, so a block holds
+the logits of all its areas and shifts them by the largest. Shapes: N rows (batch and heads), Q
+queries, M items, R areas, S area shapes, E key width, V value width; a block holds n rows, q
+queries and K = n * q columns.
 """
 
 from __future__ import annotations
@@ -31,8 +33,8 @@ from areaviz.trace.areas import AreaGrid
 class AreaTerms:
     """What logits have besides the mean of item logits; None for nothing.
 
-    first, last [N, M, E]: keys of an item as the first and last of an area. shape [S, E]: keys of the shapes.
-    bias [N, S]: added to the logits of each shape.
+    first, last [N, M, E]: keys of an item as the first and last of an area. shape [S, E]: keys of
+    the shapes. bias [N, S]: added to the logits of each shape.
     """
 
     first: Tensor | None

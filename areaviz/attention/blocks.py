@@ -1,7 +1,8 @@
-"""What the streamed form works through: blocks of rows and queries, their masked scores, and its scratch memory.
+"""What the streamed form works through: blocks of rows and queries, their masked scores, and its
+scratch memory.
 
-Shapes: N rows (batch and heads), Q queries, M items, E key width; a block holds [M, n, q] scores of n rows
-and q queries. Masks come by K rows, each of which may serve many of the N.
+Shapes: N rows (batch and heads), Q queries, M items, E key width; a block holds [M, n, q] scores of
+n rows and q queries. Masks come by K rows, each of which may serve many of the N.
 """
 
 from __future__ import annotations
@@ -20,15 +21,17 @@ from areaviz.trace.areas import AreaGrid
 
 # A masked score: far below any real one, yet its mean with others stays finite and exp gives 0.
 MASKED = -1e30
-# Scores are in units of log 2: exp is up to 200 times slower where its result underflows (torch 2.13 on a CPU), as
-# it does for everything masked; exp2 is not.
+# Scores are in units of log 2: exp is up to 200 times slower where its result underflows (torch
+# 2.13 on a CPU), as it does for everything masked; exp2 is not.
 LOG2_E = math.log2(math.e)
 # Values one block may hold, so that it stays in the processor's cache; see benchmarks/README.md.
 CPU_BLOCK, GPU_BLOCK = 1 << 20, 1 << 24
 
 
 class RowMask(NamedTuple):
-    """A mask or bias by row: `data` [K, M, Q or 1] and, for every one of the N rows, which of the K."""
+    """A mask or bias by row: `data` [K, M, Q or 1] and, for every one of the N rows, which of the
+    K.
+    """
 
     data: Tensor
     rows: list[int]
@@ -75,7 +78,9 @@ class Block(NamedTuple):
 
 
 class Blocks:
-    """Covers rows x queries with blocks, and makes their masked scores; causal masks are kept by their place."""
+    """Covers rows x queries with blocks, and makes their masked scores; causal masks are kept by
+    their place.
+    """
 
     def __init__(self, problem: Problem, like: Tensor, queries: int, live: int) -> None:
         """Choose the size of a block.

@@ -1,14 +1,15 @@
 """Keys that know where an area begins and ends, so that a span can outweigh each of its items.
 
-With mean keys (Eq. 3, Li et al. 2019) the unnormalised weight of an area is the geometric mean of its items' weights:
-a span ties with its best item at most. Boundary keys, this project's own, add what the first item says as a
-beginning, what the last says as an end, and the area's shape:
+With mean keys (Eq. 3, Li et al. 2019) the unnormalised weight of an area is the geometric mean of
+its items' weights: a span ties with its best item at most. Boundary keys, this project's own, add
+what the first item says as a beginning, what the last says as an end, and the area's shape:
 
     logit(area) = q . mean(k) + q . start(k_first) + q . end(k_last) + q . e(h, w)
 
-On a grid the first and last items are the top left and bottom right cells. The sum is linear in numbers per item and
-per shape, so no area key has to be made. Shapes: [...] batch and heads, N rows (batch and heads together), Q queries,
-M items, R areas, S area shapes in the order of `AreaGrid.shapes`, E key width.
+On a grid the first and last items are the top left and bottom right cells. The sum is linear in
+numbers per item and per shape, so no area key has to be made. Shapes: [...] batch and heads, N rows
+(batch and heads together), Q queries, M items, R areas, S area shapes in the order of
+`AreaGrid.shapes`, E key width.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ from areaviz.trace.areas import AreaGrid
 
 
 class BoundaryKeys(ShapeEmbedding):
-    """The parameters of boundary keys, shared over heads: they act on the last axis, whatever lies before it."""
+    """The parameters of boundary keys, shared over heads: they act on the last axis, whatever lies
+    before it.
+    """
 
     def __init__(self, width: int, max_area: tuple[int, int]) -> None:
         """Make the weights.
@@ -55,10 +58,11 @@ class BoundaryKeys(ShapeEmbedding):
 
 
 class AreaScores(NamedTuple):
-    """What the logit of an area is the sum of, D trailing values: queries, or the channels of a key.
+    """What the logit of an area is the sum of, D trailing values: queries, or the channels of a
+    key.
 
-    mean [N, M, D]: the area's mean is taken. first, last [N, M, D]: of its first and last item; None for nothing.
-    shape [N or 1, S, D or 1]: of its height and width; None for nothing.
+    mean [N, M, D]: the area's mean is taken. first, last [N, M, D]: of its first and last item;
+    None for nothing. shape [N or 1, S, D or 1]: of its height and width; None for nothing.
     """
 
     mean: Tensor
@@ -92,7 +96,9 @@ def area_logits_into(scores: AreaScores, out_NRD: Tensor, grid: AreaGrid) -> Ten
 
 
 def area_logits_adjoint(grad_NRD: Tensor, grid: AreaGrid) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The gradients of mean, first, last [N, M, D] and shape [N, S, D] from that of the logits [N, R, D]."""
+    """The gradients of mean, first, last [N, M, D] and shape [N, S, D] from that of the logits [N,
+    R, D].
+    """
     rows, _, depth = grad_NRD.shape
     first, last = (grad_NRD.new_zeros(rows, grid.height, grid.width, depth) for _ in range(2))
     shape = grad_NRD.new_empty(rows, grid.max_height * grid.max_width, depth)

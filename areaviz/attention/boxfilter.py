@@ -1,9 +1,11 @@
 """The algebra of area attention on one block of scores, on views that are sliced once.
 
-Shapes: H x W memory grid, K columns (the queries of a block, innermost so that every slice is one long
-run), areas of at most A x B items. A gradient block holds 2K columns: K logits, then K value gradients.
+Shapes: H x W memory grid, K columns (the queries of a block, innermost so that every slice is one
+long run), areas of at most A x B items. A gradient block holds 2K columns: K logits, then K value
+gradients.
 
-For one width at a time the areas grow downwards: mean(h) = lerp(mean(h-1), row, 1/h). The adjoint goes
+For one width at a time the areas grow downwards: mean(h) = lerp(mean(h-1), row, 1/h). The adjoint
+goes
 back in two sweeps: *gather* turns the weight of each area into the weight of all areas at least as
 high that start in the same place, *spread* adds those to the items below.
 """
@@ -33,7 +35,9 @@ class _Step(NamedTuple):
 
 
 class _Strip(NamedTuple):
-    """The areas of one width, lowest first; `shift` is (row means, shifted row means, 1 / width)."""
+    """The areas of one width, lowest first; `shift` is (row means, shifted row means, 1
+    / width).
+    """
 
     widen: Lerp | None
     shift: tuple[Tensor, Tensor, float] | None
@@ -77,8 +81,8 @@ class BoxFilter:
     def run(self, delta_K: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
         """Coverage [H, W, columns] and, forward, the total area weight [K].
 
-        In a gradient block `delta_K` is the inner product of the output and its gradient; the second
-        half of the result is the gradient of the item scores.
+        In a gradient block `delta_K` is the inner product of the output and its gradient; the
+        second half of the result is the gradient of the item scores.
         """
         total_K: Tensor | None = None
         for strip in self._strips:
@@ -147,7 +151,9 @@ class BoxFilter:
         return _Strip(widen, shift, steps, gather, spread, areas[0])
 
     def _first_lerps(self, row: Tensor, pull: Tensor, run: Tensor) -> list[Lerp]:
-        """From height 1 to 2: a gradient starts from its shifted row, which lies in its own buffer."""
+        """From height 1 to 2: a gradient starts from its shifted row, which lies in its
+        own buffer.
+        """
         if not self.gradient:
             return [(row[:-1], row[1:], 0.5, run)]
         k = self.columns

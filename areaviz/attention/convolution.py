@@ -1,7 +1,9 @@
-"""A convolution over the keys and values of a memory: what the neighbourhood brings without any area.
+"""A convolution over the keys and values of a memory: what the neighbourhood brings without any
+area.
 
-The control for area attention: each channel of a projected key or value is mixed with the same channel of its
-neighbours before attention (So et al. 2021, Primer, section 4). Shapes: B batch, M items in rows of a grid, W width.
+The control for area attention: each channel of a projected key or value is mixed with the same
+channel of its neighbours before attention (So et al. 2021, Primer, section 4). Shapes: B batch, M
+items in rows of a grid, W width.
 """
 
 from __future__ import annotations
@@ -12,14 +14,17 @@ from torch.nn import functional as F
 
 
 class NeighbourConvolution(nn.Module):
-    """out = x + depthwise convolution of x; it begins as the identity, so training starts from attention as it is."""
+    """out = x + depthwise convolution of x; it begins as the identity, so training starts from
+    attention as it is.
+    """
 
     def __init__(self, width: int, taps: int, shape: tuple[int, int] | None = None) -> None:
         """Make the weights.
 
         Args:
             width: channels, each of which has taps of its own.
-            taps: items in a window, an odd number; on a grid the window has as many rows as columns.
+            taps: items in a window, an odd number; on a grid the window has as many rows as
+                columns.
             shape: rows and columns of the memory; None for a sequence of any length.
         """
         super().__init__()
@@ -31,7 +36,9 @@ class NeighbourConvolution(nn.Module):
         self.weight = nn.Parameter(torch.zeros(width, 1, 1 if shape is None else taps, taps))
 
     def forward(self, x_BMW: Tensor, is_causal: bool = False) -> Tensor:
-        """[B, M, W] -> [B, M, W]: windows centred on each item, or ending at it when `is_causal`."""
+        """[B, M, W] -> [B, M, W]: windows centred on each item, or ending at it when
+        `is_causal`.
+        """
         rows, columns = self.shape or (1, x_BMW.shape[1])
         x_BWHV = x_BMW.transpose(1, 2).unflatten(2, (rows, columns))
         half = self.taps // 2

@@ -1,6 +1,7 @@
 """Area keys from several features (Eq. 5-9, Li et al. 2019).
 
-Shapes: [...] batch and heads, M items, R areas, D width of a key (of one head), S depth of an embedding.
+Shapes: [...] batch and heads, M items, R areas, D width of a key (of one head), S depth of an
+embedding.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from areaviz.trace.areas import AreaGrid
 
 
 class ShapeEmbedding(nn.Module):
-    """e W_e, e = [height embedding, width embedding]: what an area's shape says (Eq. 6-8), one row a shape."""
+    """e W_e, e = [height embedding, width embedding]: what an area's shape says (Eq. 6-8), one row
+    a shape.
+    """
 
     def __init__(self, width: int, max_area: tuple[int, int]) -> None:
         """Make the weights.
@@ -37,8 +40,8 @@ class ShapeEmbedding(nn.Module):
         most = (self.height_embedding.num_embeddings, self.width_embedding.num_embeddings)
         if grid.max_height > most[0] or grid.max_width > most[1]:
             raise ValueError(
-                f"Areas go up to {grid.max_height}x{grid.max_width} but these keys know shapes up to "
-                f"{most[0]}x{most[1]}; choose a smaller area size."
+                f"Areas go up to {grid.max_height}x{grid.max_width} but these keys know shapes up"
+                f" to {most[0]}x{most[1]}; choose a smaller area size."
             )
         shapes = torch.tensor(list(grid.shapes()), device=self.shape.weight.device) - 1
         embedded = [self.height_embedding(shapes[:, 0]), self.width_embedding(shapes[:, 1])]
@@ -47,10 +50,11 @@ class ShapeEmbedding(nn.Module):
 
 
 class AreaFeatures(ShapeEmbedding):
-    """key = relu(mean W_mu + std W_sigma + e W_e) W_d, e = [height embedding, width embedding] (Eq. 9).
+    """key = relu(mean W_mu + std W_sigma + e W_e) W_d, e = [height embedding, width embedding] (Eq.
+    9).
 
-    The parameters are shared over heads: they act on the last axis, whatever lies before it. What they act on is
-    taken to their type, and the result back to that of the key or query.
+    The parameters are shared over heads: they act on the last axis, whatever lies before it. What
+    they act on is taken to their type, and the result back to that of the key or query.
 
     Args:
         width: D; embeddings have half of it.
@@ -71,8 +75,8 @@ class AreaFeatures(ShapeEmbedding):
     def hidden(self, key: Tensor, grid: AreaGrid) -> Tensor:
         """The area keys before W_d: [..., M, D] -> [..., R, D].
 
-        The mean is projected item by item before it is pooled: it is linear, and items are fewer than
-        areas.
+        The mean is projected item by item before it is pooled: it is linear, and items are fewer
+        than areas.
 
         Raises:
             ValueError: when an area of the grid is larger than `max_area`.
@@ -93,7 +97,8 @@ class AreaFeatures(ShapeEmbedding):
 
 
 def area_std(x: Tensor, grid: AreaGrid) -> Tensor:
-    """The standard deviation of every area (Eq. 5): [..., M, D] -> [..., R, D], in float32 or wider.
+    """The standard deviation of every area (Eq. 5): [..., M, D] -> [..., R, D], in float32 or
+    wider.
 
     Its gradient is taken as 0 where the variance is 0, where the square root has none.
     """

@@ -1,8 +1,8 @@
 """Area attention by a small C kernel, for training on a CPU where a C compiler exists.
 
-The rest of the package needs no compiler; this is the same mathematics as the streamed form (item logits,
-running means, coverage) with a row of logits kept in the first-level cache. Shapes: N batch times heads,
-Q queries, M memory items, D width of a head.
+The rest of the package needs no compiler; this is the same mathematics as the streamed form (item
+logits, running means, coverage) with a row of logits kept in the first-level cache. Shapes: N batch
+times heads, Q queries, M memory items, D width of a head.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ def _library() -> ctypes.CDLL:
 def _compiled(compiler: str, flags: tuple[str, ...], folder: Path) -> Path | None:
     """The shared library, or None where the compiler does not know the flags.
 
-    Linked in a step of its own: a library linked with -ffast-math would make the loading thread, and so all of
-    Python, treat the smallest floats as zero.
+    Linked in a step of its own: a library linked with -ffast-math would make the loading thread,
+    and so all of Python, treat the smallest floats as zero.
     """
     part, library = folder / "fused.o", folder / "fused.so"
     threads = [flag for flag in flags if flag == "-fopenmp"]
@@ -85,7 +85,9 @@ def _call(name: str, tensors: list[Tensor], grid: AreaGrid, *more: int) -> None:
 
 
 class _Fused(torch.autograd.Function):
-    """Keys are transposed by a copy: batched products of small matrices are several times faster then."""
+    """Keys are transposed by a copy: batched products of small matrices are several times faster
+    then.
+    """
 
     @staticmethod
     def forward(
@@ -126,8 +128,9 @@ class _Fused(torch.autograd.Function):
 
 
 class _FusedTerms(torch.autograd.Function):
-    """The same where areas have terms of their own. P = M scores of means, M of first and M of last items, S of shapes,
-    side by side; without edges M of means and S of shapes."""
+    """The same where areas have terms of their own. P = M scores of means, M of first and M of last
+    items, S of shapes, side by side; without edges M of means and S of shapes.
+    """
 
     @staticmethod
     def forward(
@@ -187,7 +190,8 @@ def _with_terms(
 
 
 def fused(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:
-    """[..., Q, E], [..., M, E], [..., M, V] -> [..., Q, V]: mean or boundary keys, a size bias, and sum values.
+    """[..., Q, E], [..., M, E], [..., M, V] -> [..., Q, V]: mean or boundary keys, a size bias, and
+    sum values.
 
     Masks may hide items at the end of a memory of one row: padding and causality.
 
@@ -211,13 +215,15 @@ def _check(query: Tensor, spec: AreaSpec) -> None:
     where = query.device.type == "cpu" and query.dtype == torch.float32
     if not (modes and where and spec.plain and spec.mask.bias is None):
         raise ValueError(
-            'impl="fused" computes mean or boundary keys and sum values, in float32 on the CPU, without weights, '
-            'dropout, top_k or a float mask; use impl="auto".'
+            'impl="fused" computes mean or boundary keys and sum values, in float32 on the CPU,'
+            ' without weights, dropout, top_k or a float mask; use impl="auto".'
         )
 
 
 def _lengths(spec: AreaSpec, query: Tensor, items: int) -> Tensor:
-    """How many leading items each query may see: int32 [N, Q]; ValueError when a mask hides others."""
+    """How many leading items each query may see: int32 [N, Q]; ValueError when a mask
+    hides others.
+    """
     allowed = spec.mask.allowed_items(query.shape[-2], items, query.device)
     shape = query.shape[:-1]
     if allowed is None:

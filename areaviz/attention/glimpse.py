@@ -1,6 +1,8 @@
-"""Location-wise hard attention: a retina that reads a few boxes of a picture (Mnih et al. 2014; survey Eq. 18-24).
+"""Location-wise hard attention: a retina that reads a few boxes of a picture (Mnih et al. 2014;
+survey Eq. 18-24).
 
-Shapes: B batch, H height, W width, K scales, S side of a patch. Places are (x, y) from -1 (left, top) to 1.
+Shapes: B batch, H height, W width, K scales, S side of a patch. Places are (x, y) from -1 (left,
+top) to 1.
 """
 
 from __future__ import annotations
@@ -16,10 +18,11 @@ def exact(device: torch.device) -> torch.dtype:
 
 
 class Retina:
-    """Square patches around a place, each twice as wide as the one before, all brought to `side` pixels by means.
+    """Square patches around a place, each twice as wide as the one before, all brought to `side`
+    pixels by means.
 
-    What lies outside a picture is zero. Means are differences of summed areas, which are computed once, so a
-    glimpse costs the same however wide its boxes are.
+    What lies outside a picture is zero. Means are differences of summed areas, which are computed
+    once, so a glimpse costs the same however wide its boxes are.
     """
 
     def __init__(self, pictures_BHW: Tensor, side: int, scales: int) -> None:
@@ -30,7 +33,8 @@ class Retina:
         self._table = table.flatten(1)
 
     def read(self, centre_B2: Tensor) -> tuple[Tensor, Tensor]:
-        """Patches [B, K, S, S] and their boxes, int64 [B, K, 4]: left, top, right, bottom in pixels.
+        """Patches [B, K, S, S] and their boxes, int64 [B, K, 4]: left, top, right, bottom in
+        pixels.
 
         Right and bottom are exclusive; a box may reach over the edge of the picture.
         """
@@ -44,7 +48,9 @@ class Retina:
         return torch.stack(patches, 1), torch.stack(boxes, 1)
 
     def _means(self, corner_B2: Tensor, step: int) -> Tensor:
-        """Means over `side` x `side` squares of `step` pixels, from a left top corner (x, y) on: [B, S, S]."""
+        """Means over `side` x `side` squares of `step` pixels, from a left top corner (x, y) on:
+        [B, S, S].
+        """
         offset = torch.arange(self.side + 1, device=corner_B2.device) * step
         columns = (corner_B2[:, 0, None] + offset).clamp(0, self._width)
         rows = (corner_B2[:, 1, None] + offset).clamp(0, self._height)

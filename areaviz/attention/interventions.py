@@ -1,4 +1,5 @@
-"""Attention that is changed from outside: areas weighed otherwise, heads gated (see `areaviz.trace.interventions`).
+"""Attention that is changed from outside: areas weighed otherwise, heads gated (see
+`areaviz.trace.interventions`).
 
 Shapes: B batch, H heads, Q queries, R areas, D width of a head.
 """
@@ -22,7 +23,8 @@ from areaviz.trace.interventions import Change, Gate, Hide, Weigh, area_factors,
 class Steering:
     """What is done otherwise in one attention of one layer with so many heads.
 
-    hidden: items of the memory that count as padding; `weighs` bans their areas, and no neighbour may mix them in.
+    hidden: items of the memory that count as padding; `weighs` bans their areas, and no neighbour
+    may mix them in.
     """
 
     heads: int
@@ -31,14 +33,18 @@ class Steering:
     hidden: tuple[int, ...] = ()
 
     def factors(self, grid: AreaGrid, queries: int, device: torch.device) -> Tensor | None:
-        """What the weight of every area is multiplied by, [H, Q or 1, R]; None where no area is weighed."""
+        """What the weight of every area is multiplied by, [H, Q or 1, R]; None where no area is
+        weighed.
+        """
         if not self.weighs:
             return None
         factors_HQR = area_factors(self.weighs, grid.table(), grid.width, self.heads, queries)
         return torch.from_numpy(factors_HQR).to(device)
 
     def factors_at_end(self, items: int, most: int, device: torch.device) -> Tensor:
-        """The same of the spans of a sequence that end at its last item, shortest first: [H, 1, at most `most`]."""
+        """The same of the spans of a sequence that end at its last item, shortest first: [H, 1, at
+        most `most`].
+        """
         spans = [Area(0, items - width, 1, width) for width in range(1, min(most, items) + 1)]
         table_R4 = np.array(
             [(span.top, span.left, span.height, span.width) for span in spans], dtype=np.int64
@@ -95,7 +101,9 @@ UNCHANGED = Changed()
 
 @dataclass(frozen=True, slots=True)
 class Steered:
-    """Steering of a memory that is asked again and again: factors [H, 1, R] or None, of a memory of so many items."""
+    """Steering of a memory that is asked again and again: factors [H, 1, R] or None, of a memory of
+    so many items.
+    """
 
     steering: Steering
     factors: Tensor | None

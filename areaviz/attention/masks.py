@@ -30,7 +30,9 @@ def area_bias(bias: Tensor, grid: AreaGrid) -> Tensor:
 
 
 def causal_areas(queries: int, grid: AreaGrid, device: torch.device) -> Tensor:
-    """bool [Q, R]: query i may see an area when the area's last item is not after item i + M - Q."""
+    """bool [Q, R]: query i may see an area when the area's last item is not after item
+    i + M - Q.
+    """
     top, left, height, width = grid.table().T
     last_R = torch.as_tensor((top + height - 1) * grid.width + left + width - 1, device=device)
     return last_R <= torch.arange(queries, device=device)[:, None] + (grid.items - queries)
@@ -43,7 +45,8 @@ class ItemMask:
     Attributes:
         blocked: bool tensors that broadcast to [..., Q, M]; True in any of them masks the item.
         bias: added to the item scores, broadcasts to [..., Q, M]; finite.
-        causal: whether query i sees items up to i + M - Q only (aligned at the end, as when decoding).
+        causal: whether query i sees items up to i + M - Q only (aligned at the end, as when
+            decoding).
     """
 
     blocked: tuple[Tensor, ...] = ()
@@ -110,8 +113,9 @@ def shield(
 ) -> tuple[Tensor, Tensor, Tensor | None]:
     """Keep NaN and infinity in masked items away from the sums, where 0 * NaN would be NaN.
 
-    Returns key and value with the items that hold NaN or infinity set to zero, and bool [..., Q]: the
-    queries that may see such an item and whose result is therefore NaN (None when there are none).
+    Returns key and value with the items that hold NaN or infinity set to zero, and bool [..., Q]:
+    the queries that may see such an item and whose result is therefore NaN (None when there are
+    none).
     """
     if not mask or (_finite(key) and _finite(value)):
         return key, value, None
@@ -142,8 +146,8 @@ def _padding(padding: Tensor, shape: tuple[int, ...]) -> Tensor:
         or tuple(padding.shape) != (shape[0], shape[-1])
     ):
         raise ValueError(
-            f"key_padding_mask must be bool [batch, items] = {[shape[0], shape[-1]]} (True = padding), "
-            f"got {padding.dtype} {list(padding.shape)}."
+            f"key_padding_mask must be bool [batch, items] = {[shape[0], shape[-1]]} (True ="
+            f" padding), got {padding.dtype} {list(padding.shape)}."
         )
     return padding.view(shape[0], *[1] * (len(shape) - 2), shape[-1])
 

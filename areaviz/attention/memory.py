@@ -25,11 +25,12 @@ from areaviz.trace.areas import Area, AreaGrid
 class AreaOptions:
     """How a layer sees its memory.
 
-    size: most items an area holds; 1 is regular attention. On a grid, the most rows and columns. key_mode:
-    "mean" (Eq. 3), "max", "features" (Eq. 9) or "boundary". value_mode: "sum" (Eq. 4), "mean" or "max". shape: rows
-    and columns of a memory that is a grid, row by row; None for a sequence. convolution: taps over neighbouring keys
-    and values, 1 for none. size_bias: whether every head learns a number for each shape of an area, added to its
-    logit. known_size: the largest areas that what is learned was learned for; None for `size`. Li et al. 2019.
+    size: most items an area holds; 1 is regular attention. On a grid, the most rows and columns.
+    key_mode: "mean" (Eq. 3), "max", "features" (Eq. 9) or "boundary". value_mode: "sum" (Eq. 4),
+    "mean" or "max". shape: rows and columns of a memory that is a grid, row by row; None for a
+    sequence. convolution: taps over neighbouring keys and values, 1 for none. size_bias: whether
+    every head learns a number for each shape of an area, added to its logit. known_size: the
+    largest areas that what is learned was learned for; None for `size`. Li et al. 2019.
     """
 
     size: int | tuple[int, int] = 1
@@ -74,12 +75,12 @@ class Remembered(Protocol):
 class AreaMemory:
     """Keys and values of areas, ready to be asked again and again while a sentence is decoded.
 
-    key, value: [B, H, R, D]. allowed: bool [B, 1, 1, R] or None where every area may be attended. bias: added to the
-    logits, [H, 1, R] or None for nothing.
-    recent_key, recent_value: what the areas that end at the next item are made from, [B, H, at most size, D]: the
-    areas that end at the last one, or, for keys with features, the last items. recent_item: of what the convolution
-    of the next item mixes in, keys and values side by side, [B, at most taps - 1, 2W]. steered: what is done
-    otherwise, None for nothing.
+    key, value: [B, H, R, D]. allowed: bool [B, 1, 1, R] or None where every area may be attended.
+    bias: added to the logits, [H, 1, R] or None for nothing.
+    recent_key, recent_value: what the areas that end at the next item are made from, [B, H, at most
+    size, D]: the areas that end at the last one, or, for keys with features, the last items.
+    recent_item: of what the convolution of the next item mixes in, keys and values side by side,
+    [B, at most taps - 1, 2W]. steered: what is done otherwise, None for nothing.
     """
 
     key: Tensor
@@ -144,7 +145,9 @@ class KeysAndValues(nn.Module):
         is_causal: bool = False,
         steering: Steering | None = None,
     ) -> tuple[Tensor, Tensor]:
-        """Keys and values of the items as heads see them, [B, H, M, D] each; padding adds nothing to neighbours."""
+        """Keys and values of the items as heads see them, [B, H, M, D] each; padding adds nothing
+        to neighbours.
+        """
         key_BMW, value_BMW = self.key(memory_BMW), self.value(memory_BMW)
         if self.convolution is not None:
             both = torch.cat([key_BMW, value_BMW], -1)
@@ -166,8 +169,8 @@ class KeysAndValues(nn.Module):
     ) -> tuple[Tensor, Tensor | None]:
         """Contexts [B, H, Q, D] and, when asked for, area weights [B, H, Q, R] of the same pass.
 
-        key_padding_mask: bool [B, M], True where an item is padding. steering: what is done otherwise. Areas never
-        exceed the memory.
+        key_padding_mask: bool [B, M], True where an item is padding. steering: what is done
+        otherwise. Areas never exceed the memory.
         """
         grid = self.areas.grid(memory_BMW.shape[1])
         factors = (
@@ -241,7 +244,9 @@ class KeysAndValues(nn.Module):
         return AreaMemory(keys, values, None, recent_key, recent_value, recent_item, bias, steered)
 
     def _shape_bias(self, grid: AreaGrid) -> Tensor | None:
-        """What is added to the logits of the shapes an area of this grid can have: [H, S]; None for nothing."""
+        """What is added to the logits of the shapes an area of this grid can have: [H, S]; None for
+        nothing.
+        """
         if self.size_bias is None:
             return None
         return self.size_bias[:, : grid.max_height, : grid.max_width].flatten(1)
@@ -258,7 +263,9 @@ class KeysAndValues(nn.Module):
         )
 
     def _newest(self, memory: AreaMemory | None, item_B1W: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Key and value [B, H, 1, D] of one item more, and what the convolution of the next one mixes in."""
+        """Key and value [B, H, 1, D] of one item more, and what the convolution of the next one
+        mixes in.
+        """
         both = torch.cat([self.key(item_B1W), self.value(item_B1W)], -1)
         recent = both[:, :0]
         if self.convolution is not None:
@@ -282,7 +289,9 @@ class KeysAndValues(nn.Module):
     def _keys_ending(
         self, before_BHAD: Tensor, key_BH1D: Tensor, most: int
     ) -> tuple[Tensor, Tensor]:
-        """Keys of the areas that end at a new item, shortest first, and what those of the next are made from."""
+        """Keys of the areas that end at a new item, shortest first, and what those of the next are
+        made from.
+        """
         if self.features is None:
             keys = pooled_ending(before_BHAD, key_BH1D, self.areas.key_mode, most)
             return keys.to(key_BH1D.dtype), keys

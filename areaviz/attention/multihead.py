@@ -12,7 +12,9 @@ from areaviz.attention.memory import AreaOptions, KeysAndValues, Remembered
 
 
 class MultiHeadAttention(KeysAndValues):
-    """Projections, area attention for every head, and the output projection (Vaswani et al. 2017, 3.2.2)."""
+    """Projections, area attention for every head, and the output projection (Vaswani et al. 2017,
+    3.2.2).
+    """
 
     def __init__(self, width: int, heads: int, areas: AreaOptions, impl: str = "auto") -> None:
         super().__init__(width, heads, areas, impl)
@@ -28,7 +30,9 @@ class MultiHeadAttention(KeysAndValues):
         need_weights: bool = False,
         steering: Steering | None = None,
     ) -> tuple[Tensor, Tensor | None]:
-        """Context [B, Q, W] and, when asked for, area weights [B, H, Q, R] of the same pass, see `attend`."""
+        """Context [B, Q, W] and, when asked for, area weights [B, H, Q, R] of the same pass, see
+        `attend`.
+        """
         query_BHQD = self.split(self.query(query_BQW))
         context_BHQD, weights = self.attend(
             query_BHQD, memory_BMW, key_padding_mask, is_causal, need_weights, steering

@@ -1,4 +1,5 @@
-"""Area attention as attention over pooled keys and values: every mode, and the fused kernels of torch.
+"""Area attention as attention over pooled keys and values: every mode, and the fused kernels of
+torch.
 
 Shapes: Q queries, M items, R areas, E key width, V value width.
 """

@@ -41,7 +41,8 @@ def slabs(x_NRD: Tensor, grid: AreaGrid) -> dict[tuple[int, int], Tensor]:
 def area_pool(x: Tensor, grid: AreaGrid, mode: str) -> Tensor:
     """Pool a vector for every area: [..., M, D] -> [..., R, D]; mode is mean, sum or max.
 
-    Half-precision sums are taken in float32 and rounded once. Areas of one item are the items themselves.
+    Half-precision sums are taken in float32 and rounded once. Areas of one item are the items
+    themselves.
     """
     if grid.count == grid.items:
         return x
@@ -53,10 +54,12 @@ def area_pool(x: Tensor, grid: AreaGrid, mode: str) -> Tensor:
 
 
 def pooled_ending(before_NAD: Tensor, item_N1D: Tensor, mode: str, most: int) -> Tensor:
-    """Pool the areas that end at the newest item of a sequence, shortest first: [..., at most `most`, D].
+    """Pool the areas that end at the newest item of a sequence, shortest first: [..., at most
+    `most`, D].
 
-    before_NAD: the same of the item before, [..., A, D]; none where the sequence begins. Each is the one that is an
-    item shorter and ended there, with one item more, as `area_pool` makes it; sums stay in the type they are taken in.
+    before_NAD: the same of the item before, [..., A, D]; none where the sequence begins. Each is
+    the one that is an item shorter and ended there, with one item more, as `area_pool` makes it;
+    sums stay in the type they are taken in.
     """
     item_N1D, shorter = item_N1D.to(wide(item_N1D.dtype)), before_NAD[..., : most - 1, :]
     if not shorter.shape[-2]:
@@ -101,7 +104,8 @@ def box_sum_into(x_NMD: Tensor, out_NRD: Tensor, grid: AreaGrid) -> Tensor:
 
 
 def box_scatter_(x_NRD: Tensor, grid: AreaGrid) -> Tensor:
-    """Add each area's value to all its items (the adjoint of the box sum), in place: view [N, M, D].
+    """Add each area's value to all its items (the adjoint of the box sum), in place: view [N, M,
+    D].
 
     With area weights as `x` this is the item-level coverage.
     """

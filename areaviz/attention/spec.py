@@ -28,14 +28,15 @@ class AreaSpec:
         scale: factor on the logits; the temperature is in it already, and in the mask's bias.
         mask: which items each query may see.
         key_mode, value_mode: how an area's key and value follow from its items.
-        features: the parameters of keys that are learned, for `key_mode="features"` (Eq. 9) or "boundary".
-        size_bias: added to the logits of the areas of each shape, broadcasts to [..., S], S in the order of
-            `AreaGrid.shapes`; the temperature is in it already.
+        features: the parameters of keys that are learned, for `key_mode="features"` (Eq. 9) or
+            "boundary".
+        size_bias: added to the logits of the areas of each shape, broadcasts to [..., S], S in the
+            order of `AreaGrid.shapes`; the temperature is in it already.
         top_k: how many areas a query keeps; the kept weights sum to one again.
         dropout_p: probability that an area weight is dropped.
         need_weights: whether to return area weights and coverage.
-        area_factors: what area weights are multiplied by before they are divided by their sum, 0 or more,
-            broadcasts to [..., Q, R].
+        area_factors: what area weights are multiplied by before they are divided by their sum, 0 or
+            more, broadcasts to [..., Q, R].
     """
 
     grid: AreaGrid
@@ -52,12 +53,16 @@ class AreaSpec:
 
     @property
     def factors(self) -> bool:
-        """Whether logits are sums of numbers per item and shape, and the output is a weighting of items."""
+        """Whether logits are sums of numbers per item and shape, and the output is a weighting of
+        items.
+        """
         return self.key_mode in ("mean", "boundary") and self.value_mode in ("sum", "mean")
 
     @property
     def means_alone(self) -> bool:
-        """Whether logits are means of item logits and nothing more, so that no area outweighs its best item."""
+        """Whether logits are means of item logits and nothing more, so that no area outweighs its
+        best item.
+        """
         return self.key_mode == "mean" and self.size_bias is None
 
     @property

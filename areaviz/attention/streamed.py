@@ -2,8 +2,8 @@
 
 Since q . mean(k) = mean(q . k), area logits are running means of the item logits, and the output is
 the item coverage (the adjoint box sum of the area weights) times V. `streamed` holds one block of
-scores at a time and recomputes it in the backward pass from query, key, value, output and log-sum-exp.
-`with_weights` is the same algebra for when the weights are wanted anyway.
+scores at a time and recomputes it in the backward pass from query, key, value, output and
+log-sum-exp. `with_weights` is the same algebra for when the weights are wanted anyway.
 
 Shapes: N rows (batch and heads), Q queries, M items, E key width, V value width, R areas; a block
 holds [M, n, q] scores of n rows and q queries.
@@ -27,7 +27,9 @@ from areaviz.trace.areas import AreaGrid
 
 
 def streamed(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:
-    """Area attention over blocks of queries: [..., Q, E], [..., M, E], [..., M, V] -> [..., Q, V]."""
+    """Area attention over blocks of queries: [..., Q, E], [..., M, E], [..., M, V] ->
+    [..., Q, V].
+    """
     bias = spec.mask.bias
     if not spec.plain or (bias is not None and bias.requires_grad):
         return with_weights(query, key, value, spec)
@@ -45,7 +47,9 @@ def streamed(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaR
 
 
 def with_weights(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:
-    """The same in one block under autograd, with top-k, dropout, factors of areas, weights and coverage."""
+    """The same in one block under autograd, with top-k, dropout, factors of areas, weights and
+    coverage.
+    """
     dtype, rows = wide(query.dtype), key.shape[:-2]
     query_NQE, key_NME, value_NMV = (x.flatten(0, -3).to(dtype) for x in (query, key, value))
     scores_NMQ = torch.bmm(key_NME, query_NQE.transpose(1, 2)) * spec.scale
@@ -124,7 +128,8 @@ def _forward_block(
     boxes = work.filter(items, shape[1] * shape[2])
     scores_MNQ = boxes.items[: boxes.grid.items * boxes.columns].view(shape)
     work.scores(block, query, key, scores_MNQ)
-    # Single items are areas and a mean never exceeds the largest item, so this is the largest logit.
+    # Single items are areas and a mean never exceeds the largest item, so this is the largest
+    # logit.
     most_NQ = scores_MNQ.amax(0)
     scores_MNQ.sub_(most_NQ)
     coverage, weight_K = boxes.run()
@@ -172,5 +177,7 @@ def _zeros(like: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 def _tall(grid: AreaGrid) -> AreaGrid:
-    """A sequence as one column, so that growing areas means growing downwards; same order of items."""
+    """A sequence as one column, so that growing areas means growing downwards; same
+    order of items.
+    """
     return AreaGrid(grid.width, 1, grid.max_width, 1) if grid.height == 1 else grid

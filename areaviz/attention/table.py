@@ -19,7 +19,9 @@ from areaviz.trace.areas import AreaGrid
 
 
 def summed_area_table(x: Tensor, grid: AreaGrid) -> Tensor:
-    """I[y, x] = the sum of all items above and left of corner (y, x): [..., M, D] -> [..., H+1, W+1, D]."""
+    """I[y, x] = the sum of all items above and left of corner (y, x): [..., M, D] -> [..., H+1,
+    W+1, D].
+    """
     memory = x.unflatten(-2, (grid.height, grid.width))
     return F.pad(memory.cumsum(-2).cumsum(-3), (0, 0, 1, 0, 1, 0))
 

@@ -1,10 +1,13 @@
-"""Attention to two memories at once, a text and a picture, whose contexts are added (Arslan et al. 2018, Eq. 5-8).
+"""Attention to two memories at once, a text and a picture, whose contexts are added (Arslan et al.
+2018, Eq. 5-8).
 
     head = softmax(Q K_t^T / sqrt(D)) V_t + softmax(Q K_v^T / sqrt(D)) V_v
 
-Queries and the output projection are shared; keys and values are each memory's own. A memory that is not there
-adds nothing, so without a picture this is multi-head attention to the text, and without a text to the picture.
-Shapes: B batch, Q queries, M text items, P cells, R areas, W model width, H heads, D width of a head.
+Queries and the output projection are shared; keys and values are each memory's own. A memory that
+is not there adds nothing, so without a picture this is multi-head attention to the text, and
+without a text to the picture.
+Shapes: B batch, Q queries, M text items, P cells, R areas, W model width, H heads, D width of a
+head.
 """
 
 from __future__ import annotations
@@ -21,7 +24,9 @@ from areaviz.attention.multihead import MultiHeadAttention
 
 @dataclass(frozen=True, slots=True)
 class Memories:
-    """A text [B, M, W] with its padding [B, M] (True = padding, None = none), a picture [B, P, W]; one may lack."""
+    """A text [B, M, W] with its padding [B, M] (True = padding, None = none), a picture [B, P, W];
+    one may lack.
+    """
 
     text: Tensor | None
     padding: Tensor | None = None
@@ -30,7 +35,9 @@ class Memories:
 
 @dataclass(frozen=True, slots=True)
 class Steerings:
-    """What is done otherwise in the attention to the text and in that to the picture; None for nothing."""
+    """What is done otherwise in the attention to the text and in that to the picture; None for
+    nothing.
+    """
 
     text: Steering | None = None
     picture: Steering | None = None
@@ -62,14 +69,18 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one memory gave: area weights [B, H, Q, R], and the length of each head's context [B, H, Q]."""
+    """What one memory gave: area weights [B, H, Q, R], and the length of each head's context [B, H,
+    Q].
+    """
 
     weights: Tensor
     strength: Tensor
 
 
 class DoublyAttention(MultiHeadAttention):
-    """`key` and `value` are of the text, under the names they have without pictures; `picture` has its own."""
+    """`key` and `value` are of the text, under the names they have without pictures; `picture` has
+    its own.
+    """
 
     def __init__(
         self,
@@ -89,7 +100,9 @@ class DoublyAttention(MultiHeadAttention):
         need_weights: bool = False,
         steerings: Steerings = UNSTEERED,
     ) -> tuple[Tensor, dict[str, Share]]:
-        """Context [B, Q, W] and, when asked for, the shares of "text" and "picture", of those that are there."""
+        """Context [B, Q, W] and, when asked for, the shares of "text" and "picture", of those that
+        are there.
+        """
         query_BHQD = self.split(self.query(query_BQW))
         found = {}
         if memories.text is not None:

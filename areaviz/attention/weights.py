@@ -17,8 +17,8 @@ from areaviz.attention.spec import AreaResult, AreaSpec
 def choose(logits: Tensor, spec: AreaSpec, dim: int, masked: float) -> tuple[Tensor, Tensor]:
     """Area weights along `dim`, before and after dropout.
 
-    Logits of at most `masked` count as masked; where all are, the weights are zeros. With `top_k` only
-    the k largest logits of a query stay (of equal ones, any) and their weights sum to one.
+    Logits of at most `masked` count as masked; where all are, the weights are zeros. With `top_k`
+    only the k largest logits of a query stay (of equal ones, any) and their weights sum to one.
     """
     if spec.top_k is not None and spec.top_k < logits.shape[dim]:
         kept = logits.topk(spec.top_k, dim).indices
@@ -31,7 +31,9 @@ def choose(logits: Tensor, spec: AreaSpec, dim: int, masked: float) -> tuple[Ten
 
 
 def weighed(logits: Tensor, factors: Tensor, masked: float) -> Tensor:
-    """Logits whose softmax has every area's weight times its factor, and then sums to one; 0 masks the area."""
+    """Logits whose softmax has every area's weight times its factor, and then sums to one; 0 masks
+    the area.
+    """
     banned = factors == 0
     return (logits + factors.masked_fill(banned, 1.0).log()).masked_fill(banned, 2 * masked)
 

@@ -30,11 +30,13 @@ def opens(given: str, digest: str) -> bool:
 
 
 def check_token(token: str) -> str:
-    """The token, if it is one; InputError where it is short enough to guess or no header could carry it."""
+    """The token, if it is one; InputError where it is short enough to guess or no header could
+    carry it.
+    """
     if not MIN_LENGTH <= len(token) <= MAX_LENGTH or not _TOKEN.fullmatch(token):
         raise InputError(
-            f"An access token has {MIN_LENGTH} to {MAX_LENGTH} letters, digits or any of ._~+/=- and no blanks; "
-            f"{_ADVICE}."
+            f"An access token has {MIN_LENGTH} to {MAX_LENGTH} letters, digits or any of ._~+/=-"
+            f" and no blanks; {_ADVICE}."
         )
     if len(set(token)) < MIN_DIFFERENT:
         raise InputError(
@@ -44,7 +46,9 @@ def check_token(token: str) -> str:
 
 
 def read_token(path: Path) -> str:
-    """The token that a file holds, without the line break at its end; InputError where there is none."""
+    """The token that a file holds, without the line break at its end; InputError where there is
+    none.
+    """
     try:
         with path.open("rb") as file:
             content = file.read(MAX_LENGTH + 3)
@@ -56,7 +60,8 @@ def read_token(path: Path) -> str:
 
 
 def write_token(path: Path) -> None:
-    """Write a new random token, 256 bits, to a file that only its owner can read; an existing file is left as it is.
+    """Write a new random token, 256 bits, to a file that only its owner can read; an existing file
+    is left as it is.
 
     Raises:
         InputError: the file is there already.
@@ -77,7 +82,9 @@ def write_token(path: Path) -> None:
 
 
 def is_loopback(host: str | None) -> bool:
-    """Whether only this machine reaches what listens at that address; no address at all means every one."""
+    """Whether only this machine reaches what listens at that address; no address at all means every
+    one.
+    """
     if host == "localhost":
         return True
     try:

@@ -14,10 +14,14 @@ Progress = Callable[[float, str], None]
 
 
 class Backend(Protocol):
-    """Runs a request. Homes: in this process (`local`), stored traces (`replay`); `cached` wraps either."""
+    """Runs a request. Homes: in this process (`local`), stored traces (`replay`); `cached` wraps
+    either.
+    """
 
     def models(self) -> dict[str, Card]:
-        """The models that can be asked, by name; a damaged checkpoint is left out and told by `problems`."""
+        """The models that can be asked, by name; a damaged checkpoint is left out and told by
+        `problems`.
+        """
 
     def problems(self) -> tuple[str, ...]:
         """One sentence for each checkpoint that could not be read."""
@@ -30,7 +34,8 @@ class Backend(Protocol):
     ) -> Trace:
         """Run the model and record what it attended to.
 
-        background: nobody waits for this one answer, as in an analysis; it runs when no reader waits.
+        background: nobody waits for this one answer, as in an analysis; it runs when no reader
+        waits.
 
         Raises:
             InputError: the request cannot be run as it is.

@@ -22,10 +22,10 @@ TELL_SECONDS = 0.5
 class CachedBackend:
     """Wraps a backend; keeps the traces used last, by content.
 
-    The key is the SHA-256 of the request and the model's card, which names the code version, so a retrained
-    model never answers with an old trace. At most `max_entries` traces and `max_bytes` bytes of
-    weights are kept; the one unused for longest goes first. Equal requests that arrive together run once.
-    Failures are not remembered.
+    The key is the SHA-256 of the request and the model's card, which names the code version, so a
+    retrained model never answers with an old trace. At most `max_entries` traces and `max_bytes`
+    bytes of weights are kept; the one unused for longest goes first. Equal requests that arrive
+    together run once. Failures are not remembered.
     """
 
     def __init__(self, inner: Backend, max_entries: int = 32, max_bytes: int = MAX_BYTES) -> None:
@@ -58,8 +58,9 @@ class CachedBackend:
     ) -> Trace:
         """The remembered trace, or a new one; raises what the wrapped backend raises.
 
-        A given output is read anew each time: that takes one pass, and a measure of faithfulness has many. A
-        reader who asks what runs in the background already does not wait for that, for it may wait for other readers.
+        A given output is read anew each time: that takes one pass, and a measure of faithfulness
+        has many. A reader who asks what runs in the background already does not wait for that, for
+        it may wait for other readers.
         """
         if request.target is not None:
             return self._inner.trace(request, progress, background)
@@ -82,7 +83,8 @@ class CachedBackend:
     def _alone(self, key: str, progress: Progress | None) -> Iterator[None]:
         """Hold back equal requests while one runs; the lock is dropped with its last user.
 
-        Who is held back is told so again and again: a page that was left meanwhile ends its thread when it is told.
+        Who is held back is told so again and again: a page that was left meanwhile ends its thread
+        when it is told.
         """
         with self._lock:
             lock, users = self._running.get(key, (threading.Lock(), 0))
@@ -119,13 +121,17 @@ class CachedBackend:
         return sum(trace.nbytes for trace in self._kept.values())
 
     def forget(self) -> None:
-        """Let go of all that is remembered, where the memory is needed; what is asked again is run again."""
+        """Let go of all that is remembered, where the memory is needed; what is asked again is run
+        again.
+        """
         with self._lock:
             self._kept.clear()
 
 
 def key_of(request: Request, card: Card | None) -> str:
-    """What tells a trace from others: SHA-256 of the request, with its picture's pixels, and of the model's card."""
+    """What tells a trace from others: SHA-256 of the request, with its picture's pixels, and of the
+    model's card.
+    """
     picture = request.picture and request.picture.digest
     content = [
         asdict(replace(request, picture=None)),

@@ -1,7 +1,7 @@
 """The two cookies of the app: who is reading, and who was admitted with the access token.
 
-The door in front of the app sets them; the pages read them. Both names have the port in them, because cookies of one
-host are shared by all its ports.
+The door in front of the app sets them; the pages read them. Both names have the port in them,
+because cookies of one host are shared by all its ports.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ import secrets
 import time
 
 SETTING = "AREAVIZ_ADMISSION_KEY"
-"""Environment variable: the key of admission, as `admission_key` makes it; empty or absent where no token is wanted."""
+"""Environment variable: the key of admission, as `admission_key` makes it; empty or absent where no
+token is wanted.
+"""
 
 ADMITTED_DAYS, READER_DAYS = 30, 400
 _DAY = 24 * 60 * 60
@@ -41,7 +43,9 @@ def admission_cookie(port: int) -> str:
 
 
 def admission_key(token: str) -> str:
-    """The key that signs admissions, in hexadecimal; another token has another key, so it ends all admissions."""
+    """The key that signs admissions, in hexadecimal; another token has another key, so it ends all
+    admissions.
+    """
     return hmac.new(
         token.encode("utf-8", "surrogatepass"), b"areaviz admission", hashlib.sha256
     ).hexdigest()
@@ -64,7 +68,9 @@ def is_admission(value: str, key: str, now: float | None = None) -> bool:
 
 
 def set_cookie(name: str, value: str, days: int, secure: bool, framed: bool) -> str:
-    """The header that sets a cookie which no script reads; framed: whether pages of others may hold the app."""
+    """The header that sets a cookie which no script reads; framed: whether pages of others may hold
+    the app.
+    """
     site = "None; Secure" if framed else "Lax; Secure" if secure else "Lax"
     return f"{name}={value}; Path=/; Max-Age={days * _DAY}; HttpOnly; SameSite={site}"
 

@@ -26,7 +26,10 @@ from areaviz.trace.request import Request
 
 log = logging.getLogger(__name__)
 MAX_LOADED = 8
-_NO_DIGESTS = "The card of %s has no digests, so a change of its files goes unnoticed; add them: areaviz digests"
+_NO_DIGESTS = (
+    "The card of %s has no digests, so a change of its files goes unnoticed; add them: areaviz"
+    " digests"
+)
 
 
 class LocalBackend:

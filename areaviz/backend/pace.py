@@ -1,4 +1,6 @@
-"""How many requests of analyses run together: few while readers are about, so that none of them waits long."""
+"""How many requests of analyses run together: few while readers are about, so that none of them
+waits long.
+"""
 
 from __future__ import annotations
 

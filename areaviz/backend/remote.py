@@ -1,4 +1,6 @@
-"""Models on other machines: the HTTP client of a server of models (`python -m areaviz serve models`)."""
+"""Models on other machines: the HTTP client of a server of models (`python -m areaviz serve
+models`).
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ log = logging.getLogger(__name__)
 
 CONNECT_SECONDS, ANSWER_SECONDS = 3.0, 120.0
 ABOUT_SECONDS, ABOUT_AGAIN_SECONDS = 10.0, 2.0
-"""How long the server's descriptions are taken to hold; and how soon it is asked again where it did not answer."""
+"""How long the server's descriptions are taken to hold; and how soon it is asked again where it did
+not answer.
+"""
 CONNECTIONS = 32
 _CHUNK = 2**16
 _SERVER_ERROR, _UNAVAILABLE = 500, 503
@@ -37,9 +41,10 @@ _ADDRESS = re.compile(r"https?://[^/?#@\s]+(/[^?#\s]*)?")
 class RemoteBackend:
     """The models of a server, asked over HTTP.
 
-    address: such as "http://127.0.0.1:8000". token: the server's access token. answer_seconds: how long a result
-    is waited for. A request is a pure read, so one that is lost with a replica is sent once more; what fails then is a
-    `BackendError`. Weights of large maps stay at the server and are fetched a layer at a time, when a view reads them.
+    address: such as "http://127.0.0.1:8000". token: the server's access token. answer_seconds: how
+    long a result is waited for. A request is a pure read, so one that is lost with a replica is
+    sent once more; what fails then is a `BackendError`. Weights of large maps stay at the server
+    and are fetched a layer at a time, when a view reads them.
 
     Raises:
         BackendError: the address is none.
@@ -130,7 +135,9 @@ class RemoteBackend:
         key: str = "",
         seconds: float | None = None,
     ) -> bytes:
-        """The content of an answer of at most so many bytes; asked once more where the first was lost on the way."""
+        """The content of an answer of at most so many bytes; asked once more where the first was
+        lost on the way.
+        """
         headers = {"Content-Type": wire.JSON, "Accept-Encoding": "identity", wire.AFFINITY: key}
         request = {
             "data": body,
@@ -149,13 +156,13 @@ class RemoteBackend:
                 return self._once(method, path, most, request)
         except requests.Timeout as error:
             raise BackendError(
-                f"The server of the models at {self._address} did not answer in time; your input is kept, "
-                "try again later."
+                f"The server of the models at {self._address} did not answer in time; your input is"
+                " kept, try again later."
             ) from error
         except (requests.RequestException, _Broken) as error:
             raise BackendError(
-                f"The server of the models at {self._address} cannot be reached or broke off; your input is kept, "
-                "try again in a moment."
+                f"The server of the models at {self._address} cannot be reached or broke off; your"
+                " input is kept, try again in a moment."
             ) from error
 
     def _once(self, method: str, path: str, most: int, request: Mapping[str, Any]) -> bytes:
@@ -177,7 +184,10 @@ class _Broken(Exception):
 
 
 _LOST = (requests.ConnectionError, requests.exceptions.ChunkedEncodingError, _Broken)
-_STRANGE = "The server of the models answered with something else than this app asks for; update both to one version."
+_STRANGE = (
+    "The server of the models answered with something else than this app asks for; update both to"
+    " one version."
+)
 
 
 def _failure(status: int, content: bytes) -> Exception:

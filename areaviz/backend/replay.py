@@ -1,4 +1,6 @@
-"""A backend without models: answers with stored traces. For demonstrations and page tests; needs no torch."""
+"""A backend without models: answers with stored traces. For demonstrations and page tests; needs no
+torch.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +15,11 @@ from areaviz.trace.request import Request
 
 
 class ReplayBackend:
-    """Serves the traces of a folder: `*.npz` files of the trace codec, and `cards/*.json`, one a model.
+    """Serves the traces of a folder: `*.npz` files of the trace codec, and `cards/*.json`, one a
+    model.
 
-    A request is answered when a stored trace was made by an equal one. Files that cannot be read are left
-    out and told by `problems`; a trace whose model has no card likewise.
+    A request is answered when a stored trace was made by an equal one. Files that cannot be read
+    are left out and told by `problems`; a trace whose model has no card likewise.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -59,8 +62,8 @@ class ReplayBackend:
         """The stored trace of an equal request; raises InputError when there is none."""
         if request not in self._paths:
             raise InputError(
-                "There is no stored result for this text and these settings; choose one of the ready examples, "
-                "or start the app with its models."
+                "There is no stored result for this text and these settings; choose one of the"
+                " ready examples, or start the app with its models."
             )
         if progress:
             progress(0.5, "Reading the stored trace")

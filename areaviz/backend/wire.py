@@ -1,13 +1,15 @@
 """What goes over the network between the app and a server of models: JSON and npz, never pickle.
 
     GET  /models                                        -> JSON: cards, problems, device
-    POST /trace   JSON: request, background             -> npz: the trace, without the weights of large maps
-    POST /layer   JSON: request, key, site, layer       -> npz: weights [heads, queries, areas] of one layer
+    POST /trace   JSON: request, background             -> npz: the trace, without the weights of
+    large maps POST /layer   JSON: request, key, site, layer       -> npz: weights [heads, queries,
+    areas] of one layer
 
-"background" says that no reader waits for the answer. Who does not know it leaves it out, or does not look at it.
+"background" says that no reader waits for the answer. Who does not know it leaves it out, or does
+not look at it.
 
-Every route wants the header "Authorization: Bearer TOKEN". What fails is JSON: "error", one of `FAILURES`, and a
-"sentence".
+Every route wants the header "Authorization: Bearer TOKEN". What fails is JSON: "error", one of
+`FAILURES`, and a "sentence".
 """
 
 from __future__ import annotations
@@ -32,7 +34,9 @@ from areaviz.trace.request import Request
 MODELS, TRACE, LAYER = "/models", "/trace", "/layer"
 JSON, NPZ = "application/json", "application/zip"
 AFFINITY = "X-Session-Id"
-"""Header with the trace's key: requests with an equal one are led to one replica, which still has the trace."""
+"""Header with the trace's key: requests with an equal one are led to one replica, which still has
+the trace.
+"""
 MAX_REQUEST_BYTES = 4 * 2**20
 """A request of the largest picture has 1.6 MiB."""
 MAX_ABOUT_BYTES = 8 * 2**20
@@ -70,7 +74,9 @@ class TraceAsked:
 
 @dataclass(frozen=True, slots=True)
 class LayerAsked:
-    """One layer of one site of the trace of a request; `key` tells the trace, see `cached.key_of`."""
+    """One layer of one site of the trace of a request; `key` tells the trace, see
+    `cached.key_of`.
+    """
 
     request: Request
     key: str

@@ -1,7 +1,9 @@
-"""The one owner of the device: a thread that takes requests from two short queues and runs like ones together.
+"""The one owner of the device: a thread that takes requests from two short queues and runs like
+ones together.
 
-What readers wait for stands in the first queue. What runs in the background, for analyses, stands in the second, which
-is served when the first is empty, and in small batches while readers are about.
+What readers wait for stands in the first queue. What runs in the background, for analyses, stands
+in the second, which is served when the first is empty, and in small batches while readers are
+about.
 """
 
 from __future__ import annotations
@@ -22,13 +24,18 @@ from areaviz.trace.request import Request
 log = logging.getLogger(__name__)
 Report = Callable[[float, str], None]
 Run = Callable[[Sequence[Request], Report], list[Trace]]
-"""Runs requests that share everything but their input and a given output; raises for the whole batch."""
+"""Runs requests that share everything but their input and a given output; raises for the whole
+batch.
+"""
 
 GIVE_WAY = 3
-"""How often a request of the background is broken off for readers and begun anew, before it runs to its end."""
+"""How often a request of the background is broken off for readers and begun anew, before it runs to
+its end.
+"""
 POLL_SECONDS, TELL_SECONDS = 0.03, 0.5
-"""How often one who waits looks whether the result is there, and is told how far it is even where nothing changed:
-a page that was left or changed meanwhile ends its thread when it is told."""
+"""How often one who waits looks whether the result is there, and is told how far it is even where
+nothing changed: a page that was left or changed meanwhile ends its thread when it is told.
+"""
 
 
 @dataclass(slots=True, eq=False)
@@ -54,9 +61,10 @@ class _GaveWay(Exception):
 class Worker:
     """Runs requests one batch at a time, in the order they came, those of the background last.
 
-    max_waiting: how many requests may wait in each queue. max_batch: how many run together. A batch that fails is run
-    again one by one, so that a request too large for the device fails alone. Whatever happens to the thread, those
-    whose requests it ran get an error that says so, and the next request runs.
+    max_waiting: how many requests may wait in each queue. max_batch: how many run together. A batch
+    that fails is run again one by one, so that a request too large for the device fails alone.
+    Whatever happens to the thread, those whose requests it ran get an error that says so, and the
+    next request runs.
     """
 
     def __init__(
@@ -108,7 +116,8 @@ class Worker:
             queue = self._queue(job)
             if len(queue) >= self._max_waiting:
                 raise Busy(
-                    f"The models are busy: {self._max_waiting} requests are waiting already; try again in a moment."
+                    f"The models are busy: {self._max_waiting} requests are waiting already; try"
+                    " again in a moment."
                 )
             queue.append(job)
             self._changed.notify()
@@ -149,7 +158,9 @@ class Worker:
                 self._queue(job).remove(job)
 
     def _revive(self) -> None:
-        """Begin anew where the thread has ended, which only something from outside can make it do."""
+        """Begin anew where the thread has ended, which only something from outside can
+        make it do.
+        """
         with self._changed:
             if self._thread.is_alive():
                 return
@@ -199,7 +210,9 @@ class Worker:
             return list(self._running)
 
     def _answer_in_time(self, jobs: list[_Job]) -> None:
-        """As `_answer`; in the background it is measured, and gives way at its next step to a reader who comes."""
+        """As `_answer`; in the background it is measured, and gives way at its next step to a
+        reader who comes.
+        """
         if not jobs[0].background:
             self._answer(jobs)
             return

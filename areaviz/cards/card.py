@@ -1,4 +1,6 @@
-"""A model's card: what it is, how it was trained, what it measured. Read from checkpoints/NAME/card.json."""
+"""A model's card: what it is, how it was trained, what it measured. Read from
+checkpoints/NAME/card.json.
+"""
 
 from __future__ import annotations
 
@@ -25,15 +27,17 @@ _KINDS: Mapping[Any, tuple[Any, str]] = {
 class Card:
     """What a reader may know about a model.
 
-    name: its folder and the request's `model`. family: key of the model registry. title: for people.
-    task: a key of `trace.tasks.TASKS`. level: "character", "token", "word" or "digit". mechanism: "regular" or
-    "area", one of the survey's four, "text and picture" or "none". size: "Tiny", "Small", "Base" or "Big" (Li et
-    al. 2019, section 4.1.1). pair: models of one pair differ in their attention and in what teaches it only.
+    name: its folder and the request's `model`. family: key of the model registry. title: for
+    people.
+    task: a key of `trace.tasks.TASKS`. level: "character", "token", "word" or "digit". mechanism:
+    "regular" or "area", one of the survey's four, "text and picture" or "none". size: "Tiny",
+    "Small", "Base" or "Big" (Li et al. 2019, section 4.1.1). pair: models of one pair differ in
+    their attention and in what teaches it only.
     parameters: how many numbers were learned. trained_length: longest training input, in items.
-    config, recipe, data: as trained. figures: test set -> measure -> value. attention: site -> measure ->
-    value. history: one entry a validation: step, train_loss, valid_loss, seconds. limits, licence: prose. gates: what
-    it has to reach, see `trace.gates`. files: name -> SHA-256 of each file that is loaded, in hexadecimal digits; {}
-    in cards that are older than this entry.
+    config, recipe, data: as trained. figures: test set -> measure -> value. attention: site ->
+    measure -> value. history: one entry a validation: step, train_loss, valid_loss, seconds.
+    limits, licence: prose. gates: what it has to reach, see `trace.gates`. files: name -> SHA-256
+    of each file that is loaded, in hexadecimal digits; {} in cards that are older than this entry.
     """
 
     name: str
@@ -62,18 +66,23 @@ class Card:
 
     @property
     def has_areas(self) -> bool:
-        """Whether its largest area can be chosen: attention to single cells, or to places, has none."""
+        """Whether its largest area can be chosen: attention to single cells, or to places, has
+        none.
+        """
         return self.mechanism in ("regular", "area", "text and picture")
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What tells this model from others, in keys of traces and analyses: all but `files`, so that a card that got
-        its digests later keeps the analyses it has."""
+        """What tells this model from others, in keys of traces and analyses: all but `files`, so
+        that a card that got its digests later keeps the analyses it has.
+        """
         return {name: value for name, value in asdict(self).items() if name != "files"}
 
     @property
     def largest_learned(self) -> int:
-        """The largest area its learned keys or biases know; 0 where areas have no parameters, so any size will do."""
+        """The largest area its learned keys or biases know; 0 where areas have no parameters, so
+        any size will do.
+        """
         text = self.config.get("text", self.config)
         learned = text.get("key_mode", "mean") in ("features", "boundary") or text.get(
             "size_bias", False
@@ -134,7 +143,9 @@ def write_card(card: Card, path: Path) -> None:
 
 
 def _typed(value: Any, hint: Any, name: str) -> Any:
-    """A JSON value as the type that a field of the card asks for; lists become tuples, integers may be floats."""
+    """A JSON value as the type that a field of the card asks for; lists become tuples, integers may
+    be floats.
+    """
     if hint is Any:
         return value
     kind, parts = get_origin(hint) or hint, get_args(hint)

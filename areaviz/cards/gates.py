@@ -1,4 +1,6 @@
-"""What a model has to reach on held-out data: gates, which stand in its recipe and are judged by its figures."""
+"""What a model has to reach on held-out data: gates, which stand in its recipe and are judged by
+its figures.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,10 @@ from areaviz.cards.tasks import TASKS
 class Gate:
     """One entry of `Card.gates`.
 
-    what: is measured, in words. measure: set and key of `Card.figures` or `Card.attention`. at_least, at_most: a
-    number, or another measure: its set and key, with the name of another model before them if it is not this one's.
+    what: is measured, in words. measure: set and key of `Card.figures` or `Card.attention`.
+    at_least, at_most: a
+    number, or another measure: its set and key, with the name of another model before them if it is
+    not this one's.
     slack: how much worse than that still passes. why: the reason, should it be missed.
     """
 
@@ -28,7 +32,9 @@ class Gate:
 
     @classmethod
     def of(cls, entry: Mapping[str, Any]) -> Gate:
-        """From plain values; ValueError for unknown entries, or when there is not exactly one bound."""
+        """From plain values; ValueError for unknown entries, or when there is not exactly one
+        bound.
+        """
         values: dict[str, Any] = {
             name: tuple(one) if isinstance(one, list) else one for name, one in entry.items()
         }
@@ -43,7 +49,9 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A gate in words: what is wanted and what was measured. reached: None where either is not known yet."""
+    """A gate in words: what is wanted and what was measured. reached: None where either is not
+    known yet.
+    """
 
     what: str
     wanted: str
@@ -88,7 +96,9 @@ def _named(asked: float | tuple[str, ...], gate: Gate) -> str:
 
 
 def _shown(value: float | None, measure: Sequence[str], card: Card) -> str:
-    """Shares in percent: those of attention that are at most 1, and the measures of the task that are shares."""
+    """Shares in percent: those of attention that are at most 1, and the measures of the task that
+    are shares.
+    """
     if value is None:
         return "–"
     part, key = measure[-2:]

@@ -1,8 +1,9 @@
-"""What the papers report, to stand beside our figures: BLEU of Transformers on WMT 2014 English-German.
+"""What the papers report, to stand beside our figures: BLEU of Transformers on WMT 2014
+English-German.
 
-Li, Kaiser, Bengio and Si, "Area Attention", ICML 2019: Table 1 (token level) and Table 3 (character level),
-mean of three runs. Their data is news, 4.5 million pairs; ours is 29,000 image captions: a column can only be
-read downwards, never across.
+Li, Kaiser, Bengio and Si, "Area Attention", ICML 2019: Table 1 (token level) and Table 3 (character
+level), mean of three runs. Their data is news, 4.5 million pairs; ours is 29,000 image captions: a
+column can only be read downwards, never across.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """BLEU of one model size. regular: without areas. area: Eq. 3 and 4. features: Eq. 9 and 4, where reported."""
+    """BLEU of one model size. regular: without areas. area: Eq. 3 and 4. features: Eq. 9 and 4,
+    where reported.
+    """
 
     regular: float
     area: float

@@ -1,4 +1,5 @@
-"""What is measured for each task: the set that counts, the measures that stand out, and what papers report.
+"""What is measured for each task: the set that counts, the measures that stand out, and what papers
+report.
 
 Published figures are for reading beside ours, never as a contest: data, networks and runs differ.
 """
@@ -12,11 +13,12 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class TaskFigures:
-    """title: of the task. headline: the entry of `Card.figures` that counts. measures: key -> name, the first is the
-    one models are ordered by. percent: keys that are shares and shown as such. about: what the measures are.
-    published: what papers report, system -> figure in words, with its source. conditions: what is appended to the
-    key of a measure that was taken again under another condition -> the condition in words. splits: that can be
-    measured, the first is the one that checkpoints are chosen on.
+    """title: of the task. headline: the entry of `Card.figures` that counts. measures: key -> name,
+    the first is the one models are ordered by. percent: keys that are shares and shown as such.
+    about: what the measures are.
+    published: what papers report, system -> figure in words, with its source. conditions: what is
+    appended to the key of a measure that was taken again under another condition -> the condition
+    in words. splits: that can be measured, the first is the one that checkpoints are chosen on.
     """
 
     title: str
@@ -29,7 +31,9 @@ class TaskFigures:
     splits: tuple[str, ...] = ("val", "test")
 
     def by_condition(self, figures: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
-        """Figures of one set, condition in words -> measure -> value; the plain condition is there in any case."""
+        """Figures of one set, condition in words -> measure -> value; the plain condition is there
+        in any case.
+        """
         found = {
             name: {key: figures[key + suffix] for key in self.measures if key + suffix in figures}
             for suffix, name in self.conditions.items()
@@ -51,8 +55,9 @@ TASKS: Mapping[str, TaskFigures] = {
         "Captions",
         "test",
         {"bleu_4": "BLEU-4", "rouge_l": "ROUGE-L", "cider_d": "CIDEr-D", "true": "True, %"},
-        "Captions of held-out pictures: BLEU-4 and ROUGE-L from 0 to 100, CIDEr-D from 0 to 10. True: how many "
-        "captions of shape scenes say what is there; a scene has many true captions but one reference.",
+        "Captions of held-out pictures: BLEU-4 and ROUGE-L from 0 to 100, CIDEr-D from 0 to 10."
+        " True: how many captions of shape scenes say what is there; a scene has many true captions"
+        " but one reference.",
         published={
             "Area attention paper, Flickr, regular": "CIDEr 0.355",
             "Area attention paper, Flickr, areas of 3x3": "CIDEr 0.377",
@@ -69,8 +74,8 @@ TASKS: Mapping[str, TaskFigures] = {
             "noun": "Hidden noun",
             "ambiguous": "Ambiguous noun",
         },
-        "Translation of held-out sentences, by what the model sees. Hidden and ambiguous words of shape scenes: how "
-        "often what only the picture tells is right.",
+        "Translation of held-out sentences, by what the model sees. Hidden and ambiguous words of"
+        " shape scenes: how often what only the picture tells is right.",
         percent=frozenset({"colour", "noun", "ambiguous"}),
         conditions={
             "": "its picture",

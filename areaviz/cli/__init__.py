@@ -1,8 +1,8 @@
 """The command line: one file a command, listed here with one line each.
 
-The file `areaviz/cli/NAME.py` holds a function `NAME` (or a `typer.Typer` of that name, for a command with
-commands of its own). Only the command that was asked for is imported, so `--help` stays quick and fetching
-data does not load torch.
+The file `areaviz/cli/NAME.py` holds a function `NAME` (or a `typer.Typer` of that name, for a
+command with commands of its own). Only the command that was asked for is imported, so `--help`
+stays quick and fetching data does not load torch.
 """
 
 from __future__ import annotations

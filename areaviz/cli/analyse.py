@@ -58,7 +58,8 @@ def analyse(
 ) -> None:
     """Run a set of examples through one or two models; a killed run goes on where it was.
 
-    The rows lie where the page Analyse looks for them, so the same set with the same models opens there at once.
+    The rows lie where the page Analyse looks for them, so the same set with the same models opens
+    there at once.
     """
     choice("engine", engine, ENGINES)
     dataset = _read(source, reference or [], links)
@@ -88,20 +89,24 @@ def analyse(
 
 
 def _read(source: str, references: Sequence[Path], links: Path | None) -> Dataset:
-    """The set that is named; InputError where it cannot be used, FileNotFoundError where a file is missing."""
+    """The set that is named; InputError where it cannot be used, FileNotFoundError where a file is
+    missing.
+    """
     if source in SAMPLE_SETS:
         return SAMPLE_SETS[source]()
     place = Path(source)
     if not place.exists():
         raise InputError(
-            f'"{source}" is no file, folder or sample set; the sample sets are: {", ".join(SAMPLE_SETS)}.'
+            f'"{source}" is no file, folder or sample set; the sample sets are:'
+            f" {', '.join(SAMPLE_SETS)}."
         )
     if place.is_dir():
         files = {one.name: one for one in sorted(place.iterdir()) if one.is_file()}
         tables = [name for name in files if Path(name).suffix.lower() in TABLES]
         if len(tables) > 1:
             raise InputError(
-                f'"{source}" holds several tables ({", ".join(tables)}); name the one that is meant.'
+                f'"{source}" holds several tables ({", ".join(tables)}); name the one that is'
+                " meant."
             )
         return read_table(tables[0], files) if tables else read_pictures(files)
     if place.suffix.lower() in TABLES:
@@ -112,7 +117,8 @@ def _read(source: str, references: Sequence[Path], links: Path | None) -> Datase
     names = [one.name for one in given]
     if len(set(names)) < len(names):
         raise InputError(
-            "Two of the files have the same name; rename one, since the set knows its files by name."
+            "Two of the files have the same name; rename one, since the set knows its files by"
+            " name."
         )
     return read_lines(
         place.name,

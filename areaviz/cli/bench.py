@@ -54,7 +54,8 @@ def benchmarks() -> dict[str, str]:
     }
     if not found:
         raise BackendError(
-            "The benchmarks come with the repository, not with the package; run this from a clone of it."
+            "The benchmarks come with the repository, not with the package; run this from a clone"
+            " of it."
         )
     return found
 

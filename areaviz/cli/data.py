@@ -37,11 +37,12 @@ def get(
 ) -> None:
     """Download a corpus from its official place and check it.
 
-    Files that are already there and whole are kept. Multi30k (2 MB: English, German and French) is for
-    non-commercial research and education only.
+    Files that are already there and whole are kept. Multi30k (2 MB: English, German and French) is
+    for non-commercial research and education only.
     """
     folder = folder or data_folder()
     files = get_multi30k(folder, progress=lambda done, name: typer.echo(f"{done:4.0%}  {name}"))
     typer.echo(
-        f"{corpus}: {len(files)} files in {files[0].parent}, all correct; for research and education only."
+        f"{corpus}: {len(files)} files in {files[0].parent}, all correct; for research and"
+        " education only."
     )

@@ -1,4 +1,6 @@
-"""`python -m areaviz digests`: the SHA-256 of the models' files, compared with their cards or written into them."""
+"""`python -m areaviz digests`: the SHA-256 of the models' files, compared with their cards or
+written into them.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +36,8 @@ def digests(
         typer.echo(f"The digests of {', '.join(written)} were written into their cards.")
     if wrong := [name for name, done in found.items() if done == "wrong"]:
         raise BackendError(
-            f"Files of {', '.join(wrong)} are not those that the card names; restore them from the repository, or, "
-            "where you exchanged them, name the model by --renew."
+            f"Files of {', '.join(wrong)} are not those that the card names; restore them from the"
+            " repository, or, where you exchanged them, name the model by --renew."
         )
 
 

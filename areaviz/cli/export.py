@@ -25,10 +25,11 @@ def export(
         str | None, typer.Option(help=f"Of a figure or numbers: one of {', '.join(VIEWS)}.")
     ] = None,
 ) -> None:
-    """Write a saved trace as a page (.html), a figure (.svg, .pdf, .png), its numbers (.csv, .json) or a film (.gif).
+    """Write a saved trace as a page (.html), a figure (.svg, .pdf, .png), its numbers (.csv, .json)
+    or a film (.gif).
 
-    The page is one file that opens in any browser, without this program: every layer and head can be pointed at.
-    Site, layer and head say where it opens, or what a figure shows.
+    The page is one file that opens in any browser, without this program: every layer and head can
+    be pointed at. Site, layer and head say where it opens, or what a figure shows.
     """
     found = codec.load(trace)
     share.export(found, file, looking.focus(found), looking.page(), view)

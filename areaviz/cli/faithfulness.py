@@ -65,12 +65,14 @@ def faithfulness(
 def told(found: Faithfulness, examples: int) -> list[str]:
     """The figures of so many examples, a line each."""
     lines = [
-        f"examples: {examples}, output items: {found.items}, mean probability: {found.probability:.3f}"
+        f"examples: {examples}, output items: {found.items}, mean probability:"
+        f" {found.probability:.3f}"
     ]
     for name in ("comprehensiveness", "sufficiency"):
         mean, deviation = spread(getattr(found, f"random_{name}"))
         lines.append(
-            f"{name}: {getattr(found, name):.3f}, by chance {mean:.3f} (standard deviation {deviation:.3f})"
+            f"{name}: {getattr(found, name):.3f}, by chance {mean:.3f} (standard deviation"
+            f" {deviation:.3f})"
         )
     return lines
 

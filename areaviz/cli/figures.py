@@ -1,4 +1,6 @@
-"""`python -m areaviz figures`: the tables of README.md and docs/findings.md, from cards and trained forms."""
+"""`python -m areaviz figures`: the tables of README.md and docs/findings.md, from cards and trained
+forms.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def figures(
         Path, typer.Option(help="The file to write the trained forms in.")
     ] = FINDINGS,
 ) -> None:
-    """Write the tables of figures in README.md and docs/findings.md, from the models' cards and trained forms."""
+    """Write the tables of figures in README.md and docs/findings.md, from the models' cards and
+    trained forms.
+    """
     cards, rows = read_cards(checkpoints), read_forms(forms, "letters")
     write_whole(readme, filled(readme.read_text(encoding="utf-8"), cards).encode())
     write_whole(findings, with_forms(findings.read_text(encoding="utf-8"), rows).encode())
@@ -44,8 +48,8 @@ def figures(
 
 
 def read_cards(checkpoints: Path) -> list[Card]:
-    """The cards of a folder of checkpoints: by task, character level first, small before large, by what pictures show,
-    regular before area.
+    """The cards of a folder of checkpoints: by task, character level first, small before large, by
+    what pictures show, regular before area.
 
     Raises:
         BackendError: a card that cannot be read; the sentence names it.
@@ -201,7 +205,10 @@ def _difference(regular: Card, area: Card) -> str:
         )
     )
     level = regular.level.capitalize()
-    return f"- {level} level, {regular.size}: areas change BLEU by {ours} here, by {theirs} in the paper."
+    return (
+        f"- {level} level, {regular.size}: areas change BLEU by {ours} here, by {theirs} in the"
+        " paper."
+    )
 
 
 def _bleu(card: Card) -> float | None:

@@ -18,15 +18,17 @@ def forget(
         typer.Option(min=0, max=MOST_DAYS, help=f"Days; else those of the setting {DAYS}."),
     ] = None,
 ) -> None:
-    """Delete notes, slices and analyses that nobody changed for some days, and copies of them that are as old.
+    """Delete notes, slices and analyses that nobody changed for some days, and copies of them that
+    are as old.
 
-    The app does the same once an hour while it is visited, where the setting AREAVIZ_KEEP_DAYS says the days.
+    The app does the same once an hour while it is visited, where the setting AREAVIZ_KEEP_DAYS says
+    the days.
     """
     chosen = keep_days() if days is None else days
     if chosen is None:
         raise InputError(f"After how many days they go is not said; give --days or set {DAYS}.")
     gone = remove_old(Store.open(notes_address()), analyses_folder(), chosen)
     typer.echo(
-        f"Deleted what nobody changed for {chosen:g} days: {gone.notes:,} notes, {gone.slices:,} slices, "
-        f"{gone.analyses:,} analyses, {gone.copies:,} copies."
+        f"Deleted what nobody changed for {chosen:g} days: {gone.notes:,} notes, {gone.slices:,}"
+        f" slices, {gone.analyses:,} analyses, {gone.copies:,} copies."
     )

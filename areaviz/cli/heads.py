@@ -24,7 +24,9 @@ def heads(
     data: Annotated[Path | None, typer.Option(help="The data folder; else AREAVIZ_DATA.")] = None,
     device: Annotated[str, typer.Option(help="auto, cuda, mps or cpu.")] = "auto",
 ) -> None:
-    """Measure what each head of a translator does on validation, beside the same network untrained."""
+    """Measure what each head of a translator does on validation, beside the same
+    network untrained.
+    """
     name, entry = table_entry(checkpoint, data or data_folder(), examples, device)
     if into is not None:  # before anything is printed, which a closed pipe would end
         add_to_table(into, name, entry)

@@ -1,4 +1,6 @@
-"""`python -m areaviz jobs`: the analyses that an app on this machine runs; `jobs stop NUMBER` ends one."""
+"""`python -m areaviz jobs`: the analyses that an app on this machine runs; `jobs stop NUMBER` ends
+one.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def listed(
         bool, typer.Option("--json", help="Write them as JSON, for programs.")
     ] = False,
 ) -> None:
-    """List the analyses that an app of yours runs: number, how far, since when, whether somebody watches, what."""
+    """List the analyses that an app of yours runs: number, how far, since when, whether somebody
+    watches, what.
+    """
     if context.invoked_subcommand is not None:
         return
     found = ask(port, "jobs")
@@ -41,7 +45,9 @@ def stop(
 
 
 def line(entry: Mapping[str, Any]) -> str:
-    """One analysis. Titles have names that readers chose: a sign that would move the cursor is shown by its code."""
+    """One analysis. Titles have names that readers chose: a sign that would move the cursor is
+    shown by its code.
+    """
     far = f"{entry['done']:,} of {entry['of']:,}" if entry["of"] else "starting"
     watched = "watched" if entry["watched"] else "not watched"
     title = " ".join(readable(entry["title"]).split())

@@ -1,4 +1,6 @@
-"""`python -m areaviz serve`: start the app; `serve models`: the models alone, on Ray Serve; `serve token`: a token."""
+"""`python -m areaviz serve`: start the app; `serve models`: the models alone, on Ray Serve; `serve
+token`: a token.
+"""
 
 from __future__ import annotations
 
@@ -67,8 +69,8 @@ def app(
 ) -> None:
     """Start the app on http://127.0.0.1:8501, for this machine only.
 
-    For other machines, name the address and a file with an access token. Looks and limits are set in
-    .streamlit/config.toml. Stop it with Ctrl-C.
+    For other machines, name the address and a file with an access token. Looks and limits are set
+    in .streamlit/config.toml. Stop it with Ctrl-C.
     """
     if context.invoked_subcommand is not None:
         return
@@ -114,9 +116,11 @@ def models(
         str | None, typer.Option(help='A Ray cluster, "auto" on one of its nodes; else Ray here.')
     ] = None,
 ) -> None:
-    """Serve the models without the app, on Ray Serve; the app connects by AREAVIZ_BACKEND=http://HOST:PORT.
+    """Serve the models without the app, on Ray Serve; the app connects by
+    AREAVIZ_BACKEND=http://HOST:PORT.
 
-    Every request wants the access token, on this machine too. docs/scale.md tells more. Stop it with Ctrl-C.
+    Every request wants the access token, on this machine too. docs/scale.md tells more. Stop it
+    with Ctrl-C.
     """
     if token_file is None:
         raise InputError(
@@ -154,7 +158,9 @@ def token(
 
 
 def check_open(host: str, names: list[str], token_file: Path | None) -> None:
-    """Refuse to listen beyond this machine without an access token, or without names; raises InputError."""
+    """Refuse to listen beyond this machine without an access token, or without names; raises
+    InputError.
+    """
     if token_file is None and not is_loopback(host):
         raise InputError(
             f"Listening at {host}, beyond this machine, needs an access token; write one with "
@@ -163,21 +169,25 @@ def check_open(host: str, names: list[str], token_file: Path | None) -> None:
     for name in names:
         if not _NAME.fullmatch(name):
             raise InputError(
-                f'"{name}" is no name of a machine; write it as in an address, without https:// and port.'
+                f'"{name}" is no name of a machine; write it as in an address, without https:// and'
+                " port."
             )
     if host in EVERY_ADDRESS and not names:
         raise InputError(
-            f"Listening at {host} needs the names by which readers reach this machine, so that no other website can "
-            "use the app through their browsers; add --allow-host NAME."
+            f"Listening at {host} needs the names by which readers reach this machine, so that no"
+            " other website can use the app through their browsers; add --allow-host NAME."
         )
 
 
 def set_trace(trace: Path | None) -> None:
-    """Name a stored trace, or a file of arrays, to the app; raises InputError where there is no such file."""
+    """Name a stored trace, or a file of arrays, to the app; raises InputError where there is no
+    such file.
+    """
     if trace is not None:
         if not trace.is_file():
             raise InputError(
-                f"There is no file {trace}; name a trace that this app has saved, or an npz of arrays."
+                f"There is no file {trace}; name a trace that this app has saved, or an npz of"
+                " arrays."
             )
         os.environ[TRACE] = str(trace.resolve())
 
@@ -187,8 +197,8 @@ def check_origins(origins: list[str]) -> None:
     for origin in origins:
         if not _ORIGIN.fullmatch(origin):
             raise InputError(
-                f'"{origin}" is no origin that can hold the app in a frame; write it as https://NAME or '
-                "https://NAME:PORT, without a path."
+                f'"{origin}" is no origin that can hold the app in a frame; write it as'
+                " https://NAME or https://NAME:PORT, without a path."
             )
 
 

@@ -16,7 +16,9 @@ def status(
         bool, typer.Option("--json", help="Write it as JSON, for programs.")
     ] = False,
 ) -> None:
-    """Say how many visitors, requests and analyses an app of yours has, and how much memory it takes."""
+    """Say how many visitors, requests and analyses an app of yours has, and how much memory it
+    takes.
+    """
     found = ask(port, "status")
     typer.echo(json.dumps(found, indent=2) if as_json else as_text(found))
 

@@ -40,7 +40,8 @@ def trace(
 ) -> None:
     """Run a model on a sentence, a picture or both, and save what it attended to.
 
-    A name that ends in .npz keeps all of it, for `show`, `export` and the app; page.html is the page to look into.
+    A name that ends in .npz keeps all of it, for `show`, `export` and the app; page.html is the
+    page to look into.
     """
     method, width = ("greedy", 4) if beam == 1 else ("beam", beam)
     request = Request(
@@ -55,7 +56,9 @@ def trace(
 
 
 def _picture(name: str) -> Picture:
-    """The picture in a file, or the sample of this name; raises InputError where there is neither."""
+    """The picture in a file, or the sample of this name; raises InputError where there
+    is neither.
+    """
     if Path(name).is_file():
         return decode(Path(name).read_bytes()).picture
     if name not in SAMPLES:

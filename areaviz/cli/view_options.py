@@ -52,7 +52,9 @@ class Looking:
     ] = 16
 
     def focus(self, trace: Trace) -> Focus | None:
-        """Where to look, None where nothing of it is said; raises InputError for what the trace does not have."""
+        """Where to look, None where nothing of it is said; raises InputError for what the trace
+        does not have.
+        """
         if self.site is None and self.layer is None and self.head is None:
             return None
         sizes = {name: (one.layers, one.heads) for name, one in trace.maps.items()} | dict.fromkeys(
@@ -84,7 +86,9 @@ class Looking:
 
 
 def looking(command: Callable[..., None]) -> Callable[..., None]:
-    """A command that takes a `Looking` as `looking`, as one that has an option for each of its fields instead."""
+    """A command that takes a `Looking` as `looking`, as one that has an option for each of its
+    fields instead.
+    """
     options = signature(Looking, eval_str=True).parameters
     own = [
         one

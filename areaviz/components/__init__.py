@@ -1,1 +1,3 @@
-"""The browser components: markup, styles and scripts, for the app and for pages that need no app."""
+"""The browser components: markup, styles and scripts, for the app and for pages that
+need no app.
+"""

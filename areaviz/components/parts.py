@@ -26,7 +26,9 @@ COMPONENTS: Mapping[str, tuple[str, ...]] = {
     "returning": tuple(f"returning/returning.{kind}" for kind in ("html", "css", "js")),
     "window": ("window/window.html", "window/window.css", *_WINDOW),
 }
-"""Of every component the files, in the order they are joined; the grid borrows some of the ribbon's."""
+"""Of every component the files, in the order they are joined; the grid borrows some of the
+ribbon's.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,8 @@ class Parts:
     """What a component is made of.
 
     html, css: markup and styles, for a shadow tree of their own. js: a script that defines
-    `mount({ data, parentElement, setStateValue, setTriggerValue })`, to be called in a scope of its own.
+    `mount({ data, parentElement, setStateValue, setTriggerValue })`, to be called in a scope of its
+    own.
     """
 
     html: str
@@ -44,7 +47,9 @@ class Parts:
 
 @lru_cache(maxsize=16)
 def parts(name: str) -> Parts:
-    """The component of this name, a key of COMPONENTS; the style sheet that all components share comes first."""
+    """The component of this name, a key of COMPONENTS; the style sheet that all components share
+    comes first.
+    """
     paths = COMPONENTS[name]
     return Parts(
         _joined(paths, ".html"), _joined(("component.css", *paths), ".css"), _joined(paths, ".js")

@@ -1,4 +1,5 @@
-"""Batches of sentences: padded, shifted for a decoder, and in buckets of like length in an order a seed decides.
+"""Batches of sentences: padded, shifted for a decoder, and in buckets of like length in an order a
+seed decides.
 
 Shapes: N sentences, T items.
 """
@@ -20,7 +21,9 @@ IdPair = tuple[list[int], list[int]]
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Padded ids: source [B, M], target_in [B, T] (begins with the start symbol), target_out [B, T]."""
+    """Padded ids: source [B, M], target_in [B, T] (begins with the start symbol), target_out [B,
+    T].
+    """
 
     source: Tensor
     target_in: Tensor
@@ -38,7 +41,9 @@ def pad(rows: Sequence[Sequence[int]]) -> Tensor:
 
 
 def shifted(target_NT: Tensor) -> Tensor:
-    """What a decoder is fed to write these rows: the start symbol, then each row but for its last item."""
+    """What a decoder is fed to write these rows: the start symbol, then each row but for its last
+    item.
+    """
     return F.pad(target_NT, (1, 0), value=START)[:, :-1]
 
 

@@ -1,4 +1,6 @@
-"""What tells one file's content from another's: its SHA-256, read once as long as the file is the same."""
+"""What tells one file's content from another's: its SHA-256, read once as long as the file is the
+same.
+"""
 
 from __future__ import annotations
 
@@ -40,6 +42,8 @@ def content_digest(name: str, content: bytes | Path) -> str:
 
 @lru_cache(maxsize=REMEMBERED)
 def _of_file(path: str, *_: int) -> str:
-    """Asked again only where the file is another, or was written to: no program can set the time of its change."""
+    """Asked again only where the file is another, or was written to: no program can set the time of
+    its change.
+    """
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

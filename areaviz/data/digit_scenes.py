@@ -1,4 +1,6 @@
-"""Pictures of digits to be looked for: alone, moved, among clutter, and in pairs (Mnih et al. 2014, Ba et al. 2015)."""
+"""Pictures of digits to be looked for: alone, moved, among clutter, and in pairs (Mnih et al. 2014,
+Ba et al. 2015).
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ class DigitScenes:
     """B pictures of K digits each.
 
     pictures: uint8 [B, S, S], 0 is ground. labels: int64 [B, K], from left to right. boxes: int64
-    [B, K, 4], the left, top, right and bottom of each digit's ink in pixels, right and bottom exclusive.
+    [B, K, 4], the left, top, right and bottom of each digit's ink in pixels, right and bottom
+    exclusive.
     """
 
     pictures: Images
@@ -34,8 +37,9 @@ class DigitScenes:
 def compose(kind: str, digits: Images, labels: Labels, rng: np.random.Generator) -> DigitScenes:
     """Pictures of a kind; each digit [N, 28, 28] is used once, in pairs one after the other.
 
-    "centred" is the digit itself; "translated" puts it anywhere in 60 x 60; "cluttered" adds four pieces of
-    8 x 8 pixels cut from other digits; "pairs" puts two digits in 100 x 100 that do not overlap.
+    "centred" is the digit itself; "translated" puts it anywhere in 60 x 60; "cluttered" adds four
+    pieces of 8 x 8 pixels cut from other digits; "pairs" puts two digits in 100 x 100 that do not
+    overlap.
 
     Raises:
         KeyError: an unknown kind.
@@ -56,7 +60,9 @@ def compose(kind: str, digits: Images, labels: Labels, rng: np.random.Generator)
 
 
 def _corners(count: int, each: int, side: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Top-left corners (row, column) [B, K, 2]; of two digits the first is the left one, and they do not overlap."""
+    """Top-left corners (row, column) [B, K, 2]; of two digits the first is the left one, and they
+    do not overlap.
+    """
     corners = rng.integers(0, side - SIDE + 1, (count, each, 2))
     while each == 2:
         clash = np.flatnonzero((np.abs(corners[:, 0] - corners[:, 1]) < SIDE).all(1))
@@ -80,7 +86,9 @@ def _add_clutter(pictures: Images, digits: Images, rng: np.random.Generator) -> 
 
 
 def _paste(pictures: Images, patches: Images, corners: npt.NDArray[np.int64]) -> None:
-    """Lay one patch on each picture; where ink meets ink the stronger stays (0 is ground, 255 is full ink)."""
+    """Lay one patch on each picture; where ink meets ink the stronger stays (0 is ground, 255 is
+    full ink).
+    """
     span = np.arange(patches.shape[1])
     rows = corners[:, 0, None, None] + span[:, None]
     columns = corners[:, 1, None, None] + span

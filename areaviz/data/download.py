@@ -1,7 +1,8 @@
 """Download of the official Multi30k files, each checked by its SHA-256.
 
-The corpus (Elliott et al. 2016; 2017 for the French side and test_2017_flickr) is published without a licence,
-for non-commercial research and education; so it is fetched by whoever trains and never part of this repository.
+The corpus (Elliott et al. 2016; 2017 for the French side and test_2017_flickr) is published without
+a licence, for non-commercial research and education; so it is fetched by whoever trains and never
+part of this repository.
 """
 
 from __future__ import annotations
@@ -44,13 +45,14 @@ def get_multi30k(
 ) -> list[Path]:
     """Fetch the corpus into `folder`/multi30k/text/SPLIT.LANGUAGE.gz, as `read_split` expects it.
 
-    Whole files that are already there are kept; a file only appears once its checksum was found correct.
-    checksums: file name -> SHA-256, in hexadecimal. progress: called with the share done, 0..1, and the
-    name of each file that is in place.
+    Whole files that are already there are kept; a file only appears once its checksum was found
+    correct.
+    checksums: file name -> SHA-256, in hexadecimal. progress: called with the share done, 0..1, and
+    the name of each file that is in place.
 
     Raises:
-        BackendError: no network, a file that is gone or not the expected one, or a folder that cannot be
-            written; one sentence that says what to do.
+        BackendError: no network, a file that is gone or not the expected one, or a folder that
+            cannot be written; one sentence that says what to do.
     """
     text = folder / "multi30k" / "text"
     store = pooch.create(text, base_url, registry=dict(checksums))
@@ -71,7 +73,8 @@ def _fetch(store: pooch.Pooch, name: str) -> Path:
     except requests.HTTPError as error:
         status = "an error" if error.response is None else error.response.status_code
         raise BackendError(
-            f"{host} answered {status} for {name}; try again later, and if it stays so report it to this project."
+            f"{host} answered {status} for {name}; try again later, and if it stays so report it to"
+            " this project."
         ) from error
     except requests.RequestException as error:
         raise BackendError(
@@ -80,10 +83,11 @@ def _fetch(store: pooch.Pooch, name: str) -> Path:
     except OSError as error:
         reason = "no space is left" if error.errno == errno.ENOSPC else error.strerror or str(error)
         raise BackendError(
-            f"Cannot write {store.path / name}: {reason}; free 3 MB or choose another folder with --folder."
+            f"Cannot write {store.path / name}: {reason}; free 3 MB or choose another folder with"
+            " --folder."
         ) from error
     except ValueError as error:
         raise BackendError(
-            f"{name} from {host} is not the expected file (its SHA-256 differs) and was not kept; try again, and if "
-            "it stays so report it to this project."
+            f"{name} from {host} is not the expected file (its SHA-256 differs) and was not kept;"
+            " try again, and if it stays so report it to this project."
         ) from error

@@ -1,4 +1,6 @@
-"""The app's own data sets: sentences written for it, and drawn scenes; free of rights, with their right answers."""
+"""The app's own data sets: sentences written for it, and drawn scenes; free of rights, with their
+right answers.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""A data set of the reader's own, from the files that hold it: line-aligned texts, CSV, JSON Lines, pictures.
+"""A data set of the reader's own, from the files that hold it: line-aligned texts, CSV, JSON Lines,
+pictures.
 
-A file is only ever read as text or, by `areaviz/data/pictures.py`, as a picture; no name in it is opened as a path.
+A file is only ever read as text or, by `areaviz/data/pictures.py`, as a picture; no name in it is
+opened as a path.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ MAX_EXAMPLES, MAX_MEGABYTES = 20_000, MAX_UPLOAD_MEGABYTES
 MAX_MARKS = 500
 """Links of an example, and boxes; a sentence of 40 words seldom has more than 60."""
 MAX_LINKS, MAX_BOXES, MAX_TEXT_BYTES = 500_000, 100_000, 96 * 2**20
-"""Of all examples together. Texts count as memory: one rare sign makes Python keep four bytes for every character."""
+"""Of all examples together. Texts count as memory: one rare sign makes Python keep four bytes for
+every character.
+"""
 MAX_ROW = 1 << 18
 """Characters of one row of a table: what its parts cost in memory is many times that."""
 TABLES = (".jsonl", ".csv", ".tsv")
@@ -51,9 +55,10 @@ _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 class Example:
     """One example: a text, a picture or both, and what is known of the right answer.
 
-    name: the set's own for it, else its number from 1. picture: the name of its file, "" for none. sure, possible: gold
-    links between words, (source, target) from 0; possible ones hold the sure ones. boxes: words, in lower case, and
-    where in the picture what they name can be seen; a word may have several.
+    name: the set's own for it, else its number from 1. picture: the name of its file, "" for none.
+    sure, possible: gold links between words, (source, target) from 0; possible ones hold the sure
+    ones. boxes: words, in lower case, and where in the picture what they name can be seen; a word
+    may have several.
     """
 
     name: str
@@ -69,7 +74,8 @@ class Example:
 class Dataset:
     """Examples in order, and the pictures they name.
 
-    digest: what tells this set from others, the SHA-256 of its examples and of every picture's content.
+    digest: what tells this set from others, the SHA-256 of its examples and of every picture's
+    content.
     earlier_digest: by which a set with pictures was known before their content counted, else "".
 
     Raises:
@@ -92,7 +98,9 @@ class Dataset:
         object.__setattr__(self, "digest", found.hexdigest())
 
     def picture(self, example: Example) -> Picture | None:
-        """The picture of an example, decoded; None where it has none; InputError where the file cannot be used."""
+        """The picture of an example, decoded; None where it has none; InputError where the file
+        cannot be used.
+        """
         if not example.picture:
             return None
         found = self.pictures[example.picture]
@@ -105,7 +113,8 @@ class Dataset:
 def read_lines(
     source: str, files: Files, references: Sequence[str] = (), links: str = ""
 ) -> Dataset:
-    """A set of line-aligned text files: the sources, their references (one file each) and gold links.
+    """A set of line-aligned text files: the sources, their references (one file each) and gold
+    links.
 
     A line of links has pairs "3-4" (sure) or "3p4" (possible), source word first, both from 0.
 
@@ -121,8 +130,8 @@ def read_lines(
     for name, count in counts.items():
         if count != counts[source]:
             raise InputError(
-                f'"{shown(name)}" has {count:,} lines but "{shown(source)}" has {counts[source]:,}; '
-                "line-aligned files need the same number of lines."
+                f'"{shown(name)}" has {count:,} lines but "{shown(source)}" has {counts[source]:,};'
+                " line-aligned files need the same number of lines."
             )
     rows = (
         {
@@ -139,7 +148,8 @@ def read_table(table: str, files: Files) -> Dataset:
     """A set of a JSON Lines, CSV or TSV file; pictures it names are looked for among `files`.
 
     Raises:
-        InputError: the file cannot be read, has neither texts nor pictures, or names a picture that is not there.
+        InputError: the file cannot be read, has neither texts nor pictures, or names a picture that
+            is not there.
     """
     kind = PurePosixPath(table).suffix.lower()
     rows = (
@@ -157,7 +167,9 @@ def read_pictures(files: Files) -> Dataset:
 
 
 def hash_of(examples: Sequence[Example]) -> hashlib._Hash:
-    """SHA-256 of the examples, of what `repr` of all of them would be: but that takes as much memory as they do."""
+    """SHA-256 of the examples, of what `repr` of all of them would be: but that takes as much
+    memory as they do.
+    """
     found = hashlib.sha256(b"(")
     for number, one in enumerate(examples):
         found.update((", " * bool(number) + repr(one)).encode("utf-8", "surrogatepass"))
@@ -167,7 +179,9 @@ def hash_of(examples: Sequence[Example]) -> hashlib._Hash:
 
 @dataclass(slots=True)
 class Totals:
-    """What the examples of a set have come to take together, by which a set is refused while it is read."""
+    """What the examples of a set have come to take together, by which a set is refused while it is
+    read.
+    """
 
     name: str
     text_bytes: int = 0
@@ -179,8 +193,8 @@ class Totals:
         self.text_bytes += sum(map(sys.getsizeof, texts))
         if self.text_bytes > MAX_TEXT_BYTES:
             raise InputError(
-                f'The texts of "{shown(self.name)}" take more than the {MAX_TEXT_BYTES >> 20} MB of memory that are '
-                "possible; split it."
+                f'The texts of "{shown(self.name)}" take more than the {MAX_TEXT_BYTES >> 20} MB of'
+                " memory that are possible; split it."
             )
 
     def add_marks(self, example: Example) -> None:
@@ -192,7 +206,8 @@ class Totals:
         ):
             if count > most:
                 raise InputError(
-                    f'"{shown(self.name)}" has more than the {most:,} {what} that are possible; split it.'
+                    f'"{shown(self.name)}" has more than the {most:,} {what} that are possible;'
+                    " split it."
                 )
 
 
@@ -202,7 +217,8 @@ def _dataset(name: str, rows: Iterable[Mapping[str, object]], files: Files) -> D
     for number, row in enumerate(rows, 1):
         if number > MAX_EXAMPLES:
             raise InputError(
-                f'"{shown(name)}" has more than the {MAX_EXAMPLES:,} examples that are possible; split it.'
+                f'"{shown(name)}" has more than the {MAX_EXAMPLES:,} examples that are possible;'
+                " split it."
             )
         example = _example(name, number, row, files)
         totals.add_texts(example.name, example.text, *example.references)
@@ -244,14 +260,17 @@ def _links(where: str, line: str) -> tuple[Links, Links]:
         found = _LINK.fullmatch(part)
         if not found:
             raise InputError(
-                f'{where} has the link "{shown(part)}"; links are pairs such as 3-4 (sure) or 3p4 (possible).'
+                f'{where} has the link "{shown(part)}"; links are pairs such as 3-4 (sure) or 3p4'
+                " (possible)."
             )
         pairs[found[2]].add((int(found[1]), int(found[3])))
     return frozenset(pairs["-"]), frozenset(pairs["-"] | pairs["p"])
 
 
 def _boxes(where: str, line: str) -> tuple[tuple[str, Box], ...]:
-    """Words with boxes, "dog 0.1 0.2 0.5 0.9; ball 0.6 0.7 0.8 0.9": left, top, right, bottom as shares."""
+    """Words with boxes, "dog 0.1 0.2 0.5 0.9; ball 0.6 0.7 0.8 0.9": left, top, right, bottom as
+    shares.
+    """
     found = []
     for part in filter(str.strip, _marks(where, "boxes", line.split(";", MAX_MARKS + 1))):
         word, *numbers = part.split()
@@ -261,8 +280,8 @@ def _boxes(where: str, line: str) -> tuple[tuple[str, Box], ...]:
             left, top, right, bottom = 0.0, 0.0, 0.0, 0.0
         if not (0 <= left < right <= 1 and 0 <= top < bottom <= 1):
             raise InputError(
-                f'{where} has the box "{shown(part.strip())}"; a box is a word and four shares of the picture, '
-                "0 to 1: left, top, right, bottom."
+                f'{where} has the box "{shown(part.strip())}"; a box is a word and four shares of'
+                " the picture, 0 to 1: left, top, right, bottom."
             )
         found.append((word.lower(), (left, top, right, bottom)))
     return tuple(found)
@@ -288,7 +307,8 @@ def _json_rows(name: str, files: Files) -> Iterator[Mapping[str, object]]:
             row = None
         if not isinstance(row, dict):
             raise InputError(
-                f'Line {number:,} of "{shown(name)}" is no JSON object; each line must be one, in braces.'
+                f'Line {number:,} of "{shown(name)}" is no JSON object; each line must be one, in'
+                " braces."
             )
         yield _renamed(name, row)
 
@@ -323,7 +343,8 @@ def _renamed(name: str, row: Mapping[str, object]) -> Mapping[str, object]:
     }
     if found["text"] is None and found["picture"] is None:
         raise InputError(
-            f'"{shown(name)}" has the columns {shown(", ".join(row))}; one must be called "text" or "picture".'
+            f'"{shown(name)}" has the columns {shown(", ".join(row))}; one must be called "text" or'
+            ' "picture".'
         )
     return found
 
@@ -332,8 +353,8 @@ def _check_row(name: str, number: int, characters: int) -> None:
     """Refuse a row before it is taken apart."""
     if characters > MAX_ROW:
         raise InputError(
-            f'The row that ends in line {number:,} of "{shown(name)}" has more than the {MAX_ROW:,} characters '
-            "that are possible; mend or remove it."
+            f'The row that ends in line {number:,} of "{shown(name)}" has more than the {MAX_ROW:,}'
+            " characters that are possible; mend or remove it."
         )
 
 
@@ -347,22 +368,28 @@ def _column(name: str, files: Files, totals: Totals) -> list[str]:
 
 
 def _lines(name: str, files: Files) -> Iterator[str]:
-    """The lines of a text file; a break at its end begins no further one. InputError where there are too many."""
+    """The lines of a text file; a break at its end begins no further one. InputError where there
+    are too many.
+    """
     for number, line in enumerate(_raw_lines(name, files), 1):
         if number > MAX_EXAMPLES:
             raise InputError(
-                f'"{shown(name)}" has more than the {MAX_EXAMPLES:,} lines that are possible; split it.'
+                f'"{shown(name)}" has more than the {MAX_EXAMPLES:,} lines that are possible;'
+                " split it."
             )
         yield line.rstrip("\r\n")
 
 
 def _raw_lines(name: str, files: Files) -> Iterator[str]:
-    """The lines of a text file with their breaks, each read by itself: the whole as one text takes up to 200 MB."""
+    """The lines of a text file with their breaks, each read by itself: the whole as one text takes
+    up to 200 MB.
+    """
     found = files[name]
     size = found.stat().st_size if isinstance(found, Path) else len(found)
     if size > MAX_MEGABYTES << 20:
         raise InputError(
-            f'"{shown(name)}" has {size >> 20:,} MB but at most {MAX_MEGABYTES} are possible; split it.'
+            f'"{shown(name)}" has {size >> 20:,} MB but at most {MAX_MEGABYTES} are possible;'
+            " split it."
         )
     data = found.read_bytes() if isinstance(found, Path) else found
     for number, part in enumerate(_LINE.finditer(data), 1):

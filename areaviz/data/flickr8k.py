@@ -1,4 +1,5 @@
-"""Flickr8k: 8,000 photos with captions, some with German and gold boxes (Hodosh et al. 2013; Plummer et al. 2015).
+"""Flickr8k: 8,000 photos with captions, some with German and gold boxes (Hodosh et al. 2013;
+Plummer et al. 2015).
 
 The splits are the joint ones: no photo that tests a captioner or a translator trains the other.
 """
@@ -27,9 +28,9 @@ _ARCHIVES = ("train", "val", "test")
 class Photo:
     """What is known of a photo but its pixels.
 
-    captions: five, lower-cased, words and marks split by blanks. pair: an English sentence and its German
-    translation, or None. german: five German captions written on their own, or none. grounded: five sentences,
-    lower-cased, with the gold boxes of their content words.
+    captions: five, lower-cased, words and marks split by blanks. pair: an English sentence and its
+    German translation, or None. german: five German captions written on their own, or none.
+    grounded: five sentences, lower-cased, with the gold boxes of their content words.
     """
 
     name: str
@@ -62,8 +63,9 @@ def read_pixels(folder: Path, photos: list[Photo], side: int = SIDE) -> npt.NDAr
         pixels[missing.pop(name)] = _squeezed(content, side)
     if missing:
         raise FileNotFoundError(
-            f"Of {len(photos):,} photos {len(missing):,} are in no archive of {folder / 'images_flickr8k'}, first "
-            f"{next(iter(missing))}; docs/photos.md says what the folder holds and who gives it."
+            f"Of {len(photos):,} photos {len(missing):,} are in no archive of"
+            f" {folder / 'images_flickr8k'}, first {next(iter(missing))}; docs/photos.md says what"
+            " the folder holds and who gives it."
         )
     return pixels
 

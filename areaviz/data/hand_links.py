@@ -1,4 +1,6 @@
-"""Captions of Multi30k whose words were linked by hand for this project; the corpus itself lies in the data folder."""
+"""Captions of Multi30k whose words were linked by hand for this project; the corpus itself lies in
+the data folder.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ LINKS = Path(__file__).with_name("multi30k_links.toml")
 
 
 def read_linked(data: Path, split: str) -> Dataset:
-    """The captions of "val" or "test_2016_flickr" that have links, English first, with sure and possible ones.
+    """The captions of "val" or "test_2016_flickr" that have links, English first, with sure and
+    possible ones.
 
     Raises:
         FileNotFoundError: the corpus is not in `data`.

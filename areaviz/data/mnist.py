@@ -21,7 +21,8 @@ _FILES = {"train": "train", "val": "train", "test": "t10k"}
 
 
 def read_digits(folder: Path, split: str) -> tuple[Images, Labels]:
-    """The digits of "train" (55,000), "val" (5,000) or "test" (10,000): uint8 [N, 28, 28] and int64 [N].
+    """The digits of "train" (55,000), "val" (5,000) or "test" (10,000): uint8 [N, 28, 28] and int64
+    [N].
 
     0 is ground, 255 is ink.
 
@@ -41,7 +42,9 @@ def read_digits(folder: Path, split: str) -> tuple[Images, Labels]:
 
 
 def _read_idx(path: Path) -> Images:
-    """The bytes of an idx file behind its header: two zeros, type 8 (unsigned byte), the axes, their lengths."""
+    """The bytes of an idx file behind its header: two zeros, type 8 (unsigned byte), the axes,
+    their lengths.
+    """
     if not path.exists():
         raise FileNotFoundError(
             f"{path} is missing; put MNIST's four idx files (gzipped) into that folder."

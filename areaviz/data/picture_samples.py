@@ -1,4 +1,6 @@
-"""The app's own pictures, made or read at run time: shape scenes, digits, and photographs that are free of rights."""
+"""The app's own pictures, made or read at run time: shape scenes, digits, and photographs that are
+free of rights.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ class Sample:
 
 
 def names(*kinds: str) -> tuple[str, ...]:
-    """The names of the samples of these kinds, of all kinds if none is given, in the registry's order."""
+    """The names of the samples of these kinds, of all kinds if none is given, in the registry's
+    order.
+    """
     return tuple(name for name, entry in SAMPLES.items() if not kinds or entry.kind in kinds)
 
 
@@ -51,7 +55,8 @@ def sample(name: str) -> Picture:
     """
     if name not in SAMPLES:
         raise InputError(
-            f'There is no sample picture "{shown(name)}"; choose one of the samples or upload a picture.'
+            f'There is no sample picture "{shown(name)}"; choose one of the samples or upload a'
+            " picture."
         )
     return replace(SAMPLES[name].make(), name=name)
 

@@ -1,7 +1,8 @@
-"""Uploaded pictures, made safe: any bytes become a small RGB picture, or one sentence that says why not.
+"""Uploaded pictures, made safe: any bytes become a small RGB picture, or one sentence that says why
+not.
 
-What a file is follows from its content, never from its name. Its size is read from the header and checked before
-any pixel is decoded.
+What a file is follows from its content, never from its name. Its size is read from the header and
+checked before any pixel is decoded.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ MEGA = 1 << 20
 """Counts pixels, too, so that cameras sold with 16 megapixels fit."""
 
 MAX_SCANS, MAX_SEGMENTS = 100, 10_000
-"""Of a JPEG. A scan may be a few bytes and costs the time of a whole picture; ordinary ones have about ten."""
+"""Of a JPEG. A scan may be a few bytes and costs the time of a whole picture; ordinary ones have
+about ten.
+"""
 
 COUNTED = 4 * MEGA
 """Frames of a larger GIF are not counted: it may have a million empty ones."""
@@ -61,10 +64,12 @@ class Decoded:
 def decode(content: bytes, name: str = "upload") -> Decoded:
     """The picture in a file's bytes, called `name`, a hyphen and its digest.
 
-    It is RGB and upright, the first frame, on white where it was transparent, with sides of 1 to `MAX_SIDE` pixels.
+    It is RGB and upright, the first frame, on white where it was transparent, with sides of 1 to
+    `MAX_SIDE` pixels.
 
     Raises:
-        InputError: the file is empty, has more than 20 MB or 16 megapixels, is damaged or of another format.
+        InputError: the file is empty, has more than 20 MB or 16 megapixels, is damaged or of
+            another format.
     """
     _check_bytes(content)
     with _refusals(
@@ -80,7 +85,9 @@ def decode(content: bytes, name: str = "upload") -> Decoded:
 
 
 def small_file(picture: Picture, side: int) -> bytes:
-    """The picture as a file a browser shows, with sides of 1 to `side` pixels: a JPEG if it was larger, else a PNG."""
+    """The picture as a file a browser shows, with sides of 1 to `side` pixels: a JPEG if it was
+    larger, else a PNG.
+    """
     image, file = Image.fromarray(picture.pixels), io.BytesIO()
     fits = max(image.size) <= side
     image.thumbnail((side, side))
@@ -101,7 +108,9 @@ def _check_bytes(content: bytes) -> None:
 
 
 def _check_size(image: Image.Image) -> None:
-    """Refuse what would take too much memory to decode; of a TIFF a whole tile is made, however small the picture."""
+    """Refuse what would take too much memory to decode; of a TIFF a whole tile is made, however
+    small the picture.
+    """
     tags = getattr(image, "tag_v2", {})
     tile = int(tags.get(_TILE_WIDTH, 0)) * int(tags.get(_TILE_LENGTH, 0))
     pixels = max(image.width * image.height, tile)
@@ -110,7 +119,9 @@ def _check_size(image: Image.Image) -> None:
 
 
 def _check_scans(jpeg: bytes) -> None:
-    """Refuse a JPEG that goes over its picture again and again; what stands behind its end is not looked at."""
+    """Refuse a JPEG that goes over its picture again and again; what stands behind its end is not
+    looked at.
+    """
     scans, at = 0, 2
     for _ in range(MAX_SEGMENTS):
         marker = _MARKER.search(jpeg, at)
@@ -121,7 +132,8 @@ def _check_scans(jpeg: bytes) -> None:
             break
         at = marker.end() + int.from_bytes(jpeg[marker.end() : marker.end() + 2], "big")
     raise InputError(
-        "The JPEG has far more parts than a picture needs; save it again as PNG or as an ordinary JPEG."
+        "The JPEG has far more parts than a picture needs; save it again as PNG or as an ordinary"
+        " JPEG."
     )
 
 
@@ -134,7 +146,9 @@ def _too_large(size: str) -> InputError:
 
 @contextmanager
 def _refusals(sentence: str) -> Iterator[None]:
-    """Turn whatever is raised on a stranger's bytes into an InputError: decoders raise nearly everything there is."""
+    """Turn whatever is raised on a stranger's bytes into an InputError: decoders raise nearly
+    everything there is.
+    """
     try:
         yield
     except InputError:
@@ -146,7 +160,9 @@ def _refusals(sentence: str) -> Iterator[None]:
 
 
 def _about_frames(image: Image.Image, size: int) -> tuple[str, ...]:
-    """What to tell of an animation or of pages; further pictures of a photograph are only its previews."""
+    """What to tell of an animation or of pages; further pictures of a photograph are only its
+    previews.
+    """
     if image.format == "MPO" or not getattr(image, "is_animated", False):
         return ()
     # Counting pages of a TIFF takes time that grows with their square.
@@ -160,7 +176,9 @@ def _about_frames(image: Image.Image, size: int) -> tuple[str, ...]:
 def _decoded(
     image: Image.Image,
 ) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.uint8]], tuple[str, ...]]:
-    """The pixels, uint8 [H, W, 3], and what was changed. Made small first, then turned: that takes least memory."""
+    """The pixels, uint8 [H, W, 3], and what was changed. Made small first, then turned: that takes
+    least memory.
+    """
     if image.format == "TIFF":
         image.load()  # turns it upright, unlike other formats
     plain, notes = _eight_bits(image)

@@ -1,4 +1,5 @@
-"""Where everything lies: the app and its pages, configuration, models, samples, corpora. No other module computes it.
+"""Where everything lies: the app and its pages, configuration, models, samples, corpora. No other
+module computes it.
 
 All of it but the corpora comes with the repository, whose root this module knows.
 """
@@ -24,7 +25,9 @@ CHECKPOINTS_SETTING, DATA_SETTING = "AREAVIZ_CHECKPOINTS", "AREAVIZ_DATA"
 
 
 def checkpoints_folder() -> Path:
-    """The models of the app: the environment variable AREAVIZ_CHECKPOINTS, else those of the repository."""
+    """The models of the app: the environment variable AREAVIZ_CHECKPOINTS, else those of the
+    repository.
+    """
     return Path(os.environ.get(CHECKPOINTS_SETTING) or CHECKPOINTS).expanduser()
 
 

@@ -1,9 +1,10 @@
 """Photographs that are free of rights, read from installed packages, which are not imported.
 
-matplotlib: Grace M. Hopper, official portrait by James S. Davis, United States Navy, 1984; public domain, as a work of
-the United States' government. scikit-image: Eileen Collins, NASA, public domain; the cat Chelsea, by Stefan van der
-Walt, CC0; a cup of coffee, by Rachel Michetti, CC0; a photographer, by Lav Varshney, CC0; a launch, by SpaceX,
-released into the public domain. The packages' other photographs show no scene that one would describe.
+matplotlib: Grace M. Hopper, official portrait by James S. Davis, United States Navy, 1984; public
+domain, as a work of the United States' government. scikit-image: Eileen Collins, NASA, public
+domain; the cat Chelsea, by Stefan van der Walt, CC0; a cup of coffee, by Rachel Michetti, CC0; a
+photographer, by Lav Varshney, CC0; a launch, by SpaceX, released into the public domain. The
+packages' other photographs show no scene that one would describe.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from areaviz.trace.picture import Picture
 
 @dataclass(frozen=True, slots=True)
 class Photo:
-    """title: what it shows. sentence: an English one, to be translated with it. package, path: where it lies."""
+    """title: what it shows. sentence: an English one, to be translated with it. package, path:
+    where it lies.
+    """
 
     title: str
     sentence: str

@@ -1,7 +1,7 @@
 """What is in a shape scene and how English and German say it.
 
-Two sentences a scene name the same objects in the same order, so that each word's object, and with it its
-gold box, is known in both languages.
+Two sentences a scene name the same objects in the same order, so that each word's object, and with
+it its gold box, is known in both languages.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ NOUNS: Mapping[str, Noun] = {
     "lock key": Noun("key", "Schlüssel", "m"),
     "piano key": Noun("key", "Taste", "f"),
 }
-"""Every shape. Three English nouns have two German ones each: which is meant, only the picture tells."""
+"""Every shape. Three English nouns have two German ones each: which is meant, only the picture
+tells.
+"""
 
 AMBIGUOUS = frozenset(
     shape
@@ -78,7 +80,9 @@ _ARTICLES = {
 
 @dataclass(frozen=True, slots=True)
 class Object:
-    """One shape: keys of NOUNS, COLOURS and SIZES, and its box: left, top, right, bottom as shares of the side."""
+    """One shape: keys of NOUNS, COLOURS and SIZES, and its box: left, top, right, bottom as shares
+    of the side.
+    """
 
     shape: str
     colour: str

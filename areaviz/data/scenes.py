@@ -1,7 +1,8 @@
-"""Shape scenes: coloured shapes in spatial relations, with sentences that say so. Generated, free of rights.
+"""Shape scenes: coloured shapes in spatial relations, with sentences that say so. Generated, free
+of rights.
 
-A scene has one to three objects; the sentence speaks of one, or of two and how they lie. Every scene follows from
-its split and number alone.
+A scene has one to three objects; the sentence speaks of one, or of two and how they lie. Every
+scene follows from its split and number alone.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ _EXTENT = {"small": (0.16, 0.22), "large": (0.32, 0.4)}
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """Objects, those spoken of first; relation: of the first two, a key of RELATIONS, or None for one object."""
+    """Objects, those spoken of first; relation: of the first two, a key of RELATIONS, or None for
+    one object.
+    """
 
     split: str
     number: int
@@ -71,7 +74,9 @@ class Scene:
         return _grounded(german(self.spoken, self.relation), self.spoken)
 
     def true_sentences(self) -> Mapping[str, Grounded]:
-        """Every English sentence of the grammar that this scene shows, with the boxes of its words."""
+        """Every English sentence of the grammar that this scene shows, with the boxes
+        of its words.
+        """
         single = [_grounded(english((thing,), None), (thing,)) for thing in self.objects]
         pairs = [
             _grounded(english(pair, _relation(*pair)), pair)
@@ -107,7 +112,9 @@ def make_scene(split: str, number: int) -> Scene:
 
 
 def _names(count: int, rng: np.random.Generator) -> list[tuple[str, str]]:
-    """Shapes and colours; no two objects share their English noun, and half of the first are ambiguous ones."""
+    """Shapes and colours; no two objects share their English noun, and half of the first are
+    ambiguous ones.
+    """
     ambiguous, plain = sorted(AMBIGUOUS), sorted(set(NOUNS) - AMBIGUOUS)
     chosen: list[tuple[str, str]] = []
     while len(chosen) < count:
@@ -122,7 +129,9 @@ def _names(count: int, rng: np.random.Generator) -> list[tuple[str, str]]:
 def _layout(
     count: int, rng: np.random.Generator
 ) -> tuple[list[tuple[float, float, float, float]], list[str]]:
-    """Boxes that keep apart, and their sizes; the first two lie clearly above, below, left or right of each other."""
+    """Boxes that keep apart, and their sizes; the first two lie clearly above, below, left or right
+    of each other.
+    """
     while True:
         sizes = [str(rng.choice(sorted(SIZES))) for _ in range(count)]
         extents = [float(rng.uniform(*_EXTENT[size])) for size in sizes]

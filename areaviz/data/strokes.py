@@ -69,14 +69,17 @@ _STROKES: Mapping[int, tuple[tuple[list[Point], ...], ...]] = {
         ),
     ),
 }
-"""For each digit the ways to write it; a way is a tuple of strokes, a stroke is points in the unit square."""
+"""For each digit the ways to write it; a way is a tuple of strokes, a stroke is points in the unit
+square.
+"""
 
 
 def draw_digit(digit: int, rng: np.random.Generator) -> npt.NDArray[np.uint8]:
-    """One digit as somebody might write it: uint8 [28, 28], 0 is ground, 255 is ink, centred by its mass.
+    """One digit as somebody might write it: uint8 [28, 28], 0 is ground, 255 is ink, centred by its
+    mass.
 
-    The digit's points are moved a little, then all of it is slanted, turned and scaled, and drawn with a
-    round pen four times as large as it is returned.
+    The digit's points are moved a little, then all of it is slanted, turned and scaled, and drawn
+    with a round pen four times as large as it is returned.
     """
     ways = _STROKES[digit]
     strokes = ways[rng.integers(len(ways))]

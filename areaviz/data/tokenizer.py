@@ -37,7 +37,8 @@ class Tokenizer:
 
     @classmethod
     def train(cls, lines: Iterable[str], level: str, vocabulary: int) -> Tokenizer:
-        """Learn a tokenizer of `level` "character", "token" or "word" with at most `vocabulary` tokens.
+        """Learn a tokenizer of `level` "character", "token" or "word" with at most `vocabulary`
+        tokens.
 
         Words are what stands between blanks, so marks must stand apart.
         """
@@ -88,7 +89,8 @@ class Tokenizer:
         return _placed(text, self._pieces.encode(text, return_type="proto").pieces)
 
     def of_words(self, text: str) -> list[int]:
-        """For every word of `text`, words split by single blanks, the number of the token that it begins in.
+        """For every word of `text`, words split by single blanks, the number of the token that it
+        begins in.
 
         Not always its own: two unknown words that follow one another are one token.
         """
@@ -105,7 +107,9 @@ class Tokenizer:
 
 
 def _placed(text: str, pieces: Iterable[Any]) -> list[Token]:
-    """Tokens from SentencePiece's, which count bytes and take the blank before a word into the word."""
+    """Tokens from SentencePiece's, which count bytes and take the blank before a word into the
+    word.
+    """
     byte_ends = accumulate(
         (len(character.encode("utf-8", "surrogatepass")) for character in text), initial=0
     )

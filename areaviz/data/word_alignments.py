@@ -1,7 +1,8 @@
 """Sentences whose words people linked by hand, and the links that other systems made of them.
 
-One gzip file a set: pair id, English words, words of the other language and links, separated by tabs; a link "3-4" is
-sure, "3p4" possible, English first, from 0. One file a system: a line a pair, links "3-4".
+One gzip file a set: pair id, English words, words of the other language and links, separated by
+tabs; a link "3-4" is sure, "3p4" possible, English first, from 0. One file a system: a line a pair,
+links "3-4".
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ def read_gold(data: Path, name: str) -> Dataset:
 
 
 def read_system(data: Path, name: str) -> list[Links]:
-    """The links one system made, a set of (English, other) a pair; FileNotFoundError where it is not in `data`."""
+    """The links one system made, a set of (English, other) a pair; FileNotFoundError where it is
+    not in `data`.
+    """
     return [
         frozenset(
             (int(one), int(other)) for one, other in (link.split("-") for link in line.split())

@@ -1,4 +1,6 @@
-"""Beam search: the most probable hypotheses of each length stay open, the best whole ones are returned."""
+"""Beam search: the most probable hypotheses of each length stay open, the best whole ones are
+returned.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from areaviz.decoding.stepper import Hypothesis, Stepper, check_limits
 
 
 def length_penalty(length: int, alpha: float) -> float:
-    """What a log-probability is divided by: ((5 + n) / 6)^alpha (Wu et al. 2016, Eq. 14), n with the end symbol."""
+    """What a log-probability is divided by: ((5 + n) / 6)^alpha (Wu et al. 2016, Eq. 14), n with
+    the end symbol.
+    """
     return float(((5 + length) / 6) ** alpha)
 
 
@@ -27,15 +31,17 @@ def beam_search(
     width: int = 4,
     alpha: float = 0.6,
 ) -> list[list[Hypothesis]]:
-    """For each sentence of a batch at most `width` hypotheses, best first; the stepper has `width` rows a sentence.
+    """For each sentence of a batch at most `width` hypotheses, best first; the stepper has `width`
+    rows a sentence.
 
-    At each length the `width` most probable continuations of a sentence's open hypotheses are taken: those
-    that end are kept, the others stay open. Kept ones are ranked by log-probability / `length_penalty`;
-    those cut off at the limit come after all that ended. A sentence stops as soon as nothing open can
-    change its result, which does not depend on its neighbours. A width of 1 is greedy decoding.
+    At each length the `width` most probable continuations of a sentence's open hypotheses are
+    taken: those that end are kept, the others stay open. Kept ones are ranked by log-probability /
+    `length_penalty`; those cut off at the limit come after all that ended. A sentence stops as soon
+    as nothing open can change its result, which does not depend on its neighbours. A width of 1 is
+    greedy decoding.
 
-    start, end: ids of the symbols around a sentence. limits: for each sentence the most tokens it may
-    have, its end symbol included. alpha: 0 ranks by probability, more favours long hypotheses.
+    start, end: ids of the symbols around a sentence. limits: for each sentence the most tokens it
+    may have, its end symbol included. alpha: 0 ranks by probability, more favours long hypotheses.
 
     Raises:
         ValueError: when a limit or the width is below one, or alpha below zero.
@@ -49,7 +55,8 @@ def beam_search(
     tokens = [start] * (width * len(beams))
     while not all(beam.done for beam in beams):
         log_probabilities = stepper.step(torch.tensor(tokens))
-        # The best continuations of a sentence are among the best of each of its rows: only these leave the device.
+        # The best continuations of a sentence are among the best of each of its rows: only these
+        # leave the device.
         values, choices = log_probabilities.topk(min(width, log_probabilities.shape[-1]), dim=-1)
         rows = _advance(beams, values.tolist(), choices.tolist())
         tokens = [token for beam in beams for token in beam.last_tokens()]
@@ -61,7 +68,9 @@ def beam_search(
 def _advance(
     beams: Sequence[_Beam], values: Sequence[list[float]], choices: Sequence[list[int]]
 ) -> list[int]:
-    """Let every sentence take its best continuations; returns for every row the row it continues."""
+    """Let every sentence take its best continuations; returns for every row the row it
+    continues.
+    """
     rows: list[int] = []
     for beam in beams:
         first, after = len(rows), len(rows) + beam.width
@@ -75,7 +84,9 @@ def _advance(
 
 @dataclass(frozen=True, slots=True)
 class _Open:
-    """A hypothesis that has not ended: its ids, its log-probability, and the rank of the one it continues."""
+    """A hypothesis that has not ended: its ids, its log-probability, and the rank of the one it
+    continues.
+    """
 
     ids: tuple[int, ...]
     log_probability: float
@@ -95,7 +106,9 @@ class _Beam:
     done: bool = False
 
     def extend(self, values: Sequence[list[float]], choices: Sequence[list[int]]) -> None:
-        """Take the best continuations of the open hypotheses: log-probabilities and ids [width, continuations]."""
+        """Take the best continuations of the open hypotheses: log-probabilities and ids [width,
+        continuations].
+        """
         continuations = (
             (old.log_probability + value, rank, token)
             for rank, old in enumerate(self.open)
@@ -129,8 +142,9 @@ class _Beam:
     def _is_done(self) -> bool:
         """Whether nothing open can come into the result.
 
-        A log-probability only falls as a hypothesis grows and the penalty is largest at the limit, so an open
-        hypothesis will never score more than its present log-probability under the penalty of the limit.
+        A log-probability only falls as a hypothesis grows and the penalty is largest at the limit,
+        so an open hypothesis will never score more than its present log-probability under the
+        penalty of the limit.
         """
         if not self.open or len(self.open[0].ids) == self.limit:
             return True

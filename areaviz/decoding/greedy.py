@@ -13,8 +13,8 @@ from areaviz.decoding.stepper import Hypothesis, Stepper, check_limits
 def greedy(stepper: Stepper, start: int, end: int, limits: Sequence[int]) -> list[Hypothesis]:
     """Decode a batch of sentences, one row each, until every one has ended or reached its limit.
 
-    start, end: ids of the symbols around a sentence. limits: for each sentence the most tokens it may
-    have, its end symbol included. A sentence's result does not depend on its neighbours.
+    start, end: ids of the symbols around a sentence. limits: for each sentence the most tokens it
+    may have, its end symbol included. A sentence's result does not depend on its neighbours.
 
     Raises:
         ValueError: when a limit is below one.

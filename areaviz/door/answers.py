@@ -29,7 +29,9 @@ async def answer_page(send: Send, status: int, html: str, headers: Headers) -> N
 
 
 async def redirect(send: Send, address: str, headers: Headers = ()) -> None:
-    """Send the browser to an address of this server, which must be ASCII without control characters."""
+    """Send the browser to an address of this server, which must be ASCII without control
+    characters.
+    """
     await _answer(send, 303, "", "text/plain", (("location", address), *headers))
 
 

@@ -1,4 +1,5 @@
-"""The one door before the app: what every request and every socket has to pass before Streamlit sees it.
+"""The one door before the app: what every request and every socket has to pass before Streamlit
+sees it.
 
 Pure ASGI, because sockets do not pass through other kinds of middleware.
 """
@@ -32,8 +33,8 @@ _CLOSED = ("/auth/", "/oauth2callback")
 _METHODS = ("GET", "HEAD", "OPTIONS")
 
 NOT_OURS = (
-    "This address is not one of the names of this server; open the app by one of them, or start it with: "
-    "python -m areaviz serve --allow-host NAME."
+    "This address is not one of the names of this server; open the app by one of them, or start it"
+    " with: python -m areaviz serve --allow-host NAME."
 )
 
 
@@ -41,9 +42,9 @@ NOT_OURS = (
 class Rules:
     """Who may come in.
 
-    names: the host names and addresses of this server, in lower case. port: of the server. sign_in: None where no
-    token is wanted. framing: origins whose pages may hold the app in a frame. back_seconds: how long the session of a
-    reader is kept who may come back.
+    names: the host names and addresses of this server, in lower case. port: of the server. sign_in:
+    None where no token is wanted. framing: origins whose pages may hold the app in a frame.
+    back_seconds: how long the session of a reader is kept who may come back.
     """
 
     names: frozenset[str]
@@ -155,7 +156,9 @@ def _is_open(head: Head) -> bool:
 
 
 def _moved(head: Head) -> str:
-    """Where a reader who is admitted already is sent: to the address without its token; "" where it is in place."""
+    """Where a reader who is admitted already is sent: to the address without its token; "" where it
+    is in place.
+    """
     token, where = without_token(head)
     return where if token or head.path == PATH else ""
 

@@ -17,7 +17,9 @@ _PORTS = {"http": "80", "https": "443"}
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """method: "GET", or "" for a socket. query: without the question mark. headers: by lower-case name, each given."""
+    """method: "GET", or "" for a socket. query: without the question mark. headers: by lower-case
+    name, each given.
+    """
 
     method: str
     path: str
@@ -55,7 +57,9 @@ class Head:
         return values[0] if len(values) == 1 else ""
 
     def cookie(self, name: str) -> str:
-        """The value of a cookie; "" where it is absent. The last counts, as in the app behind the door."""
+        """The value of a cookie; "" where it is absent. The last counts, as in the app behind the
+        door.
+        """
         found = ""
         for header in self.headers.get("cookie", ()):
             for part in header.split(";"):
@@ -65,7 +69,8 @@ class Head:
         return found
 
     def is_for(self, names: frozenset[str]) -> bool:
-        """Whether the request means this server by one of its names, and comes from no other site's page.
+        """Whether the request means this server by one of its names, and comes from no other site's
+        page.
 
         Compared as text alone: nothing is looked up, and nobody is asked.
         """
@@ -79,7 +84,9 @@ class Head:
 
 
 def name_and_port(host: str) -> tuple[str, str]:
-    """The two parts of a Host header, in lower case and without brackets or a last dot; "" for what is missing."""
+    """The two parts of a Host header, in lower case and without brackets or a last dot; "" for what
+    is missing.
+    """
     found = _HOST.fullmatch(host.lower())
     if found is None:
         return "", ""

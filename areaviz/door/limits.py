@@ -1,7 +1,8 @@
 """How many connections there may be, and which of them has to go when a new one finds no room.
 
-Room is counted in file descriptors, because they run out first: a connection takes one, the session of a visitor three
-more, which Streamlit gives back minutes after the visitor left. So they are not added up but looked at.
+Room is counted in file descriptors, because they run out first: a connection takes one, the session
+of a visitor three more, which Streamlit gives back minutes after the visitor left. So they are not
+added up but looked at.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ except ImportError:  # Windows has no such limit
 
 log = logging.getLogger(__name__)
 SESSION_DESCRIPTORS, RESERVE = 3, 64
-"""What a session takes besides its connection; what is left for files, databases and sessions about to begin."""
+"""What a session takes besides its connection; what is left for files, databases and sessions about
+to begin.
+"""
 MOST, FROM_ONE = 4096, 128
 """Connections of all, and of one address that is neither this machine's nor a named proxy's."""
 UNLIMITED = 65536
@@ -31,7 +34,9 @@ FULL = "This server has as many visitors as it can hold; try again in a minute."
 
 @dataclass(slots=True)
 class Seat:
-    """What is known of one connection. waiting: it has not said yet what it wants, or is done for now."""
+    """What is known of one connection. waiting: it has not said yet what it wants, or is done for
+    now.
+    """
 
     client: str
     waiting: bool = True
@@ -40,8 +45,8 @@ class Seat:
 class Connections:
     """The connections of the server, in the order they came.
 
-    limit: file descriptors of the process; None where the system has no such limit. proxies: addresses from which the
-    connections of many come.
+    limit: file descriptors of the process; None where the system has no such limit. proxies:
+    addresses from which the connections of many come.
     """
 
     def __init__(self, limit: int | None, proxies: tuple[str, ...] = ()) -> None:
@@ -54,7 +59,9 @@ class Connections:
         return len(self._seats)
 
     def enter(self, transport: asyncio.BaseTransport) -> bool:
-        """Take a connection in, if need be in the place of the one that waits for longest; whether there is room."""
+        """Take a connection in, if need be in the place of the one that waits for longest; whether
+        there is room.
+        """
         client = str((transport.get_extra_info("peername") or [""])[0])
         if self._from[client] >= FROM_ONE and not self._is_shared(client):
             log.warning("%s has %d connections; another one was refused.", client, FROM_ONE)
@@ -104,7 +111,9 @@ class Connections:
         return self._seen + self._since, self._limit
 
     def _make_room(self, descriptors: int, reserve: int) -> bool:
-        """Whether so many descriptors are free besides the reserve, once who waits for longest has gone."""
+        """Whether so many descriptors are free besides the reserve, once who waits for longest has
+        gone.
+        """
         used, limit = self.descriptors()
         if len(self._seats) < MOST and (limit is None or used + descriptors + reserve <= limit):
             return True
@@ -122,7 +131,8 @@ class Connections:
             limit,
         )
         self.leave(oldest)
-        # Its descriptor is free once the event loop has closed it, which is before the next connection is taken.
+        # Its descriptor is free once the event loop has closed it, which is before the next
+        # connection is taken.
         self._since -= 1
         assert isinstance(oldest, asyncio.WriteTransport)
         oldest.abort()
@@ -137,7 +147,9 @@ class Connections:
 
 
 def raise_limit() -> int | None:
-    """Raise the soft limit of file descriptors to the hard one; the limit, None where the system has none."""
+    """Raise the soft limit of file descriptors to the hard one; the limit, None where the system
+    has none.
+    """
     if resource is None:
         return None
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

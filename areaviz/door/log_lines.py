@@ -1,4 +1,6 @@
-"""The app's log: one cause gives one line a second at most, so that nobody fills the disk with it."""
+"""The app's log: one cause gives one line a second at most, so that nobody fills the
+disk with it.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,8 @@ FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
 class OncePerSecond(logging.Filter):
-    """Lets a line through that was not written within the last second; says how many were left out before it.
+    """Lets a line through that was not written within the last second; says how many were left out
+    before it.
 
     A cause is the logger and the text without what is filled in, and the kind of error.
     """

@@ -1,7 +1,9 @@
-"""Addresses of pictures and files that the app made: each is answered only for the reader whose page was told of it.
+"""Addresses of pictures and files that the app made: each is answered only for the reader whose
+page was told of it.
 
-Streamlit answers them for everybody, and for a while after their session has ended. Here they end with the reader's
-last socket, but for the time in which Streamlit keeps the session of a reader who may come back.
+Streamlit answers them for everybody, and for a while after their session has ended. Here they end
+with the reader's last socket, but for the time in which Streamlit keeps the session of a reader who
+may come back.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ _ADDRESS = re.compile(rb"/media/([0-9A-Za-z._-]+)")
 
 @dataclass(slots=True)
 class _Reader:
-    """sockets: that are open. left: when the last one was closed. files: the names told, in their order."""
+    """sockets: that are open. left: when the last one was closed. files: the names told, in their
+    order.
+    """
 
     sockets: int = 0
     left: float = 0.0
@@ -29,7 +33,8 @@ class _Reader:
 class Media:
     """Which files each reader was told of.
 
-    Readers are named by the id in their cookie. A socket that brought none, "", has no files here: it is no browser's.
+    Readers are named by the id in their cookie. A socket that brought none, "", has no files here:
+    it is no browser's.
     back_seconds: how long a session is kept for a reader who may come back.
     """
 

@@ -1,4 +1,6 @@
-"""What a socket may say: its first message has to come, and messages that the app does not need are dropped."""
+"""What a socket may say: its first message has to come, and messages that the app does not need are
+dropped.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ PASSED = frozenset(
         "backend_operation_request",
     )
 )
-"""Kinds of messages that the app needs. Of the others, "clear_cache" would empty the caches of all visitors."""
+"""Kinds of messages that the app needs. Of the others, "clear_cache" would empty the caches of all
+visitors.
+"""
 UNSUPPORTED, BROKEN, FULL = 1003, 1002, 1013
 """Codes of closing: a text, no message of Streamlit's, no room."""
 
@@ -41,8 +45,9 @@ async def converse(
 ) -> None:
     """Run the app for a socket that has passed the door, once its first message is there.
 
-    Streamlit begins a session, which takes memory and file descriptors, as soon as it gets a socket; so it gets it
-    later. A socket that comes back to its session is handed on at once: its page may have nothing to say.
+    Streamlit begins a session, which takes memory and file descriptors, as soon as it gets a
+    socket; so it gets it later. A socket that comes back to its session is handed on at once: its
+    page may have nothing to say.
 
     Args:
         has_room: whether the server has room for a session.
@@ -120,7 +125,9 @@ def _judged(message: Message) -> tuple[int, bool]:
 
 
 def _protocol(head: Head) -> str | None:
-    """Streamlit's list of protocols has its own name first, and the session that a page comes back to third."""
+    """Streamlit's list of protocols has its own name first, and the session that a page comes back
+    to third.
+    """
     return _words(head)[0] or None
 
 

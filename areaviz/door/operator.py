@@ -1,13 +1,16 @@
-"""The operator's channel: named commands, asked from the same machine by whoever runs the app, and by nobody else.
+"""The operator's channel: named commands, asked from the same machine by whoever runs the app, and
+by nobody else.
 
-The app listens on a socket of the file system, in a folder that only its owner can open. A command is a function from
-words to something that JSON can hold; `areaviz/cli/serve.py` lists them, and a command line asks with `ask`:
+The app listens on a socket of the file system, in a folder that only its owner can open. A command
+is a function from words to something that JSON can hold; `areaviz/cli/serve.py` lists them, and a
+command line asks with `ask`:
 
     with listening({"status": status}, port=8501): ...
     ask(8501, "status")
 
-A question is one line, {"command": "status", "words": []}; the reply is one, {"answer": ...} or {"problem": "..."}.
-It is answered by a thread of its own, so also while the web server is at work on something else.
+A question is one line, {"command": "status", "words": []}; the reply is one, {"answer": ...} or
+{"problem": "..."}. It is answered by a thread of its own, so also while the web server is at work
+on something else.
 """
 
 from __future__ import annotations
@@ -29,17 +32,21 @@ from areaviz.trace.errors import BackendError, InputError
 
 log = logging.getLogger(__name__)
 Command = Callable[[Sequence[str]], object]
-"""Words of the command line -> what JSON can hold. InputError and BackendError are told to the operator."""
+"""Words of the command line -> what JSON can hold. InputError and BackendError are told to the
+operator.
+"""
 
 SETTING = "AREAVIZ_RUNTIME"
-"""Environment variable: the folder of the socket; by default one in the user's own runtime folder."""
+"""Environment variable: the folder of the socket; by default one in the user's own runtime folder.
+"""
 LINE_BYTES, SECONDS = 2**20, 20.0
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 @contextmanager
 def listening(commands: Mapping[str, Command], port: int) -> Iterator[None]:
-    """Answer these commands while the block runs; port: that of the app, by which the operator names it.
+    """Answer these commands while the block runs; port: that of the app, by which the operator
+    names it.
 
     Where there can be no such socket the app runs without, and its log says why.
     """

@@ -1,4 +1,5 @@
-"""uvicorn's two protocols, bounded: how long a head, a body and a silence may be, and how many connections there are.
+"""uvicorn's two protocols, bounded: how long a head, a body and a silence may be, and how many
+connections there are.
 
 uvicorn itself waits for a request's head for ever, and counts no sockets.
 """
@@ -15,9 +16,13 @@ from areaviz.door.limits import FULL, Connections
 
 HEAD_SECONDS, HEAD_BYTES = 10.0, 32768
 BODY_BYTES_PER_SECOND, STALLED_SECONDS, CLOSE_SECONDS = 16_384, 60.0, 2.0
-"""The slowest that a body may come; how long a reader may take nothing of an answer, and say nothing to a good-bye."""
+"""The slowest that a body may come; how long a reader may take nothing of an answer, and say
+nothing to a good-bye.
+"""
 SEAT = "areaviz_seat"
-"""In the state of a socket's scope: called when its session begins, it says whether there is room for one."""
+"""In the state of a socket's scope: called when its session begins, it says whether there is room
+for one.
+"""
 
 
 class BoundedRequests(HttpToolsProtocol):
@@ -74,7 +79,9 @@ class BoundedRequests(HttpToolsProtocol):
             self._allow(HEAD_SECONDS)
 
     def on_headers_complete(self) -> None:
-        """The head is there: the connection stays, and its body has the time that its length asks for."""
+        """The head is there: the connection stays, and its body has the time that its length asks
+        for.
+        """
         self._head_bytes = -1
         self._seats.settle(self.transport)
         self._allow(HEAD_SECONDS + self._length() / BODY_BYTES_PER_SECOND)
@@ -124,7 +131,10 @@ class BoundedRequests(HttpToolsProtocol):
     def _end(self, status: int, sentence: str) -> None:
         """Say why, and close; the connection is new, or its request was not read."""
         body = sentence.encode()
-        head = f"HTTP/1.1 {status} Refused\r\ncontent-type: text/plain\r\ncontent-length: {len(body)}\r\n"
+        head = (
+            f"HTTP/1.1 {status} Refused\r\ncontent-type: text/plain\r\ncontent-length:"
+            f" {len(body)}\r\n"
+        )
         self.transport.write(f"{head}connection: close\r\n\r\n".encode() + body)
         self.transport.close()
 

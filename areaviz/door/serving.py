@@ -30,7 +30,9 @@ SCRIPT = Path(__file__).with_name("script.py")
 EVERY_ADDRESS = ("0.0.0.0", "::")
 PING_SECONDS, LEAVE_SECONDS = 30.0, 5
 QUEUE, AT_ONCE = 2048, 8
-"""Connections that the system keeps until they are taken, and those taken before any of them is looked at."""
+"""Connections that the system keeps until they are taken, and those taken before any of them is
+looked at.
+"""
 ROOMY = MOST * (1 + SESSION_DESCRIPTORS)
 """File descriptors that are enough for all connections there may be."""
 
@@ -39,9 +41,9 @@ ROOMY = MOST * (1 + SESSION_DESCRIPTORS)
 class AppPlace:
     """Where the app listens, and for whom.
 
-    names: by which readers reach this machine, besides its address and those of loopback. token: "" where none is
-    wanted. proxies: addresses of proxies whose word on a reader's address is taken. framing: origins whose pages may
-    hold the app in a frame.
+    names: by which readers reach this machine, besides its address and those of loopback. token: ""
+    where none is wanted. proxies: addresses of proxies whose word on a reader's address is taken.
+    framing: origins whose pages may hold the app in a frame.
     """
 
     host: str
@@ -71,8 +73,8 @@ def serve_app(
 ) -> None:
     """Serve the app until it is stopped; raises InputError where nothing can listen there.
 
-    folder: that in which Streamlit's configuration lies. commands: what the operator may ask, of an app
-    with these connections.
+    folder: that in which Streamlit's configuration lies. commands: what the operator may ask, of an
+    app with these connections.
     """
     os.chdir(folder)
     opened = listen(place.host, place.port)
@@ -90,7 +92,9 @@ def serve_app(
 
 
 class _Server(uvicorn.Server):
-    """Takes few connections at a time, as asyncio would take what there is, beyond all file descriptors."""
+    """Takes few connections at a time, as asyncio would take what there is, beyond all file
+    descriptors.
+    """
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """As uvicorn does, but the system's queue stays as long as it was."""
@@ -100,7 +104,9 @@ class _Server(uvicorn.Server):
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens there; InputError where the port is taken or the address is not this machine's."""
+    """A socket that listens there; InputError where the port is taken or the address is not this
+    machine's.
+    """
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         both = host == "::" and socket.has_dualstack_ipv6()
@@ -138,7 +144,8 @@ def _server_options(door: Door, place: AppPlace, connections: Connections) -> uv
         ws_ping_timeout=PING_SECONDS,
         ws_max_size=config.get_option("server.maxWidgetStateSize") * 2**20,
         ws_per_message_deflate=False,
-        # Addresses of requests carry readers' texts, so none is logged: not by INFO, and not as "access".
+        # Addresses of requests carry readers' texts, so none is logged: not by INFO, and not as
+        # "access".
         log_config=None,
         log_level="warning",
         access_log=False,
@@ -153,8 +160,10 @@ def _server_options(door: Door, place: AppPlace, connections: Connections) -> uv
 
 
 def _loop(connections: Connections) -> Literal["auto", "asyncio"]:
-    """uvloop, where it is installed, is quicker, but it takes all connections that wait at once, and closes unseen
-    those for which there is no file descriptor; so only where they cannot run out by that."""
+    """uvloop, where it is installed, is quicker, but it takes all connections that wait at once,
+    and closes unseen those for which there is no file descriptor; so only where they cannot run out
+    by that.
+    """
     _, limit = connections.descriptors()
     return "asyncio" if limit is not None and limit < ROOMY else "auto"
 

@@ -1,4 +1,6 @@
-"""Admission with the access token: the form, the attempts that are allowed, and the cookie that shows it."""
+"""Admission with the access token: the form, the attempts that are allowed, and the cookie that
+shows it.
+"""
 
 from __future__ import annotations
 
@@ -58,8 +60,8 @@ _PLACE = re.compile(r"/(?![/\\])[\x21-\x7e]*")
 class SignIn:
     """Lets readers in who have the access token.
 
-    key: of the token; see `cookies.admission_key`. port: in the cookie's name. framing: origins whose pages may hold
-    the app in a frame.
+    key: of the token; see `cookies.admission_key`. port: in the cookie's name. framing: origins
+    whose pages may hold the app in a frame.
     """
 
     def __init__(self, key: str, port: int, framing: tuple[str, ...] = ()) -> None:
@@ -88,7 +90,9 @@ class SignIn:
             )
 
     async def _try(self, head: Head, token: str, where: str, send: Send) -> None:
-        """One attempt; never compared where too many were wrong, so that guessing on does not help."""
+        """One attempt; never compared where too many were wrong, so that guessing on
+        does not help.
+        """
         if self._attempts.too_many(head.client):
             return await self._form(send, 429, where, TOO_MANY)
         if not hmac.compare_digest(cookies.admission_key(token.strip()), self._key):

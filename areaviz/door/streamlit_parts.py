@@ -1,4 +1,6 @@
-"""What the door reads of Streamlit that is not public; each has a test, which an upgrade has to pass."""
+"""What the door reads of Streamlit that is not public; each has a test, which an upgrade has to
+pass.
+"""
 
 from __future__ import annotations
 

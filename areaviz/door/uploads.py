@@ -17,7 +17,10 @@ SESSION_BYTES, ALL_BYTES = 224 * 2**20, 512 * 2**20
 """A set of examples may have 150 MB, and a reader may have a picture and a trace besides."""
 NO_SESSION = "This page is not connected to the app any more; load it again, then choose the file."
 NO_LENGTH = "An upload has to say how long it is, in Content-Length."
-OWN_FULL = f"Your files here would have more than {SESSION_BYTES // 2**20} MB together; remove some, then add others."
+OWN_FULL = (
+    f"Your files here would have more than {SESSION_BYTES // 2**20} MB together; remove some, then"
+    " add others."
+)
 ALL_FULL = "The app holds as many uploaded files as it can; try again in a few minutes."
 
 

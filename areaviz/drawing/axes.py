@@ -25,7 +25,9 @@ def screen_labels(
 def print_labels(
     labels: Sequence[str], room: float = theme.PRINT_ROOM, upright: bool = False
 ) -> Ticks:
-    """Which of these visible labels an axis of `room` pt shows on paper, as the print font can draw them."""
+    """Which of these visible labels an axis of `room` pt shows on paper, as the print font can draw
+    them.
+    """
     return ticks([drawable(label) for label in labels], room, theme.PRINT_FONT, upright)
 
 

@@ -1,4 +1,6 @@
-"""What a view is: a pure function from (trace, focus) to a figure, the same numbers as a table, and a print version."""
+"""What a view is: a pure function from (trace, focus) to a figure, the same numbers as a table, and
+a print version.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from areaviz.trace.request import Focus, Request
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The numbers a figure shows: what CSV, JSON and the text version beside every picture are made of."""
+    """The numbers a figure shows: what CSV, JSON and the text version beside every picture are made
+    of.
+    """
 
     columns: tuple[str, ...]
     rows: Sequence[tuple[str | int | float, ...]]
@@ -25,8 +29,9 @@ class Table:
 class Takeaway:
     """What can be taken away as files: numbers, and a picture for print.
 
-    name: part of the file names. table: the numbers. print: the picture, by matplotlib's object-oriented Figure
-    (never pyplot), for SVG, PDF and PNG. movie: the same as an animated GIF, where time is part of it.
+    name: part of the file names. table: the numbers. print: the picture, by matplotlib's
+    object-oriented Figure (never pyplot), for SVG, PDF and PNG. movie: the same as an animated GIF,
+    where time is part of it.
     """
 
     name: str
@@ -39,8 +44,8 @@ class Takeaway:
 class Played:
     """Pictures that a screen shows one after another, each while one word of a sentence is marked.
 
-    title, note, caption: as of a figure. words: visible texts, markup unescaped. pictures: one for each word, all of
-    one size, as data addresses. milliseconds: how long each of them stays.
+    title, note, caption: as of a figure. words: visible texts, markup unescaped. pictures: one for
+    each word, all of one size, as data addresses. milliseconds: how long each of them stays.
     """
 
     title: str
@@ -55,10 +60,10 @@ class Played:
 class View:
     """One way of looking at a trace. One file and one registry line each.
 
-    name: its key in links. title: for people. question: the one question it answers. fits: whether it
-    has something to show for this trace and focus. figure, table: for the screen. print: the same as
-    `figure` for print; movie: see `Takeaway`. played: of a view that is played, what a page shows in the
-    place of `figure`, which then is all of it standing still.
+    name: its key in links. title: for people. question: the one question it answers. fits: whether
+    it has something to show for this trace and focus. figure, table: for the screen. print: the
+    same as `figure` for print; movie: see `Takeaway`. played: of a view that is played, what a page
+    shows in the place of `figure`, which then is all of it standing still.
     """
 
     name: str
@@ -78,11 +83,13 @@ class View:
 
 
 def caption(trace: Trace, focus: Focus, all_layers: bool = False) -> str:
-    """One line that names model, decoding, site, layer, head and normalisation: stands under every figure.
+    """One line that names model, decoding, site, layer, head and normalisation: stands under every
+    figure.
 
     Where the site is a gaze: model, site, steps, scales, and how places were chosen and read.
-    all_layers: the figure shows every layer, not the focused one. The printed figure carries the line itself;
-    the figure for the screen has it in `layout.meta["caption"]`, and the page sets it as text below.
+    all_layers: the figure shows every layer, not the focused one. The printed figure carries the
+    line itself; the figure for the screen has it in `layout.meta["caption"]`, and the page sets it
+    as text below.
     """
     if focus.site not in trace.maps:
         return _gaze_caption(trace, trace.gazes[focus.site])
@@ -92,8 +99,8 @@ def caption(trace: Trace, focus: Focus, all_layers: bool = False) -> str:
     layer = f"all {attention.layers} layers" if all_layers and attention.layers > 1 else one_layer
     derived = f" · derived {attention.derived}" if attention.derived else ""
     return (
-        f"{model_words(trace)} · {attention.site}, {layer}, {head} · "
-        f"{attention.normalisation}, areas up to {_extent(attention.grid)}{derived}{changes_words(trace.request)}"
+        f"{model_words(trace)} · {attention.site}, {layer}, {head} · {attention.normalisation},"
+        f" areas up to {_extent(attention.grid)}{derived}{changes_words(trace.request)}"
     )
 
 
@@ -106,7 +113,9 @@ def model_words(trace: Trace) -> str:
 
 
 def changes_words(request: Request) -> str:
-    """That a run was changed, for captions: so that no picture of it is taken for one that was not."""
+    """That a run was changed, for captions: so that no picture of it is taken for one
+    that was not.
+    """
     count = len(request.changes)
     return f" · with {count} change{'s' * (count > 1)}" if count else ""
 
@@ -119,7 +128,9 @@ def _extent(grid: AreaGrid) -> str:
 
 
 def _gaze_caption(trace: Trace, gaze: Gaze) -> str:
-    """The same of places that were read: there are no layers, heads and areas, but steps, scales and pixels."""
+    """The same of places that were read: there are no layers, heads and areas, but steps, scales
+    and pixels.
+    """
     request, (steps, scales, side, _) = trace.request, gaze.seen.shape
     if gaze.site == "transformer":
         site, places, reading = (
@@ -135,4 +146,7 @@ def _gaze_caption(trace: Trace, gaze: Gaze) -> str:
     many = [
         f"{count} {name}{'s' * (count > 1)}" for count, name in ((steps, "step"), (scales, "scale"))
     ]
-    return f"{request.model}{places} · {site}, {', '.join(many)} · {side}×{side} pixels each, {reading}"
+    return (
+        f"{request.model}{places} · {site}, {', '.join(many)} · {side}×{side} pixels each,"
+        f" {reading}"
+    )

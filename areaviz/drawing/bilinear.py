@@ -1,6 +1,8 @@
-"""How a spatial transformer reads one pixel: between four pixels of the picture (Jaderberg et al. 2015, equation 5).
+"""How a spatial transformer reads one pixel: between four pixels of the picture (Jaderberg et al.
+2015, equation 5).
 
-Places are (x, y) in pixels of the picture from its outer left top corner, so the first pixel's middle is (0.5, 0.5).
+Places are (x, y) in pixels of the picture from its outer left top corner, so the first pixel's
+middle is (0.5, 0.5).
 Shapes: S side of the output, P places, H, W of the picture.
 """
 
@@ -18,7 +20,9 @@ from areaviz.trace.record import FloatArray
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """One of the four pixels: its column and row (0-based), grey value (0 outside the picture) and weight, 0..1."""
+    """One of the four pixels: its column and row (0-based), grey value (0 outside the picture) and
+    weight, 0..1.
+    """
 
     column: int
     row: int
@@ -33,7 +37,9 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One pixel of the output (row, column, 0-based), its place in the picture, and the pixels around that."""
+    """One pixel of the output (row, column, 0-based), its place in the picture, and the pixels
+    around that.
+    """
 
     row: int
     column: int
@@ -48,7 +54,9 @@ class Sample:
 
 
 def places(corners_42: FloatArray, side: int, pixels_P2: npt.ArrayLike) -> FloatArray:
-    """Where output pixels (row, column) of a `side` x `side` output lie in the picture: float32 [P, 2] as (x, y)."""
+    """Where output pixels (row, column) of a `side` x `side` output lie in the picture: float32 [P,
+    2] as (x, y).
+    """
     first, right, down = corners_42[0], corners_42[1] - corners_42[0], corners_42[3] - corners_42[0]
     share_P2 = (np.asarray(pixels_P2) + 0.5) / side
     found: FloatArray = (first + share_P2[:, 1:] * right + share_P2[:, :1] * down).astype(
@@ -58,7 +66,9 @@ def places(corners_42: FloatArray, side: int, pixels_P2: npt.ArrayLike) -> Float
 
 
 def sample(picture_HWC: Pixels, corners_42: FloatArray, side: int, index: int) -> Sample:
-    """How output pixel `index`, counted row by row, is read; a pixel's value is the mean of red, green and blue."""
+    """How output pixel `index`, counted row by row, is read; a pixel's value is the mean of red,
+    green and blue.
+    """
     row, column = divmod(index, side)
     x, y = map(float, places(corners_42, side, [(row, column)])[0])
     left, top = floor(x - 0.5), floor(y - 0.5)

@@ -17,7 +17,9 @@ _DPI = 300
 _ACTIVE = r"=+\-@\t\r＝＋－＠"
 """What begins a formula; some programs read the wide forms of East Asian writing alike."""
 _BEGINNING = r"(^|[;\t\r\n])"
-"""Where a cell begins, also in a program that separates by semicolons or tabs and so takes no notice of quotes."""
+"""Where a cell begins, also in a program that separates by semicolons or tabs and so takes no
+notice of quotes.
+"""
 _RUN = re.compile(rf"""{_BEGINNING}(?='|[ "]*[{_ACTIVE}])""")
 _HELD = re.compile(rf"{_BEGINNING}'")
 
@@ -42,9 +44,9 @@ def figure_bytes(figure: PrintFigure, kind: str) -> bytes:
 def table_csv(table: Table) -> str:
     """A table as CSV with a header line; numbers stay numbers, a missing number is an empty cell.
 
-    A text that a spreadsheet would run as a formula (it starts with = + - @, a tab or a carriage return, or a part
-    of it behind a semicolon, a tab or a line break does), and a text or part that starts with an apostrophe, gets an
-    apostrophe in front; `unescape` takes it off again.
+    A text that a spreadsheet would run as a formula (it starts with = + - @, a tab or a carriage
+    return, or a part of it behind a semicolon, a tab or a line break does), and a text or part that
+    starts with an apostrophe, gets an apostrophe in front; `unescape` takes it off again.
     """
     buffer = io.StringIO()
     writer = csv.writer(buffer)

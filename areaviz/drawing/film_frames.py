@@ -1,4 +1,5 @@
-"""What the film strip is made of: for every word the picture, dimmed where nothing attends (Xu et al. 2015, figure 3).
+"""What the film strip is made of: for every word the picture, dimmed where nothing attends (Xu et
+al. 2015, figure 3).
 
 Shapes: G rows and M columns of cells, H height and W width in pixels.
 """
@@ -21,11 +22,15 @@ from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
 from areaviz.trace.request import Focus
 
 MOST_FRAMES = 200
-"""Words or items of one film: each frame takes some .05 s to draw, and a longer text would hold up the page."""
+"""Words or items of one film: each frame takes some .05 s to draw, and a longer text would hold up
+the page.
+"""
 DIM = 0.2
 """Brightness of what receives no attention."""
 GROUND, _DARK = 96, 32
-"""The grey that black becomes in frames of a picture whose median is below `_DARK`: light on black is not seen."""
+"""The grey that black becomes in frames of a picture whose median is below `_DARK`: light on black
+is not seen.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,9 +39,9 @@ class Frame:
 
     first: its first item (0-based). probability: of all its items, given those before; None where
     the model did not produce them. shares: float32 [G, M],
-    item shares, which sum to 1. heaviest: the area with most weight, on the mean of its items, None where
-    nothing has any. read: of hard
-    attention, the box that was read (pixels of the picture) and its colour, for each head drawn.
+    item shares, which sum to 1. heaviest: the area with most weight, on the mean of its items, None
+    where nothing has any. read: of hard attention, the box that was read (pixels of the picture)
+    and its colour, for each head drawn.
     """
 
     first: int
@@ -49,7 +54,9 @@ class Frame:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Film:
-    """The frames of one picture. top: the share of a cell that is drawn at full brightness, the same in all frames."""
+    """The frames of one picture. top: the share of a cell that is drawn at full brightness, the
+    same in all frames.
+    """
 
     picture: Pixels
     cells: Field
@@ -60,14 +67,18 @@ class Film:
     caption: str
 
     def stills(self, longest: int, dim: float = DIM) -> Stills:
-        """What draws the frames, sides of at most `longest` pixels; dim: brightness of what receives no attention."""
+        """What draws the frames, sides of at most `longest` pixels; dim: brightness of what
+        receives no attention.
+        """
         small = pictures.fitted(self.picture, longest)
         return Stills(self, small, lifted(small), max(2, longest // 90), dim)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stills:
-    """The frames of a film as pictures of one size. plain: the picture itself, [H, W, 3]; light: the same, `lifted`."""
+    """The frames of a film as pictures of one size. plain: the picture itself, [H, W, 3]; light:
+    the same, `lifted`.
+    """
 
     film: Film
     plain: Pixels
@@ -88,7 +99,9 @@ class Stills:
 
 
 def film_fits(trace: Trace, focus: Focus) -> bool:
-    """Whether text attends to the cells of a picture, and what is focused is no longer than a film can be."""
+    """Whether text attends to the cells of a picture, and what is focused is no longer than a film
+    can be.
+    """
     if not fits(trace, focus) or trace.request.picture is None:
         return False
     attention = trace.maps[focus.site]
@@ -100,7 +113,9 @@ def film_fits(trace: Trace, focus: Focus) -> bool:
 
 
 def film(trace: Trace, focus: Focus) -> Film:
-    """The frames of the focused items, of all words where none is focused; `focus.unit` "word" joins items to words."""
+    """The frames of the focused items, of all words where none is focused; `focus.unit` "word"
+    joins items to words.
+    """
     chosen = select(trace, focus)
     assert trace.request.picture is not None
     runs = groups(chosen.query, focus.unit)
@@ -111,7 +126,10 @@ def film(trace: Trace, focus: Focus) -> Film:
     least = query.smallest_area(chosen.attention, focus)
     frames = tuple(_frame(trace, chosen, runs[run], shares_RN[run], least) for run in shown)
     unit = unit_name(chosen.query, focus.unit)
-    scale = f"brightness: {DIM:.0%} without attention, full at {top:.1%} in a cell, the same in every frame"
+    scale = (
+        f"brightness: {DIM:.0%} without attention, full at {top:.1%} in a cell, the same in every"
+        " frame"
+    )
     read = "; outlined: what was read" if any(frame.read for frame in frames) else ""
     title = f"Where the model looks for each {name(chosen.query)} {unit}, {chosen.head_words}"
     whole = f"{caption(trace, focus)} · full brightness: {top:.1%} of the attention in a cell"
@@ -123,7 +141,8 @@ def film(trace: Trace, focus: Focus) -> Film:
 def spread(
     shares_GM: FloatArray, cells: Field, size: tuple[int, ...], drawn: tuple[int, ...]
 ) -> FloatArray:
-    """Shares at every drawn pixel, bilinear between the middles of the cells, 0 where there are none: float32 [H, W].
+    """Shares at every drawn pixel, bilinear between the middles of the cells, 0 where there are
+    none: float32 [H, W].
 
     size, drawn: height and width of the picture, and as it is drawn.
     """
@@ -135,7 +154,9 @@ def spread(
 
 
 def lifted(pixels_HWC: Pixels) -> FloatArray:
-    """The picture, with a grey ground where it is mostly black and its light parts as they are: float32 [H, W, 3]."""
+    """The picture, with a grey ground where it is mostly black and its light parts as they are:
+    float32 [H, W, 3].
+    """
     ground = GROUND if np.median(pixels_HWC) < _DARK else 0
     return (ground + pixels_HWC * np.float32(1 - ground / 255)).astype(np.float32)
 
@@ -209,7 +230,9 @@ def area_box(attention: AttentionMap, cells: Field, index: int) -> Box:
 
 
 def unit_name(field: Field, unit: str) -> str:
-    """What is looked at one by one: "word", also where every item is a whole word of several, else "item"."""
+    """What is looked at one by one: "word", also where every item is a whole word of several, else
+    "item".
+    """
     runs = query.words(field)
     are_words = len(runs) > 2 and all(end - start == 1 for start, end in runs)
     return "word" if unit == "word" or are_words else "item"

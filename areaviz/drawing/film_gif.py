@@ -1,4 +1,6 @@
-"""The film strip as a moving picture: one frame a word, the sentence below with the word of the moment marked."""
+"""The film strip as a moving picture: one frame a word, the sentence below with the word of the
+moment marked.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from areaviz.trace.request import Focus
 
 MILLISECONDS = 700
 NARROWEST, LONGEST, LEAST = 256, 480, 32
-"""Pixels: the moving picture is at least so wide; the sides of what it shows are at most and at least so long."""
+"""Pixels: the moving picture is at least so wide; the sides of what it shows are at most and at
+least so long.
+"""
 _FONT_PX, _LINE_PX, _MARGIN_PX, _SAMPLE_PX = 16, 24, 10, 64
 _PAPER, _INK, _QUIET = "#FFFFFF", "#111111", "#707070"
 
@@ -58,14 +62,18 @@ def film_gif(trace: Trace, focus: Focus) -> bytes:
 
 
 def drawn_size(width: int, height: int) -> tuple[int, int]:
-    """Width and height of a picture as it is drawn: in its shape, as far as sides from LEAST to LONGEST allow."""
+    """Width and height of a picture as it is drawn: in its shape, as far as sides from LEAST to
+    LONGEST allow.
+    """
     scale = min(float(np.clip(width, NARROWEST, LONGEST)) / width, LONGEST / height)
     wide, high = (int(np.clip(round(side * scale), LEAST, LONGEST)) for side in (width, height))
     return wide, high
 
 
 def _palette(images: Sequence[Image.Image]) -> Image.Image:
-    """The colours of all frames, found on small copies, as looking in all of every frame takes long."""
+    """The colours of all frames, found on small copies, as looking in all of every frame takes
+    long.
+    """
     small = [image.resize((_SAMPLE_PX, _SAMPLE_PX), Image.Resampling.NEAREST) for image in images]
     sheet = Image.new("RGB", (_SAMPLE_PX, _SAMPLE_PX * len(small)))
     for number, image in enumerate(small):
@@ -74,7 +82,9 @@ def _palette(images: Sequence[Image.Image]) -> Image.Image:
 
 
 def wrapped(words: Sequence[str], font: ImageFont.FreeTypeFont, room: float) -> list[Placed]:
-    """Where the words of a sentence stand in lines of `room` pixels; a word wider than that begins a line."""
+    """Where the words of a sentence stand in lines of `room` pixels; a word wider than that begins
+    a line.
+    """
     blank, x, line = font.getlength(" "), 0.0, 0
     placed: list[Placed] = []
     for word in words:

@@ -21,7 +21,9 @@ _DARKEST = 0.4
 
 
 def has_gaze(trace: Trace, focus: Focus) -> bool:
-    """Whether the focus names a gaze that looked at something, and there is a picture to show it on."""
+    """Whether the focus names a gaze that looked at something, and there is a picture to show it
+    on.
+    """
     gaze = trace.gazes.get(focus.site)
     return gaze is not None and gaze.seen.size > 0 and trace.request.picture is not None
 
@@ -51,9 +53,11 @@ def picture_of(trace: Trace) -> Pixels:
 
 
 def source_of(trace: Trace, corners_42: FloatArray) -> tuple[Pixels, FloatArray]:
-    """What the network cut from, uint8 [H, W, 1 or 3], and corners (x, y) of the request's picture in its pixels.
+    """What the network cut from, uint8 [H, W, 1 or 3], and corners (x, y) of the request's picture
+    in its pixels.
 
-    It is smaller than a large picture, grey, and perhaps inverted. Where that was not recorded: the picture itself.
+    It is smaller than a large picture, grey, and perhaps inverted. Where that was not recorded: the
+    picture itself.
     """
     if CANVAS not in trace.gazes:
         return picture_of(trace), corners_42
@@ -104,7 +108,8 @@ def ink_on(colour: str) -> str:
 def view_box(
     pixels: Pixels, corners: FloatArray, beyond: float = 0.3
 ) -> tuple[float, float, float, float]:
-    """What a figure shows: the picture and the corners (x, y) [..., 2] around it, as left, top, right, bottom.
+    """What a figure shows: the picture and the corners (x, y) [..., 2] around it, as left, top,
+    right, bottom.
 
     beyond: corners further outside than this share of the picture's side are cut off.
     """

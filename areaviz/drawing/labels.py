@@ -1,4 +1,6 @@
-"""Labels a reader can see: invisible characters named, markup escaped, and as many as there is room for."""
+"""Labels a reader can see: invisible characters named, markup escaped, and as many as there is room
+for.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ _UNSEEN = re.compile(
 
 
 def visible(label: str) -> str:
-    """`label` with everything invisible made visible: blanks, controls, direction marks, lone combining marks."""
+    """`label` with everything invisible made visible: blanks, controls, direction marks, lone
+    combining marks.
+    """
     text = "".join(_MARKS.get(c) or (f"⟨U+{ord(c):04X}⟩" if _hidden(c) else c) for c in label)
     return _DOTTED_CIRCLE + text if text and unicodedata.category(text[0]).startswith("M") else text
 
@@ -40,10 +44,11 @@ def _hidden(character: str) -> bool:
 
 
 def readable(text: str) -> str:
-    """Running text with direction marks, zero-width and control characters replaced by their code, such as ⟨U+200B⟩.
+    """Running text with direction marks, zero-width and control characters replaced by their code,
+    such as ⟨U+200B⟩.
 
-    Blanks and line breaks stay as they are, and so does the zero-width joiner where it joins: emoji and several scripts
-    are written with it.
+    Blanks and line breaks stay as they are, and so does the zero-width joiner where it joins: emoji
+    and several scripts are written with it.
     """
     return _UNSEEN.sub(_named, text)
 
@@ -62,7 +67,9 @@ def clip(label: str, length: int = 16) -> str:
 
 
 def escape(text: str) -> str:
-    """Text as plotly takes it: its HTML subset escaped, and no dollar sign that could start mathematics."""
+    """Text as plotly takes it: its HTML subset escaped, and no dollar sign that could start
+    mathematics.
+    """
     return html.escape(text, quote=False).replace("$", "&#36;")
 
 
@@ -83,7 +90,9 @@ def for_print(label: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Ticks:
-    """Which labels are drawn: positions (0-based items unless moved), visible texts, angle in degrees (0 or 45)."""
+    """Which labels are drawn: positions (0-based items unless moved), visible texts, angle in
+    degrees (0 or 45).
+    """
 
     positions: tuple[float, ...]
     texts: tuple[str, ...]
@@ -91,10 +100,11 @@ class Ticks:
 
 
 def ticks(labels: Sequence[str], room: float, font: float, upright: bool = False) -> Ticks:
-    """As many visible labels along an axis of `room` as fit without overlap, `room` and `font` size in one unit.
+    """As many visible labels along an axis of `room` as fit without overlap, `room` and `font` size
+    in one unit.
 
-    upright: the axis is vertical, so that a label takes up its height. Where there are far more items than
-    letters fit, positions (counted from 1) take the labels' place.
+    upright: the axis is vertical, so that a label takes up its height. Where there are far more
+    items than letters fit, positions (counted from 1) take the labels' place.
     """
     shown = [clip(label) for label in labels]
     pitch = room / max(len(shown), 1)
@@ -109,7 +119,9 @@ def ticks(labels: Sequence[str], room: float, font: float, upright: bool = False
 
 
 def _greedy(texts: Sequence[str], extents: Sequence[float], pitch: float, angle: int = 0) -> Ticks:
-    """Every s-th label for the smallest s most of them fit, less those that would still touch the one before."""
+    """Every s-th label for the smallest s most of them fit, less those that would still touch the
+    one before.
+    """
     stride = max(1, ceil(sorted(extents)[int(0.8 * (len(extents) - 1))] / pitch - 1e-9))
     chosen: list[int] = []
     for i in range(0, len(texts), stride):

@@ -1,4 +1,6 @@
-"""A labelled matrix on one colour scale: what the coverage strip and the alignment matrix are drawn with."""
+"""A labelled matrix on one colour scale: what the coverage strip and the alignment matrix are drawn
+with.
+"""
 
 from __future__ import annotations
 
@@ -34,9 +36,12 @@ _VECTOR_CELLS = 2500
 class Matrix:
     """What is drawn.
 
-    values: float32 [R, C]. rows, columns: visible labels. row_title, column_title: what they are. title, note,
-    caption: see `theme.screen`. unit: what a value is, beside the colour bar. top: the end of the scale.
-    marked_rows, marked_columns: outlined. row_block, column_block: how many items a value is the mean of.
+    values: float32 [R, C]. rows, columns: visible labels. row_title, column_title: what they are.
+    title, note,
+    caption: see `theme.screen`. unit: what a value is, beside the colour bar. top: the end of the
+    scale.
+    marked_rows, marked_columns: outlined. row_block, column_block: how many items a value is the
+    mean of.
     """
 
     values: FloatArray
@@ -56,7 +61,9 @@ class Matrix:
 
 
 def reduced(matrix: Matrix) -> Matrix:
-    """The matrix averaged down to what a picture may hold, which its title then says; small ones as they are."""
+    """The matrix averaged down to what a picture may hold, which its title then says; small ones as
+    they are.
+    """
     rows, columns = (raster.block(side) for side in matrix.values.shape)
     if rows == columns == 1:
         return matrix
@@ -118,7 +125,9 @@ def draw_print(matrix: Matrix) -> PrintFigure:
 
 
 def tabulate(matrix: Matrix) -> Table:
-    """The numbers drawn: one line a row of the matrix, one column a memory item (or block of items)."""
+    """The numbers drawn: one line a row of the matrix, one column a memory item (or block of
+    items).
+    """
     shown = reduced(matrix)
     rows = _names(shown.rows, shown.row_block)
     columns = (shown.row_title, *_names(shown.columns, shown.column_block))

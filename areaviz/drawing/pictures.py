@@ -15,7 +15,9 @@ Box = tuple[float, float, float, float]
 """Left, top, right, bottom, the last two exclusive."""
 
 CASING = "#111111"
-"""A dark edge around lines on pictures: what is bright shows on dark pictures, the edge on bright ones."""
+"""A dark edge around lines on pictures: what is bright shows on dark pictures, the edge on bright
+ones.
+"""
 _PALETTE = 256
 
 
@@ -25,7 +27,9 @@ def coloured(grey_HW: Pixels) -> Pixels:
 
 
 def fitted(pixels_HWC: Pixels, longest: int) -> Pixels:
-    """A picture with sides of at most `longest` pixels; small ones are enlarged by a whole factor and stay crisp."""
+    """A picture with sides of at most `longest` pixels; small ones are enlarged by a whole factor
+    and stay crisp.
+    """
     height, width = pixels_HWC.shape[:2]
     factor = longest // max(height, width)
     if factor:
@@ -37,13 +41,17 @@ def fitted(pixels_HWC: Pixels, longest: int) -> Pixels:
 
 
 def widened(pixels_HWC: Pixels, least: int) -> Pixels:
-    """A picture with both sides of at least `least` pixels: a thin one is repeated side by side, so that it is seen."""
+    """A picture with both sides of at least `least` pixels: a thin one is repeated side by side, so
+    that it is seen.
+    """
     down, across = (-(-least // length) for length in pixels_HWC.shape[:2])
     return pixels_HWC.repeat(down, 0).repeat(across, 1)
 
 
 def outlined(pixels_HWC: Pixels, boxes: Sequence[tuple[Box, str]], line: int = 3) -> Pixels:
-    """The picture with boxes in colours ("#rrggbb") drawn just inside their edges, `line` pixels wide and edged."""
+    """The picture with boxes in colours ("#rrggbb") drawn just inside their edges, `line` pixels
+    wide and edged.
+    """
     image = Image.fromarray(pixels_HWC)
     pen = ImageDraw.Draw(image)
     for (left, top, right, bottom), colour in boxes:

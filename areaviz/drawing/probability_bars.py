@@ -1,4 +1,6 @@
-"""Two probabilities of every item of an output, one as a bar and one as a ring, on screen and on paper."""
+"""Two probabilities of every item of an output, one as a bar and one as a ring, on screen and on
+paper.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ TOP = 1.04
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ProbabilityBars:
-    """The numbers drawn. bars, rings: float32 [B], of items of the field, in 0..1, means of blocks of `block` items.
+    """The numbers drawn. bars, rings: float32 [B], of items of the field, in 0..1, means of blocks
+    of `block` items.
 
     legend: what bar and ring are. across: what the items are.
     """
@@ -48,7 +51,9 @@ class ProbabilityBars:
         caption: str,
         across: str,
     ) -> Self:
-        """Of float32 [T]; more items than a picture has pixels for are averaged, which the title says."""
+        """Of float32 [T]; more items than a picture has pixels for are averaged, which the title
+        says.
+        """
         block = raster.block(len(field))
         bars, rings = (raster.average(values[None], 1, block)[0] for values in (bars_T, rings_T))
         title += f" · averaged {block} items to a bar" if block > 1 else ""
@@ -73,7 +78,9 @@ class ProbabilityBars:
 
 
 def figure(drawn: ProbabilityBars, notes: Sequence[str], height: int) -> Figure:
-    """Bars and rings; notes: what pointing at each bar tells below its items. height: of the plot, in pixels."""
+    """Bars and rings; notes: what pointing at each bar tells below its items. height: of the plot,
+    in pixels.
+    """
     across = screen_labels(shown(drawn.field))
     picture = theme.screen(
         drawn.title, drawn.legend, drawn.caption, height, above=8, below=depth(across) + 28

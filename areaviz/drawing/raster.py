@@ -1,4 +1,6 @@
-"""Large matrices as one small picture: averaged down, looked up in a colour table, written as PNG."""
+"""Large matrices as one small picture: averaged down, looked up in a colour table,
+written as PNG.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,8 @@ def block(count: int, limit: int = PIXELS) -> int:
 
 
 def average(values_RC: FloatArray, rows: int, columns: int) -> FloatArray:
-    """Means of blocks of `rows` x `columns` cells, the last ones smaller: float32 [ceil(R/rows), ceil(C/columns)].
+    """Means of blocks of `rows` x `columns` cells, the last ones smaller: float32 [ceil(R/rows),
+    ceil(C/columns)].
 
     NaN cells (outside the picture) are left out of the mean; a block of only such cells stays NaN.
     """
@@ -53,10 +56,13 @@ def _block_sums(
 
 
 def png_uri(values_RC: FloatArray, top: float) -> str:
-    """A matrix as a PNG data address, 0 to `top` in the colours of the theme, NaN clear, cells kept crisp."""
+    """A matrix as a PNG data address, 0 to `top` in the colours of the theme, NaN clear, cells kept
+    crisp.
+    """
     scaled_RC = np.clip(np.nan_to_num(values_RC) / top, 0, 1) * (_OUTSIDE - 1)
     index_RC = np.where(np.isnan(values_RC), _OUTSIDE, scaled_RC.round()).astype(np.uint8)
-    # The browser smooths what it enlarges, so cells are enlarged here; repeated cells cost next to nothing.
+    # The browser smooths what it enlarges, so cells are enlarged here; repeated cells cost next to
+    # nothing.
     rows, columns = (max(1, PIXELS // side) for side in index_RC.shape)
     image = Image.fromarray(index_RC.repeat(rows, 0).repeat(columns, 1), "P")
     image.putpalette(_TABLE.tobytes())

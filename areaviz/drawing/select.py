@@ -1,4 +1,6 @@
-"""What a focus picks out of a trace: its map, fields, layer, heads and queries. Every view starts here."""
+"""What a focus picks out of a trace: its map, fields, layer, heads and queries. Every view starts
+here.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,8 @@ NAMES = {"source": "source", "target": "output", "history": "output so far"}
 class Selection:
     """The focused part of a trace.
 
-    heads: the focused head alone, or all. queries: the focused queries; all of them when none is focused or
-    when the focus is on memory items. focused: whether queries are focused.
+    heads: the focused head alone, or all. queries: the focused queries; all of them when none is
+    focused or when the focus is on memory items. focused: whether queries are focused.
     """
 
     attention: AttentionMap
@@ -40,7 +42,10 @@ class Selection:
         """Whose attention is drawn, in words, markup unescaped."""
         if not self.focused:
             return f"Mean over all {len(self.query)} {name(self.query)} items"
-        return f"{name(self.query).capitalize()} {positions(self.queries)} {quote(self.query, self.queries)}"
+        return (
+            f"{name(self.query).capitalize()} {positions(self.queries)}"
+            f" {quote(self.query, self.queries)}"
+        )
 
     @property
     def head_words(self) -> str:
@@ -96,7 +101,9 @@ def name(field: Field) -> str:
 
 
 def groups(field: Field, unit: str) -> list[tuple[int, int]]:
-    """The items of a field one by one, or those of a text in runs of a word each, as (start, end)."""
+    """The items of a field one by one, or those of a text in runs of a word each, as
+    (start, end).
+    """
     by_word = unit == "word" and field.kind == "text"
     return words(field) if by_word else [(item, item + 1) for item in range(len(field))]
 
@@ -107,7 +114,9 @@ def shown(field: Field) -> tuple[str, ...]:
 
 
 def quote(field: Field, items: Sequence[int], length: int = 40) -> str:
-    """Items of a text as one quotation cut to `length` characters, with a blank where the text goes on between them."""
+    """Items of a text as one quotation cut to `length` characters, with a blank where the text goes
+    on between them.
+    """
     starts, ends = field.anchors[list(items)].T.tolist()
     apart = [k > 0 and ends[k - 1] < start for k, start in enumerate(starts)]
     pieces = (

@@ -34,7 +34,9 @@ DERIVED = {AS_AREAS: ", as areas", SUMS: ", area sums"}
 
 
 def sites(trace: Trace) -> list[str]:
-    """The attention sites of a trace, those from output to input first, then the gazes that chose a place."""
+    """The attention sites of a trace, those from output to input first, then the gazes that chose a
+    place.
+    """
     first = [site for name in FIRST_SITES for site in trace.maps if base_site(site)[0] == name]
     looks = [site for site in trace.gazes if site != CANVAS]
     return [*first, *(site for site in trace.maps if site not in first), *looks]

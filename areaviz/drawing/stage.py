@@ -20,7 +20,9 @@ _FAINT_CASING = "rgba(17,17,17,0.3)"
 
 
 def lay(figure: Figure, pixels: Pixels, axis: str = "") -> None:
-    """Lay a picture into a screen figure; axis: "" for the first pair of axes, "2" for the second, and so on."""
+    """Lay a picture into a screen figure; axis: "" for the first pair of axes, "2" for the second,
+    and so on.
+    """
     height, width = pixels.shape[:2]
     place = {
         "x": 0,
@@ -37,7 +39,9 @@ def lay(figure: Figure, pixels: Pixels, axis: str = "") -> None:
 
 
 def axes(figure: Figure, box: Box, axis: str = "", x: Domain = (0, 1), y: Domain = (0, 1)) -> None:
-    """Unseen axes that show `box` (pixels of the picture) without distortion, in shares of the figure's sides."""
+    """Unseen axes that show `box` (pixels of the picture) without distortion, in shares of the
+    figure's sides.
+    """
     left, top, right, bottom = box
     common = {"visible": False, "constrain": "domain", "fixedrange": True}
     across = common | {"range": [left, right], "domain": x, "anchor": f"y{axis}"}

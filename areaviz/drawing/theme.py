@@ -1,7 +1,8 @@
-"""How every figure looks: colours, fonts, margins, and the two ways to begin a figure (screen and print).
+"""How every figure looks: colours, fonts, margins, and the two ways to begin a figure (screen and
+print).
 
-Nothing here knows the page's theme: text colour is left to it, backgrounds are transparent, and lines are
-a grey that shows on white as on black.
+Nothing here knows the page's theme: text colour is left to it, backgrounds are transparent, and
+lines are a grey that shows on white as on black.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from plotly.graph_objects import Figure
 
 from areaviz.drawing.labels import drawable, escape
 
-# Okabe and Ito (2008), https://jfly.uni-koeln.de/color/. The first four stand out 3:1 from light and dark pages;
-# the paler ones follow, and are drawn with an outline (EDGE). Darkening them would make them alike to a
-# colour-blind reader, so the hues stay as published.
+# Okabe and Ito (2008), https://jfly.uni-koeln.de/color/. The first four stand out 3:1 from light
+# and dark pages; the paler ones follow, and are drawn with an outline (EDGE). Darkening them would
+# make them alike to a colour-blind reader, so the hues stay as published.
 HEAD_COLOURS = (
     "#0072B2",
     "#D55E00",
@@ -58,12 +59,16 @@ Layout = dict[str, object]
 
 
 def head_colour(head: int) -> str:
-    """The colour of a head (0-based), as "#rrggbb"; colours repeat after eight heads, so heads are also named."""
+    """The colour of a head (0-based), as "#rrggbb"; colours repeat after eight heads, so heads are
+    also named.
+    """
     return HEAD_COLOURS[head % len(HEAD_COLOURS)]
 
 
 def nice_top(value: float) -> float:
-    """The end of a scale: the smallest 1, 2 or 5 times a power of ten that reaches `value`, so that scales agree."""
+    """The end of a scale: the smallest 1, 2 or 5 times a power of ten that reaches `value`, so that
+    scales agree.
+    """
     if not value > 0:
         return 1.0
     power = 10.0 ** floor(log10(value))
@@ -81,10 +86,12 @@ def screen(
     down: Layout | None = None,
     **layout: object,
 ) -> Figure:
-    """An empty plotly figure in this theme: a bold title, a note under it, `height` px of plot below both.
+    """An empty plotly figure in this theme: a bold title, a note under it, `height` px of plot
+    below both.
 
-    above, below: px around the plot for labels. across, down: the axes, see `axis`. layout: more of plotly's layout.
-    The caption travels in `layout.meta["caption"]`: the page sets it as text, so that it wraps and can be read aloud.
+    above, below: px around the plot for labels. across, down: the axes, see `axis`. layout: more of
+    plotly's layout. The caption travels in `layout.meta["caption"]`: the page sets it as text, so
+    that it wraps and can be read aloud.
     All of it is made at once: plotly takes 15 times as long to update a figure as to make it.
     """
     title, note = (wrapped(text, length) for text, length in ((title, 66), (note, 84)))
@@ -119,7 +126,9 @@ def wrapped(text: str, length: int) -> str:
 
 
 def axis(title: str = "", **more: object) -> Layout:
-    """A plotly axis as it looks here: no ticks, no grid, labels with room; more: what else plotly may be told of it."""
+    """A plotly axis as it looks here: no ticks, no grid, labels with room; more: what else plotly
+    may be told of it.
+    """
     return {
         "showgrid": False, "zeroline": False, "automargin": True, "fixedrange": True, "ticks": "", "gridcolor": RULE,
         "tickfont": {"size": SCREEN_FONT}, "title": {"text": title, "font": {"size": 12}, "standoff": 8}, **more,
@@ -127,7 +136,9 @@ def axis(title: str = "", **more: object) -> Layout:
 
 
 def colour_axis(top: float, unit: str, short: bool = False) -> Layout:
-    """The one colour scale of a figure, 0 to `top` (a share), with its unit beside the bar; short: three ticks."""
+    """The one colour scale of a figure, 0 to `top` (a share), with its unit beside the bar; short:
+    three ticks.
+    """
     step = scale_step(top, short)
     bar = {
         "title": {"text": unit, "side": "right", "font": {"size": SCREEN_FONT}},
@@ -143,12 +154,16 @@ def scale_step(top: float, short: bool) -> float:
 
 
 def decimals(step: float) -> int:
-    """How many decimals a percentage needs so that multiples of `step` (a share) read apart: at most 6."""
+    """How many decimals a percentage needs so that multiples of `step` (a share) read apart: at
+    most 6.
+    """
     return next((n for n in range(7) if abs(round(100 * step, n) - 100 * step) < 1e-9), 6)
 
 
 def paper(title: str, note: str, caption: str, height: float) -> tuple[PrintFigure, Axes]:
-    """A matplotlib figure with `height` inches of plot: title and note above, caption below, axes without a frame."""
+    """A matplotlib figure with `height` inches of plot: title and note above, caption below, axes
+    without a frame.
+    """
     caption_lines = textwrap.wrap(drawable(caption), 118)
     title_lines = textwrap.wrap(drawable(title), 84)
     head, foot = (

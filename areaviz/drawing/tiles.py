@@ -1,4 +1,6 @@
-"""Small pictures side by side with a few words under each: what the film strip and the retina are drawn with."""
+"""Small pictures side by side with a few words under each: what the film strip and the retina are
+drawn with.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ _BROAD = 0.94
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tile:
-    """pixels: uint8 [H, W, 3]. texts: visible lines under it, the first one bold. hover: lines shown on pointing."""
+    """pixels: uint8 [H, W, 3]. texts: visible lines under it, the first one bold. hover: lines
+    shown on pointing.
+    """
 
     pixels: Pixels
     texts: tuple[str, ...]
@@ -30,7 +34,8 @@ class Tile:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sheet:
-    """Tiles row by row, `across` in a row, in boxes `height` px high; rows: a name for each row, or none.
+    """Tiles row by row, `across` in a row, in boxes `height` px high; rows: a name for each row, or
+    none.
 
     title, note, caption: see `theme.screen`.
     """
@@ -44,7 +49,9 @@ class Sheet:
     rows: tuple[str, ...] = ()
 
     def tops(self, box: float, line: float, gap: float) -> list[float]:
-        """Where every row begins, and where the last one ends, each as high as its box and its words."""
+        """Where every row begins, and where the last one ends, each as high as its box and its
+        words.
+        """
         tops = [0.0]
         for row in range(ceil(len(self.tiles) / self.across)):
             texts = [
@@ -60,7 +67,9 @@ class Sheet:
 
 
 def draw(sheet: Sheet) -> Figure:
-    """The tiles for the screen; each keeps its proportions however wide the page makes its column."""
+    """The tiles for the screen; each keeps its proportions however wide the page makes
+    its column.
+    """
     tops = sheet.tops(sheet.height, _LINE_PX, _GAP_PX)
     figure = theme.screen(sheet.title, sheet.note, sheet.caption, tops[-1], above=8, below=4)
     for tile, column, top in sheet.placed(tops):
@@ -126,7 +135,9 @@ def draw_print(sheet: Sheet) -> PrintFigure:
 
 
 def _lay(axes: Axes, tile: Tile, foot: tuple[float, float], room: tuple[float, float]) -> None:
-    """One tile on paper: its bottom centre at `foot`, inside `room` (width, height), all in inches."""
+    """One tile on paper: its bottom centre at `foot`, inside `room` (width, height),
+    all in inches.
+    """
     high, wide = tile.pixels.shape[:2]
     scale = min(room[0] / wide, room[1] / high)
     (x, y), half = foot, scale * wide / 2

@@ -1,4 +1,5 @@
-"""What views of a translation with a picture share: the text and the picture that one word attends to at once.
+"""What views of a translation with a picture share: the text and the picture that one word attends
+to at once.
 
 Shapes: H heads, Q queries.
 """
@@ -20,14 +21,18 @@ TEXT, PICTURE = "encoder-decoder", "encoder-decoder picture"
 
 
 def turned(focus: Focus, site: str) -> Focus:
-    """The same queries at another site; items of a memory belong to their own site and are left out."""
+    """The same queries at another site; items of a memory belong to their own site and are left
+    out.
+    """
     return replace(
         focus, site=site, side="query", items=focus.items if focus.side == "query" else ()
     )
 
 
 def doubly_fits(trace: Trace, focus: Focus) -> bool:
-    """Whether the focus is on one of the two sites, and the same words attend to a text and to a picture."""
+    """Whether the focus is on one of the two sites, and the same words attend to a text and to a
+    picture.
+    """
     if focus.site not in (TEXT, PICTURE) or not fits(trace, focus):
         return False
     if not (fits_text(trace, turned(focus, TEXT)) and film_fits(trace, turned(focus, PICTURE))):
@@ -44,7 +49,9 @@ def strengths_fit(trace: Trace, focus: Focus) -> bool:
 
 
 def text_shares(trace: Trace, layer: int) -> FloatArray:
-    """The text's share of the two contexts' lengths: float32 [H, Q], 0..1, NaN where neither has any length."""
+    """The text's share of the two contexts' lengths: float32 [H, Q], 0..1, NaN where neither has
+    any length.
+    """
     text_HQ, picture_HQ = (_strength(trace.maps[site], layer) for site in (TEXT, PICTURE))
     total_HQ = text_HQ + picture_HQ
     shares_HQ: FloatArray = np.divide(

@@ -30,7 +30,9 @@ SITE = "encoder-decoder"
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Held-out pictures. true: for each, every sentence that is true of it; empty where nobody knows them all."""
+    """Held-out pictures. true: for each, every sentence that is true of it; empty where nobody
+    knows them all.
+    """
 
     pictures: Sequence[Picture]
     references: Sequence[Sequence[str]]
@@ -58,7 +60,8 @@ def held_out(pictures: str, split: str, data: Path, side: int) -> Held:
 def evaluate_captions(
     folder: Path, data: Path, split: str, beam: int = 4, device: str = "auto"
 ) -> tuple[Card, list[str]]:
-    """Measure a captioner on a split, "val" or "test", write the figures on its card and return it with the captions.
+    """Measure a captioner on a split, "val" or "test", write the figures on its card and return it
+    with the captions.
 
     The head that points best on "val" is noted on the card; "test" measures that head.
 
@@ -100,8 +103,9 @@ def _with_attention(
 ) -> Card:
     """The card with how well the attention points, of the head that points best on validation.
 
-    The first grounded sentence of each picture is given, not the model's own, so that words and boxes are known. Where
-    every true sentence is known, the model's own captions are read as well, as far as they are true.
+    The first grounded sentence of each picture is given, not the model's own, so that words and
+    boxes are known. Where every true sentence is known, the model's own captions are read as well,
+    as far as they are true.
     """
     config = model.network.config
     places = [(layer, head) for layer in range(config.layers) for head in range(config.heads)]
@@ -136,8 +140,8 @@ def _with_attention(
 class Read:
     """Pictures, a sentence of each, and what a model attends to as it reads them.
 
-    weights: of each picture, one array [H, Q, A] a layer. tokens: of each sentence, that of every word. grids: of
-    each layer.
+    weights: of each picture, one array [H, Q, A] a layer. tokens: of each sentence, that of every
+    word. grids: of each layer.
     """
 
     pictures: Sequence[Picture]

@@ -19,8 +19,8 @@ SEED = 0
 def evaluate_digits(folder: Path, data: Path, split: str, device: str = "auto") -> Card:
     """Measure a reader on a split, "val" or "test", write the figures on its card and return it.
 
-    The looks are measured beside looks at random places, looks at another picture, and those of the same network before
-    it was trained.
+    The looks are measured beside looks at random places, looks at another picture, and those of the
+    same network before it was trained.
 
     Raises:
         FileNotFoundError: the digits are not in `data`.

@@ -1,8 +1,10 @@
-"""Whether an attention map is faithful: does the output suffer when what it points at is taken away, or kept alone?
+"""Whether an attention map is faithful: does the output suffer when what it points at is taken
+away, or kept alone?
 
-Comprehensiveness and sufficiency (DeYoung et al. 2020, Eq. 1-2), of one map of a model, on the model's own output.
-Attention is not by itself an explanation (Jain and Wallace 2019; Wiegreffe and Pinter 2019): these two numbers, beside
-the same of areas picked by chance, say how far this map is one.
+Comprehensiveness and sufficiency (DeYoung et al. 2020, Eq. 1-2), of one map of a model, on the
+model's own output. Attention is not by itself an explanation (Jain and Wallace 2019; Wiegreffe and
+Pinter 2019): these two numbers, beside the same of areas picked by chance, say how far this map is
+one.
 Shapes: Q queries, N items, A areas, K chosen.
 """
 
@@ -31,9 +33,10 @@ CHOSEN, DRAWS = (1, 1000), (2, 100)
 class Probe:
     """Which map is asked about, and how.
 
-    site, layer, head: the map; head None is the mean of the heads. k: how many each query loses or keeps. unit: "item",
-    by the share of the attention each item receives, and losing one is losing every area that holds it; or "area", by
-    weight, and the areas that overlap them stay. draws: how often as many are picked by chance. seed: of chance.
+    site, layer, head: the map; head None is the mean of the heads. k: how many each query loses or
+    keeps. unit: "item", by the share of the attention each item receives, and losing one is losing
+    every area that holds it; or "area", by weight, and the areas that overlap them stay. draws: how
+    often as many are picked by chance. seed: of chance.
     """
 
     site: str = "encoder-decoder"
@@ -49,14 +52,16 @@ class Probe:
 class Faithfulness:
     """How far the probability of the output falls, means over its items, -1..1.
 
-    With p_t the probability of output item t given those before it and S_t what query t points at most:
+    With p_t the probability of output item t given those before it and S_t what query t points at
+    most:
 
-        comprehensiveness = 1/T sum_t [p_t - p_t(every query without its S)]   high where the map is faithful
-        sufficiency       = 1/T sum_t [p_t - p_t(every query with its S alone)]  low where the map is faithful
+        comprehensiveness = 1/T sum_t [p_t - p_t(every query without its S)]   high where the map is
+        faithful sufficiency       = 1/T sum_t [p_t - p_t(every query with its S alone)]  low where
+        the map is faithful
 
-    All layers and heads of the site lose it, and every query loses its own at once, so what an earlier output item read
-    is not handed on. random_*: the same with S_t picked by chance, one a draw: as many items, or areas of the same
-    shapes. probability: 1/T sum_t p_t. items: T.
+    All layers and heads of the site lose it, and every query loses its own at once, so what an
+    earlier output item read is not handed on. random_*: the same with S_t picked by chance, one a
+    draw: as many items, or areas of the same shapes. probability: 1/T sum_t p_t. items: T.
     """
 
     comprehensiveness: float
@@ -79,7 +84,8 @@ def spread(values: Sequence[float]) -> tuple[float, float]:
 def faithfulness(
     request: Request, probe: Probe, run: Run, progress: Progress | None = None
 ) -> Faithfulness:
-    """Measure one map on one input; the output is the request's given one, or what the model writes.
+    """Measure one map on one input; the output is the request's given one, or what the model
+    writes.
 
     Takes 1 or 2 runs, and 2 for the map and each draw, all over the given output.
 
@@ -119,7 +125,8 @@ def faithfulness(
 
 
 def measured(requests: Sequence[Request], probe: Probe, run: Run) -> tuple[Faithfulness, int]:
-    """Several inputs as one, and how many of them were measured: those with too few items or areas are left out.
+    """Several inputs as one, and how many of them were measured: those with too few items or areas
+    are left out.
 
     Raises:
         InputError: as `faithfulness`, and where no input has enough.
@@ -133,7 +140,8 @@ def measured(requests: Sequence[Request], probe: Probe, run: Run) -> tuple[Faith
             continue
     if not found:
         raise InputError(
-            f"None of the {len(requests):,} inputs has more than {probe.k:,} {probe.unit}s; choose fewer to be lost."
+            f"None of the {len(requests):,} inputs has more than {probe.k:,} {probe.unit}s; choose"
+            " fewer to be lost."
         )
     return pooled(found), len(found)
 
@@ -159,7 +167,9 @@ def pooled(found: Sequence[Faithfulness]) -> Faithfulness:
 
 
 def _fall(base: Trace, request: Request, changes: tuple[Change, ...], run: Run) -> float:
-    """How far the mean probability of the same output falls under changes, besides those of the request."""
+    """How far the mean probability of the same output falls under changes, besides those of the
+    request.
+    """
     after = run(replace(request, changes=request.changes + changes))
     return float(np.mean(base.output.probabilities.astype(np.float64) - after.output.probabilities))
 
@@ -173,7 +183,8 @@ def _map(trace: Trace, probe: Probe) -> AttentionMap:
         )
     if not (0 <= probe.layer < attention.layers and 0 <= (probe.head or 0) < attention.heads):
         raise InputError(
-            f"The map has {attention.layers} layers and {attention.heads} heads; choose a layer and a head of them."
+            f"The map has {attention.layers} layers and {attention.heads} heads; choose a layer and"
+            " a head of them."
         )
     there = attention.grid.items if probe.unit == "item" else attention.grid.count
     if probe.k >= there:
@@ -195,7 +206,9 @@ def _pointed(attention: AttentionMap, probe: Probe) -> IntArray:
 
 
 def _random(attention: AttentionMap, probe: Probe, queries: int) -> list[IntArray]:
-    """As many for each query by chance, without repetition, one array [Q, K] a draw; areas of the same shapes."""
+    """As many for each query by chance, without repetition, one array [Q, K] a draw; areas of the
+    same shapes.
+    """
     pointed_QK, found = _pointed(attention, probe), []
     for draw in range(probe.draws):
         rng = np.random.default_rng((probe.seed, draw))

@@ -1,4 +1,5 @@
-"""Trained forms of keys side by side: for each the losses of its seeds, and what its best heads do with spans.
+"""Trained forms of keys side by side: for each the losses of its seeds, and what its best heads do
+with spans.
 
 Read from a table that `areaviz heads --into` fills run by run, see `areaviz.evaluation.heads`.
 """
@@ -26,8 +27,10 @@ WANTED: Mapping[str, tuple[float, float]] = {
     "encoder self": (0.6, 4.0),
     "encoder-decoder": (0.2, 2.0),
 }
-"""By site: the share of queries with a span on top that one head should reach, and how much more often than by chance
-these spans should be exactly a word, in a head that depends on its query more than any of the network untrained."""
+"""By site: the share of queries with a span on top that one head should reach, and how much more
+often than by chance these spans should be exactly a word, in a head that depends on its query more
+than any of the network untrained.
+"""
 COLUMNS = (
     "Form",
     "Seeds",
@@ -54,7 +57,9 @@ class SpanHead:
 
 @dataclass(frozen=True, slots=True)
 class FormRow:
-    """One form: its seeds, the validation loss of each in nats a token, and its span heads by site."""
+    """One form: its seeds, the validation loss of each in nats a token, and its span
+    heads by site.
+    """
 
     title: str
     seeds: tuple[int, ...]
@@ -63,7 +68,9 @@ class FormRow:
     spans: Mapping[str, SpanHead]
 
     def cells(self) -> tuple[str, ...]:
-        """The row for people, one cell for each of `COLUMNS`; a dash where nothing was trained or no span wins."""
+        """The row for people, one cell for each of `COLUMNS`; a dash where nothing was trained or
+        no span wins.
+        """
         if not self.seeds:
             return (self.title, *["–"] * (len(COLUMNS) - 1))
         spread = (
@@ -78,7 +85,9 @@ class FormRow:
 
 
 def read_forms(path: Path, pair: str) -> list[FormRow]:
-    """The rows of a table for the runs whose names begin with `pair`, all forms in their order; [] without a table."""
+    """The rows of a table for the runs whose names begin with `pair`, all forms in their order; []
+    without a table.
+    """
     if not path.exists():
         return []
     table: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
@@ -107,10 +116,11 @@ def _row(title: str, entries: Sequence[dict[str, Any] | None]) -> FormRow:
 
 
 def span_head(entry: Mapping[str, Any], site: str) -> SpanHead | None:
-    """The head nearest to what is wanted at a site, of those that depend on their query more than untrained ones do.
+    """The head nearest to what is wanted at a site, of those that depend on their query more than
+    untrained ones do.
 
-    Nearest is where the smaller of the two parts that were reached, share and lift, is largest; None where no head
-    ever has a span on top.
+    Nearest is where the smaller of the two parts that were reached, share and lift, is largest;
+    None where no head ever has a span on top.
     """
     figures, floor = (
         entry["heads"][site],

@@ -1,6 +1,8 @@
-"""A translator's heads over held-out sentences, beside those of the same network untrained; tables of trained forms.
+"""A translator's heads over held-out sentences, beside those of the same network untrained; tables
+of trained forms.
 
-A table of forms compares networks that differ in how keys and values are made, each trained with several seeds. It is
+A table of forms compares networks that differ in how keys and values are made, each trained with
+several seeds. It is
 a JSON file of one entry a run: {run: {recipe, history, heads, untrained, ...}}, filled run by run.
 """
 
@@ -39,9 +41,11 @@ def measure_heads(model: Translator, pairs: Sequence[Pair]) -> dict[str, HeadCou
 def table_entry(
     folder: Path, data: Path, examples: int = EXAMPLES, device: str = "auto"
 ) -> tuple[str, dict[str, Any]]:
-    """The name of a checkpoint's run and its entry in a table: how it learned, and its heads on validation.
+    """The name of a checkpoint's run and its entry in a table: how it learned, and its heads on
+    validation.
 
-    aer_val: the least alignment error rate in percent of any head or mean of heads, on captions linked by hand.
+    aer_val: the least alignment error rate in percent of any head or mean of heads, on captions
+    linked by hand.
 
     Raises:
         FileNotFoundError: the corpus is not in `data`.
@@ -76,7 +80,9 @@ def _traces(model: Translator, pairs: Sequence[Pair]) -> Iterator[Trace]:
 
 
 def _about(card: Card) -> dict[str, Any]:
-    """What a table says of a run besides its heads; losses are cross-entropy a token on validation, in nats."""
+    """What a table says of a run besides its heads; losses are cross-entropy a token on validation,
+    in nats.
+    """
     losses = {int(entry["step"]): round(entry["valid_loss"], 4) for entry in card.history}
     return {
         "pair": card.pair,

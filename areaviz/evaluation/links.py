@@ -1,8 +1,9 @@
-"""How well a translator's attention links words that were linked by hand, beside what could embarrass it.
+"""How well a translator's attention links words that were linked by hand, beside what could
+embarrass it.
 
-One head of one layer, or the mean of a layer's heads, is chosen on validation captions and measured on test captions;
-beside it the diagonal, a statistical aligner trained on the same corpus, and the same network untrained, whose head is
-chosen in the same way.
+One head of one layer, or the mean of a layer's heads, is chosen on validation captions and measured
+on test captions; beside it the diagonal, a statistical aligner trained on the same corpus, and the
+same network untrained, whose head is chosen in the same way.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ TEST = "test_2016_flickr"
 def link_figures(model: Translator, data: Path, test: str = TEST) -> dict[str, float]:
     """Error rates in percent on test captions: aer, aer_untrained, aer_diagonal and aer_aligner.
 
-    layer and head are 0-based, head -1 the mean of heads; aer_val is the rate they were chosen by; sentences: how many
-    test captions.
+    layer and head are 0-based, head -1 the mean of heads; aer_val is the rate they were chosen by;
+    sentences: how many test captions.
 
     Raises:
         FileNotFoundError: the corpus is not in `data`.
@@ -60,7 +61,9 @@ def link_figures(model: Translator, data: Path, test: str = TEST) -> dict[str, f
 
 
 def error_rates(model: Translator, linked: Dataset) -> Mapping[Place, float]:
-    """The error rate in percent of every head and of the mean of each layer's, reading the given translations."""
+    """The error rate in percent of every head and of the mean of each layer's, reading the given
+    translations.
+    """
     traces = [_given(model, one.text, one.references[0]) for one in linked.examples]
     config = model.network.config
     places: list[Place] = [

@@ -1,4 +1,5 @@
-"""How much a translator takes from its picture and, where gold boxes are known, whether it looks at the right place.
+"""How much a translator takes from its picture and, where gold boxes are known, whether it looks at
+the right place.
 
 Shapes: L layers, H heads, T target items, A areas.
 """
@@ -23,14 +24,18 @@ from areaviz.trace.areas import AreaGrid
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Looked:
-    """One example, its reference being given: picture weights [L, H, T, A] and the picture's share of the sum [T]."""
+    """One example, its reference being given: picture weights [L, H, T, A] and the picture's share
+    of the sum [T].
+    """
 
     weights: FloatArray
     share: FloatArray
 
 
 def with_attention(card: Card, model: PictureTranslator, held: PicturePairs, split: str) -> Card:
-    """The card with the picture's share of what is read and, on scenes, how well the best head of "val" points."""
+    """The card with the picture's share of what is read and, on scenes, how well the best head of
+    "val" points.
+    """
     looked = list(passes(model, held))
     figures = {"picture_share": float(np.mean(np.concatenate([one.share for one in looked])))}
     recipe = dict(card.recipe)
@@ -77,7 +82,9 @@ def _rows(
     layer: int,
     head: int,
 ) -> Iterator[tuple[FloatArray, AreaGrid, Sequence[Box]]]:
-    """Each German word that speaks of an object: its weights as one head has them, and the object's box."""
+    """Each German word that speaks of an object: its weights as one head has them, and the object's
+    box.
+    """
     for one, scene in zip(looked, scenes, strict=True):
         for place, boxes in scene.german_grounded.boxes:
             yield one.weights[layer, head, place], grid, boxes

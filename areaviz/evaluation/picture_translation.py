@@ -1,4 +1,6 @@
-"""A translator that looks and held-out pictures in, the figures of its card out: with the picture and without it."""
+"""A translator that looks and held-out pictures in, the figures of its card out: with the picture
+and without it.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +28,11 @@ CONDITIONS = ("", "_without", "_blank", "_wrong")
 def evaluate_picture_translation(
     folder: Path, data: Path, split: str, beam: int = 4, device: str = "auto"
 ) -> tuple[Card, list[str]]:
-    """Measure a translator that looks on "val" or "test", write its card and return it with the translations.
+    """Measure a translator that looks on "val" or "test", write its card and return it with the
+    translations.
 
-    Each figure is taken with the true picture, and again without one, with a grey one and with a wrong one.
+    Each figure is taken with the true picture, and again without one, with a grey one and with a
+    wrong one.
 
     Raises:
         FileNotFoundError: the photos are not in `data`.
@@ -77,7 +81,9 @@ def _told(
     seen: Mapping[str, Sequence[Picture] | None],
     beam: int,
 ) -> dict[str, float | int]:
-    """How often the word that only the picture tells is right, in each condition, with how many sentences."""
+    """How often the word that only the picture tells is right, in each condition, with how many
+    sentences.
+    """
     figures: dict[str, float | int] = {}
     for kind in KINDS:
         asked = asked_words(scenes, kind)

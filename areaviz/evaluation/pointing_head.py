@@ -27,10 +27,13 @@ def pointing_head(card: Card, split: str, measured: Mapping[Place, Mapping[str, 
 
 
 def check_chosen(card: Card, split: str) -> None:
-    """Refuse to measure a split whose head would have to be chosen on it; InputError says what to do."""
+    """Refuse to measure a split whose head would have to be chosen on it; InputError says what to
+    do.
+    """
     if split != "val" and _NAME not in card.recipe:
         raise InputError(
-            f'Measure the split "val" first: the head that points best is chosen there, not on "{split}".'
+            'Measure the split "val" first: the head that points best is chosen there, not on'
+            f' "{split}".'
         )
 
 

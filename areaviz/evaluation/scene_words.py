@@ -1,4 +1,6 @@
-"""Words of a scene's sentence that only its picture tells: what is asked, and how often a translation has it right."""
+"""Words of a scene's sentence that only its picture tells: what is asked, and how often a
+translation has it right.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,9 @@ KINDS = ("colour", "noun", "ambiguous")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """number: of the scene, in the order given. source: what is translated. place: which word of the translation is
-    asked for. word: what it must be."""
+    """number: of the scene, in the order given. source: what is translated. place: which word of
+    the translation is asked for. word: what it must be.
+    """
 
     number: int
     source: str
@@ -36,7 +39,9 @@ def right_words(translations: Sequence[str], asked: Sequence[Asked]) -> float:
 
 
 def _asked(number: int, scene: Scene, kind: str) -> Asked | None:
-    """Of the first object that has such a word; scenes with an even number are asked of the last one."""
+    """Of the first object that has such a word; scenes with an even number are asked of the last
+    one.
+    """
     things = [
         i for i, thing in enumerate(scene.spoken) if kind == "colour" or thing.shape in AMBIGUOUS
     ]

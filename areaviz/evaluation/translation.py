@@ -34,10 +34,11 @@ def translate_all(model: Translator, texts: Sequence[str], method: str, beam: in
 def evaluate(
     folder: Path, data: Path, split: str, beam: int = 4, traces: int = 200, device: str = "auto"
 ) -> tuple[Card, list[str]]:
-    """Measure a checkpoint on a split, write the figures on its card and return it with the translations.
+    """Measure a checkpoint on a split, write the figures on its card and return it with the
+    translations.
 
-    beam: 1 is greedy. traces: how many sentences the attention measures are taken over, 0 for none; they are taken on
-    the task's headline split alone, as the card has one place for them.
+    beam: 1 is greedy. traces: how many sentences the attention measures are taken over, 0 for none;
+    they are taken on the task's headline split alone, as the card has one place for them.
 
     Raises:
         FileNotFoundError: the corpus is not in `data`.
@@ -67,9 +68,11 @@ def state_difference(
     baseline_hypotheses: Path,
     data: Path,
 ) -> str:
-    """Compare two checkpoints on a split by paired bootstrap, note the result on both cards and return it.
+    """Compare two checkpoints on a split by paired bootstrap, note the result on both cards and
+    return it.
 
-    hypotheses, baseline_hypotheses: files with one translation a line, as `areaviz evaluate --output` writes.
+    hypotheses, baseline_hypotheses: files with one translation a line, as `areaviz evaluate
+    --output` writes.
 
     Raises:
         InputError: the files do not have one line a reference.
@@ -85,14 +88,15 @@ def state_difference(
     for path, found in zip((hypotheses, baseline_hypotheses), lines, strict=True):
         if len(found) != len(references):
             raise InputError(
-                f"{path.name} has {len(found):,} lines but {split} has {len(references):,} sentences; write it with "
-                f"`areaviz evaluate --split {split} --output`."
+                f"{path.name} has {len(found):,} lines but {split} has {len(references):,}"
+                f" sentences; write it with `areaviz evaluate --split {split} --output`."
             )
     bleu = compare(lines[0], lines[1], references)["bleu"]
     note = (
-        f"{card.name} against {other.name} on {split}: {bleu.difference:+.2f} BLEU ({bleu.system:.2f} and "
-        f"{bleu.baseline:.2f}), p = {bleu.p_value:.3f} by paired bootstrap over {len(references):,} sentences; "
-        "one training run each with the same seed, so the spread between seeds is not in this figure."
+        f"{card.name} against {other.name} on {split}: {bleu.difference:+.2f} BLEU"
+        f" ({bleu.system:.2f} and {bleu.baseline:.2f}), p = {bleu.p_value:.3f} by paired bootstrap"
+        f" over {len(references):,} sentences; one training run each with the same seed, so the"
+        " spread between seeds is not in this figure."
     )
     for one, path in ((card, folder), (other, baseline)):
         kept = tuple(old for old in one.notes if not old.startswith(note.split(":")[0]))

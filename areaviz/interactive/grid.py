@@ -1,7 +1,8 @@
-"""The image grid: point at a word or a cell and see, for every head, the areas of the picture it attends to.
+"""The image grid: point at a word or a cell and see, for every head, the areas of the picture it
+attends to.
 
-The interaction happens in the browser (`areaviz/components/grid`); this module works out, once for a site and layer,
-all it needs. Shapes: H heads, Q queries, A areas, N cells, K kept.
+The interaction happens in the browser (`areaviz/components/grid`); this module works out, once for
+a site and layer, all it needs. Shapes: H heads, Q queries, A areas, N cells, K kept.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ TAKEAWAY = Takeaway("grid", grid_table, grid_print)
 
 
 def fits(trace: Trace, focus: Focus) -> bool:
-    """Whether the focused site attends to the cells of a picture, from a text or from the same picture."""
+    """Whether the focused site attends to the cells of a picture, from a text or from the same
+    picture.
+    """
     attention = trace.maps.get(focus.site)
     if (
         attention is None
@@ -50,15 +53,17 @@ def fits(trace: Trace, focus: Focus) -> bool:
 
 
 def grid_payload(trace: Trace, focus: Focus, most: int = KEPT) -> dict[str, Any]:
-    """What the browser needs of one site and layer: `header` (plain values) and `arrays` (NumPy, unsigned).
+    """What the browser needs of one site and layer: `header` (plain values) and `arrays` (NumPy,
+    unsigned).
 
-    arrays: `area` [H, Q, K] indices into the grid's areas with `area_weight`, `several` and `several_weight` the same
-    of areas of two or more cells where there are any, as `kept_areas` orders them; `area_left` and `several_left`
-    [H, Q], the weight of the heaviest area that was not kept; `share` [H, Q, N], see
-    `stored_shares`; `cells` [N, 4] in pixels; `picture`, a WebP file; of hard attention `read` and `read_weight`
-    [H, Q]; and of a text that attends `start`, `end` and `word` as in the ribbon. `header["id"]` changes with the
-    content. Independent of the focused head, items, unit and areas. most: areas kept of a query at the most. Raises
-    ValueError where `fits` does not hold.
+    arrays: `area` [H, Q, K] indices into the grid's areas with `area_weight`, `several` and
+    `several_weight` the same of areas of two or more cells where there are any, as `kept_areas`
+    orders them; `area_left` and `several_left` [H, Q], the weight of the heaviest area that was not
+    kept; `share` [H, Q, N], see `stored_shares`; `cells` [N, 4] in pixels; `picture`, a WebP file;
+    of hard attention `read` and `read_weight` [H, Q]; and of a text that attends `start`, `end` and
+    `word` as in the ribbon. `header["id"]` changes with the content. Independent of the focused
+    head, items, unit and areas. most: areas kept of a query at the most. Raises ValueError where
+    `fits` does not hold.
     """
     if not fits(trace, focus):
         raise ValueError(f'The site "{focus.site}" does not attend to cells of a picture.')
@@ -119,7 +124,9 @@ def _text_header(field: Field) -> dict[str, Any]:
 
 
 def _picture_header(picture: Picture, field: Field) -> dict[str, Any]:
-    """digest: what linked grids know the picture by. coarse: whether its pixels are to be seen as squares."""
+    """digest: what linked grids know the picture by. coarse: whether its pixels are to be seen as
+    squares.
+    """
     return {
         "title": title(field),
         "size": [picture.width, picture.height],

@@ -21,20 +21,25 @@ from areaviz.trace.record import AttentionMap, FloatArray
 from areaviz.trace.weights import MAX_OVERLAP, Ranked
 
 SURE, KEPT = 4, 20
-"""Of the areas of a head that can be drawn, how many are exact at any overlap, and how many are sent."""
+"""Of the areas of a head that can be drawn, how many are exact at any overlap, and how many are
+sent.
+"""
 OVERLAPS = (0.0, 0.25, 0.5, 0.75, 1.0)
 """How much areas of a head may overlap: what can be asked for."""
 _WANTED = ((TOP, MAX_OVERLAP), (SURE, 0.0), (SURE, 0.25), (SURE, 0.75))
-"""How many areas at each of OVERLAPS, the usual one first; the heaviest, which come last, are those of 1."""
+"""How many areas at each of OVERLAPS, the usual one first; the heaviest, which come last, are those
+of 1.
+"""
 
 
 def kept_areas(attention: AttentionMap, layer: int, min_size: int = 1, kept: int = KEPT) -> Ranked:
-    """What is sent of every query's areas: index and weight are [H, Q, K], with weight 0 where nothing is left.
+    """What is sent of every query's areas: index and weight are [H, Q, K], with weight 0 where
+    nothing is left.
 
-    Whoever leaves out of these the ones that overlap a heavier one by more than 0.5 finds the TOP heaviest that
-    `top_areas` finds among all areas, and at each other one of OVERLAPS at least SURE. The places left go to
-    the heaviest of the rest, so that the mean of several queries misses little. min_size: areas of fewer cells are
-    left out.
+    Whoever leaves out of these the ones that overlap a heavier one by more than 0.5 finds the TOP
+    heaviest that `top_areas` finds among all areas, and at each other one of OVERLAPS at least
+    SURE. The places left go to the heaviest of the rest, so that the mean of several queries misses
+    little. min_size: areas of fewer cells are left out.
     """
     return sent_areas(attention.weights[layer], attention.grid, _WANTED, kept, min_size)
 
@@ -42,7 +47,9 @@ def kept_areas(attention: AttentionMap, layer: int, min_size: int = 1, kept: int
 def heaviest_left(
     attention: AttentionMap, layer: int, kept: Ranked, min_size: int = 1
 ) -> FloatArray:
-    """Of every query the weight of its heaviest area that is not among those kept: [H, Q], 0 where there is none."""
+    """Of every query the weight of its heaviest area that is not among those kept: [H, Q], 0 where
+    there is none.
+    """
     weights_HQA = np.where(attention.grid.sizes() >= min_size, attention.weights[layer], 0)
     np.put_along_axis(weights_HQA, kept.index, 0, -1)
     left_HQ: FloatArray = weights_HQA.max(-1)
@@ -50,7 +57,9 @@ def heaviest_left(
 
 
 def stored_shares(attention: AttentionMap, layer: int) -> npt.NDArray[np.uint8]:
-    """Item shares with each row's largest as 1, quantised: uint8 [H, Q, N]; a row divided by its sum is back."""
+    """Item shares with each row's largest as 1, quantised: uint8 [H, Q, N]; a row divided by its
+    sum is back.
+    """
     # Head by head: of all at once each step takes as much memory as the weights.
     return np.stack(
         [_stored(item_shares(attention, layer, head)) for head in range(attention.heads)]
@@ -64,14 +73,18 @@ def _stored(shares_QN: FloatArray) -> npt.NDArray[np.uint8]:
 
 
 def webp(picture: Picture) -> npt.NDArray[np.uint8]:
-    """A picture as the bytes of a WebP file without loss: no larger than a PNG, and made in a tenth of the time."""
+    """A picture as the bytes of a WebP file without loss: no larger than a PNG, and made in a tenth
+    of the time.
+    """
     buffer = io.BytesIO()
     Image.fromarray(picture.pixels).save(buffer, "WEBP", lossless=True, quality=0, method=0)
     return np.frombuffer(buffer.getvalue(), np.uint8)
 
 
 def chosen_arrays(attention: AttentionMap, layer: int) -> dict[str, npt.NDArray[Any]]:
-    """What hard attention read, and with which probability: [H, Q]; nothing where attention is soft."""
+    """What hard attention read, and with which probability: [H, Q]; nothing where attention is
+    soft.
+    """
     if attention.chosen is None:
         return {}
     chosen_HQ = attention.chosen[layer]

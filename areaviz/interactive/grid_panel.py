@@ -1,6 +1,8 @@
-"""One printed panel of the image grid: a picture, its cells tinted by their share, and frames around areas.
+"""One printed panel of the image grid: a picture, its cells tinted by their share, and frames
+around areas.
 
-Everything is drawn in axes that count inches from the top left. Shapes: N cells, H and W pixels, C channels.
+Everything is drawn in axes that count inches from the top left. Shapes: N cells, H and W pixels, C
+channels.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ LANE = 0.028  # inches; every head has a lane of its own inside an area's edge
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Panel:
-    """What one picture shows; said: a line for each head. share_N: 0..1, outlined: the cells looked at."""
+    """What one picture shows; said: a line for each head. share_N: 0..1, outlined: the cells looked
+    at.
+    """
 
     title: str
     places: Sequence[Place]
@@ -42,7 +46,9 @@ class Panel:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spot:
-    """Where a picture lies on paper: its left and top edge and width in inches; cells_N4: its cells in pixels."""
+    """Where a picture lies on paper: its left and top edge and width in inches; cells_N4: its cells
+    in pixels.
+    """
 
     axes: Axes
     picture: Picture
@@ -136,7 +142,9 @@ def write(axes: Axes, x: float, y: float, text: str, size: float) -> None:
 
 
 def _frames(spot: Spot, panel: Panel, heads: Sequence[int]) -> None:
-    """Weaker areas first, then every head's strongest, then what was read, then the cells looked at."""
+    """Weaker areas first, then every head's strongest, then what was read, then the cells looked
+    at.
+    """
     for strongest in (False, True):
         for order, head in enumerate(heads):
             own = [place for place in panel.places if place.head == head]

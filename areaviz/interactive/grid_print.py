@@ -1,4 +1,5 @@
-"""The image grid on paper: the chosen items' areas on the picture, several words side by side (matplotlib).
+"""The image grid on paper: the chosen items' areas on the picture, several words side by side
+(matplotlib).
 
 Shapes: Q queries, N cells.
 """
@@ -28,9 +29,11 @@ PANELS = 6  # at most so many
 
 
 def grid_print(trace: Trace, focus: Focus) -> PrintFigure:
-    """The chosen items' areas on the picture: one panel, or one for each of several words (six at most).
+    """The chosen items' areas on the picture: one panel, or one for each of several words (six at
+    most).
 
-    Without a choice the first words are shown, or the cell in the middle of a picture that attends to itself.
+    Without a choice the first words are shown, or the cell in the middle of a picture that attends
+    to itself.
     """
     focus = _with_items(trace, focus)
     attention, picture = trace.maps[focus.site], trace.request.picture
@@ -80,7 +83,9 @@ def _parts(trace: Trace, focus: Focus) -> list[Focus]:
 
 
 def _panel(trace: Trace, focus: Focus) -> Panel:
-    """The areas of the chosen queries; on the memory side who attends, which has a place only in a picture."""
+    """The areas of the chosen queries; on the memory side who attends, which has a place only in a
+    picture.
+    """
     attention = trace.maps[focus.site]
     query, places = trace.fields[attention.query], places_of(trace, focus)
     share_QN = np.mean(

@@ -1,4 +1,5 @@
-"""The numbers under the image grid: which areas of a picture the chosen queries attend to, or who attends to cells.
+"""The numbers under the image grid: which areas of a picture the chosen queries attend to, or who
+attends to cells.
 
 Shapes: H heads, Q queries, A areas, N cells.
 """
@@ -27,7 +28,9 @@ COLUMNS = ("query", "head", "area", "row", "column", "height", "width", "weight"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One area a head attends to on behalf of some queries; read: whether hard attention read it."""
+    """One area a head attends to on behalf of some queries; read: whether hard
+    attention read it.
+    """
 
     queries: tuple[int, ...]
     head: int
@@ -37,9 +40,11 @@ class Place:
 
 
 def grid_table(trace: Trace, focus: Focus) -> Table:
-    """Every head's top areas for the chosen queries (all queries when none is chosen), what was read first.
+    """Every head's top areas for the chosen queries (all queries when none is chosen), what was
+    read first.
 
-    Rows and columns count from 1. On the memory side: the queries that give most of their attention to the cells.
+    Rows and columns count from 1. On the memory side: the queries that give most of their attention
+    to the cells.
     """
     attention = trace.maps[focus.site]
     query = trace.fields[attention.query]
@@ -53,7 +58,9 @@ def grid_table(trace: Trace, focus: Focus) -> Table:
 
 
 def places_of(trace: Trace, focus: Focus, k: int = TOP) -> list[Place]:
-    """What the table lists: the k heaviest a head and query (several chosen queries are averaged)."""
+    """What the table lists: the k heaviest a head and query (several chosen queries are
+    averaged).
+    """
     attention = trace.maps[focus.site]
     heads = range(attention.heads) if focus.head is None else [focus.head]
     if focus.side == "memory" and focus.items:
@@ -91,7 +98,9 @@ def box_of(items: Sequence[int], grid: AreaGrid) -> Area:
 def _attended(
     attention: AttentionMap, focus: Focus, head: int, group: tuple[int, ...], k: int
 ) -> list[Place]:
-    """The heaviest areas of the mean over a group of queries; of one query, the area that was read comes first."""
+    """The heaviest areas of the mean over a group of queries; of one query, the area that was read
+    comes first.
+    """
     mean_A = attention.weights[focus.layer, head, list(group)].mean(0)
     tops = attended(mean_A, attention.grid, k, min_size=smallest_area(attention, focus))
     found = [Place(group, head, top.area, top.weight) for top in tops]

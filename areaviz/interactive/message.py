@@ -34,7 +34,9 @@ def title(field: Field) -> str:
 
 
 def text_arrays(field: Field) -> dict[str, npt.NDArray[Any]]:
-    """Of a text `start` and `end` of every item in characters, and `word`, the first item of every word."""
+    """Of a text `start` and `end` of every item in characters, and `word`, the first item of every
+    word.
+    """
     firsts = np.array([start for start, _ in words(field)], dtype=np.int64)
     columns = {"start": field.anchors[:, 0], "end": field.anchors[:, 1], "word": firsts}
     return {
@@ -46,7 +48,8 @@ def text_arrays(field: Field) -> dict[str, npt.NDArray[Any]]:
 def quantised(values: FloatArray, dtype: type[np.unsignedinteger[Any]]) -> npt.NDArray[Any]:
     """Weights 0..1 as unsigned integers on a square-root scale: value = (stored / largest)^2.
 
-    The scale keeps small weights apart: 8 bits are exact to 0.8 points near 1 and to 0.04 points near 0.01.
+    The scale keeps small weights apart: 8 bits are exact to 0.8 points near 1 and to 0.04 points
+    near 0.01.
     """
     top = np.iinfo(dtype).max
     stored: npt.NDArray[Any] = np.rint(np.sqrt(np.clip(values, 0, 1)) * top).astype(dtype)
@@ -54,15 +57,18 @@ def quantised(values: FloatArray, dtype: type[np.unsignedinteger[Any]]) -> npt.N
 
 
 def narrow(values: IntArray, largest: int) -> npt.NDArray[Any]:
-    """Whole numbers in the fewest bytes the browser has an array for: 2, or 4 where `largest` needs them."""
+    """Whole numbers in the fewest bytes the browser has an array for: 2, or 4 where `largest` needs
+    them.
+    """
     return values.astype(np.uint16 if largest < 1 << 16 else np.uint32)
 
 
 def pack(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
-    """One message for the browser: header length (uint32), header (JSON), then the arrays, each 8-byte aligned.
+    """One message for the browser: header length (uint32), header (JSON), then the arrays, each
+    8-byte aligned.
 
-    The header gains `arrays`: name -> [bytes an element, offset from the end of the header, elements].
-    Everything is little-endian and unsigned.
+    The header gains `arrays`: name -> [bytes an element, offset from the end of the header,
+    elements]. Everything is little-endian and unsigned.
     """
     places: dict[str, list[int]] = {}
     chunks: list[bytes] = []

@@ -1,7 +1,8 @@
-"""The token ribbon: point at an item and see, for every head, the spans it attends to (and the other way round).
+"""The token ribbon: point at an item and see, for every head, the spans it attends to (and the
+other way round).
 
-The interaction happens in the browser (`areaviz/components/ribbon`); this module works out, once for a site and layer,
-all it needs. Shapes: H heads, Q queries, A areas, N memory items, K kept.
+The interaction happens in the browser (`areaviz/components/ribbon`); this module works out, once
+for a site and layer, all it needs. Shapes: H heads, Q queries, A areas, N memory items, K kept.
 """
 
 from __future__ import annotations
@@ -24,10 +25,14 @@ from areaviz.trace.request import Focus
 from areaviz.trace.weights import MAX_OVERLAP, Ranked, coverage, largest
 
 ROOMY = 1 << 14
-"""Up to this many (head, query) pairs weights travel with 16 bits, and at least 4 areas, 4 of several items and 4
-queries of each; above with 8 bits, and 3, 1 and 2 of them, which keeps 4,096 items and 12 heads below 1 MB."""
+"""Up to this many (head, query) pairs weights travel with 16 bits, and at least 4 areas, 4 of
+several items and 4 queries of each; above with 8 bits, and 3, 1 and 2 of them, which keeps 4,096
+items and 12 heads below 1 MB.
+"""
 ENTRIES = 1 << 14
-"""So many of each kind travel where that is more than 4 a row: the mean of several items then misses little."""
+"""So many of each kind travel where that is more than 4 a row: the mean of several items then
+misses little.
+"""
 
 
 TAKEAWAY = Takeaway("ribbon", ribbon_table, ribbon_print)
@@ -35,15 +40,18 @@ TAKEAWAY = Takeaway("ribbon", ribbon_table, ribbon_print)
 
 
 def ribbon_payload(trace: Trace, focus: Focus, most: int = ENTRIES) -> dict[str, Any]:
-    """What the browser needs of one site and layer: `header` (plain values) and `arrays` (NumPy, unsigned).
+    """What the browser needs of one site and layer: `header` (plain values) and `arrays` (NumPy,
+    unsigned).
 
-    arrays: `area` [H, Q, K] indices into the grid's areas with `area_weight`, `several` and `several_weight` the
-    same of areas of two or more items where there are any, `query` [H, N, K] with `query_weight` (coverage), each
-    heaviest first with weight 0 where nothing is left, weights stored as `message.quantised`; `area_rest` and
-    `several_rest` [H, Q] and `query_rest` [H, N], the weight of what was not kept (none where 8 bits travel); for each
-    field f0 (, f1) `start` and `end` of every item in characters and `word`, the first item of every word.
-    `header["id"]` changes with the content. Independent of the focused head, items, unit and areas. most: areas, and
-    queries, kept of a row at the most (at least 4 all the same). Raises ValueError when the memory is not a sequence.
+    arrays: `area` [H, Q, K] indices into the grid's areas with `area_weight`, `several` and
+    `several_weight` the same of areas of two or more items where there are any, `query` [H, N, K]
+    with `query_weight` (coverage), each heaviest first with weight 0 where nothing is left, weights
+    stored as `message.quantised`; `area_rest` and `several_rest` [H, Q] and `query_rest` [H, N],
+    the weight of what was not kept (none where 8 bits travel); for each field f0 (, f1) `start` and
+    `end` of every item in characters and `word`, the first item of every word. `header["id"]`
+    changes with the content. Independent of the focused head, items, unit and areas. most: areas,
+    and queries, kept of a row at the most (at least 4 all the same). Raises ValueError when the
+    memory is not a sequence.
     """
     attention = trace.maps[focus.site]
     if attention.grid.height != 1:
@@ -98,7 +106,9 @@ def _attention_arrays(
 def _ranked(
     weights_HQA: FloatArray, grid: AreaGrid, roomy: bool, most: int
 ) -> dict[str, tuple[Ranked, FloatArray]]:
-    """What is kept of areas, of those of several items and of queries, and the weight of the rest."""
+    """What is kept of areas, of those of several items and of queries, and the weight
+    of the rest.
+    """
     heads, queries = weights_HQA.shape[:2]
     areas, several = (
         (max(TOP, min(most, ENTRIES // max(heads * queries, 1))),) * 2 if roomy else (3, 1)
@@ -118,10 +128,11 @@ def _ranked(
 
 
 def top_queries(weights_HQA: FloatArray, grid: AreaGrid, k: int) -> tuple[Ranked, FloatArray]:
-    """The k queries that attend most to every memory item, by coverage, [H, N, k], and the coverage by the rest.
+    """The k queries that attend most to every memory item, by coverage, [H, N, k], and the coverage
+    by the rest.
 
-    Coverage is the share of a query's attention in areas that hold the item, 0..1. Where no query is left the index
-    is 0 and the coverage 0.
+    Coverage is the share of a query's attention in areas that hold the item, 0..1. Where no query
+    is left the index is 0 and the coverage 0.
     """
     index, weight, rest = [], [], []
     for (
@@ -136,7 +147,9 @@ def top_queries(weights_HQA: FloatArray, grid: AreaGrid, k: int) -> tuple[Ranked
 
 
 def _turned(values_QN: FloatArray) -> FloatArray:
-    """The transpose, row after row in memory; a few rows at a time take a third of the time of all at once."""
+    """The transpose, row after row in memory; a few rows at a time take a third of the time of all
+    at once.
+    """
     turned_NQ = np.empty(values_QN.shape[::-1], np.float32)
     for start in range(0, len(values_QN), 32):
         turned_NQ[:, start : start + 32] = values_QN[start : start + 32].T

@@ -1,4 +1,6 @@
-"""The ribbon on paper: what is chosen, and under the other text every head's spans as bands (matplotlib)."""
+"""The ribbon on paper: what is chosen, and under the other text every head's spans as bands
+(matplotlib).
+"""
 
 from __future__ import annotations
 
@@ -39,9 +41,11 @@ class Placed:
 
 
 def ribbon_print(trace: Trace, focus: Focus) -> PrintFigure:
-    """The chosen items' spans under the other text, one band a head, the strongest span of a head solid.
+    """The chosen items' spans under the other text, one band a head, the strongest span of a head
+    solid.
 
-    Without a choice the first query is shown. Of a long text only the lines with the heaviest spans are drawn.
+    Without a choice the first query is shown. Of a long text only the lines with the heaviest spans
+    are drawn.
     """
     focus = focus if focus.items else replace(focus, side="query", items=(0,))
     attention = trace.maps[focus.site]
@@ -64,7 +68,10 @@ def ribbon_print(trace: Trace, focus: Focus) -> PrintFigure:
         else f"the {len(rows)} lines with the heaviest spans"
     )
     which = " of two or more items" * (smallest_area(attention, focus) > 1)
-    note = f"Bands: the {TOP} heaviest spans{which} of each head, the strongest solid; height and depth by weight"
+    note = (
+        f"Bands: the {TOP} heaviest spans{which} of each head, the strongest solid; height and"
+        " depth by weight"
+    )
     figure, axes = paper(title, f"{note}; {shown}.", caption(trace, focus), height)
     axes.set(xlim=(-4, MEASURE + 4), ylim=(height, 0), xticks=[], yticks=[])
     tops = {row: n * pitch for n, row in enumerate(rows)}

@@ -1,4 +1,5 @@
-"""The numbers under the ribbon: which spans the chosen queries attend to, or which queries attend to the chosen items.
+"""The numbers under the ribbon: which spans the chosen queries attend to, or which queries attend
+to the chosen items.
 
 Shapes: Q queries, G groups of queries looked at together, N memory items, A areas, S spans.
 """
@@ -25,7 +26,9 @@ COLUMNS = ("query", "head", "span", "start", "length", "weight")
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """One thing a head attends to: `length` items of the memory from `start`, on behalf of some queries."""
+    """One thing a head attends to: `length` items of the memory from `start`, on behalf of some
+    queries.
+    """
 
     queries: tuple[int, ...]
     head: int
@@ -35,7 +38,8 @@ class Span:
 
 
 def ribbon_table(trace: Trace, focus: Focus) -> Table:
-    """Every head's top spans for the chosen queries (all queries when none is chosen), heaviest first.
+    """Every head's top spans for the chosen queries (all queries when none is chosen), heaviest
+    first.
 
     Start counts items from 1. On the memory side: the queries that attend most to the chosen items.
     """
@@ -58,7 +62,8 @@ def ribbon_table(trace: Trace, focus: Focus) -> Table:
 def spans_of(trace: Trace, focus: Focus, k: int = TOP) -> list[Span]:
     """What the table lists: the k heaviest a head and query (several chosen queries are averaged).
 
-    Where words are pointed at, spans and queries are whole words: areas that widen to the same words count together.
+    Where words are pointed at, spans and queries are whole words: areas that widen to the same
+    words count together.
     """
     attention, memory = trace.maps[focus.site], trace.fields[trace.maps[focus.site].memory]
     query = trace.fields[attention.query]
@@ -103,7 +108,8 @@ class Widened:
         return cls(grid, span.reshape(-1), spans[:, 0], spans[:, 1] - spans[:, 0])
 
     def heaviest(self, weights_A: FloatArray, k: int, least: int) -> list[tuple[int, int, float]]:
-        """Start, length and weight of the k heaviest spans that do not overlap a heavier one too much.
+        """Start, length and weight of the k heaviest spans that do not overlap a heavier one too
+        much.
 
         least: areas of fewer items are left out.
         """
@@ -122,7 +128,9 @@ class Widened:
 
 
 def items_text(field: Field, items: Sequence[int]) -> str:
-    """What items read as: the raw text of each run of neighbours, the label of a symbol, runs joined by " + "."""
+    """What items read as: the raw text of each run of neighbours, the label of a symbol, runs
+    joined by " + ".
+    """
     runs: list[list[int]] = []
     for item in items:
         if (
@@ -160,7 +168,9 @@ def _mean(attention: AttentionMap, layer: int, head: int, group: Sequence[int]) 
 def _attending(
     attention: AttentionMap, focus: Focus, head: int, runs: Sequence[tuple[int, int]], k: int
 ) -> list[Span]:
-    """The queries, in runs, whose areas cover the chosen memory items most (mean over queries and items)."""
+    """The queries, in runs, whose areas cover the chosen memory items most (mean over queries and
+    items).
+    """
     items = list(focus.items)
     covered_QN = coverage(attention, focus.layer, head)
     covered_G = merge_items(covered_QN[:, items].mean(1)[:, None], runs)[:, 0]

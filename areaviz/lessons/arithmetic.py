@@ -1,6 +1,7 @@
 """Sums, means and standard deviations of every area, in NumPy, and how their numbers are written.
 
-Shapes: H x W items of the memory, D features of an item, A areas in the order of `areaviz.trace.areas`.
+Shapes: H x W items of the memory, D features of an item, A areas in the order of
+`areaviz.trace.areas`.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ def items_of(x_HWD: Floats, area: Area) -> Floats:
 def area_sums(x_HWD: Floats, grid: AreaGrid) -> Floats:
     """The sum of every area (Eq. 4, Li et al. 2019) by the running recurrence: [A, D].
 
-    An area is the area one row shorter plus one row; a row is the row one item shorter plus one item.
-    One addition an area, no subtraction, so nothing cancels.
+    An area is the area one row shorter plus one row; a row is the row one item shorter plus one
+    item. One addition an area, no subtraction, so nothing cancels.
     """
     slabs: Slabs = {(1, 1): x_HWD}
     for h, w in grid.shapes():
@@ -75,7 +76,9 @@ def padded_table(x_HWD: Floats) -> Floats:
 
 
 def table_sums(x_HWD: Floats, grid: AreaGrid) -> Floats:
-    """The sum of every area from the four corners of the table (Algorithm 1, indices repaired): [A, D]."""
+    """The sum of every area from the four corners of the table (Algorithm 1, indices repaired): [A,
+    D].
+    """
     i = padded_table(x_HWD)
     slabs: Slabs = {}
     for h, w in grid.shapes():
@@ -84,7 +87,8 @@ def table_sums(x_HWD: Floats, grid: AreaGrid) -> Floats:
 
 
 def table_variances(x_HWD: Floats, grid: AreaGrid) -> Floats:
-    """The variance of every area as Algorithm 2 takes it, mean of squares less squared mean: [A, D].
+    """The variance of every area as Algorithm 2 takes it, mean of squares less squared mean: [A,
+    D].
 
     Rounding can make it negative.
     """
@@ -95,7 +99,9 @@ def table_variances(x_HWD: Floats, grid: AreaGrid) -> Floats:
 
 
 def plain(number: float, digits: int = 3) -> str:
-    """A number as a person writes it: at most `digits` decimals, no trailing zeros, no minus zero."""
+    """A number as a person writes it: at most `digits` decimals, no trailing zeros, no
+    minus zero.
+    """
     text = f"{number:.{digits}f}"
     text = text.rstrip("0").rstrip(".") if "." in text else text
     return "0" if text == "-0" else text

@@ -17,12 +17,17 @@ from areaviz.trace.areas import Area
 
 @st.fragment
 def show() -> None:
-    """Weights of all areas, coverage of the items, and the output, for a query of the reader's choice."""
+    """Weights of all areas, coverage of the items, and the output, for a query of the reader's
+    choice.
+    """
     left, right = columns()
     with left:
         found = view.attend(*_query())
         chosen = pick_area("attention", found.grid, Area(0, 2, 1, 2))
-        question = "How much weight does each area get? Its weight in its cell, what the items receive below."
+        question = (
+            "How much weight does each area get? Its weight in its cell, what the items receive"
+            " below."
+        )
         picture(
             view.figure(found, chosen),
             "attention",
@@ -33,8 +38,9 @@ def show() -> None:
         as_table(view.table(found), "attention")
     with right:
         st.markdown(
-            "Four items, each with a key and a value of two numbers. The query is multiplied with the mean key of "
-            "every area (the **logit**); the softmax turns all logits into weights that sum to 1. For the chosen area:"
+            "Four items, each with a key and a value of two numbers. The query is multiplied with"
+            " the mean key of every area (the **logit**); the softmax turns all logits into weights"
+            " that sum to 1. For the chosen area:"
         )
         st.latex(view.logit_equation(found, chosen))
         st.markdown(_coverage_words(found))
@@ -43,7 +49,10 @@ def show() -> None:
         st.latex(view.output_equation(found))
     below, beside = columns()
     with below:
-        question = "Can the output be a mixture of the values? The values of the items and the output in a plane."
+        question = (
+            "Can the output be a mixture of the values? The values of the items and the output in a"
+            " plane."
+        )
         picture(view.plane(found), "plane", question)
     with beside:
         st.markdown(_mixture_words(found))
@@ -61,8 +70,8 @@ def _query() -> tuple[Floats, int]:
 def _coverage_words(found: view.Attention) -> str:
     total = float(found.coverage.sum())
     return (
-        "An item receives the weight of every area that holds it: its **coverage** (green). The coverage sums to "
-        f"**{total:.3f}**, the mean size of the attended areas"
+        "An item receives the weight of every area that holds it: its **coverage** (green). The"
+        f" coverage sums to **{total:.3f}**, the mean size of the attended areas"
         + (", because every area is one item." if found.grid.max_width == 1 else ", not to 1.")
     )
 
@@ -70,25 +79,28 @@ def _coverage_words(found: view.Attention) -> str:
 def _heaviest_words(found: view.Attention) -> str:
     area, weight = view.heaviest(found)
     words = (
-        f"The heaviest area is {describe(area)}, with {weight:.3f}. It is **always a single item**: a mean is never "
-        "above the largest of what it is the mean of, so no area outweighs its best item."
+        f"The heaviest area is {describe(area)}, with {weight:.3f}. It is **always a single item**:"
+        " a mean is never above the largest of what it is the mean of, so no area outweighs its"
+        " best item."
     )
     if found.grid.max_width == 1:
         return words
     several, share = view.heaviest(found, 2)
     return (
-        f"{words} The larger areas count by their number and by what they hold together; the heaviest of them is "
-        f"{describe(several)}, with {share:.3f}. That is why the other pages can leave out single items."
+        f"{words} The larger areas count by their number and by what they hold together; the"
+        f" heaviest of them is {describe(several)}, with {share:.3f}. That is why the other pages"
+        " can leave out single items."
     )
 
 
 def _mixture_words(found: view.Attention) -> str:
     if found.grid.max_width == 1:
         return (
-            "With S = 1 this **is** regular attention: the coverage is the attention weight, and the output is a "
-            "mixture of the values, somewhere on the grey line."
+            "With S = 1 this **is** regular attention: the coverage is the attention weight, and"
+            " the output is a mixture of the values, somewhere on the grey line."
         )
     return (
-        "Values of an area are *sums*, so the output leaves the grey line of mixtures: attending to three items at "
-        "once brings three values. Move S to 1 to see regular attention, where the output stays on the line."
+        "Values of an area are *sums*, so the output leaves the grey line of mixtures: attending to"
+        " three items at once brings three values. Move S to 1 to see regular attention, where the"
+        " output stays on the line."
     )

@@ -1,4 +1,6 @@
-"""Lesson 6: from a query to the output: logits, softmax over areas, coverage of the items, output."""
+"""Lesson 6: from a query to the output: logits, softmax over areas, coverage of the
+items, output.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +36,8 @@ VALUES_ND: Floats = np.array([[1.0, 2], [3, 4], [5, 6], [7, 8]])
 class Attention:
     """One query's attention over A areas of N items.
 
-    keys: mean key of every area [A, D]; logits, weights: [A]; coverage: what each item receives by all
-    the areas that hold it [N]; output: [D].
+    keys: mean key of every area [A, D]; logits, weights: [A]; coverage: what each item receives by
+    all the areas that hold it [N]; output: [D].
     """
 
     grid: AreaGrid
@@ -97,7 +99,9 @@ def figure(found: Attention, chosen: Area) -> Figure:
 
 
 def plane(found: Attention) -> Figure:
-    """Can the output be a mixture of the values? The item values, what mixing them can reach, and the output."""
+    """Can the output be a mixture of the values? The item values, what mixing them can reach, and
+    the output.
+    """
     low, high = VALUES_ND.min(0), VALUES_ND.max(0)
     line = {"color": tint(GREY, 0.35), "width": 9}
     reach = {
@@ -130,9 +134,11 @@ def logit_equation(found: Attention, chosen: Area) -> str:
     )
     total = float(np.exp(found.logits).sum())
     return (
-        rf"\begin{{aligned}} q\cdot\mu &= {vector(found.query)}\cdot{vector(key)} = {plain(logit)} \\ "
+        rf"\begin{{aligned}} q\cdot\mu &= {vector(found.query)}\cdot{vector(key)} ="
+        rf" {plain(logit)} \\ "
         rf"a &= \frac{{e^{{{plain(logit)}}}}}{{\sum_r e^{{q\cdot\mu_r}}}} = "
-        rf"\frac{{{plain(float(np.exp(logit)))}}}{{{plain(total)}}} = \mathbf{{{weight:.3f}}}\end{{aligned}}"
+        rf"\frac{{{plain(float(np.exp(logit)))}}}{{{plain(total)}}} ="
+        rf" \mathbf{{{weight:.3f}}}\end{{aligned}}"
     )
 
 

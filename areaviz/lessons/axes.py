@@ -1,4 +1,6 @@
-"""What the teaching page's charts with axes share: a legend on top, fixed ranges, units on the axes."""
+"""What the teaching page's charts with axes share: a legend on top, fixed ranges, units on the
+axes.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,9 @@ from areaviz.lessons.board import base_layout
 
 
 def axes_layout(height: float, x_title: str, y_title: str, legend_rows: int = 1) -> dict[str, Any]:
-    """Layout of a chart with axes; `legend_rows` is how many lines its legend needs where it is narrow."""
+    """Layout of a chart with axes; `legend_rows` is how many lines its legend needs where it is
+    narrow.
+    """
     legend = {
         "orientation": "h",
         "x": 0,

@@ -1,8 +1,8 @@
 """A board of cells: what most pictures of the teaching page are drawn on.
 
-Coordinates are in cells, x to the right and y downwards, so that pictures read like the arrays they show.
-Colours are Okabe and Ito's; the background stays clear and unlit text takes the page's colour, so one
-picture serves the light and the dark theme.
+Coordinates are in cells, x to the right and y downwards, so that pictures read like the arrays they
+show. Colours are Okabe and Ito's; the background stays clear and unlit text takes the page's
+colour, so one picture serves the light and the dark theme.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ QUIET = tint(GREY, 0.16)
 class Board:
     """Collects cells, texts and places to click, then makes one figure of them.
 
-    left, top, right, bottom: what is shown, in cells. cell: side of a cell in pixels, where `room` pixels of
-    width allow it.
+    left, top, right, bottom: what is shown, in cells. cell: side of a cell in pixels, where `room`
+    pixels of width allow it.
     """
 
     left: float
@@ -55,7 +55,9 @@ class Board:
         self, x: float, y: float, fill: str = QUIET, text: str = "", *, ink: str | None = None,
         width: float = 1, height: float = 1, size: float = 14, edge: str | None = None,
     ) -> None:  # fmt: skip
-        """A cell with its text; `ink` None takes the theme's text colour, `edge` draws an outline."""
+        """A cell with its text; `ink` None takes the theme's text colour, `edge` draws
+        an outline.
+        """
         path = _rounded(x + 0.04, y + 0.04, x + width - 0.04, y + height - 0.04)
         line = {"color": edge or fill, "width": 2.5 if edge else 0}
         self._shapes.append(
@@ -68,7 +70,9 @@ class Board:
         self, x: float, y: float, text: str, *, size: float = 12, ink: str | None = None, anchor: str = "center",
         turned: bool = False,
     ) -> None:  # fmt: skip
-        """Text at a place; `anchor` says which end of it lies there: "left", "center" or "right"."""
+        """Text at a place; `anchor` says which end of it lies there: "left", "center"
+        or "right".
+        """
         font = {"size": size} | ({"color": ink} if ink else {})
         self._texts.append(
             {
@@ -100,8 +104,9 @@ class Board:
             "shapes": self._shapes,
             "annotations": self._texts,
             "xaxis": axis | {"range": [self.left, self.right], "constrain": "domain"},
-            "yaxis": axis
-            | {"range": [self.bottom, self.top], "scaleanchor": "x", "constrain": "domain"},
+            "yaxis": (
+                axis | {"range": [self.bottom, self.top], "scaleanchor": "x", "constrain": "domain"}
+            ),
         }
 
     def _markers(self, cell: float) -> dict[str, Any]:
@@ -144,8 +149,9 @@ def hit_trace(
 def _rounded(left: float, top: float, right: float, bottom: float, radius: float = 0.1) -> str:
     r = min(radius, (right - left) / 2, (bottom - top) / 2)
     return (
-        f"M{left + r:.3f},{top:.3f} L{right - r:.3f},{top:.3f} Q{right:.3f},{top:.3f} {right:.3f},{top + r:.3f} "
-        f"L{right:.3f},{bottom - r:.3f} Q{right:.3f},{bottom:.3f} {right - r:.3f},{bottom:.3f} "
-        f"L{left + r:.3f},{bottom:.3f} Q{left:.3f},{bottom:.3f} {left:.3f},{bottom - r:.3f} "
-        f"L{left:.3f},{top + r:.3f} Q{left:.3f},{top:.3f} {left + r:.3f},{top:.3f} Z"
+        f"M{left + r:.3f},{top:.3f} L{right - r:.3f},{top:.3f} Q{right:.3f},{top:.3f}"
+        f" {right:.3f},{top + r:.3f} L{right:.3f},{bottom - r:.3f} Q{right:.3f},{bottom:.3f}"
+        f" {right - r:.3f},{bottom:.3f} L{left + r:.3f},{bottom:.3f} Q{left:.3f},{bottom:.3f}"
+        f" {left:.3f},{bottom - r:.3f} L{left:.3f},{top + r:.3f} Q{left:.3f},{top:.3f}"
+        f" {left + r:.3f},{top:.3f} Z"
     )

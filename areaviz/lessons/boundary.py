@@ -1,4 +1,6 @@
-"""Lesson 8: a key that knows where an area begins and ends, and why mean keys never put a span on top."""
+"""Lesson 8: a key that knows where an area begins and ends, and why mean keys never put a span on
+top.
+"""
 
 from __future__ import annotations
 
@@ -10,29 +12,37 @@ from areaviz.lessons.frame import as_table, columns, controls, picture
 
 @st.fragment
 def show() -> None:
-    """The weights of all areas of four words, for a size bias and two scores of the reader's choice."""
+    """The weights of all areas of four words, for a size bias and two scores of the reader's
+    choice.
+    """
     bias, start, end = _scores()
     found = view.attend(bias, start, end)
     left, right = columns()
     with left:
-        question = "Which area is the heaviest? Every area's weight in its cell, the heaviest outlined in orange."
+        question = (
+            "Which area is the heaviest? Every area's weight in its cell, the heaviest outlined in"
+            " orange."
+        )
         picture(view.figure(found), "boundary", question)
         st.markdown(_verdict(found))
-        question = "What are the logits of the best item and the best span made of? Their parts side by side."
+        question = (
+            "What are the logits of the best item and the best span made of? Their parts side by"
+            " side."
+        )
         picture(view.parts_figure(found), "boundary-parts", question)
         as_table(view.table(found), "boundary")
     with right:
         st.markdown(
-            "**Why mean keys never can.** With a mean key, the logit of an area is the mean of its items' logits, and "
-            "a mean is never above the largest of what it is the mean of:"
+            "**Why mean keys never can.** With a mean key, the logit of an area is the mean of its"
+            " items' logits, and a mean is never above the largest of what it is the mean of:"
         )
         st.latex(r"q\cdot\tfrac{1}{n}(k_1 + \dots + k_n) \;\le\; \max_i\; q\cdot k_i")
         st.markdown(
-            "So the heaviest area is always a single item. A span can only win if its logit gets something that its "
-            "items do not have. Two ways are shown here:\n"
-            "- a **size bias**: a number for each size, learned for every head;\n"
-            "- **boundary keys**: every item also says how well an area *begins* with it and how well one *ends* with "
-            "it. Models of this project learn both from the item's key, with a vector for the area's shape."
+            "So the heaviest area is always a single item. A span can only win if its logit gets"
+            " something that its items do not have. Two ways are shown here:\n- a **size bias**: a"
+            " number for each size, learned for every head;\n- **boundary keys**: every item also"
+            " says how well an area *begins* with it and how well one *ends* with it. Models of"
+            " this project learn both from the item's key, with a vector for the area's shape."
         )
         st.latex(
             r"\begin{aligned}&q\cdot\mu + q\cdot\mathrm{start}(k_\mathrm{first}) \\ "

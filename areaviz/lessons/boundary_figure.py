@@ -1,4 +1,6 @@
-"""Lesson 8: how a size bias, or scores for where an area begins and ends, let a span outweigh its best item."""
+"""Lesson 8: how a size bias, or scores for where an area begins and ends, let a span outweigh its
+best item.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ BEGINS, ENDS = 1, 2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Boundary:
-    """The logits of all areas of the four words, in their parts, and their weights: each float64 [A]."""
+    """The logits of all areas of the four words, in their parts, and their weights: each float64
+    [A].
+    """
 
     mean: Floats
     size: Floats
@@ -92,7 +96,9 @@ def figure(found: Boundary) -> Figure:
 
 
 def parts_figure(found: Boundary) -> Figure:
-    """Where do the logits of the heaviest item and the heaviest span come from? Their parts, added up."""
+    """Where do the logits of the heaviest item and the heaviest span come from? Their parts, added
+    up.
+    """
     rows = [heaviest(found, 1), max((2, 3), key=lambda size: found.weights[heaviest(found, size)])]
     numbers = [rows[0], heaviest(found, rows[1])]
     data = []

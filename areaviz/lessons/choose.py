@@ -1,4 +1,6 @@
-"""Choosing an area: one slider over all areas, in the order the model counts them, and clicks in pictures."""
+"""Choosing an area: one slider over all areas, in the order the model counts them, and clicks in
+pictures.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,10 @@ def pick_area(key: str, grid: AreaGrid, first: Area) -> Area:
         key=_slider(key),
         format=f"%d of {grid.count}",
         on_change=partial(_moved, key, grid),
-        help="All areas in the order the model counts them: by height, then by width, then row by row.",
+        help=(
+            "All areas in the order the model counts them: by height, then by width, then row by"
+            " row."
+        ),
     )
     return area
 
@@ -47,14 +52,18 @@ def grow_to(key: str, grid: AreaGrid, item: int) -> None:
 
 
 def reached(area: Area, corner: tuple[int, int]) -> Area:
-    """The area with its lower right corner at (row, column), its upper left one moved only if it must."""
+    """The area with its lower right corner at (row, column), its upper left one moved only if it
+    must.
+    """
     row, column = corner
     top, left = min(area.top, row), min(area.left, column)
     return Area(top, left, row - top + 1, column - left + 1)
 
 
 def grown(area: Area, grid: AreaGrid, corner: tuple[int, int]) -> Area:
-    """The area from its upper left corner to (row, column) if the grid has it, else that one item."""
+    """The area from its upper left corner to (row, column) if the grid has it, else
+    that one item.
+    """
     row, column = corner
     height, width = row - area.top + 1, column - area.left + 1
     fits = 1 <= height <= grid.max_height and 1 <= width <= grid.max_width

@@ -24,12 +24,14 @@ def show() -> None:
         picture(view.building_figure(kind, side, size), "building", question)
     with right:
         st.markdown(
-            f"**Building the areas.** Here |M| = {grid.items:,} items have {grid.count:,} areas of up to "
-            f"A\u00a0=\u00a0{grid.max_height * grid.max_width} items. For each number of the item vectors it takes"
+            f"**Building the areas.** Here |M| = {grid.items:,} items have {grid.count:,} areas of"
+            f" up to A\u00a0=\u00a0{grid.max_height * grid.max_width} items. For each number of the"
+            " item vectors it takes"
         )
         st.markdown(
-            f"- {built.naive:,} additions one by one, $O(|M|A^2)$\n- {built.table:,} with the table, $O(|M|A)$\n- "
-            f"{built.recurrence:,} with the running recurrence this tool uses, $O(|M|A)$"
+            f"- {built.naive:,} additions one by one, $O(|M|A^2)$\n- {built.table:,} with the"
+            f" table, $O(|M|A)$\n- {built.recurrence:,} with the running recurrence this tool uses,"
+            " $O(|M|A)$"
         )
         st.markdown(
             _verdict(
@@ -42,18 +44,21 @@ def show() -> None:
         picture(view.attending_figure(kind, side, size), "attending", question)
     with right:
         st.markdown(
-            "**Attending to them.** A faster table does not make the attention itself faster: every one of the Q "
-            "queries is still compared with every area, $O(Q|M|AD)$ for keys of D numbers, "
-            f"**{attended.areas / attended.regular:.1f} times** the work of regular attention here."
+            "**Attending to them.** A faster table does not make the attention itself faster:"
+            " every one of the Q queries is still compared with every area, $O(Q|M|AD)$ for keys"
+            f" of D numbers, **{attended.areas / attended.regular:.1f} times** the work of regular"
+            " attention here."
         )
         st.markdown(
-            "It can be avoided. The mean key times the query is the mean of the items' logits, so logits of areas are "
-            "running means of logits of items; and the output is the items' values times their coverage (lesson 6). "
-            f"This **factored** form never builds an area key or value: **{attended.factored / attended.regular:.2f} "
-            "times** regular attention."
+            "It can be avoided. The mean key times the query is the mean of the items' logits, so"
+            " logits of areas are running means of logits of items; and the output is the items'"
+            " values times their coverage (lesson 6). This **factored** form never builds an area"
+            f" key or value: **{attended.factored / attended.regular:.2f} times** regular"
+            " attention."
         )
         st.caption(
-            f"One head, D = {view.DEPTH}, every item is also a query. Counted operations, not measured time."
+            f"One head, D = {view.DEPTH}, every item is also a query. Counted operations, not"
+            " measured time."
         )
     as_table(view.table(kind, side), "cost")
 
@@ -66,8 +71,8 @@ def _verdict(size: int | None, kind: str) -> str:
         else f"so it pays only where areas may have {largest} or more"
     )
     return (
-        f"The table takes three additions an area, whatever its size, {when}. The recurrence takes one. Regular "
-        "attention needs none: its areas are the items."
+        f"The table takes three additions an area, whatever its size, {when}. The recurrence takes"
+        " one. Regular attention needs none: its areas are the items."
     )
 
 

@@ -48,8 +48,9 @@ def building(grid: AreaGrid) -> Building:
 def attending(grid: AreaGrid, depth: int = DEPTH) -> Attending:
     """Count the work of regular attention, of attention to built areas, and of the factored form.
 
-    Queries Q = items M; each product of a query and a key or of a weight and a value counts 2 D. The
-    factored form pays for the items and then one addition an area for the logits and for the coverage.
+    Queries Q = items M; each product of a query and a key or of a weight and a value counts 2 D.
+    The factored form pays for the items and then one addition an area for the logits and for the
+    coverage.
     """
     queries, items = grid.items, grid.items
     regular = queries * items * 4 * depth
@@ -57,7 +58,9 @@ def attending(grid: AreaGrid, depth: int = DEPTH) -> Attending:
 
 
 def worthwhile(counts: list[Building]) -> int | None:
-    """The smallest area size, counted from 1, from which the table takes fewer additions than one by one."""
+    """The smallest area size, counted from 1, from which the table takes fewer additions than one
+    by one.
+    """
     return next(
         (size for size, count in enumerate(counts, start=1) if count.table < count.naive), None
     )

@@ -16,9 +16,9 @@ from areaviz.lessons.survey_errata_figure import table as survey_table
 def show() -> None:
     """Six misprints, each run both ways on numbers of the reader's choice."""
     st.markdown(
-        "Whoever implements the papers line by line gets wrong numbers. Each misprint is run here as printed and as "
-        "this tool has it. *2018* is the first version of the paper on areas, *2019* the published one; the last two "
-        "misprints are the survey's."
+        "Whoever implements the papers line by line gets wrong numbers. Each misprint is run here"
+        " as printed and as this tool has it. *2018* is the first version of the paper on areas,"
+        " *2019* the published one; the last two misprints are the survey's."
     )
     side, largest = _loops()
     _integral(side)
@@ -44,7 +44,8 @@ def _loops() -> tuple[int, int]:
     with left:
         st.markdown(":red[As printed]")
         st.code(
-            "for h = 1, ..., H_a\n  for w = 1, ..., W_a\n    I1 = I[h+1:, w+1:]\n    I2 = I[:-h-1, :-w-1]",
+            "for h = 1, ..., H_a\n  for w = 1, ..., W_a\n    I1 = I[h+1:, w+1:]\n    I2 = I[:-h-1,"
+            " :-w-1]",
             None,
         )
         _two("loops-printed", "Areas", wrong.areas, "Sum of the first area", f"{wrong.first:g}")
@@ -56,10 +57,11 @@ def _loops() -> tuple[int, int]:
         )
         _two("loops", "Areas", right.areas, "Sum of the first area", f"{right.first:g}")
     st.markdown(
-        "Areas labelled h × w hold (h+1) × (w+1) items, so the first, labelled 1 × 1, sums four ones, and areas one "
-        f"item high or wide are missing: {wrong.right} of {wrong.areas} sums equal the size on their label; repaired, "
-        f"{right.right} of {right.areas}. The sizes (H−h) × (W−w) the algorithm prints contradict the papers' own "
-        "count; right are (H−h+1) × (W−w+1)."
+        "Areas labelled h × w hold (h+1) × (w+1) items, so the first, labelled 1 × 1, sums four"
+        f" ones, and areas one item high or wide are missing: {wrong.right} of {wrong.areas} sums"
+        f" equal the size on their label; repaired, {right.right} of {right.areas}. The sizes (H−h)"
+        " × (W−w) the algorithm prints contradict the papers' own count; right are (H−h+1) ×"
+        " (W−w+1)."
     )
     return side, largest
 
@@ -82,8 +84,9 @@ def _integral(side: int) -> None:
         )
         wrong, mended = (f"{view.integral(side, printed)[-1, -1]:g}" for printed in (True, False))
         st.markdown(
-            f"Both terms hold the rectangle up to (x−1, y−1), so it is counted twice. On {side} × {side} ones the last "
-            f"entry becomes **{wrong}** instead of **{mended}**. The slider above sets the grid."
+            f"Both terms hold the rectangle up to (x−1, y−1), so it is counted twice. On {side} ×"
+            f" {side} ones the last entry becomes **{wrong}** instead of **{mended}**. The slider"
+            " above sets the grid."
         )
         as_table(view.integral_table(side), "integral")
 
@@ -102,8 +105,8 @@ def _variance() -> float:
     with right:
         st.latex(r"\sigma = \sqrt{\mu' - \mu\odot\mu}")
         st.markdown(
-            "In exact arithmetic the mean of the squares is never less than the square of the mean; in float32 it is. "
-            "The merge of lesson 5 gives **0** negative variances at any mean."
+            "In exact arithmetic the mean of the squares is never less than the square of the mean;"
+            " in float32 it is. The merge of lesson 5 gives **0** negative variances at any mean."
         )
     return float(mean)
 
@@ -125,8 +128,8 @@ def _count() -> tuple[int, int]:
     with right:
         st.latex(r"|R| = (L-S)\,S + \tfrac{S(S+1)}{2}")
         st.markdown(
-            "Right as long as S is at most L. A sentence may be shorter than the largest area: then the first term "
-            "turns negative and areas go missing. This tool cuts S down to L first."
+            "Right as long as S is at most L. A sentence may be shorter than the largest area: then"
+            " the first term turns negative and areas go missing. This tool cuts S down to L first."
         )
     return length, size
 

@@ -21,8 +21,8 @@ from areaviz.trace.areas import AreaGrid
 class Loops:
     """What Algorithm 1 returns on a grid of ones.
 
-    areas: how many; first: the sum of the first area, labelled 1 x 1; right: how many of the returned
-    sums equal the size on their label.
+    areas: how many; first: the sum of the first area, labelled 1 x 1; right: how many of the
+    returned sums equal the size on their label.
     """
 
     areas: int

@@ -18,9 +18,10 @@ def show() -> None:
     left, right = columns()
     with right:
         st.markdown(
-            "Two areas with the same mean look alike to a mean key. Eq. 9 tells them apart: it also looks at the "
-            "**standard deviation** σ of the items and at the **shape** of the area, whose height and width each have "
-            "a learned vector (Eq. 6 to 8). A layer with a ReLU φ combines the three."
+            "Two areas with the same mean look alike to a mean key. Eq. 9 tells them apart: it also"
+            " looks at the **standard deviation** σ of the items and at the **shape** of the area,"
+            " whose height and width each have a learned vector (Eq. 6 to 8). A layer with a ReLU φ"
+            " combines the three."
         )
         st.latex(r"k = \phi(\mu W_\mu + \sigma W_\sigma + e\,W_e)\,W_d")
         st.caption("A model learns the weights. These were made up for this page and kept small.")
@@ -36,7 +37,10 @@ def show() -> None:
             partial(grow_to, "features", view.GRID),
         )
         st.caption("Click an item: the area grows to it, or starts there.")
-    question = "How do mean, deviation and shape become one key? Features on the left, the key on the right."
+    question = (
+        "How do mean, deviation and shape become one key? Features on the left, the key on the"
+        " right."
+    )
     picture(view.figure(chosen), "features", question)
     st.latex(view.equations(chosen))
     as_table(view.table(), "features")

@@ -1,4 +1,6 @@
-"""Lesson 7: a richer key, from mean, standard deviation and shape (Eq. 5 to 9), with every number shown."""
+"""Lesson 7: a richer key, from mean, standard deviation and shape (Eq. 5 to 9), with every number
+shown.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ W_OUT: Floats = np.array([[0.5, 0.0], [-0.5, 1.0]])
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Key:
-    """Everything between the items of an area and its key: each a vector; `hidden` is before the ReLU."""
+    """Everything between the items of an area and its key: each a vector; `hidden` is before the
+    ReLU.
+    """
 
     mean: Floats
     deviation: Floats
@@ -85,7 +89,8 @@ def equations(area: Area) -> str:
     found = key_of(area)
     return (
         rf"\begin{{aligned}} \mu W_\mu + \sigma W_\sigma + e\,W_e &= "
-        rf"{vector(found.from_mean, 2)} + {vector(found.from_deviation, 2)} + {vector(found.from_shape, 2)} \\ "
+        rf"{vector(found.from_mean, 2)} + {vector(found.from_deviation, 2)} +"
+        rf" {vector(found.from_shape, 2)} \\ "
         rf"&= {vector(found.hidden, 2)} \\ "
         rf"k = \phi\,{vector(found.hidden, 2)}\,W_d &= {vector(found.active, 2)}\,W_d = "
         rf"\mathbf{{{vector(found.key, 2)}}}\end{{aligned}}"

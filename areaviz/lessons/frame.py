@@ -1,4 +1,6 @@
-"""What every lesson is made of: two columns that stack where it is narrow, a picture, its numbers as text."""
+"""What every lesson is made of: two columns that stack where it is narrow, a picture, its numbers
+as text.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,8 @@ from streamlit.delta_generator import DeltaGenerator
 from areaviz.drawing.base import Table
 from areaviz.lessons.board import Picture
 
-# Text in pictures takes the page's colour unless it stands on a lit cell; coloured formulas are darkened on a
-# light page and lightened on a dark one until they can be read.
+# Text in pictures takes the page's colour unless it stands on a lit cell; coloured formulas are
+# darkened on a light page and lightened on a dark one until they can be read.
 STYLE = """
 [class*="st-key-lesson-"] [data-testid="stHorizontalBlock"] { flex-wrap: wrap; row-gap: 0.25rem; column-gap: 2rem; }
 [class*="st-key-lesson-"] [data-testid="stColumn"] { min-width: min(20rem, 100%); }
@@ -35,7 +37,9 @@ _CONFIG = {"displayModeBar": False, "displaylogo": False}
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """One lesson. name: its anchor in links; title: for people; show: draws it, a fragment of its own."""
+    """One lesson. name: its anchor in links; title: for people; show: draws it, a fragment of its
+    own.
+    """
 
     name: str
     title: str

@@ -19,13 +19,17 @@ def show() -> None:
     with left:
         grid = _sizes()
         chosen = pick_area("grid", grid, Area(1, 0, 2, 2))
-        question = "Which rectangles does a grid have? One small grid for each, in rows by height, in columns by width."
+        question = (
+            "Which rectangles does a grid have? One small grid for each, in rows by height, in"
+            " columns by width."
+        )
         picture(view.figure(grid, chosen), "grid", question, partial(choose, "grid", grid))
     with right:
         st.markdown(
-            "In an image the memory is a grid of items and an area is a rectangle of them. Each small grid on the "
-            "left is one area. Those in one **row** span the same rows of the memory; those in one **column** span "
-            "the same columns. Every vertical run meets every horizontal one, so the counts multiply."
+            "In an image the memory is a grid of items and an area is a rectangle of them. Each"
+            " small grid on the left is one area. Those in one **row** span the same rows of the"
+            " memory; those in one **column** span the same columns. Every vertical run meets every"
+            " horizontal one, so the counts multiply."
         )
         st.latex(view.count_equation(grid))
         st.markdown(f"The chosen area, **{view.describe(chosen)}**, in the memory:")

@@ -38,7 +38,9 @@ def runs(length: int, longest: int) -> Runs:
 
 
 def figure(grid: AreaGrid, chosen: Area) -> Figure:
-    """Which rectangles does a grid have? All of them: a row for each vertical run, a column for each horizontal one."""
+    """Which rectangles does a grid have? All of them: a row for each vertical run, a column for
+    each horizontal one.
+    """
     down, across = runs(grid.height, grid.max_height), runs(grid.width, grid.max_width)
     tops, lefts = _offsets(down, grid.height), _offsets(across, grid.width)
     cells = np.full((tops[-1] + grid.height, lefts[-1] + grid.width), np.nan)
@@ -160,4 +162,7 @@ def _name(what: str, extent: int, longest: int) -> str:
 
 def _run_equation(axis: str, length: int, longest: int) -> str:
     total = len(runs(length, longest))
-    return rf"|R_{axis}| &= ({length}-{longest})\cdot {longest} + \tfrac{{{longest}\cdot {longest + 1}}}{{2}} = {total}"
+    return (
+        rf"|R_{axis}| &= ({length}-{longest})\cdot {longest} + \tfrac{{{longest}\cdot"
+        rf" {longest + 1}}}{{2}} = {total}"
+    )

@@ -1,4 +1,6 @@
-"""Lesson 10: how a hard choice learns, by the estimate of REINFORCE (survey Eq. 15-16 and 43-48)."""
+"""Lesson 10: how a hard choice learns, by the estimate of REINFORCE (survey Eq. 15-16
+and 43-48).
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,10 @@ def show() -> None:
             "hard-items",
             "Which items were taken? Three rows of cells.",
         )
-        question = "How far are estimates from the gradient? A column for each score: exact slope, cloud of estimates."
+        question = (
+            "How far are estimates from the gradient? A column for each score: exact slope, cloud"
+            " of estimates."
+        )
         picture(hard_figures.gradient_figure(choice, drawn), "hard-cloud", question)
         st.caption(
             f"Each of the {hard.SHOWN} pale points of a column is an estimate of {_draws(samples)}."
@@ -68,20 +73,21 @@ def _again() -> None:
 
 def _words(choice: hard.Choice, drawn: hard.Redraws) -> None:
     st.markdown(
-        "Hard attention **draws one item** by its weight and reads nothing else (survey, Eq. 15, 16). A draw has no "
-        "slope, so the scores $s$ behind the weights learn from a **reward**: 1 for a right answer (Eq. 46), or how "
-        "probable the drawn item made it, $\\log p(y\\,|\\,l)$. To raise is the expected reward:"
+        "Hard attention **draws one item** by its weight and reads nothing else (survey, Eq. 15,"
+        " 16). A draw has no slope, so the scores $s$ behind the weights learn from a **reward**: 1"
+        " for a right answer (Eq. 46), or how probable the drawn item made it, $\\log"
+        " p(y\\,|\\,l)$. To raise is the expected reward:"
     )
     st.latex(hard_figures.exact_equation(choice))
     st.markdown(
-        "That asks for the reward of *every* item, so that all would have to be read. REINFORCE asks only for those "
-        "drawn (Eq. 48, the part that teaches the scores):"
+        "That asks for the reward of *every* item, so that all would have to be read. REINFORCE"
+        " asks only for those drawn (Eq. 48, the part that teaches the scores):"
     )
     st.latex(hard_figures.estimate_equation())
     item, baseline = int(drawn.chosen[-1, 0]), float(drawn.baselines[-1])
     st.markdown(
-        f"The **advantage** R − b says whether to draw this item more often or less. The first draw took item "
-        f"{item + 1}; with b = {plain(baseline)} it pushes the five scores by"
+        "The **advantage** R − b says whether to draw this item more often or less. The first draw"
+        f" took item {item + 1}; with b = {plain(baseline)} it pushes the five scores by"
     )
     st.latex(hard_figures.draw_equation(choice, drawn))
     reward = float(choice.rewards[drawn.chosen[-1]].mean())
@@ -101,10 +107,11 @@ def _baselines(choice: hard.Choice, samples: int, baseline: str, drawn: hard.Red
         as_table(hard_figures.baselines_table(choice, samples), "hard-baselines")
     with right:
         st.markdown(
-            "The $[\\,l = k\\,] - \\alpha_k$ of all items, weighted by their chances, sum to 0. So a baseline that "
-            "does not know the draw moves **no** estimate on average: the cloud stays in place and only its spread, "
-            "the variance, changes. A common baseline is the mean reward; in training it is learned, here as a moving "
-            f"average of earlier rewards ({100 * hard.RATE:.0f} % new)."
+            "The $[\\,l = k\\,] - \\alpha_k$ of all items, weighted by their chances, sum to 0. So"
+            " a baseline that does not know the draw moves **no** estimate on average: the cloud"
+            " stays in place and only its spread, the variance, changes. A common baseline is the"
+            " mean reward; in training it is learned, here as a moving average of earlier rewards"
+            f" ({100 * hard.RATE:.0f} % new)."
         )
         exact, without = (hard.variance_with(choice, samples, name) for name in (baseline, "None"))
         one, two, three = controls("hard-variance", 3)
@@ -121,8 +128,9 @@ def _verdict(choice: hard.Choice) -> str:
     )
     if mean > none:
         return (
-            f"Here the mean reward makes it **worse**, {mean / none:.3g} times: it gives the one likely, right draw an "
-            f"advantage near 0, and every rare miss a large one. The best number is {plain(hard.best(choice))}."
+            f"Here the mean reward makes it **worse**, {mean / none:.3g} times: it gives the one"
+            " likely, right draw an advantage near 0, and every rare miss a large one. The best"
+            f" number is {plain(hard.best(choice))}."
         )
     return (
         f"Here the mean reward cuts it to **{mean / none:.3g}** of what it was; the best number, "

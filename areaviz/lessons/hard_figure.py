@@ -1,4 +1,5 @@
-"""Lesson 10: a hard choice is learned from rewards: the estimate of REINFORCE against the exact gradient.
+"""Lesson 10: a hard choice is learned from rewards: the estimate of REINFORCE against the exact
+gradient.
 
 Survey Eq. 15-16 and 43-48. Shapes: K items and their scores, M draws of one estimate, N estimates.
 """
@@ -34,7 +35,9 @@ SEED = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choice:
-    """scores: [K], their softmax is the chance of an item. rewards: [K], what taking an item brings."""
+    """scores: [K], their softmax is the chance of an item. rewards: [K], what taking an item
+    brings.
+    """
 
     scores: Floats
     rewards: Floats
@@ -66,7 +69,9 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Redraws:
-    """chosen: items taken, counted from 0 [N, M]. baselines: [N]. estimates: of the gradient [N, K]; newest last."""
+    """chosen: items taken, counted from 0 [N, M]. baselines: [N]. estimates: of the gradient [N,
+    K]; newest last.
+    """
 
     chosen: npt.NDArray[np.intp]
     baselines: Floats
@@ -79,7 +84,9 @@ class Redraws:
 
 
 def redraw(choice: Choice, samples: int, baseline: str, more: int = 0) -> Redraws:
-    """The last `SHOWN` estimates of `samples` draws each (Eq. 48), after `more` fresh ones; always the same draws."""
+    """The last `SHOWN` estimates of `samples` draws each (Eq. 48), after `more` fresh ones; always
+    the same draws.
+    """
     count = EARLIER + SHOWN + more
     ends = np.cumsum(choice.weights)
     uniform = np.random.default_rng(SEED).random((count, samples))
@@ -107,7 +114,9 @@ def best(choice: Choice) -> float:
 
 
 def variance(choice: Choice, samples: int, baseline: float, wander: float = 0) -> float:
-    """The exact variance of an estimate, summed over the scores; `wander` is the variance of the baseline itself."""
+    """The exact variance of an estimate, summed over the scores; `wander` is the variance of the
+    baseline itself.
+    """
     squared = (choice.rewards - baseline) ** 2 + wander
     return float(_pull(choice) @ squared - (choice.gradient**2).sum()) / samples
 
@@ -122,7 +131,9 @@ def variance_with(choice: Choice, samples: int, baseline: str) -> float:
 
 
 def _pull(choice: Choice) -> Floats:
-    """How much an item's squared advantage adds to the variance: its weight times its squared gradient: [K]."""
+    """How much an item's squared advantage adds to the variance: its weight times its squared
+    gradient: [K].
+    """
     pull: Floats = choice.weights * (choice.traces**2).sum(1)
     return pull
 

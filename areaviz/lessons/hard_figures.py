@@ -1,4 +1,6 @@
-"""Pictures, formulas and tables of lesson 10; the numbers come from `areaviz.lessons.hard_figure`."""
+"""Pictures, formulas and tables of lesson 10; the numbers come from
+`areaviz.lessons.hard_figure`.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ def items_figure(choice: Choice, drawn: Redraws) -> Figure:
 
 
 def gradient_figure(choice: Choice, drawn: Redraws) -> Figure:
-    """How far are estimates from the gradient? A column for every score: the exact slope, estimates round it."""
+    """How far are estimates from the gradient? A column for every score: the exact slope, estimates
+    round it.
+    """
     count, items = drawn.estimates.shape
     place = np.arange(1, items + 1)
     aside = (np.arange(count) * 0.618034 % 1 - 0.5) * 0.62
@@ -120,13 +124,16 @@ def draw_equation(choice: Choice, drawn: Redraws) -> str:
     reward = float(choice.rewards[item])
     minus = f"- {plain(baseline)}" if baseline >= 0 else f"+ {plain(-baseline)}"
     return (
-        rf"\begin{{gathered}}({plain(reward)} {minus})\;\cdot \\ {vector(choice.traces[item], 2)} \\ "
+        rf"\begin{{gathered}}({plain(reward)} {minus})\;\cdot \\"
+        rf" {vector(choice.traces[item], 2)} \\ "
         rf"= {vector((reward - baseline) * choice.traces[item], 2)}\end{{gathered}}"
     )
 
 
 def scores_table(choice: Choice, drawn: Redraws) -> Table:
-    """Every score's slope: exact, as estimated now, and mean and deviation of the last estimates."""
+    """Every score's slope: exact, as estimated now, and mean and deviation of the last
+    estimates.
+    """
     estimates = drawn.estimates
     columns = [choice.weights, choice.rewards, choice.gradient, estimates[-1], estimates.mean(0)]
     columns.append(estimates.std(0, ddof=1))
@@ -188,7 +195,9 @@ def _exact(choice: Choice) -> dict[str, Any]:
 
 
 def _reach(choice: Choice) -> float:
-    """The largest slope that any draw can give with any of the baselines, so that clouds can be compared."""
+    """The largest slope that any draw can give with any of the baselines, so that clouds can be
+    compared.
+    """
     steepest = np.abs(choice.traces).max(1)
     ends = (0.0, choice.rewards.min(), choice.rewards.max())  # every baseline lies between them
     advantages = [np.abs(choice.rewards - end) for end in ends]

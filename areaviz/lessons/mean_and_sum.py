@@ -31,14 +31,16 @@ def show() -> None:
         as_table(view.table(memory_HWD), key)
     with right:
         st.markdown(
-            "A query is compared with a **key** and, if they match, gets a **value**. What are the key and the value "
-            "of several items together? The simplest answer has nothing to learn: the key is the **mean** of the keys "
-            "(Eq. 3) and the value is the **sum** of the values (Eq. 4). Here keys and values are the same numbers, "
-            "to keep the arithmetic short."
+            "A query is compared with a **key** and, if they match, gets a **value**. What are the"
+            " key and the value of several items together? The simplest answer has nothing to"
+            " learn: the key is the **mean** of the keys (Eq. 3) and the value is the **sum** of"
+            " the values (Eq. 4). Here keys and values are the same numbers, to keep the arithmetic"
+            " short."
         )
         st.latex(view.mean_equation(memory_HWD, chosen))
         st.latex(view.sum_equation(memory_HWD, chosen))
         st.markdown(
-            "How unlike the items are, their **standard deviation** (Eq. 5), can enrich the key: see lesson 7."
+            "How unlike the items are, their **standard deviation** (Eq. 5), can enrich the key:"
+            " see lesson 7."
         )
         st.latex(view.deviation_equation(memory_HWD, chosen))

@@ -65,7 +65,10 @@ def deviation_equation(memory_HWD: Floats, chosen: Area) -> str:
     """Eq. 5 with the chosen area's numbers (LaTeX)."""
     items = items_of(memory_HWD, chosen)
     squares = (items - items.mean(0)) ** 2
-    return rf"\sigma = \sqrt{{\frac{{{_sum(squares, 2)}}}{{{chosen.size}}}}} = \mathbf{{{vector(items.std(0))}}}"
+    return (
+        rf"\sigma = \sqrt{{\frac{{{_sum(squares, 2)}}}{{{chosen.size}}}}} ="
+        rf" \mathbf{{{vector(items.std(0))}}}"
+    )
 
 
 def table(memory_HWD: Floats) -> Table:

@@ -20,7 +20,8 @@ SEED = 0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rounding:
-    """Standard deviation of every area three ways: exact in float64, the other two in float32, each [A].
+    """Standard deviation of every area three ways: exact in float64, the other two in float32, each
+    [A].
 
     negative: how many of the table's variances came out below zero (drawn as 0).
     """
@@ -42,7 +43,9 @@ class Rounding:
 
 
 def measure(mean: float) -> Rounding:
-    """Draw N(mean, 1) numbers, take the standard deviation of every area with and without the table."""
+    """Draw N(mean, 1) numbers, take the standard deviation of every area with and without the
+    table.
+    """
     x_HWD = np.random.default_rng(SEED).normal(mean, 1, (1, GRID.width, 1)).astype(np.float32)
     variances = table_variances(x_HWD, GRID)[:, 0]
     exact = area_deviations(x_HWD.astype(np.float64), GRID)[:, 0]
@@ -51,7 +54,9 @@ def measure(mean: float) -> Rounding:
 
 
 def figure(found: Rounding) -> Figure:
-    """Is the computed standard deviation the true one? A dot an area; right answers lie on the diagonal."""
+    """Is the computed standard deviation the true one? A dot an area; right answers lie on the
+    diagonal.
+    """
     reach = float(found.exact.max()) * 1.05
     top = max(float(found.table.max()) * 1.05, reach)
     diagonal: dict[str, object] = {

@@ -19,7 +19,10 @@ def show() -> None:
     with left:
         grid = _sizes()
         chosen = pick_area("sequence", grid, Area(0, 1, 1, 2))
-        question = "Which areas does a sequence have? A staircase with one cell for every start and length."
+        question = (
+            "Which areas does a sequence have? A staircase with one cell for every start and"
+            " length."
+        )
         picture(view.figure(grid, chosen), "sequence", question, partial(choose, "sequence", grid))
     with right:
         _words(grid, chosen)
@@ -35,14 +38,15 @@ def _sizes() -> AreaGrid:
 
 def _words(grid: AreaGrid, chosen: Area) -> None:
     st.markdown(
-        "What a model can attend to is its **memory**: a row of items, here numbered. Regular attention gives each "
-        "*item* a weight. Area attention also gives weights to runs of neighbouring items, the **areas**. Every cell "
-        "of the staircase is one area. Click a cell and the items it holds light up below."
+        "What a model can attend to is its **memory**: a row of items, here numbered. Regular"
+        " attention gives each *item* a weight. Area attention also gives weights to runs of"
+        " neighbouring items, the **areas**. Every cell of the staircase is one area. Click a cell"
+        " and the items it holds light up below."
     )
     st.markdown(f"The chosen area holds **{view.describe(chosen)}**.")
     st.markdown(
-        "How many areas are there? :blue[The first L − S starts] have room for all S lengths: a block. :green[The "
-        "last S starts] run out of room one by one: a stair."
+        "How many areas are there? :blue[The first L − S starts] have room for all S lengths: a"
+        " block. :green[The last S starts] run out of room one by one: a stair."
     )
     st.latex(view.count_equation(grid))
     if st.session_state["sequence-size"] > grid.width:

@@ -38,10 +38,12 @@ def count_equation(grid: AreaGrid) -> str:
     length, size = grid.width, grid.max_width
     block, stairs = (length - size) * size, size * (size + 1) // 2
     return (
-        r"\begin{aligned}|R| &= \textcolor{#0072B2}{(L-S)\,S} + \textcolor{#009E73}{\tfrac{S(S+1)}{2}} \\ &= "
+        r"\begin{aligned}|R| &= \textcolor{#0072B2}{(L-S)\,S} +"
+        r" \textcolor{#009E73}{\tfrac{S(S+1)}{2}} \\ &= "
         rf"\textcolor{{#0072B2}}{{({length}-{size})\cdot {size}}} + "
         rf"\textcolor{{#009E73}}{{\tfrac{{{size}\cdot {size + 1}}}{{2}}}} = "
-        rf"\textcolor{{#0072B2}}{{{block}}} + \textcolor{{#009E73}}{{{stairs}}} = \mathbf{{{block + stairs}}}"
+        rf"\textcolor{{#0072B2}}{{{block}}} + \textcolor{{#009E73}}{{{stairs}}} ="
+        rf" \mathbf{{{block + stairs}}}"
         r"\end{aligned}"
     )
 

@@ -12,16 +12,26 @@ from areaviz.lessons.frame import as_table, columns, picture
 from areaviz.trace.areas import Area
 
 _WORDS = (
-    "Adding up the items of every area again and again repeats most of the work. The papers build one table instead, "
-    "in which the sum of any rectangle takes four numbers. We start with the memory itself.",
+    (
+        "Adding up the items of every area again and again repeats most of the work. The papers"
+        " build one table instead, in which the sum of any rectangle takes four numbers. We start"
+        " with the memory itself."
+    ),
     "**Add along each row**, from left to right: an entry is now the sum of its row up to there.",
-    "**Then add down each column**: an entry is now the sum of the whole rectangle from the top left corner of the "
-    "memory to there.",
-    "**Put zeros** above and to the left, so that areas at the border have four corners too. Row 0 and column 0 stand "
-    "for the sum of nothing.",
-    "**Four corners** give the sum of any area. $\\textcolor{#0072B2}{I_1}$ sums all up to its lower right end. Take "
-    "away what lies left of the area, $\\textcolor{#D55E00}{I_3}$, and what lies above it, "
-    "$\\textcolor{#CC79A7}{I_4}$. What is both left and above went twice, so put it back: $\\textcolor{#009E73}{I_2}$.",
+    (
+        "**Then add down each column**: an entry is now the sum of the whole rectangle from the top"
+        " left corner of the memory to there."
+    ),
+    (
+        "**Put zeros** above and to the left, so that areas at the border have four corners too."
+        " Row 0 and column 0 stand for the sum of nothing."
+    ),
+    (
+        "**Four corners** give the sum of any area. $\\textcolor{#0072B2}{I_1}$ sums all up to its"
+        " lower right end. Take away what lies left of the area, $\\textcolor{#D55E00}{I_3}$, and"
+        " what lies above it, $\\textcolor{#CC79A7}{I_4}$. What is both left and above went twice,"
+        " so put it back: $\\textcolor{#009E73}{I_2}$."
+    ),
 )
 
 
@@ -37,7 +47,10 @@ def show() -> None:
     left, right = columns()
     with left:
         chosen = pick_area("table", view.grid(), Area(1, 1, 2, 2))
-        question = "What does one entry of the table sum? The memory on the left, the table so far on the right."
+        question = (
+            "What does one entry of the table sum? The memory on the left, the table so far on the"
+            " right."
+        )
         reach = partial(reach_to, "table", view.MEMORY.shape[1])
         picture(view.figure(step, chosen), "table", question, reach)
         st.caption("Click an entry of the table: the area reaches to it.")
@@ -58,6 +71,7 @@ def _numbers(step: int, chosen: Area) -> None:
     if step == 4:
         st.latex(view.corners_equation(chosen))
         st.markdown(
-            f"Adding the {chosen.size} lit items one by one would take {chosen.size - 1} "
-            f"addition{'' if chosen.size == 2 else 's'}; the table takes three, however large the area is."
+            f"Adding the {chosen.size} lit items one by one would take {chosen.size - 1}"
+            f" addition{'' if chosen.size == 2 else 's'}; the table takes three, however large the"
+            " area is."
         )

@@ -31,10 +31,11 @@ GAP = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Corners:
-    """The four entries of the padded table round an area (Algorithm 1), and the rectangles they sum.
+    """The four entries of the padded table round an area (Algorithm 1), and the rectangles they
+    sum.
 
-    i1: whole rectangle from the top left of the memory; i2: counted twice when both others go; i3: the
-    part left of the area; i4: the part above it.
+    i1: whole rectangle from the top left of the memory; i2: counted twice when both others go; i3:
+    the part left of the area; i4: the part above it.
     """
 
     i1: float
@@ -72,7 +73,9 @@ def summed(step: int, area: Area) -> Area:
 
 
 def figure(step: int, area: Area) -> Figure:
-    """What does one entry of the table sum? The memory on the left, the table so far on the right."""
+    """What does one entry of the table sum? The memory on the left, the table so far on
+    the right.
+    """
     rows, columns = MEMORY.shape
     board = Board(-0.05, -0.7, 2 * columns + GAP + 1.1, rows + 1.05, cell=54)
     source = summed(step, area)
@@ -90,12 +93,18 @@ def figure(step: int, area: Area) -> Figure:
 def corners_equation(area: Area) -> str:
     """I1 + I2 - I3 - I4 with the area's numbers, coloured like the corners (LaTeX)."""
     found = corners(area)
-    names = r"\textcolor{#0072B2}{I_1} + \textcolor{#009E73}{I_2} - \textcolor{#D55E00}{I_3} - \textcolor{#CC79A7}{I_4}"
+    names = (
+        r"\textcolor{#0072B2}{I_1} + \textcolor{#009E73}{I_2} - \textcolor{#D55E00}{I_3} -"
+        r" \textcolor{#CC79A7}{I_4}"
+    )
     numbers = (
         rf"\textcolor{{#0072B2}}{{{found.i1:g}}} + \textcolor{{#009E73}}{{{found.i2:g}}} - "
         rf"\textcolor{{#D55E00}}{{{found.i3:g}}} - \textcolor{{#CC79A7}}{{{found.i4:g}}}"
     )
-    return rf"\begin{{aligned}}\text{{sum}} &= {names} \\ &= {numbers} = \mathbf{{{found.total:g}}}\end{{aligned}}"
+    return (
+        rf"\begin{{aligned}}\text{{sum}} &= {names} \\ &= {numbers} ="
+        rf" \mathbf{{{found.total:g}}}\end{{aligned}}"
+    )
 
 
 def entry_equation(step: int, area: Area) -> str:
@@ -150,7 +159,9 @@ def _lit(step: int, area: Area) -> dict[tuple[int, int], tuple[str, str]]:
 
 
 def _taken_away(step: int, area: Area, row: int, column: int) -> str:
-    """The corner's colour on the items it sums that are not the area's, once the corners are lit."""
+    """The corner's colour on the items it sums that are not the area's, once the
+    corners are lit.
+    """
     if step < 4 or row >= area.top + area.height or column >= area.left + area.width:
         return QUIET
     left, above = column < area.left, row < area.top

@@ -25,7 +25,8 @@ def sampling() -> tuple[int, int]:
         )
     with right:
         st.latex(
-            r"X^{out} = \sum_{u}^{\textcolor{#D55E00}{V_{in}}\,\to\,\textcolor{#0072B2}{U_{in}}}\ \sum_{v}^{V_{in}} "
+            r"X^{out} ="
+            r" \sum_{u}^{\textcolor{#D55E00}{V_{in}}\,\to\,\textcolor{#0072B2}{U_{in}}}\ \sum_{v}^{V_{in}} "
             r"X_{uv}\ k(x^S - v)\ k(y^S - u)"
         )
         lost = max(height - width, 0)
@@ -57,12 +58,14 @@ def glimpses() -> int:
         two.metric("As implemented", f"{view.slope(count, False):.3f}")
     with right:
         st.latex(
-            r"\frac{\partial L'}{\partial\theta} \approx \frac{1}{M}\sum_{m=1}^{M}\left(\ldots\right)"
+            r"\frac{\partial L'}{\partial\theta} \approx"
+            r" \frac{1}{M}\sum_{m=1}^{M}\left(\ldots\right)"
         )
         st.markdown(
-            "M is the number of glimpses at one picture, says the text; the mean over M is one of *samples*. Choices "
-            "that follow each other **add up**, only repetitions are averaged. On the left: the mean estimate of the "
-            "slope of item 3's score, for five items of equal weight, if the answer is right once a glimpse has read "
-            "item 3. As printed, it is too small by the number of glimpses."
+            "M is the number of glimpses at one picture, says the text; the mean over M is one of"
+            " *samples*. Choices that follow each other **add up**, only repetitions are averaged."
+            " On the left: the mean estimate of the slope of item 3's score, for five items of"
+            " equal weight, if the answer is right once a glimpse has read item 3. As printed, it"
+            " is too small by the number of glimpses."
         )
     return count

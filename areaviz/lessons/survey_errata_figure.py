@@ -33,8 +33,9 @@ def sampled(height: int, width: int, printed: bool) -> Floats:
 def slope(glimpses: int, printed: bool) -> float:
     """What the estimate of Eq. 47 is on average, for the score of the item with the answer.
 
-    Every one of the glimpses draws an item by the same weights; the reward is 1 if one of them took the item with
-    the answer. As printed, the sum over glimpses is divided by their number; repaired, it is not.
+    Every one of the glimpses draws an item by the same weights; the reward is 1 if one of them took
+    the item with the answer. As printed, the sum over glimpses is divided by their number;
+    repaired, it is not.
     """
     ways_SM = np.indices((len(CHOICE.scores),) * glimpses).reshape(glimpses, -1).T
     chances = CHOICE.weights[ways_SM].prod(1)

@@ -21,8 +21,8 @@ def show() -> None:
     with left:
         window({"Scene": _scene(), "Digit": sample("digit-2")}, _THETA, key="transformed-window")
         st.caption(
-            "Drag the window, its edges and its corners, or move them by the arrow keys (with Shift: finely). Point at "
-            "the output to see what a pixel is made of."
+            "Drag the window, its edges and its corners, or move them by the arrow keys (with"
+            " Shift: finely). Point at the output to see what a pixel is made of."
         )
     with right:
         _words()
@@ -35,34 +35,40 @@ def _scene() -> Picture:
 
 def _words() -> None:
     st.markdown(
-        "A **spatial transformer** looks softly at a place: six numbers $\\theta$ (the survey's $A_j$), which a "
-        "network computes from the picture (Eq. 25), say where the window lies. $\\theta$ maps the **output to the "
-        "input**, the inverse of what one might expect (Eq. 30):"
+        "A **spatial transformer** looks softly at a place: six numbers $\\theta$ (the survey's"
+        " $A_j$), which a network computes from the picture (Eq. 25), say where the window lies."
+        " $\\theta$ maps the **output to the input**, the inverse of what one might expect (Eq."
+        " 30):"
     )
     st.latex(
-        r"\begin{pmatrix}x^S\\ y^S\end{pmatrix} = \begin{bmatrix}\textcolor{#0072B2}{\theta_{11}} & "
-        r"\textcolor{#009E73}{\theta_{12}} & \textcolor{#D55E00}{\theta_{13}}\\ \textcolor{#0072B2}{\theta_{21}} & "
+        r"\begin{pmatrix}x^S\\ y^S\end{pmatrix} ="
+        r" \begin{bmatrix}\textcolor{#0072B2}{\theta_{11}} & "
+        r"\textcolor{#009E73}{\theta_{12}} & \textcolor{#D55E00}{\theta_{13}}\\"
+        r" \textcolor{#0072B2}{\theta_{21}} & "
         r"\textcolor{#009E73}{\theta_{22}} & \textcolor{#D55E00}{\theta_{23}}\end{bmatrix}"
         r"\begin{pmatrix}x\\ y\\ 1\end{pmatrix}"
     )
     st.markdown(
-        "So every output pixel asks one place of the input (a dot, Eq. 26 to 28) and **each gets exactly one value**. "
-        "The other way round, input pixels would land between the output's, with holes and collisions. It also means "
-        "that a *smaller* window *enlarges*. The columns of $\\theta$ are what the handles move: the :orange[centre] "
-        "of the window, and the ways from there to its :blue[right] and its :green[bottom] edge."
+        "So every output pixel asks one place of the input (a dot, Eq. 26 to 28) and **each gets"
+        " exactly one value**. The other way round, input pixels would land between the output's,"
+        " with holes and collisions. It also means that a *smaller* window *enlarges*. The columns"
+        " of $\\theta$ are what the handles move: the :orange[centre] of the window, and the ways"
+        " from there to its :blue[right] and its :green[bottom] edge."
     )
     st.markdown("A dot lies between four pixels and takes each by its nearness (Eq. 32, Fig. 11):")
     st.latex(
-        r"\begin{aligned}X^{out} = \sum_{u,v} X_{uv} &\max(0, 1-|x^S - v|) \\[-1.4em] \cdot &\max(0, 1-|y^S - u|)"
+        r"\begin{aligned}X^{out} = \sum_{u,v} X_{uv} &\max(0, 1-|x^S - v|) \\[-1.4em] \cdot"
+        r" &\max(0, 1-|y^S - u|)"
         r"\end{aligned}"
     )
     st.markdown(
-        "Nothing is drawn by chance, so this learns by plain **gradients** (Eq. 35 to 42): a dot feels which way its "
-        "four pixels grow brighter, the *slope*, and the slopes of all dots pull on $\\theta$. Only these four pixels "
-        "are felt: a window far from everything learns nothing. **Outside** the picture all is 0, and so is the slope."
+        "Nothing is drawn by chance, so this learns by plain **gradients** (Eq. 35 to 42): a dot"
+        " feels which way its four pixels grow brighter, the *slope*, and the slopes of all dots"
+        " pull on $\\theta$. Only these four pixels are felt: a window far from everything learns"
+        " nothing. **Outside** the picture all is 0, and so is the slope."
     )
     st.caption(
-        "Here −1 and 1 are the outer edges of the picture; the survey puts them on the middles of the outer pixels. "
-        "The last formula counts x and y in pixels. Brightness, the mean of red, green and blue, goes from 0 to 1; its "
-        "slope is for a step of one input pixel."
+        "Here −1 and 1 are the outer edges of the picture; the survey puts them on the middles of"
+        " the outer pixels. The last formula counts x and y in pixels. Brightness, the mean of red,"
+        " green and blue, goes from 0 to 1; its slope is for a step of one input pixel."
     )

@@ -1,7 +1,8 @@
-"""Alignment error rate: how far the links read off attention are from those made by hand (Och & Ney 2003).
+"""Alignment error rate: how far the links read off attention are from those made by hand (Och & Ney
+2003).
 
-A link (i, j) joins word i of the source with word j of the target, both 0-based. Shapes: S source words,
-T target words.
+A link (i, j) joins word i of the source with word j of the target, both 0-based. Shapes: S source
+words, T target words.
 """
 
 from __future__ import annotations
@@ -21,9 +22,11 @@ Direction = Literal["target", "source"]
 
 @dataclass(frozen=True, slots=True)
 class LinkCounts:
-    """How many links a system made (A), people are sure of (S) and allow (P, which holds S), and their overlaps.
+    """How many links a system made (A), people are sure of (S) and allow (P, which holds S), and
+    their overlaps.
 
-    Counts of sentences add up with `+`; the measures are 0..1, and NaN where there is nothing to divide by.
+    Counts of sentences add up with `+`; the measures are 0..1, and NaN where there is nothing to
+    divide by.
     """
 
     made: int = 0
@@ -57,7 +60,9 @@ class LinkCounts:
 
 
 def count_links(made: Links, sure: Links, possible: Links) -> LinkCounts:
-    """The counts of one sentence; sure links are possible ones whether or not `possible` repeats them."""
+    """The counts of one sentence; sure links are possible ones whether or not `possible` repeats
+    them.
+    """
     return LinkCounts(len(made), len(sure), len(made & sure), len(made & (sure | possible)))
 
 
@@ -66,9 +71,9 @@ def strongest_links(
 ) -> frozenset[tuple[int, int]]:
     """One link a word, (source, target), to the word of the other side with the greatest attention.
 
-    choosing: the side whose words choose, "target" (the way attention points) or "source" (by whom am I
-    attended to most?). Words without any attention get no link; of equals the first is taken. The
-    intersection of both choices gives fewer, surer links.
+    choosing: the side whose words choose, "target" (the way attention points) or "source" (by whom
+    am I attended to most?). Words without any attention get no link; of equals the first is taken.
+    The intersection of both choices gives fewer, surer links.
     """
     weights = attention_TS if choosing == "target" else attention_TS.T
     if not weights.size:
@@ -83,8 +88,9 @@ def attention_links(
 ) -> frozenset[tuple[int, int]]:
     """The links between words of source and target that a head's encoder-decoder attention shows.
 
-    Area weights become shares of items, these attention between words (summed over the items of a source
-    word, averaged over those of a target word), this `strongest_links`. head: None is the mean of all heads.
+    Area weights become shares of items, these attention between words (summed over the items of a
+    source word, averaged over those of a target word), this `strongest_links`. head: None is the
+    mean of all heads.
     """
     attention = trace.maps["encoder-decoder"]
     shares_QN = item_shares(attention, layer, head)

@@ -1,11 +1,13 @@
 """A statistical aligner of words, the baseline that attention's links stand beside.
 
-IBM model 1 with a prior that prefers the diagonal, as in fast_align (Dyer, Chahuneau and Smith 2013, Eq. 1-2):
+IBM model 1 with a prior that prefers the diagonal, as in fast_align (Dyer, Chahuneau and Smith
+2013, Eq. 1-2):
 
-    p(target word j comes from source word i) ~ exp(-tension * |i / S - j / T|) * p(target word | source word)
+    p(target word j comes from source word i) ~ exp(-tension * |i / S - j / T|) * p(target word |
+    source word)
 
-The word translation table is learned by expectation maximisation; the tension stays as it is given. Shapes: E entries,
-one for each source and target word of the same sentence.
+The word translation table is learned by expectation maximisation; the tension stays as it is given.
+Shapes: E entries, one for each source and target word of the same sentence.
 """
 
 from __future__ import annotations
@@ -59,7 +61,9 @@ class Aligner:
         return cls(dict(zip(keys, table_K.tolist(), strict=True)), tension)
 
     def links(self, source: Words, target: Words) -> frozenset[tuple[int, int]]:
-        """The best source word for every target word that was seen in training, as (source, target) from 0."""
+        """The best source word for every target word that was seen in training, as (source, target)
+        from 0.
+        """
         if not source or not target:
             return frozenset()
         scores_TS = diagonal_prior(len(source), len(target), self.tension)
@@ -82,7 +86,9 @@ def diagonal_prior(sources: int, targets: int, tension: float) -> npt.NDArray[np
 
 
 def diagonal_links(sources: int, targets: int) -> frozenset[tuple[int, int]]:
-    """Every target word linked to the source word at the same part of the sentence: (source, target) from 0."""
+    """Every target word linked to the source word at the same part of the sentence: (source,
+    target) from 0.
+    """
     return frozenset(
         (min(sources - 1, int((j + 0.5) * sources / targets)), j) for j in range(targets) if sources
     )

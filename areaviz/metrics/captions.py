@@ -1,7 +1,8 @@
-"""Caption quality against several references: BLEU by sacrebleu, ROUGE-L and CIDEr-D, as COCO's script defines them.
+"""Caption quality against several references: BLEU by sacrebleu, ROUGE-L and CIDEr-D, as COCO's
+script defines them.
 
-No kept library computes the last two without Java or a captioning model's dependencies, so they are here, in
-`rouge.py` and `cider.py`.
+No kept library computes the last two without Java or a captioning model's dependencies, so they are
+here, in `rouge.py` and `cider.py`.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ _WORD = re.compile(r"\w+(?:-\w+)*|'(?:s|re|ve|ll|d|m|t)\b")
 def caption_words(text: str) -> list[str]:
     """The words that are compared: lower-cased, without punctuation, "man's" as "man" and "'s".
 
-    Near to what COCO's script has from the Penn Treebank tokenizer, which needs Java: words with hyphens stay
-    whole there and here, but "don't" is "don" and "'t" here, and signs such as $ or % are dropped.
+    Near to what COCO's script has from the Penn Treebank tokenizer, which needs Java: words with
+    hyphens stay whole there and here, but "don't" is "don" and "'t" here, and signs such as $ or %
+    are dropped.
     """
     return _WORD.findall(text.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'"))
 
@@ -31,13 +33,15 @@ def caption_words(text: str) -> list[str]:
 def caption_scores(
     hypotheses: Sequence[str], references: Sequence[Sequence[str]]
 ) -> dict[str, float | int | str]:
-    """Scores of one caption a picture against all of that picture's references, which may differ in number.
+    """Scores of one caption a picture against all of that picture's references, which may differ in
+    number.
 
-    bleu_1..bleu_4: of the corpus, without smoothing, each caption measured against the reference nearest in
-    length (Papineni et al. 2002), 0..100, with sacrebleu's signature under bleu_signature. COCO's script gives
-    the same; only where not a single n-gram of the corpus fits it gives next to nothing and sacrebleu 0.
-    rouge_l: mean over pictures, 0..100. cider_d: mean over pictures, 0..10, see `cider_d`. length_ratio: words
-    produced for each one of the nearest references. captions: how many.
+    bleu_1..bleu_4: of the corpus, without smoothing, each caption measured against the reference
+    nearest in length (Papineni et al. 2002), 0..100, with sacrebleu's signature under
+    bleu_signature. COCO's script gives the same; only where not a single n-gram of the corpus fits
+    it gives next to nothing and sacrebleu 0.
+    rouge_l: mean over pictures, 0..100. cider_d: mean over pictures, 0..10, see `cider_d`.
+    length_ratio: words produced for each one of the nearest references. captions: how many.
 
     Raises:
         ValueError: when there is no caption, or a picture lacks its caption or its references.
@@ -75,6 +79,6 @@ def _check(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> No
     if not hypotheses or len(hypotheses) != len(references) or not all(references):
         lacking = sum(not texts for texts in references)
         raise ValueError(
-            f"Scores need a caption and its references for every picture, got {len(hypotheses)} captions, "
-            f"references for {len(references)} pictures, {lacking} of them empty."
+            f"Scores need a caption and its references for every picture, got {len(hypotheses)}"
+            f" captions, references for {len(references)} pictures, {lacking} of them empty."
         )

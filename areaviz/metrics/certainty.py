@@ -1,6 +1,8 @@
-"""How surely attention covers a source: coverage deviation and absentmindedness (Rikters, Fishel and Bojar 2017).
+"""How surely attention covers a source: coverage deviation and absentmindedness (Rikters, Fishel
+and Bojar 2017).
 
-They tell suspicious translations without any reference: words left out or said twice, and attention that is everywhere.
+They tell suspicious translations without any reference: words left out or said twice, and attention
+that is everywhere.
 Shapes: T target words, S source words.
 """
 
@@ -13,15 +15,19 @@ import numpy as np
 from areaviz.trace.record import FloatArray
 
 POWER = 6
-"""Of the deviation: that of the authors' tool, SoftAlignments. Their paper squares it, and so punishes less."""
+"""Of the deviation: that of the authors' tool, SoftAlignments. Their paper squares it, and so
+punishes less.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Certainty:
-    """coverage_deviation: 0 where every source word gets attention worth one target word, else more.
+    """coverage_deviation: 0 where every source word gets attention worth one target word, else
+    more.
 
-    absentmindedness: the entropy of a target word's attention, source_absentmindedness that of the attention a source
-    word gets, each as a share of the most possible, 0..1. 0 is best in all three.
+    absentmindedness: the entropy of a target word's attention, source_absentmindedness that of the
+    attention a source word gets, each as a share of the most possible, 0..1. 0 is best in all
+    three.
     """
 
     coverage_deviation: float
@@ -32,9 +38,10 @@ class Certainty:
 def certainty(shares_TS: FloatArray) -> Certainty:
     """The three measures of one sentence.
 
-    With a_ts the share of target word t's attention that source word s gets: the coverage deviation is
-    1/S sum_s log(1 + |1 - sum_t a_ts|^6), the absentmindedness the mean over t of -sum_s a_ts log a_ts / log S, and
-    that of source words the same with the shares of a source word's attention, a_ts / sum_t a_ts, over log T.
+    With a_ts the share of target word t's attention that source word s gets: the coverage deviation
+    is 1/S sum_s log(1 + |1 - sum_t a_ts|^6), the absentmindedness the mean over t of -sum_s a_ts
+    log a_ts / log S, and that of source words the same with the shares of a source word's
+    attention, a_ts / sum_t a_ts, over log T.
 
     shares_TS: rows sum to 1, or to 0 where a word attends to nothing.
 
@@ -52,7 +59,9 @@ def certainty(shares_TS: FloatArray) -> Certainty:
 
 
 def _spread(weights_RN: FloatArray) -> float:
-    """The mean entropy of rows, each divided by its sum, as a share of the most possible; empty rows are left out."""
+    """The mean entropy of rows, each divided by its sum, as a share of the most possible; empty
+    rows are left out.
+    """
     rows = weights_RN[weights_RN.sum(1) > 0].astype(np.float64)
     if not len(rows) or rows.shape[1] == 1:
         return 0.0

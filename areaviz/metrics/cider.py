@@ -1,12 +1,16 @@
-"""CIDEr-D of captions (Vedantam et al. 2015, sections 4 and 6.2), as the evaluation server of COCO computes it.
+"""CIDEr-D of captions (Vedantam et al. 2015, sections 4 and 6.2), as the evaluation server of COCO
+computes it.
 
-For n = 1..4 a caption is a vector g with an entry for each of its n-grams: how often it has it, times its rarity,
-log(pictures / pictures that have it in any reference). A caption c and a reference s are compared by
+For n = 1..4 a caption is a vector g with an entry for each of its n-grams: how often it has it,
+times its rarity, log(pictures / pictures that have it in any reference). A caption c and a
+reference s are compared by
 
-    10 / 4 * sum over n of exp(-(|c| - |s|)^2 / (2 sigma^2)) * min(g(c), g(s)) . g(s) / (||g(c)|| ||g(s)||)
+    10 / 4 * sum over n of exp(-(|c| - |s|)^2 / (2 sigma^2)) * min(g(c), g(s)) . g(s) / (||g(c)||
+    ||g(s)||)
 
-and a picture's score is the mean over its references. Counts are not divided by the caption's length: the
-paper's Eq. 1 does that, its authors' script does not, and because of the minimum the two differ.
+and a picture's score is the mean over its references. Counts are not divided by the caption's
+length: the paper's Eq. 1 does that, its authors' script does not, and because of the minimum the
+two differ.
 """
 
 from __future__ import annotations
@@ -27,9 +31,9 @@ Vector = Mapping[tuple[str, ...], float]
 def cider_d(hypotheses: Sequence[Words], references: Sequence[Sequence[Words]]) -> list[float]:
     """The score of each picture's caption against that picture's references, 0..10.
 
-    Rarity is counted over the references given here, so scores depend on the set that is evaluated: an n-gram
-    that every picture has counts nothing, and a single picture always gets 0. Papers often print 100 times
-    the mean.
+    Rarity is counted over the references given here, so scores depend on the set that is evaluated:
+    an n-gram that every picture has counts nothing, and a single picture always gets 0. Papers
+    often print 100 times the mean.
     """
     rarity = _rarity(references)
     scores = []
@@ -78,7 +82,9 @@ def _similarity(made: Sequence[Vector], wanted: Sequence[Vector]) -> float:
 
 
 def _clipped_cosine(made: Vector, wanted: Vector) -> float:
-    """The cosine where no entry of `made` counts more than that of `wanted`; 0 where either is nothing."""
+    """The cosine where no entry of `made` counts more than that of `wanted`; 0 where either is
+    nothing.
+    """
     shared = sum(
         min(weight, wanted[ngram]) * wanted[ngram]
         for ngram, weight in made.items()

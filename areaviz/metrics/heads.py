@@ -1,9 +1,11 @@
-"""What each attention head does over a set of examples: how far it depends on its query, and how often a span wins.
+"""What each attention head does over a set of examples: how far it depends on its query, and how
+often a span wins.
 
 Query dependence is the mutual information between the query and the item it attends to, see
 `areaviz.trace.information`; the diagonal has all there can be of it.
 
-Shapes: L layers, H heads, Q queries, N items, A areas, O offsets between a query and its heaviest item.
+Shapes: L layers, H heads, Q queries, N items, A areas, O offsets between a query and its heaviest
+item.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ _EXACT = MEASURES.index("exact")
 
 @dataclass(frozen=True, slots=True)
 class HeadCounts:
-    """Sums by name, each float64 [L, H] or [L, H, O]; counts of several examples of one model add up with `+`."""
+    """Sums by name, each float64 [L, H] or [L, H, O]; counts of several examples of one model add
+    up with `+`.
+    """
 
     sums: Mapping[str, Array]
 
@@ -36,13 +40,15 @@ class HeadCounts:
     def figures(self) -> dict[str, Array]:
         """The figures of every head, each float64 [L, H].
 
-        dependence: I in bits, the mean over examples. dependence_share: its part of H(mean map). sink: the greatest
-        share of attention one item gets over all queries of an example, the mean over examples. previous: share of
-        queries whose heaviest item is the one before; offset and offset_share: the most frequent distance from query
-        to heaviest item, and its share. multi_share: share of queries whose heaviest area has two or more items.
-        long_exact: of these areas, the share that is exactly a word, beside long_exact_random for areas of the same
-        sizes anywhere in the same text, and long_exact_lift; long_edge, long_edge_random and long_edge_lift: that
-        begins or ends a word. NaN where there is nothing to divide by.
+        dependence: I in bits, the mean over examples. dependence_share: its part of H(mean map).
+        sink: the greatest share of attention one item gets over all queries of an example, the mean
+        over examples. previous: share of queries whose heaviest item is the one before; offset and
+        offset_share: the most frequent distance from query to heaviest item, and its share.
+        multi_share: share of queries whose heaviest area has two or more items.
+        long_exact: of these areas, the share that is exactly a word, beside long_exact_random for
+        areas of the same sizes anywhere in the same text, and long_exact_lift; long_edge,
+        long_edge_random and long_edge_lift: that begins or ends a word. NaN where there is nothing
+        to divide by.
         """
         sums, queries = self.sums, self.sums["queries"]
         best_LH = sums["offsets"].argmax(-1)
@@ -95,7 +101,9 @@ def _layer_counts(attention: AttentionMap, layer: int, memory: Field) -> dict[st
 
 
 def _item_sums(shares_QN: FloatArray, newest_is_previous: bool) -> dict[str, float | Array]:
-    """Sums of one head over items. Item q of what was written so far stands for the item before query q."""
+    """Sums of one head over items. Item q of what was written so far stands for the item before
+    query q.
+    """
     seen_Q = shares_QN.any(-1)
     query_Q = np.flatnonzero(seen_Q)
     offset_Q = shares_QN[seen_Q].argmax(-1) - query_Q

@@ -1,12 +1,15 @@
-"""Every area of a text judged: is it within a word, does it hold one, is it one? And what is to be expected elsewhere?
+"""Every area of a text judged: is it within a word, does it hold one, is it one? And what is to be
+expected elsewhere?
 
-Words are runs of items between blanks (`trace.query.words`). A blank belongs to no word, nor does a symbol
-that stands for no text, so an area that holds one is in no case pure or exact. Of an area, 0 or 1:
+Words are runs of items between blanks (`trace.query.words`). A blank belongs to no word, nor does a
+symbol that stands for no text, so an area that holds one is in no case pure or exact. Of an area, 0
+or 1:
 
-purity: all its items belong to one word. cover: it holds all items of at least one word. exact: its items
-are those of one word, no more and no less.
+purity: all its items belong to one word. cover: it holds all items of at least one word. exact: its
+items are those of one word, no more and no less.
 
-Shapes: H heads, Q queries, N items, A areas, W widths of areas (index is width - 1), M measures, P moves.
+Shapes: H heads, Q queries, N items, A areas, W widths of areas (index is width - 1), M measures, P
+moves.
 """
 
 from __future__ import annotations
@@ -26,7 +29,8 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgedAreas:
-    """Every area of a text judged: hits float64 [A, M], and their mean over an area's place and those before it.
+    """Every area of a text judged: hits float64 [A, M], and their mean over an area's place and
+    those before it.
 
     first: index of the first area of each width, int64 [W]. left, width: of every area, int64 [A].
     """
@@ -49,15 +53,19 @@ class JudgedAreas:
         return cls(first_W, left_A, width_A, hits_AM, running_AM)
 
     def chance(self, width: IntArray, visible: IntArray) -> Array:
-        """Expected hits of an area of `width` items put anywhere among the first `visible`: [..., M]."""
+        """Expected hits of an area of `width` items put anywhere among the first `visible`: [...,
+        M].
+        """
         expected: Array = self.running_AM[self.first_W[width - 1] + np.maximum(visible - width, 0)]
         return expected
 
     def moved(self, left_HQ: IntArray, width_HQ: IntArray, visible_Q: IntArray) -> Array:
-        """Mean hits of each area when put at the same distance from every query of the sentence in turn: [H, Q, M].
+        """Mean hits of each area when put at the same distance from every query of the sentence in
+        turn: [H, Q, M].
 
-        Distance counts from the query's own place or, in another text, from the place as far along. Queries from
-        which the area would stick out of what they see are left out. P such moves differ.
+        Distance counts from the query's own place or, in another text, from the place as far along.
+        Queries from which the area would stick out of what they see are left out. P such moves
+        differ.
         """
         items, queries, widths = int(self.left_A.max()) + 1, len(visible_Q), len(self.first_W)
         place_Q = (2 * np.arange(queries) + 1) * items // (2 * queries)

@@ -1,7 +1,8 @@
 """How well places and shapes in a picture lie on gold boxes: hits, coverage, overlap.
 
-Shapes: B pictures, S their side, T glimpses, K gold boxes. Boxes are left, top, right, bottom in pixels, right and
-bottom exclusive; places and corners are (x, y). What lies outside the picture never counts.
+Shapes: B pictures, S their side, T glimpses, K gold boxes. Boxes are left, top, right, bottom in
+pixels, right and bottom exclusive; places and corners are (x, y). What lies outside the picture
+never counts.
 """
 
 from __future__ import annotations
@@ -33,10 +34,11 @@ def covered(read_BT4: IntArray, boxes_BK4: IntArray, side: int) -> FloatArray:
 
 
 def box_overlap(corners_B42: FloatArray, boxes_B4: IntArray, side: int) -> FloatArray:
-    """Intersection over union of a convex quadrilateral and a gold box, counted in pixel centres: [B], 0..1.
+    """Intersection over union of a convex quadrilateral and a gold box, counted in pixel centres:
+    [B], 0..1.
 
-    Corners run around the quadrilateral, in either direction; one that has shrunk to a line or a point holds
-    nothing. Each gold box must hold a pixel of the picture.
+    Corners run around the quadrilateral, in either direction; one that has shrunk to a line or a
+    point holds nothing. Each gold box must hold a pixel of the picture.
     """
     centre = np.arange(side) + 0.5
     corners_42B11 = np.moveaxis(corners_B42, 0, 2)[..., None, None].astype(np.float64)
@@ -46,7 +48,8 @@ def box_overlap(corners_B42: FloatArray, boxes_B4: IntArray, side: int) -> Float
         turn_BSS = (x1 - x0) * (centre[:, None] - y0) - (y1 - y0) * (centre - x0)
         left_BSS &= turn_BSS >= 0
         right_BSS &= turn_BSS <= 0
-    # Of a line or a point every turn may be 0, which is both; nothing else lies on both sides of all its edges.
+    # Of a line or a point every turn may be 0, which is both; nothing else lies on both sides of
+    # all its edges.
     inside_BSS = left_BSS ^ right_BSS
     overlap: FloatArray = (inside_BSS & gold_BSS).sum((1, 2)) / (inside_BSS | gold_BSS).sum((1, 2))
     return overlap

@@ -12,11 +12,12 @@ IntArray = npt.NDArray[np.int64]
 
 
 def mean_average_precision(scores_NK: FloatArray, labels_NK: FloatArray) -> float:
-    """The mean over K labels of the average precision over N examples, 0..1; labels that never occur are left out.
+    """The mean over K labels of the average precision over N examples, 0..1; labels that never
+    occur are left out.
 
-    Average precision is the mean, over the examples that have the label (1, else 0), of the precision among all
-    examples that score as high or higher. So scores that are all the same give the label's share, in whatever
-    order examples come. NaN when no label occurs.
+    Average precision is the mean, over the examples that have the label (1, else 0), of the
+    precision among all examples that score as high or higher. So scores that are all the same give
+    the label's share, in whatever order examples come. NaN when no label occurs.
     """
     order_NK = np.argsort(-scores_NK, axis=0, kind="stable")
     ranked_NK = np.take_along_axis(labels_NK, order_NK, 0)

@@ -1,4 +1,6 @@
-"""ROUGE-L of captions (Lin 2004), with several references as in COCO's evaluation (Chen et al. 2015)."""
+"""ROUGE-L of captions (Lin 2004), with several references as in COCO's evaluation (Chen et al.
+2015).
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,9 @@ def rouge_l(hypothesis: Words, references: Sequence[Words]) -> float:
     """The score of one caption against its references, 0..1; 0 where nothing is shared.
 
     With l the longest common subsequence (Chen et al. 2015, Eq. 10-12): P = max l / |hypothesis|,
-    R = max l / |reference|, score = (1 + beta^2) R P / (R + beta^2 P). Each maximum is taken over the references by
-    itself, so P and R may come from two of them; the best F of a single reference would be lower or equal.
+    R = max l / |reference|, score = (1 + beta^2) R P / (R + beta^2 P). Each maximum is taken over
+    the references by itself, so P and R may come from two of them; the best F of a single reference
+    would be lower or equal.
     """
     pairs = [
         (common_subsequence(hypothesis, reference), len(reference)) for reference in references

@@ -1,13 +1,16 @@
-"""Do the attended areas of a text follow its words? Purity, cover and exactness (`metrics.judged`) beside chance.
+"""Do the attended areas of a text follow its words? Purity, cover and exactness (`metrics.judged`)
+beside chance.
 
-Which areas are asked. With mean keys (Eq. 3) the logit of an area is the mean of its items' logits and never
-above the highest of them, so the heaviest area of a query is a single item, which says nothing of spans.
-Two figures do: `weighted_MEASURE_lift`, over all areas by their weight, and `multi_MEASURE_lift`, over the
-heaviest area of two or more items (of two or three, in truth: the mean of a longer span lies between the
-means of two such parts). Both are divided by what the same areas would have at random places of the same
-sentence.
+Which areas are asked. With mean keys (Eq. 3) the logit of an area is the mean of its items' logits
+and never above the highest of them, so the heaviest area of a query is a single item, which says
+nothing of spans.
+Two figures do: `weighted_MEASURE_lift`, over all areas by their weight, and `multi_MEASURE_lift`,
+over the heaviest area of two or more items (of two or three, in truth: the mean of a longer span
+lies between the means of two such parts). Both are divided by what the same areas would have at
+random places of the same sentence.
 
-Shapes: L layers, H heads, Q queries, N items, A areas, W widths of areas (index is width - 1), M measures.
+Shapes: L layers, H heads, Q queries, N items, A areas, W widths of areas (index is width - 1), M
+measures.
 """
 
 from __future__ import annotations
@@ -27,7 +30,8 @@ _COUNTS = ("queries", "multi_queries", "multi_tops", "choices")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SpanCounts:
-    """Sums over queries, by name, each float64 [L, H]; counts of several traces of one model add up with `+`.
+    """Sums over queries, by name, each float64 [L, H]; counts of several traces of one model add up
+    with `+`.
 
     Adding raises ValueError when the counts are of models with different layers or heads.
     """
@@ -38,31 +42,38 @@ class SpanCounts:
         shapes = self.sums["queries"].shape, other.sums["queries"].shape
         if shapes[0] != shapes[1]:
             raise ValueError(
-                f"Only counts of one model add up, got {shapes[0]} and {shapes[1]} layers and heads."
+                f"Only counts of one model add up, got {shapes[0]} and {shapes[1]} layers and"
+                " heads."
             )
         return SpanCounts({name: self.sums[name] + other.sums[name] for name in self.sums})
 
     def figures(self) -> dict[str, float]:
         """The figures of all layers and heads together; those without any case are left out.
 
-        queries: how many, and multi_share: for what share of them the top area has two or more items.
-        MEASURE: share of the top areas that have it (0..1); MEASURE_random: expected for areas of the same
-        sizes anywhere in the same sentence, each place equally likely; MEASURE_position: expected for the
-        same sizes at the same distances from another query of the sentence, all queries equally likely, what a
-        head would have that looks at positions and not at text; MEASURE_lift and MEASURE_position_lift:
-        the first divided by either. The same with "multi_" in front for the heaviest area of two or more items,
-        over the queries that have one with any weight.
+        queries: how many, and multi_share: for what share of them the top area has two or more
+        items.
+        MEASURE: share of the top areas that have it (0..1); MEASURE_random: expected for areas of
+        the same sizes anywhere in the same sentence, each place equally likely; MEASURE_position:
+        expected for the same sizes at the same distances from another query of the sentence, all
+        queries equally likely, what a head would have that looks at positions and not at text;
+        MEASURE_lift and MEASURE_position_lift: the first divided by either. The same with "multi_"
+        in front for the heaviest area of two or more items, over the queries that have one with any
+        weight.
         weighted_MEASURE: share of the attention on areas that have it, with its _random and _lift;
-        uniform_MEASURE: of attention that is equal everywhere. area_size: mean items of an attended area,
-        weighted by attention, and uniform_area_size. entropy: of the area weights in bits, and
-        entropy_normalised: divided by log2 of the number of areas, 0..1, where there are two or more.
+        uniform_MEASURE: of attention that is equal everywhere. area_size: mean items of an attended
+        area, weighted by attention, and uniform_area_size. entropy: of the area weights in bits,
+        and
+        entropy_normalised: divided by log2 of the number of areas, 0..1, where there are two or
+        more.
         """
         pooled = _figures({name: np.asarray(sums_LH.sum()) for name, sums_LH in self.sums.items()})
         return {name: float(value) for name, value in pooled.items() if np.isfinite(value)}
 
 
 def span_figures(traces: Iterable[Trace]) -> dict[str, dict[str, float]]:
-    """The figures of every site whose memory is a text, over many traces of one model: site -> name -> figure."""
+    """The figures of every site whose memory is a text, over many traces of one model: site -> name
+    -> figure.
+    """
     return {site: counts.figures() for site, counts in count_all(traces).items()}
 
 
@@ -81,9 +92,9 @@ def count_all(traces: Iterable[Trace]) -> dict[str, SpanCounts]:
 def span_counts(attention: AttentionMap, memory: Field) -> SpanCounts:
     """The counts of one map over its memory, a text; queries that attend to nothing are left out.
 
-    Where the memory is what the decoder had been fed ("history"), query q can see its items 0..q, and
-    chance is only given the areas it can see. A layer is taken to have areas up to the widest that receives
-    any attention in it.
+    Where the memory is what the decoder had been fed ("history"), query q can see its items 0..q,
+    and chance is only given the areas it can see. A layer is taken to have areas up to the widest
+    that receives any attention in it.
     """
     judged = JudgedAreas.of(attention.grid, memory)
     queries = attention.weights.shape[2]
@@ -142,7 +153,9 @@ def _weighted_sums(
     judged: JudgedAreas,
     visible_Q: IntArray,
 ) -> dict[str, Array]:
-    """Sums over all areas of every query, weighted by attention, beside those of uniform attention."""
+    """Sums over all areas of every query, weighted by attention, beside those of
+    uniform attention.
+    """
     mass_HQW = np.add.reduceat(weights_HQA, judged.first_W, axis=-1)
     width_W = np.arange(1, len(judged.first_W) + 1)
     widest = int(np.max(width_W * mass_HQW.any((0, 1)), initial=1))
@@ -165,8 +178,8 @@ def _weighted_sums(
         "area_size": mass_HQW.sum(1, dtype=np.float64) @ width_W,
         "uniform_area_size": seen_HQ @ (uniform_QW @ width_W),
         "entropy": bits_HQ.sum(-1, dtype=np.float64),
-        "entropy_normalised": (bits_HQ / np.log2(np.maximum(areas_Q, 2)) * choice_HQ).sum(
-            -1, dtype=np.float64
+        "entropy_normalised": (
+            (bits_HQ / np.log2(np.maximum(areas_Q, 2)) * choice_HQ).sum(-1, dtype=np.float64)
         ),
         "choices": choice_HQ.sum(-1, dtype=np.float64),
     }

@@ -14,8 +14,9 @@ from sacrebleu.significance import PairedTest, Result
 class Comparison:
     """Two systems on the same sentences, scores 0..100.
 
-    interval: half the width of the 95 % confidence interval of the system's own score. p_value: how likely
-    a difference of this size, either way, is by chance. signature: sacrebleu's, with seed and resamples.
+    interval: half the width of the 95 % confidence interval of the system's own score. p_value: how
+    likely a difference of this size, either way, is by chance. signature: sacrebleu's, with seed
+    and resamples.
     """
 
     baseline: float
@@ -35,9 +36,9 @@ def translation_scores(
 ) -> dict[str, float | int | str]:
     """Corpus scores of one system against one reference a sentence.
 
-    bleu: cased, 13a tokens; bleu_lowercase: the same on lower-cased text; chrf: chrF2; each 0..100, with
-    sacrebleu's signature under NAME_signature. length_ratio: tokens produced for each one of the
-    references. sentences: how many.
+    bleu: cased, 13a tokens; bleu_lowercase: the same on lower-cased text; chrf: chrF2; each 0..100,
+    with sacrebleu's signature under NAME_signature. length_ratio: tokens produced for each one of
+    the references. sentences: how many.
 
     Raises:
         ValueError: when there is no sentence, or not one reference a hypothesis.
@@ -58,7 +59,9 @@ def translation_scores(
 
 
 def bleu_and_chrf(hypotheses: Sequence[str], references: Sequence[str]) -> tuple[float, float]:
-    """The scores "bleu" and "chrf" of `translation_scores` alone, in half its time; ValueError as there."""
+    """The scores "bleu" and "chrf" of `translation_scores` alone, in half its time; ValueError as
+    there.
+    """
     _check(hypotheses, references)
     bleu, chrf = (
         metric.corpus_score(hypotheses, [references]).score for metric in (BLEU(), CHRF())
@@ -71,7 +74,8 @@ def compare(
 ) -> dict[str, Comparison]:
     """Paired bootstrap of two systems by sacrebleu (Koehn 2004): "bleu" (cased, 13a) and "chrf".
 
-    The seed is sacrebleu's, 12345 unless SACREBLEU_SEED says otherwise, and is part of the signature.
+    The seed is sacrebleu's, 12345 unless SACREBLEU_SEED says otherwise, and is part of the
+    signature.
 
     Raises:
         ValueError: when there is no sentence, or not one hypothesis of each system a reference.

@@ -29,7 +29,8 @@ class Model(Protocol):
     """A loaded checkpoint. A family of models is a class with `load` and this method."""
 
     def trace(self, requests: Sequence[Request], on_step: OnStep | None = None) -> list[Trace]:
-        """Run requests that differ in their text, picture and given output only, together, and record each.
+        """Run requests that differ in their text, picture and given output only, together, and
+        record each.
 
         Raises:
             InputError: an input this model cannot take.
@@ -57,7 +58,9 @@ class Family(Protocol):
 
     @property
     def takes(self) -> frozenset[str]:
-        """What a request may ask of it besides an input: kinds of changes (`KINDS`), and "target", a given output."""
+        """What a request may ask of it besides an input: kinds of changes (`KINDS`), and "target",
+        a given output.
+        """
 
     def load(
         self, folder: Path, card: Card, device: torch.device, area_size: int | None = None

@@ -25,7 +25,8 @@ _DARK = 128
 class Canvas:
     """A square of `side` pixels that holds a picture, squeezed or with black margins.
 
-    scale: pixels of the square for one of the picture, (x, y). offset: where the picture begins in the square.
+    scale: pixels of the square for one of the picture, (x, y). offset: where the picture begins in
+    the square.
     """
 
     side: int
@@ -46,7 +47,8 @@ def squeezed(picture: Picture, side: int) -> Tensor:
 
 
 def fitted(picture: Picture, side: int) -> tuple[Tensor, Canvas, bool]:
-    """The picture in grey with its proportions kept, as light ink on dark ground: float32 [S, S], 0..1.
+    """The picture in grey with its proportions kept, as light ink on dark ground: float32 [S, S],
+    0..1.
 
     Also where it lies, and whether it was turned from dark on light, which its border tells.
     """
@@ -66,7 +68,9 @@ def fitted(picture: Picture, side: int) -> tuple[Tensor, Canvas, bool]:
 
 
 def cell_field(picture: Picture, rows: int, columns: int, canvas: Canvas | None = None) -> Field:
-    """The cells of a grid over the picture (or over its canvas), row by row, each cut to the picture."""
+    """The cells of a grid over the picture (or over its canvas), row by row, each cut to the
+    picture.
+    """
     place = canvas or Canvas(1, (1 / picture.width, 1 / picture.height), (0, 0))
     x, y = (np.arange(count + 1) / count * place.side for count in (columns, rows))
     across = _whole(place.in_picture(np.stack([x, 0 * x], 1))[:, 0], picture.width)

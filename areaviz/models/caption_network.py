@@ -1,4 +1,5 @@
-"""What every network that describes pictures has: an encoder of pictures, and a decoder that attends to its grid.
+"""What every network that describes pictures has: an encoder of pictures, and a decoder that
+attends to its grid.
 
 Shapes: B pictures, N sentences, equally many a picture, T words, M cells, C channels, V vocabulary.
 """
@@ -46,7 +47,9 @@ class CaptionOptions(Protocol):
         """How the given layer (0-based) sees the grid."""
 
     def resized(self, area_size: int | None) -> Self:
-        """With another largest area, in rows and columns; InputError where that cannot be changed."""
+        """With another largest area, in rows and columns; InputError where that cannot
+        be changed.
+        """
 
 
 class CaptionNetwork(nn.Module):

@@ -1,8 +1,10 @@
-"""The captioning Transformer: a grid of picture features is encoded with 2-D areas and described word by word.
+"""The captioning Transformer: a grid of picture features is encoded with 2-D areas and described
+word by word.
 
-Li et al. 2019, section 4.2: areas of at most 3 x 3 cells in the encoder's self-attention and in the attention
-from the caption to the picture, in the first layers.
-Shapes: B batch, M = G * G cells, C channels, T words, W model width, V vocabulary, H heads, R areas.
+Li et al. 2019, section 4.2: areas of at most 3 x 3 cells in the encoder's self-attention and in the
+attention from the caption to the picture, in the first layers.
+Shapes: B batch, M = G * G cells, C channels, T words, W model width, V vocabulary, H heads, R
+areas.
 """
 
 from __future__ import annotations
@@ -29,10 +31,11 @@ class CaptionerConfig:
     """What the network is made of.
 
     vocabulary: words. encoder: of the pictures, see `EncoderConfig`. grid: side of the grid that is
-    attended to. layers, width, filter, heads, dropout: see `TransformerConfig`. area_size: most rows and
-    most columns an area has, 1 for regular attention; area_layers: how many of the first layers have areas.
-    key_mode, value_mode, convolution, size_bias: see `AreaOptions`; the convolution is of the grid alone. known_size:
-    see `TransformerConfig`.
+    attended to. layers, width, filter, heads, dropout: see `TransformerConfig`. area_size: most
+    rows and most columns an area has, 1 for regular attention; area_layers: how many of the first
+    layers have areas.
+    key_mode, value_mode, convolution, size_bias: see `AreaOptions`; the convolution is of the grid
+    alone. known_size: see `TransformerConfig`.
     """
 
     vocabulary: int
@@ -96,7 +99,9 @@ class CaptionerConfig:
 
 
 class CaptionTransformer(Writer, CaptionNetwork):
-    """The whole network, from pixels to words. impl: how area attention is computed, see `area_attention`."""
+    """The whole network, from pixels to words. impl: how area attention is computed, see
+    `area_attention`.
+    """
 
     sites = ("encoder-decoder", "encoder self", "decoder self")
 
@@ -104,7 +109,8 @@ class CaptionTransformer(Writer, CaptionNetwork):
         super().__init__(config.encoder, config.grid)
         self.config: CaptionerConfig = config
         self.enter = nn.Linear(self.encoder_config.width, config.width)
-        # About as large as the features it is added to: much smaller, and relations between places are not learned.
+        # About as large as the features it is added to: much smaller, and relations between places
+        # are not learned.
         self.place = nn.Parameter(torch.randn(config.grid**2, config.width) * 0.5)
         self.embedding = nn.Embedding(config.vocabulary, config.width, padding_idx=PAD)
         areas = [config.areas(layer) for layer in range(config.layers)]
@@ -117,12 +123,16 @@ class CaptionTransformer(Writer, CaptionNetwork):
         initialise(self, self.embedding)
 
     def forward(self, features_BMC: Tensor, target_NT: Tensor) -> Tensor:
-        """Logits [N, T, V] of the word after each word of N captions, equally many a picture, picture by picture."""
+        """Logits [N, T, V] of the word after each word of N captions, equally many a picture,
+        picture by picture.
+        """
         memory_BMW, _ = self.encode(features_BMC)
         return self._decode(memory_BMW, target_NT, need_weights=False).logits
 
     def attend(self, features_BMC: Tensor, target_BT: Tensor, changed: Changed = UNCHANGED) -> Pass:
-        """The same, with the area weights of every site from the same pass; changed: what is done otherwise."""
+        """The same, with the area weights of every site from the same pass; changed: what is done
+        otherwise.
+        """
         memory_BMW, encoder_self = self.encode(features_BMC, need_weights=True, changed=changed)
         run = self._decode(memory_BMW, target_BT, need_weights=True, changed=changed)
         return Pass(run.logits, {"encoder self": encoder_self, **run.weights})

@@ -72,7 +72,8 @@ class CaptionModel:
     def load(
         cls, folder: Path, card: Card, device: torch.device, area_size: int | None = None
     ) -> Self:
-        """Read a checkpoint; `area_size` replaces the trained one, in rows and columns, where areas have no parameters.
+        """Read a checkpoint; `area_size` replaces the trained one, in rows and columns, where areas
+        have no parameters.
 
         Raises:
             InputError: when this model's areas cannot be resized.
@@ -116,21 +117,23 @@ class CaptionModel:
 
     @torch.inference_mode()
     def pointing(self, features_BMC: Tensor, texts: Sequence[str]) -> list[FloatArray]:
-        """From given sentences to the pictures: area weights float32 [B, H, Q, A], one array a layer.
+        """From given sentences to the pictures: area weights float32 [B, H, Q, A], one array a
+        layer.
 
-        Query q is the q-th token, see `Tokenizer.of_words`; what stands behind the end of a short sentence means
-        nothing.
+        Query q is the q-th token, see `Tokenizer.of_words`; what stands behind the end of a short
+        sentence means nothing.
         """
         ids = pad([self.tokenizer.ids(text) for text in texts]).to(self._device)
         run = self.network.attend(features_BMC, F.pad(ids, (1, 0), value=START)[:, :-1])
         return [weights.float().cpu().numpy() for weights in run.weights["encoder-decoder"]]
 
     def trace(self, requests: Sequence[Request], on_step: OnStep | None = None) -> list[Trace]:
-        """Describe pictures that share method and beam together, then record one pass each; read given sentences.
+        """Describe pictures that share method and beam together, then record one pass each; read
+        given sentences.
 
         Raises:
-            InputError: a request has no picture, a given sentence or the largest area is too large, or a change is of
-                what is not there.
+            InputError: a request has no picture, a given sentence or the largest area is too large,
+                or a change is of what is not there.
         """
         pictures = [request.picture for request in requests if request.picture is not None]
         if len(pictures) < len(requests):
@@ -147,7 +150,9 @@ class CaptionModel:
 
     @torch.inference_mode()
     def record(self, request: Request, features_1MC: Tensor, found: Hypothesis) -> Trace:
-        """The trace of a given sentence: weights, probabilities and alternatives of one and the same pass."""
+        """The trace of a given sentence: weights, probabilities and alternatives of one and the
+        same pass.
+        """
         assert request.picture is not None
         config, ids = self.network.config, list(found.ids)
         run = self.network.attend(

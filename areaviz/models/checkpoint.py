@@ -1,6 +1,7 @@
 """Checkpoint folders: model.safetensors (half precision), tokenizer.model, card.json.
 
-The card has the SHA-256 of the other two. A file is read once; what is loaded are the bytes whose digest was compared.
+The card has the SHA-256 of the other two. A file is read once; what is loaded are the bytes whose
+digest was compared.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ def load_weights(network: nn.Module, folder: Path, files: Mapping[str, str]) -> 
     """Read weights into `network`, in the type its parameters have. files: as in the card.
 
     Raises:
-        BackendError: when the file is missing, damaged, another than the card's, or belongs to another network.
+        BackendError: when the file is missing, damaged, another than the card's, or belongs to
+            another network.
     """
     content = _checked(folder, WEIGHTS, files)
     try:
@@ -70,8 +72,9 @@ def _checked(folder: Path, name: str, files: Mapping[str, str]) -> bytes:
         raise damaged(folder, name) from error
     if files and hashlib.sha256(content).hexdigest() != files.get(name):
         raise BackendError(
-            f"The checkpoint {folder.name} cannot be loaded: {name} is not the file that its card names (another "
-            "SHA-256), so it was changed or damaged; restore it from the repository."
+            f"The checkpoint {folder.name} cannot be loaded: {name} is not the file that its card"
+            " names (another SHA-256), so it was changed or damaged; restore it from the"
+            " repository."
         )
     return content
 
@@ -80,5 +83,6 @@ def damaged(folder: Path, name: str) -> BackendError:
     """The sentence for a file that cannot be used."""
     what = "is damaged" if (folder / name).exists() else "is missing"
     return BackendError(
-        f"The checkpoint {folder.name} cannot be loaded: {name} {what}; restore it from the repository."
+        f"The checkpoint {folder.name} cannot be loaded: {name} {what}; restore it from the"
+        " repository."
     )

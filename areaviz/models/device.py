@@ -10,7 +10,9 @@ from areaviz.trace.errors import InputError
 
 DEVICES = ("auto", "cuda", "mps", "cpu")
 THREADS = "OMP_NUM_THREADS"
-"""The variable by which processors are shared out everywhere; Ray sets it to what a replica was given."""
+"""The variable by which processors are shared out everywhere; Ray sets it to what a replica was
+given.
+"""
 
 
 def choose_device(name: str = "auto") -> torch.device:
@@ -36,8 +38,9 @@ def choose_device(name: str = "auto") -> torch.device:
 def answering_threads() -> int:
     """The processors one answer is computed with: as many as OMP_NUM_THREADS says, else one.
 
-    The models here are small: a second processor makes an answer at most a fifth faster, takes twice the processor
-    time, and where others want an answer, too, everybody waits several times as long (docs/reliability.md).
+    The models here are small: a second processor makes an answer at most a fifth faster, takes
+    twice the processor time, and where others want an answer, too, everybody waits several times as
+    long (docs/reliability.md).
     """
     told = os.environ.get(THREADS, "")
     return max(1, int(told)) if told.isdecimal() else 1
@@ -50,7 +53,9 @@ def use_threads(count: int) -> None:
 
 
 def describe_device(device: torch.device, threads: int | None = None) -> str:
-    """The device in words, for people; threads: processors that compute, else as many as torch takes."""
+    """The device in words, for people; threads: processors that compute, else as many as torch
+    takes.
+    """
     if device.type == "cuda":
         return f"CUDA: {torch.cuda.get_device_name(device)}"
     if device.type == "mps":

@@ -71,7 +71,8 @@ class DigitReader:
         """
         if area_size is not None and area_size > 1:
             raise InputError(
-                "This model looks at cells or places, not at areas; leave the largest area as trained."
+                "This model looks at cells or places, not at areas; leave the largest area as"
+                " trained."
             )
         options, build = NETWORKS[card.family]
         config = options(**card.config)
@@ -92,7 +93,9 @@ class DigitReader:
         return reading_figures(self.network, scenes, next(self.network.parameters()).device)
 
     def blind_figures(self, scenes: DigitScenes) -> dict[str, float]:
-        """The measures of looks that know nothing of the picture, see `areaviz/models/reading_figures.py`."""
+        """The measures of looks that know nothing of the picture, see
+        `areaviz/models/reading_figures.py`.
+        """
         return blind_figures(self.network, scenes, next(self.network.parameters()).device)
 
     def trace(self, requests: Sequence[Request], on_step: OnStep | None = None) -> list[Trace]:
@@ -130,7 +133,9 @@ class DigitReader:
         return Trace(request, fields, output, maps, details, gazes=gazes)
 
     def _costs(self, reading: Reading, sample: bool) -> dict[str, str]:
-        """What one reading takes: values of the picture that enter, multiply-adds, and choices by chance."""
+        """What one reading takes: values of the picture that enter, multiply-adds, and choices by
+        chance.
+        """
         chosen = reading.log_probability is not None
         parts = [part for part in (reading.seen, reading.coarse) if chosen and part is not None]
         entering = sum(part[0].numel() for part in parts) or self.side**2
@@ -140,7 +145,9 @@ class DigitReader:
 
 
 def _multiply_adds(network: nn.Module, side: int, device: torch.device) -> int:
-    """How many multiplications with addition one reading takes, in matrix products and convolutions."""
+    """How many multiplications with addition one reading takes, in matrix products and
+    convolutions.
+    """
     with FlopCounterMode(display=False) as counter, torch.no_grad():
         network(torch.zeros(1, side, side, device=device), sample=False)
     return int(counter.get_total_flops()) // 2
@@ -183,7 +190,9 @@ def _gazes(reading: Reading, canvas: Canvas) -> dict[str, Gaze]:
 def _context(
     network: nn.Module, ink_1SS: Tensor, reading: Reading, canvas: Canvas, request: Request
 ) -> dict[str, Gaze]:
-    """Of a model with a coarse look: what that showed, and where it looks when kept from it, by the same draws."""
+    """Of a model with a coarse look: what that showed, and where it looks when kept from it, by the
+    same draws.
+    """
     if not isinstance(network, Dram) or reading.coarse is None:
         return {}
     torch.manual_seed(request.seed)

@@ -1,9 +1,10 @@
 """The doubly attentive Transformer (Arslan et al. 2018): a translator that also looks at a picture.
 
-The encoder is the text's; each decoder layer attends to its output and to the picture's cells and adds what both
-give (Eq. 5-8). Either may lack: without a picture this is the Transformer of the same names of weights, without a
-text it is a captioner.
-Shapes: B batch, M source items, T target items, P = G * G cells, C channels, W model width, N = B * K rows.
+The encoder is the text's; each decoder layer attends to its output and to the picture's cells and
+adds what both give (Eq. 5-8). Either may lack: without a picture this is the Transformer of the
+same names of weights, without a text it is a captioner.
+Shapes: B batch, M source items, T target items, P = G * G cells, C channels, W model width, N = B *
+K rows.
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ def steerings(changed: Changed, layer: int) -> Steerings:
 class DoublyConfig:
     """What the network is made of.
 
-    text: options of the Transformer but its vocabulary, see `TransformerConfig`. encoder: of the pictures, see
-    `EncoderConfig`. grid: side of the grid that is attended to. picture_size: most rows and columns of an area of
-    it. picture_dropout: on the projected features, 0..1.
+    text: options of the Transformer but its vocabulary, see `TransformerConfig`. encoder: of the
+    pictures, see `EncoderConfig`. grid: side of the grid that is attended to. picture_size: most
+    rows and columns of an area of it. picture_dropout: on the projected features, 0..1.
     """
 
     vocabulary: int
@@ -61,7 +62,9 @@ class DoublyConfig:
         return AreaOptions((size, size), shape=(self.grid, self.grid))
 
     def resized(self, area_size: int | None) -> Self:
-        """With another largest area of text and picture; InputError where the text's were learned for smaller ones."""
+        """With another largest area of text and picture; InputError where the text's were learned
+        for smaller ones.
+        """
         if area_size is None:
             return self
         text = self.transformer.resized(area_size)
@@ -94,7 +97,8 @@ class DoublyLayer(WritingLayer):
     ) -> tuple[Tensor, Tensor | None, dict[str, Share]]:
         """Outputs [B, T, W], the weights of self-attention, and the shares of text and picture.
 
-        own, across: what is done otherwise in the attention to the history and in those to text and picture.
+        own, across: what is done otherwise in the attention to the history and in those to text and
+        picture.
         """
         y = self.norms[0](x_BTW)
         context, self_weights = self.self_attention(
@@ -142,7 +146,9 @@ class DoublyAttentive(Writer):
     def forward(
         self, source_BM: Tensor | None, features_BPC: Tensor | None, target_BT: Tensor
     ) -> Tensor:
-        """Logits [B, T, V] of the token after each; the text or the picture may be None, not both."""
+        """Logits [B, T, V] of the token after each; the text or the picture may be
+        None, not both.
+        """
         return self.attend(source_BM, features_BPC, target_BT, need_weights=False).logits
 
     def attend(
@@ -153,7 +159,9 @@ class DoublyAttentive(Writer):
         need_weights: bool = True,
         changed: Changed = UNCHANGED,
     ) -> Pass:
-        """The same, with the weights and strengths of every site from the same pass; changed: what is otherwise."""
+        """The same, with the weights and strengths of every site from the same pass; changed: what
+        is otherwise.
+        """
         memories, encoder_self = self.remember(source_BM, features_BPC, need_weights, changed)
         y = self.embed(target_BT)
         own, shares = [], []
@@ -190,7 +198,9 @@ class DoublyAttentive(Writer):
     def write(
         self, source_BM: Tensor | None, features_BPC: Tensor | None, changed: Changed = UNCHANGED
     ) -> TransformerStepper:
-        """The decoder over these sources and pictures, one token at a time; changed: what is done otherwise."""
+        """The decoder over these sources and pictures, one token at a time; changed: what is done
+        otherwise.
+        """
         memories, _ = self.remember(source_BM, features_BPC, changed=changed)
         kept = [
             layer.cross_attention.keep(memories, steerings(changed, number))

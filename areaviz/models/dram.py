@@ -1,8 +1,9 @@
-"""The deep recurrent attention model (Ba et al. 2015; survey Figs. 13 and 14): digits read one after the other.
+"""The deep recurrent attention model (Ba et al. 2015; survey Figs. 13 and 14): digits read one
+after the other.
 
-Two recurrent layers: the lower one sees glimpses and names digits, the upper one only decides where to
-look. The upper one starts from a coarse look at the whole picture, so that the first glimpse is no guess; the
-lower one never sees that context, so what it names it has looked at.
+Two recurrent layers: the lower one sees glimpses and names digits, the upper one only decides where
+to look. The upper one starts from a coarse look at the whole picture, so that the first glimpse is
+no guess; the lower one never sees that context, so what it names it has looked at.
 Shapes: B batch, H, W of the picture, T glimpses, K scales, S side of a patch, N hidden width.
 """
 
@@ -23,9 +24,10 @@ from areaviz.models.reading import Reading, box_corners, coordinates
 class DramConfig:
     """What the network is made of.
 
-    kind: the pictures it reads, a key of `digit_scenes.KINDS`. digits: how many are read, `glimpses`
-    each. side, scales: of the patches, see `RamConfig`. width: hidden units of each layer. coarse: pixels
-    of the coarse look. context: whether there is one. std: of the places sampled in training.
+    kind: the pictures it reads, a key of `digit_scenes.KINDS`. digits: how many are read,
+    `glimpses` each. side, scales: of the patches, see `RamConfig`. width: hidden units of each
+    layer. coarse: pixels of the coarse look. context: whether there is one. std: of the places
+    sampled in training.
     """
 
     kind: str = "pairs"
@@ -57,7 +59,8 @@ class Dram(nn.Module):
         self.classifier = nn.Linear(width, config.classes)
 
     def forward(self, pictures_BHW: Tensor, sample: bool, blind: bool = False) -> Reading:
-        """Look at pictures (0..1). With `sample` places are drawn around the locator's mean, else they are the mean.
+        """Look at pictures (0..1). With `sample` places are drawn around the locator's mean, else
+        they are the mean.
 
         blind: keep the coarse look from the model, to see what it is good for.
         """
@@ -100,7 +103,9 @@ class Dram(nn.Module):
 
 
 def _convolutions(channels: int, side: int, width: int) -> nn.Sequential:
-    """Three convolutions, of which the last two halve, and a linear layer: [B, channels, side, side] to [B, width]."""
+    """Three convolutions, of which the last two halve, and a linear layer: [B, channels, side,
+    side] to [B, width].
+    """
     last = (side + 3) // 4
     return nn.Sequential(
         nn.Conv2d(channels, 24, 3, stride=1, padding=1),

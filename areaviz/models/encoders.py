@@ -15,6 +15,8 @@ ENCODERS: Mapping[str, Callable[[EncoderConfig], GridEncoder]] = {
 
 
 def picture_encoder(options: Mapping[str, Any], grid: int) -> GridEncoder:
-    """The encoder of these options of `EncoderConfig`, which gives one grid unless they name others."""
+    """The encoder of these options of `EncoderConfig`, which gives one grid unless they name
+    others.
+    """
     config = EncoderConfig(**{"grids": (grid,), **options})
     return ENCODERS[config.kind](config)

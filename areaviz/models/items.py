@@ -1,7 +1,9 @@
-"""A digit reader that looks at a grid of features again and again: item-wise attention, soft or hard.
+"""A digit reader that looks at a grid of features again and again: item-wise attention, soft or
+hard.
 
-Survey Fig. 7 and Eq. 9-17: at every step a recurrent state scores each cell; soft attention reads the weighted sum
-of all cells, hard attention reads one cell, drawn by the weights and learned by REINFORCE.
+Survey Fig. 7 and Eq. 9-17: at every step a recurrent state scores each cell; soft attention reads
+the weighted sum of all cells, hard attention reads one cell, drawn by the weights and learned by
+REINFORCE.
 Shapes: B pictures, H, W of the picture, T looks, M = G * G cells, C channels, N hidden width.
 """
 
@@ -21,8 +23,9 @@ from areaviz.models.reading import Reading
 class ItemsConfig:
     """What the network is made of.
 
-    kind: the pictures it reads, a key of `digit_scenes.KINDS`. hard: whether one cell is read, not all by their
-    weights. looks: how many. channels: of the features. width: hidden units. classes: labels.
+    kind: the pictures it reads, a key of `digit_scenes.KINDS`. hard: whether one cell is read, not
+    all by their weights. looks: how many. channels: of the features. width: hidden units. classes:
+    labels.
     """
 
     kind: str = "cluttered"
@@ -39,7 +42,9 @@ class ItemsConfig:
 
 
 class Items(nn.Module):
-    """Convolutions, a recurrent state, additive scores of the cells (survey Eq. 10), a classifier."""
+    """Convolutions, a recurrent state, additive scores of the cells (survey Eq. 10), a
+    classifier.
+    """
 
     def __init__(self, config: ItemsConfig) -> None:
         super().__init__()
@@ -61,7 +66,9 @@ class Items(nn.Module):
         self.classifier = nn.Linear(width, config.classes)
 
     def forward(self, pictures_BHW: Tensor, sample: bool) -> Reading:
-        """Look at pictures (0..1). Hard attention draws its cells with `sample`, else it takes the heaviest."""
+        """Look at pictures (0..1). Hard attention draws its cells with `sample`, else it takes the
+        heaviest.
+        """
         cells_BMC = self.features(pictures_BHW[:, None]).flatten(2).transpose(1, 2) + self.place
         keys_BMK = self.key(cells_BMC)
         state = (cells_BMC.new_zeros(len(cells_BMC), self.config.width),) * 2

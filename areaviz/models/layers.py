@@ -1,6 +1,8 @@
-"""The layers of every Transformer here (Vaswani et al. 2017), normalised before each sublayer, with area attention.
+"""The layers of every Transformer here (Vaswani et al. 2017), normalised before each sublayer, with
+area attention.
 
-Shapes: B batch, M source items, T target items, W model width, N = B * K rows of K beams a sentence.
+Shapes: B batch, M source items, T target items, W model width, N = B * K rows of K beams a
+sentence.
 """
 
 from __future__ import annotations
@@ -82,7 +84,9 @@ def encode(
     need_weights: bool,
     changed: Changed = UNCHANGED,
 ) -> tuple[Tensor, list[Tensor]]:
-    """One encoder layer after the other: the last one's output [B, M, W], and the weights of each if asked for."""
+    """One encoder layer after the other: the last one's output [B, M, W], and the weights of each
+    if asked for.
+    """
     weights = []
     for number, layer in enumerate(layers):
         x_BMW, layer_weights = layer(
@@ -93,7 +97,9 @@ def encode(
 
 
 class WritingLayer(nn.Module):
-    """What decoder layers have in common: causal self-attention, attention to something else, and feed-forward."""
+    """What decoder layers have in common: causal self-attention, attention to something else, and
+    feed-forward.
+    """
 
     def __init__(
         self, sizes: LayerSizes, areas: AreaOptions, cross: MultiHeadAttention, impl: str
@@ -112,7 +118,8 @@ class WritingLayer(nn.Module):
         memory: Remembered,
         own: Steering | None = None,
     ) -> tuple[Tensor, AreaMemory]:
-        """One position more: N rows share the memories of B examples, N = B * beams, example by example.
+        """One position more: N rows share the memories of B examples, N = B * beams, example by
+        example.
 
         own: what is done otherwise in the attention to the history, read where it begins.
         """
@@ -143,9 +150,11 @@ class DecoderLayer(WritingLayer):
         own: Steering | None = None,
         across: Steering | None = None,
     ) -> tuple[Tensor, Tensor | None, Tensor | None]:
-        """Outputs [N, T, W] and the weights of both attentions; N rows share B memories, as in `step`.
+        """Outputs [N, T, W] and the weights of both attentions; N rows share B memories, as in
+        `step`.
 
-        own, across: what is done otherwise in the attention to the history and in that to the memory.
+        own, across: what is done otherwise in the attention to the history and in that to the
+        memory.
         """
         y = self.norms[0](x_NTW)
         context, self_weights = self.self_attention(
@@ -161,7 +170,9 @@ class DecoderLayer(WritingLayer):
 
 
 def initialise(network: nn.Module, embedding: nn.Embedding) -> None:
-    """Xavier for every linear layer, zero biases, and an embedding that is one long when scaled by sqrt(width)."""
+    """Xavier for every linear layer, zero biases, and an embedding that is one long when scaled by
+    sqrt(width).
+    """
     nn.init.normal_(embedding.weight, std=embedding.embedding_dim**-0.5)
     for module in network.modules():
         if isinstance(module, nn.Linear):

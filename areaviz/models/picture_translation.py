@@ -1,4 +1,5 @@
-"""A translator that may also look at a picture: a sentence, a picture or both in, a sentence and a Trace out.
+"""A translator that may also look at a picture: a sentence, a picture or both in, a sentence and a
+Trace out.
 
 Shapes: B examples, P cells, C channels.
 """
@@ -106,7 +107,9 @@ class PictureTranslator:
 
     @torch.inference_mode()
     def read(self, texts: Sequence[str], features_BPC: Tensor, targets: Sequence[str]) -> Pass:
-        """One pass over given pairs: item t of a target is what query t wrote; behind the end nothing has a meaning."""
+        """One pass over given pairs: item t of a target is what query t wrote; behind the end
+        nothing has a meaning.
+        """
         source = pad([self.tokenizer.ids(text) for text in texts]).to(self._device)
         ids = pad([self.tokenizer.ids(text) for text in targets]).to(self._device)
         return self.network.attend(source, features_BPC, shifted(ids))
@@ -115,8 +118,8 @@ class PictureTranslator:
         """Translate one after the other, then record one pass each; read given outputs.
 
         Raises:
-            InputError: there is neither text nor picture, a text or the largest area is too large, or a change is of
-                what is not there.
+            InputError: there is neither text nor picture, a text or the largest area is too large,
+                or a change is of what is not there.
         """
         for request in requests:
             self._check(request)
@@ -149,7 +152,9 @@ class PictureTranslator:
 
     @torch.inference_mode()
     def record(self, request: Request, features_1PC: Tensor | None, found: Hypothesis) -> Trace:
-        """The trace of a given output: weights, probabilities and alternatives of one and the same pass."""
+        """The trace of a given output: weights, probabilities and alternatives of one and the same
+        pass.
+        """
         config, ids = self.network.config, list(found.ids)
         has_text = bool(request.text.strip())
         source = pad([self.tokenizer.ids(request.text)]).to(self._device) if has_text else None
@@ -194,19 +199,23 @@ class PictureTranslator:
             raise InputError("There is neither a sentence nor a picture; give one of them or both.")
         if tokens > MOST_TOKENS:
             raise InputError(
-                f"The text has {tokens} {self.card.level}s, at most {MOST_TOKENS} are read; shorten it."
+                f"The text has {tokens} {self.card.level}s, at most {MOST_TOKENS} are read;"
+                " shorten it."
             )
         target = 0 if request.target is None else len(self.tokenizer.ids(request.target))
         if target > MOST_TOKENS:
             raise InputError(
-                f"The given output has {target} {self.card.level}s, at most {MOST_TOKENS} are read; shorten it."
+                f"The given output has {target} {self.card.level}s, at most {MOST_TOKENS} are read;"
+                " shorten it."
             )
         self._places(request, tokens, target).check(request.changes)
         longest = self.limit(tokens + 1) if request.text.strip() else LONGEST_CAPTION
         check_maps(self._places(request, tokens, target or longest))
 
     def _places(self, request: Request, tokens: int, target: int) -> Places:
-        """Where it can be changed, with a source of so many tokens and a given output of so many, 0 for none."""
+        """Where it can be changed, with a source of so many tokens and a given output of so many, 0
+        for none.
+        """
         sizes = self.network.config.transformer
         lengths = {"source": tokens + 1} if request.text.strip() else {}
         lengths |= {} if request.picture is None else {"picture": self.network.config.grid**2}

@@ -1,4 +1,5 @@
-"""The recurrent attention model (Mnih et al. 2014; survey Fig. 12, Eq. 18-24): a few glimpses, then an answer.
+"""The recurrent attention model (Mnih et al. 2014; survey Fig. 12, Eq. 18-24): a few glimpses, then
+an answer.
 
 Shapes: B batch, H, W of the picture, T glimpses, K scales, S side of a patch, N hidden width.
 """
@@ -20,9 +21,9 @@ from areaviz.models.reading import Reading, box_corners
 class RamConfig:
     """What the network is made of.
 
-    kind: the pictures it reads, a key of `digit_scenes.KINDS`. glimpses: how many. side: of a patch, in
-    pixels; scales: how many patches a glimpse has, each twice as wide. width: hidden units. std: of the
-    places sampled in training, in half pictures. classes: labels.
+    kind: the pictures it reads, a key of `digit_scenes.KINDS`. glimpses: how many. side: of a
+    patch, in pixels; scales: how many patches a glimpse has, each twice as wide. width: hidden
+    units. std: of the places sampled in training, in half pictures. classes: labels.
     """
 
     kind: str = "centred"
@@ -50,7 +51,8 @@ class Ram(nn.Module):
         self.classifier = nn.Linear(width, config.classes)
 
     def forward(self, pictures_BHW: Tensor, sample: bool) -> Reading:
-        """Look at pictures (0..1). With `sample` places are drawn around the locator's mean, else they are the mean.
+        """Look at pictures (0..1). With `sample` places are drawn around the locator's mean, else
+        they are the mean.
 
         The first place is the middle of the picture, or near it.
         """

@@ -29,7 +29,8 @@ def pixels(pictures: Images, device: torch.device) -> Tensor:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Looks:
-    """Where a network looked. middles: (x, y) in pixels [B, T, 2], of soft attention those of the heaviest cells.
+    """Where a network looked. middles: (x, y) in pixels [B, T, 2], of soft attention those of the
+    heaviest cells.
 
     corners: of the finest patches [B, T, 4, 2]; None for attention to cells.
     """
@@ -48,7 +49,8 @@ def reading_figures(
 ) -> dict[str, float]:
     """Measures of a digit reader, greedily and in a single pass.
 
-    loss: nats a digit. error: share of pictures with any digit wrong. The others are those of `look_figures`.
+    loss: nats a digit. error: share of pictures with any digit wrong. The others are those of
+    `look_figures`.
     """
     return _means(scenes, lambda part: _figures(network, scenes, part, device))
 
@@ -58,8 +60,8 @@ def blind_figures(
 ) -> dict[str, float]:
     """`look_figures` of looks that know nothing of the picture they are laid on.
 
-    NAME_uniform: the same shapes with their middles anywhere, every place as likely. NAME_position: the looks at
-    another picture, so what a network has that always looks where digits often are.
+    NAME_uniform: the same shapes with their middles anywhere, every place as likely. NAME_position:
+    the looks at another picture, so what a network has that always looks where digits often are.
     """
     return _means(scenes, lambda part: _blind(network, scenes, part, device))
 
@@ -67,8 +69,9 @@ def blind_figures(
 def look_figures(looks: Looks, boxes_BD4: IntArray, side: int) -> dict[str, FloatArray]:
     """How well looks lie on the digits, each [B] or [B, T].
 
-    hit: whether the middle of a look lies in a digit's box; first_hit: of the first looks. coverage: the share of the
-    digits' boxes that the finest patches read. overlap: of a single look's quadrilateral and the box, IoU.
+    hit: whether the middle of a look lies in a digit's box; first_hit: of the first looks.
+    coverage: the share of the digits' boxes that the finest patches read. overlap: of a single
+    look's quadrilateral and the box, IoU.
     """
     inside = hits(looks.middles, boxes_BD4).astype(np.float32)
     figures: dict[str, FloatArray] = {"hit": inside, "first_hit": inside[:, 0]}

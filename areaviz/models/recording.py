@@ -59,13 +59,17 @@ def given(tokenizer: Tokenizer, target: str) -> Hypothesis:
 
 
 def log_probability(found: Hypothesis, result: Output) -> str:
-    """Of a whole output, natural, for the reader: as it was found, or where it was given, as the pass has it."""
+    """Of a whole output, natural, for the reader: as it was found, or where it was given, as the
+    pass has it.
+    """
     likely = np.maximum(result.probabilities, np.finfo(np.float32).tiny)
     return f"{np.log(likely).sum() if math.isnan(found.log_probability) else found.log_probability:.3f}"
 
 
 def trace_bytes(config: TransformerConfig, source: int, target: int) -> int:
-    """How much memory the weights of a trace take, known before anything is computed; lengths in items."""
+    """How much memory the weights of a trace take, known before anything is computed; lengths in
+    items.
+    """
     lengths = {"source": source, "target": target, "history": target}
     return sum(
         predicted_bytes(
@@ -79,7 +83,8 @@ def trace_bytes(config: TransformerConfig, source: int, target: int) -> int:
 
 
 def check_maps(places: Places) -> None:
-    """Refuse what would take too much memory before a model runs; places: with every field, at its most items.
+    """Refuse what would take too much memory before a model runs; places: with every field, at its
+    most items.
 
     Raises:
         InputError: the weights of all sites would take more than 256 MiB.
@@ -90,8 +95,9 @@ def check_maps(places: Places) -> None:
     )
     if size > MAX_TRACE_BYTES:
         raise InputError(
-            f"The attention of this model would take {size / 2**20:,.0f} MiB but at most "
-            f"{MAX_TRACE_BYTES // 2**20} MiB are possible; choose a smaller largest area or a shorter text."
+            f"The attention of this model would take {size / 2**20:,.0f} MiB but at most"
+            f" {MAX_TRACE_BYTES // 2**20} MiB are possible; choose a smaller largest area or a"
+            " shorter text."
         )
 
 
@@ -122,7 +128,8 @@ def text_field(
 def attention_maps(
     run: Pass, sites: Mapping[str, tuple[str, str]], grids: Mapping[str, AreaGrid]
 ) -> dict[str, AttentionMap]:
-    """The map of every site of a pass over one example; sites: the fields that attend and are attended to.
+    """The map of every site of a pass over one example; sites: the fields that attend and are
+    attended to.
 
     grids: the areas of each field that is attended to, by its name.
     """
@@ -141,7 +148,9 @@ def _map(site: str, query: str, memory: str, grid: AreaGrid, run: Pass) -> Atten
 
 
 def _widened(weights_HQA: FloatArray, areas: int) -> FloatArray:
-    """Weights of a layer without large areas, on the grid of the others: zero for the larger areas."""
+    """Weights of a layer without large areas, on the grid of the others: zero for the
+    larger areas.
+    """
     return np.pad(weights_HQA, ((0, 0), (0, 0), (0, areas - weights_HQA.shape[2])))
 
 

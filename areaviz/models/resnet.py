@@ -1,7 +1,9 @@
-"""ResNet-152 (He et al. 2016) up to its stage res4: the encoder that Show, attend and tell's successors use.
+"""ResNet-152 (He et al. 2016) up to its stage res4: the encoder that Show, attend and tell's
+successors use.
 
-Its weights have the names of torchvision's file resnet152-*.pth, which this reads; torchvision itself is not needed.
-From 224 x 224 pixels it makes 14 x 14 cells of 1024 features (Arslan et al. 2018, section 4).
+Its weights have the names of torchvision's file resnet152-*.pth, which this reads; torchvision
+itself is not needed. From 224 x 224 pixels it makes 14 x 14 cells of 1024 features (Arslan et al.
+2018, section 4).
 Shapes: B pictures, H = W their side in pixels, C channels, M cells.
 """
 
@@ -50,7 +52,9 @@ class Bottleneck(nn.Module):
 
 
 class ResNet152(GridEncoder):
-    """The network as an encoder of pictures of 224 x 224 pixels; grids but 14 x 14 are its cells averaged."""
+    """The network as an encoder of pictures of 224 x 224 pixels; grids but 14 x 14 are its cells
+    averaged.
+    """
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__(config)
@@ -69,7 +73,8 @@ class ResNet152(GridEncoder):
         return {grid: x_BCHW.flatten(2).transpose(1, 2) for grid, x_BCHW in grids.items()}
 
     def read(self, folder: Path) -> None:
-        """Take the weights of `folder`/resnet152.pth; those of res5 and the classifier are passed over.
+        """Take the weights of `folder`/resnet152.pth; those of res5 and the classifier are passed
+        over.
 
         Raises:
             InputError: the file is missing, or is not that of ResNet-152.
@@ -77,8 +82,8 @@ class ResNet152(GridEncoder):
         path = folder / FILE
         if not path.exists():
             raise InputError(
-                f"{path} is missing; fetch torchvision's file of ResNet-152, from download.pytorch.org/models, and "
-                "put it there under this name."
+                f"{path} is missing; fetch torchvision's file of ResNet-152, from"
+                " download.pytorch.org/models, and put it there under this name."
             )
         weights: dict[str, Tensor] = torch.load(path, map_location="cpu", weights_only=True)
         kept = {

@@ -1,9 +1,11 @@
-"""Show, attend and tell (Xu et al. 2015): a recurrent network looks at a grid of a picture before each word.
+"""Show, attend and tell (Xu et al. 2015): a recurrent network looks at a grid of a picture before
+each word.
 
-Soft attention reads the weighted sum of all cells (survey Eq. 9-14), hard attention reads one (Eq. 15-17), and
-without attention only the first state knows the picture (Vinyals et al. 2015), which is the control.
-Shapes: B pictures, N = B * K sentences, picture by picture, M = G * G cells, C channels, T words, W hidden width,
-D width of the scores' hidden layer, V vocabulary.
+Soft attention reads the weighted sum of all cells (survey Eq. 9-14), hard attention reads one (Eq.
+15-17), and without attention only the first state knows the picture (Vinyals et al. 2015), which is
+the control.
+Shapes: B pictures, N = B * K sentences, picture by picture, M = G * G cells, C channels, T words, W
+hidden width, D width of the scores' hidden layer, V vocabulary.
 """
 
 from __future__ import annotations
@@ -33,11 +35,12 @@ ATTENTIONS = ("soft", "hard", "none")
 class TellerConfig:
     """What the network is made of.
 
-    vocabulary: words. attention: "soft", "hard" or "none". encoder: of the pictures, see `EncoderConfig`. grid:
-    side of the grid that is attended to. width: hidden units and width of a word. scoring: hidden units of the
-    additive score. dropout: on words and on what is read out, 0..1. overview: whether the first state knows the
-    mean of all cells (Xu et al. 2015, section 3.1.2); without it, all that is told has been looked at. forgetting:
-    chance in training that a look leaves no memory, 0..1, so that it pays to look again at what is told next.
+    vocabulary: words. attention: "soft", "hard" or "none". encoder: of the pictures, see
+    `EncoderConfig`. grid: side of the grid that is attended to. width: hidden units and width of a
+    word. scoring: hidden units of the additive score. dropout: on words and on what is read out,
+    0..1. overview: whether the first state knows the mean of all cells (Xu et al. 2015, section
+    3.1.2); without it, all that is told has been looked at. forgetting: chance in training that a
+    look leaves no memory, 0..1, so that it pays to look again at what is told next.
     """
 
     vocabulary: int
@@ -86,7 +89,8 @@ class TellerConfig:
         """Itself; InputError for areas of more than one cell."""
         if area_size is not None and area_size > 1:
             raise InputError(
-                "This model attends to single cells, not to areas; leave the largest area as trained."
+                "This model attends to single cells, not to areas; leave the largest area as"
+                " trained."
             )
         return self
 
@@ -95,7 +99,8 @@ class TellerConfig:
 class Cells:
     """What is attended to: values [B, M, C], keys [B, M, D].
 
-    factors: what weights are multiplied by, [T or 1, M], None for nothing else; gate: what is read, times this.
+    factors: what weights are multiplied by, [T or 1, M], None for nothing else; gate: what is read,
+    times this.
     """
 
     value: Tensor
@@ -118,7 +123,9 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One look a sentence: what was read [N, C], weights [N, M], the cell chosen [N] and its log-probability [N]."""
+    """One look a sentence: what was read [N, C], weights [N, M], the cell chosen [N] and its
+    log-probability [N].
+    """
 
     context: Tensor
     weights: Tensor
@@ -128,7 +135,9 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """Whole sentences: logits [N, T, V]; weights [N, T, M], choices and their log-probabilities [N, T]."""
+    """Whole sentences: logits [N, T, V]; weights [N, T, M], choices and their log-probabilities [N,
+    T].
+    """
 
     logits: Tensor
     weights: Tensor
@@ -203,7 +212,9 @@ class ShowAttendTell(CaptionNetwork):
     def remember(
         self, features_BMC: Tensor, changed: Changed = UNCHANGED, steps: int = 1
     ) -> tuple[Cells, State]:
-        """The cells of pictures, and the state before the first word, one a picture; changed: over so many steps."""
+        """The cells of pictures, and the state before the first word, one a picture; changed: over
+        so many steps.
+        """
         value_BMC = self.norm(features_BMC)
         state = self._begin(_mean(value_BMC, changed.hidden("picture")))
         value_BMC = value_BMC + self.place
@@ -214,9 +225,15 @@ class ShowAttendTell(CaptionNetwork):
             self.config.areas(0).grid(value_BMC.shape[1]), steps, value_BMC.device
         )
         gate = float(steering.gated(torch.ones(1, 1, 1)))
-        return Cells(
-            value_BMC, self.key(value_BMC), None if factors_1QM is None else factors_1QM[0], gate
-        ), state
+        return (
+            Cells(
+                value_BMC,
+                self.key(value_BMC),
+                None if factors_1QM is None else factors_1QM[0],
+                gate,
+            ),
+            state,
+        )
 
     def _begin(self, mean_BC: Tensor) -> State:
         if self.start is None:
@@ -238,7 +255,8 @@ class ShowAttendTell(CaptionNetwork):
             (one_BKM if self.config.attention == "hard" else weights_BKM) @ cells.value
         ).flatten(0, 1)
         context_NC = context_NC if cells.gate == 1.0 else context_NC * cells.gate
-        # A gate decides how much of what is seen matters to the next word (Xu et al. 2015, section 4.2.1).
+        # A gate decides how much of what is seen matters to the next word (Xu et al. 2015, section
+        # 4.2.1).
         return Look(
             self.gate(state.hidden).sigmoid() * context_NC,
             weights_BKM.flatten(0, 1),
@@ -270,7 +288,9 @@ class ShowAttendTell(CaptionNetwork):
 
 
 class TellerStepper:
-    """Decoding state: cells are shared by the beams of a picture, recurrent states are each row's own."""
+    """Decoding state: cells are shared by the beams of a picture, recurrent states are each row's
+    own.
+    """
 
     def __init__(self, network: ShowAttendTell, cells: Cells, state: State) -> None:
         self._network, self._cells, self._state = network, cells, state
@@ -295,7 +315,9 @@ def select(state: State, rows: Tensor) -> State:
 
 
 def repeated(state: State, rows: int) -> State:
-    """The states of pictures once for each of their sentences; itself where there are `rows` already."""
+    """The states of pictures once for each of their sentences; itself where there are `rows`
+    already.
+    """
     count = len(state.cell)
     return state if count == rows else select(state, torch.arange(rows) // (rows // count))
 

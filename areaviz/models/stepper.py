@@ -1,6 +1,8 @@
-"""Writing one token at a time: the Transformer as greedy and beam search drive it, and their outputs.
+"""Writing one token at a time: the Transformer as greedy and beam search drive it, and their
+outputs.
 
-Shapes: B examples, K beams an example, N = B * K rows example by example, M memory items, W width, V vocabulary.
+Shapes: B examples, K beams an example, N = B * K rows example by example, M memory items, W width,
+V vocabulary.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ LENGTH_PENALTY = 0.6
 def written(
     stepper: Stepper, limits: Sequence[int], method: str, beam: int, on_step: OnStep | None
 ) -> list[Hypothesis]:
-    """The best output of every example, of at most `limits` items each; method: "greedy" or "beam"."""
+    """The best output of every example, of at most `limits` items each; method:
+    "greedy" or "beam".
+    """
     watched = Watched(stepper, max(limits), on_step)
     if method == "greedy":
         return greedy(watched, START, END, limits)
@@ -35,7 +39,9 @@ def written(
 
 
 def token_log_probabilities(logits: Tensor) -> Tensor:
-    """Log-probabilities over what may be written: never padding, the start or the unknown symbol."""
+    """Log-probabilities over what may be written: never padding, the start or the
+    unknown symbol.
+    """
     logits = logits.float().clone()
     logits[..., [PAD, UNKNOWN, START]] = -torch.inf
     return logits.log_softmax(-1)
@@ -51,7 +57,9 @@ class Steps(Protocol):
         memory: Remembered,
         own: Steering | None = None,
     ) -> tuple[Tensor, AreaMemory]:
-        """One position more: its output and the longer history; own: what is done otherwise in attending to that."""
+        """One position more: its output and the longer history; own: what is done otherwise in
+        attending to that.
+        """
 
 
 class Decodes(Protocol):
@@ -72,8 +80,8 @@ class TransformerStepper:
     """Decoding state over what each layer attends to besides what was written, made once.
 
     Each step appends the areas that end at the new item, so nothing is computed twice; what the
-    layers attend to is shared by all beams of an example. changed: what is done otherwise; of what the memories
-    are asked they know themselves.
+    layers attend to is shared by all beams of an example. changed: what is done otherwise; of what
+    the memories are asked they know themselves.
     """
 
     def __init__(

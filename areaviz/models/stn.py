@@ -1,4 +1,5 @@
-"""A digit reader behind a spatial transformer (Jaderberg et al. 2015), and the same reader without one.
+"""A digit reader behind a spatial transformer (Jaderberg et al. 2015), and the same reader without
+one.
 
 Shapes: B batch, H, W of the picture, S side of what the reader sees, C classes.
 """
@@ -18,9 +19,9 @@ from areaviz.models.reading import Reading
 class StnConfig:
     """What the network is made of.
 
-    kind: the pictures it reads, a key of `digit_scenes.KINDS`. attends: whether the spatial transformer
-    stands in front; without it the reader sees the whole picture. side: of the transformer's output, in
-    pixels. width: channels of the reader's convolutions. classes: labels.
+    kind: the pictures it reads, a key of `digit_scenes.KINDS`. attends: whether the spatial
+    transformer stands in front; without it the reader sees the whole picture. side: of the
+    transformer's output, in pixels. width: channels of the reader's convolutions. classes: labels.
     """
 
     kind: str = "cluttered"

@@ -1,8 +1,10 @@
-"""The encoder-decoder Transformer (Vaswani et al. 2017) with area attention in its first layers (Li et al. 2019).
+"""The encoder-decoder Transformer (Vaswani et al. 2017) with area attention in its first layers (Li
+et al. 2019).
 
-Layer normalisation stands before each sublayer, embeddings are shared by source, target and output, and
-positions are sinusoids, so there is no longest input.
-Shapes: B batch, M source items, T target items, W model width, V vocabulary, H heads, Q queries, R areas.
+Layer normalisation stands before each sublayer, embeddings are shared by source, target and output,
+and positions are sinusoids, so there is no longest input.
+Shapes: B batch, M source items, T target items, W model width, V vocabulary, H heads, Q queries, R
+areas.
 """
 
 from __future__ import annotations
@@ -35,13 +37,15 @@ SIZES: Mapping[str, Mapping[str, int]] = {
 class TransformerConfig:
     """What the network is made of.
 
-    vocabulary: tokens. layers: of encoder and of decoder. width: of an item's vector. filter: hidden width
-    of the feed-forward sublayer. heads: of every attention. dropout: on embeddings and sublayer outputs,
-    0..1. area_size: most items an area holds, 1 for regular attention; area_layers: how many of the first
-    layers have areas, in encoder self, decoder self and encoder-decoder attention. key_mode, value_mode:
-    see `AreaOptions`. convolution: taps over neighbouring keys and values of every layer, 1 for none.
-    size_bias: whether heads learn a number for each size of an area. known_size: the largest area that learned keys
-    and biases were trained with, 0 for `area_size`.
+    vocabulary: tokens. layers: of encoder and of decoder. width: of an item's vector. filter:
+    hidden width of the feed-forward sublayer. heads: of every attention. dropout: on embeddings and
+    sublayer outputs,
+    0..1. area_size: most items an area holds, 1 for regular attention; area_layers: how many of the
+    first layers have areas, in encoder self, decoder self and encoder-decoder attention. key_mode,
+    value_mode: see `AreaOptions`. convolution: taps over neighbouring keys and values of every
+    layer, 1 for none.
+    size_bias: whether heads learn a number for each size of an area. known_size: the largest area
+    that learned keys and biases were trained with, 0 for `area_size`.
     """
 
     vocabulary: int
@@ -118,7 +122,8 @@ def learns_areas(config: HasAreas) -> bool:
 
 
 def known_size(config: HasAreas, area_size: int) -> int:
-    """The size that a resized network's parameters are made for; smaller areas just leave the larger out.
+    """The size that a resized network's parameters are made for; smaller areas just leave the
+    larger out.
 
     Raises:
         InputError: `area_size` is larger.
@@ -128,18 +133,20 @@ def known_size(config: HasAreas, area_size: int) -> int:
     known = config.known_size or config.area_size
     if area_size > known:
         raise InputError(
-            f"This model has learned what areas of up to {known} items mean, so its largest area cannot be "
-            f"{area_size}; choose one of 1 to {known}."
+            f"This model has learned what areas of up to {known} items mean, so its largest area"
+            f" cannot be {area_size}; choose one of 1 to {known}."
         )
     return known
 
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """One teacher-forced pass: logits [B, T, V] and area weights [B, H, Q, R], one tensor a layer, by site.
+    """One teacher-forced pass: logits [B, T, V] and area weights [B, H, Q, R], one tensor a layer,
+    by site.
 
-    chosen: of hard attention, the items that were read, int64 [B, H, Q], one tensor a layer, by site. strength:
-    where contexts are added, the length of each, [B, H, Q], one tensor a layer, by site.
+    chosen: of hard attention, the items that were read, int64 [B, H, Q], one tensor a layer, by
+    site. strength: where contexts are added, the length of each, [B, H, Q], one tensor a layer, by
+    site.
     """
 
     logits: Tensor
@@ -176,7 +183,9 @@ class Transformer(Writer):
         initialise(self, self.embedding)
 
     def forward(self, source_BM: Tensor, target_BT: Tensor) -> Tensor:
-        """Logits [B, T, V] of the token after each token of `target_BT`, which begins with the start symbol."""
+        """Logits [B, T, V] of the token after each token of `target_BT`, which begins with the
+        start symbol.
+        """
         return self.attend(source_BM, target_BT, need_weights=False).logits
 
     def attend(
@@ -186,7 +195,9 @@ class Transformer(Writer):
         need_weights: bool = True,
         changed: Changed = UNCHANGED,
     ) -> Pass:
-        """The same, with the area weights of every site from the same pass; changed: what is done otherwise."""
+        """The same, with the area weights of every site from the same pass; changed: what is done
+        otherwise.
+        """
         padding = padding_of(source_BM)
         memory_BMW, encoder_self = self.encode(source_BM, padding, need_weights, changed)
         y, decoder_self, encoder_decoder = self.embed(target_BT), [], []

@@ -32,8 +32,8 @@ from areaviz.trace.request import Request
 class LengthLimit:
     """The longest output, in items, for a source of n items: ratio * n + extra.
 
-    Character models repeat themselves without end on a few sentences; the limit is chosen so that no
-    validation reference exceeds it.
+    Character models repeat themselves without end on a few sentences; the limit is chosen so that
+    no validation reference exceeds it.
     """
 
     ratio: float
@@ -90,11 +90,12 @@ class Translator:
         return [self.tokenizer.decode(found.ids)[0] for found in self.decode(texts, method, beam)]
 
     def trace(self, requests: Sequence[Request], on_step: OnStep | None = None) -> list[Trace]:
-        """Translate requests that differ in their text in one batch, then record one pass each; read given outputs.
+        """Translate requests that differ in their text in one batch, then record one pass each;
+        read given outputs.
 
         Raises:
-            InputError: a text without a readable character, one whose trace would be too large, or a change of what
-                is not there.
+            InputError: a text without a readable character, one whose trace would be too large, or
+                a change of what is not there.
         """
         for request in requests:
             self._check(request)
@@ -110,7 +111,9 @@ class Translator:
 
     @torch.inference_mode()
     def record(self, request: Request, found: Hypothesis) -> Trace:
-        """The trace of a given output: weights, probabilities and alternatives of one and the same pass."""
+        """The trace of a given output: weights, probabilities and alternatives of one and the same
+        pass.
+        """
         target_ids = list(found.ids)
         source, target = (
             pad([ids]).to(self._device) for ids in (self.tokenizer.ids(request.text), target_ids)
@@ -137,8 +140,9 @@ class Translator:
         largest = _largest_input(self.network.config, self.limit)
         if len(tokens) + 1 > largest:
             raise InputError(
-                f"The text has {len(tokens)} {self.card.level}s, but the attention of this model fits in memory "
-                f"for at most {largest - 1}; shorten the text or choose a smaller area size."
+                f"The text has {len(tokens)} {self.card.level}s, but the attention of this model"
+                f" fits in memory for at most {largest - 1}; shorten the text or choose a smaller"
+                " area size."
             )
         target = 0 if request.target is None else len(self.tokenizer.ids(request.target))
         if target and trace_bytes(self.network.config, len(tokens) + 1, target) > MAX_TRACE_BYTES:
@@ -148,7 +152,9 @@ class Translator:
         self._places(len(tokens) + 1, target).check(request.changes)
 
     def _places(self, source: int, target: int) -> Places:
-        """Where a text of so many items can be changed, and an output of so many, 0 where none is given."""
+        """Where a text of so many items can be changed, and an output of so many, 0 where none is
+        given.
+        """
         config = self.network.config
         lengths = {"source": source, **({"target": target, "history": target} if target else {})}
         size = config.areas(0).extent
@@ -163,7 +169,8 @@ def notes(card: Card, tokenizer: Tokenizer, text: str, found: Hypothesis) -> lis
     told = []
     if unknown:
         told.append(
-            f"This model has never seen {', '.join(unknown[:8])}: all of it reads as one unknown symbol."
+            f"This model has never seen {', '.join(unknown[:8])}: all of it reads as one unknown"
+            " symbol."
         )
     if len(tokens) > card.trained_length:
         told.append(

@@ -22,10 +22,12 @@ MEAN, STD = (0.45, 0.44, 0.40), (0.27, 0.27, 0.28)
 class EncoderConfig:
     """What the network is made of.
 
-    kind: a key of `encoders.ENCODERS`. side: of the pictures it reads, in pixels, a multiple of 16. channels: of
-    the first stage; the last has eight times as many ("resnet152" has its own). grids: sides of the grids it gives.
-    context: whether there is a coarse stage, at a sixteenth of the side: grids no finer than that are its cells, and
-    the cells of finer ones also know what it saw far around them. Without it a cell knows its own part of the picture.
+    kind: a key of `encoders.ENCODERS`. side: of the pictures it reads, in pixels, a multiple of 16.
+    channels: of the first stage; the last has eight times as many ("resnet152" has its own). grids:
+    sides of the grids it gives.
+    context: whether there is a coarse stage, at a sixteenth of the side: grids no finer than that
+    are its cells, and the cells of finer ones also know what it saw far around them. Without it a
+    cell knows its own part of the picture.
     """
 
     side: int = 128
@@ -41,7 +43,9 @@ class EncoderConfig:
 
 
 class GridEncoder(nn.Module):
-    """What every encoder of pictures is: uint8 pixels [B, side, side, 3] in, features [B, M, C] of each grid out."""
+    """What every encoder of pictures is: uint8 pixels [B, side, side, 3] in, features [B, M, C] of
+    each grid out.
+    """
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
@@ -63,7 +67,9 @@ class Block(nn.Module):
 
 
 class PictureEncoder(GridEncoder):
-    """Four stages to a sixteenth of the side; the stage before adds its detail to the finer grid."""
+    """Four stages to a sixteenth of the side; the stage before adds its detail to the
+    finer grid.
+    """
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__(config)

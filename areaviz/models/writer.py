@@ -1,4 +1,5 @@
-"""What every Transformer that writes has: decoder layers, and embeddings shared by what it reads, writes and puts out.
+"""What every Transformer that writes has: decoder layers, and embeddings shared by what it reads,
+writes and puts out.
 
 Shapes: B examples, M items, T target items, N rows, W model width, V vocabulary.
 """
@@ -14,7 +15,9 @@ from areaviz.models.layers import WritingLayer, positions
 
 
 class Writer(nn.Module):
-    """The base of the Transformers: tokens in, tokens out. A network makes its parts itself, under these names."""
+    """The base of the Transformers: tokens in, tokens out. A network makes its parts itself, under
+    these names.
+    """
 
     embedding: nn.Embedding
     decoder: nn.ModuleList

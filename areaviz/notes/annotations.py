@@ -1,7 +1,7 @@
 """Notes of people on examples: error tags, severity, who and when; kept in SQLite or PostgreSQL.
 
-What is told as saved has been committed. A change names the version it was made from; if another one was saved
-meanwhile it is refused, with both texts, so that nobody's words are lost.
+What is told as saved has been committed. A change names the version it was made from; if another
+one was saved meanwhile it is refused, with both texts, so that nobody's words are lost.
 """
 
 from __future__ import annotations
@@ -46,17 +46,28 @@ MOST = 2**31 - 1
 """Of an example's place and of a version: the largest number that every store takes."""
 AT_ONCE = 500
 """Ids that are asked for together."""
-NAMES = {"id": "id", "dataset": "digest of the set", "model": "model", "tag": "tag", "note": "note",
-         "author": "author", "changed": "time of the change", "differs": "id of the note it differs from"}  # fmt: skip
+NAMES = {
+    "id": "id",
+    "dataset": "digest of the set",
+    "model": "model",
+    "tag": "tag",
+    "note": "note",  # fmt: skip
+    "author": "author",
+    "changed": "time of the change",
+    "differs": "id of the note it differs from",
+}
 """What people are told of a note's texts."""
 _COLUMNS = tuple(column for column in NOTES.c if column.name != "reader")
 
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """One note. dataset: digest of the set. example: its place there, from 0. model: whose output is meant, "" for the
-    example itself. changed: when, ISO 8601 in UTC. version: 0 before it is saved, then counted up with every change.
-    differs: the id of the note with other words that was there when this one was brought in, else ""."""
+    """One note. dataset: digest of the set. example: its place there, from 0. model: whose output
+    is meant, "" for the example itself. changed: when, ISO 8601 in UTC. version: 0 before it is
+    saved, then counted up with every change.
+    differs: the id of the note with other words that was there when this one was brought in, else
+    "".
+    """
 
     dataset: str
     example: int
@@ -77,7 +88,8 @@ class Annotation:
         for title, number in (("example", self.example), ("version", self.version)):
             if not 0 <= number <= MOST:
                 raise InputError(
-                    f"The {title} has the number {number:.6g} but 0 to {MOST:,} are possible; mend it."
+                    f"The {title} has the number {number:.6g} but 0 to {MOST:,} are possible;"
+                    " mend it."
                 )
         if not self.tag.strip():
             raise InputError("A note needs a tag; choose one or type your own.")
@@ -89,8 +101,9 @@ class Annotation:
 
 
 class Stale(Exception):
-    """Somebody saved another version meanwhile: `there` is what stands in the store (None: removed), `own` what was
-    to be saved."""
+    """Somebody saved another version meanwhile: `there` is what stands in the store (None:
+    removed), `own` what was to be saved.
+    """
 
     def __init__(self, there: Annotation | None, own: Annotation) -> None:
         super().__init__("The note was changed meanwhile.")
@@ -116,7 +129,9 @@ class Annotations:
             return [_note(row) for row in connection.execute(ordered).mappings()]
 
     def counts(self, dataset: str, examples: Sequence[int] | None = None) -> dict[str, int]:
-        """How many notes there are of each tag, the most frequent first; of all examples or of some."""
+        """How many notes there are of each tag, the most frequent first; of all examples or of
+        some.
+        """
         count = sql.func.count()
         chosen = sql.select(NOTES.c.tag, count).where(NOTES.c.dataset == dataset)
         if examples is not None:
@@ -155,7 +170,9 @@ class Annotations:
         return new
 
     def remove(self, note: Annotation) -> None:
-        """Remove a note; raises Stale where another version was saved meanwhile, BackendError as `save`."""
+        """Remove a note; raises Stale where another version was saved meanwhile, BackendError as
+        `save`.
+        """
         with self._store.writer("removing the note") as connection:
             there = _there(connection, note.id)
             if there is not None and there.version != note.version:
@@ -163,21 +180,25 @@ class Annotations:
             connection.execute(sql.delete(NOTES).where(NOTES.c.id == note.id))
 
     def remove_own(self, dataset: str, reader: str) -> int:
-        """Remove all notes on a set that one reader wrote; returns how many there were; raises BackendError."""
+        """Remove all notes on a set that one reader wrote; returns how many there were; raises
+        BackendError.
+        """
         chosen = sql.delete(NOTES).where(NOTES.c.dataset == dataset, NOTES.c.reader == reader)
         with self._store.writer("removing the notes") as connection:
             return connection.execute(chosen).rowcount if reader else 0
 
     def remove_older(self, time: str) -> int:
-        """Remove all notes last changed before a time, ISO 8601 in UTC; returns how many; raises BackendError."""
+        """Remove all notes last changed before a time, ISO 8601 in UTC; returns how many; raises
+        BackendError.
+        """
         with self._store.writer("removing old notes") as connection:
             return connection.execute(sql.delete(NOTES).where(NOTES.c.changed < time)).rowcount
 
     def merge(self, notes: Sequence[Annotation]) -> Merged:
         """Bring in exported notes; what is there stays as it is. All are brought in, or none.
 
-        A note whose id is there with other words, or on another example, is added under an id of its own; brought in
-        again, it is known by that.
+        A note whose id is there with other words, or on another example, is added under an id of
+        its own; brought in again, it is known by that.
 
         Raises:
             InputError: a note cannot be saved as it is.
@@ -200,7 +221,8 @@ class Annotations:
         return Merged(len(new), len(differing))
 
     def take_over(self, earlier: str, dataset: str) -> int:
-        """Bring the notes on one set to another that it became; the old ones stay. Returns how many are new there.
+        """Bring the notes on one set to another that it became; the old ones stay. Returns how many
+        are new there.
 
         Raises:
             BackendError: the store cannot be written to.
@@ -210,8 +232,9 @@ class Annotations:
 
 
 class Merged(NamedTuple):
-    """How many notes were brought in. new: with an id that was not there. differing: beside a note with the same id
-    and other words."""
+    """How many notes were brought in. new: with an id that was not there. differing: beside a note
+    with the same id and other words.
+    """
 
     new: int
     differing: int

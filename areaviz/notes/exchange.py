@@ -23,7 +23,9 @@ MAX_MEGABYTES, MAX_NOTES = 20, 100_000
 MAX_LINE = 1 << 16
 """Bytes of a line: more than the longest note takes, however it is written."""
 PACKED, MAX_SPREAD = ("SNAPPY", "UNCOMPRESSED"), 200
-"""How Parquet may be packed: other ways unpack a small file to any size. Megabytes of all texts together."""
+"""How Parquet may be packed: other ways unpack a small file to any size. Megabytes of all texts
+together.
+"""
 _COLUMNS = tuple(field.name for field in fields(Annotation))
 _NUMBERS = ("example", "version")
 _LATER = ("differs",)
@@ -32,7 +34,9 @@ _NEEDED = tuple(name for name in _COLUMNS if name not in _LATER)
 
 
 def to_bytes(notes: Sequence[Annotation], kind: str) -> bytes:
-    """Notes as a file of one of KINDS. In CSV, text that a spreadsheet would run gets an apostrophe in front."""
+    """Notes as a file of one of KINDS. In CSV, text that a spreadsheet would run gets an apostrophe
+    in front.
+    """
     rows = [asdict(note) for note in notes]
     if kind == "jsonl":
         return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows).encode()
@@ -55,7 +59,9 @@ def to_bytes(notes: Sequence[Annotation], kind: str) -> bytes:
 
 
 def from_bytes(data: bytes, kind: str) -> list[Annotation]:
-    """The notes in a file that `to_bytes` made; InputError for one it did not make, naming what is wrong."""
+    """The notes in a file that `to_bytes` made; InputError for one it did not make, naming what is
+    wrong.
+    """
     if len(data) > MAX_MEGABYTES << 20:
         raise InputError(
             f"The file has {len(data) >> 20} MB but at most {MAX_MEGABYTES} are possible; split it."
@@ -108,7 +114,9 @@ def _check_count(notes: int) -> None:
 
 
 def _parquet_rows(data: bytes) -> list[Mapping[str, object]]:
-    """A text may stand once in the file and be meant a million times: counted and measured before it is spread."""
+    """A text may stand once in the file and be meant a million times: counted and measured before
+    it is spread.
+    """
     footer = parquet.read_metadata(io.BytesIO(data))
     groups = [footer.row_group(index) for index in range(footer.num_row_groups)]
     columns = [group.column(index) for group in groups for index in range(group.num_columns)]
@@ -124,7 +132,8 @@ def _parquet_rows(data: bytes) -> list[Mapping[str, object]]:
     packed = {one.compression for one in columns} - set(PACKED)
     if packed:
         raise InputError(
-            f"The file is packed by {', '.join(sorted(packed))}; save it by Snappy or not packed at all."
+            f"The file is packed by {', '.join(sorted(packed))}; save it by Snappy or not packed at"
+            " all."
         )
     texts = [
         name
@@ -135,7 +144,8 @@ def _parquet_rows(data: bytes) -> list[Mapping[str, object]]:
     spread = sum(_spread(chunk) for name in texts for chunk in table[name].chunks)
     if spread > MAX_SPREAD << 20:
         raise InputError(
-            f"The notes have {spread >> 20:,} MB but at most {MAX_SPREAD} are possible; split the file."
+            f"The notes have {spread >> 20:,} MB but at most {MAX_SPREAD} are possible; split the"
+            " file."
         )
     rows: list[Mapping[str, object]] = table.to_pylist()
     return rows

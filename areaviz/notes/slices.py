@@ -1,4 +1,6 @@
-"""Slices: some examples of a set under a name, so that the same ones can be looked at again and measured alone."""
+"""Slices: some examples of a set under a name, so that the same ones can be looked at again and
+measured alone.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ LONGEST_NAME, MOST = LONGEST_SLICE, 100
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """dataset: digest of the set. name: unique there. examples: their places in the set, from 0, rising."""
+    """dataset: digest of the set. name: unique there. examples: their places in the set, from 0,
+    rising.
+    """
 
     dataset: str
     name: str
@@ -44,18 +48,21 @@ class Slices:
         ]
 
     def save(self, dataset: str, name: str, examples: Sequence[int], reader: str = "") -> Slice:
-        """Keep examples under a name, in the place of those that had it; committed when this returns.
+        """Keep examples under a name, in the place of those that had it; committed when this
+        returns.
 
         reader: the mark of who keeps them.
 
         Raises:
-            InputError: the name is empty, too long or broken, there are no examples, or the set has too many slices.
+            InputError: the name is empty, too long or broken, there are no examples, or the set has
+                too many slices.
             BackendError: the store cannot be written to.
         """
         name = name.strip()
         if not name or len(name) > LONGEST_NAME:
             raise InputError(
-                f"The name of a slice has {len(name)} characters but 1 to {LONGEST_NAME} are possible; choose another."
+                f"The name of a slice has {len(name)} characters but 1 to {LONGEST_NAME} are"
+                " possible; choose another."
             )
         check_text("name", name, LONGEST_NAME)
         if not examples:
@@ -74,7 +81,9 @@ class Slices:
         return made
 
     def take_over(self, earlier: str, dataset: str, reader: str = "") -> int:
-        """Keep the slices of one set for another that it became, but those whose names are taken; returns how many."""
+        """Keep the slices of one set for another that it became, but those whose names are taken;
+        returns how many.
+        """
         names = {one.name for one in self.of(dataset)}
         new = [one for one in self.of(earlier) if one.name not in names]
         for one in new:
@@ -87,13 +96,17 @@ class Slices:
             connection.execute(_of(dataset, name))
 
     def remove_own(self, dataset: str, reader: str) -> int:
-        """Forget all slices of a set that one reader kept; returns how many there were; raises BackendError."""
+        """Forget all slices of a set that one reader kept; returns how many there were; raises
+        BackendError.
+        """
         chosen = sql.delete(SLICES).where(SLICES.c.dataset == dataset, SLICES.c.reader == reader)
         with self._store.writer("removing the slices") as connection:
             return connection.execute(chosen).rowcount if reader else 0
 
     def remove_older(self, time: str) -> int:
-        """Forget all slices kept before a time, ISO 8601 in UTC; returns how many; raises BackendError."""
+        """Forget all slices kept before a time, ISO 8601 in UTC; returns how many; raises
+        BackendError.
+        """
         with self._store.writer("removing old slices") as connection:
             return connection.execute(sql.delete(SLICES).where(SLICES.c.changed < time)).rowcount
 

@@ -1,7 +1,8 @@
 """Where people's notes and slices are kept: one SQLite file or a PostgreSQL server, by its address.
 
-What is told as saved has been committed and, in SQLite, brought to the disk (WAL, synchronous=FULL). A file that is
-damaged gets another name; under every other fault it stays as it is.
+What is told as saved has been committed and, in SQLite, brought to the disk (WAL,
+synchronous=FULL). A file that is damaged gets another name; under every other fault it stays as it
+is.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ class Store:
 
     @classmethod
     def open(cls, url: str) -> Self:
-        """A store by its address, "sqlite:///FILE" or "postgresql+psycopg://...", made if it is not there.
+        """A store by its address, "sqlite:///FILE" or "postgresql+psycopg://...", made if it is not
+        there.
 
         Raises:
             BackendError: the store cannot be opened: why, and what was done with a damaged file.
@@ -48,8 +50,8 @@ class Store:
             engine = sql.create_engine(url, pool_pre_ping=True)
         except (ArgumentError, NoSuchModuleError, ImportError) as error:
             raise BackendError(
-                f'The address of the store of notes cannot be used ({error}); it is like "sqlite:///notes.sqlite" or '
-                '"postgresql+psycopg://user@host/name".'
+                f"The address of the store of notes cannot be used ({error}); it is like"
+                ' "sqlite:///notes.sqlite" or "postgresql+psycopg://user@host/name".'
             ) from error
         if engine.dialect.name == "sqlite":
             sql.event.listen(engine, "connect", _durable)
@@ -74,7 +76,9 @@ class Store:
 
     @contextmanager
     def writer(self, doing: str) -> Iterator[Connection]:
-        """The one writing connection; what the block did is committed at its end, or undone; raises BackendError."""
+        """The one writing connection; what the block did is committed at its end, or undone; raises
+        BackendError.
+        """
         with self._writing, self._named(doing), self._engine.begin() as connection:
             if self._engine.dialect.name == "sqlite":
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
@@ -99,7 +103,9 @@ class Store:
                 bring_up(connection)
 
     def _copy(self, version: int) -> None:
-        """Keep a file of an older version as it was; from now on nobody else on this machine reads the store."""
+        """Keep a file of an older version as it was; from now on nobody else on this machine reads
+        the store.
+        """
         assert self._path
         copy = aside_name(self._path, f"version-{version}")
         os.close(os.open(copy, os.O_CREAT | os.O_EXCL, PRIVATE_FILE))
@@ -123,7 +129,9 @@ class Store:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Of processes that open one SQLite file at once, each waits for the other; a server sees to that itself."""
+        """Of processes that open one SQLite file at once, each waits for the other; a server sees
+        to that itself.
+        """
         if not self._path:
             yield
             return
@@ -153,8 +161,9 @@ def _path(engine: Engine) -> Path | None:
 
 
 def _durable(connection: Any, _: object) -> None:
-    """Of every SQLite connection: a log ahead of the file, brought to the disk with each commit; what is removed is
-    overwritten."""
+    """Of every SQLite connection: a log ahead of the file, brought to the disk with each commit;
+    what is removed is overwritten.
+    """
     connection.isolation_level = None  # transactions are begun by `writer`, not by the driver
     settings = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON")
     for pragma in (f"busy_timeout={WAITING * 1000}", *settings):

@@ -1,7 +1,8 @@
-"""What goes wrong with the store of notes, by name: which faults are damage, and what all others are called.
+"""What goes wrong with the store of notes, by name: which faults are damage, and what all others
+are called.
 
-Only what SQLite itself calls corrupt is damage. A full disk, a lock, a missing descriptor or right, an error of the
-disk pass by, and the file must then be as it was.
+Only what SQLite itself calls corrupt is damage. A full disk, a lock, a missing descriptor or right,
+an error of the disk pass by, and the file must then be as it was.
 """
 
 from __future__ import annotations
@@ -19,9 +20,12 @@ from areaviz.trace.files import set_aside
 
 WAITING = 5  # seconds, for other programs
 DESCRIPTORS = 6
-"""Files that an opening needs at once: the lock, the store, its log and index, and what those two are made by."""
+"""Files that an opening needs at once: the lock, the store, its log and index, and what those two
+are made by.
+"""
 SPACE = 1 << 20
-"""Bytes below which a disk counts as full where SQLite only says that a file could not be written."""
+"""Bytes below which a disk counts as full where SQLite only says that a file could not be written.
+"""
 LOGS = ("-wal", "-shm")
 """Endings of the files that SQLite keeps beside a store: its log and the index of that."""
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -36,7 +40,9 @@ _UNNAMED = (
 
 
 class Fault(NamedTuple):
-    """what: the fault, in words that stand in brackets. advice: what to do about it, "" where that is unknown."""
+    """what: the fault, in words that stand in brackets. advice: what to do about it, "" where that
+    is unknown.
+    """
 
     what: str
     advice: str = ""
@@ -60,7 +66,9 @@ _BY_NUMBER = {
 
 
 def fault_of(error: BaseException, path: Path | None) -> Fault:
-    """What an error of the operating system, of SQLite or of a server means; path: of a store that is a file."""
+    """What an error of the operating system, of SQLite or of a server means; path: of a store that
+    is a file.
+    """
     if isinstance(error, OSError):
         return _BY_NUMBER.get(
             error.errno or 0, Fault(error.strerror or "another process is opening it")
@@ -106,7 +114,8 @@ def set_aside_if_damaged(path: Path) -> None:
     for log in logs:
         log.unlink(missing_ok=True)  # made by the check
     raise BackendError(
-        f"The store of notes was damaged and was set aside as {aside.name}; a new one begins next time."
+        f"The store of notes was damaged and was set aside as {aside.name}; a new one begins next"
+        " time."
     )
 
 
@@ -123,7 +132,9 @@ def _sound(connection: sqlite3.Connection) -> bool:
 
 
 def _read_all(connection: sqlite3.Connection) -> None:
-    """Raise what the disk says where it does not give a page: a check calls such a page malformed, a copy does not."""
+    """Raise what the disk says where it does not give a page: a check calls such a page malformed,
+    a copy does not.
+    """
     try:
         with closing(sqlite3.connect("")) as copy:  # a temporary one
             connection.backup(copy)
@@ -148,8 +159,9 @@ def _words(error: BaseException) -> str:
 
 
 def _looked_for(path: Path) -> Fault | None:
-    """The fault behind SQLite's "unable to open" and "I/O error". The store itself is not opened: to close it again
-    would free the locks that this process has on it."""
+    """The fault behind SQLite's "unable to open" and "I/O error". The store itself is not opened:
+    to close it again would free the locks that this process has on it.
+    """
     held: list[int] = []
     try:
         while len(held) < DESCRIPTORS:

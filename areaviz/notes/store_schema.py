@@ -1,7 +1,8 @@
 """The tables of the store of notes, their version, and the way from older ones.
 
-An older store is brought to this version in one transaction; a newer one is refused by name. To change a table: raise
-`VERSION`, add a step to `STEPS`, and put a store of the version before into tests/analysis/stores.
+An older store is brought to this version in one transaction; a newer one is refused by name. To
+change a table: raise `VERSION`, add a step to `STEPS`, and put a store of the version before into
+tests/notes/stores.
 """
 
 from __future__ import annotations
@@ -53,8 +54,10 @@ NOTES = sql.Table(
     _text("differs", later=True),
     _text("reader", later=True),
 )
-"""differs: the id of the note with other words that was there when this one was brought in, else "".
-reader: the mark of who first wrote it (`areaviz/ui/shell/reader.py`), "" where that is unknown."""
+"""differs: the id of the note with other words that was there when this one was brought in, else
+"".
+reader: the mark of who first wrote it (`areaviz/ui/shell/reader.py`), "" where that is unknown.
+"""
 SLICES = sql.Table(
     "slices",
     METADATA,
@@ -81,14 +84,16 @@ def version_of(connection: Connection) -> int | None:
     found = int(connection.execute(sql.select(_VERSION.c.version)).scalar_one())
     if found > VERSION:
         raise BackendError(
-            f"The store of notes is of version {found} but this app knows versions up to {VERSION}; "
-            "nothing was changed, update the app to open it."
+            f"The store of notes is of version {found} but this app knows versions up to {VERSION};"
+            " nothing was changed, update the app to open it."
         )
     return found
 
 
 def bring_up(connection: Connection) -> None:
-    """Make the tables of an empty store, or bring an older one to `VERSION`, in the caller's transaction."""
+    """Make the tables of an empty store, or bring an older one to `VERSION`, in the caller's
+    transaction.
+    """
     found = version_of(connection)
     if found == VERSION:
         return
@@ -100,7 +105,9 @@ def bring_up(connection: Connection) -> None:
 
 
 def _from_0(connection: Connection) -> None:
-    """Marks of notes that were brought in beside others; of notes and slices who wrote them, of slices when."""
+    """Marks of notes that were brought in beside others; of notes and slices who wrote them, of
+    slices when.
+    """
     _add(connection, NOTES.c.differs)
     _add(connection, NOTES.c.reader)
     if sql.inspect(connection).has_table(SLICES.name):
@@ -121,10 +128,13 @@ STEPS: tuple[Callable[[Connection], None], ...] = (_from_0,)
 
 
 def check_text(title: str, value: str, most: int) -> None:
-    """Raise InputError for a text that not every store takes as it is; title: what people call it."""
+    """Raise InputError for a text that not every store takes as it is; title: what
+    people call it.
+    """
     if len(value) > most:
         raise InputError(
-            f"The {title} has {len(value):,} characters but at most {most:,} are possible; shorten it."
+            f"The {title} has {len(value):,} characters but at most {most:,} are possible;"
+            " shorten it."
         )
     if _BROKEN.search(value):
         raise InputError(f"The {title} has a broken character; delete it or type it anew.")

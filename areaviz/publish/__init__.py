@@ -1,1 +1,3 @@
-"""A trace to be shown to others: one page in one file, in a notebook, or served once to a browser."""
+"""A trace to be shown to others: one page in one file, in a notebook, or served once to
+a browser.
+"""

@@ -1,4 +1,6 @@
-"""Printed figures in a page: what is seen of a trace, or of the part of it, that no component can show."""
+"""Printed figures in a page: what is seen of a trace, or of the part of it, that no component can
+show.
+"""
 
 from __future__ import annotations
 

@@ -25,7 +25,9 @@ USUAL = "alignment"
 
 
 def view_of(trace: Trace, focus: Focus, name: str | None) -> View:
-    """The view of this name, or the first that fits; raises InputError where there is none or it does not fit."""
+    """The view of this name, or the first that fits; raises InputError where there is none or it
+    does not fit.
+    """
     fitting = [view.name for view in VIEWS.values() if view.fits(trace, focus)]
     if name is not None and name not in VIEWS:
         raise InputError(f'There is no view "{shown(name)}"; choose one of {", ".join(VIEWS)}.')
@@ -37,16 +39,20 @@ def view_of(trace: Trace, focus: Focus, name: str | None) -> View:
         name = USUAL if USUAL in fitting else fitting[0]
     if name not in fitting:
         raise InputError(
-            f'The view "{name}" does not fit the site "{focus.site}" of this trace; choose one of {", ".join(fitting)}.'
+            f'The view "{name}" does not fit the site "{focus.site}" of this trace; choose one of'
+            f" {', '.join(fitting)}."
         )
     return VIEWS[name]
 
 
 def focus_of(trace: Trace, focus: Focus | None) -> Focus:
-    """The focus if it points into the trace, else its first site; raises InputError where there is nothing to see."""
+    """The focus if it points into the trace, else its first site; raises InputError where there is
+    nothing to see.
+    """
     if not sites(trace):
         raise InputError(
-            "This model attends to nothing, so there is no figure of it; export a page (.html) instead."
+            "This model attends to nothing, so there is no figure of it; export a page (.html)"
+            " instead."
         )
     if focus is None:
         return Focus(sites(trace)[0])
@@ -76,7 +82,8 @@ def _film(trace: Trace, focus: Focus | None, _: PageOptions | None, view: str | 
     make = films.get(view_of(trace, focus, view).name if view else next(iter(films), ""))
     if make is None:
         raise InputError(
-            "This cannot be written as a film, as nothing of it moves; choose .html, .svg, .pdf or .png."
+            "This cannot be written as a film, as nothing of it moves; choose .html, .svg, .pdf or"
+            " .png."
         )
     return make(trace, focus)
 

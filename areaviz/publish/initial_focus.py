@@ -16,7 +16,8 @@ from areaviz.trace.request import Focus
 def opening(trace: Trace, shown: Sequence[Place], focus: Focus | None) -> dict[str, Any] | None:
     """The focus as the page's script is told it.
 
-    Without one it is the last layer of the first place, with the longest word lit that attends, or else the first item.
+    Without one it is the last layer of the first place, with the longest word lit that attends, or
+    else the first item.
 
     Raises:
         InputError: the focus asks for what the trace, or the page, does not have.
@@ -28,8 +29,8 @@ def opening(trace: Trace, shown: Sequence[Place], focus: Focus | None) -> dict[s
     check_focus(trace, focus)
     if not any(focus.site == place.site and focus.layer in place.layers for place in shown):
         raise InputError(
-            f'The page cannot open at layer {focus.layer + 1} of "{focus.site}", which it does not carry; '
-            "carry that layer and site too, or open it elsewhere."
+            f'The page cannot open at layer {focus.layer + 1} of "{focus.site}", which it does not'
+            " carry; carry that layer and site too, or open it elsewhere."
         )
     return _plain(focus)
 
@@ -41,7 +42,9 @@ def _first(trace: Trace, place: Place) -> Focus:
 
 
 def longest_word(field: Field) -> tuple[int, ...]:
-    """The items of a text's longest word, the first of several, without signs at its ends; none where there is none."""
+    """The items of a text's longest word, the first of several, without signs at its ends; none
+    where there is none.
+    """
     if field.kind != "text":
         return ()
     texts = [field.raw[start:end] for start, end in field.anchors.tolist()]

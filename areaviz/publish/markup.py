@@ -1,4 +1,6 @@
-"""HTML that is safe by its type: text becomes markup only by way of `escaped`, and `element` escapes what is none."""
+"""HTML that is safe by its type: text becomes markup only by way of `escaped`, and `element`
+escapes what is none.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def joined(parts: Iterable[str]) -> Markup:
 
 
 def element(tag: str, /, *content: str, **attributes: str) -> Markup:
-    """An element with texts and markup in it. `class_` and `data_x` stand for the attributes "class" and "data-x"."""
+    """An element with texts and markup in it. `class_` and `data_x` stand for the attributes
+    "class" and "data-x".
+    """
     told = "".join(
         f' {key.strip("_").replace("_", "-")}="{escaped(value)}"'
         for key, value in attributes.items()
@@ -39,14 +43,18 @@ def element(tag: str, /, *content: str, **attributes: str) -> Markup:
 
 
 def raw(tag: str, content: str, /, **attributes: str) -> Markup:
-    """A style sheet or script; raises ValueError where its text would end the element, or is no plain HTML line."""
+    """A style sheet or script; raises ValueError where its text would end the element, or is no
+    plain HTML line.
+    """
     if f"</{tag}" in content.lower() or "<!--" in content or "\r" in content or "\0" in content:
         raise ValueError(f"The content of a {tag} element must not have its end in it.")
     return element(tag, Markup(content), **attributes)
 
 
 def data_block(content: object, /, **attributes: str) -> Markup:
-    """Plain values as JSON that a script of the page can read; nothing in it can end the element."""
+    """Plain values as JSON that a script of the page can read; nothing in it can end
+    the element.
+    """
     text = json.dumps(content, separators=(",", ":")).replace("<", "\\u003c")
     return raw("script", text, type="application/json", **attributes)
 

@@ -1,4 +1,6 @@
-"""One trace as one page in one file: nothing in it leads elsewhere, and nothing but its own scripts can run in it."""
+"""One trace as one page in one file: nothing in it leads elsewhere, and nothing but its own scripts
+can run in it.
+"""
 
 from __future__ import annotations
 
@@ -45,15 +47,24 @@ HEADINGS: Mapping[str, str] = {
     "grid": "Attention to the picture",
     "ribbon": "Attention to the text",
 }
-NO_SCRIPT = "This page draws its attention by a script of its own; open it in a browser that allows scripts."
+NO_SCRIPT = (
+    "This page draws its attention by a script of its own; open it in a browser that allows"
+    " scripts."
+)
 MOST_GROWN = 6
-"""Of a weight of four bytes a page has at most an index and a share, three times over, in base64."""
-FOOTER = "Made with areaviz {version}. All of this page is in this one file: it fetches nothing and sends nothing."
+"""Of a weight of four bytes a page has at most an index and a share, three times over, in base64.
+"""
+FOOTER = (
+    "Made with areaviz {version}. All of this page is in this one file: it fetches nothing and"
+    " sends nothing."
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Content:
-    """What a page shows of a trace: places to be pointed at, by component; figures of all the rest; where it opens."""
+    """What a page shows of a trace: places to be pointed at, by component; figures of all the rest;
+    where it opens.
+    """
 
     trace: Trace
     options: PageOptions
@@ -63,12 +74,15 @@ class _Content:
 
 
 def page(trace: Trace, focus: Focus | None = None, options: PageOptions | None = None) -> str:
-    """A page in HTML with every site, layer and head of a trace to be looked into, or figures where that cannot be.
+    """A page in HTML with every site, layer and head of a trace to be looked into, or figures where
+    that cannot be.
 
-    focus: where it opens; else at the first site, with a word lit. It needs a browser of 2024 or later.
+    focus: where it opens; else at the first site, with a word lit. It needs a browser of 2024 or
+    later.
 
     Raises:
-        InputError: the page would be larger than its limit, or an option or the focus asks for what is not there.
+        InputError: the page would be larger than its limit, or an option or the focus asks for what
+            is not there.
     """
     options = (options or PageOptions()).checked()
     found = places(trace, options)
@@ -81,10 +95,12 @@ def page(trace: Trace, focus: Focus | None = None, options: PageOptions | None =
 
 
 def check_page(trace: Trace, options: PageOptions | None = None) -> None:
-    """Refuse a page by a guess, made of the first layer of each site; for a small trace it costs nothing.
+    """Refuse a page by a guess, made of the first layer of each site; for a small trace it costs
+    nothing.
 
     Raises:
-        InputError: the page would be larger than its limit, or an option asks for what is not there.
+        InputError: the page would be larger than its limit, or an option asks for what is not
+            there.
     """
     options = (options or PageOptions()).checked()
     if sum(one.weights.nbytes for one in trace.maps.values()) * MOST_GROWN > options.limit:
@@ -206,7 +222,9 @@ def _picture(picture: Picture) -> Markup:
 
 
 def _panel(kind: str) -> Markup:
-    """A component in a shadow tree of its own, as it is in the app, with room for the choice of site and layer."""
+    """A component in a shadow tree of its own, as it is in the app, with room for the choice of
+    site and layer.
+    """
     made = parts(kind)
     shadow = element("template", raw("style", made.css), Markup(made.html), shadowrootmode="open")
     choices, stage = element("div", class_="choices"), element("div", shadow, class_="stage")

@@ -1,4 +1,6 @@
-"""The page in words: what was asked and what came of it, how sure the model was, what is shown and how to read it."""
+"""The page in words: what was asked and what came of it, how sure the model was, what is shown and
+how to read it.
+"""
 
 from __future__ import annotations
 
@@ -12,23 +14,27 @@ from areaviz.publish.payloads import Place
 from areaviz.trace.record import Trace
 
 UNSURE = (0.9, 0.7, 0.5, 0.3)
-"""An item of the output is tinted where its probability is below the first of these, more below each of the others."""
+"""An item of the output is tinted where its probability is below the first of these, more below
+each of the others.
+"""
 ROWS, OTHERS = 256, 3
 """Items listed with their probabilities, and other labels named beside each."""
 READ = {
     "ribbon": (
-        "Point at any part of either text. In the other text lights up what it attends to, or what attends to it: "
-        "every head has a colour, its heaviest area is solid and tinted, lighter ones are thin. An area is one item or "
-        "several neighbours that attention took as one; its percentage is the share of the head's attention it got."
+        "Point at any part of either text. In the other text lights up what it attends to, or what"
+        " attends to it: every head has a colour, its heaviest area is solid and tinted, lighter"
+        " ones are thin. An area is one item or several neighbours that attention took as one; its"
+        " percentage is the share of the head's attention it got."
     ),
     "grid": (
-        "Point at a word or at the picture. A frame is an area of the picture that a head attends to, the head's "
-        "number in its corner; the tint is the share of the attention that every cell received, all areas together."
+        "Point at a word or at the picture. A frame is an area of the picture that a head attends"
+        " to, the head's number in its corner; the tint is the share of the attention that every"
+        " cell received, all areas together."
     ),
 }
 KEYS = (
-    "Click to keep something lit, with Shift or Ctrl to add to it. By keyboard: Tab to a text or picture, arrows to "
-    "move, Enter to keep, Escape to let go."
+    "Click to keep something lit, with Shift or Ctrl to add to it. By keyboard: Tab to a text or"
+    " picture, arrows to move, Enter to keep, Escape to let go."
 )
 CAVEAT = "Attention shows where a model looked, and not by itself why it said what it said."
 
@@ -91,7 +97,9 @@ def _level(probability: float) -> int:
 
 
 def sureness(trace: Trace) -> str:
-    """The mean probability of the output's items, of which there must be one, and the least sure of them, in words."""
+    """The mean probability of the output's items, of which there must be one, and the least sure of
+    them, in words.
+    """
     likely = trace.output.probabilities
     if len(likely) == 1:
         return f"Probability {likely[0]:.2f}."
@@ -103,7 +111,9 @@ def sureness(trace: Trace) -> str:
 
 
 def probabilities(trace: Trace) -> Markup:
-    """A table of the output's items, with what the model would have said instead; nothing where there are none."""
+    """A table of the output's items, with what the model would have said instead; nothing where
+    there are none.
+    """
     if not has_output(trace):
         return escaped("")
     head = ("Position", "Item", "Probability", "Other possibilities")

@@ -1,4 +1,6 @@
-"""What the components of a page are told: every layer of every site, packed, and never more than the page may hold."""
+"""What the components of a page are told: every layer of every site, packed, and never more than
+the page may hold.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 
 KINDS = ("grid", "ribbon")
-"""The components a page may have, in this order: what attends to the picture comes before what attends to a text."""
+"""The components a page may have, in this order: what attends to the picture comes before what
+attends to a text.
+"""
 
 
 MOST_HEADS = 16_384
@@ -29,7 +33,9 @@ MOST_HEADS = 16_384
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A site that a page shows: the component that shows it, its name in words, its fields, its layers (0-based)."""
+    """A site that a page shows: the component that shows it, its name in words, its fields, its
+    layers (0-based).
+    """
 
     site: str
     kind: str
@@ -43,7 +49,8 @@ class Place:
 class Sheet:
     """What a component is told of one site and layer.
 
-    data: the message (`areaviz.interactive.message.pack`), deflated, in base64; the picture is not part of it.
+    data: the message (`areaviz.interactive.message.pack`), deflated, in base64; the picture is not
+    part of it.
     """
 
     site: str
@@ -76,7 +83,8 @@ def places(trace: Trace, options: PageOptions) -> list[Place]:
     """The sites that can be pointed at, each with the layers that were asked for.
 
     Raises:
-        InputError: the trace lacks a site, or every layer, that was asked for, or there are too many heads.
+        InputError: the trace lacks a site, or every layer, that was asked for, or there are too
+            many heads.
     """
     found = []
     for site in wanted_sites(trace, options):
@@ -89,7 +97,8 @@ def places(trace: Trace, options: PageOptions) -> list[Place]:
     heads = sum(len(place.layers) * trace.maps[place.site].heads for place in found)
     if heads > MOST_HEADS:
         raise InputError(
-            f"The page would have {heads:,} heads but at most {MOST_HEADS:,} are possible; carry fewer layers or sites."
+            f"The page would have {heads:,} heads but at most {MOST_HEADS:,} are possible; carry"
+            " fewer layers or sites."
         )
     return found
 
@@ -98,7 +107,8 @@ def _layers(site: str, count: int, wanted: Sequence[int]) -> tuple[int, ...]:
     layers = tuple(layer for layer in range(count) if layer in (wanted or range(count)))
     if not layers:
         raise InputError(
-            f'The site "{site}" has {count:,} layers but none of those asked for; choose some of them.'
+            f'The site "{site}" has {count:,} layers but none of those asked for; choose some of'
+            " them."
         )
     return layers
 
@@ -121,7 +131,9 @@ def sheets(trace: Trace, shown: Sequence[Place], options: PageOptions, taken: in
 def first_sheets(
     trace: Trace, shown: Sequence[Place], options: PageOptions, taken: int
 ) -> dict[str, Sheet]:
-    """The sheet of the first layer of each site; InputError where, by them, the page would be larger than the limit."""
+    """The sheet of the first layer of each site; InputError where, by them, the page would be
+    larger than the limit.
+    """
     first = {place.site: _sheet(trace, place, place.layers[0], options) for place in shown}
     size = taken + sum(len(first[place.site].data) * len(place.layers) for place in shown)
     _check_size(size, options.limit, "about ")
@@ -140,8 +152,8 @@ def _all(
 def _check_size(size: int, limit: int, about: str) -> None:
     if size > limit:
         raise InputError(
-            f"The page would take {about}{size / 2**20:,.1f} MiB but at most {limit / 2**20:,.4g} MiB are allowed; "
-            "carry fewer layers, sites or areas, or allow more by its limit."
+            f"The page would take {about}{size / 2**20:,.1f} MiB but at most {limit / 2**20:,.4g}"
+            " MiB are allowed; carry fewer layers, sites or areas, or allow more by its limit."
         )
 
 

@@ -20,10 +20,12 @@ _HEADERS = {
 
 
 class PageServer(ThreadingHTTPServer):
-    """Serves `html` on `url`, a loopback address; `serve_forever` runs it, leaving the `with` block closes it.
+    """Serves `html` on `url`, a loopback address; `serve_forever` runs it, leaving the `with` block
+    closes it.
 
-    port: 0 takes a free one. A request for another path, or under another host's name (a page elsewhere that was led
-    here by its name server), is answered by 404. Raises InputError when the port is taken or not allowed.
+    port: 0 takes a free one. A request for another path, or under another host's name (a page
+    elsewhere that was led here by its name server), is answered by 404. Raises InputError when the
+    port is taken or not allowed.
     """
 
     daemon_threads = True

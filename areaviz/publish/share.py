@@ -19,7 +19,9 @@ HEIGHTS = (200, 4000)
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A page that a notebook shows where the last line of a cell gives it. height: of its frame, in pixels."""
+    """A page that a notebook shows where the last line of a cell gives it. height: of its frame, in
+    pixels.
+    """
 
     html: str
     height: int
@@ -43,12 +45,14 @@ def show(
 ) -> Shown:
     """The interactive view of a trace, for the last line of a notebook's cell.
 
-    focus: where it opens. height: pixels, 200 to 4,000; what is longer scrolls. Raises InputError as `page` does.
+    focus: where it opens. height: pixels, 200 to 4,000; what is longer scrolls. Raises InputError
+    as `page` does.
     """
     low, high = HEIGHTS
     if not low <= height <= high:
         raise InputError(
-            f"The height is {height:,} pixels but must lie between {low} and {high:,}; choose another."
+            f"The height is {height:,} pixels but must lie between {low} and {high:,}; choose"
+            " another."
         )
     return Shown(page(trace, focus, options), height)
 
@@ -62,12 +66,14 @@ def export(
 ) -> Path:
     """Write a trace as what the ending of `path` says, whole or not at all, and return the path.
 
-    .html: a page in one file, to be looked into without this package; see `PageOptions`. .svg, .pdf, .png: the
-    figure of a view. .csv, .json: its numbers. .gif: a view as a film. focus: where the page opens, or what the figure
-    shows. view: a name in `areaviz.views.VIEWS`, else the first that fits.
+    .html: a page in one file, to be looked into without this package; see `PageOptions`. .svg,
+    .pdf, .png: the figure of a view. .csv, .json: its numbers. .gif: a view as a film. focus: where
+    the page opens, or what the figure shows. view: a name in `areaviz.views.VIEWS`, else the first
+    that fits.
 
     Raises:
-        InputError: there is no such ending or view, or it does not fit; the page would be larger than its limit.
+        InputError: there is no such ending or view, or it does not fit; the page would be larger
+            than its limit.
         BackendError: the file cannot be written.
     """
     path = Path(path)
@@ -75,7 +81,8 @@ def export(
     if write is None:
         endings = ", ".join(WRITERS)
         raise InputError(
-            f'A trace cannot be written as "{path.suffix or path.name}"; choose an ending of {endings}.'
+            f'A trace cannot be written as "{path.suffix or path.name}"; choose an ending of'
+            f" {endings}."
         )
     write_whole(path, write(trace, focus, options, view))
     return path

@@ -1,7 +1,7 @@
 """The server of models without its network: a request comes in as bytes, a reply goes out as bytes.
 
-Whatever listens (Ray Serve, a test's small server) hands every request to `Api.answer`, so that the token is asked
-for, and sizes are limited, in one place.
+Whatever listens (Ray Serve, a test's small server) hands every request to `Api.answer`, so that the
+token is asked for, and sizes are limited, in one place.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ class Reply:
 
 
 class Api:
-    """Answers for a backend, which should remember traces (`CachedBackend`), to whoever has the token.
+    """Answers for a backend, which should remember traces (`CachedBackend`), to whoever has the
+    token.
 
     digest: of the token; see `access.digest_of`.
     """
@@ -50,7 +51,9 @@ class Api:
         }
 
     def refusal(self, method: str, path: str, authorization: str, length: int) -> Reply | None:
-        """Why a request is not answered, known from its head alone; None where it is. length: of its body, in bytes."""
+        """Why a request is not answered, known from its head alone; None where it is. length: of
+        its body, in bytes.
+        """
         given = authorization[len(_BEARER) :] if authorization.lower().startswith(_BEARER) else ""
         if not opens(given.strip(), self._digest):
             return Reply.failed("token", "This server wants its access token; name the right one.")
@@ -65,8 +68,8 @@ class Api:
         if length > wire.MAX_REQUEST_BYTES:
             return Reply.failed(
                 "size",
-                f"The request has {length:,} bytes but at most {wire.MAX_REQUEST_BYTES:,} are possible; "
-                "send a shorter text or a smaller picture.",
+                f"The request has {length:,} bytes but at most {wire.MAX_REQUEST_BYTES:,} are"
+                " possible; send a shorter text or a smaller picture.",
             )
         return None
 
@@ -97,7 +100,9 @@ class Api:
         return Reply(200, wire.NPZ, codec.to_bytes(found, without=wire.large_sites(found)))
 
     def _layer(self, body: bytes) -> Reply:
-        """Runs the request again where this replica does not remember it: another one may have answered it."""
+        """Runs the request again where this replica does not remember it: another one may have
+        answered it.
+        """
         asked = wire.layer_from_json(body)
         if asked.key != key_of(
             asked.request.checked(), self._backend.models().get(asked.request.model)

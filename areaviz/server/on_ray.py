@@ -1,4 +1,6 @@
-"""The models on Ray Serve: several replicas, on the GPUs and nodes there are, behind one address."""
+"""The models on Ray Serve: several replicas, on the GPUs and nodes there are, behind
+one address.
+"""
 
 from __future__ import annotations
 
@@ -31,12 +33,16 @@ Open = Callable[[], Backend]
 
 NAME, EVERY_ADDRESS = "areaviz", ("0.0.0.0", "::")
 ROUTER = "ray.serve.experimental.consistent_hash_router:ConsistentHashRouter"
-"""Requests with the same `wire.AFFINITY` go to one replica, which remembers the trace, or to the next if it dies."""
+"""Requests with the same `wire.AFFINITY` go to one replica, which remembers the trace, or to the
+next if it dies.
+"""
 REQUEST_SECONDS, START_SECONDS = 150.0, 180.0
 
 
 class Replica:
-    """One copy of the models. Requests wait here for the backend's worker, which runs like ones as one batch."""
+    """One copy of the models. Requests wait here for the backend's worker, which runs like ones as
+    one batch.
+    """
 
     def __init__(self, open_backend: Open, digest: str, together: int) -> None:
         _stay_on_loopback()
@@ -61,7 +67,8 @@ class Replica:
 
 @contextmanager
 def serving(open_backend: Open, digest: str, scale: Scale, place: Place) -> Iterator[str]:
-    """Serve a backend to whoever has the token of this digest; gives the address, and ends the server afterwards.
+    """Serve a backend to whoever has the token of this digest; gives the address, and ends the
+    server afterwards.
 
     On a cluster the server's own application ends, and nothing else there.
 
@@ -97,12 +104,15 @@ def _start(app: Any, place: Place) -> None:
     except (RayError, RuntimeError) as error:
         reason = str(error).strip().splitlines()[0][:200]
         raise BackendError(
-            f"Ray Serve did not start ({reason}); see that port {place.port} is free and the processors are there."
+            f"Ray Serve did not start ({reason}); see that port {place.port} is free and the"
+            " processors are there."
         ) from error
 
 
 def _wait_for(address: str) -> None:
-    """Wait until an address answers; raises RuntimeError where it does not within `START_SECONDS`."""
+    """Wait until an address answers; raises RuntimeError where it does not within
+    `START_SECONDS`.
+    """
     late = time.monotonic() + START_SECONDS
     while time.monotonic() < late:
         with suppress(requests.RequestException):
@@ -146,10 +156,12 @@ def open_local(checkpoints: Path, device: str) -> Backend:
 
 
 def _stay_on_loopback() -> None:
-    """Have Ray Serve open a replica's door for other deployments on loopback, and not on every address.
+    """Have Ray Serve open a replica's door for other deployments on loopback, and not on every
+    address.
 
-    Behind it requests are pickled and no token is asked for, and no option closes it (Ray 2.60). There is one
-    deployment here, which nobody calls that way. A Ray without this place ends the replica before it opens anything.
+    Behind it requests are pickled and no token is asked for, and no option closes it (Ray 2.60).
+    There is one deployment here, which nobody calls that way. A Ray without this place ends the
+    replica before it opens anything.
     """
     replica: Any = import_module("ray.serve._private.replica")
     bind = replica.add_port_to_grpc_server

@@ -1,4 +1,6 @@
-"""Options of the server of models: how it scales, and where it listens. Checked before anything is started."""
+"""Options of the server of models: how it scales, and where it listens. Checked before anything is
+started.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,10 @@ from areaviz.trace.errors import InputError
 class Scale:
     """How many replicas of the models there are, and what each may use.
 
-    replicas: how many there are, or the fewest while `most_replicas` is set. most_replicas: up to how many Ray Serve
-    adds while requests wait; None: it never does. cpus, gpus: of each replica; a fraction of a GPU is shared, so 0.5
-    puts two replicas on one. together: requests a replica works on at once; like ones run as one batch, of at most 8.
+    replicas: how many there are, or the fewest while `most_replicas` is set. most_replicas: up to
+    how many Ray Serve adds while requests wait; None: it never does. cpus, gpus: of each replica; a
+    fraction of a GPU is shared, so 0.5 puts two replicas on one. together: requests a replica works
+    on at once; like ones run as one batch, of at most 8.
     waiting: requests that may wait for a replica before further ones are refused as busy.
     """
 
@@ -27,11 +30,13 @@ class Scale:
     def __post_init__(self) -> None:
         if min(self.replicas, self.together, self.waiting) < 1:
             raise InputError(
-                "A server needs at least one replica, one request at a time and room for one to wait."
+                "A server needs at least one replica, one request at a time and room for one to"
+                " wait."
             )
         if self.most_replicas is not None and self.most_replicas < self.replicas:
             raise InputError(
-                f"There cannot be at least {self.replicas} and at most {self.most_replicas} replicas; raise the second."
+                f"There cannot be at least {self.replicas} and at most {self.most_replicas}"
+                " replicas; raise the second."
             )
         if self.cpus < 0 or self.gpus < 0:
             raise InputError("A replica cannot use fewer than 0 processors; give 0 or more.")
@@ -43,8 +48,10 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the server is. host, port: where it listens. cluster: the address of a Ray cluster ("auto" on one of its
-    nodes, or "ray://head:10001"); None starts Ray on this machine alone and ends it with the server."""
+    """Where the server is. host, port: where it listens. cluster: the address of a Ray cluster
+    ("auto" on one of its nodes, or "ray://head:10001"); None starts Ray on this machine alone and
+    ends it with the server.
+    """
 
     host: str = "127.0.0.1"
     port: int = 8000

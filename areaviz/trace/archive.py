@@ -1,4 +1,6 @@
-"""npz archives of strangers: what they hold is known from headers, before anything is unpacked or allocated."""
+"""npz archives of strangers: what they hold is known from headers, before anything is unpacked or
+allocated.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ def check_archive(
     refusal: str = "The file is not a trace; choose a trace that this app has saved.",
     most: int | None = None,
 ) -> None:
-    """Refuse what is no zip archive, one of more than `most` bytes (512 MiB), or with a list of contents without end.
+    """Refuse what is no zip archive, one of more than `most` bytes (512 MiB), or with a list of
+    contents without end.
 
     Raises:
         InputError: it is none, with the sentence `refusal`, or too large.
@@ -60,6 +63,6 @@ def check_size(size: int, limit: int, what: str) -> None:
     """Refuse what takes more than `limit` bytes with an InputError."""
     if size > limit:
         raise InputError(
-            f"{what} takes {size / 2**20:,.1f} MiB but at most {limit / 2**20:,.4g} MiB are possible; "
-            "make a trace of a shorter text or a smaller model."
+            f"{what} takes {size / 2**20:,.1f} MiB but at most {limit / 2**20:,.4g} MiB are"
+            " possible; make a trace of a shorter text or a smaller model."
         )

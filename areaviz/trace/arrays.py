@@ -28,7 +28,9 @@ MAX_ITEMS, MAX_LABEL = 4096, 100
 MAX_MAP_BYTES = 256 * 2**20
 """Of all maps of a trace together, the derived ones included."""
 AREA_SIZE = 3
-"""Heads that attend to single items are shown as areas of up to so many items, or so many rows and columns."""
+"""Heads that attend to single items are shown as areas of up to so many items, or so many rows and
+columns.
+"""
 _HALF_TOLERANCE = 1e-2
 SITE = "attention"
 _NOTHING = "output"
@@ -56,7 +58,9 @@ def from_arrays(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
-    """A trace but for its weights: the request, and the fields, what attends last and what is attended to first."""
+    """A trace but for its weights: the request, and the fields, what attends last and what is
+    attended to first.
+    """
 
     request: Request
     fields: tuple[Field, ...]
@@ -89,7 +93,9 @@ def frame_of(
     picture: Picture | npt.NDArray[np.uint8] | None,
     name: str,
 ) -> Frame:
-    """All of the trace of arrays but their weights; arguments and errors as of `Trace.from_arrays`."""
+    """All of the trace of arrays but their weights; arguments and errors as of
+    `Trace.from_arrays`.
+    """
     *_, asking, items = shape_LHQN
     request = Request(name, "", picture=_picture(picture, shape))
     check_options(request)
@@ -114,29 +120,31 @@ def check_shape(
     """Check weights by their shape and type alone, before any memory is taken for them.
 
     Raises:
-        InputError: they are not [layer, head, query, memory], no numbers, empty, do not fit the picture's cells, or
-            their maps would take more than 256 MiB.
+        InputError: they are not [layer, head, query, memory], no numbers, empty, do not fit the
+            picture's cells, or their maps would take more than 256 MiB.
     """
     found = " x ".join(f"{side:,}" for side in shape_LHQN) or "a single number"
     if len(shape_LHQN) != 4 or min(shape_LHQN) < 1:
         raise InputError(
-            f"The weights have the shape {found} but must be layers x heads x queries x memory items, each at least 1; "
-            "add the axes that are missing, such as weights[None]."
+            f"The weights have the shape {found} but must be layers x heads x queries x memory"
+            " items, each at least 1; add the axes that are missing, such as weights[None]."
         )
     if np.dtype(dtype).kind != "f":
         raise InputError(
-            f"The weights have the type {np.dtype(dtype)} but must be floating-point numbers; convert them."
+            f"The weights have the type {np.dtype(dtype)} but must be floating-point numbers;"
+            " convert them."
         )
     layers, heads, asking, items = shape_LHQN
     if max(asking, items) > MAX_ITEMS:
         raise InputError(
-            f"The weights have {max(asking, items):,} queries or items but at most {MAX_ITEMS:,} are possible; "
-            "choose a part of them."
+            f"The weights have {max(asking, items):,} queries or items but at most {MAX_ITEMS:,}"
+            " are possible; choose a part of them."
         )
     if shape is not None and (min(shape) < 1 or shape[0] * shape[1] != items):
         raise InputError(
-            f"The picture has {shape[0]:,} x {shape[1]:,} cells but the weights have {items:,} memory items; "
-            "give the rows and columns of the items, and leave out items that are no cells."
+            f"The picture has {shape[0]:,} x {shape[1]:,} cells but the weights have {items:,}"
+            " memory items; give the rows and columns of the items, and leave out items that are"
+            " no cells."
         )
     grids = [AreaGrid.clamped(shape or (1, items), (size, size)) for size in {1, area_size}]
     check_bytes(sum(predicted_bytes(layers, heads, asking, grid) for grid in grids))
@@ -150,13 +158,15 @@ def check_bytes(size: int) -> None:
     """
     if size > MAX_MAP_BYTES:
         raise InputError(
-            f"The attention would take {size / 2**20:,.0f} MiB but at most {MAX_MAP_BYTES // 2**20} MiB are possible; "
-            "take fewer layers, fewer items or smaller areas."
+            f"The attention would take {size / 2**20:,.0f} MiB but at most {MAX_MAP_BYTES // 2**20}"
+            " MiB are possible; take fewer layers, fewer items or smaller areas."
         )
 
 
 def cells(picture: Picture, shape: tuple[int, int]) -> Field:
-    """The field "picture": the cells of a grid of `shape` (rows, columns) over a picture, row by row."""
+    """The field "picture": the cells of a grid of `shape` (rows, columns) over a picture, row by
+    row.
+    """
     rows, columns = shape
     tops = np.linspace(0, picture.height, rows + 1).round().astype(np.int64)
     lefts = np.linspace(0, picture.width, columns + 1).round().astype(np.int64)
@@ -167,7 +177,9 @@ def cells(picture: Picture, shape: tuple[int, int]) -> Field:
 
 
 def text_of(name: str, labels: Sequence[str]) -> Field:
-    """A text field of items that are given by their labels alone: the text is the labels with blanks between."""
+    """A text field of items that are given by their labels alone: the text is the labels with
+    blanks between.
+    """
     ends = list(accumulate(len(label) + 1 for label in labels))
     anchors = [(end - 1 - len(label), end - 1) for label, end in zip(labels, ends, strict=True)]
     return Field(
@@ -194,12 +206,14 @@ def _text(name: str, labels: Sequence[str] | None, items: int, what: str) -> Fie
     shown = [str(label) for label in labels]
     if len(shown) != items:
         raise InputError(
-            f"There are {len(shown):,} labels of {what} but the weights have {items:,}; give one label for each."
+            f"There are {len(shown):,} labels of {what} but the weights have {items:,}; give one"
+            " label for each."
         )
     longest = max(map(len, shown))
     if longest > MAX_LABEL:
         raise InputError(
-            f"A label of {what} has {longest:,} characters but at most {MAX_LABEL} are possible; shorten it."
+            f"A label of {what} has {longest:,} characters but at most {MAX_LABEL} are possible;"
+            " shorten it."
         )
     return text_of(name, shown)
 
@@ -238,15 +252,17 @@ def check_pixels(shape_HWC: Sequence[int], dtype: npt.DTypeLike) -> None:
     )
     if not fits or np.dtype(dtype) != np.uint8:
         raise InputError(
-            f"The picture has the shape {' x '.join(map(str, shape_HWC))} and the type {np.dtype(dtype)} but must be "
-            f"height x width x 3 bytes (uint8) with sides of 1 to {MAX_SIDE}; convert it."
+            f"The picture has the shape {' x '.join(map(str, shape_HWC))} and the type"
+            f" {np.dtype(dtype)} but must be height x width x 3 bytes (uint8) with sides of 1 to"
+            f" {MAX_SIDE}; convert it."
         )
 
 
 def checked_rows(given_RN: npt.NDArray[Any], first: int, shape_LHQN: Sequence[int]) -> FloatArray:
     """Rows of weights as float32 that sum to 1, or to 0 where everything is masked.
 
-    Half precision rounds, so rows stored in it may be off by 0.01 and are divided by their sum again.
+    Half precision rounds, so rows stored in it may be off by 0.01 and are divided by their sum
+    again.
 
     Args:
         given_RN: some rows of the array.
@@ -271,8 +287,9 @@ def checked_rows(given_RN: npt.NDArray[Any], first: int, shape_LHQN: Sequence[in
     )
     if off_R.any():
         raise InputError(
-            f"The weights of {_place(off_R, first, shape_LHQN)} sum to {sums_R[off_R][0]:,.4g} but must sum to 1 over "
-            "the memory, or to 0 where everything is masked; apply the softmax, or divide each row by its sum."
+            f"The weights of {_place(off_R, first, shape_LHQN)} sum to {sums_R[off_R][0]:,.4g} but"
+            " must sum to 1 over the memory, or to 0 where everything is masked; apply the"
+            " softmax, or divide each row by its sum."
         )
     np.divide(weights_RN, sums_R[:, None], out=weights_RN, where=sums_R[:, None] > 0.5)
     return weights_RN

@@ -1,4 +1,5 @@
-"""A small example of raw arrays, to look at and to begin with: made by rule and chance, by no model.
+"""A small example of raw arrays, to look at and to begin with: made by rule and chance, by no
+model.
 
 Shapes: L layers, H heads, Q queries, N items.
 """
@@ -18,7 +19,9 @@ _LAYERS, _HEADS, _SPREADS = 2, 4, (0.5, 1.0, 1.5, 3.0)
 
 
 def example_arrays() -> dict[str, npt.NDArray[np.generic]]:
-    """weights [2, 4, 9, 10]: each head looks around the word that is meant, the later ones more widely; and labels."""
+    """weights [2, 4, 9, 10]: each head looks around the word that is meant, the later ones more
+    widely; and labels.
+    """
     distance_QN = np.abs(np.arange(len(MEMORY))[None] - np.array(_MEANT)[:, None])
     chance = np.random.default_rng(0).normal(0, 0.7, (_LAYERS, _HEADS, *distance_QN.shape))
     scores = (

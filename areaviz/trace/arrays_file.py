@@ -1,7 +1,8 @@
-"""An npz file of raw attention arrays, as NumPy saves it, as a trace; docs/your_models.md says what it holds.
+"""An npz file of raw attention arrays, as NumPy saves it, as a trace; docs/your_models.md says what
+it holds.
 
-Files come from strangers: every shape and type is read from a header and checked before its array is unpacked, and
-arrays of Python objects, which NumPy would unpickle, are refused by their header.
+Files come from strangers: every shape and type is read from a header and checked before its array
+is unpacked, and arrays of Python objects, which NumPy would unpickle, are refused by their header.
 """
 
 from __future__ import annotations
@@ -40,12 +41,17 @@ from areaviz.trace.room import UPLOADED, Room, Shape
 from areaviz.trace.spool import Reserve, Spool, unlimited
 
 NAMES = ("weights", "memory", "queries", "shape", "picture")
-_REFUSAL = "The file is no npz archive; save arrays with numpy.savez, or choose a trace that this app has saved."
+_REFUSAL = (
+    "The file is no npz archive; save arrays with numpy.savez, or choose a trace that this app has"
+    " saved."
+)
 _DAMAGED = "The file is damaged or cut short; save its arrays anew with numpy.savez."
 
 
 def holds_trace(file: BinaryIO, room: Room = UPLOADED) -> bool:
-    """Whether a file is a stored trace, not raw arrays; InputError where it is no archive, or larger than `room`."""
+    """Whether a file is a stored trace, not raw arrays; InputError where it is no archive, or
+    larger than `room`.
+    """
     with _named_errors():
         check_archive(file, _REFUSAL, room.file)
         with zipfile.ZipFile(file) as archive:
@@ -59,17 +65,20 @@ def open_npz(
     room: Room = UPLOADED,
     reserve: Reserve = unlimited,
 ) -> Trace:
-    """The trace in an npz file: of its arrays, or a trace that this app has saved. Its weights stay on disk.
+    """The trace in an npz file: of its arrays, or a trace that this app has saved. Its weights stay
+    on disk.
 
     Args:
         file: open, seekable.
-        area_size: of arrays, most items of an area, or rows and columns of one; 1 leaves the areas out.
+        area_size: of arrays, most items of an area, or rows and columns of one; 1 leaves the areas
+            out.
         name: what the model of arrays is called.
         room: how much it may take.
         reserve: see `Spool`.
 
     Raises:
-        InputError: it is no such file, an array is missing, too large, holds objects or does not fit the others.
+        InputError: it is no such file, an array is missing, too large, holds objects or does not
+            fit the others.
         BackendError: the app has no room for it.
     """
     if holds_trace(file, room):
@@ -127,7 +136,9 @@ def _spooled(
     room: Room,
     reserve: Reserve,
 ) -> Trace:
-    """The trace of a frame and the rows of its weights, which are written to disk with their sums as they come."""
+    """The trace of a frame and the rows of its weights, which are written to disk with their sums
+    as they come.
+    """
     layers, heads, queries, items = shape_LHQN
     largest = area_size if has_sums(area_size, shape_LHQN) else 1
     grid = AreaGrid.clamped((frame.grid.height, frame.grid.width), (largest, largest))
@@ -198,8 +209,9 @@ def _check_labels(name: str, header: Header) -> None:
         )
     if header.shape[0] > MAX_ITEMS or header.dtype.itemsize > 4 * MAX_LABEL:
         raise InputError(
-            f'The array "{name}" has {header.shape[0]:,} texts of up to {header.dtype.itemsize // 4:,} characters but '
-            f"at most {MAX_ITEMS:,} of {MAX_LABEL} are possible; shorten it."
+            f'The array "{name}" has {header.shape[0]:,} texts of up to'
+            f" {header.dtype.itemsize // 4:,} characters but at most {MAX_ITEMS:,} of {MAX_LABEL}"
+            " are possible; shorten it."
         )
 
 

@@ -1,4 +1,5 @@
-"""Whether the parts of a trace agree with each other, as docs/trace.md says, and whether a focus points into it.
+"""Whether the parts of a trace agree with each other, as docs/trace.md says, and whether a focus
+points into it.
 
 Shapes: as in `areaviz/trace/record.py`.
 """
@@ -72,10 +73,13 @@ def check_focus(trace: Trace, focus: Focus) -> None:
 
 
 def check_rows(weights: FloatArray, called: str) -> None:
-    """Check that weights [..., A] are distributions, or nothing but 0, of what is `called` so; else ValueError."""
+    """Check that weights [..., A] are distributions, or nothing but 0, of what is `called` so; else
+    ValueError.
+    """
     _require(bool(weights.min() >= 0), f"{called} has weights below 0 or not a number.")
     for weights_QA in weights.reshape(-1, *weights.shape[-2:]):
-        # One head after the other: where areas are few, the sums take as much memory as the weights.
+        # One head after the other: where areas are few, the sums take as much memory as the
+        # weights.
         sums_Q = weights_QA.sum(-1)
         summed = np.minimum(np.abs(sums_Q - 1), sums_Q) <= TOLERANCE
         _require(bool(summed.all()), f"{called} has rows of weights that sum to neither 1 nor 0.")
@@ -191,7 +195,8 @@ def _check_map(trace: Trace, attention: AttentionMap) -> None:
     fits = weights_LHQA.ndim == 4 and weights_LHQA.size > 0 and weights_LHQA.shape[2:] == shape
     _require(
         fits,
-        f"{called} has weights of shape {weights_LHQA.shape} but must be layers x heads x {shape[0]} x {shape[1]}.",
+        f"{called} has weights of shape {weights_LHQA.shape} but must be layers x heads x"
+        f" {shape[0]} x {shape[1]}.",
     )
     _require(
         max(weights_LHQA.shape[:2]) <= MOST,

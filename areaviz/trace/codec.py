@@ -1,7 +1,7 @@
 """Traces to files and back: one npz archive of plain arrays and a JSON document, never pickle.
 
-The format is specified in docs/trace.md. Files come from strangers, so every size is read from a header
-and checked before anything is unpacked or allocated.
+The format is specified in docs/trace.md. Files come from strangers, so every size is read from a
+header and checked before anything is unpacked or allocated.
 """
 
 from __future__ import annotations
@@ -33,12 +33,14 @@ TYPES = ("<f2", "<f4", "<i8", "|u1")
 def to_bytes(trace: Trace, half: bool = False, without: Collection[str] = ()) -> bytes:
     """The file of a trace; equal traces give equal bytes.
 
-    half: store weights as float16, about half the size. Read back, every row is divided by its sum again;
-    with up to 30,000 areas a weight is then off by at most 0.2 % of itself plus 3e-8. without: sites whose weights
-    are left out, for a reader who can fetch them; such a file is for the wire, not for keeping.
+    half: store weights as float16, about half the size. Read back, every row is divided by its sum
+    again; with up to 30,000 areas a weight is then off by at most 0.2 % of itself plus 3e-8.
+    without: sites whose weights are left out, for a reader who can fetch them; such a file is for
+    the wire, not for keeping.
 
     Raises:
-        InputError: the trace is larger than `from_bytes` would read: 512 MiB, of which 8 MiB are texts.
+        InputError: the trace is larger than `from_bytes` would read: 512 MiB, of which 8 MiB are
+            texts.
     """
     arrays, document = (
         to_arrays(trace, without),
@@ -90,7 +92,8 @@ def save(trace: Trace, target: Path | str | BinaryIO, half: bool = False) -> Non
 
     Raises:
         InputError: the trace is larger than 512 MiB.
-        BackendError: the disk is full or the place cannot be written to; an older file is left as it was.
+        BackendError: the disk is full or the place cannot be written to; an older file is left as
+            it was.
     """
     content = to_bytes(trace, half)
     if isinstance(target, Path | str):
@@ -106,7 +109,8 @@ def save(trace: Trace, target: Path | str | BinaryIO, half: bool = False) -> Non
 
 
 def from_bytes(content: bytes, fetch: Fetch | None = None) -> Trace:
-    """Read a trace back; its arrays are read-only, so it can be shared. `fetch` gets what weights were left out.
+    """Read a trace back; its arrays are read-only, so it can be shared. `fetch` gets what weights
+    were left out.
 
     Raises:
         InputError: it is no trace, is damaged, too large, or of a newer version of this app.
@@ -129,7 +133,9 @@ def load(source: Path | str | BinaryIO, fetch: Fetch | None = None) -> Trace:
 
 @contextmanager
 def named() -> Iterator[None]:
-    """Say in one sentence what is wrong with a file: whatever is raised in the block becomes an InputError."""
+    """Say in one sentence what is wrong with a file: whatever is raised in the block becomes an
+    InputError.
+    """
     try:
         yield
     except (InputError, BackendError):
@@ -173,7 +179,9 @@ def _read(file: BinaryIO, fetch: Fetch | None) -> Trace:
 
 
 def _array(entry: bytes) -> npt.NDArray[Any]:
-    """An array from a .npy entry, its header checked against the bytes that are there; read-only."""
+    """An array from a .npy entry, its header checked against the bytes that are there;
+    read-only.
+    """
     file = io.BytesIO(entry)
     if np.lib.format.read_magic(file) != (1, 0):
         raise ValueError("an array is of an unknown npy version")
@@ -193,7 +201,9 @@ def check_type(dtype: np.dtype[Any], by_columns: bool) -> None:
 
 
 def _full_size(array: npt.NDArray[Any]) -> int:
-    """The bytes of an array as a trace has it: weights stored in half precision are twice as large there."""
+    """The bytes of an array as a trace has it: weights stored in half precision are twice as large
+    there.
+    """
     return array.nbytes * (2 if array.dtype == np.float16 else 1)
 
 
@@ -203,7 +213,9 @@ def is_weights(name: str) -> bool:
 
 
 def _npy_parts(array: npt.NDArray[Any], half: bool = False) -> Iterator[bytes | memoryview]:
-    """The bytes of a .npy file; those of weights a layer at a time, as they may lie elsewhere. half: as float16."""
+    """The bytes of a .npy file; those of weights a layer at a time, as they may lie elsewhere.
+    half: as float16.
+    """
     kind, head = np.dtype(np.float16) if half else array.dtype, io.BytesIO()
     described = {
         "descr": np.lib.format.dtype_to_descr(kind),

@@ -1,4 +1,6 @@
-"""A trace as a JSON document and plain arrays, and back. The format is specified in docs/trace.md."""
+"""A trace as a JSON document and plain arrays, and back. The format is specified in
+docs/trace.md.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,9 @@ def to_arrays(trace: Trace, without: Collection[str] = ()) -> dict[str, npt.NDAr
 
 
 def to_document(trace: Trace, without: Collection[str] = ()) -> dict[str, Any]:
-    """Everything in a trace that is no array, ready for JSON. A map `without` its weights tells their shape instead."""
+    """Everything in a trace that is no array, ready for JSON. A map `without` its weights tells
+    their shape instead.
+    """
     fields = [
         {"name": f.name, "kind": f.kind, "raw": f.raw, "labels": f.labels}
         for f in trace.fields.values()
@@ -93,7 +97,8 @@ def request_entry(request: Request) -> dict[str, Any]:
 
 
 def from_document(document: Any, arrays: Arrays, fetch: Fetch | None = None) -> Trace:
-    """Put a trace together again; `areaviz.trace.check.validate` then tells whether its parts agree.
+    """Put a trace together again; `areaviz.trace.check.validate` then tells whether its parts
+    agree.
 
     fetch: gets what weights were left out, when they are first read; without it none may be.
 
@@ -139,14 +144,17 @@ def _check_version(document: Any) -> None:
     version = _take(document, "version", int)
     if version > VERSION:
         raise InputError(
-            f"The trace has version {version} but this app reads versions up to {VERSION}; update the app to open it."
+            f"The trace has version {version} but this app reads versions up to {VERSION}; update"
+            " the app to open it."
         )
     if version < 1:
         raise ValueError(f"version {version} does not exist")
 
 
 def read_request(entry: Mapping[str, Any], arrays: Arrays) -> Request:
-    """A request of an entry and, for one with a picture, the array "request.picture"; raises as `from_document`."""
+    """A request of an entry and, for one with a picture, the array "request.picture"; raises as
+    `from_document`.
+    """
     model, text, method = (_take(entry, key, str) for key in ("model", "text", "method"))
     area_size = None if entry["area_size"] is None else _take(entry, "area_size", int)
     picture = (

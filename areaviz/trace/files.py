@@ -34,7 +34,8 @@ def write_whole(path: Path, content: bytes, mode: int = 0o666) -> None:
     except OSError as error:
         reason = error.strerror or str(error)
         raise BackendError(
-            f"{path} could not be written ({reason}); free some space or choose another folder, then save again."
+            f"{path} could not be written ({reason}); free some space or choose another folder,"
+            " then save again."
         ) from error
     finally:
         with suppress(OSError):
@@ -42,7 +43,9 @@ def write_whole(path: Path, content: bytes, mode: int = 0o666) -> None:
 
 
 def private_folder(path: Path) -> None:
-    """Make a folder, and those above it that are missing, for this user alone; one that is there stays as it is."""
+    """Make a folder, and those above it that are missing, for this user alone; one that is there
+    stays as it is.
+    """
     for folder in (*reversed(path.parents), path):
         with suppress(FileExistsError):
             if not folder.is_dir():

@@ -24,8 +24,9 @@ def query_dependence(shares_QN: npt.NDArray[np.floating]) -> tuple[float, float]
 
         I = H(mean map) - mean H(map), the queries that attend to anything equally likely
 
-    The ceiling is H(mean map): a head that looks at another single item for each query reaches it. A head that looks
-    at the same place whatever is asked has 0; both are 0 where nothing is attended to.
+    The ceiling is H(mean map): a head that looks at another single item for each query reaches it.
+    A head that looks at the same place whatever is asked has 0; both are 0 where nothing is
+    attended to.
     """
     seen_QN = shares_QN[shares_QN.any(-1)].astype(np.float64)
     if not len(seen_QN):

@@ -1,7 +1,8 @@
-"""Changes as text, for links and files: "weigh:encoder-decoder:items=3-5:layer=2;hide:source:items=1-4".
+"""Changes as text, for links and files:
+"weigh:encoder-decoder:items=3-5:layer=2;hide:source:items=1-4".
 
-Changes are parted by ";", their parts by ":": the kind, the site or field, then what differs from its default. Layers,
-heads, queries, items and an area's top and left count from 1.
+Changes are parted by ";", their parts by ":": the kind, the site or field, then what differs from
+its default. Layers, heads, queries, items and an area's top and left count from 1.
 """
 
 from __future__ import annotations
@@ -51,12 +52,14 @@ def from_text(text: str) -> tuple[Change, ...]:
     """
     if len(text) > MAX_LETTERS:
         raise InputError(
-            f"The changes have {len(text):,} characters, at most {MAX_LETTERS:,} are read; drop some."
+            f"The changes have {len(text):,} characters, at most {MAX_LETTERS:,} are read; drop"
+            " some."
         )
     parts = list(filter(None, text.split(";")))
     if len(parts) > MAX_CHANGES:
         raise InputError(
-            f"{len(parts):,} changes are asked for but at most {MAX_CHANGES:,} are possible; drop some."
+            f"{len(parts):,} changes are asked for but at most {MAX_CHANGES:,} are possible; drop"
+            " some."
         )
     changes: list[Change] = []
     for part in parts:
@@ -97,7 +100,8 @@ def _change(text: str) -> Change:
     stray = next((part for part in given if part not in _PARTS[kind]), None)
     if stray is not None or len(given) < len(options):
         raise InputError(
-            f'The change "{shown(text)}" has a part that a change of its kind lacks; mend or remove it.'
+            f'The change "{shown(text)}" has a part that a change of its kind lacks; mend or'
+            " remove it."
         )
     if kind == "hide":
         return Hide(name, tuple(unpacked(given.get("items", ""))))
@@ -115,7 +119,8 @@ def _number(given: dict[str, str], name: str) -> int | None:
         return None
     if not _NUMBER.fullmatch(given[name]) or int(given[name]) > MAX_POSITION:
         raise InputError(
-            f'A change has the {name} "{shown(given[name])}" but these count from 1; choose a number.'
+            f'A change has the {name} "{shown(given[name])}" but these count from 1; choose a'
+            " number."
         )
     return int(given[name]) - 1
 

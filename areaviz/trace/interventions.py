@@ -1,4 +1,5 @@
-"""What is done otherwise in a run, to see what follows: weights changed, heads switched off, items hidden.
+"""What is done otherwise in a run, to see what follows: weights changed, heads switched off, items
+hidden.
 
 Shapes: H heads, Q queries, R areas, N items. Layers, heads, queries and items count from 0.
 """
@@ -24,9 +25,10 @@ class Weigh:
 
     A factor of 0 bans the areas; a query with all areas banned reads nothing (its weights are 0).
 
-    site: the attention. areas: these, and with `items` every area that holds one of them; rest: all others instead.
-    factor: 0..100. layer, head, query: where; None means all of them. A query of the output has a place only when
-    the output is given (`Request.target`).
+    site: the attention. areas: these, and with `items` every area that holds one of them; rest: all
+    others instead.
+    factor: 0..100. layer, head, query: where; None means all of them. A query of the output has a
+    place only when the output is given (`Request.target`).
     """
 
     site: str
@@ -43,7 +45,8 @@ class Weigh:
 class Gate:
     """What heads read, times `factor`, before the heads are put together: 0 switches them off.
 
-    site: the attention. layer, head: where; None means all of them. factor: 0..100. The weights stay what they were.
+    site: the attention. layer, head: where; None means all of them. factor: 0..100. The weights
+    stay what they were.
     """
 
     site: str
@@ -54,10 +57,12 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class Hide:
-    """Items of an input that nothing attends to any more, as if they were padding: in every layer, head and site.
+    """Items of an input that nothing attends to any more, as if they were padding: in every layer,
+    head and site.
 
-    field: "source" or "picture". Places stay, so a model still knows how many items were there. What was mixed into
-    other items before any attention (pixels in a picture's neighbouring cells) is not taken back.
+    field: "source" or "picture". Places stay, so a model still knows how many items were there.
+    What was mixed into other items before any attention (pixels in a picture's neighbouring cells)
+    is not taken back.
     """
 
     field: str
@@ -86,15 +91,16 @@ def check_changes(changes: Sequence[Change]) -> None:
     """
     if len(changes) > MAX_CHANGES:
         raise InputError(
-            f"{len(changes):,} changes are asked for but at most {MAX_CHANGES:,} are possible; drop some."
+            f"{len(changes):,} changes are asked for but at most {MAX_CHANGES:,} are possible; drop"
+            " some."
         )
     for change in changes:
         if not isinstance(change, Hide) and not (
             isfinite(change.factor) and FACTORS[0] <= change.factor <= FACTORS[1]
         ):
             raise InputError(
-                f"A change has the factor {change.factor:g} but factors go from {FACTORS[0]} to {FACTORS[1]}; "
-                "choose one in that range."
+                f"A change has the factor {change.factor:g} but factors go from {FACTORS[0]} to"
+                f" {FACTORS[1]}; choose one in that range."
             )
         items = () if isinstance(change, Gate) else change.items
         if (
@@ -124,8 +130,9 @@ def check_total(changes: Sequence[Change]) -> None:
 class Places:
     """Where a model can be changed for one input.
 
-    sites: the fields that attend and are attended to, by site. layers, heads: of every site. lengths: items of the
-    fields that are known before anything is written. grids: the areas of those that are attended to.
+    sites: the fields that attend and are attended to, by site. layers, heads: of every site.
+    lengths: items of the fields that are known before anything is written. grids: the areas of
+    those that are attended to.
     """
 
     sites: Mapping[str, tuple[str, str]]
@@ -135,10 +142,13 @@ class Places:
     grids: Mapping[str, AreaGrid]
 
     def check(self, changes: Sequence[Change]) -> None:
-        """Check that all of this exists; InputError names the first that does not, and what there is."""
+        """Check that all of this exists; InputError names the first that does not, and what there
+        is.
+        """
         if changes and not self.sites:
             raise InputError(
-                "This model attends to nothing, so there is nothing to change; choose another model."
+                "This model attends to nothing, so there is nothing to change; choose another"
+                " model."
             )
         for change in changes:
             if isinstance(change, Hide):
@@ -146,7 +156,8 @@ class Places:
                 continue
             if change.site not in self.sites:
                 raise InputError(
-                    f'This model has no site "{change.site}" to change; choose one of: {", ".join(self.sites)}.'
+                    f'This model has no site "{change.site}" to change; choose one of:'
+                    f" {', '.join(self.sites)}."
                 )
             _within("layer", change.layer, self.layers)
             _within("head", change.head, self.heads)
@@ -159,7 +170,8 @@ class Places:
         ]
         if change.field not in inputs:
             raise InputError(
-                f'Nothing of "{change.field}" can be hidden here; choose items of: {", ".join(inputs)}.'
+                f'Nothing of "{change.field}" can be hidden here; choose items of:'
+                f" {', '.join(inputs)}."
             )
         for item in change.items:
             _within("item", item, self.lengths[change.field])
@@ -168,7 +180,8 @@ class Places:
         query, memory = self.sites[change.site]
         if change.query is not None and query not in self.lengths:
             raise InputError(
-                "A change of single output items needs the output to be given; leave the query open."
+                "A change of single output items needs the output to be given; leave the query"
+                " open."
             )
         if query in self.lengths:
             _within("query", change.query, self.lengths[query])
@@ -181,13 +194,15 @@ class Places:
                 self.grids[memory].index(area)
             except ValueError:
                 raise InputError(
-                    f'There is no area of {area.height}x{area.width} items at item {area.left + 1} of the "{memory}"; '
-                    "choose one of the areas that this model attends to."
+                    f"There is no area of {area.height}x{area.width} items at item {area.left + 1}"
+                    f' of the "{memory}"; choose one of the areas that this model attends to.'
                 ) from None
 
 
 def weighed(changes: Sequence[Change], sites: Mapping[str, tuple[str, str]]) -> list[Weigh | Gate]:
-    """The changes site by site: hiding items is banning every area that holds them, wherever they are attended to."""
+    """The changes site by site: hiding items is banning every area that holds them, wherever they
+    are attended to.
+    """
     found: list[Weigh | Gate] = []
     for change in changes:
         if isinstance(change, Hide):
@@ -204,7 +219,9 @@ def weighed(changes: Sequence[Change], sites: Mapping[str, tuple[str, str]]) -> 
 def touched(
     weigh: Weigh, table_R4: IntArray, width: int
 ) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Which areas a change is about: bool [R]. table_R4: rows (top, left, height, width); width: of the memory."""
+    """Which areas a change is about: bool [R]. table_R4: rows (top, left, height, width); width: of
+    the memory.
+    """
     top, left, height, wide = table_R4.T
     chosen_R = np.zeros(len(table_R4), dtype=np.bool_)
     for area in weigh.areas:
@@ -230,7 +247,8 @@ def touched(
 def area_factors(
     weighs: Sequence[Weigh], table_R4: IntArray, width: int, heads: int, queries: int
 ) -> np.ndarray[tuple[int, int, int], np.dtype[np.float32]]:
-    """What every area's weight is multiplied by: float32 [H, Q, R], or [H, 1, R] where no change is a query's own.
+    """What every area's weight is multiplied by: float32 [H, Q, R], or [H, 1, R] where no change is
+    a query's own.
 
     A change of a query beyond `queries` is left out.
     """
@@ -247,6 +265,7 @@ def area_factors(
 def _within(name: str, value: int | None, count: int) -> None:
     if value is not None and not 0 <= value < count:
         raise InputError(
-            f"A change is about {name} {value + 1:,}, but there {'is' if count == 1 else 'are'} {count:,} "
-            f"{name if count == 1 else 'queries' if name == 'query' else name + 's'}; choose another {name}."
+            f"A change is about {name} {value + 1:,}, but there {'is' if count == 1 else 'are'}"
+            f" {count:,} {name if count == 1 else 'queries' if name == 'query' else name + 's'};"
+            f" choose another {name}."
         )

@@ -1,4 +1,5 @@
-"""Attention weights that lie elsewhere, on a disk or another machine: fetched a layer at a time, when one is read.
+"""Attention weights that lie elsewhere, on a disk or another machine: fetched a layer at a time,
+when one is read.
 
 Shapes: L layers, H heads, Q queries, A areas.
 """
@@ -20,15 +21,16 @@ FloatArray = npt.NDArray[np.float32]
 class LayeredWeights(NDArrayOperatorsMixin):
     """Stands in for a read-only array float32 [L, H, Q, A].
 
-    An index that begins with a number stays within that layer; any other index, NumPy's functions and an array's
-    methods fetch all layers first.
+    An index that begins with a number stays within that layer; any other index, NumPy's functions
+    and an array's methods fetch all layers first.
 
     Args:
         shape: of the whole.
-        fetch: gives a layer, float32 [H, Q, A], checked by whoever fetches it; what it raises goes to the reader, and
-            the next one asks again.
-        heads: gives the heads from the second argument to the third, exclusive, of the layer that is the first. Where
-            it is given, reading is cheap, and no layer is kept; else the layers that were read are.
+        fetch: gives a layer, float32 [H, Q, A], checked by whoever fetches it; what it raises goes
+            to the reader, and the next one asks again.
+        heads: gives the heads from the second argument to the third, exclusive, of the layer that
+            is the first. Where it is given, reading is cheap, and no layer is kept; else the layers
+            that were read are.
     """
 
     dtype = np.dtype(np.float32)

@@ -23,14 +23,17 @@ MAX_CHANGES, MAX_CHANGED = 1024, 131_072
 """Changes of one request, and the items and areas that all of them name."""
 
 MAX_UPLOAD_MEGABYTES = 50
-"""Of one file that a reader hands in; .streamlit/config.toml says the same to the server. Uploaders may say less."""
+"""Of one file that a reader hands in; .streamlit/config.toml says the same to the server. Uploaders
+may say less.
+"""
 
 
 def check_text(text: str) -> None:
     """Size and well-formedness; an empty text passes.
 
     Raises:
-        InputError: when the text is too long, has too many combining marks in a row or half a surrogate pair.
+        InputError: when the text is too long, has too many combining marks in a row or half a
+            surrogate pair.
     """
     if len(text) > MAX_CODE_POINTS:
         raise InputError(
@@ -48,7 +51,8 @@ def check_text(text: str) -> None:
     )
     if half:
         raise InputError(
-            f"Character {half:,} of the text is broken (half a surrogate pair); delete it or type it anew."
+            f"Character {half:,} of the text is broken (half a surrogate pair); delete it or type"
+            " it anew."
         )
 
 
@@ -57,7 +61,8 @@ def check_range(name: str, value: int, limits: tuple[int, int]) -> None:
     low, high = limits
     if not low <= value <= high:
         raise InputError(
-            f'"{name}" is {value} but must lie between {low} and {high}; choose a number in that range.'
+            f'"{name}" is {value} but must lie between {low} and {high}; choose a number in that'
+            " range."
         )
 
 
@@ -65,7 +70,8 @@ def choice(name: str, value: str, choices: Sequence[str]) -> str:
     """The value if it is one of the choices; else InputError."""
     if value not in choices:
         raise InputError(
-            f'"{name}" is "{shown(value)}" but must be one of: {", ".join(choices)}; choose one of them.'
+            f'"{name}" is "{shown(value)}" but must be one of: {", ".join(choices)}; choose one of'
+            " them."
         )
     return value
 

@@ -1,6 +1,7 @@
 """A request and a focus as address parameters, so that every view is a link.
 
-In a link layers, heads and items count from 1, as they do on the page; in the records they count from 0.
+In a link layers, heads and items count from 1, as they do on the page; in the records they count
+from 0.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ _NUMBER = re.compile(r"-?[0-9]{1,10}")
 def to_params(request: Request, focus: Focus | None = None) -> dict[str, str]:
     """The address parameters that restore a request and a focus; defaults are left out.
 
-    Names: model, text, method, beam, area, seed, picture, sample, target, changes; site, layer, head, side,
-    items ("3-7,12"), unit, areas.
+    Names: model, text, method, beam, area, seed, picture, sample, target, changes; site, layer,
+    head, side, items ("3-7,12"), unit, areas.
     """
     params = {"model": request.model} | _unless("text", request.text, "")
     params |= _unless("method", request.method, "greedy") | _unless("beam", request.beam, 4)
@@ -57,7 +58,8 @@ def to_params(request: Request, focus: Focus | None = None) -> dict[str, str]:
 def from_params(params: Mapping[str, str]) -> tuple[Request, Focus | None]:
     """Read address parameters back; unknown names are ignored, a missing text is an empty one.
 
-    A link has no more than a picture's name: `picture_name` reads it, and the page finds the picture.
+    A link has no more than a picture's name: `picture_name` reads it, and the page finds the
+    picture.
 
     Raises:
         InputError: a parameter cannot be used, in one sentence.
@@ -107,7 +109,8 @@ def _focus(params: Mapping[str, str]) -> Focus | None:
         return None
     if not _SITE.fullmatch(params["site"]):
         raise InputError(
-            f'The link asks for the site "{shown(params["site"])}", which does not exist; remove it.'
+            f'The link asks for the site "{shown(params["site"])}", which does not exist;'
+            " remove it."
         )
     places = (1, MAX_POSITION)
     return Focus(
@@ -127,8 +130,8 @@ def _number(params: Mapping[str, str], name: str, default: int, limits: tuple[in
         return default
     if not _NUMBER.fullmatch(params[name]):
         raise InputError(
-            f'"{name}" is "{shown(params[name])}" but must be a whole number from {limits[0]} to {limits[1]}; '
-            "choose a number in that range."
+            f'"{name}" is "{shown(params[name])}" but must be a whole number from {limits[0]} to'
+            f" {limits[1]}; choose a number in that range."
         )
     check_range(name, int(params[name]), limits)
     return int(params[name])

@@ -1,6 +1,7 @@
 """Entries of npz archives: what an array is by its header, then its numbers, a few rows at a time.
 
-Files come from strangers. `read_array` and `read_rows` unpack an entry only if it is as large as its header says.
+Files come from strangers. `read_array` and `read_rows` unpack an entry only if it is as large as
+its header says.
 """
 
 from __future__ import annotations
@@ -70,7 +71,8 @@ def check_filled(entry: zipfile.ZipInfo, header: Header) -> None:
     """Refuse, with a ValueError, an entry that is not as large as its header says, to the byte."""
     if min(header.shape, default=0) < 0 or header.nbytes != entry.file_size - header.start:
         raise ValueError(
-            f"an array says it has shape {header.shape} but has {entry.file_size - header.start} bytes"
+            f"an array says it has shape {header.shape} but has {entry.file_size - header.start}"
+            " bytes"
         )
 
 
@@ -86,7 +88,9 @@ def read_array(
 def read_rows(
     archive: zipfile.ZipFile, entry: zipfile.ZipInfo, header: Header
 ) -> Iterator[npt.NDArray[Any]]:
-    """The rows of an array along its last axis, in order, some at a time: [R, X]; ValueError as `read_array`."""
+    """The rows of an array along its last axis, in order, some at a time: [R, X]; ValueError as
+    `read_array`.
+    """
     check_filled(entry, header)
     width = header.shape[-1]
     row_bytes = width * header.dtype.itemsize

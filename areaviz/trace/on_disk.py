@@ -1,7 +1,8 @@
-"""Stored traces that are shown: their weights lie in a temporary file and are read by layer and head.
+"""Stored traces that are shown: their weights lie in a temporary file and are read by layer and
+head.
 
-What a file says of itself is checked before any of it is unpacked, and what is unpacked is checked a few rows at a
-time. Shapes: as in `areaviz/trace/record.py`.
+What a file says of itself is checked before any of it is unpacked, and what is unpacked is checked
+a few rows at a time. Shapes: as in `areaviz/trace/record.py`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from areaviz.trace.spool import Reserve, Spool, Written, unlimited
 
 
 def open_trace(file: BinaryIO, room: Room = UPLOADED, reserve: Reserve = unlimited) -> Trace:
-    """A stored trace whose weights stay on disk: `codec.load` for traces that are large, or a stranger's.
+    """A stored trace whose weights stay on disk: `codec.load` for traces that are large, or a
+    stranger's.
 
     Args:
         file: open, seekable.

@@ -20,7 +20,9 @@ NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,59}")
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """name: what a link calls it. width, height: in pixels, 1..640. rgb: red, green, blue, row by row."""
+    """name: what a link calls it. width, height: in pixels, 1..640. rgb: red, green, blue, row by
+    row.
+    """
 
     name: str
     width: int
@@ -48,7 +50,8 @@ def check_picture(picture: Picture) -> None:
     """Check a picture that may come from a stranger.
 
     Raises:
-        InputError: its name cannot stand in a link, a side is outside 1..640 pixels, or pixels are missing.
+        InputError: its name cannot stand in a link, a side is outside 1..640 pixels, or pixels are
+            missing.
     """
     if not NAME.fullmatch(picture.name):
         raise InputError(
@@ -56,8 +59,8 @@ def check_picture(picture: Picture) -> None:
         )
     if not (1 <= picture.width <= MAX_SIDE and 1 <= picture.height <= MAX_SIDE):
         raise InputError(
-            f"The picture has {picture.width:,} x {picture.height:,} pixels but sides of 1 to {MAX_SIDE} are possible; "
-            "make it smaller."
+            f"The picture has {picture.width:,} x {picture.height:,} pixels but sides of 1 to"
+            f" {MAX_SIDE} are possible; make it smaller."
         )
     if len(picture.rgb) != picture.width * picture.height * 3:
         raise InputError(

@@ -40,6 +40,7 @@ def unpacked(text: str) -> Iterator[int]:
         left -= stop - start + 1
         if not 1 <= start <= stop <= MAX_POSITION or left < 0:
             raise InputError(
-                f'"items" has "{part}" but positions rise, from 1 to {MAX_POSITION:,}; mend or remove it.'
+                f'"items" has "{part}" but positions rise, from 1 to {MAX_POSITION:,}; mend or'
+                " remove it."
             )
         yield from range(start - 1, stop)

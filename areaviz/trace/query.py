@@ -1,9 +1,10 @@
 """Questions to a trace: which areas, with what weight?
 
-Each picks a map's layer and head and asks the algebra of areas (`areaviz.trace.weights`), which works on arrays.
+Each picks a map's layer and head and asks the algebra of areas (`areaviz.trace.weights`), which
+works on arrays.
 
-Shapes: L layers, H heads, Q queries, A areas, N items, R rows of weights. Wherever a head may be None, the answer is
-for the mean of the heads' weights.
+Shapes: L layers, H heads, Q queries, A areas, N items, R rows of weights. Wherever a head may be
+None, the answer is for the mean of the heads' weights.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from areaviz.trace.record import AttentionMap, Field, FloatArray
 from areaviz.trace.request import Focus
 
 Groups = Sequence[tuple[int, int]]
-"""Runs of items as (start, end), the end exclusive; together they cover every item once, in order."""
+"""Runs of items as (start, end), the end exclusive; together they cover every item once, in order.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +46,10 @@ class Attending:
 class HeadSummary:
     """Statistics of every head, each float32 [L, H], averaged over queries.
 
-    entropy: of the area weights, in bits. area_size: mean items an attended area holds. distance: mean
-    items between query and area centre (NaN when query and memory are different texts). peak: mean
-    weight of the top area. Fully masked queries are left out; a head that only has such queries gets 0.
+    entropy: of the area weights, in bits. area_size: mean items an attended area holds. distance:
+    mean items between query and area centre (NaN when query and memory are different texts). peak:
+    mean weight of the top area. Fully masked queries are left out; a head that only has such
+    queries gets 0.
     """
 
     entropy: FloatArray
@@ -64,10 +67,11 @@ def top_areas(
     max_overlap: float = weights.MAX_OVERLAP,
     min_size: int = 1,
 ) -> list[Attended]:
-    """The k heaviest areas of a query, skipping those that overlap a heavier one by more than `max_overlap` (IoU).
+    """The k heaviest areas of a query, skipping those that overlap a heavier one by more than
+    `max_overlap` (IoU).
 
-    min_size: areas of fewer items are left out. Areas without weight never count; of equal weights the
-    area of lower index comes first.
+    min_size: areas of fewer items are left out. Areas without weight never count; of equal weights
+    the area of lower index comes first.
     """
     heads = slice(None) if head is None else slice(head, head + 1)
     return attended(
@@ -89,7 +93,9 @@ def attended(
 
 
 def smallest_area(attention: AttentionMap, focus: Focus) -> int:
-    """How many items an area has at least, to be shown: two where the focus is on these and the map has any."""
+    """How many items an area has at least, to be shown: two where the focus is on these and the map
+    has any.
+    """
     return 2 if focus.areas == "several" and attention.grid.count > attention.grid.items else 1
 
 
@@ -98,8 +104,8 @@ def densest_areas(
 ) -> list[Attended | None]:
     """The densest area of every query, with the share it holds; None where everything is masked.
 
-    It is the smallest span or rectangle that holds at least `mass` of what the items receive (`item_shares`). Raises
-    ValueError where the mass is not above 0 and at most 1.
+    It is the smallest span or rectangle that holds at least `mass` of what the items receive
+    (`item_shares`). Raises ValueError where the mass is not above 0 and at most 1.
     """
     found = densest.densest_areas(item_shares(attention, layer, head), attention.grid, mass)
     pairs = zip(found.area.tolist(), found.share.tolist(), strict=True)
@@ -109,7 +115,9 @@ def densest_areas(
 def top_queries(
     attention: AttentionMap, layer: int, head: int | None, item: int, k: int = 3
 ) -> list[Attending]:
-    """The k queries that attend most to areas which hold memory item `item`; queries that never do are left out."""
+    """The k queries that attend most to areas which hold memory item `item`; queries that never do
+    are left out.
+    """
     found = weights.largest(coverage(attention, layer, head)[:, item], k)
     pairs = zip(found.index.tolist(), found.weight.tolist(), strict=True)
     return [Attending(query, weight) for query, weight in pairs if query >= 0]
@@ -118,13 +126,16 @@ def top_queries(
 def coverage(attention: AttentionMap, layer: int, head: int | None) -> FloatArray:
     """How much attention every memory item receives, by areas that hold it: float32 [Q, N].
 
-    A row sums to the mean attended area size (1 to the largest area), not to 1 (Eq. 4: values are sums).
+    A row sums to the mean attended area size (1 to the largest area), not to 1 (Eq. 4: values are
+    sums).
     """
     return weights.coverage(_weights(attention, layer, head), attention.grid)
 
 
 def item_shares(attention: AttentionMap, layer: int, head: int | None) -> FloatArray:
-    """Coverage with each row divided by its sum: float32 [Q, N], rows sum to 1 (0 where fully masked)."""
+    """Coverage with each row divided by its sum: float32 [Q, N], rows sum to 1 (0 where fully
+    masked).
+    """
     return weights.shares(coverage(attention, layer, head))
 
 
@@ -139,7 +150,8 @@ def entropy(attention: AttentionMap, layer: int, head: int | None) -> FloatArray
 def divergence(first_RN: FloatArray, second_RN: FloatArray) -> FloatArray:
     """Jensen-Shannon divergence of two sets of distributions, row by row, in bits: float32 [R].
 
-    JS(p, q) = H((p + q) / 2) - (H(p) + H(q)) / 2 (Lin 1991); 0 where they are the same, 1 where they share nothing.
+    JS(p, q) = H((p + q) / 2) - (H(p) + H(q)) / 2 (Lin 1991); 0 where they are the same, 1 where
+    they share nothing.
     """
     mean = entropy_bits(np.asarray(first_RN + second_RN) / 2)
     halves = (entropy_bits(first_RN) + entropy_bits(second_RN)) / 2
@@ -180,10 +192,11 @@ def _layer_summary(attention: AttentionMap, layer: int) -> FloatArray:
 
 
 def words(field: Field) -> list[tuple[int, int]]:
-    """The items of a field in runs (start, end), one run a blank-delimited word; every item is in one run.
+    """The items of a field in runs (start, end), one run a blank-delimited word; every item is in
+    one run.
 
-    An item belongs to the word of its first character that is no blank. Blanks between words are a run of
-    their own, and so is every symbol that stands for no text.
+    An item belongs to the word of its first character that is no blank. Blanks between words are a
+    run of their own, and so is every symbol that stands for no text.
     """
     run_of: list[int] = []
     for number, (_, group) in enumerate(groupby(field.raw, str.isspace)):
@@ -201,7 +214,8 @@ def words(field: Field) -> list[tuple[int, int]]:
 def merge_items(
     values_QN: FloatArray, queries: Groups | None = None, memory: Groups | None = None
 ) -> FloatArray:
-    """Coverage or shares of runs of items, such as `words`: the mean over queries, the sum over memory items.
+    """Coverage or shares of runs of items, such as `words`: the mean over queries, the sum over
+    memory items.
 
     Float32 [runs of queries, runs of memory]; None leaves that side as it is.
     """
@@ -215,7 +229,9 @@ def merge_items(
 
 
 def predicted_bytes(layers: int, heads: int, queries: int, grid: AreaGrid) -> int:
-    """How many bytes the float32 weights of one map will take, known before anything is computed."""
+    """How many bytes the float32 weights of one map will take, known before anything is
+    computed.
+    """
     return 4 * layers * heads * queries * grid.count
 
 
@@ -228,7 +244,9 @@ def _weights(attention: AttentionMap, layer: int, head: int | None) -> FloatArra
 
 
 def _distances(attention: AttentionMap, layer: int) -> FloatArray:
-    """Sum over queries of the mean distance between a query and the centres of its areas: float32 [H]."""
+    """Sum over queries of the mean distance between a query and the centres of its areas: float32
+    [H].
+    """
     if attention.query != attention.memory and (attention.query, attention.memory) != (
         "target",
         "history",

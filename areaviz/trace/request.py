@@ -28,11 +28,12 @@ _BREAKS = str.maketrans(dict.fromkeys("\t\n\v\f\r\x1c\x1d\x1e\x85\u2028\u2029", 
 class Request:
     """One example to run.
 
-    model: name of a checkpoint. text: the input, "" for a model that only takes a picture. method: "greedy" or
-    "beam"; beam: its width, 1..16. area_size: largest area, 1..16 items, or None for the size the model was
-    trained with. seed: for models that sample, 0..2^32-1. picture: for models that take one. sample: whether
-    a model that chooses where to look draws its choices, by the seed, or takes the most probable ones. target: the
-    output that is read instead of one that the model finds, or None. changes: what is done otherwise, all at once.
+    model: name of a checkpoint. text: the input, "" for a model that only takes a picture. method:
+    "greedy" or "beam"; beam: its width, 1..16. area_size: largest area, 1..16 items, or None for
+    the size the model was trained with. seed: for models that sample, 0..2^32-1. picture: for
+    models that take one. sample: whether a model that chooses where to look draws its choices, by
+    the seed, or takes the most probable ones. target: the output that is read instead of one that
+    the model finds, or None. changes: what is done otherwise, all at once.
     """
 
     model: str
@@ -47,14 +48,15 @@ class Request:
     changes: tuple[Change, ...] = ()
 
     def checked(self) -> Request:
-        """This request as it can be run: every line break and tab is one blank, so offsets stay as typed.
+        """This request as it can be run: every line break and tab is one blank, so offsets stay as
+        typed.
 
         Emoji, right-to-left text, combining marks and any language are welcome.
 
         Raises:
-            InputError: there is no picture and the text is blank; the text is longer than 4,096 characters,
-                has more than 30 combining marks in a row or half a surrogate pair; or an option is outside
-                its range.
+            InputError: there is no picture and the text is blank; the text is longer than 4,096
+                characters, has more than 30 combining marks in a row or half a surrogate pair; or
+                an option is outside its range.
         """
         if self.picture is not None:
             check_picture(self.picture)
@@ -73,11 +75,11 @@ class Request:
 class Focus:
     """What is being looked at in a trace.
 
-    site: name of an attention map. layer, head: 0-based; head None means all heads. side: "query" when
-    `items` are queries (what do they attend to?), "memory" when they are memory items (who attends to
-    them?). items: 0-based, possibly several. unit: what the reader points at, "item" (as the model sees
-    it) or "word". areas: those of "any" size, or those of "several" items, two or more: where keys are
-    means, the heaviest area of all is always a single item.
+    site: name of an attention map. layer, head: 0-based; head None means all heads. side: "query"
+    when `items` are queries (what do they attend to?), "memory" when they are memory items (who
+    attends to them?). items: 0-based, possibly several. unit: what the reader points at, "item" (as
+    the model sees it) or "word". areas: those of "any" size, or those of "several" items, two or
+    more: where keys are means, the heaviest area of all is always a single item.
     """
 
     site: str
@@ -93,8 +95,8 @@ def check_options(request: Request) -> None:
     """Everything but the text.
 
     Raises:
-        InputError: when no model is named, its name cannot be one, an option is outside its range, the given output
-            is no text that can be read, or a change cannot be made.
+        InputError: when no model is named, its name cannot be one, an option is outside its range,
+            the given output is no text that can be read, or a change cannot be made.
     """
     if not request.model:
         raise InputError("No model is named; choose one of the models offered.")

@@ -1,4 +1,6 @@
-"""How much a file that is shown may take, by what it says of itself, before any of it is unpacked."""
+"""How much a file that is shown may take, by what it says of itself, before any of it
+is unpacked.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,11 @@ Shape = tuple[int, int, int, int]
 class Room:
     """What a file may take at the most.
 
-    weights: bytes of all weights, which lie on disk. layer: bytes of the weights of one layer, which are read at once.
-    rows: heads times queries of a layer. areas: of a memory, each of which is a line of a table. beside: bytes of all
-    else, which is held in memory. items: of a field. maps: how many maps there may be.
+    weights: bytes of all weights, which lie on disk. layer: bytes of the weights of one layer,
+    which are read at once.
+    rows: heads times queries of a layer. areas: of a memory, each of which is a line of a table.
+    beside: bytes of all else, which is held in memory. items: of a field. maps: how many maps there
+    may be.
     """
 
     weights: int
@@ -39,25 +43,28 @@ class Room:
         size = 4 * heads * queries * areas
         if size > self.layer:
             raise InputError(
-                f'A layer of "{site}" takes {size / MEBI:,.1f} MiB but at most {self.layer // MEBI:,} MiB '
-                "can be shown; take fewer heads, fewer items or smaller areas."
+                f'A layer of "{site}" takes {size / MEBI:,.1f} MiB but at most'
+                f" {self.layer // MEBI:,} MiB can be shown; take fewer heads, fewer items or"
+                " smaller areas."
             )
         if areas > self.areas:
             raise InputError(
-                f'The memory of "{site}" has {areas:,} areas but at most {self.areas:,} can be shown; '
-                "take fewer items or smaller areas."
+                f'The memory of "{site}" has {areas:,} areas but at most {self.areas:,} can be'
+                " shown; take fewer items or smaller areas."
             )
         if heads * queries > self.rows:
             raise InputError(
-                f'A layer of "{site}" has {heads:,} heads of {queries:,} queries, {heads * queries:,} rows, '
-                f"but at most {self.rows:,} can be shown; take fewer heads or queries."
+                f'A layer of "{site}" has {heads:,} heads of {queries:,} queries,'
+                f" {heads * queries:,} rows, but at most {self.rows:,} can be shown; take fewer"
+                " heads or queries."
             )
 
     def check_maps(self, shapes: list[Shape]) -> None:
         """Refuse maps that are too many, or too large together, with an InputError."""
         if len(shapes) > self.maps:
             raise InputError(
-                f"The trace has {len(shapes):,} maps but at most {self.maps} can be shown; save fewer of them."
+                f"The trace has {len(shapes):,} maps but at most {self.maps} can be shown; save"
+                " fewer of them."
             )
         total = sum(
             4 * layers * heads * queries * areas for layers, heads, queries, areas in shapes

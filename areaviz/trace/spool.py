@@ -1,7 +1,7 @@
 """Weights of maps in a private temporary file, written in rows and read by layer and head.
 
-The file has no name, so nobody else can open it, and it is gone with the last trace that reads it, even after a kill.
-Its place is where Python puts temporary files (TMPDIR).
+The file has no name, so nobody else can open it, and it is gone with the last trace that reads it,
+even after a kill. Its place is where Python puts temporary files (TMPDIR).
 
 Shapes: L layers, H heads, Q queries, A areas, R rows of weights.
 """
@@ -35,7 +35,8 @@ class Spool:
 
     Args:
         size: bytes of all that will be written.
-        reserve: asked for them before the file is made; given back when nothing reads the file any more.
+        reserve: asked for them before the file is made; given back when nothing reads the file any
+            more.
 
     Raises:
         BackendError: there is no room, by what `reserve` says, or no file can be made.
@@ -77,7 +78,9 @@ class Spool:
 
 
 class Written:
-    """The weights of one map in a spool: rows are added in their order, then read by layer and head."""
+    """The weights of one map in a spool: rows are added in their order, then read by layer and
+    head.
+    """
 
     def __init__(self, spool: Spool, start: int, shape: Shape) -> None:
         self._spool, self._start, self._next, self.shape = spool, start, start, shape

@@ -1,4 +1,6 @@
-"""`python -m areaviz.training CONFIG`: training on a machine that has torch but not the command line's packages."""
+"""`python -m areaviz.training CONFIG`: training on a machine that has torch but not the command
+line's packages.
+"""
 
 from __future__ import annotations
 

@@ -11,7 +11,9 @@ import numpy.typing as npt
 
 
 def kept(path: Path, make: Callable[[], npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """What `make` gives, mapped from `path`; made on the first call and saved whole or not at all."""
+    """What `make` gives, mapped from `path`; made on the first call and saved whole or
+    not at all.
+    """
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(".part.npy")

@@ -24,12 +24,16 @@ from areaviz.training.cached_array import kept
 from areaviz.training.photos import augment, packed_name, packed_photos
 
 VIEWS = 5
-"""How many versions of each training photo a finished encoder looks at: the photo itself and changed ones."""
+"""How many versions of each training photo a finished encoder looks at: the photo itself and
+changed ones.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a card says of the pictures; `limits` leaves open, at {help}, what the encoder of pictures owes others."""
+    """What a card says of the pictures; `limits` leaves open, at {help}, what the encoder of
+    pictures owes others.
+    """
 
     title: str
     data: Mapping[str, Any]
@@ -55,11 +59,15 @@ ABOUT = {
             "train": "5,648 photos with five captions each",
             "valid": "1,143 photos, used to choose the checkpoint",
             "test": "1,209 photos, read once",
-            "licence": "non-commercial research and education only; the corpus is not part of this repository",
+            "licence": (
+                "non-commercial research and education only; the corpus is not part of this"
+                " repository"
+            ),
         },
-        "Trained on 5,648 photos, mostly of people and dogs, {help}: it knows few "
-        "things, and says them of any picture. Attention shows where a head looks, not why the model decides.",
-        "Apache-2.0 for the weights file; trained on Flickr8k, which is for non-commercial research and education only",
+        "Trained on 5,648 photos, mostly of people and dogs, {help}: it knows few things, and says"
+        " them of any picture. Attention shows where a head looks, not why the model decides.",
+        "Apache-2.0 for the weights file; trained on Flickr8k, which is for non-commercial research"
+        " and education only",
     ),
     "scenes": About(
         "Captions of shape scenes",
@@ -70,7 +78,8 @@ ABOUT = {
             "test": f"{SIZES_OF_SPLITS['test']:,} scenes, read once",
             "licence": "Apache-2.0",
         },
-        "Knows drawn shapes, eight colours and four relations; of any other picture it says the same kind of thing.",
+        "Knows drawn shapes, eight colours and four relations; of any other picture it says the"
+        " same kind of thing.",
         "Apache-2.0",
     ),
 }
@@ -78,10 +87,11 @@ ABOUT = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Described:
-    """Pictures, as pixels uint8 [N, H, W, 3] or as features float16 [views, N, M, C], and their sentences.
+    """Pictures, as pixels uint8 [N, H, W, 3] or as features float16 [views, N, M, C], and their
+    sentences.
 
-    captions: equally many for each picture. grounded: sentences with gold boxes. encoder: what is known of the
-    encoder that made the features.
+    captions: equally many for each picture. grounded: sentences with gold boxes. encoder: what is
+    known of the encoder that made the features.
     """
 
     about: About
@@ -100,7 +110,9 @@ class Described:
         return (text for texts in self.captions for text in texts)
 
     def look(self, chosen: npt.NDArray[np.int64], rng: np.random.Generator | None) -> Tensor:
-        """Pixels or features of some pictures; with `rng` photos are changed a little, as in training."""
+        """Pixels or features of some pictures; with `rng` photos are changed a little, as in
+        training.
+        """
         if self.features is not None:
             views = (
                 np.zeros(len(chosen), int)
@@ -114,7 +126,9 @@ class Described:
         return augment(pixels, torch.Generator().manual_seed(int(rng.integers(2**62))))
 
     def encoded(self, encoder: GridEncoder, run: Path, device: torch.device) -> Described:
-        """The same as features of the encoder that `run` trained, which `encoder` becomes and stays."""
+        """The same as features of the encoder that `run` trained, which `encoder` becomes and
+        stays.
+        """
         load_encoder(encoder, run)
         encoder.requires_grad_(False)
         grid, views = encoder.config.grids[0], VIEWS if self.changes else 1
@@ -140,7 +154,9 @@ class Described:
 
 
 def _digest(encoder: GridEncoder, pixels: npt.NDArray[np.uint8]) -> str:
-    """Eight letters that other weights or other pictures would change: features of those are not taken for these."""
+    """Eight letters that other weights or other pictures would change: features of those are not
+    taken for these.
+    """
     found = hashlib.blake2b(digest_size=4)
     for name, value in encoder.state_dict().items():
         found.update(name.encode() + value.cpu().numpy().tobytes())
@@ -154,7 +170,9 @@ def picture_side(model: Mapping[str, Any]) -> int:
 
 
 def load_encoder(encoder: GridEncoder, run: Path) -> None:
-    """Make an encoder that which a run of the task "encoder" trained, or that of a file which `run` holds."""
+    """Make an encoder that which a run of the task "encoder" trained, or that of a file which `run`
+    holds.
+    """
     if isinstance(encoder, ResNet152):
         encoder.read(run)
         return
@@ -166,7 +184,9 @@ def load_encoder(encoder: GridEncoder, run: Path) -> None:
 
 
 def described(pictures: str, split: str, data: Path, runs: Path, side: int = SIDE) -> Described:
-    """The "photos" or "scenes" of a split, `side` pixels a side; decoded or drawn once and kept in `runs`."""
+    """The "photos" or "scenes" of a split, `side` pixels a side; decoded or drawn once and kept in
+    `runs`.
+    """
     if pictures == "photos":
         photos, pixels = packed_photos(data, runs, split, side)
         captions, grounded = (

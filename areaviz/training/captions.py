@@ -1,4 +1,5 @@
-"""Training of captioners, on photos or shape scenes, from pixels or from what a finished encoder makes of them.
+"""Training of captioners, on photos or shape scenes, from pixels or from what a finished encoder
+makes of them.
 
 Shapes: B pictures, N captions, T words, M cells, C channels.
 """
@@ -34,11 +35,11 @@ from areaviz.training.task import Description
 class CaptionsConfig(TrainConfig):
     """The recipe of a captioner.
 
-    network: a key of `NETWORKS`. pictures: "photos" or "scenes". batch: pictures an update. vocabulary: most words
-    the tokenizer may have. encoder_run: name of the run whose picture encoder is taken over and left as it is; ""
-    to learn one. start_run: name of a run whose best weights are the start; "" to start anew. evenly: weight of the
-    wish that every cell is attended to as much (Xu et al. 2015, Eq. 14). entropy: weight of the wish that a hard
-    choice stays open.
+    network: a key of `NETWORKS`. pictures: "photos" or "scenes". batch: pictures an update.
+    vocabulary: most words the tokenizer may have. encoder_run: name of the run whose picture
+    encoder is taken over and left as it is; "" to learn one. start_run: name of a run whose best
+    weights are the start; "" to start anew. evenly: weight of the wish that every cell is attended
+    to as much (Xu et al. 2015, Eq. 14). entropy: weight of the wish that a hard choice stays open.
     """
 
     pictures: str
@@ -101,14 +102,18 @@ class Captions:
             step += 1
 
     def loss(self, batch: tuple[Tensor, Tensor]) -> Tensor:
-        """Cross-entropy of the next word with label smoothing, in nats, and what the network wishes besides."""
+        """Cross-entropy of the next word with label smoothing, in nats, and what the network wishes
+        besides.
+        """
         pictures, captions_NT = batch
         return LOSSES[self.config.network](
             self.network, self._features(pictures), captions_NT, self.config
         )
 
     def validate(self, step: int) -> dict[str, float]:
-        """Cross-entropy a word and, over the gold boxes, how often the caption's attention points right."""
+        """Cross-entropy a word and, over the gold boxes, how often the caption's attention points
+        right.
+        """
         totals, right = [], []
         for first in range(0, len(self.valid), self.config.batch):
             chosen = np.arange(first, min(first + self.config.batch, len(self.valid)))
@@ -158,7 +163,9 @@ class Captions:
         return self.network.look(pictures) if pictures.dtype == torch.uint8 else pictures.float()
 
     def _points(self, features_BMC: Tensor, chosen: IntArray) -> list[bool]:
-        """For the first grounded caption of each picture: whether each boxed word's attention lies on its box."""
+        """For the first grounded caption of each picture: whether each boxed word's attention lies
+        on its box.
+        """
         if not self.network.config.layers:
             return []
         grounded = [self.valid.grounded[i][0] for i in chosen.tolist()]

@@ -17,12 +17,14 @@ SCHEDULES = ("linear", "cosine")
 class TrainConfig:
     """What every recipe says; each task adds its own options.
 
-    name: the folder the model is saved in; pair: what it shares with the model it is compared to. task: a
-    key of `TASKS`. steps: updates. peak_rate: highest learning rate, reached after `warmup` steps. schedule: how
-    it then falls to zero at the last step, "linear" or "cosine". average: how many of the last validated weights
-    are averaged at the end, 0 for none; their mean is kept where it validates better than the best of them.
-    rates: parts of the network that learn at another rate, by the beginning of their name, as a factor. model:
-    options of the network's config. gates: what the model has to reach, see `trace.gates.Gate`.
+    name: the folder the model is saved in; pair: what it shares with the model it is compared to.
+    task: a key of `TASKS`. steps: updates. peak_rate: highest learning rate, reached after `warmup`
+    steps. schedule: how it then falls to zero at the last step, "linear" or "cosine". average: how
+    many of the last validated weights are averaged at the end, 0 for none; their mean is kept where
+    it validates better than the best of them.
+    rates: parts of the network that learn at another rate, by the beginning of their name, as a
+    factor. model: options of the network's config. gates: what the model has to reach, see
+    `trace.gates.Gate`.
     """
 
     name: str
@@ -55,7 +57,8 @@ class TrainConfig:
             raise InputError(f"The recipe {path} is not complete: {error}.") from error
         if config.schedule not in SCHEDULES:
             raise InputError(
-                f'The recipe {path} has the schedule "{config.schedule}"; choose one of: {", ".join(SCHEDULES)}.'
+                f'The recipe {path} has the schedule "{config.schedule}"; choose one of:'
+                f" {', '.join(SCHEDULES)}."
             )
         return config
 

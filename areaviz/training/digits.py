@@ -31,15 +31,22 @@ from areaviz.training.task import Description
 
 DATA = {
     "name": "MNIST (LeCun et al. 1998), laid into larger pictures by our own generator",
-    "train": "55,000 digits and {drawn:,} drawn by our own code, in new places and clutter each time",
+    "train": (
+        "55,000 digits and {drawn:,} drawn by our own code, in new places and clutter each time"
+    ),
     "valid": "5,000 digits, used to choose the checkpoint",
     "test": "10,000 digits, read once",
-    "licence": "MNIST: Creative Commons Attribution-Share Alike 3.0; it is not part of this repository",
+    "licence": (
+        "MNIST: Creative Commons Attribution-Share Alike 3.0; it is not part of this repository"
+    ),
 }
-LICENCE = "Apache-2.0 for the weights file; trained on MNIST (Creative Commons Attribution-Share Alike 3.0)"
+LICENCE = (
+    "Apache-2.0 for the weights file; trained on MNIST (Creative Commons Attribution-Share Alike"
+    " 3.0)"
+)
 LIMITS = (
-    "Reads white digits on black in pictures like those it was trained on; anything else gets a digit all the same. "
-    "Where it looks is learned from being right or wrong alone."
+    "Reads white digits on black in pictures like those it was trained on; anything else gets a"
+    " digit all the same. Where it looks is learned from being right or wrong alone."
 )
 
 
@@ -47,9 +54,10 @@ LIMITS = (
 class DigitsConfig(TrainConfig):
     """The recipe of a digit reader.
 
-    network: "ram", "dram", "stn" or "items". batch: pictures an update. drawn: digits of our own drawing mixed into
-    MNIST's. early: weight of the cross-entropy before the last look. start_run: name of a run whose best weights
-    this one starts from, as hard attention does from soft; "" to start from nothing.
+    network: "ram", "dram", "stn" or "items". batch: pictures an update. drawn: digits of our own
+    drawing mixed into MNIST's. early: weight of the cross-entropy before the last look. start_run:
+    name of a run whose best weights this one starts from, as hard attention does from soft; "" to
+    start from nothing.
     """
 
     network: str
@@ -73,7 +81,9 @@ class Digits:
 
     @classmethod
     def build(cls, config: DigitsConfig, data: Path, folder: Path, device: torch.device) -> Self:
-        """Read MNIST in `data`, draw the further digits, and make the network; `folder` holds what was drawn."""
+        """Read MNIST in `data`, draw the further digits, and make the network; `folder` holds what
+        was drawn.
+        """
         options, network = NETWORKS[config.network]
         torch.manual_seed(config.seed)
         chosen: DigitOptions = options(**config.model)
@@ -162,7 +172,9 @@ def _named(config: DigitOptions) -> tuple[str, str]:
 
 
 def _drawn(folder: Path, config: DigitsConfig) -> tuple[Images, Labels]:
-    """The drawn digits of a run, kept in its folder, for a machine without Pillow may go on with it."""
+    """The drawn digits of a run, kept in its folder, for a machine without Pillow may go on with
+    it.
+    """
     labels = np.arange(config.drawn, dtype=np.int64) % 10
 
     def draw() -> Images:

@@ -1,4 +1,5 @@
-"""Training of the picture encoder from scratch: the words of a picture's captions, then the captions themselves.
+"""Training of the picture encoder from scratch: the words of a picture's captions, then the
+captions themselves.
 
 Shapes: B pictures, M cells, C channels, N captions, T words, V vocabulary.
 """
@@ -35,8 +36,9 @@ from areaviz.training.sentences import (
 from areaviz.training.task import Description
 
 NAMING, NAMING_BESIDE = 0.1, 0.03
-"""Weight of the cross-entropy of all words of a picture, alone and beside that of the captions, a word: it is a sum
-over hundreds of words, and the captions shall count for more."""
+"""Weight of the cross-entropy of all words of a picture, alone and beside that of the captions, a
+word: it is a sum over hundreds of words, and the captions shall count for more.
+"""
 SMOOTHING = 0.1
 """Of the next word of a caption, as in the recipes of captioners."""
 BATCH = 64
@@ -47,8 +49,10 @@ BATCH = 64
 class EncoderTaskConfig(TrainConfig):
     """The recipe of a picture encoder.
 
-    pictures: "photos" or "scenes". words: how many caption words are told apart. batch: pictures an update.
-    captions_from: the step from which captions are learned as well. vocabulary: words of the captions.
+    pictures: "photos" or "scenes". words: how many caption words are told apart. batch: pictures an
+    update.
+    captions_from: the step from which captions are learned as well. vocabulary: words of the
+    captions.
     captions_each: how many captions of a picture an update learns.
     """
 
@@ -61,7 +65,9 @@ class EncoderTaskConfig(TrainConfig):
 
 
 class WordReader(nn.Module):
-    """A captioner with a second head that names the words of a picture, by every grid of its encoder."""
+    """A captioner with a second head that names the words of a picture, by every grid of its
+    encoder.
+    """
 
     def __init__(self, config: CaptionerConfig, words: int) -> None:
         super().__init__()
@@ -125,7 +131,9 @@ class EncoderTask:
             step += 1
 
     def loss(self, batch: tuple[int, Tensor, Tensor, Tensor]) -> Tensor:
-        """Binary cross-entropy of the words, a picture; from `captions_from` on also that of the captions, a word."""
+        """Binary cross-entropy of the words, a picture; from `captions_from` on also that of the
+        captions, a word.
+        """
         step, pixels, labels, captions = batch
         named, features = self.network.look(pixels)
         loss = F.binary_cross_entropy_with_logits(named, labels, reduction="sum") / len(labels)
@@ -135,7 +143,9 @@ class EncoderTask:
         return NAMING_BESIDE * loss + cross_entropy(logits.float(), captions, SMOOTHING)
 
     def validate(self, step: int) -> dict[str, float]:
-        """Mean average precision of the words, beside that of the words' frequencies, and the captions' loss."""
+        """Mean average precision of the words, beside that of the words' frequencies, and the
+        captions' loss.
+        """
         found, totals = [], []
         for first in range(0, len(self.valid), BATCH):
             chosen = np.arange(first, min(first + BATCH, len(self.valid)))
@@ -153,9 +163,10 @@ class EncoderTask:
     def _score(self, step: int, loss: float, precision: float) -> float:
         """What is made small: the captions' loss less the precision of the words.
 
-        The loss of a captioner that has learned nothing is chance. Where it never learns, precision counts alone;
-        where it will, it is taken to guess until then, so that weights before are chosen by their precision alone and
-        give way to those behind as soon as these do better than guess.
+        The loss of a captioner that has learned nothing is chance. Where it never learns, precision
+        counts alone; where it will, it is taken to guess until then, so that weights before are
+        chosen by their precision alone and give way to those behind as soon as these do better than
+        guess.
         """
         if self.config.captions_from >= self.config.steps:
             return -precision

@@ -1,7 +1,7 @@
 """What a run tells while it trains: a file of JSON lines, TensorBoard and a progress bar.
 
-The file is always written. TensorBoard and the bar appear where their packages are installed, so that
-training runs on a machine that has little more than torch.
+The file is always written. TensorBoard and the bar appear where their packages are installed, so
+that training runs on a machine that has little more than torch.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ class RunLog:
             self._bar.set_postfix(loss=f"{loss:.3f}", refresh=False)
 
     def validation(self, entry: Mapping[str, float]) -> None:
-        """One validation is done: an entry has step, train_loss, seconds and the task's own measures."""
+        """One validation is done: an entry has step, train_loss, seconds and the task's own
+        measures.
+        """
         with self._path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(entry) + "\n")
         for name in set(entry) - {"step", "seconds"}:
@@ -58,7 +60,8 @@ class NoLog:
 def _board(folder: Path) -> Any:
     if find_spec("tensorboard") is None:
         print(
-            "TensorBoard is not installed, so only log.jsonl is written; to have both: pip install tensorboard"
+            "TensorBoard is not installed, so only log.jsonl is written; to have both: pip install"
+            " tensorboard"
         )
         return None
     from torch.utils.tensorboard import SummaryWriter

@@ -20,7 +20,9 @@ RESUME, BEST, RECENT = "resume.pt", "best.pt", "recent-"
 
 
 def learning_rate(step: int, config: TrainConfig) -> float:
-    """Linear warm-up to the peak, then a straight line or half a cosine wave to zero at the last step."""
+    """Linear warm-up to the peak, then a straight line or half a cosine wave to zero at the last
+    step.
+    """
     warm = min(1.0, (step + 1) / max(1, config.warmup))
     left = max(0.0, config.steps - step) / max(1, config.steps - config.warmup)
     if config.schedule == "cosine":
@@ -29,7 +31,9 @@ def learning_rate(step: int, config: TrainConfig) -> float:
 
 
 def parameter_groups(network: nn.Module, config: TrainConfig) -> list[dict[str, Any]]:
-    """All parameters, in one group for each learning rate; "factor" is the group's part of the rate."""
+    """All parameters, in one group for each learning rate; "factor" is the group's part of the
+    rate.
+    """
     groups: dict[float, list[nn.Parameter]] = {}
     for name, value in network.named_parameters():
         factor = next((rate for start, rate in config.rates.items() if name.startswith(start)), 1.0)
@@ -39,7 +43,9 @@ def parameter_groups(network: nn.Module, config: TrainConfig) -> list[dict[str, 
 
 @dataclass
 class Trainer:
-    """One run of one task: optimiser, log and resume file in `folder`. ranks: the processes it runs in."""
+    """One run of one task: optimiser, log and resume file in `folder`. ranks: the processes it runs
+    in.
+    """
 
     task: Task
     folder: Path
@@ -195,7 +201,9 @@ def take_best(network: nn.Module, run: Path, device: torch.device) -> None:
 
 
 def _laid_like(parameter: Tensor, value: Tensor) -> Tensor:
-    """The same values in the parameter's order in memory: the fused update goes through both side by side."""
+    """The same values in the parameter's order in memory: the fused update goes through both side
+    by side.
+    """
     return torch.empty_like(parameter).copy_(value) if value.shape == parameter.shape else value
 
 

@@ -1,4 +1,5 @@
-"""Training in several processes of `torchrun`: each draws batches of its own, gradients are averaged, one writes.
+"""Training in several processes of `torchrun`: each draws batches of its own, gradients are
+averaged, one writes.
 
 Where `torchrun` did not start it, a process is alone, and nothing here does anything.
 """
@@ -38,11 +39,15 @@ class Ranks:
         return self.rank == 0
 
     def own(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """Of the batches that a single process would draw, every `count`-th: together they draw the same ones."""
+        """Of the batches that a single process would draw, every `count`-th: together they draw the
+        same ones.
+        """
         return islice(batches, self.rank, None, self.count)
 
     def loss(self, task: Task) -> Callable[[Any], Tensor]:
-        """The task's loss; gradients of the ranks' losses are averaged, and all begin with the first one's weights."""
+        """The task's loss; gradients of the ranks' losses are averaged, and all begin with the
+        first one's weights.
+        """
         return (
             task.loss
             if self.count == 1
@@ -50,7 +55,9 @@ class Ranks:
         )
 
     def in_turn(self, make: Callable[[], Made]) -> Made:
-        """What `make` gives: made by the first, then by the others, who find what it kept on the disk."""
+        """What `make` gives: made by the first, then by the others, who find what it kept on the
+        disk.
+        """
         for turn in (self.writes, not self.writes):
             if turn:
                 made = make()
@@ -76,7 +83,9 @@ ALONE = Ranks()
 
 @contextmanager
 def ranks_of(device: torch.device) -> Iterator[Ranks]:
-    """The processes that `torchrun` started, or this one alone. On CUDA each has the GPU of its local rank."""
+    """The processes that `torchrun` started, or this one alone. On CUDA each has the GPU of its
+    local rank.
+    """
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         yield ALONE
         return

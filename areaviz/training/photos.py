@@ -25,7 +25,9 @@ def packed_name(pictures: str, split: str, side: int) -> Path:
 def packed_photos(
     data: Path, runs: Path, split: str, side: int = SIDE
 ) -> tuple[list[Photo], npt.NDArray[np.uint8]]:
-    """The photos of a split and their pixels [N, side, side, 3], decoded once and then mapped from `runs`/photos."""
+    """The photos of a split and their pixels [N, side, side, 3], decoded once and then mapped from
+    `runs`/photos.
+    """
     photos = read_photos(data, split)
     return photos, kept(
         runs / packed_name("photos", split, side), lambda: read_pixels(data, photos, side)

@@ -1,4 +1,5 @@
-"""Sentence pairs with pictures: what a translator that looks learns from, in batches of one kind each.
+"""Sentence pairs with pictures: what a translator that looks learns from, in batches of one kind
+each.
 
 Shapes: B examples, M source items, T target items, P cells, C channels.
 """
@@ -28,8 +29,10 @@ KINDS = ("text", "caption", "triple")
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """picture: its index, -1 for none. source: "" for none. maskable: words of the source that a picture may tell.
-    boxes: for each word of the target that has any, its index and its gold boxes."""
+    """picture: its index, -1 for none. source: "" for none. maskable: words of the source that a
+    picture may tell.
+    boxes: for each word of the target that has any, its index and its gold boxes.
+    """
 
     picture: int
     source: str
@@ -46,7 +49,9 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Mixed:
-    """A batch: source [B, M] or None, pictures or their features or None, target_in and target_out [B, T]."""
+    """A batch: source [B, M] or None, pictures or their features or None, target_in and target_out
+    [B, T].
+    """
 
     source: Tensor | None
     pictures: Tensor | None
@@ -81,7 +86,9 @@ class Illustrated:
         share: float,
         rng: np.random.Generator | None,
     ) -> Mixed:
-        """Examples of a kind as a batch; without `rng` pictures are unchanged and the same words are always hidden."""
+        """Examples of a kind as a batch; without `rng` pictures are unchanged and the same words
+        are always hidden.
+        """
         drawn = rng or np.random.default_rng(0)
         target_out = pad([tokenizer.ids(one.target) for one in chosen])
         source, pictures = None, None
@@ -162,7 +169,9 @@ def _content(text: str) -> tuple[int, ...]:
 
 
 def _pairs(data: Path, split: str, photos: Sequence[Photo]) -> list[tuple[str, str]]:
-    """Sentence pairs of Multi30k that belong to no photo of another split, so that nothing held out is ever read."""
+    """Sentence pairs of Multi30k that belong to no photo of another split, so that nothing held out
+    is ever read.
+    """
     if split != "train":
         return [photo.pair for photo in photos if photo.pair is not None]
     held = {

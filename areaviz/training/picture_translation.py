@@ -1,4 +1,5 @@
-"""Training of the doubly attentive Transformer on a mixture of batches, each of one kind (Arslan et al. 2018, 6.1).
+"""Training of the doubly attentive Transformer on a mixture of batches, each of one kind (Arslan et
+al. 2018, 6.1).
 
 Shapes: B examples, P cells, C channels.
 """
@@ -33,9 +34,10 @@ LEVELS = {"photos": "token", "scenes": "word"}
 class PictureTranslationConfig(TrainConfig):
     """The recipe of a translator that looks.
 
-    pictures: "photos" or "scenes". encoder_run: name of the run whose picture encoder is taken over and left as it
-    is. mixture: share of the batches of each kind, see `KINDS`. hide: share of the words that pictures may tell
-    that are hidden in the source. batch: examples an update. vocabulary: most items of the tokenizer.
+    pictures: "photos" or "scenes". encoder_run: name of the run whose picture encoder is taken over
+    and left as it is. mixture: share of the batches of each kind, see `KINDS`. hide: share of the
+    words that pictures may tell that are hidden in the source. batch: examples an update.
+    vocabulary: most items of the tokenizer.
     """
 
     pictures: str
@@ -102,8 +104,9 @@ class PictureTranslation:
         return cross_entropy(logits.float(), batch.target_out, self.config.label_smoothing)
 
     def validate(self, step: int) -> dict[str, float]:
-        """Cross-entropy a token with the picture, without one, and with the next example's; where gold boxes are
-        known, the share of words that the best head points right for."""
+        """Cross-entropy a token with the picture, without one, and with the next example's; where
+        gold boxes are known, the share of words that the best head points right for.
+        """
         examples = self.valid.examples["triple"][:1024]
         wrong = [
             replace(one, picture=other.picture)
@@ -152,7 +155,9 @@ class PictureTranslation:
         return {one.source for kind in ("text", "triple") for one in self.train.examples[kind]}
 
     def _pointing(self, examples: Sequence[Example]) -> float:
-        """The share of the boxed words of the targets whose attention lies on their boxes, for the best head."""
+        """The share of the boxed words of the targets whose attention lies on their boxes, for the
+        best head.
+        """
         areas = self.network.config.areas(0).grid(self.network.config.grid**2)
         right: dict[int, list[bool]] = {}
         for first in range(0, len(examples), 64):
@@ -188,8 +193,10 @@ CHOICES = {
     "scenes": f"{CHOSEN_BY} of the best head",
 }
 LIMITS = {
-    "photos": "Learned from short captions of photographs alone, with few photographs: on any other text it invents. "
-    "Attention shows where a head looks, not why the model decides.",
+    "photos": (
+        "Learned from short captions of photographs alone, with few photographs: on any other text"
+        " it invents. Attention shows where a head looks, not why the model decides."
+    ),
     "scenes": "Knows the words of the shape scenes alone, and drawn shapes alone.",
 }
 

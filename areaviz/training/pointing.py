@@ -13,7 +13,9 @@ from areaviz.metrics.pointing import FloatArray, points_right
 from areaviz.trace.areas import AreaGrid
 
 POINTED = 320
-"""For how many pictures a validation asks whether attention points right: enough to choose by, and soon done."""
+"""For how many pictures a validation asks whether attention points right: enough to choose by, and
+soon done.
+"""
 WORTH = 0.3
 """What a score gives for attention that always points right, in nats of validation loss."""
 CHOSEN_BY = f"validation loss - {WORTH} x pointing accuracy"
@@ -25,7 +27,9 @@ def right_words(
     tokenizer: Tokenizer,
     told: Sequence[tuple[str, Boxes]],
 ) -> list[bool]:
-    """For each boxed word of some sentences, told with their boxes, whether its attention lies on a box."""
+    """For each boxed word of some sentences, told with their boxes, whether its attention lies on a
+    box.
+    """
     return [
         points_right(weights_QA[tokens[word]], areas, boxes)
         for weights_QA, (text, boxed) in zip(weights_BQA, told, strict=True)

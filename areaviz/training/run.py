@@ -34,14 +34,17 @@ TASKS: Mapping[str, tuple[type[TrainConfig], Build]] = {
     "captions": (CaptionsConfig, Captions.build),
     "picture translation": (PictureTranslationConfig, PictureTranslation.build),
 }
-"""Every task: the options of its recipe, and what makes it of a recipe, the data, the run's folder and a device."""
+"""Every task: the options of its recipe, and what makes it of a recipe, the data, the run's folder
+and a device.
+"""
 
 
 def load_recipe(path: Path) -> TrainConfig:
     """Read a TOML file.
 
     Raises:
-        InputError: it is missing, is no TOML, names no task there is, or has an option that is unknown or absent.
+        InputError: it is missing, is no TOML, names no task there is, or has an option that is
+            unknown or absent.
     """
     values = read_recipe(path)
     task = values.get("task", "translation")
@@ -53,9 +56,11 @@ def load_recipe(path: Path) -> TrainConfig:
 
 
 def train(config: TrainConfig, data: Path, runs: Path, device: str = "auto") -> Path:
-    """Train, or go on training, and leave a checkpoint in `runs`/NAME/checkpoint; returns that folder.
+    """Train, or go on training, and leave a checkpoint in `runs`/NAME/checkpoint; returns that
+    folder.
 
-    In every process of `torchrun` the same call trains together: a step then takes a batch from each of them.
+    In every process of `torchrun` the same call trains together: a step then takes a batch from
+    each of them.
 
     Raises:
         FileNotFoundError: the corpus is not in `data`.
@@ -97,7 +102,10 @@ def ship(trainer: Trainer) -> Path:
         attention={},
         history=tuple(trainer.history),
         code_version=code_version(),
-        trained_on=f"{describe_device(trainer.device)}, {platform.machine()}, {trainer.seconds / 3600:.1f} hours",
+        trained_on=(
+            f"{describe_device(trainer.device)}, {platform.machine()}, {trainer.seconds / 3600:.1f}"
+            " hours"
+        ),
         limits=about.limits,
         licence=about.licence,
         gates=tuple(config.gates),

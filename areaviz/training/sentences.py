@@ -1,4 +1,5 @@
-"""What every task with sentences shares: its loss, its tokenizer, its longest sentence, and which words occur.
+"""What every task with sentences shares: its loss, its tokenizer, its longest sentence, and which
+words occur.
 
 Shapes: N sentences, T items, V vocabulary.
 """
@@ -26,14 +27,18 @@ def cross_entropy(logits_NTV: Tensor, target_NT: Tensor, smoothing: float = 0.0)
 
 
 def total_loss(logits_NTV: Tensor, target_NT: Tensor) -> tuple[float, int]:
-    """The summed cross-entropy of a batch's tokens in nats, and how many they are, padding left out."""
+    """The summed cross-entropy of a batch's tokens in nats, and how many they are, padding left
+    out.
+    """
     logits = logits_NTV.float().flatten(0, 1)
     total = F.cross_entropy(logits, target_NT.flatten(), ignore_index=PAD, reduction="sum")
     return total.item(), int((target_NT != PAD).sum())
 
 
 def mean_loss(totals: Iterable[tuple[float, int]]) -> float:
-    """Cross-entropy a token over batches that each gave their `total_loss`: every token counts as much."""
+    """Cross-entropy a token over batches that each gave their `total_loss`: every token counts as
+    much.
+    """
     losses, tokens = zip(*totals, strict=True)
     return float(sum(losses) / sum(tokens))
 
@@ -53,9 +58,11 @@ def run_tokenizer(
 
 
 def content_words(captions: Sequence[Sequence[str]], count: int) -> list[str]:
-    """The words that occur in the captions of most pictures, function words left out; of equals the first by letter.
+    """The words that occur in the captions of most pictures, function words left out; of equals the
+    first by letter.
 
-    A run that goes on has to find the same words in the same order: they are what its outputs stand for.
+    A run that goes on has to find the same words in the same order: they are what its outputs stand
+    for.
     """
     seen = Counter(
         word for texts in captions for word in {word for text in texts for word in text.split()}

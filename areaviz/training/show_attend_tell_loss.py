@@ -1,4 +1,5 @@
-"""What "Show, attend and tell" learns from: words, even looks, and for hard attention the reward of its choices.
+"""What "Show, attend and tell" learns from: words, even looks, and for hard attention the reward of
+its choices.
 
 Shapes: N sentences, T words, M cells, V vocabulary.
 """
@@ -53,19 +54,23 @@ def telling_loss(
 
 
 def unevenness(weights_NTM: Tensor, captions_NT: Tensor) -> Tensor:
-    """How far each cell's attention over a sentence is from 1, squared (Xu et al. 2015, Eq. 14), a cell."""
+    """How far each cell's attention over a sentence is from 1, squared (Xu et al. 2015, Eq. 14), a
+    cell.
+    """
     said_NT1 = (captions_NT != PAD).unsqueeze(2)
     return ((1 - (weights_NTM * said_NT1).sum(1)) ** 2).mean()
 
 
 def choices(usual_V: Tensor, told: Told, captions_NT: Tensor, entropy: float) -> Tensor:
-    """REINFORCE for the choices of cells, each rewarded by the log-probability of its own next word.
+    """REINFORCE for the choices of cells, each rewarded by the log-probability of its own next
+    word.
 
-    This departs from survey Eq. 43-50, where the log-probability of the whole sentence rewards every choice: that
-    also counts words told before a look, and many that have little to do with it, so the estimate is noisier. The
+    This departs from survey Eq. 43-50, where the log-probability of the whole sentence rewards
+    every choice: that also counts words told before a look, and many that have little to do with
+    it, so the estimate is noisier. The
     price is a bias: what a look does for later words, by the state it leaves, is not rewarded.
-    usual_V: the baseline, a moving average of the log-probability of each word, which this updates: words differ
-    in how easily they are guessed, and that says nothing of where to look.
+    usual_V: the baseline, a moving average of the log-probability of each word, which this updates:
+    words differ in how easily they are guessed, and that says nothing of where to look.
     """
     said_NT = captions_NT != PAD
     words = captions_NT[said_NT]

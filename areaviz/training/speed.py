@@ -15,10 +15,12 @@ Network = TypeVar("Network", bound=nn.Module)
 
 
 def fastest(network: Network, device: torch.device) -> Network:
-    """The same network, on a CPU with channels last in memory (digit readers of pictures: 1.2 to 1.8 times as fast).
+    """The same network, on a CPU with channels last in memory (digit readers of pictures: 1.2 to
+    1.8 times as fast).
 
-    Areas of mean or boundary keys and sum values are attended to by the C kernel where it can be compiled, other
-    learned keys in the pooled form (benchmarks/README.md has what a step of each costs).
+    Areas of mean or boundary keys and sum values are attended to by the C kernel where it can be
+    compiled, other learned keys in the pooled form (benchmarks/README.md has what a step of each
+    costs).
     """
     if device.type != "cpu":
         return network

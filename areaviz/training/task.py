@@ -31,7 +31,9 @@ class Description:
 
 
 class Task(Protocol):
-    """A network with its data. `loss` is asked in training mode, `validate` in evaluation mode without gradients."""
+    """A network with its data. `loss` is asked in training mode, `validate` in evaluation mode
+    without gradients.
+    """
 
     @property
     def config(self) -> TrainConfig:
@@ -42,14 +44,17 @@ class Task(Protocol):
         """What is trained, on its device."""
 
     def batches(self, first_step: int) -> Iterator[Any]:
-        """Batches on the network's device for ever, from the given step on; they depend on the seed alone."""
+        """Batches on the network's device for ever, from the given step on; they depend on the seed
+        alone.
+        """
 
     def loss(self, batch: Any) -> Tensor:
         """What is made small."""
 
     def validate(self, step: int) -> dict[str, float]:
-        """Measures on held-out data after `step` updates. The weights with the smallest "score" are kept; it is not
-        logged."""
+        """Measures on held-out data after `step` updates. The weights with the smallest "score" are
+        kept; it is not logged.
+        """
 
     def save(self, folder: Path) -> None:
         """Write what a checkpoint needs beside its weights, such as a tokenizer."""

@@ -1,4 +1,5 @@
-"""Training of translators: pairs of sentences in length buckets, cross-entropy with label smoothing.
+"""Training of translators: pairs of sentences in length buckets, cross-entropy with label
+smoothing.
 
 Shapes: B sentences, T target items, V vocabulary.
 """
@@ -45,9 +46,9 @@ LIMITS = (
 class TranslationConfig(TrainConfig):
     """The recipe of a translation model.
 
-    level: "character" or "token". size: "Tiny", "Small", "Base" or "Big". vocabulary: most tokens the
-    tokenizer may have. batch_tokens: padded target tokens a batch. max_length: longer sentences (in
-    tokens) are left out of training. model: further options of `TransformerConfig`.
+    level: "character" or "token". size: "Tiny", "Small", "Base" or "Big". vocabulary: most tokens
+    the tokenizer may have. batch_tokens: padded target tokens a batch. max_length: longer sentences
+    (in tokens) are left out of training. model: further options of `TransformerConfig`.
     """
 
     level: str
@@ -150,7 +151,9 @@ def encode(tokenizer: Tokenizer, pairs: Sequence[Pair]) -> list[IdPair]:
 
 
 def length_limit(pairs: Sequence[IdPair]) -> dict[str, Any]:
-    """Ratio and extra items such that no validation target is longer than ratio * source + extra."""
+    """Ratio and extra items such that no validation target is longer than ratio *
+    source + extra.
+    """
     lengths = np.array([(len(source), len(target)) for source, target in pairs])
     ratio = round(float(np.quantile(lengths[:, 1] / lengths[:, 0], 0.99)), 2)
     return {

@@ -1,4 +1,6 @@
-"""Pictures of a trace. To add one: write a file that ends in `VIEW = View(...)` and list it here."""
+"""Pictures of a trace. To add one: write a file that ends in `VIEW = View(...)` and
+list it here.
+"""
 
 from collections.abc import Callable
 

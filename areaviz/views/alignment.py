@@ -22,7 +22,9 @@ _WORD_NOTE = "; a word counts with the blank before it"
 
 
 def alignment(trace: Trace, focus: Focus) -> Matrix:
-    """Item shares [Q, N]: row t belongs to the item produced at t. With `focus.unit` "word", shares of words."""
+    """Item shares [Q, N]: row t belongs to the item produced at t. With `focus.unit` "word", shares
+    of words.
+    """
     chosen = select(trace, focus)
     rows, columns = (runs(field, focus.unit) for field in (chosen.query, chosen.memory))
     shares = query.merge_items(
@@ -39,7 +41,10 @@ def alignment(trace: Trace, focus: Focus) -> Matrix:
         row_title=f"{name(chosen.query)} {unit}",
         column_title=f"{name(chosen.memory)} {unit}",
         title=f"What every {name(chosen.query)} {unit[:-1]} attends to, {chosen.head_words}",
-        note=f"a row sums to 100%: coverage divided by the row's total{_WORD_NOTE * (focus.unit == 'word')}",
+        note=(
+            "a row sums to 100%: coverage divided by the row's"
+            f" total{_WORD_NOTE * (focus.unit == 'word')}"
+        ),
         caption=caption(trace, focus),
         unit="share of row",
         top=min(1.0, nice_top(float(shares.max()))),
@@ -49,7 +54,9 @@ def alignment(trace: Trace, focus: Focus) -> Matrix:
 
 
 def runs(field: Field, unit: str) -> Runs:
-    """The items of every row or column; a word takes the blanks before it along, so that no row is blank."""
+    """The items of every row or column; a word takes the blanks before it along, so that no row is
+    blank.
+    """
     if unit != "word":
         return [(i, i + 1) for i in range(len(field))]
     found: list[tuple[int, int]] = []

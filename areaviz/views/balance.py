@@ -1,4 +1,6 @@
-"""The balance: how much of each word's context came from the text, and how much from the picture."""
+"""The balance: how much of each word's context came from the text, and how much from
+the picture.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +92,9 @@ def _numbers(drawn: Balance) -> Scatter:
 
 
 def table(trace: Trace, focus: Focus) -> Table:
-    """One line a word: both shares as drawn, and the text's share in every head; empty where there is no context."""
+    """One line a word: both shares as drawn, and the text's share in every head; empty where there
+    is no context.
+    """
     drawn = balance(trace, focus)
     columns = (
         "position",

@@ -1,4 +1,5 @@
-"""What the balance is made of: of every word, the shares of its context that came from the text and the picture.
+"""What the balance is made of: of every word, the shares of its context that came from the text and
+the picture.
 
 Shapes: H heads, Q queries, R runs of queries, M marks.
 """
@@ -21,7 +22,9 @@ from areaviz.views.alignment import run_labels, runs
 MEASURED = "length of each context vector, before they are added (Eq. 5), share of their sum"
 _SIDES = (("text", theme.ACCENT), ("picture", theme.SECOND))
 _PITCH, BROAD, _TALLEST = 26.0, 0.62, 900.0
-"""px from one word to the next, which share of that its bar takes up, and how tall the bars get together."""
+"""px from one word to the next, which share of that its bar takes up, and how tall the bars get
+together.
+"""
 _FAINT = 0.4
 """Opacity of the words that are not focused."""
 _MARKED = 40
@@ -30,10 +33,11 @@ _MARKED = 40
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Balance:
-    """The text's share of every word, NaN where neither context has any length; the picture has the rest.
+    """The text's share of every word, NaN where neither context has any length; the picture has the
+    rest.
 
-    heads: float32 [H, R]. drawn: float32 [R], of the focused head, or the mean of the heads' shares. marked: the
-    heads that get marks. chosen: the focused words, all where none is.
+    heads: float32 [H, R]. drawn: float32 [R], of the focused head, or the mean of the heads'
+    shares. marked: the heads that get marks. chosen: the focused words, all where none is.
     """
 
     positions: tuple[int, ...]
@@ -72,7 +76,9 @@ class Balance:
         return self.heads[self.marked].ravel(), down_M.astype(np.float32), head_M.tolist()
 
     def numbers(self) -> list[str]:
-        """Both shares of every word in per cent, a dash where there are none; nothing where bars are too many."""
+        """Both shares of every word in per cent, a dash where there are none; nothing where bars
+        are too many.
+        """
         if len(self.labels) > _MARKED:
             return [""] * len(self.labels)
         return [
@@ -82,7 +88,9 @@ class Balance:
 
 
 def balance(trace: Trace, focus: Focus) -> Balance:
-    """The shares of every produced item; with `focus.unit` "word" the mean over the items of a word."""
+    """The shares of every produced item; with `focus.unit` "word" the mean over the items of a
+    word.
+    """
     chosen = select(trace, turned(focus, TEXT))
     parts = runs(chosen.query, focus.unit)
     heads_HR = merge_items(text_shares(trace, chosen.layer).T, parts).T

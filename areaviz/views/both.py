@@ -66,7 +66,10 @@ def _line(place: Laid, tie: Tie, y: float) -> Scatter:
         "dash": "dot" if tie.rest else "solid",
     }
     style["simplify"] = False  # plotly would take bends for straight
-    text = f"{escape(place.panel.frame.label)} → {escape(tie.label)}<br>{tie.share:.1%} of the attention to the source"
+    text = (
+        f"{escape(place.panel.frame.label)} → {escape(tie.label)}<br>{tie.share:.1%} of the"
+        " attention to the source"
+    )
     return Scatter(
         x=x,
         y=way,
@@ -92,7 +95,10 @@ def _hover(drawn: Panels, panel: Panel) -> str:
     frame = panel.frame
     cell = visible(drawn.film.cells.labels[int(frame.shares.argmax())])
     likely = f"{frame.label} (item {frame.first + 1}), probability {frame.probability:.1%}"
-    return f"{escape(likely)}<br>most on {escape(cell)}: {frame.shares.max():.1%} of the attention to the picture"
+    return (
+        f"{escape(likely)}<br>most on {escape(cell)}: {frame.shares.max():.1%} of the attention to"
+        " the picture"
+    )
 
 
 def _words(places: list[Laid]) -> Scatter:
@@ -129,7 +135,9 @@ def _texts(
 
 
 def table(trace: Trace, focus: Focus) -> Table:
-    """One line a word and what it attends to: first the source's words, then the cells, all of them."""
+    """One line a word and what it attends to: first the source's words, then the cells, all of
+    them.
+    """
     drawn = panels(trace, focus)
     rows: list[tuple[str | int | float, ...]] = []
     for panel in drawn.panels:

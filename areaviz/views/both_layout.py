@@ -1,6 +1,7 @@
 """Where the parts of the view of text and picture stand, on the screen and on paper.
 
-Across a panel: the picture as the word sees it, the word on a line to it, and lines on to the source's words.
+Across a panel: the picture as the word sees it, the word on a line to it, and lines on to the
+source's words.
 """
 
 from __future__ import annotations
@@ -14,10 +15,13 @@ from areaviz.trace.record import FloatArray
 from areaviz.views.both_panels import Panel, Panels, Tie
 
 SEEN, LEAVES, _ARRIVES, READ = 0.32, 0.55, 0.69, 0.7
-"""In shares of the width: where the picture ends, lines to the source begin and end, and its words begin."""
+"""In shares of the width: where the picture ends, lines to the source begin and end, and its words
+begin.
+"""
 WORD = (SEEN + LEAVES) / 2
 _LINE, _GAP, WIDEST = 14.0, 16.0, 14.0
-"""px: from one source word to the next, between panels, and a line that stands for all attention."""
+"""px: from one source word to the next, between panels, and a line that stands for all attention.
+"""
 CUT = 14
 """A word is cut to so many characters, for which there is room on half a page."""
 _STEPS = np.linspace(0, 1, 25)
@@ -25,7 +29,9 @@ _STEPS = np.linspace(0, 1, 25)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Laid:
-    """A panel's place in px: its top, and its height, which its picture and its source words share."""
+    """A panel's place in px: its top, and its height, which its picture and its source
+    words share.
+    """
 
     panel: Panel
     top: float
@@ -49,7 +55,9 @@ def laid_out(drawn: Panels) -> list[Laid]:
 
 
 def curve(start: float, end: float) -> tuple[FloatArray, FloatArray]:
-    """A line's way from its word to a source word `end` px down: x in shares of the width and y, float32 [25]."""
+    """A line's way from its word to a source word `end` px down: x in shares of the width and y,
+    float32 [25].
+    """
     ease = 3 * _STEPS**2 - 2 * _STEPS**3
     x = LEAVES + (_ARRIVES - LEAVES) * _STEPS
     return x.astype(np.float32), (start + (end - start) * ease).astype(np.float32)

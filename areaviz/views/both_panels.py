@@ -1,4 +1,5 @@
-"""What the view of text and picture is made of: for a few words, the film's frame and the shares of the source words.
+"""What the view of text and picture is made of: for a few words, the film's frame and the shares of
+the source words.
 
 Shapes: R runs of target items, S runs of source items.
 """
@@ -22,20 +23,26 @@ from areaviz.views.alignment import run_labels, runs
 MOST, SOURCES = 6, 12
 """How many words, and how many of the source's words for each, are drawn at most."""
 LONG = 4
-"""Words of fewer letters are mostly articles and prepositions, and stand back where there are too many words."""
+"""Words of fewer letters are mostly articles and prepositions, and stand back where there are too
+many words.
+"""
 TOLD = 0.1
 """From this share on it is written beside its source word; the largest one always is."""
 
 DIM = 0.4
-"""Brightness without attention: more than the film strip's, as the picture itself does not stand beside it."""
+"""Brightness without attention: more than the film strip's, as the picture itself does not stand
+beside it.
+"""
 _NOTE = "brightness: attention to the picture; lines: to the source, full width at 100%"
 
 
 @dataclass(frozen=True, slots=True)
 class Tie:
-    """Source words that a word attends to: the first item (0-based), how many there are, and their share together.
+    """Source words that a word attends to: the first item (0-based), how many there are, and their
+    share together.
 
-    told: whether it stands out, with its share beside the label. rest: these are the weaker words of a long sentence.
+    told: whether it stands out, with its share beside the label. rest: these are the weaker words
+    of a long sentence.
     """
 
     first: int
@@ -52,7 +59,9 @@ class Tie:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Panel:
-    """One target word. ties: in the order of the source, the rest last. shares: float32 [S], of every source word."""
+    """One target word. ties: in the order of the source, the rest last. shares: float32 [S], of
+    every source word.
+    """
 
     frame: Frame
     ties: tuple[Tie, ...]
@@ -77,7 +86,9 @@ class Panels:
 
 
 def panels(trace: Trace, focus: Focus) -> Panels:
-    """The focused words, or the first words of some length; `focus.unit` "word" joins items to words."""
+    """The focused words, or the first words of some length; `focus.unit` "word" joins items to
+    words.
+    """
     chosen, drawn = select(trace, turned(focus, TEXT)), film(trace, turned(focus, PICTURE))
     frames = chosen_frames(drawn.frames, chosen.focused)
     targets, sources = groups(chosen.query, focus.unit), runs(chosen.memory, focus.unit)
@@ -95,14 +106,22 @@ def panels(trace: Trace, focus: Focus) -> Panels:
     out = f"; {left} {unit}{'s' * (left > 1)} left out" + (
         "" if chosen.focused else ", short ones first"
     )
-    title = f"What each {name(chosen.query)} {unit} looks at in the text and in the picture, {chosen.head_words}"
-    scale = f"brightness: {DIM:.0%} without attention, full at {drawn.top:.1%} in a cell, the same for every {unit}"
+    title = (
+        f"What each {name(chosen.query)} {unit} looks at in the text and in the picture,"
+        f" {chosen.head_words}"
+    )
+    scale = (
+        f"brightness: {DIM:.0%} without attention, full at {drawn.top:.1%} in a cell, the same for"
+        f" every {unit}"
+    )
     whole = f"{doubly_caption(trace, focus)} · {scale}"
     return Panels(drawn, parts, named, title, _NOTE + out * (left > 0), whole)
 
 
 def chosen_frames(frames: Sequence[Frame], focused: bool) -> tuple[Frame, ...]:
-    """At most MOST: focused ones in order; else those that say something, long words before short ones."""
+    """At most MOST: focused ones in order; else those that say something, long words before short
+    ones.
+    """
     if focused:
         return tuple(frames[:MOST])
     spoken = [frame for frame in frames if any(map(str.isalnum, frame.label))] or list(frames)
@@ -111,7 +130,9 @@ def chosen_frames(frames: Sequence[Frame], focused: bool) -> tuple[Frame, ...]:
 
 
 def ties(shares_S: FloatArray, named: Sequence[tuple[int, str]]) -> tuple[Tie, ...]:
-    """Every source word of a short sentence; of a longer one the SOURCES - 1 strongest, and the rest as one."""
+    """Every source word of a short sentence; of a longer one the SOURCES - 1 strongest, and the
+    rest as one.
+    """
     strongest = np.argsort(-shares_S, kind="stable")
     kept = sorted(
         strongest.tolist() if len(named) <= SOURCES else strongest[: SOURCES - 1].tolist()

@@ -16,7 +16,9 @@ HEIGHT = 190.0
 def bars(
     names: Sequence[str], values: Mapping[str, Sequence[float]], axes: tuple[str, str], title: str
 ) -> Figure:
-    """A group of bars a bucket; values: of each model, as many as names, NaN for none. axes: titles of x and y."""
+    """A group of bars a bucket; values: of each model, as many as names, NaN for none. axes: titles
+    of x and y.
+    """
     figure = screen(title, "", "", HEIGHT, above=24 if len(values) > 1 else 0)
     for number, (model, heights) in enumerate(values.items()):
         colour = {"color": head_colour(number), "line": {"width": 0.5, "color": EDGE}}

@@ -1,4 +1,6 @@
-"""What a change did to an output: the probability of every item of one and the same output, before and after."""
+"""What a change did to an output: the probability of every item of one and the same output, before
+and after.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ _HEIGHT = 170  # px
 
 
 def fits(before: Trace, after: Trace) -> bool:
-    """Whether the second has read the whole output of the first; it may have an end that the first did not come to."""
+    """Whether the second has read the whole output of the first; it may have an end that the first
+    did not come to.
+    """
     one, two = (trace.fields[trace.output.field].labels for trace in (before, after))
     return bool(one) and one == two[: len(one)]
 
@@ -40,7 +44,10 @@ def shift(before: Trace, after: Trace) -> ProbabilityBars:
     """The numbers drawn: bars after the change, rings before it."""
     field = before.fields[before.output.field]
     one_T, two_T = (trace.output.probabilities[: len(field)] for trace in (before, after))
-    caption = f"{after.request.model}{changes_words(after.request)} · probability of each {name(field)} item"
+    caption = (
+        f"{after.request.model}{changes_words(after.request)} · probability of each {name(field)}"
+        " item"
+    )
     return ProbabilityBars.of(field, two_T, one_T, _TITLE, _LEGEND, caption, "original output")
 
 

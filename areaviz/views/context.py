@@ -1,4 +1,6 @@
-"""What a coarse look at the whole picture is good for: the first glimpse with it and without it (survey Fig. 14)."""
+"""What a coarse look at the whole picture is good for: the first glimpse with it and without it
+(survey Fig. 14).
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,10 @@ def sheet(trace: Trace, focus: Focus) -> Sheet:
     )
     pairs = ((gazes.GLIMPSES, "with it", _WITH), (gazes.WITHOUT, "without it", _WITHOUT))
     found = (_tile(trace, trace.gazes[site], words, colour) for site, words, colour in pairs)
-    note = "boxes: the scales of the first glimpse; the same model, which is kept from its coarse look on the right"
+    note = (
+        "boxes: the scales of the first glimpse; the same model, which is kept from its coarse look"
+        " on the right"
+    )
     title = "The first glimpse, with the coarse look and without it"
     return Sheet((first, *found), 3, 220, title, note, caption(trace, focus))
 
@@ -58,7 +63,9 @@ def _outlined(picture: Pixels, gaze: Gaze, colour: str) -> Pixels:
 
 
 def table(trace: Trace, focus: Focus) -> Table:
-    """The middle of every glimpse, with and without the coarse look, and how far they are apart, in pixels."""
+    """The middle of every glimpse, with and without the coarse look, and how far they are apart, in
+    pixels.
+    """
     seeing, blind = (gazes.centres(trace.gazes[site]) for site in (gazes.GLIMPSES, gazes.WITHOUT))
     rows: list[tuple[str | int | float, ...]] = [
         (step, *map(float, (*one, *other)), float(np.hypot(*(one - other))))

@@ -19,7 +19,9 @@ from areaviz.trace.request import Focus
 
 
 def strip(trace: Trace, focus: Focus) -> Matrix:
-    """Coverage [H, N] of the focused queries (their mean; all queries where none is focused), every head."""
+    """Coverage [H, N] of the focused queries (their mean; all queries where none is focused), every
+    head.
+    """
     chosen = select(trace, focus)
     heads = range(chosen.attention.heads)
     queries = list(chosen.queries)
@@ -32,7 +34,10 @@ def strip(trace: Trace, focus: Focus) -> Matrix:
         row_title="",
         column_title=f"{name(chosen.memory)} items",
         title=f"{chosen.subject}: coverage by head",
-        note="coverage: attention on the areas that hold the item; a row sums to the mean area size, not to 100%",
+        note=(
+            "coverage: attention on the areas that hold the item; a row sums to the mean area size,"
+            " not to 100%"
+        ),
         caption=caption(trace, replace(focus, head=None)),
         unit="coverage",
         top=min(1.0, nice_top(float(values.max()))),

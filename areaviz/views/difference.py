@@ -1,7 +1,9 @@
-"""How the maps of two traces differ: what the second attends to more than the first, signed, word by word.
+"""How the maps of two traces differ: what the second attends to more than the first, signed, word
+by word.
 
-Words are compared, so that models with characters and with subwords can be set against each other; of the words
-written, those that both wrote, in the same order. Shapes: R words both wrote, C words or cells attended to.
+Words are compared, so that models with characters and with subwords can be set against each other;
+of the words written, those that both wrote, in the same order. Shapes: R words both wrote, C words
+or cells attended to.
 """
 
 from __future__ import annotations
@@ -27,10 +29,11 @@ MIDDLE = "rgba(128,128,128,0.12)"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Difference:
-    """change: float32 [R, C], the second's share of attention less the first's, rows sum to 0. divergence: float32 [R],
-    Jensen-Shannon divergence of the two rows in bits, 0 the same to 1 nothing shared (Lin 1991). rows, columns: what
-    they read as. shape: rows and columns of the picture's cells, None where a text is attended to. left_out: how many
-    written words the other lacks, of the first and the second. marked: rows that are looked at.
+    """change: float32 [R, C], the second's share of attention less the first's, rows sum to 0.
+    divergence: float32 [R], Jensen-Shannon divergence of the two rows in bits, 0 the same to 1
+    nothing shared (Lin 1991). rows, columns: what they read as. shape: rows and columns of the
+    picture's cells, None where a text is attended to. left_out: how many written words the other
+    lacks, of the first and the second. marked: rows that are looked at.
     """
 
     change: FloatArray
@@ -43,7 +46,9 @@ class Difference:
 
 
 def fits(one: Trace, other: Trace, first: Focus, second: Focus) -> bool:
-    """Whether both attend to the same text, or to as many cells of the same picture, from a text."""
+    """Whether both attend to the same text, or to as many cells of the same picture,
+    from a text.
+    """
     if first.site != second.site or not (first.site in one.maps and second.site in other.maps):
         return False
     maps = one.maps[first.site], other.maps[second.site]
@@ -61,7 +66,9 @@ def fits(one: Trace, other: Trace, first: Focus, second: Focus) -> bool:
 
 
 def difference(one: Trace, other: Trace, first: Focus, second: Focus) -> Difference:
-    """The difference of two maps, each at the layer and head of its focus; ValueError where `fits` does not hold."""
+    """The difference of two maps, each at the layer and head of its focus; ValueError where `fits`
+    does not hold.
+    """
     if not fits(one, other, first, second):
         raise ValueError(
             "Only maps from words that both wrote to the same memory have a difference."
@@ -94,8 +101,9 @@ def difference(one: Trace, other: Trace, first: Focus, second: Focus) -> Differe
 
 
 def difference_figure(found: Difference, titles: tuple[str, str]) -> Figure:
-    """Orange: the second attends more, blue: the first. A text's words by words; a picture's cells, of the words that
-    are looked at or else of all."""
+    """Orange: the second attends more, blue: the first. A text's words by words; a picture's cells,
+    of the words that are looked at or else of all.
+    """
     values = found.change if found.shape is None else _cells(found)
     title, note = _title(found), _note(found, titles)
     height = float(np.clip(21 * len(values), 84, 460))
@@ -125,7 +133,9 @@ def difference_figure(found: Difference, titles: tuple[str, str]) -> Figure:
 
 
 def difference_table(found: Difference) -> Table:
-    """One line a word that both wrote: its divergence in bits, and the change of every word or cell."""
+    """One line a word that both wrote: its divergence in bits, and the change of every word or
+    cell.
+    """
     columns = (
         "Word",
         "Divergence (bits)",

@@ -1,4 +1,6 @@
-"""Many examples at once: how a measure is spread, and how two of them go together. To be brushed over."""
+"""Many examples at once: how a measure is spread, and how two of them go together. To be brushed
+over.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ def histogram(values: Mapping[str, FloatArray], title: str, note: str = "") -> F
 def scatter(
     x: FloatArray, y: FloatArray, names: Sequence[str], titles: tuple[str, str], title: str
 ) -> Figure:
-    """A point an example, with its name; `customdata` is its place among all, so that a brush can be read back."""
+    """A point an example, with its name; `customdata` is its place among all, so that a brush can
+    be read back.
+    """
     both = np.isfinite(x) & np.isfinite(y)
     figure = screen(title, "", "", HEIGHT)
     figure.add_trace(

@@ -1,4 +1,6 @@
-"""The film strip: the picture once for every word, bright where the model attends while it produces the word."""
+"""The film strip: the picture once for every word, bright where the model attends while it produces
+the word.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ _BUDGET = 16
 
 
 def sheet(trace: Trace, focus: Focus, longest: int) -> Sheet:
-    """The picture itself and the frames after it, with pictures of at most `longest` pixels a side."""
+    """The picture itself and the frames after it, with pictures of at most `longest`
+    pixels a side.
+    """
     drawn = film(trace, focus)
     stills = drawn.stills(longest if len(drawn.frames) <= _BUDGET else longest * 2 // 3)
     height, width = drawn.picture.shape[:2]
@@ -64,7 +68,9 @@ def figure(trace: Trace, focus: Focus) -> Figure:
 
 
 def table(trace: Trace, focus: Focus) -> Table:
-    """One line a frame: the word, its probability, its heaviest area, and the share of every cell."""
+    """One line a frame: the word, its probability, its heaviest area, and the share of
+    every cell.
+    """
     drawn = film(trace, focus)
     cells = tuple(
         f"{number} {visible(label)}" for number, label in enumerate(drawn.cells.labels, 1)

@@ -22,14 +22,18 @@ _WRITTEN = 160
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Labels:
-    """names: in rising order, numbers as numbers. likely: float32 [names, steps], NaN where a label is not listed."""
+    """names: in rising order, numbers as numbers. likely: float32 [names, steps], NaN where a label
+    is not listed.
+    """
 
     names: tuple[str, ...]
     likely: FloatArray
 
 
 def label_probabilities(trace: Trace) -> Labels:
-    """Every label that is ever produced or among the alternatives, and its probability after each look."""
+    """Every label that is ever produced or among the alternatives, and its probability after each
+    look.
+    """
     output = trace.output
     produced = zip(trace.fields[output.field].labels, output.probabilities, strict=True)
     listed = [

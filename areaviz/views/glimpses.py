@@ -1,4 +1,6 @@
-"""The glimpse path: where a model looked at a picture, glimpse after glimpse (Mnih et al. 2014, figure 4)."""
+"""The glimpse path: where a model looked at a picture, glimpse after glimpse (Mnih et al. 2014,
+figure 4).
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ _TRAIL = "#FFFFFF"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Path:
-    """places: float32 [Q, 2], where the numbers stand. box: what the figure shows, in pixels of the picture."""
+    """places: float32 [Q, 2], where the numbers stand. box: what the figure shows, in pixels of the
+    picture.
+    """
 
     picture: Pixels
     gaze: Gaze
@@ -84,7 +88,9 @@ def path(trace: Trace, focus: Focus) -> Path:
 
 
 def number_places(gaze: Gaze, near: float) -> FloatArray:
-    """Each number at its glimpse's middle, or at a corner of its box where another one stands: float32 [Q, 2]."""
+    """Each number at its glimpse's middle, or at a corner of its box where another one stands:
+    float32 [Q, 2].
+    """
     places: list[FloatArray] = []
     for step, middle in enumerate(gazes.centres(gaze)):
         options = [middle, *np.roll(gaze.corners[step, 0], -step, axis=0)]
@@ -153,7 +159,9 @@ def _number(drawn: Path, step: int) -> Scatter:
 
 
 def table(trace: Trace, focus: Focus) -> Table:
-    """One line a glimpse and scale: its middle and extent in pixels of the picture, and the label after it."""
+    """One line a glimpse and scale: its middle and extent in pixels of the picture, and the label
+    after it.
+    """
     gaze = trace.gazes[focus.site]
     columns = (
         "glimpse",

@@ -29,7 +29,9 @@ _STEPS = np.linspace(0, 1, 25)
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line: 0-based head, query and memory item, and the share of the query's attention it stands for."""
+    """One line: 0-based head, query and memory item, and the share of the query's attention it
+    stands for.
+    """
 
     head: int
     query: int
@@ -81,9 +83,11 @@ def _mask(shape: tuple[int, ...], focus: Focus) -> np.ndarray[tuple[int, ...], n
     mask = np.full(shape, not focus.items)
     if focus.items:
         mask[
-            (list(focus.items), slice(None))
-            if focus.side == "query"
-            else (slice(None), list(focus.items))
+            (
+                (list(focus.items), slice(None))
+                if focus.side == "query"
+                else (slice(None), list(focus.items))
+            )
         ] = True
     return mask
 
@@ -99,7 +103,9 @@ def _strongest(head: int, shares_QN: FloatArray) -> list[Line]:
 
 
 def path(line: Line, queries: int, items: int) -> tuple[FloatArray, FloatArray]:
-    """The curve of a line from its memory item (above, y = 1) to its query (below, y = 0): x and y, float32 [25]."""
+    """The curve of a line from its memory item (above, y = 1) to its query (below, y = 0): x and y,
+    float32 [25].
+    """
     top, bottom = (line.item + 0.5) / items, (line.query + 0.5) / queries
     ease = 3 * _STEPS**2 - 2 * _STEPS**3
     return (top + (bottom - top) * ease).astype(np.float32), (1 - _STEPS).astype(np.float32)
@@ -153,7 +159,10 @@ def _key(head: int) -> Scatter:
 def _curve(drawn: Lines, line: Line) -> Scatter:
     chosen = drawn.chosen
     x, y = path(line, len(chosen.query), len(chosen.memory))
-    labels = f"{for_screen(chosen.query.labels[line.query])} → {for_screen(chosen.memory.labels[line.item])}"
+    labels = (
+        f"{for_screen(chosen.query.labels[line.query])} →"
+        f" {for_screen(chosen.memory.labels[line.item])}"
+    )
     places = f"item {line.query + 1} → item {line.item + 1}, head {line.head + 1}"
     return Scatter(
         x=x,

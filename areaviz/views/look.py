@@ -1,4 +1,5 @@
-"""One look at a picture, whatever the kind of attention: what was read at one step, as a single image.
+"""One look at a picture, whatever the kind of attention: what was read at one step, as a single
+image.
 
 Shapes: Q steps, K scales, H, W of the picture in pixels.
 """
@@ -25,10 +26,12 @@ def steps(trace: Trace) -> int:
 
 
 def look_picture(trace: Trace, step: int) -> Pixels:
-    """What was read at a step (0-based): uint8 [H, W, 3], the long side at most 300 pixels, more than 150.
+    """What was read at a step (0-based): uint8 [H, W, 3], the long side at most 300 pixels, more
+    than 150.
 
-    Soft attention to cells: the picture, dimmed where little attention went. Hard attention: the cell that was
-    read is outlined as well. Glimpses: the boxes of this look, and the middles of those before. A spatial
+    Soft attention to cells: the picture, dimmed where little attention went. Hard attention: the
+    cell that was read is outlined as well. Glimpses: the boxes of this look, and the middles of
+    those before. A spatial
     transformer: the quadrilateral it cut out. A model without attention: the picture.
     """
     gaze = next(iter(trace.gazes.values()), None)
@@ -43,7 +46,9 @@ def look_picture(trace: Trace, step: int) -> Pixels:
 
 
 def _attended(trace: Trace, attention: AttentionMap, step: int) -> Pixels:
-    """The picture under the mean of the last layer's heads, full where the most attended cell is."""
+    """The picture under the mean of the last layer's heads, full where the most
+    attended cell is.
+    """
     picture, cells = gazes.picture_of(trace), trace.fields[attention.memory]
     small = pictures.fitted(picture, LONGEST)
     shares_GM = item_shares(attention, attention.layers - 1, None)[step].reshape(

@@ -1,4 +1,6 @@
-"""The overview: every head of every layer as a small picture, with its entropy, area size and distance."""
+"""The overview: every head of every layer as a small picture, with its entropy, area size and
+distance.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +28,16 @@ _ACROSS, _WIDE = 12, 4
 _TILE_PX, _LINE_PX = 104.0, 15.0
 _BROAD = 0.9
 MOST_HEADS = 2048
-"""Of all layers together: of more, each picture would be a few pixels on a sheet of many screens."""
+"""Of all layers together: of more, each picture would be a few pixels on a sheet of many screens.
+"""
 _UNIT = "share of row"
 
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """One head: 0-based layer, head and place among the pictures, its statistics, and the text under its picture."""
+    """One head: 0-based layer, head and place among the pictures, its statistics, and the text
+    under its picture.
+    """
 
     layer: int
     head: int
@@ -49,8 +54,8 @@ class Tile:
 class Overview:
     """All pictures on one sheet.
 
-    sheet: float32, item shares, NaN between pictures. across, down: how many pictures there are. broad, high:
-    what share of its place a picture takes up. top: the end of the scale.
+    sheet: float32, item shares, NaN between pictures. across, down: how many pictures there are.
+    broad, high: what share of its place a picture takes up. top: the end of the scale.
     """
 
     tiles: tuple[Tile, ...]
@@ -144,7 +149,9 @@ def _note(across: int, tiles: tuple[Tile, ...]) -> str:
 def _sheet(
     tiles: tuple[Tile, ...], values: list[FloatArray], across: int, high: float
 ) -> tuple[FloatArray, float, float]:
-    """The pictures with gaps between them, and which share of its place a picture takes up, exactly."""
+    """The pictures with gaps between them, and which share of its place a picture takes up,
+    exactly.
+    """
     # Cells are repeated so that the gaps, whole cells too, come out as wanted to a few per cent.
     rows, columns = (side * ceil(32 / side) for side in values[0].shape)
     place_rows, place_columns = round(rows / high), round(columns / _BROAD)
@@ -158,7 +165,9 @@ def _sheet(
 
 
 def figure(trace: Trace, focus: Focus) -> Figure:
-    """All pictures on one colour scale; the point in the middle of each carries (layer, head) as `customdata`."""
+    """All pictures on one colour scale; the point in the middle of each carries (layer, head) as
+    `customdata`.
+    """
     drawn = overview(trace, focus)
     picture = theme.screen(
         drawn.title,
@@ -228,7 +237,9 @@ def _is_focused(tile: Tile, focus: Focus) -> bool:
 
 
 def table(trace: Trace, focus: Focus) -> Table:
-    """One line a head, in the order of the pictures; a distance that does not exist is left empty."""
+    """One line a head, in the order of the pictures; a distance that does not exist is
+    left empty.
+    """
     rows = [
         (
             t.layer + 1,

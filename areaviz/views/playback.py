@@ -1,4 +1,6 @@
-"""The film played: one large frame at a time, with the sentence below and the word of the moment marked."""
+"""The film played: one large frame at a time, with the sentence below and the word of the moment
+marked.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ LONGEST, LEAST = 420, 32
 
 
 def played(trace: Trace, focus: Focus) -> Played:
-    """The frames of the film strip, larger; they are played in the browser, without a round trip."""
+    """The frames of the film strip, larger; they are played in the browser, without a
+    round trip.
+    """
     drawn = film(trace, focus)
     words = tuple(frame.label for frame in drawn.frames)
     stills = drawn.stills(LONGEST)

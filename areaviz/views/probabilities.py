@@ -1,4 +1,6 @@
-"""Output probabilities: how sure the model was of every item it produced, and what it would have said instead."""
+"""Output probabilities: how sure the model was of every item it produced, and what it would have
+said instead.
+"""
 
 from __future__ import annotations
 
@@ -32,10 +34,15 @@ def certainty(trace: Trace) -> ProbabilityBars:
 
 
 def _caption(trace: Trace, field: Field) -> str:
-    """Without a history the items are no text written one after the other, but what was made of each look."""
+    """Without a history the items are no text written one after the other, but what was made of
+    each look.
+    """
     request = trace.request
     if "history" not in trace.fields:
-        return f"{request.model} · probability of each {name(field)} item, given what was seen until then"
+        return (
+            f"{request.model} · probability of each {name(field)} item, given what was seen until"
+            " then"
+        )
     return (
         f"{model_words(trace)} · probability of each {name(field)} item given the items before it"
     )

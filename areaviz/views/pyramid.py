@@ -1,4 +1,6 @@
-"""The area pyramid: the weight of every span, each drawn as a cell centred over the items it covers."""
+"""The area pyramid: the weight of every span, each drawn as a cell centred over the items it
+covers.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ _PRINT_PIXELS = 2000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pyramid:
-    """Weights of the spans of every length: float32 [N - length + 1] for lengths 1, 2, ..., and the scale's end."""
+    """Weights of the spans of every length: float32 [N - length + 1] for lengths 1, 2, ..., and the
+    scale's end.
+    """
 
     chosen: Selection
     rows: tuple[FloatArray, ...]

@@ -1,4 +1,6 @@
-"""What each glimpse saw: the patches of the picture as the model got them, and what it made of them."""
+"""What each glimpse saw: the patches of the picture as the model got them, and what it made of
+them.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ _LONGEST, _FRAME = 120, 5
 
 
 def sheet(trace: Trace, focus: Focus) -> Sheet:
-    """A row for each scale, a column for each focused glimpse, and under it the label the model then had in mind."""
+    """A row for each scale, a column for each focused glimpse, and under it the label the model
+    then had in mind.
+    """
     gaze = trace.gazes[focus.site]
     steps, scales = gazes.chosen_steps(gaze, focus), range(gaze.seen.shape[1])
     last = scales[-1]
@@ -27,7 +31,10 @@ def sheet(trace: Trace, focus: Focus) -> Sheet:
     )
     side = gaze.seen.shape[2]
     rows = tuple(f"scale {scale + 1}: {_wide(gaze, scale):.0f} px" for scale in scales)
-    note = f"rows: scales by their width in the picture, each brought to {side}×{side} pixels; below: the label then"
+    note = (
+        f"rows: scales by their width in the picture, each brought to {side}×{side} pixels; below:"
+        " the label then"
+    )
     box = float(np.clip(560 / len(steps), 44, 110))
     return Sheet(found, len(steps), box, "What each glimpse saw", note, caption(trace, focus), rows)
 
@@ -64,7 +71,9 @@ def figure(trace: Trace, focus: Focus) -> Figure:
 
 
 def table(trace: Trace, focus: Focus) -> Table:
-    """One line a glimpse and scale: the label after it and the values of all pixels, 0 black to 255 white."""
+    """One line a glimpse and scale: the label after it and the values of all pixels, 0 black to 255
+    white.
+    """
     gaze = trace.gazes[focus.site]
     side = gaze.seen.shape[2]
     names = tuple(f"row {row + 1}, column {column + 1}" for row, column in np.ndindex(side, side))

@@ -1,4 +1,6 @@
-"""What the sampling grid is drawn from: the quadrilateral, some of its points, the output, and one sample."""
+"""What the sampling grid is drawn from: the quadrilateral, some of its points, the output, and one
+sample.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +25,12 @@ _POINTS = 7
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sampling:
-    """corners: float32 [4, 2]. points: float32 [P, 2], where some of the samples lie. seen: uint8 [S, S].
+    """corners: float32 [4, 2]. points: float32 [P, 2], where some of the samples lie. seen: uint8
+    [S, S].
 
-    dots: float32 [P, 2], the same samples in pixels of the output. sample: in pixels of what the network got, see
-    `gazes.source_of`. middle: its place (x, y) in the picture. read: what the model got for it, 0..255.
+    dots: float32 [P, 2], the same samples in pixels of the output. sample: in pixels of what the
+    network got, see `gazes.source_of`. middle: its place (x, y) in the picture. read: what the
+    model got for it, 0..255.
     """
 
     picture: Pixels
@@ -83,7 +87,10 @@ def sampling(trace: Trace, focus: Focus) -> Sampling:
         if source.shape[:2] != picture.shape[:2]
         else ""
     )
-    note = f"{points}; corners of one colour and shape belong together; dotted: overlaps are weights{made}"
+    note = (
+        f"{points}; corners of one colour and shape belong together; dotted: overlaps are"
+        f" weights{made}"
+    )
     return Sampling(
         picture=picture,
         corners=corners,
@@ -100,7 +107,9 @@ def sampling(trace: Trace, focus: Focus) -> Sampling:
 
 
 def sampling_table(trace: Trace, focus: Focus) -> Table:
-    """The corners, the place of the sample, and its four pixels with value, weight and product; pixels count from 1."""
+    """The corners, the place of the sample, and its four pixels with value, weight and product;
+    pixels count from 1.
+    """
     drawn = sampling(trace, focus)
     corners = zip(CORNERS, drawn.corners.tolist(), strict=True)
     rows: list[tuple[str | int | float, ...]] = [

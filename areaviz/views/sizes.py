@@ -99,7 +99,10 @@ def figure(trace: Trace, focus: Focus) -> Figure:
             opacity=drawn.opacity(head),
             customdata=drawn.sizes,
             name=f"head {head + 1}",
-            hovertemplate=f"head {head + 1}, area size %{{customdata}}<br>%{{y:.1%}} of the attention<extra></extra>",
+            hovertemplate=(
+                f"head {head + 1}, area size %{{customdata}}<br>%{{y:.1%}} of the"
+                " attention<extra></extra>"
+            ),
         )
         picture.add_trace(bar)
     return picture

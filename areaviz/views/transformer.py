@@ -1,4 +1,6 @@
-"""The sampling grid: which quadrilateral of a picture a spatial transformer read, and how it read one pixel."""
+"""The sampling grid: which quadrilateral of a picture a spatial transformer read, and how it read
+one pixel.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ _POINT = "#56B4E9"
 
 
 def figure(trace: Trace, focus: Focus) -> Figure:
-    """Above the picture with the grid and what was read, below the four pixels behind one sample and their sum."""
+    """Above the picture with the grid and what was read, below the four pixels behind one sample
+    and their sum.
+    """
     drawn = sampling(trace, focus)
     result = theme.screen(TITLE, drawn.note, drawn.caption, _HEIGHT, above=24, below=8)
     for axis, (x, y), box in zip(("", "2", "3"), _PLACES, _boxes(drawn), strict=True):
@@ -115,7 +119,9 @@ def _cross(x: float, y: float, axis: str, hover: str) -> Scatter:
 
 
 def _zoom(result: Figure, drawn: Sampling) -> None:
-    """The four pixels with value and weight, and the square of one pixel around the sample: overlaps are weights."""
+    """The four pixels with value and weight, and the square of one pixel around the sample:
+    overlaps are weights.
+    """
     for (left, top), grey, text, (x, y) in _cells(drawn):
         line = {"color": theme.EDGE, "width": 1}
         sides = {"x0": left, "y0": top, "x1": left + 1, "y1": top + 1, "xref": "x3", "yref": "y3"}
@@ -137,7 +143,9 @@ def _zoom(result: Figure, drawn: Sampling) -> None:
 
 
 def _cells(drawn: Sampling) -> list[tuple[tuple[int, int], str, str, tuple[float, float]]]:
-    """Left top corner, grey, text and place of the text of each of the four pixels; texts keep clear of the sample."""
+    """Left top corner, grey, text and place of the text of each of the four pixels; texts keep
+    clear of the sample.
+    """
     first = drawn.sample.neighbours[0]
     cells = []
     for pixel in drawn.sample.neighbours:

@@ -1,4 +1,6 @@
-"""Small models of the `transformers` library with random weights, and a tokenizer of a few words."""
+"""Small models of the `transformers` library with random weights, and a tokenizer of a
+few words.
+"""
 
 from __future__ import annotations
 

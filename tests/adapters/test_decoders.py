@@ -1,4 +1,6 @@
-"""Decoders and encoder-decoders of text: GPT-2, Marian, T5, and one with an attention function of its own."""
+"""Decoders and encoder-decoders of text: GPT-2, Marian, T5, and one with an attention function of
+its own.
+"""
 
 from __future__ import annotations
 

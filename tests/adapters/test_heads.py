@@ -81,7 +81,9 @@ def test_a_site_has_its_items_then_both_ways_of_areas() -> None:
 
 
 def test_areas_are_not_made_of_queries_that_did_not_give_the_weights() -> None:
-    """A head that caps its scores, or has a sink: its weights are shown, and their sums, but no area distribution."""
+    """A head that caps its scores, or has a sink: its weights are shown, and their sums, but no
+    area distribution.
+    """
     layer = heads(6)
     capped = Heads(
         layer.weights**2 / (layer.weights**2).sum(-1, keepdim=True),

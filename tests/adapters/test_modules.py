@@ -92,7 +92,9 @@ def test_a_whole_transformer_of_torch_shows_its_three_sites() -> None:
 
 
 def test_the_fast_way_of_an_encoder_is_seen_too() -> None:
-    """In evaluation torch runs a whole layer at once, past the attention module, unless somebody watches."""
+    """In evaluation torch runs a whole layer at once, past the attention module, unless somebody
+    watches.
+    """
     model = nn.TransformerEncoder(nn.TransformerEncoderLayer(16, 4, 24, batch_first=True), 2).eval()
     x = torch.randn(1, 5, 16)
     first = model.layers[0].self_attn
@@ -102,7 +104,9 @@ def test_the_fast_way_of_an_encoder_is_seen_too() -> None:
 
 
 class Own(nn.Module):
-    """A network with an attention of its own kind: two layers, three heads, no projections of values."""
+    """A network with an attention of its own kind: two layers, three heads, no projections of
+    values.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -184,9 +188,9 @@ def test_what_cannot_be_seen_is_refused_in_a_sentence(
 
 def test_the_package_brings_nothing_along_until_it_is_asked() -> None:
     code = (
-        "import sys, areaviz; assert 'attend' in dir(areaviz) and 'numpy' not in sys.modules; areaviz.Trace; "
-        "assert 'torch' not in sys.modules; areaviz.attend; "
-        "assert 'torch' in sys.modules and not {'transformers', 'timm'} & set(sys.modules)"
+        "import sys, areaviz; assert 'attend' in dir(areaviz) and 'numpy' not in sys.modules;"
+        " areaviz.Trace; assert 'torch' not in sys.modules; areaviz.attend; assert 'torch' in"
+        " sys.modules and not {'transformers', 'timm'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
     with pytest.raises(AttributeError, match="no attribute"):

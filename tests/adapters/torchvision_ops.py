@@ -1,8 +1,10 @@
-"""Lets `transformers` and `timm` be imported where torchvision's compiled operators do not fit the installed torch.
+"""Lets `transformers` and `timm` be imported where torchvision's compiled operators do not fit the
+installed torch.
 
-A torchvision built for CUDA beside a torch without it cannot load its library; its Python part then fails to describe
-operators that do not exist ("operator torchvision::nms does not exist"). Models of pictures need none of them, so it
-is enough to declare their schemas. Nothing is done where torchvision can be imported as it is.
+A torchvision built for CUDA beside a torch without it cannot load its library; its Python part then
+fails to describe operators that do not exist ("operator torchvision::nms does not exist"). Models
+of pictures need none of them, so it is enough to declare their schemas. Nothing is done where
+torchvision can be imported as it is.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ _SCHEMA = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
 
 
 def make_importable() -> None:
-    """Import torchvision, with its missing operators declared if it cannot be imported otherwise."""
+    """Import torchvision, with its missing operators declared if it cannot be imported
+    otherwise.
+    """
     try:
         importlib.import_module("torchvision")
         return
@@ -36,7 +40,9 @@ def make_importable() -> None:
 
 
 def _described() -> list[str]:
-    """The operators that this version of torchvision describes when it is imported, by its own source."""
+    """The operators that this version of torchvision describes when it is imported, by its own
+    source.
+    """
     described = next(
         file for file in files("torchvision") or () if file.name == "_meta_registrations.py"
     )

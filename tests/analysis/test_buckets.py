@@ -53,7 +53,8 @@ def test_without_references_there_are_no_scores_but_means() -> None:
 
 
 def test_words_are_matched_by_how_often_references_have_them() -> None:
-    # Twice: der, hund. Once: rennt, schläft, im, haus, eine, katze. Written besides: maus (in no reference).
+    # Twice: der, hund. Once: rennt, schläft, im, haus, eine, katze. Written besides: maus (in no
+    # reference).
     found = word_table(table(["Der Hund rennt.", "der Hund der Hund", "eine Maus", ""]), 1)
     assert list(found["bucket"]) == ["1", "2"] and list(found["words"]) == [6, 4]
     assert found["f1_0"][0] == pytest.approx(2 * 2 / (3 + 6)) and found["f1_0"][1] == pytest.approx(

@@ -1,4 +1,6 @@
-"""Work beside the page: one job for all who ask for the same, told how far it is, stopped, and its problem kept."""
+"""Work beside the page: one job for all who ask for the same, told how far it is, stopped, and its
+problem kept.
+"""
 
 from __future__ import annotations
 

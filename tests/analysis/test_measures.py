@@ -1,4 +1,6 @@
-"""Measures of one example: what they are when the answer is known, and when they have nothing to say."""
+"""Measures of one example: what they are when the answer is known, and when they have nothing to
+say.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ WHOLE, LEFT, RIGHT = (0.0, 0.0, 1.0, 1.0), (0.0, 0.0, 0.5, 1.0), (0.5, 0.0, 1.0,
 
 
 def looking(site: str, *cells: int, grid: int = 4) -> Trace:
-    """A caption, a word a cell, the last for the end; each word looks at its cell alone, in the last layer."""
+    """A caption, a word a cell, the last for the end; each word looks at its cell alone, in the
+    last layer.
+    """
     made = (
         fakes.caption_trace("red star", grid)
         if site == "encoder-decoder"

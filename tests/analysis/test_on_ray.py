@@ -1,4 +1,6 @@
-"""A set run through a model by Ray Data gives the rows of the local engine; stopped, resumed and failing likewise."""
+"""A set run through a model by Ray Data gives the rows of the local engine; stopped, resumed and
+failing likewise.
+"""
 
 from __future__ import annotations
 

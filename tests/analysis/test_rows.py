@@ -51,10 +51,10 @@ def test_a_file_has_one_writer_and_any_number_of_readers(tmp_path: Path) -> None
         with pytest.raises(InputError, match="running already.*wait for its end or stop it there"):
             RowFile.open(path, HEADER)
         code = (
-            "import sys\nfrom pathlib import Path\nfrom areaviz.analysis.rows import Header, RowFile\n"
-            "from areaviz.trace.errors import BackendError, InputError\n"
-            f"try:\n    RowFile.open(Path({str(path)!r}), Header('set', 'd' * 64, 'model', 'c' * 64))\n"
-            "except InputError as error:\n    print(error)\n"
+            "import sys\nfrom pathlib import Path\nfrom areaviz.analysis.rows import Header,"
+            " RowFile\nfrom areaviz.trace.errors import BackendError, InputError\ntry:\n   "
+            f" RowFile.open(Path({str(path)!r}), Header('set', 'd' * 64, 'model', 'c' *"
+            " 64))\nexcept InputError as error:\n    print(error)\n"
         )
         elsewhere = subprocess.run(
             [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True
@@ -241,9 +241,10 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path, content: bytes) -> No
 def test_no_row_that_was_acknowledged_is_lost_by_a_kill(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     code = (
-        "import sys\nfrom pathlib import Path\nfrom areaviz.analysis.rows import Header, Row, RowFile\n"
-        f"file = RowFile.open(Path({str(path)!r}), Header('set', 'd' * 64, 'model', 'c' * 64))\n"
-        "for index in range(10**6):\n    file.add(Row(index, 'x' * 200)); print(index, flush=True)\n"
+        "import sys\nfrom pathlib import Path\nfrom areaviz.analysis.rows import Header, Row,"
+        f" RowFile\nfile = RowFile.open(Path({str(path)!r}), Header('set', 'd' * 64, 'model', 'c' *"
+        " 64))\nfor index in range(10**6):\n    file.add(Row(index, 'x' * 200)); print(index,"
+        " flush=True)\n"
     )
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None

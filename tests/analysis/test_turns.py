@@ -1,4 +1,6 @@
-"""Turns of analyses: those that are watched first, in the order they came, and who is stopped leaves the line."""
+"""Turns of analyses: those that are watched first, in the order they came, and who is stopped
+leaves the line.
+"""
 
 from __future__ import annotations
 

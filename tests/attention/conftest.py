@@ -1,4 +1,6 @@
-"""The C kernel is tested where there is a C compiler; elsewhere its tests are left out, with one line that says so."""
+"""The C kernel is tested where there is a C compiler; elsewhere its tests are left out, with one
+line that says so.
+"""
 
 from __future__ import annotations
 

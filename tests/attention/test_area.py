@@ -1,4 +1,6 @@
-"""Area attention: every implementation against slow loops, and what must hold whatever the numbers."""
+"""Area attention: every implementation against slow loops, and what must hold whatever
+the numbers.
+"""
 
 from __future__ import annotations
 

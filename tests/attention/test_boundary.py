@@ -1,4 +1,6 @@
-"""Boundary keys and the size bias: every form against slow loops, and that a span can outweigh its items."""
+"""Boundary keys and the size bias: every form against slow loops, and that a span can outweigh its
+items.
+"""
 
 from __future__ import annotations
 

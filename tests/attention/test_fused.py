@@ -82,7 +82,10 @@ def test_what_it_cannot_do_is_refused(options: dict[str, object]) -> None:
 
 
 def test_loading_it_leaves_the_arithmetic_of_python_alone() -> None:
-    program = "from areaviz.attention import fused; fused._library(); least = float.fromhex('0x1p-1022'); print(least / 2)"
+    program = (
+        "from areaviz.attention import fused; fused._library(); least = float.fromhex('0x1p-1022');"
+        " print(least / 2)"
+    )
     printed = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     ).stdout

@@ -1,4 +1,6 @@
-"""Hard choices: their frequencies, their log-probabilities, and REINFORCE against gradients that are known exactly."""
+"""Hard choices: their frequencies, their log-probabilities, and REINFORCE against gradients that
+are known exactly.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ def _seed() -> None:
 
 
 def arm_gradients(logits: Tensor, baseline: float) -> Tensor:
-    """The gradient of the surrogate for either arm of a bandit, the expected reward's sign: [2, 2]."""
+    """The gradient of the surrogate for either arm of a bandit, the expected reward's
+    sign: [2, 2].
+    """
     gradients = []
     for arm in (0, 1):
         chances = torch.log_softmax(logits, 0)

@@ -1,4 +1,6 @@
-"""Attention changed from outside: against weights multiplied and divided one by one, and heads sliced out by hand."""
+"""Attention changed from outside: against weights multiplied and divided one by one, and heads
+sliced out by hand.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def inputs() -> tuple[Tensor, Tensor, Tensor]:
 
 
 def multiplied(weights: Tensor, factors: Tensor) -> Tensor:
-    """Every weight times its factor, then divided by the sum of its row, one by one; zeros where nothing is left."""
+    """Every weight times its factor, then divided by the sum of its row, one by one; zeros where
+    nothing is left.
+    """
     result = torch.zeros_like(weights)
     for b, h, q in torch.cartesian_prod(
         *(torch.arange(size) for size in weights.shape[:3])

@@ -26,7 +26,9 @@ def random_pictures(count: int = 2, channels: int = 3, side: int = 4) -> Tensor:
 
 
 def at(picture_HW: Tensor, x: float, y: float) -> Tensor:
-    """The picture at a place in pixels, bilinear between the middles of pixels, 0 outside: written out."""
+    """The picture at a place in pixels, bilinear between the middles of pixels, 0 outside: written
+    out.
+    """
     height, width = picture_HW.shape
     total = torch.zeros(())
     for row in range(height):
@@ -93,7 +95,8 @@ def test_corners_of_known_maps() -> None:
     assert corners[0].tolist() == [[0, 0], [80, 0], [80, 40], [0, 40]]
     assert corners[1].tolist() == [[40, 0], [80, 0], [80, 10], [40, 10]]
     assert corners[2].tolist() == [[80, 0], [80, 40], [0, 40], [0, 0]]
-    # Turned by an eighth, the corners lie sqrt(2) from the middle, in each direction of its own scale.
+    # Turned by an eighth, the corners lie sqrt(2) from the middle, in each direction of its own
+    # scale.
     tips = [
         (40, 20 - 20 * 2**0.5),
         (40 + 40 * 2**0.5, 20),

@@ -1,4 +1,6 @@
-"""Attention to a text and a picture at once: Eq. 5-8 number by number, and what is left when one of them lacks."""
+"""Attention to a text and a picture at once: Eq. 5-8 number by number, and what is left when one of
+them lacks.
+"""
 
 from __future__ import annotations
 

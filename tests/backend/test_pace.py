@@ -1,4 +1,6 @@
-"""How many requests of analyses run together: all when nobody else is there, few while readers are about."""
+"""How many requests of analyses run together: all when nobody else is there, few while readers are
+about.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The models of a server: the same answers as in this process, large weights on demand, and every fault has a name."""
+"""The models of a server: the same answers as in this process, large weights on demand, and every
+fault has a name.
+"""
 
 from __future__ import annotations
 

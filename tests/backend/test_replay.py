@@ -1,4 +1,6 @@
-"""Stored traces are served by the content of the request; what cannot be read is left out and told."""
+"""Stored traces are served by the content of the request; what cannot be read is left
+out and told.
+"""
 
 from __future__ import annotations
 
@@ -85,5 +87,8 @@ def test_progress_is_told_in_words(stored: Path) -> None:
 
 
 def test_it_needs_no_torch() -> None:
-    code = "import sys, areaviz.backend.replay, areaviz.backend.cached; sys.exit('torch' in sys.modules)"
+    code = (
+        "import sys, areaviz.backend.replay, areaviz.backend.cached; sys.exit('torch' in"
+        " sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,4 +1,6 @@
-"""The owner of the device: like requests run together, failures stay apart, a full queue says so."""
+"""The owner of the device: like requests run together, failures stay apart, a full
+queue says so.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ class Recorder:
 
 @contextmanager
 def asked(worker: Worker, run: Recorder, *requests: Request) -> Iterator[list[Future[Trace]]]:
-    """The first request runs and the others wait behind it, in order; at the end of the block they are let go."""
+    """The first request runs and the others wait behind it, in order; at the end of the block they
+    are let go.
+    """
     with ThreadPoolExecutor(len(requests)) as pool:
         futures: list[Future[Trace]] = []
         try:

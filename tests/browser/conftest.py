@@ -3,8 +3,9 @@
     def test_something(app, page):
         page.goto(app("app.py", AREAVIZ_DEMO="1"))
 
-Without a system browser these tests are left out, with one line that says so; where CI or AREAVIZ_BROWSER=1 is set
-they fail instead. An error on the browser's console fails the test that caused it.
+Without a system browser these tests are left out, with one line that says so; where CI or
+AREAVIZ_BROWSER=1 is set they fail instead. An error on the browser's console fails the test that
+caused it.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ App = Callable[..., str]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what is in this folder; leave it out where there is no browser and none is insisted on."""
+    """Mark what is in this folder; leave it out where there is no browser and none is
+    insisted on.
+    """
     mine = [item for item in items if HERE in item.path.parents]
     for item in mine:
         item.add_marker("browser")
@@ -53,7 +56,9 @@ def _insisted() -> bool:
 
 @pytest.fixture(scope="session")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
-    """`app(script, *options, **environment)` gives the address of a served script; each is started once a session."""
+    """`app(script, *options, **environment)` gives the address of a served script; each is started
+    once a session.
+    """
     running: dict[tuple[object, ...], Server] = {}
     logs = tmp_path_factory.mktemp("servers")
 
@@ -82,7 +87,9 @@ def chromium() -> Iterator[Browser]:
 
 
 def _is_ours(message: ConsoleMessage) -> bool:
-    """An error, but for Streamlit's own search for the address of its server, which a link to a page begins."""
+    """An error, but for Streamlit's own search for the address of its server, which a link to a
+    page begins.
+    """
     return message.type == "error" and "/_stcore/" not in message.location["url"]
 
 
@@ -94,7 +101,9 @@ def page(chromium: Browser) -> Iterator[Page]:
 
 @pytest.fixture
 def unknown_page(chromium: Browser) -> Iterator[Page]:
-    """The same for a reader who has to sign in: the console says of the form that it was answered by 401."""
+    """The same for a reader who has to sign in: the console says of the form that it was answered
+    by 401.
+    """
     yield from _page(
         chromium, lambda message: _is_ours(message) and "status of 401" not in message.text
     )

@@ -1,4 +1,6 @@
-"""A page with two linked ribbons over the fakes, for the browser tests; settings come from the environment."""
+"""A page with two linked ribbons over the fakes, for the browser tests; settings come from the
+environment.
+"""
 
 from __future__ import annotations
 

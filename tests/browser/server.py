@@ -1,4 +1,6 @@
-"""Starts a Streamlit script on a free port and ends it again; used by the browser tests and the app benchmark."""
+"""Starts a Streamlit script on a free port and ends it again; used by the browser tests and the app
+benchmark.
+"""
 
 from __future__ import annotations
 
@@ -41,10 +43,11 @@ def browser_path() -> str | None:
 
 
 class Server:
-    """A Streamlit script being served in a process group of its own: the app as people start it, others by Streamlit.
+    """A Streamlit script being served in a process group of its own: the app as people start it,
+    others by Streamlit.
 
-    script: path from the repository's root. log: where its output goes. settings: environment variables. options: of
-    `areaviz serve`, for the app.
+    script: path from the repository's root. log: where its output goes. settings: environment
+    variables. options: of `areaviz serve`, for the app.
     """
 
     def __init__(
@@ -80,7 +83,9 @@ class Server:
             )
 
     def wait(self) -> str:
-        """Wait until it answers; returns its address. Raises RuntimeError with its output when it does not."""
+        """Wait until it answers; returns its address. Raises RuntimeError with its output when it
+        does not.
+        """
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline and self._process.poll() is None:
             try:

@@ -1,4 +1,6 @@
-"""The image grid in a real browser: everything here happens without the server but for what is locked."""
+"""The image grid in a real browser: everything here happens without the server but for what is
+locked.
+"""
 
 from __future__ import annotations
 
@@ -71,18 +73,24 @@ def ink(grid: Locator, side: str) -> int:
     """How many points light up over a side's picture."""
     canvas = grid.locator(f"[data-side={side}][data-kind=picture] .above")
     count = canvas.evaluate(
-        "c => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.filter((v, i) => i % 4 == 3 && v).length"
+        "c => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.filter((v, i) => i % 4"
+        " == 3 && v).length"
     )
     return int(count)
 
 
 def colour_at(grid: Locator, layer: str, cell: int) -> list[int]:
-    """Red, green and blue in the middle of a memory cell, of the picture ("below") or of what lights up ("above")."""
+    """Red, green and blue in the middle of a memory cell, of the picture ("below") or of what
+    lights up ("above").
+    """
     canvas = grid.locator(f"[data-side=memory] .{layer}")
     box, (x, y) = canvas.bounding_box(), middle(grid, "memory", cell)
     assert box is not None
     at = [(x - box["x"]) / box["width"], (y - box["y"]) / box["height"]]
-    read = "(c, [x, y]) => [...c.getContext('2d').getImageData(x * c.width, y * c.height, 1, 1).data.slice(0, 3)]"
+    read = (
+        "(c, [x, y]) => [...c.getContext('2d').getImageData(x * c.width, y * c.height, 1,"
+        " 1).data.slice(0, 3)]"
+    )
     return [int(value) for value in canvas.evaluate(read, at)]
 
 

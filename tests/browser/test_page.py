@@ -31,7 +31,9 @@ Open = Callable[..., Page]
 
 @pytest.fixture
 def opened(page: Page, tmp_path: Path) -> Iterator[Open]:
-    """Export a trace and open the file, with nothing but the file itself to be had: a request fails the test."""
+    """Export a trace and open the file, with nothing but the file itself to be had: a request fails
+    the test.
+    """
     asked: list[str] = []
     file = tmp_path / "page.html"
 
@@ -213,8 +215,7 @@ def test_nothing_but_the_pages_own_scripts_and_styles_can_run(
     page = chromium.new_page()
     page.goto(areaviz.export(fakes.trace(), tmp_path / "page.html").as_uri())
     ribbon(page)
-    refused = page.evaluate(
-        """async () => {
+    refused = page.evaluate("""async () => {
           const refused = [];
           document.addEventListener('securitypolicyviolation', (event) => refused.push(event.effectiveDirective));
           const script = document.createElement('script');
@@ -227,8 +228,7 @@ def test_nothing_but_the_pages_own_scripts_and_styles_can_run(
           await fetch('https://example.org').catch(() => {});
           await new Promise((done) => setTimeout(done, 200));
           return [...refused, globalThis.ran ? 'ran' : 'did not run'];
-        }"""
-    )
+        }""")
     page.close()
     assert set(refused) == {
         "script-src-elem",

@@ -1,4 +1,6 @@
-"""Playback in a real browser: it plays, it pauses, the scrubber goes to a word, and all of it by keyboard too."""
+"""Playback in a real browser: it plays, it pauses, the scrubber goes to a word, and all of it by
+keyboard too.
+"""
 
 from __future__ import annotations
 

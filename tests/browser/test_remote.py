@@ -1,4 +1,6 @@
-"""The app driven through a real Ray Serve of two replicas with the shipped models, and behind its access token."""
+"""The app driven through a real Ray Serve of two replicas with the shipped models, and behind its
+access token.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The app is killed under an open page and started again: what the page shows and what was typed in it stay."""
+"""The app is killed under an open page and started again: what the page shows and what was typed in
+it stay.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from PIL import Image
 from playwright.sync_api import Browser, FilePayload, Page, expect
 
 from areaviz.analysis import rows
-from areaviz.ui.analyse.page import dataset_form
+from areaviz.ui.analyse import dataset_form
 from tests.browser.conftest import PATIENCE, settled
 from tests.faults.served import Served, free_port, served
 
@@ -42,7 +44,8 @@ def page(chromium: Browser) -> Iterator[Page]:
 
 
 def started_again(page: Page, app: Served, start: Start, told: bool = False) -> None:
-    """Kill the app, see that the page notices, and wait until a new app has answered what the page asked it.
+    """Kill the app, see that the page notices, and wait until a new app has answered what the page
+    asked it.
 
     told: whether to wait until a window says that nothing answers, which takes the focus.
     """

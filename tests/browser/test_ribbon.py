@@ -1,4 +1,6 @@
-"""The token ribbon in a real browser: everything here happens without the server but for what is locked."""
+"""The token ribbon in a real browser: everything here happens without the server but for what is
+locked.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,8 @@ def sentence(ribbon: Locator) -> Locator:
 def ink(ribbon: Locator, side: str) -> int:
     """How many points of a side's canvas are painted."""
     count = ribbon.locator(f"[data-side={side}] canvas").evaluate(
-        "c => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.filter((v, i) => i % 4 == 3 && v).length"
+        "c => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.filter((v, i) => i % 4"
+        " == 3 && v).length"
     )
     return int(count)
 

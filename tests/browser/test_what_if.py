@@ -1,4 +1,6 @@
-"""What if, in a real browser with a shipped model: words are hidden, the sentence decoded again, the link keeps it."""
+"""What if, in a real browser with a shipped model: words are hidden, the sentence decoded again,
+the link keeps it.
+"""
 
 from __future__ import annotations
 

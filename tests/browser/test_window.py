@@ -1,4 +1,6 @@
-"""The window on a picture in a real browser: dragging, keys, numbers, and what it gives against the models' own."""
+"""The window on a picture in a real browser: dragging, keys, numbers, and what it gives against the
+models' own.
+"""
 
 from __future__ import annotations
 
@@ -109,7 +111,10 @@ def test_keys_buttons_and_numbers_move_the_window(window: Locator) -> None:
 
 def test_keys_that_come_faster_than_pictures_are_drawn_all_count(window: Locator) -> None:
     centre = window.get_by_role("button", name="Centre of the window")
-    press = "b => { for (let i = 0; i < 3; i += 1) b.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight' })); }"
+    press = (
+        "b => { for (let i = 0; i < 3; i += 1) b.dispatchEvent(new KeyboardEvent('keydown', { key:"
+        " 'ArrowRight' })); }"
+    )
     centre.evaluate(press)
     expect(window).to_have_attribute("data-theta", "0.5 0 0.15 0 0.5 0")
 

@@ -1,4 +1,6 @@
-"""Gates: judged by a number, by another measure, by another model; what is not known is neither reached nor missed."""
+"""Gates: judged by a number, by another measure, by another model; what is not known is neither
+reached nor missed.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`analyse` reads whatever holds a set, runs it, goes on where it was, and writes a table no spreadsheet runs."""
+"""`analyse` reads whatever holds a set, runs it, goes on where it was, and writes a table no
+spreadsheet runs.
+"""
 
 from __future__ import annotations
 

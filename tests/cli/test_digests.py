@@ -1,4 +1,6 @@
-"""The command adds digests that are missing, and never changes one that is there unless it is told to."""
+"""The command adds digests that are missing, and never changes one that is there unless it is told
+to.
+"""
 
 from __future__ import annotations
 

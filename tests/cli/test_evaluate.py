@@ -1,4 +1,6 @@
-"""`evaluate` measures the split it was asked for, tells that one's figures, and refuses splits that a task lacks."""
+"""`evaluate` measures the split it was asked for, tells that one's figures, and refuses splits that
+a task lacks.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`export` writes a stored trace as what the file's ending says, and says what a trace does not have."""
+"""`export` writes a stored trace as what the file's ending says, and says what a trace does not
+have.
+"""
 
 from __future__ import annotations
 

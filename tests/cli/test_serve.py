@@ -173,7 +173,10 @@ def test_options_of_the_server_of_models_arrive(
 
     monkeypatch.setattr(serve_module, "serving", serving)
     monkeypatch.setattr(time, "sleep", Mock(side_effect=KeyboardInterrupt))
-    words = "--replicas 2 --most-replicas 4 --cpus 0.5 --gpus 0.25 --together 3 --waiting 5 --host 10.0.0.1 --port 8625"
+    words = (
+        "--replicas 2 --most-replicas 4 --cpus 0.5 --gpus 0.25 --together 3 --waiting 5 --host"
+        " 10.0.0.1 --port 8625"
+    )
     serve("models", "--token-file", str(token_file), "--cluster", "auto", *words.split())
     assert asked == [
         (

@@ -58,7 +58,10 @@ def test_what_is_served_is_the_page(
     [
         (
             ["--layer", "9"],
-            "This trace has no such site, layer or head; it has: encoder self (2 layers, 4 heads), ",
+            (
+                "This trace has no such site, layer or head; it has: encoder self (2 layers, 4"
+                " heads), "
+            ),
         ),
         (["--layers", "two"], '"layers" is "two" but must be positions such as 1-4,12'),
         (["--layers", "1", "--layer", "2"], "The page cannot open at layer 2"),

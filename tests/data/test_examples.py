@@ -50,7 +50,10 @@ def test_breaks_and_marks_of_any_system_are_understood(text: bytes) -> None:
     [
         (
             "x.jsonl",
-            b'{"id": "s1", "source": "A dog.", "references": ["Ein Hund.", "Hund."], "more": 1}\n\n',
+            (
+                b'{"id": "s1", "source": "A dog.", "references": ["Ein Hund.", "Hund."], "more":'
+                b" 1}\n\n"
+            ),
         ),
         ("x.csv", b"ID,Text,Target\ns1,A dog.,Ein Hund.\n"),
         ("x.tsv", b"id\tsentence\ttranslation\ns1\tA dog.\tEin Hund.\n"),

@@ -1,4 +1,6 @@
-"""The links made by hand: as many captions as the cards say, every link readable, and no text of the corpus."""
+"""The links made by hand: as many captions as the cards say, every link readable, and no text of
+the corpus.
+"""
 
 from __future__ import annotations
 

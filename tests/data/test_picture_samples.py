@@ -1,4 +1,6 @@
-"""The app's own pictures: named for links, the same every time, made quickly, and what their titles say."""
+"""The app's own pictures: named for links, the same every time, made quickly, and what their titles
+say.
+"""
 
 from __future__ import annotations
 

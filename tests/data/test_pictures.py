@@ -1,4 +1,6 @@
-"""Decoding of whatever is uploaded: every kind of picture, every way to be refused, and bytes that are neither."""
+"""Decoding of whatever is uploaded: every kind of picture, every way to be refused, and bytes that
+are neither.
+"""
 
 from __future__ import annotations
 
@@ -265,7 +267,10 @@ def refusal(content: bytes) -> str:
     return str(caught.value)
 
 
-NO_PICTURE = "The file is no JPEG, PNG, WebP, GIF, BMP or TIFF picture; save it as JPEG or PNG and choose that file."
+NO_PICTURE = (
+    "The file is no JPEG, PNG, WebP, GIF, BMP or TIFF picture; save it as JPEG or PNG and choose"
+    " that file."
+)
 DAMAGED = "The picture is damaged or cut short; save it again, or choose another one."
 
 
@@ -288,8 +293,10 @@ def test_a_picture_cut_short_is_refused(form: str) -> None:
 def test_more_than_twenty_megabytes_are_refused() -> None:
     content = png(1, 1, b"\0\1\2\3")
     assert decode(content + bytes(20 * MEGA - len(content))).picture.width == 1
-    assert refusal(content + bytes(21 * MEGA)) == (
-        "The file has 21.0 MB but at most 20 are possible; make the picture smaller and choose it again."
+    assert (
+        refusal(content + bytes(21 * MEGA))
+        == "The file has 21.0 MB but at most 20 are possible; make the picture smaller and choose"
+        " it again."
     )
 
 
@@ -305,8 +312,10 @@ def test_fifty_megapixels_are_refused_without_decoding() -> None:
     sentence = refusal(bomb)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert sentence == (
-        "The picture has 50 megapixels but at most 16 megapixels are possible; make it smaller and choose it again."
+    assert (
+        sentence
+        == "The picture has 50 megapixels but at most 16 megapixels are possible; make it smaller"
+        " and choose it again."
     )
     assert len(bomb) < 1e5 and peak < 2e6
 
@@ -399,18 +408,22 @@ def test_a_jpeg_of_a_thousand_scans_is_refused() -> None:
 
 
 def test_what_stands_behind_a_jpeg_does_not_count() -> None:
-    """Telephones put a film there, in which anything may occur; and a preview before it, in a segment of its own."""
+    """Telephones put a film there, in which anything may occur; and a preview before it, in a
+    segment of its own.
+    """
     content = saved(smooth(64, 64), "JPEG")
     preview = b"\xff\xe5" + struct.pack(">H", 2002) + 1000 * b"\xff\xda"
     assert decode(content[:2] + preview + content[2:] + 1000 * b"\xff\xda\0\2").picture.width == 64
 
 
 def test_sixteen_megapixels_stay_within_memory() -> None:
-    """A photograph of the largest size, decoded at a fraction of it: far below its 48 MB of pixels."""
+    """A photograph of the largest size, decoded at a fraction of it: far below its 48
+    MB of pixels.
+    """
     code = (
-        "import sys, resource; from areaviz.data.pictures import decode; content = sys.stdin.buffer.read();"
-        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss; decode(content);"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"
+        "import sys, resource; from areaviz.data.pictures import decode; content ="
+        " sys.stdin.buffer.read();before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss;"
+        " decode(content);print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"
     )
     content = saved(Image.new("RGB", (4096, 4096), (9, 99, 199)), "JPEG")
     run = subprocess.run(
@@ -431,7 +444,9 @@ VALID += [
 
 
 def survives(content: bytes) -> None:
-    """Either a picture within the limits or an InputError of one sentence; everything else fails the test."""
+    """Either a picture within the limits or an InputError of one sentence; everything else fails
+    the test.
+    """
     try:
         check_picture(decode(content).picture)
     except InputError as error:

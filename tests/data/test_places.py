@@ -1,4 +1,6 @@
-"""Where everything lies is known to one module, and is there; the folder of the corpora is a setting."""
+"""Where everything lies is known to one module, and is there; the folder of the corpora is a
+setting.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Photographs of installed packages: what they show, a sentence for each, and no import of the packages."""
+"""Photographs of installed packages: what they show, a sentence for each, and no import of the
+packages.
+"""
 
 from __future__ import annotations
 
@@ -49,6 +51,9 @@ def test_one_that_is_not_installed_is_told() -> None:
 
 
 def test_the_packages_are_not_imported() -> None:
-    code = "from areaviz.data.picture_samples import sample; sample('cat'); import sys; print('skimage' in sys.modules)"
+    code = (
+        "from areaviz.data.picture_samples import sample; sample('cat'); import sys;"
+        " print('skimage' in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

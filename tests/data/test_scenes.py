@@ -1,4 +1,6 @@
-"""Shape scenes: what the sentence says is true of the boxes, the boxes hold the ink, and nothing is ambiguous."""
+"""Shape scenes: what the sentence says is true of the boxes, the boxes hold the ink, and nothing is
+ambiguous.
+"""
 
 from __future__ import annotations
 
@@ -176,8 +178,8 @@ def test_a_scene_follows_from_its_split_and_number() -> None:
 def test_another_process_makes_the_same_scene() -> None:
     """Nothing depends on the order of sets or on hashes."""
     code = (
-        "import json; from areaviz.data.scenes import make_scene;"
-        "print(json.dumps([[s.english.text, s.german.text] for s in (make_scene('train', n) for n in range(20))]))"
+        "import json; from areaviz.data.scenes import make_scene;print(json.dumps([[s.english.text,"
+        " s.german.text] for s in (make_scene('train', n) for n in range(20))]))"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     here = [make_scene("train", number) for number in range(20)]

@@ -43,7 +43,9 @@ def test_many_digits_are_drawn_one_after_the_other() -> None:
 
 
 def test_each_digit_is_nearest_to_its_own_mean() -> None:
-    """Means of forty hands, pixel by pixel, tell most of twenty new ones: the shapes are those of their labels."""
+    """Means of forty hands, pixel by pixel, tell most of twenty new ones: the shapes are those of
+    their labels.
+    """
     labels = np.repeat(np.arange(10), 60)
     drawn = draw_digits(labels, np.random.default_rng(0)).reshape(10, 60, -1).astype(float)
     means, new = drawn[:, :40].mean(1), drawn[:, 40:]
@@ -53,7 +55,9 @@ def test_each_digit_is_nearest_to_its_own_mean() -> None:
 
 
 def loops(image: np.ndarray[tuple[int, ...], np.dtype[np.uint8]]) -> int:
-    """How many parts of the ground the ink encloses, by filling from the corner and counting what is left."""
+    """How many parts of the ground the ink encloses, by filling from the corner and counting what
+    is left.
+    """
     open_ground = image <= 60
     count = -1
     while open_ground.any():

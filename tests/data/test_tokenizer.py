@@ -1,4 +1,6 @@
-"""Tokens lie where they say, texts come back, and a word is found in the tokens even where unknown words melt."""
+"""Tokens lie where they say, texts come back, and a word is found in the tokens even where unknown
+words melt.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A stepper without a model: probabilities that depend on the sentence and on everything decoded so far."""
+"""A stepper without a model: probabilities that depend on the sentence and on everything decoded so
+far.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ START, END = 0, 1
 
 
 def next_log_probabilities(sentence: int, history: Sequence[int], vocabulary: int) -> list[float]:
-    """A fixed random distribution for every sentence and history; a few continuations are impossible."""
+    """A fixed random distribution for every sentence and history; a few continuations are
+    impossible.
+    """
     chance = random.Random(f"{sentence} {list(history)}")
     weights = [math.exp(chance.gauss(0, 1.5)) * (chance.random() < 0.9) for _ in range(vocabulary)]
     weights[chance.randrange(vocabulary)] += 0.1
@@ -21,7 +25,9 @@ def next_log_probabilities(sentence: int, history: Sequence[int], vocabulary: in
 
 
 class FakeStepper:
-    """Keeps the history of every row as its state; `sentences` are numbers, one for each `width` rows."""
+    """Keeps the history of every row as its state; `sentences` are numbers, one for each `width`
+    rows.
+    """
 
     def __init__(self, sentences: Sequence[int], vocabulary: int = 4, width: int = 1) -> None:
         self.sentences, self.vocabulary, self.width = list(sentences), vocabulary, width

@@ -1,4 +1,6 @@
-"""Beam search against exhaustive search, a slow version that never stops early, and greedy decoding."""
+"""Beam search against exhaustive search, a slow version that never stops early, and greedy
+decoding.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What the app logs, and whom it asks: one line a second for one cause, no word of a reader's, and nobody elsewhere."""
+"""What the app logs, and whom it asks: one line a second for one cause, no word of a reader's, and
+nobody elsewhere.
+"""
 
 from __future__ import annotations
 

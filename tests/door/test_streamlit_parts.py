@@ -1,4 +1,6 @@
-"""What is read of Streamlit that is not public, with Streamlit's own classes and sessions that only have an id."""
+"""What is read of Streamlit that is not public, with Streamlit's own classes and sessions that only
+have an id.
+"""
 
 from __future__ import annotations
 

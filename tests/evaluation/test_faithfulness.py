@@ -1,4 +1,6 @@
-"""Faithfulness: worked out by hand on a model whose probabilities are sums of what it may still read."""
+"""Faithfulness: worked out by hand on a model whose probabilities are sums of what it may still
+read.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ EVIDENCE = np.array([[0.4, 0.3, 0.1, 0.0], [0.0, 0.2, 0.2, 0.4]])
 
 
 class Adding:
-    """Says "xy" with a probability of 0.1 and the evidence of every item that is not banned; points as it is told."""
+    """Says "xy" with a probability of 0.1 and the evidence of every item that is not banned; points
+    as it is told.
+    """
 
     def __init__(self, weights: Sequence[Sequence[float]]) -> None:
         self.weights = np.array([[weights]], dtype=np.float32)

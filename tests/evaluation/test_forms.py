@@ -1,4 +1,6 @@
-"""Trained forms: losses over seeds, the median's span heads, and empty rows for what was not trained."""
+"""Trained forms: losses over seeds, the median's span heads, and empty rows for what was not
+trained.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Tables of trained forms: an entry says how a run learned and what its heads do, beside the network untrained."""
+"""Tables of trained forms: an entry says how a run learned and what its heads do, beside the
+network untrained.
+"""
 
 from __future__ import annotations
 

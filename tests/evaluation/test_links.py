@@ -1,4 +1,6 @@
-"""Links read off attention: the head is chosen on one set and measured on another, beside every baseline."""
+"""Links read off attention: the head is chosen on one set and measured on another, beside every
+baseline.
+"""
 
 from __future__ import annotations
 

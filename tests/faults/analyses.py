@@ -1,6 +1,7 @@
 """A reader who translates while analyses run: how long an answer takes alone, and beside them.
 
-Each analysis is begun on the page Analyse by a visitor who then closes the tab, on a set of its own.
+Each analysis is begun on the page Analyse by a visitor who then closes the tab, on a set of its
+own.
 """
 
 from __future__ import annotations
@@ -18,17 +19,24 @@ SENTENCE = "A {age} dog number {number} runs over the green grass near a tall ma
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """Translate beside analyses. count: how many run. found: the questions of one session meanwhile."""
+    """Translate beside analyses. count: how many run. found: the questions of one session
+    meanwhile.
+    """
 
     count: int
     found: Load
 
     def __str__(self) -> str:
-        return f"p50 {self.found.p50:.2f} s, p95 {self.found.p95:.2f} s, {len(self.found.errors)} errors"
+        return (
+            f"p50 {self.found.p50:.2f} s, p95 {self.found.p95:.2f} s, {len(self.found.errors)}"
+            " errors"
+        )
 
 
 def write_sets(folder: Path, count: int, sentences: int) -> None:
-    """Sets that are long enough to last, each in a folder of its own: `AREAVIZ_DATASETS` is `folder`."""
+    """Sets that are long enough to last, each in a folder of its own: `AREAVIZ_DATASETS` is
+    `folder`.
+    """
     for number in range(count):
         (folder / f"set{number}").mkdir(parents=True)
         lines = (SENTENCE.format(age=f"set {number}", number=line) for line in range(sentences))
@@ -55,7 +63,9 @@ def beside(
     questions: int,
     rest: float,
 ) -> Iterator[Beside]:
-    """For each count, in rising order, so many analyses at once and a session that asks meanwhile."""
+    """For each count, in rising order, so many analyses at once and a session that asks
+    meanwhile.
+    """
     begun = 0
     for count in counts:
         for number in range(begun, count):

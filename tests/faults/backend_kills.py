@@ -1,7 +1,8 @@
-"""Kills of what runs the models: an error with a name, the others get their answer, and the next request works.
+"""Kills of what runs the models: an error with a name, the others get their answer, and the next
+request works.
 
-Three people ask at once, and the model's thread is hit at the request of one of them: by an error, by a full memory, by
-an exit, from outside while it runs, and from outside while it rests.
+Three people ask at once, and the model's thread is hit at the request of one of them: by an error,
+by a full memory, by an exit, from outside while it runs, and from outside while it rests.
 """
 
 from __future__ import annotations
@@ -62,8 +63,10 @@ KINDS: Sequence[Callable[[], None] | None] = (
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """kills: of the thread. named: answers that were an error with a name; unnamed: with none. wrong: answers that were
-    not the model's. stuck: that never came. slowest: seconds from the kill to the last of its errors."""
+    """kills: of the thread. named: answers that were an error with a name; unnamed: with none.
+    wrong: answers that were not the model's. stuck: that never came. slowest: seconds from the kill
+    to the last of its errors.
+    """
 
     kills: int
     named: int
@@ -74,13 +77,14 @@ class Hit:
 
     def __str__(self) -> str:
         return (
-            f"{self.kills} kills: {self.named} named errors, {self.unnamed} others, {self.wrong} wrong, "
-            f"{self.stuck} stuck, slowest error after {self.slowest:.2f} s"
+            f"{self.kills} kills: {self.named} named errors, {self.unnamed} others, {self.wrong}"
+            f" wrong, {self.stuck} stuck, slowest error after {self.slowest:.2f} s"
         )
 
 
 class Struck(LocalBackend):
-    """A backend whose model fails, as `fault` says, at every run that has the victim among its requests.
+    """A backend whose model fails, as `fault` says, at every run that has the victim among its
+    requests.
 
     when: the moment of the last failure.
     """
@@ -97,7 +101,9 @@ class Struck(LocalBackend):
         return super()._run(requests, report)
 
     def _model(self, name: str, area_size: int | None) -> Model:
-        """Where a model begins to work: what fails here is met by all that the backend does about failures."""
+        """Where a model begins to work: what fails here is met by all that the backend does about
+        failures.
+        """
         if self.fault and self._hit:
             self.when = time.monotonic()
             self.fault()

@@ -1,4 +1,6 @@
-"""What the app keeps of people who have left: its memory over many cycles of coming, asking and leaving."""
+"""What the app keeps of people who have left: its memory over many cycles of coming, asking and
+leaving.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,10 @@ EARLY = 4
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """cycles: visitors, one after the other. before, after: the app's megabytes, after those that warm it up and at the
-    end. threads: how many more there are at the end. errors: told to visitors."""
+    """cycles: visitors, one after the other. before, after: the app's megabytes, after those that
+    warm it up and at the end. threads: how many more there are at the end. errors: told to
+    visitors.
+    """
 
     cycles: int
     before: float
@@ -31,8 +35,8 @@ class Drift:
 
     def __str__(self) -> str:
         return (
-            f"{self.cycles} visitors: {self.before:.0f} to {self.after:.0f} MB ({self.grown:+.0f}), "
-            f"{self.threads:+d} threads, {len(self.errors)} errors"
+            f"{self.cycles} visitors: {self.before:.0f} to {self.after:.0f} MB ({self.grown:+.0f}),"
+            f" {self.threads:+d} threads, {len(self.errors)} errors"
         )
 
 

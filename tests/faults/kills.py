@@ -1,4 +1,6 @@
-"""`kill -9` while notes and rows are being saved: what was acknowledged is there afterwards, once."""
+"""`kill -9` while notes and rows are being saved: what was acknowledged is there
+afterwards, once.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +28,10 @@ REMOVED = 0
 
 @dataclass(frozen=True, slots=True)
 class Killed:
-    """kills: processes killed while they wrote. ended: those that ended by themselves, by an error, before their kill
-    came. acknowledged: writes that were promised to be there. lost: promised and not there. doubled: there more
-    than once. damaged: times the store was found damaged."""
+    """kills: processes killed while they wrote. ended: those that ended by themselves, by an error,
+    before their kill came. acknowledged: writes that were promised to be there. lost: promised and
+    not there. doubled: there more than once. damaged: times the store was found damaged.
+    """
 
     kills: int
     ended: int
@@ -39,13 +42,16 @@ class Killed:
 
     def __str__(self) -> str:
         return (
-            f"{self.lost} of {self.acknowledged:,} acknowledged lost, {self.doubled} doubled, "
-            f"{self.damaged} damaged stores after {self.kills} kills; {self.ended} writers failed by themselves"
+            f"{self.lost} of {self.acknowledged:,} acknowledged lost, {self.doubled} doubled,"
+            f" {self.damaged} damaged stores after {self.kills} kills; {self.ended} writers failed"
+            " by themselves"
         )
 
 
 def note_kills(folder: Path, kills: int, seed: int = 0) -> Killed:
-    """Kill processes that add, change and remove notes in one store, two at a time; look after every kill."""
+    """Kill processes that add, change and remove notes in one store, two at a time; look after
+    every kill.
+    """
     path, chance = folder / "notes.db", random.Random(seed)
     promised: dict[str, int] = {}
     acknowledged = lost = doubled = damaged = killed = ended = 0
@@ -70,7 +76,9 @@ def note_kills(folder: Path, kills: int, seed: int = 0) -> Killed:
 
 
 def _lost_notes(promised: Mapping[str, int], there: Mapping[str, int]) -> list[str]:
-    """Promised notes that are not there as promised. One more change than was told may be there, or the removal."""
+    """Promised notes that are not there as promised. One more change than was told may be there, or
+    the removal.
+    """
 
     def kept(key: str, version: int) -> bool:
         if version == REMOVED:
@@ -104,8 +112,9 @@ def row_kills(folder: Path, kills: int, seed: int = 0) -> Killed:
 def _told(
     kind: str, path: Path, names: Sequence[str], chance: random.Random
 ) -> tuple[list[list[str]], int]:
-    """What processes of these names acknowledged before each was killed at a moment of its own, and how many of them
-    were still at work then."""
+    """What processes of these names acknowledged before each was killed at a moment of its own, and
+    how many of them were still at work then.
+    """
     processes = [
         subprocess.Popen(
             [sys.executable, "-m", "tests.faults.writer", kind, str(path), name],

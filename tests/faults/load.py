@@ -1,7 +1,8 @@
-"""Many sessions at once: each asks for sentences that only it knows, and looks at every byte that it gets.
+"""Many sessions at once: each asks for sentences that only it knows, and looks at every byte that
+it gets.
 
-A sentence has a mark, "wm03x07": session 3, question 7. Whatever a session is sent may have marks of its own alone,
-and the answer must be the one that the model gives to this sentence.
+A sentence has a mark, "wm03x07": session 3, question 7. Whatever a session is sent may have marks
+of its own alone, and the answer must be the one that the model gives to this sentence.
 """
 
 from __future__ import annotations
@@ -51,7 +52,9 @@ class Answer:
         return any(int(session) != self.session for session, _ in _MARK.findall(self.shown.content))
 
     def wrong(self, expected: str) -> str:
-        """What is not as it must be, or "": the model's answer must be shown, and the ribbon of this very text."""
+        """What is not as it must be, or "": the model's answer must be shown, and the ribbon of
+        this very text.
+        """
         bodies = [
             message.delta.new_element.bidi_component.SerializeToString()
             for message in self.shown.messages
@@ -68,8 +71,9 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """sessions: at once. answers: questions answered. mixed, wrong: see `Answer`. errors: what was told instead of an
-    answer. p50, p95: seconds from asking to the whole page."""
+    """sessions: at once. answers: questions answered. mixed, wrong: see `Answer`. errors: what was
+    told instead of an answer. p50, p95: seconds from asking to the whole page.
+    """
 
     sessions: int
     answers: int
@@ -81,15 +85,18 @@ class Load:
 
     def __str__(self) -> str:
         return (
-            f"{self.sessions} sessions: {self.answers} answers, {self.mixed} mixed up, {len(self.wrong)} wrong, "
-            f"{len(self.errors)} errors, p50 {self.p50:.2f} s, p95 {self.p95:.2f} s"
+            f"{self.sessions} sessions: {self.answers} answers, {self.mixed} mixed up,"
+            f" {len(self.wrong)} wrong, {len(self.errors)} errors, p50 {self.p50:.2f} s, p95"
+            f" {self.p95:.2f} s"
         )
 
 
 def load(
     app: Served, checkpoints: Path, model: str, sessions: int, questions: int, rest: float
 ) -> Load:
-    """Sessions that each ask `questions` times, once in `rest` seconds, with a shift so that they spread."""
+    """Sessions that each ask `questions` times, once in `rest` seconds, with a shift so that they
+    spread.
+    """
     errors: list[str] = []
     start = threading.Barrier(sessions)
 

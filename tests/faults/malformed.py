@@ -1,8 +1,10 @@
-"""Malformed files: whatever a stranger hands in gives a result or a named refusal, never a crash, in bounded memory.
+"""Malformed files: whatever a stranger hands in gives a result or a named refusal, never a crash,
+in bounded memory.
 
     python -m tests.faults.malformed COUNT SEED FORMAT ...
 
-reads COUNT damaged files of each format, its bombs first where COUNT is large, and prints the figures as JSON.
+reads COUNT damaged files of each format, its bombs first where COUNT is large, and prints the
+figures as JSON.
 """
 
 from __future__ import annotations
@@ -53,8 +55,10 @@ LIES: tuple[object, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Survived:
-    """files: read. results, refused: how they ended. unnamed: tracebacks of other errors. crashed: whether the process
-    died. grown: megabytes the process needed at most above what it had before. slowest: seconds of one file."""
+    """files: read. results, refused: how they ended. unnamed: tracebacks of other errors. crashed:
+    whether the process died. grown: megabytes the process needed at most above what it had before.
+    slowest: seconds of one file.
+    """
 
     format: str
     files: int
@@ -67,9 +71,9 @@ class Survived:
 
     def __str__(self) -> str:
         return (
-            f"{self.format}: {self.files:,} files, {self.results} read, {self.refused} refused by name, "
-            f"{len(self.unnamed)} other errors, {'crashed' if self.crashed else 'no crash'}, "
-            f"at most {self.grown} MB more, slowest {self.slowest:.1f} s"
+            f"{self.format}: {self.files:,} files, {self.results} read, {self.refused} refused by"
+            f" name, {len(self.unnamed)} other errors, {'crashed' if self.crashed else 'no crash'},"
+            f" at most {self.grown} MB more, slowest {self.slowest:.1f} s"
         )
 
 
@@ -96,7 +100,9 @@ def malformed(names: Sequence[str], files: int, seed: int = 0) -> list[Survived]
 
 
 def damaged(good: bytes, chance: random.Random) -> bytes:
-    """The file after one to four accidents; an archive is sometimes damaged inside, with its checksums right."""
+    """The file after one to four accidents; an archive is sometimes damaged inside, with its
+    checksums right.
+    """
     if good.startswith(b"PK") and chance.random() < 0.8:
         with zipfile.ZipFile(io.BytesIO(good)) as archive:
             name = chance.choice(archive.namelist())

@@ -13,7 +13,10 @@ from tests import fakes
 
 PAYLOADS = (
     '<script>alert("1")</script><img src=x onerror=alert(2)>',
-    "[a link](javascript:alert(3)) ![p](http://127.0.0.1:1/x.png) **bold** `code` # head :red[x] :material/home: ---",
+    (
+        "[a link](javascript:alert(3)) ![p](http://127.0.0.1:1/x.png) **bold** `code` # head"
+        " :red[x] :material/home: ---"
+    ),
     "$5 and $6 $\\frac{$ $$x$$ \\text{",
     "=cmd|' /C calc'!A0",
     "+1+1",

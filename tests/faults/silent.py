@@ -15,16 +15,18 @@ from tests.faults.served import Served
 
 HALF_A_HEAD = b"GET / HTTP/1.1\r\nHost:"
 _HANDSHAKE = (
-    "GET /_stcore/stream HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\nUpgrade: websocket\r\n"
-    "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
-    "Sec-WebSocket-Protocol: streamlit\r\n\r\n"
+    "GET /_stcore/stream HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\nUpgrade:"
+    " websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key:"
+    " dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: streamlit\r\n\r\n"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """many: silent connections. seconds: a new visitor waits for a page while they are there. gone: seconds from their
-    coming until the server has closed all of them. log: bytes that were logged meanwhile."""
+    """many: silent connections. seconds: a new visitor waits for a page while they are there. gone:
+    seconds from their coming until the server has closed all of them. log: bytes that were logged
+    meanwhile.
+    """
 
     many: int
     seconds: float
@@ -33,8 +35,8 @@ class Silence:
 
     def __str__(self) -> str:
         return (
-            f"{self.many:,} connections: a new visitor's page took {self.seconds:.1f} s, the last was closed after "
-            f"{self.gone:.0f} s, {self.log:,} bytes of log"
+            f"{self.many:,} connections: a new visitor's page took {self.seconds:.1f} s, the last"
+            f" was closed after {self.gone:.0f} s, {self.log:,} bytes of log"
         )
 
 

@@ -1,4 +1,5 @@
-"""The long versions: prints a figure for each part, and writes the table of docs/reliability.md when asked to.
+"""The long versions: prints a figure for each part, and writes the table of docs/reliability.md
+when asked to.
 
 python -m tests.faults.soak [load analyses malformed kills backend drift silent uploads] [--write]
 """
@@ -37,7 +38,9 @@ VISITORS_TOGETHER = 5
 ANALYSES, SENTENCES, ASKED, PAUSE = (0, 1, 4, 8), 20_000, 40, 1.0
 SOCKETS, HALF_OPEN, DESCRIPTORS = 300, 1100, 1024
 FILES, KILLS, BACKEND_KILLS, VISITORS, WARM_UP = 1000, 100, 20, 220, 140
-"""Visitors that warm up are more than the 128 sessions that Streamlit keeps for two minutes, in case they come back."""
+"""Visitors that warm up are more than the 128 sessions that Streamlit keeps for two minutes, in
+case they come back.
+"""
 
 Row = tuple[str, str, str]
 """Quantity, target, measured."""
@@ -147,7 +150,10 @@ def _uploads() -> Iterator[Row]:
     yield (
         f"{len(costs)} bombs",
         f"each at most {PEAK:.0f} MB at its peak, {KEPT:.0f} MB after {GONE:.0f} s",
-        f"{named} named or shown; the worst {worst.peak:+.0f} MB ({worst.name}); {kept:+.0f} MB {GONE:.0f} s later",
+        (
+            f"{named} named or shown; the worst {worst.peak:+.0f} MB ({worst.name}); {kept:+.0f} MB"
+            f" {GONE:.0f} s later"
+        ),
     )
     with _app() as app:
         _begin(app)

@@ -1,4 +1,6 @@
-"""Files that would run if they were unpickled or executed, through every upload: one sentence, and nothing ran."""
+"""Files that would run if they were unpickled or executed, through every upload: one sentence, and
+nothing ran.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The app as it is served, with its notes on a full disk: visitors are told, and all notes are there afterwards."""
+"""The app as it is served, with its notes on a full disk: visitors are told, and all notes are
+there afterwards.
+"""
 
 from __future__ import annotations
 

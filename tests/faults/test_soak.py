@@ -14,7 +14,10 @@ def test_a_row_takes_the_place_of_the_older_one_and_nothing_else_changes(tmp_pat
     )
     write(("a", "t", "1"), "p", "m", copy)
     write(("b", "t", "new"), "p", "m", copy)
-    expected = "before\n\n| quantity | target |\n| - | - |\n| b | t | new | m | p |\n| a | t | 1 | m | p |\n\nafter | here\n"
+    expected = (
+        "before\n\n| quantity | target |\n| - | - |\n| b | t | new | m | p |\n| a | t | 1 | m | p"
+        " |\n\nafter | here\n"
+    )
     assert copy.read_text() == expected
 
 

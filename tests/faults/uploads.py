@@ -1,4 +1,5 @@
-"""Uploads that ask for much memory, sent to the app as people start it: what they cost at their peak, and for good.
+"""Uploads that ask for much memory, sent to the app as people start it: what they cost at their
+peak, and for good.
 
 A bomb is a small file that unpacks to much. The largest trace is the largest that the app accepts.
 """
@@ -26,14 +27,17 @@ from tests.faults.served import Served
 MEGA = 1 << 20
 TENSORS, SET = "A file of attention weights", "Files"
 PEAK, KEPT, ALL = 300.0, 50.0, 1024.0
-"""Megabytes that an upload may cost at its peak and after its visitor left, and that the app may have in all."""
+"""Megabytes that an upload may cost at its peak and after its visitor left, and that the app may
+have in all.
+"""
 GONE = 180.0
 """Seconds after which so little of a visitor may be left."""
 
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A file for one of the app's uploaders: its page, the label of the uploader, the file's name and content.
+    """A file for one of the app's uploaders: its page, the label of the uploader, the file's name
+    and content.
 
     picks: what is chosen on the page afterwards, as (label, option).
     """
@@ -47,7 +51,9 @@ class Upload:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """name: of the upload. peak: megabytes above what the app had before. seconds: of the page. said: its errors."""
+    """name: of the upload. peak: megabytes above what the app had before. seconds: of the page.
+    said: its errors.
+    """
 
     name: str
     peak: float
@@ -90,12 +96,16 @@ def largest() -> Upload:
 
 
 def lying_arrays(megabytes: int = 1536) -> bytes:
-    """An array that says it has four numbers, and has zeros behind them: 1.5 MB that unpack to 1.5 GB."""
+    """An array that says it has four numbers, and has zeros behind them: 1.5 MB that unpack to 1.5
+    GB.
+    """
     return _zipped({"weights.npy": _zeros((1, 1, 2, 2), megabytes * MEGA)})
 
 
 def zeros_trace(layers: int, heads: int, queries: int, items: int) -> bytes:
-    """A stored trace whose weights are all 0, as where everything is masked: it packs to a thousandth."""
+    """A stored trace whose weights are all 0, as where everything is masked: it packs to a
+    thousandth.
+    """
     fields = (
         fakes.text_field("target", "b" * queries, end=""),
         fakes.text_field("source", "a" * items, end=""),
@@ -119,7 +129,9 @@ def zeros_trace(layers: int, heads: int, queries: int, items: int) -> bytes:
 
 
 def large_picture() -> bytes:
-    """One query over 64 x 64 cells: 16 KB, but with areas of up to 3 x 3 cells there are 35,721 of them."""
+    """One query over 64 x 64 cells: 16 KB, but with areas of up to 3 x 3 cells there are 35,721 of
+    them.
+    """
     file = io.BytesIO()
     np.savez_compressed(
         file, weights=np.full((1, 1, 1, 4096), 1 / 4096, np.float32), shape=np.array([64, 64])
@@ -135,7 +147,9 @@ def table_of_boxes() -> bytes:
 
 
 def long_letters() -> bytes:
-    """Texts with one letter in each that takes four bytes, so that Python keeps four for all of them."""
+    """Texts with one letter in each that takes four bytes, so that Python keeps four for all of
+    them.
+    """
     row = json.dumps(
         {"text": "a" * 4000 + "\U0001f415", "reference": "b" * 4000}, ensure_ascii=False
     )
@@ -176,7 +190,9 @@ def visitor(app: Served, upload: Upload) -> Iterator[Session]:
 
 
 def cost(app: Served, name: str, upload: Upload) -> Cost:
-    """What one upload costs: the page runs with it, is turned to what costs most, and runs again."""
+    """What one upload costs: the page runs with it, is turned to what costs most, and
+    runs again.
+    """
     content = upload.make()
     with visitor(app, upload) as session:
         before = app.memory()
@@ -191,7 +207,9 @@ def cost(app: Served, name: str, upload: Upload) -> Cost:
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """Visitors who all look at an upload at once. peak: the app's megabytes. seconds: of the slowest page."""
+    """Visitors who all look at an upload at once. peak: the app's megabytes. seconds: of the
+    slowest page.
+    """
 
     visitors: int
     peak: float
@@ -199,11 +217,16 @@ class Together:
     said: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"{self.visitors} visitors: {self.peak:.0f} MB at the peak, slowest page {self.seconds:.0f} s"
+        return (
+            f"{self.visitors} visitors: {self.peak:.0f} MB at the peak, slowest page"
+            f" {self.seconds:.0f} s"
+        )
 
 
 def together(app: Served, upload: Upload, visitors: int) -> Together:
-    """Several visitors choose the same file at the same time, then each has the page run once more."""
+    """Several visitors choose the same file at the same time, then each has the page
+    run once more.
+    """
     content = upload.make()
 
     def choose(session: Session) -> Shown:

@@ -2,8 +2,8 @@
 
     python -m tests.faults.writer notes|rows PATH NAME
 
-A line on stdout stands for one acknowledged write: "saved KEY VERSION" or "removed KEY" for notes, "saved INDEX" for
-rows. KEY is the note's text, which is in no other note.
+A line on stdout stands for one acknowledged write: "saved KEY VERSION" or "removed KEY" for notes,
+"saved INDEX" for rows. KEY is the note's text, which is in no other note.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from areaviz.notes.annotations import Annotation, Annotations
 
 DATASET = "d" * 64
 PAUSE = 0.002
-"""Seconds between notes: a writer that never pauses can keep others from the store until they give up."""
+"""Seconds between notes: a writer that never pauses can keep others from the store until they give
+up.
+"""
 HEADER = Header("set", DATASET, "model", "c" * 64)
 
 

@@ -184,7 +184,9 @@ def test_the_table_can_leave_out_single_items_where_there_are_larger_areas() -> 
 
 
 def slow_word_spans(trace: Trace, head: int, items: list[int]) -> list[tuple[int, int, float]]:
-    """Areas widened to whole words one by one, and the heaviest four that overlap by at most half."""
+    """Areas widened to whole words one by one, and the heaviest four that overlap by at
+    most half.
+    """
     attention, memory = trace.maps["encoder-decoder"], trace.fields["source"]
     totals: dict[tuple[int, int], float] = {}
     for index in range(attention.grid.count):

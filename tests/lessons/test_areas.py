@@ -1,4 +1,6 @@
-"""Lessons 1 and 2: every area is drawn once, the chosen one is lit, the formulas give the true count."""
+"""Lessons 1 and 2: every area is drawn once, the chosen one is lit, the formulas give the true
+count.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Lessons 6 and 7: attention over areas and the featured key, against definitions and the known answer."""
+"""Lessons 6 and 7: attention over areas and the featured key, against definitions and the known
+answer.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The lesson on boundary keys: mean keys never put a span on top, and each of the three sliders can."""
+"""The lesson on boundary keys: mean keys never put a span on top, and each of the three sliders
+can.
+"""
 
 from __future__ import annotations
 

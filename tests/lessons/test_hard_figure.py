@@ -1,4 +1,6 @@
-"""Lesson 9: the estimates are those of REINFORCE, and variances in closed form are those of all draws."""
+"""Lesson 9: the estimates are those of REINFORCE, and variances in closed form are those of all
+draws.
+"""
 
 from __future__ import annotations
 

@@ -72,7 +72,9 @@ def test_words_without_attention_get_no_link() -> None:
 
 
 def reversed_translation() -> Trace:
-    """ "big dog" -> "xy z": x looks at "dog", y mostly at a letter of "big", z at "big"; blank and end at the end."""
+    """ "big dog" -> "xy z": x looks at "dog", y mostly at a letter of "big", z at "big"; blank and
+    end at the end.
+    """
     source, target = fakes.text_field("source", "big dog"), fakes.text_field("target", "xy z")
     grid = AreaGrid(1, len(source), 1, 3)
     big, dog, letter, end = Area(0, 0, 1, 3), Area(0, 4, 1, 3), Area(0, 1, 1, 1), Area(0, 7, 1, 1)
@@ -89,7 +91,8 @@ def reversed_translation() -> Trace:
 
 
 def test_attention_is_summed_over_source_items_and_averaged_over_target_items() -> None:
-    # x and y together give dog 1/2 and big 0.6/2: one link from the first target word to the second source word.
+    # x and y together give dog 1/2 and big 0.6/2: one link from the first target word to the second
+    # source word.
     assert attention_links(reversed_translation(), layer=0, head=0) == {(1, 0), (0, 1)}
 
 

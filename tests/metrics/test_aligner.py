@@ -1,4 +1,6 @@
-"""The statistical aligner: it finds words that go together, and says nothing of words it never saw."""
+"""The statistical aligner: it finds words that go together, and says nothing of words
+it never saw.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Caption scores on published examples, on cases computed by hand, and against slow versions of the equations."""
+"""Caption scores on published examples, on cases computed by hand, and against slow versions of the
+equations.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def ngrams(words: list[str], n: int) -> list[tuple[str, ...]]:
 
 
 def slow_bleu(pictures: list[tuple[list[str], list[list[str]]]], orders: int) -> float:
-    """Papineni et al. 2002, section 2.3, over a corpus; of two references equally near in length the shorter."""
+    """Papineni et al. 2002, section 2.3, over a corpus; of two references equally near in length
+    the shorter.
+    """
     precisions: list[float] = []
     made_length = wanted_length = 0
     for made, wanted in pictures:
@@ -49,7 +53,9 @@ def slow_bleu(pictures: list[tuple[list[str], list[list[str]]]], orders: int) ->
 
 
 def slow_cider_d(pictures: list[tuple[list[str], list[list[str]]]]) -> list[float]:
-    """The equations of `areaviz.metrics.cider`, with vectors that have an entry for every n-gram there is."""
+    """The equations of `areaviz.metrics.cider`, with vectors that have an entry for every n-gram
+    there is.
+    """
     scores = []
     for made, wanted in pictures:
         total = 0.0
@@ -100,7 +106,8 @@ def test_words_are_lower_case_and_without_marks(text: str, words: str) -> None:
 
 
 def test_the_published_example_of_a_wrapper_of_cocos_script() -> None:
-    """README of github.com/j-min/language-evaluation: Bleu_1 1.0, Bleu_2 0.577, ROUGE_L 0.75, CIDEr 3.333.
+    """README of github.com/j-min/language-evaluation: Bleu_1 1.0, Bleu_2 0.577, ROUGE_L 0.75, CIDEr
+    3.333.
 
     Bleu_3 and Bleu_4, where nothing fits, are 4e-6 and 1e-8 there.
     """
@@ -116,20 +123,30 @@ def test_the_published_example_of_a_wrapper_of_cocos_script() -> None:
 
 
 def test_cider_of_the_published_example_of_a_summary_benchmark() -> None:
-    """Test data and value of github.com/Yale-LILY/SummEval, tests/test_cider.py; words are split by blanks alone."""
+    """Test data and value of github.com/Yale-LILY/SummEval, tests/test_cider.py; words are split by
+    blanks alone.
+    """
     made = [
         "28-year-old chef found dead in San Francisco mall",
-        "A 28-year-old chef who recently moved to San Francisco was found dead in the staircase of a local shopping "
-        "center.",
-        "The victim's brother said he cannot imagine anyone who would want to harm him,\"Finally, it went uphill again "
-        'at him."',
+        (
+            "A 28-year-old chef who recently moved to San Francisco was found dead in the staircase"
+            " of a local shopping center."
+        ),
+        (
+            "The victim's brother said he cannot imagine anyone who would want to harm"
+            ' him,"Finally, it went uphill again at him."'
+        ),
     ]
     wanted = [
         "28-Year-Old Chef Found Dead at San Francisco Mall",
-        "A 28-year-old chef who had recently moved to San Francisco was found dead in the stairwell of a local mall "
-        "this week.",
-        "But the victim's brother says he can't think of anyone who would want to hurt him, saying, \"Things were "
-        'finally going well for him."',
+        (
+            "A 28-year-old chef who had recently moved to San Francisco was found dead in the"
+            " stairwell of a local mall this week."
+        ),
+        (
+            "But the victim's brother says he can't think of anyone who would want to hurt him,"
+            ' saying, "Things were finally going well for him."'
+        ),
     ]
     scores = cider_d([text.split() for text in made], [[text.split()] for text in wanted])
     assert np.mean(scores) == pytest.approx(2.5759014911864084, rel=1e-12)

@@ -1,4 +1,6 @@
-"""Hits, coverage and overlap against loops over pixels, and against exact areas of clipped polygons."""
+"""Hits, coverage and overlap against loops over pixels, and against exact areas of clipped
+polygons.
+"""
 
 from __future__ import annotations
 

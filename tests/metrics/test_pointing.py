@@ -24,7 +24,9 @@ from areaviz.trace.areas import Area, AreaGrid
 Array = npt.NDArray[np.float32]
 SOME = settings(deadline=None, max_examples=60)
 FINE = 24
-"""Edges of boxes and cells are whole numbers of these parts of the picture, so loops over parts are exact."""
+"""Edges of boxes and cells are whole numbers of these parts of the picture, so loops over parts are
+exact.
+"""
 EDGES = st.tuples(st.integers(0, FINE), st.integers(0, FINE)).map(sorted)
 BOXES = st.lists(st.tuples(EDGES, EDGES), max_size=3).map(
     lambda pairs: [(x0 / FINE, y0 / FINE, x1 / FINE, y1 / FINE) for (x0, x1), (y0, y1) in pairs]

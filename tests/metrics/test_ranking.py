@@ -19,7 +19,9 @@ def column(values: list[float]) -> np.ndarray:
 
 
 def slow_average_precision(rows: list[tuple[int, bool]]) -> float:
-    """The mean, over the examples with the label, of the precision among those that score as high or higher."""
+    """The mean, over the examples with the label, of the precision among those that score as high
+    or higher.
+    """
     precisions = []
     for score, label in rows:
         if label:

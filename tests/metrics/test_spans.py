@@ -22,7 +22,9 @@ TEXTS = st.text("ab ", min_size=1, max_size=9)
 
 
 def hand_map() -> tuple[AttentionMap, Field]:
-    """Two queries over the items a, b, blank, c, end; the first looks at "ab" and "c", the second around "c"."""
+    """Two queries over the items a, b, blank, c, end; the first looks at "ab" and "c", the second
+    around "c".
+    """
     grid = AreaGrid(1, 5, 1, 2)
     weights = np.zeros((1, 1, 2, grid.count), dtype=np.float32)
     given_weights = [
@@ -39,7 +41,8 @@ def hand_map() -> tuple[AttentionMap, Field]:
     )
 
 
-# Of 5 areas of one item, 3 lie in a word and 1 is a word; of 4 areas of two, 1 is a word and 3 hold one.
+# Of 5 areas of one item, 3 lie in a word and 1 is a word; of 4 areas of two, 1 is a word and 3 hold
+# one.
 HAND_FIGURES = {
     "queries": 2,
     "multi_share": 1 / 2,
@@ -56,7 +59,8 @@ HAND_FIGURES = {
     "multi_purity_lift": 2,
     "multi_cover_lift": 4 / 3,
     "multi_exact_lift": 2,
-    # "ab" moved from the first to the second query is " c"; "c" moved back is "b", and " c" is "ab".
+    # "ab" moved from the first to the second query is " c"; "c" moved back is "b", and " c" is
+    # "ab".
     "multi_purity_position": 1 / 2,
     "multi_cover_position": 1,
     "purity_position": (1 / 2 + 1) / 2,
@@ -83,7 +87,9 @@ def test_hand_computed_figures() -> None:
 
 @lru_cache(1000)
 def judge(field: Field, area: Area) -> tuple[bool, bool, bool]:
-    """Purity, cover and exactness of one area, from the characters; every item is one character or a symbol."""
+    """Purity, cover and exactness of one area, from the characters; every item is one character or
+    a symbol.
+    """
     anchors = [tuple(anchor) for anchor in field.anchors.tolist()]
     held = set(range(area.left, area.left + area.width))
     words, word = [], set[int]()
@@ -104,7 +110,9 @@ def visible_areas(attention: AttentionMap, query: int, widest: int) -> list[Area
 
 
 def places(attention: AttentionMap, query: int, top: Area, widest: int) -> list[Area]:
-    """Where the top area of a query would lie for every query of the sentence that sees that place."""
+    """Where the top area of a query would lie for every query of the sentence that sees
+    that place.
+    """
     queries = attention.weights.shape[2]
     along = [math.floor((other + 0.5) * attention.grid.width / queries) for other in range(queries)]
     moved = [replace(top, left=top.left + along[other] - along[query]) for other in range(queries)]

@@ -1,4 +1,6 @@
-"""Changed runs of translators: decoding against the whole pass, what a trace then shows, and what is refused."""
+"""Changed runs of translators: decoding against the whole pass, what a trace then shows, and what
+is refused.
+"""
 
 from __future__ import annotations
 

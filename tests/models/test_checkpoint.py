@@ -1,4 +1,6 @@
-"""What is loaded are the files that the card names: one that was changed, exchanged or not named is refused."""
+"""What is loaded are the files that the card names: one that was changed, exchanged or not named is
+refused.
+"""
 
 from __future__ import annotations
 

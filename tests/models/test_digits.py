@@ -112,7 +112,9 @@ def test_what_enters_is_counted_with_the_coarse_look(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("sample", [False, True])
 def test_glimpses_without_context_are_drawn_as_those_with_it(sample: bool, tmp_path: Path) -> None:
-    """A coarse look that says nothing changes nothing: whatever differs is its doing, not chance's."""
+    """A coarse look that says nothing changes nothing: whatever differs is its doing,
+    not chance's.
+    """
     model = reader("dram", tmp_path)
     assert isinstance(model.network, Dram) and model.network.context is not None
     for value in model.network.context[-2].parameters():
@@ -210,7 +212,9 @@ def test_figures_are_shares(name: str, tmp_path: Path) -> None:
 def test_a_transformers_output_is_what_its_grid_says_of_what_it_got(
     size: tuple[int, int], tmp_path: Path
 ) -> None:
-    """Every pixel of the output is the sample that the view explains, whatever the picture's size."""
+    """Every pixel of the output is the sample that the view explains, whatever the
+    picture's size.
+    """
     shown = np.random.default_rng(0).integers(0, 256, (*size, 3)).astype(np.uint8) // 3
     trace = read("stn", tmp_path, Picture.of("noise", shown))
     seen = trace.gazes["transformer"].seen[0, 0]

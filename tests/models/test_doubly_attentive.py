@@ -1,4 +1,6 @@
-"""The doubly attentive Transformer: the text's alone, the picture's alone, both; step by step and at once."""
+"""The doubly attentive Transformer: the text's alone, the picture's alone, both; step by step and
+at once.
+"""
 
 from __future__ import annotations
 

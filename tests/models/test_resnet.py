@@ -1,4 +1,6 @@
-"""ResNet-152: its size, its names, its cells, and loading from a file of weights, here random ones."""
+"""ResNet-152: its size, its names, its cells, and loading from a file of weights, here
+random ones.
+"""
 
 from __future__ import annotations
 

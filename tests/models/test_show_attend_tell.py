@@ -1,4 +1,6 @@
-"""Show, attend and tell: what each kind of attention reads, word by word, against an obvious loop."""
+"""Show, attend and tell: what each kind of attention reads, word by word, against an
+obvious loop.
+"""
 
 from __future__ import annotations
 

@@ -87,7 +87,9 @@ def test_area_size_one_is_regular_attention(tmp_path: Path) -> None:
 def test_learned_areas_go_up_to_the_size_they_were_learned_for(
     tmp_path: Path, learned: dict[str, Any]
 ) -> None:
-    """Smaller ones leave the larger out, which is masking them: the weights are renormalised, nothing else."""
+    """Smaller ones leave the larger out, which is masking them: the weights are renormalised,
+    nothing else.
+    """
     folder = checkpoint(tmp_path, **learned)
     card = read_card(folder / "card.json")
     whole, smaller = (

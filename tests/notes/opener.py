@@ -1,4 +1,5 @@
-"""Opens a store of notes three times within a second, under a fault of the system; the child process of test_store.
+"""Opens a store of notes three times within a second, under a fault of the system; the child
+process of test_store.
 
     python -m tests.notes.opener PATH [file-size BYTES | descriptors LEFT | user ID]
 

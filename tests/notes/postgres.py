@@ -47,7 +47,10 @@ def server() -> Iterator[str]:
                 "UTF8",
             ]
         )
-        options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off -c shared_buffers=8MB"
+        options = (
+            f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off -c"
+            " shared_buffers=8MB"
+        )
         _run([control, "-D", data, "-l", f"{folder}/log", "-o", options, "-w", "start"])
         try:
             yield f"postgresql+psycopg://{USER}@127.0.0.1:{port}/postgres"

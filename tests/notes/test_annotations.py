@@ -1,4 +1,6 @@
-"""Notes: saved means committed, stale changes are refused with both texts, a damaged store is set aside."""
+"""Notes: saved means committed, stale changes are refused with both texts, a damaged store is set
+aside.
+"""
 
 from __future__ import annotations
 
@@ -311,10 +313,10 @@ def test_a_store_that_cannot_be_written_is_told_and_the_note_is_kept_by_its_writ
 def test_no_acknowledged_note_is_lost_by_a_kill(tmp_path: Path) -> None:
     path = tmp_path / "notes.db"
     code = (
-        "from dataclasses import replace\nfrom areaviz.notes.annotations import Annotation, Annotations\n"
-        f"store = Annotations.open('sqlite:///{path}')\n"
-        "note = Annotation('d', 0, 'm', 'Style')\n"
-        "for number in range(10**6):\n    store.save(replace(note, example=number)); print(number, flush=True)\n"
+        "from dataclasses import replace\nfrom areaviz.notes.annotations import Annotation,"
+        f" Annotations\nstore = Annotations.open('sqlite:///{path}')\nnote = Annotation('d', 0,"
+        " 'm', 'Style')\nfor number in range(10**6):\n    store.save(replace(note,"
+        " example=number)); print(number, flush=True)\n"
     )
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None

@@ -1,4 +1,6 @@
-"""The store under real faults of the system: each is told by name, changes no byte, and loses no note."""
+"""The store under real faults of the system: each is told by name, changes no byte, and loses no
+note.
+"""
 
 from __future__ import annotations
 

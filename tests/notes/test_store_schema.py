@@ -1,4 +1,6 @@
-"""Stores of every version: older ones are brought up in one step after a copy, newer ones are refused by name."""
+"""Stores of every version: older ones are brought up in one step after a copy, newer ones are
+refused by name.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A folder of stored traces for page tests: what the replay backend serves in place of trained models."""
+"""A folder of stored traces for page tests: what the replay backend serves in place of trained
+models.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,9 @@ def trace(request: Request) -> Trace:
 
 
 def requests() -> list[Request]:
-    """What the folder holds: the area model as trained, with single items and by beam search; the regular model."""
+    """What the folder holds: the area model as trained, with single items and by beam search; the
+    regular model.
+    """
     plain = Request("char-area", TEXT)
     return [
         plain,

@@ -54,7 +54,9 @@ def reader(mechanism: str) -> Card:
 
 
 class Pictured:
-    """Answers with made-up traces of the picture it is asked about, and remembers what it was asked."""
+    """Answers with made-up traces of the picture it is asked about, and remembers what it was
+    asked.
+    """
 
     def __init__(self) -> None:
         self.asked: list[Request] = []

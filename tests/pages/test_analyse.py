@@ -17,10 +17,10 @@ from areaviz.cards.card import Card
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
+from areaviz.ui.analyse import dataset_form
 from areaviz.ui.analyse.contrast import AGAINST, BUCKETS, KIND
 from areaviz.ui.analyse.filter import SEARCH
 from areaviz.ui.analyse.notes import AUTHOR
-from areaviz.ui.analyse.page import dataset_form
 from areaviz.ui.analyse.slices import CHOSEN, NAME, TABLE
 from areaviz.ui.analyse.table import OPENED, ORDERED
 from areaviz.ui.shell.jobs import jobs

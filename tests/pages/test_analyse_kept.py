@@ -1,4 +1,6 @@
-"""Analyse: whose an analysis is, what its reader deletes, and pictures that are told from others by their content."""
+"""Analyse: whose an analysis is, what its reader deletes, and pictures that are told from others by
+their content.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +29,8 @@ from areaviz.notes.annotations import Annotation
 from areaviz.notes.exchange import to_bytes
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
+from areaviz.ui.analyse import dataset_form
 from areaviz.ui.analyse.notes import notebook
-from areaviz.ui.analyse.page import dataset_form
 from areaviz.ui.analyse.table import ORDERED
 from areaviz.ui.shell.jobs import jobs
 from areaviz.ui.shell.reader import reader_cookie

@@ -1,4 +1,6 @@
-"""Caption: a picture is described at once, compared, linked; what cannot be had is told in a sentence."""
+"""Caption: a picture is described at once, compared, linked; what cannot be had is told in a
+sentence.
+"""
 
 from __future__ import annotations
 

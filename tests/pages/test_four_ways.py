@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from areaviz.backend.base import Backend
+from areaviz.ui.forms import upload
 from areaviz.ui.forms.ways_form import PICTURES, SAMPLE
 from areaviz.ui.look.four_ways import WAYS, models_of_ways
 from areaviz.ui.look.look_closer import COLUMN, READING, ROW, STEP
-from areaviz.ui.models.area_forms import upload
 from tests import fakes
 from tests.pages.conftest import Open, shown
 from tests.pages.pictured import Pictured

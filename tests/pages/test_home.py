@@ -1,4 +1,6 @@
-"""Home: the picture, the examples and the four kinds of attention, with no link that leads nowhere."""
+"""Home: the picture, the examples and the four kinds of attention, with no link that
+leads nowhere.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Translate: asking, looking, linking, and everything that can go wrong, in the page as a session sees it."""
+"""Translate: asking, looking, linking, and everything that can go wrong, in the page as a session
+sees it.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,8 @@ from areaviz.trace.errors import BackendError
 from areaviz.trace.link import to_params
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
+from areaviz.ui.forms import request_form
 from areaviz.ui.look.downloads import files
-from areaviz.ui.models.area_forms import request_form
 from areaviz.views import VIEWS
 from tests.pages import folder
 from tests.pages.conftest import Open, shown

@@ -1,4 +1,6 @@
-"""Translate with a picture: sights side by side, hidden words, links; nothing a reader wrote is lost."""
+"""Translate with a picture: sights side by side, hidden words, links; nothing a reader wrote is
+lost.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What if: choosing a change where one points, decoding again, links, faithfulness, and what goes wrong."""
+"""What if: choosing a change where one points, decoding again, links, faithfulness, and what goes
+wrong.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ LINK = {"model": "char-area", "text": folder.TEXT, "site": "encoder-decoder", "i
 
 
 class Changing:
-    """Writes another sentence under any change, and is then half as sure of any; cannot change head 4."""
+    """Writes another sentence under any change, and is then half as sure of any; cannot change head
+    4.
+    """
 
     def __init__(self) -> None:
         self.asked: list[Request] = []

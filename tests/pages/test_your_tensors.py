@@ -1,4 +1,6 @@
-"""The page "Your tensors": arrays and stored traces from files, an example, and a sentence for what cannot be read."""
+"""The page "Your tensors": arrays and stored traces from files, an example, and a sentence for what
+cannot be read.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What a page carries: every layer of every site, once, within its limit; and nothing of another place."""
+"""What a page carries: every layer of every site, once, within its limit; and nothing of another
+place.
+"""
 
 from __future__ import annotations
 
@@ -202,11 +204,14 @@ def test_words_that_the_model_was_unsure_of_are_tinted() -> None:
     trace = fakes.caption_trace("a red star", layers=1)
     likely = np.array([0.95, 0.6, 0.1, 0.9], np.float32)
     unsure = replace(trace, output=replace(trace.output, probabilities=likely))
-    assert output_text(unsure) == (
-        'a <span class="u2" title="probability 60%">red</span> <span class="u4" title="probability 10%">star</span>'
+    assert (
+        output_text(unsure)
+        == 'a <span class="u2" title="probability 60%">red</span> <span class="u4"'
+        ' title="probability 10%">star</span>'
     )
-    assert sureness(unsure) == (
-        "Mean probability 0.48, least sure of “star” (0.10). Tinted: what it was less sure of."
+    assert (
+        sureness(unsure)
+        == "Mean probability 0.48, least sure of “star” (0.10). Tinted: what it was less sure of."
     )
     one = replace(trace.output, probabilities=np.array([0.4], np.float32))
     assert sureness(replace(trace, output=one)) == "Probability 0.40."

@@ -1,4 +1,6 @@
-"""`areaviz.export` and `areaviz.show`: what is written, by the ending; and that asking for neither costs nothing."""
+"""`areaviz.export` and `areaviz.show`: what is written, by the ending; and that asking for neither
+costs nothing.
+"""
 
 from __future__ import annotations
 
@@ -119,7 +121,10 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
 
 
 def test_exporting_needs_neither_torch_nor_streamlit() -> None:
-    code = "import areaviz, sys; areaviz.export; print(*(name for name in sys.modules if '.' not in name))"
+    code = (
+        "import areaviz, sys; areaviz.export; print(*(name for name in sys.modules if '.' not in"
+        " name))"
+    )
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()

@@ -20,7 +20,9 @@ TOKEN = "a-token-for-the-tests"
 
 
 class FakeModels:
-    """Translates to the text itself; "fail" and "refuse" in the text do what they say; remembers what it was asked."""
+    """Translates to the text itself; "fail" and "refuse" in the text do what they say; remembers
+    what it was asked.
+    """
 
     def __init__(self) -> None:
         self.asked: list[Request] = []
@@ -66,7 +68,9 @@ class FakeModels:
 
 
 class MortalModels(FakeModels):
-    """Ends its own process in mid-request: "die once" the first time a folder sees it, "die always" each time."""
+    """Ends its own process in mid-request: "die once" the first time a folder sees it, "die always"
+    each time.
+    """
 
     def __init__(self, folder: Path) -> None:
         super().__init__()

@@ -1,4 +1,6 @@
-"""A server of models on a real Ray of this machine, for tests: two replicas, loopback only, ended afterwards."""
+"""A server of models on a real Ray of this machine, for tests: two replicas, loopback only, ended
+afterwards.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A small server of models in this process: `Api` behind Python's own HTTP server, with faults on demand."""
+"""A small server of models in this process: `Api` behind Python's own HTTP server, with faults on
+demand.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,8 @@ from areaviz.server.api import Api, Reply
 class Server(ThreadingHTTPServer):
     """Hands every request to `api`, unless `faults` holds something else to do with the next one.
 
-    A fault is a reply to send, or "drop" (close without an answer), "cut" (close half-way) or "hang". asked: the heads
-    of all requests, (method, path, headers).
+    A fault is a reply to send, or "drop" (close without an answer), "cut" (close half-way) or
+    "hang". asked: the heads of all requests, (method, path, headers).
     """
 
     daemon_threads = True

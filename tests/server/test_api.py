@@ -1,4 +1,6 @@
-"""The server of models without its network: a token on every route, limits, and failures that have a name."""
+"""The server of models without its network: a token on every route, limits, and failures that have
+a name.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The models on a real Ray Serve: the same answers, the token on every route, replicas that may die at any moment."""
+"""The models on a real Ray Serve: the same answers, the token on every route, replicas that may die
+at any moment.
+"""
 
 from __future__ import annotations
 

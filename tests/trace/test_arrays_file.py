@@ -1,4 +1,6 @@
-"""npz files of raw arrays: what NumPy saves is read, and nothing a stranger's file says is believed."""
+"""npz files of raw arrays: what NumPy saves is read, and nothing a stranger's file says is
+believed.
+"""
 
 from __future__ import annotations
 

@@ -29,7 +29,9 @@ WEIGHTS = "map.encoder-decoder.weights.npy"
 
 
 def assert_equal(one: Trace, other: Trace, tolerance: float = 0.0) -> None:
-    """Equal in every field; weights up to a relative `tolerance`, and what float16 leaves of tiny ones."""
+    """Equal in every field; weights up to a relative `tolerance`, and what float16 leaves of tiny
+    ones.
+    """
     assert (one.request, one.details, one.version) == (other.request, other.details, other.version)
     assert (list(one.fields), list(one.maps)) == (list(other.fields), list(other.maps))
     for name, field in one.fields.items():

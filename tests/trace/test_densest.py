@@ -1,4 +1,6 @@
-"""Densest areas against a search through every span and rectangle, with fractions instead of floats."""
+"""Densest areas against a search through every span and rectangle, with fractions instead of
+floats.
+"""
 
 from __future__ import annotations
 
@@ -105,7 +107,9 @@ def test_known_answers() -> None:
 def test_equal_shares_are_counted_without_rounding_and_the_first_of_equals_is_taken(
     items: int, mass: float
 ) -> None:
-    """Ten shares of a tenth: seven of them hold .7, whatever floats make of that, and the first seven are meant."""
+    """Ten shares of a tenth: seven of them hold .7, whatever floats make of that, and the first
+    seven are meant.
+    """
     p_N = np.full(items, np.float32(1 / items))
     needed = next(n for n in range(1, items + 1) if Fraction(n, items) >= Fraction(str(mass)))
     assert densest_areas(p_N, AreaGrid(1, items, 1, 1), mass).area.tolist() == [0, 0, 1, needed]

@@ -1,4 +1,6 @@
-"""docs/trace.md is true: its tables name the records' fields, its examples compute, its numbers are the code's."""
+"""docs/trace.md is true: its tables name the records' fields, its examples compute, its numbers are
+the code's.
+"""
 
 from __future__ import annotations
 

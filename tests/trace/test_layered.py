@@ -1,4 +1,6 @@
-"""Weights that are fetched layer by layer stand in for an array, and never fetch more than is read."""
+"""Weights that are fetched layer by layer stand in for an array, and never fetch more
+than is read.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Weights in a temporary file: read as they were written, by many threads, and gone with the last who reads them."""
+"""Weights in a temporary file: read as they were written, by many threads, and gone with the last
+who reads them.
+"""
 
 from __future__ import annotations
 

@@ -66,7 +66,9 @@ def rows_of(draw: st.DrawFn, entries: int, values: str = "any") -> FloatArray:
 
 @pytest.fixture(params=["listed rivals", "every area"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both ways of striking out: by the listed rivals of a shape, and by the overlap with every area."""
+    """Both ways of striking out: by the listed rivals of a shape, and by the overlap with every
+    area.
+    """
     if request.param == "every area":
         monkeypatch.setattr(rivals, "MOST", 0)
 

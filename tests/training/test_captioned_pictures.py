@@ -1,4 +1,6 @@
-"""What a finished encoder makes of pictures is kept, and taken again only where nothing it depends on has changed."""
+"""What a finished encoder makes of pictures is kept, and taken again only where nothing it depends
+on has changed.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Captioners are trained on scenes from pixels and on photos from a finished encoder, shipped and measured."""
+"""Captioners are trained on scenes from pixels and on photos from a finished encoder, shipped and
+measured.
+"""
 
 from __future__ import annotations
 

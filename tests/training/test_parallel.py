@@ -1,4 +1,6 @@
-"""Two real processes of `torchrun` (gloo) train one network: equal weights, as one process on the joined batches."""
+"""Two real processes of `torchrun` (gloo) train one network: equal weights, as one process on the
+joined batches.
+"""
 
 from __future__ import annotations
 
@@ -92,9 +94,9 @@ def test_killed_and_resumed_it_ends_as_if_nothing_had_happened(whole: Path, tmp_
 def test_a_recipe_becomes_one_checkpoint(corpus: Path, tmp_path: Path) -> None:
     recipe = tmp_path / "tiny.toml"
     recipe.write_text(
-        'name = "tiny"\nlevel = "character"\nvocabulary = 60\nsteps = 3\nbatch_tokens = 60\npeak_rate = 1e-3\n'
-        "warmup = 1\nvalidate_every = 3\n"
-        "[model]\nlayers = 1\nwidth = 16\nfilter = 16\nheads = 2\narea_size = 3\n"
+        'name = "tiny"\nlevel = "character"\nvocabulary = 60\nsteps = 3\nbatch_tokens ='
+        " 60\npeak_rate = 1e-3\nwarmup = 1\nvalidate_every = 3\n[model]\nlayers = 1\nwidth ="
+        " 16\nfilter = 16\nheads = 2\narea_size = 3\n"
     )
     words = [
         str(recipe),

@@ -1,4 +1,6 @@
-"""A translator that looks is trained on a mixture of batches, on scenes and on photos, and nothing held out is read."""
+"""A translator that looks is trained on a mixture of batches, on scenes and on photos, and nothing
+held out is read.
+"""
 
 from __future__ import annotations
 

@@ -78,7 +78,9 @@ def test_no_reference_exceeds_the_length_limit() -> None:
 
 
 def test_training_needs_little_more_than_torch() -> None:
-    """A machine lent for training has torch, numpy and sentencepiece, but not the packages of the app."""
+    """A machine lent for training has torch, numpy and sentencepiece, but not the packages of the
+    app.
+    """
     absent = (
         "streamlit",
         "plotly",

@@ -21,7 +21,9 @@ def test_unevenness_by_hand() -> None:
 
 
 def test_the_estimate_of_a_choice_is_right_on_average() -> None:
-    """Two cells, two words each told by one of them: the mean over all draws is the exact gradient."""
+    """Two cells, two words each told by one of them: the mean over all draws is the
+    exact gradient.
+    """
     scores = torch.tensor([0.3, -0.4], requires_grad=True)
     likely = torch.tensor([[0.7, 0.3], [0.2, 0.8]])  # of the right word, by cell
     captions = torch.tensor([[4], [5]])

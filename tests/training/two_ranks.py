@@ -1,7 +1,8 @@
-"""What two processes of `torchrun` run for tests/training/test_parallel.py: `two_ranks.py FOLDER [ENDS]`.
+"""What two processes of `torchrun` run for tests/training/test_parallel.py: `two_ranks.py FOLDER
+[ENDS]`.
 
-A task of pairs of numbers whose batches are all equally large, so that the mean of two batches' losses is the loss of
-both together.
+A task of pairs of numbers whose batches are all equally large, so that the mean of two batches'
+losses is the loss of both together.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ CPU = torch.device("cpu")
 
 @dataclass
 class Pairs:
-    """Fit y = f(x); `joined` batches of the stream are one batch. The stream ends early, before batch `ends`."""
+    """Fit y = f(x); `joined` batches of the stream are one batch. The stream ends early, before
+    batch `ends`.
+    """
 
     config: TrainConfig
     network: nn.Module

@@ -21,7 +21,8 @@ SITES = ("encoder-decoder", "encoder-decoder picture")
 TEXT = [[3, 1, 0, 0], [1, 1, 5, 0]]
 PICTURE = [[1, 1, 2, 0], [3, 0, 5, 0]]
 SHARES = [[0.75, 0.5, 0, np.nan], [0.25, 1, 0.5, np.nan]]
-"""By hand: two heads, the words "ein", "roter", "Stern" and the end, which has no context at all."""
+"""By hand: two heads, the words "ein", "roter", "Stern" and the end, which has no context at all.
+"""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,6 @@
-"""The change of probability: the numbers of both runs over one output, in figure, table and print."""
+"""The change of probability: the numbers of both runs over one output, in figure, table
+and print.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Two maps set against each other: signed, word by word, with their divergence; texts and pictures."""
+"""Two maps set against each other: signed, word by word, with their divergence; texts
+and pictures.
+"""
 
 from __future__ import annotations
 

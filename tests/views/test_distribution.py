@@ -1,4 +1,6 @@
-"""Histogram and scatter of many examples: every finite value is there, and a brush can be read back."""
+"""Histogram and scatter of many examples: every finite value is there, and a brush can be read
+back.
+"""
 
 from __future__ import annotations
 

@@ -28,7 +28,9 @@ def trace() -> Trace:
 
 
 def slow_share(shares: np.ndarray, cells: Field, x: float, y: float) -> float:
-    """Bilinear interpolation at one place between the middles of the cells, held beyond the outermost ones."""
+    """Bilinear interpolation at one place between the middles of the cells, held beyond the
+    outermost ones.
+    """
     rows, columns = shares.shape
     boxes = cells.anchors.reshape(rows, columns, 4)
 

@@ -27,7 +27,9 @@ def trace() -> Trace:
 
 
 def slow_value(picture: np.ndarray, x: float, y: float) -> float:
-    """Every pixel of the picture counts by how near its middle is: max(0, 1 - |dx|) max(0, 1 - |dy|)."""
+    """Every pixel of the picture counts by how near its middle is: max(0, 1 - |dx|) max(0, 1 -
+    |dy|).
+    """
     total = 0.0
     for row, column in np.ndindex(picture.shape[:2]):
         near = max(0, 1 - abs(x - column - 0.5)) * max(0, 1 - abs(y - row - 0.5))

@@ -71,7 +71,9 @@ def by_bucket(table: pd.DataFrame, titles: Sequence[str]) -> None:
 
 
 def against(table: pd.DataFrame, titles: Sequence[str]) -> None:
-    """Of two models: in how many examples each wins, whether that is chance, and the words one has right more often."""
+    """Of two models: in how many examples each wins, whether that is chance, and the words one has
+    right more often.
+    """
     if len(titles) != 2 or table.empty:
         return
     opened = st.expander("Model against model", key=AGAINST, type="compact", on_change="rerun")
@@ -79,9 +81,9 @@ def against(table: pd.DataFrame, titles: Sequence[str]) -> None:
         return
     with opened:
         st.caption(
-            "Wins are examples in which the second model is better. The interval holds the mean change of 95 % of "
-            "1,000 sets drawn anew from these examples (bootstrap, seed 1); where it leaves out 0, the change is "
-            "hardly chance."
+            "Wins are examples in which the second model is better. The interval holds the mean"
+            " change of 95 % of 1,000 sets drawn anew from these examples (bootstrap, seed 1);"
+            " where it leaves out 0, the change is hardly chance."
         )
         st.table(_changes(table), border="horizontal", hide_index=True)
         if (table["reference"] != "").any():
@@ -117,8 +119,9 @@ def _tested(table: pd.DataFrame) -> None:
     for name, title in (("bleu", "BLEU"), ("chrf", "chrF")):
         one = found[name]
         st.caption(
-            f"{title}: {one.baseline:.2f} and {one.system:.2f}, a difference of {one.difference:+.2f}; the "
-            f"probability of one as large by chance is {one.p_value:.3f} (paired bootstrap by sacrebleu, 1,000 draws)."
+            f"{title}: {one.baseline:.2f} and {one.system:.2f}, a difference of"
+            f" {one.difference:+.2f}; the probability of one as large by chance is"
+            f" {one.p_value:.3f} (paired bootstrap by sacrebleu, 1,000 draws)."
         )
 
 

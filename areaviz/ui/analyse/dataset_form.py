@@ -1,4 +1,6 @@
-"""Which examples are analysed: a set of the app's own, files of the reader, or a folder of this machine."""
+"""Which examples are analysed: a set of the app's own, files of the reader, or a folder of this
+machine.
+"""
 
 from __future__ import annotations
 
@@ -30,18 +32,24 @@ SOURCE, SAMPLE, FILES, FOLDER = (
 TURN = f"{PAGE}_turn"
 """In the session: how often uploaded files were deleted."""
 SETTING = "AREAVIZ_DATASETS"
-"""Environment variable: a folder of this machine with a folder a data set; nothing outside it is ever opened."""
+"""Environment variable: a folder of this machine with a folder a data set; nothing outside it is
+ever opened.
+"""
 MOST_TOGETHER, MEGA = 150, 2**20
-"""Megabytes of all files of a set: this uploader alone takes several, and each as large as one may be."""
+"""Megabytes of all files of a set: this uploader alone takes several, and each as large as one may
+be.
+"""
 _SAMPLES, _UPLOAD, _FOLDER = "Samples", "Upload", "Folder"
 _HELP = (
-    "Text files with a sentence a line; or one table (JSON Lines, CSV, TSV) with the columns text, reference, picture, "
-    "links and boxes, as far as there are any; and the pictures it names."
+    "Text files with a sentence a line; or one table (JSON Lines, CSV, TSV) with the columns text,"
+    " reference, picture, links and boxes, as far as there are any; and the pictures it names."
 )
 
 
 def dataset_form() -> Dataset | None:
-    """Draw the widget; returns the set, or None while nothing is chosen; InputError where it cannot be used."""
+    """Draw the widget; returns the set, or None while nothing is chosen; InputError where it cannot
+    be used.
+    """
     folder = os.environ.get(SETTING, "")
     offered = [_SAMPLES, _UPLOAD, *([_FOLDER] if folder else [])]
     source = st.segmented_control("Examples", offered, key=SOURCE, required=True, default=_SAMPLES)
@@ -65,8 +73,8 @@ def _uploaded() -> Dataset | None:
     together = sum(file.size for file in given) / MEGA
     if together > MOST_TOGETHER:
         raise InputError(
-            f"The files have {together:,.1f} MB together but at most {MOST_TOGETHER} are possible in one session; "
-            "remove some of them."
+            f"The files have {together:,.1f} MB together but at most {MOST_TOGETHER} are possible"
+            " in one session; remove some of them."
         )
     return _read(
         {file.name: file.getvalue() for file in given}, tuple(file.file_id for file in given)
@@ -99,7 +107,8 @@ def _from_folder(root: Path) -> Dataset | None:
     )
     if not offered:
         raise InputError(
-            f"The folder that {SETTING} names has no data sets; put each into a folder of its own there."
+            f"The folder that {SETTING} names has no data sets; put each into a folder of its own"
+            " there."
         )
     name = st.selectbox("Folder", offered, key=FOLDER, index=None, placeholder="Choose a folder")
     if not name:
@@ -128,7 +137,9 @@ def _read(files: Files, identity: tuple[str, ...] = ()) -> Dataset | None:
 
 
 def _once(identity: tuple[str, ...], read: Callable[[], Dataset], *how: object) -> Dataset:
-    """A set as it was read before, else read now; so is a refusal, for to find it out takes as long."""
+    """A set as it was read before, else read now; so is a refusal, for to find it out takes as
+    long.
+    """
     if not identity:
         return read()
     found = _kept(identity, repr(how), read)

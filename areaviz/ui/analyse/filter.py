@@ -1,4 +1,6 @@
-"""Which examples of an analysis are looked at: a search, a brush over one or two measures, and their order."""
+"""Which examples of an analysis are looked at: a search, a brush over one or two measures, and
+their order.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What an analysis has found so far: its rows, their table and figures, computed once until rows are added."""
+"""What an analysis has found so far: its rows, their table and figures, computed once until rows
+are added.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,11 @@ MOST_LINES = 5
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One model's rows so far on a set. mark: what tells them from all others: their file, its bytes and its time.
-    reader: the mark of who began it, "" for the command line. damage: what cannot be read, one sentence, or ""."""
+    """One model's rows so far on a set. mark: what tells them from all others: their file, its
+    bytes and its time.
+    reader: the mark of who began it, "" for the command line. damage: what cannot be read, one
+    sentence, or "".
+    """
 
     dataset: Dataset
     mark: tuple[str, int, int]
@@ -46,8 +51,8 @@ def found_in(path: Path, dataset: Dataset) -> Found:
         return Found(dataset, (name, 0, 0))
     except DamagedHeader:
         damage = (
-            f"The first line of {path.name} is damaged, so nobody knows what its rows are of; when this is run, "
-            "the file is kept under another name."
+            f"The first line of {path.name} is damaged, so nobody knows what its rows are of; when"
+            " this is run, the file is kept under another name."
         )
         return Found(dataset, (name, 0, 0), damage=damage)
     return Found(dataset, mark, rows, reader, damage)
@@ -69,9 +74,10 @@ def _damage(file: RowFile) -> str:
     more = f" and {len(file.damaged) - MOST_LINES:,} more" if len(file.damaged) > MOST_LINES else ""
     one = len(file.damaged) == 1
     return (
-        f"Line{'' if one else 's'} {', '.join(numbers)}{more} of {file.path.name} {'is' if one else 'are'} damaged and "
-        f"left out; when this goes on, {'its example is' if one else 'their examples are'} run again and the file is "
-        "kept as it is under another name."
+        f"Line{'' if one else 's'} {', '.join(numbers)}{more} of {file.path.name}"
+        f" {'is' if one else 'are'} damaged and left out; when this goes on,"
+        f" {'its example is' if one else 'their examples are'} run again and the file is kept as it"
+        " is under another name."
     )
 
 

@@ -1,4 +1,6 @@
-"""What is kept of a set: whose analysis it is, what is damaged or from before, and how its reader deletes it."""
+"""What is kept of a set: whose analysis it is, what is damaged or from before, and how its reader
+deletes it.
+"""
 
 from __future__ import annotations
 
@@ -54,16 +56,16 @@ def _from_before(dataset: Dataset, headers: Sequence[Header]) -> None:
     there = [path.name for path in paths if path.exists()]
     if there:
         st.caption(
-            f"An earlier analysis of these texts and names of pictures is kept as {escaped(', '.join(there))}. It was "
-            "told from others by the names of its pictures alone, so nobody knows whether it was of these pictures; "
-            "run it again."
+            "An earlier analysis of these texts and names of pictures is kept as"
+            f" {escaped(', '.join(there))}. It was told from others by the names of its pictures"
+            " alone, so nobody knows whether it was of these pictures; run it again."
         )
     notes, slices = notebook().notes.of(earlier), notebook().slices.of(earlier)
     new = len(notes) + len(slices)
     if new and not (notebook().notes.of(dataset.digest) or notebook().slices.of(dataset.digest)):
         st.caption(
-            f"{len(notes):,} notes and {len(slices):,} slices were written on a set with these texts and names of "
-            "pictures, perhaps on other pictures."
+            f"{len(notes):,} notes and {len(slices):,} slices were written on a set with these"
+            " texts and names of pictures, perhaps on other pictures."
         )
         st.button("Bring them to this set", on_click=_take_over, args=(earlier, dataset.digest))
 
@@ -86,7 +88,8 @@ def _delete(dataset: Dataset, begun: Sequence[Found]) -> None:
             label = "Delete the analysis" if len(own) == 1 else f"Delete the {len(own)} analyses"
             st.button(label, key="analyse_delete_rows", on_click=_delete_rows, args=(own,))
         st.caption(
-            "All that is yours on this set: analyses of any model, notes and slices; and the files you uploaded."
+            "All that is yours on this set: analyses of any model, notes and slices; and the files"
+            " you uploaded."
         )
         st.button(
             "Delete all of mine",
@@ -119,5 +122,6 @@ def _delete_all(digest: str) -> None:
         )
         delete_files()
         st.toast(
-            f"Deleted: {len(own):,} analyses, {notes:,} notes, {slices:,} slices and the files you uploaded."
+            f"Deleted: {len(own):,} analyses, {notes:,} notes, {slices:,} slices and the files you"
+            " uploaded."
         )

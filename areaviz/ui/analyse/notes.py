@@ -58,7 +58,9 @@ def notebook() -> Notebook:
 
 
 def remove_old_work() -> None:
-    """Remove what is older than the operator's days, at most once an hour; raises InputError, BackendError."""
+    """Remove what is older than the operator's days, at most once an hour; raises InputError,
+    BackendError.
+    """
     days = keep_days()
     if days is not None:
         _removed_old(days, notes_address(), str(analyses_folder()))
@@ -111,7 +113,8 @@ def _note(notes: Annotations, note: Annotation, named: dict[str, str]) -> None:
             )
     if note.differs:
         st.caption(
-            f"Brought in; differs from note {escaped(note.differs[:8])}, which was here with other words."
+            f"Brought in; differs from note {escaped(note.differs[:8])}, which was here with other"
+            " words."
         )
     if note.note:
         st.text(visible(note.note))
@@ -283,4 +286,7 @@ def _bring_in(notes: Annotations, dataset: str, name: str, data: bytes) -> str:
         if merged.differing
         else ""
     )
-    return f"{len(read):,} notes read{more}; {merged.new + merged.differing:,} were new and are saved.{beside}"
+    return (
+        f"{len(read):,} notes read{more}; {merged.new + merged.differing:,} were new and are"
+        f" saved.{beside}"
+    )

@@ -1,4 +1,6 @@
-"""The page Analyse: a set of examples through one or two models, with progress, and what came of it."""
+"""The page Analyse: a set of examples through one or two models, with progress, and what came of
+it.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +76,9 @@ def analyse_page() -> None:
 
 
 def _asked(backend: Backend, dataset: Dataset) -> tuple[Analysis, ...]:
-    """The models that are chosen, of those that take such examples; InputError where there is none."""
+    """The models that are chosen, of those that take such examples; InputError where
+    there is none.
+    """
     st.caption(_about(dataset))
     kind = (
         any(one.text.strip() for one in dataset.examples),
@@ -135,7 +139,9 @@ def _start(key: str, backend: Backend, dataset: Dataset, analyses: Sequence[Anal
 def _work(
     job: Job, turns: Turns, backend: Backend, dataset: Dataset, analyses: Sequence[Analysis]
 ) -> None:
-    """All analyses, one after the other; the page is told of them together. Each is held by one job from the start."""
+    """All analyses, one after the other; the page is told of them together. Each is held by one job
+    from the start.
+    """
     most = len(dataset.examples)
 
     def run(request: Request) -> Trace:

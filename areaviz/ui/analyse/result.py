@@ -1,4 +1,6 @@
-"""What came of an analysis: figures of the whole set, brushes and filters, a table, and every example in its viewer."""
+"""What came of an analysis: figures of the whole set, brushes and filters, a table, and every
+example in its viewer.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ WHOLE = {
     "alignment_error": "Alignment error",
     "confidence": "Confidence",
 }
-"""What is said first, a column each: figures of the whole set, not means of its sentences, where the two differ."""
+"""What is said first, a column each: figures of the whole set, not means of its sentences, where
+the two differ.
+"""
 
 
 def result(

@@ -1,4 +1,6 @@
-"""How far running analyses are: that of the set that is shown, and the reader's others, each with a Stop."""
+"""How far running analyses are: that of the set that is shown, and the reader's others, each with a
+Stop.
+"""
 
 from __future__ import annotations
 

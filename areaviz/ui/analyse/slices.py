@@ -1,4 +1,6 @@
-"""Slices: some examples of a set under a name, or with a tag; their figures beside those of the whole set."""
+"""Slices: some examples of a set under a name, or with a tag; their figures beside those of the
+whole set.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,22 @@ from areaviz.ui.shell.reader import reader_mark
 CHOSEN, NAME, PROBLEM = "analyse_slice", "analyse_slice_name", "analyse_slice_problem"
 TABLE = "slices"
 WHOLE, TAGGED = "All examples", "Tagged: "
-FIGURES = {"corpus_bleu": "BLEU", "corpus_chrf": "chrF", CIDER: "CIDEr-D", "confidence": "Confidence",
-           "coverage_deviation": "Coverage dev.", "pointing": "Points right", "area_size": "Area size"}  # fmt: skip
+FIGURES = {
+    "corpus_bleu": "BLEU",
+    "corpus_chrf": "chrF",
+    CIDER: "CIDEr-D",
+    "confidence": "Confidence",  # fmt: skip
+    "coverage_deviation": "Coverage dev.",
+    "pointing": "Points right",
+    "area_size": "Area size",
+}
 """What is told of a slice, as far as it has it."""
 
 
 def slices_of(digest: str) -> Mapping[str, tuple[int, ...]]:
-    """The examples of every slice of a set, saved ones first, then one for each tag of its notes."""
+    """The examples of every slice of a set, saved ones first, then one for each tag of
+    its notes.
+    """
     kept = {one.name: one.examples for one in notebook().slices.of(digest)}
     tagged: dict[str, set[int]] = {}
     for note in notebook().notes.of(digest):
@@ -63,7 +74,8 @@ def slice_table(runs: Sequence[Found], slices: Mapping[str, tuple[int, ...]]) ->
     """Every slice with its figures, model against model, and its notes by tag."""
     if not slices:
         return
-    # Computed only while it is open: each slice's scores take a part of a second. A label that changed would close it.
+    # Computed only while it is open: each slice's scores take a part of a second. A label that
+    # changed would close it.
     opened = st.expander("Slices", key=TABLE, type="compact", on_change="rerun")
     if not opened.open:
         return

@@ -50,7 +50,9 @@ def step_through(table: pd.DataFrame, runs: int) -> int | None:
 
 
 def _names(runs: int) -> dict[str, str]:
-    """Columns that are shown, by what they are called: texts first, then what was written, then figures."""
+    """Columns that are shown, by what they are called: texts first, then what was written, then
+    figures.
+    """
     marks = [f" ({run + 1})" if runs > 1 else "" for run in range(runs)]
     names = {"name": "Example", "text": "Source"}
     for run, mark in enumerate(marks):
@@ -96,7 +98,9 @@ def opened(
 
 
 def _neighbours(index: int) -> None:
-    """Buttons to the example before and behind in the table's order; none where it is not in the table any more."""
+    """Buttons to the example before and behind in the table's order; none where it is not in the
+    table any more.
+    """
     order = st.session_state.get(ORDERED, [])
     place = order.index(index) if index in order else None
     before = None if place is None or not place else order[place - 1]

@@ -1,6 +1,8 @@
-"""The image grid on a page: mounts the browser component and gives back what is locked in it, and seen how.
+"""The image grid on a page: mounts the browser component and gives back what is locked in it, and
+seen how.
 
-Like the ribbon, whose parts it shares: the data of a trace, site and layer travels once, a click sends a few bytes.
+Like the ribbon, whose parts it shares: the data of a trace, site and layer travels once, a click
+sends a few bytes.
 """
 
 from __future__ import annotations
@@ -17,11 +19,13 @@ from areaviz.ui.shell.component import component
 
 
 def grid(trace: Trace, focus: Focus, *, key: str, link: str | None = None) -> Selection:
-    """Show the image grid of the focused site and layer; returns what is locked, if anything, and seen how.
+    """Show the image grid of the focused site and layer; returns what is locked, if anything, and
+    seen how.
 
-    key: unique on the page. link: grids with one link light up the same words, and the same cells of one picture; a
-    ribbon of that link lights up the words as well. The focus gives the first selection; a different one later on
-    (from another view) moves the grid to it. Raises ValueError when the site does not attend to cells of a picture.
+    key: unique on the page. link: grids with one link light up the same words, and the same cells
+    of one picture; a ribbon of that link lights up the words as well. The focus gives the first
+    selection; a different one later on (from another view) moves the grid to it. Raises ValueError
+    when the site does not attend to cells of a picture.
     """
     place = f"{key}:mounted"
     shown = _mounted(st.session_state.get(place), trace, focus).heard(

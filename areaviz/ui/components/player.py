@@ -1,4 +1,6 @@
-"""Mounts the browser component: the pictures travel once, and nothing that is done with them comes back."""
+"""Mounts the browser component: the pictures travel once, and nothing that is done with them comes
+back.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,8 @@ from areaviz.ui.shell.component import component
 
 
 def player(played: Played, label: str, *, key: str) -> None:
-    """Show the first picture, with a button that plays and pauses, and a scrubber with a stop for every word.
+    """Show the first picture, with a button that plays and pauses, and a scrubber with a stop for
+    every word.
 
     label: what it is called for those who do not see it. key: unique on the page.
     """

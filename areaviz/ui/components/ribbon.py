@@ -1,6 +1,8 @@
-"""The token ribbon on a page: mounts the browser component and gives back what is locked in it, and seen how.
+"""The token ribbon on a page: mounts the browser component and gives back what is locked in it, and
+seen how.
 
-The data of a trace, site and layer travels once: it does not contain the selection, so a click sends a few bytes.
+The data of a trace, site and layer travels once: it does not contain the selection, so a click
+sends a few bytes.
 """
 
 from __future__ import annotations
@@ -24,10 +26,11 @@ HEIGHT = 480
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What is locked: `items` of a `side` ("query" or "memory"), seen through `head` (None: several), by `unit`.
+    """What is locked: `items` of a `side` ("query" or "memory"), seen through `head` (None:
+    several), by `unit`.
 
-    Without items nothing is locked; the rest counts all the same. areas: whether "any" or only those of "several"
-    items light up.
+    Without items nothing is locked; the rest counts all the same. areas: whether "any" or only
+    those of "several" items light up.
     """
 
     side: str = "query"
@@ -46,9 +49,9 @@ class Selection:
 class Mounted:
     """What a mounted ribbon remembers between reruns.
 
-    subject: the trace, which this does not keep alive, the site and the layer of `payload`. asked: the selection the
-    page last asked for. reported: the browser's last report. current: what is locked now. sent, serial: the selection
-    last sent to the browser, and how many were.
+    subject: the trace, which this does not keep alive, the site and the layer of `payload`. asked:
+    the selection the page last asked for. reported: the browser's last report. current: what is
+    locked now. sent, serial: the selection last sent to the browser, and how many were.
     """
 
     subject: tuple[weakref.ref[Trace], str, int]
@@ -64,10 +67,11 @@ class Mounted:
         return self.subject[0]() is trace and self.subject[1:] == (focus.site, focus.layer)
 
     def heard(self, report: Mapping[str, Any] | None, asked: Selection) -> Mounted:
-        """Settle between the browser's report and what the page asks for: a new report wins, then a new wish.
+        """Settle between the browser's report and what the page asks for: a new report wins, then a
+        new wish.
 
-        A page that hands back the selection it was given wishes nothing new. A ribbon that lost its report was taken
-        off the page in between and is sent its selection again.
+        A page that hands back the selection it was given wishes nothing new. A ribbon that lost its
+        report was taken off the page in between and is sent its selection again.
         """
         if (
             report is not None
@@ -86,11 +90,13 @@ class Mounted:
 def ribbon(
     trace: Trace, focus: Focus, *, key: str, link: str | None = None, height: int = HEIGHT
 ) -> Selection:
-    """Show the token ribbon of the focused site and layer; returns what is locked, if anything, and seen how.
+    """Show the token ribbon of the focused site and layer; returns what is locked, if anything, and
+    seen how.
 
-    key: unique on the page. link: ribbons with one link light up the same characters of a shared text. height: of
-    both texts together at most, in pixels; longer texts scroll. The focus gives the first selection; a different one
-    later on (from another view) moves the ribbon to it. Raises ValueError when the memory is not text.
+    key: unique on the page. link: ribbons with one link light up the same characters of a shared
+    text. height: of both texts together at most, in pixels; longer texts scroll. The focus gives
+    the first selection; a different one later on (from another view) moves the ribbon to it. Raises
+    ValueError when the memory is not text.
     """
     place = f"{key}:mounted"
     shown = _mounted(st.session_state.get(place), trace, focus).heard(
@@ -112,7 +118,9 @@ def ribbon(
 
 
 def mounted(before: Mounted | None, trace: Trace, focus: Focus, kind: str, make: Make) -> Mounted:
-    """What is remembered if it still fits, with new data if it is another trace, anew if that differs in content."""
+    """What is remembered if it still fits, with new data if it is another trace, anew if that
+    differs in content.
+    """
     if before is not None and before.shows(trace, focus):
         return before
     subject, asked = (weakref.ref(trace), focus.site, focus.layer), Selection.of(focus)

@@ -1,4 +1,6 @@
-"""Mounts the two browser components: small pictures as buttons, and the listener for pasted pictures."""
+"""Mounts the two browser components: small pictures as buttons, and the listener for pasted
+pictures.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from areaviz.ui.shell.component import component
 
 @dataclass(frozen=True, slots=True)
 class Thumbnail:
-    """name: what a click tells. title: what the picture shows, in words. image: a PNG or JPEG file."""
+    """name: what a click tells. title: what the picture shows, in words. image: a PNG
+    or JPEG file.
+    """
 
     name: str
     title: str
@@ -29,7 +33,9 @@ class Thumbnail:
 def thumbnails(
     label: str, pictures: Sequence[Thumbnail], chosen: str, *, key: str, on_pick: Callable[[], None]
 ) -> None:
-    """Show pictures as buttons; the one named `chosen` is marked. `on_pick` runs when another one is picked."""
+    """Show pictures as buttons; the one named `chosen` is marked. `on_pick` runs when another one
+    is picked.
+    """
     shown = [{"name": one.name, "title": one.title, "source": one.source} for one in pictures]
     data = {"label": label, "pictures": shown, "chosen": chosen}
     component("thumbnails")(key=key, data=data, on_picked_change=on_pick)
@@ -42,5 +48,7 @@ def picked(key: str) -> str | None:
 
 
 def paste_hint(uploader: str) -> None:
-    """Say that pictures can be pasted, and hand those that are to the file uploader with the key `uploader`."""
+    """Say that pictures can be pasted, and hand those that are to the file uploader with the key
+    `uploader`.
+    """
     component("paste")(key=f"{uploader}_paste", data={"uploader": uploader})

@@ -1,4 +1,6 @@
-"""Mounts the browser component: the pictures travel once, and nothing that is done with the window comes back."""
+"""Mounts the browser component: the pictures travel once, and nothing that is done with the window
+comes back.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,11 @@ SIDE = 20
 
 
 def window(pictures: Mapping[str, Picture], theta: Sequence[float], *, key: str) -> None:
-    """Show the pictures, by the titles of their buttons, under a window that begins as `theta` [2 x 3, row by row].
+    """Show the pictures, by the titles of their buttons, under a window that begins as `theta` [2 x
+    3, row by row].
 
-    Theta maps places of the output to places of the input, both (x, y) from -1 to 1 at the outer edges.
+    Theta maps places of the output to places of the input, both (x, y) from -1 to 1 at the outer
+    edges.
     key: unique on the page.
     """
     shown = [{"title": title, **_plain(picture)} for title, picture in pictures.items()]

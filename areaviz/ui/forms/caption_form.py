@@ -17,7 +17,9 @@ ASKING = Asking("caption", "{size} rows and {size} columns of cells")
 KINDS = ("scene", "photo")
 LARGEST_AREA = 4
 LEAST_ADVANTAGE = 0.05
-"""How much more often a head has to point right than fixed places do, for its maps to be shown without a warning."""
+"""How much more often a head has to point right than fixed places do, for its maps to be shown
+without a warning.
+"""
 
 
 def caption_form(cards: Mapping[str, Card]) -> tuple[Request, ...]:
@@ -37,7 +39,9 @@ def caption_form(cards: Mapping[str, Card]) -> tuple[Request, ...]:
 
 
 def attention_doubt(card: Card) -> str:
-    """What the reader must know before any map where attention points no better than fixed places do; else ""."""
+    """What the reader must know before any map where attention points no better than fixed places
+    do; else "".
+    """
     measured = card.attention.get("encoder-decoder, test", {})
     if not {"pointing", "pointing_position", "words"} <= measured.keys():
         return ""
@@ -45,9 +49,10 @@ def attention_doubt(card: Card) -> str:
     if own - fixed >= LEAST_ADVANTAGE:
         return ""
     return (
-        f"The maps of this model do not show where it found a word. Over {int(measured['words']):,} words of held-out "
-        f"{card.pictures or 'pictures'}, its best head points at what the word names for {own:.0%} of them; the same "
-        f"places, whatever the picture, do so for {fixed:.0%}."
+        f"The maps of this model do not show where it found a word. Over {int(measured['words']):,}"
+        f" words of held-out {card.pictures or 'pictures'}, its best head points at what the word"
+        f" names for {own:.0%} of them; the same places, whatever the picture, do so for"
+        f" {fixed:.0%}."
     )
 
 

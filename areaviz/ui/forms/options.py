@@ -1,4 +1,5 @@
-"""The widgets that pages ask with: the model, how it decodes, its largest area, and what to compare it with.
+"""The widgets that pages ask with: the model, how it decodes, its largest area, and what to compare
+it with.
 
 Each page has values of its own; they survive a visit to another page.
 """
@@ -23,7 +24,9 @@ LARGEST_AREA, WIDEST_BEAM = 5, 16
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """The widgets of one page; `page` is the beginning of their keys, `extent` says what an area of a size holds."""
+    """The widgets of one page; `page` is the beginning of their keys, `extent` says what an area of
+    a size holds.
+    """
 
     page: str
     extent: str = "{size} neighbouring items"
@@ -33,7 +36,9 @@ class Asking:
         return f"{self.page}_{name}"
 
     def recall(self, request: Request, compare: str) -> None:
-        """Set the widgets to a request, for instance a link's; compare: a model's name, `COUNTERPART` or ""."""
+        """Set the widgets to a request, for instance a link's; compare: a model's name,
+        `COUNTERPART` or "".
+        """
         state = st.session_state
         state[self.key("model")], state[self.key("method")] = request.model, request.method
         state[self.key("beam")], state[self.key("compare")] = request.beam, compare
@@ -101,7 +106,10 @@ class Asking:
             format_func=str.capitalize,
             required=True,
             persist_state="session",
-            help="Greedy takes the most probable item at every step; beam search follows several candidates at once.",
+            help=(
+                "Greedy takes the most probable item at every step; beam search follows several"
+                " candidates at once."
+            ),
         )
         if st.session_state[method] != "greedy":
             st.number_input(
@@ -109,7 +117,9 @@ class Asking:
             )
 
     def _area(self, card: Card, largest: int) -> None:
-        """The slider; what was learned about areas ends at the trained size, so the slider ends there too."""
+        """The slider; what was learned about areas ends at the trained size, so the slider ends
+        there too.
+        """
         key = self.key("area_size")
         chosen = st.session_state.setdefault(key, AS_TRAINED)
         if card.largest_learned:
@@ -160,7 +170,9 @@ def default_model(cards: Mapping[str, Card]) -> str:
 
 
 def counterpart(card: Card, cards: Mapping[str, Card]) -> Card | None:
-    """The model of the same task, level, size and pictures with another kind of attention; one of the pair first."""
+    """The model of the same task, level, size and pictures with another kind of attention; one of
+    the pair first.
+    """
 
     def kind(one: Card) -> tuple[str, ...]:
         return one.task, one.level, one.size, one.pictures
@@ -176,16 +188,26 @@ def about_areas(size: int, extent: str, largest_learned: int = 0) -> str:
     if size == 1:
         return "With areas of one item this is regular attention, by the same weights."
     reach = "" if size == AS_TRAINED else f"Areas hold up to {extent.format(size=size)}. "
-    return f"{reach}Areas add no parameters, so the same model runs with any largest area; with 1 it is regular attention."
+    return (
+        f"{reach}Areas add no parameters, so the same model runs with any largest area; with 1 it"
+        " is regular attention."
+    )
 
 
 def _about_learned_areas(size: int, extent: str, largest: int) -> str:
     """What a size keeps and loses of what the model has learned about areas."""
     if size == 1:
         return (
-            "Single items only: they keep what the model learned about items that begin and end an area, and all that "
-            "it learned about larger areas is left out. It was not trained this way, so it translates worse."
+            "Single items only: they keep what the model learned about items that begin and end an"
+            " area, and all that it learned about larger areas is left out. It was not trained this"
+            " way, so it translates worse."
         )
     if size in (AS_TRAINED, largest):
-        return f"This model has learned what areas of up to {largest} items mean; smaller ones can be tried."
-    return f"Areas hold up to {extent.format(size=size)}; what the model learned about larger ones is left out."
+        return (
+            f"This model has learned what areas of up to {largest} items mean; smaller ones can be"
+            " tried."
+        )
+    return (
+        f"Areas hold up to {extent.format(size=size)}; what the model learned about larger ones is"
+        " left out."
+    )

@@ -1,7 +1,8 @@
-"""The widget that chooses a picture: one of the app's samples, an uploaded file, or a photograph just taken.
+"""The widget that chooses a picture: one of the app's samples, an uploaded file, or a photograph
+just taken.
 
-The chosen picture lives in the session under keys of its own, so it survives reruns and other pages. A file that
-cannot be used leaves it as it is and shows one sentence.
+The chosen picture lives in the session under keys of its own, so it survives reruns and other
+pages. A file that cannot be used leaves it as it is and shows one sentence.
 """
 
 from __future__ import annotations
@@ -32,8 +33,9 @@ _UPLOADED = "upload"
 def picture_input(key: str, kinds: Sequence[str], default: str) -> Picture | None:
     """Draw the widget; returns what is chosen, or None if nothing is and `default` is "".
 
-    key: unique on the page. kinds: of the samples, see `picture_samples.KINDS`. default: the name of a sample. A
-    sample of another kind, chosen before, gives way to the default; an uploaded picture stays.
+    key: unique on the page. kinds: of the samples, see `picture_samples.KINDS`. default: the name
+    of a sample. A sample of another kind, chosen before, gives way to the default; an uploaded
+    picture stays.
     """
     chosen = _settled(key, names(*kinds), default)
     source = _source(key, chosen)
@@ -56,7 +58,8 @@ def recall_picture(key: str, name: str) -> None:
     """Choose the picture a link names, in the widget of this key.
 
     Raises:
-        InputError: it was uploaded in another session or does not exist; what was chosen before stays chosen.
+        InputError: it was uploaded in another session or does not exist; what was chosen before
+            stays chosen.
     """
     chosen = st.session_state.get(f"{key}_picture")
     if chosen and chosen.picture.name == name:
@@ -92,7 +95,9 @@ def _settled(key: str, offered: Sequence[str], default: str) -> Decoded | None:
 
 
 def _source(key: str, chosen: Decoded | None) -> str:
-    """Where pictures come from. Not remembered across pages, so that no camera is switched on unasked."""
+    """Where pictures come from. Not remembered across pages, so that no camera is switched on
+    unasked.
+    """
     uploaded = chosen is not None and chosen.picture.name not in SAMPLES
     st.session_state.setdefault(f"{key}_source", UPLOAD if uploaded else SAMPLE)
     source = st.segmented_control(
@@ -131,13 +136,18 @@ def _uploader(key: str) -> None:
         on_change=_take_file,
         args=(key, "file"),
         max_upload_size=MAX_MEGABYTES,
-        help=f"At most {MAX_MEGABYTES} MB and {MAX_MEGAPIXELS} megapixels. It stays in this session and is not stored.",
+        help=(
+            f"At most {MAX_MEGABYTES} MB and {MAX_MEGAPIXELS} megapixels. It stays in this session"
+            " and is not stored."
+        ),
     )
     paste_hint(f"{key}_file")
 
 
 def _take_file(key: str, widget: str) -> None:
-    """Choose what was uploaded or photographed, or keep the sentence that says why it cannot be used."""
+    """Choose what was uploaded or photographed, or keep the sentence that says why it cannot be
+    used.
+    """
     _forget_problem(key)
     file = st.session_state[f"{key}_{widget}"]
     if file is None or isinstance(

@@ -1,4 +1,6 @@
-"""What Translate with a picture asks: the picture, the sentence and its hidden words, and what is looked at."""
+"""What Translate with a picture asks: the picture, the sentence and its hidden words, and what is
+looked at.
+"""
 
 from __future__ import annotations
 
@@ -93,7 +95,9 @@ def recall_picture_translation(
 
 
 def _places(packed: str) -> list[int]:
-    """The places of "3,5", from 0; what is no number is passed over, and `_hidden` what is no place."""
+    """The places of "3,5", from 0; what is no number is passed over, and `_hidden` what is no
+    place.
+    """
     return [int(part) - 1 for part in packed.split(",") if part.isascii() and part.isdecimal()]
 
 

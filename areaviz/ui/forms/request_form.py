@@ -17,7 +17,9 @@ TEXT, _SAMPLE, _ASKED = ASKING.key("text"), ASKING.key("sample"), ASKING.key("as
 
 
 def request_form(cards: Mapping[str, Card]) -> tuple[Request, ...]:
-    """Draw the form; returns what to run: nothing before the first question, two requests when comparing."""
+    """Draw the form; returns what to run: nothing before the first question, two requests when
+    comparing.
+    """
     st.session_state.setdefault(TEXT, SAMPLES[0])
     with st.container(border=True):
         st.text_area(
@@ -33,7 +35,9 @@ def request_form(cards: Mapping[str, Card]) -> tuple[Request, ...]:
 
 
 def recall_request(request: Request, params: Mapping[str, str], compare: str, asked: bool) -> None:
-    """Fill the form with a request, for instance a link's; `asked` runs it at once. `params` are the link's."""
+    """Fill the form with a request, for instance a link's; `asked` runs it at once. `params` are
+    the link's.
+    """
     ASKING.recall(request, compare)
     st.session_state[TEXT] = params.get("text", "")
     st.session_state[_ASKED], st.session_state[_SAMPLE] = asked, None

@@ -1,4 +1,6 @@
-"""Sentences of our own to begin with, in the style the models were trained on: captions of photographs."""
+"""Sentences of our own to begin with, in the style the models were trained on: captions of
+photographs.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ TRANSLATE = "pages/translate.py"
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A ready view of a page: a sentence or a sample picture or both, what to look at, and why it is worth a look.
+    """A ready view of a page: a sentence or a sample picture or both, what to look at, and why it
+    is worth a look.
 
     hidden: places of words that are hidden from the model, counted from 1, as in a link.
     """
@@ -48,33 +51,38 @@ EXAMPLES: tuple[Example, ...] = (
     Example(
         "Letters and spans",
         SAMPLES[5],
-        "Point at a letter of the German sentence: which letters and spans of the English one weigh most in each head?",
+        "Point at a letter of the German sentence: which letters and spans of the English one weigh"
+        " most in each head?",
         Focus("encoder-decoder", layer=0, items=(4,)),
     ),
     Example(
         "Regular and area attention, side by side",
         SAMPLES[0],
-        "The same sentence by a model with regular attention and by one with areas. Pointing at one lights up both.",
+        "The same sentence by a model with regular attention and by one with areas. Pointing at one"
+        " lights up both.",
         Focus("encoder-decoder", layer=0, items=(0,)),
         compare=COUNTERPART,
     ),
     Example(
         "Areas switched off",
         SAMPLES[8],
-        "The area model with areas of one item only: the same weights, and what is left is regular attention.",
+        "The area model with areas of one item only: the same weights, and what is left is regular"
+        " attention.",
         Focus("encoder-decoder", layer=0, items=(6,)),
         area_size=1,
     ),
     Example(
         "What a letter knows of its word",
         SAMPLES[7],
-        "Inside the encoder, letters look at each other: which neighbours does one letter take together, two or more?",
+        "Inside the encoder, letters look at each other: which neighbours does one letter take"
+        " together, two or more?",
         Focus("encoder self", layer=0, items=(2,), areas="several"),
     ),
     Example(
         "A word that only the picture tells",
         "a large black key right of a small white diamond",
-        "“White” is hidden, and a key and a diamond have two German names each. With another picture, other words.",
+        "“White” is hidden, and a key and a diamond have two German names each. With another"
+        " picture, other words.",
         Focus("encoder-decoder picture", layer=1, items=(8,)),
         picture="scene-34",
         page="pages/translate_picture.py",
@@ -83,7 +91,8 @@ EXAMPLES: tuple[Example, ...] = (
     Example(
         "A caption and its rectangles",
         "",
-        "Every word of the caption, and the rectangles of the picture that each head attended to when it was written.",
+        "Every word of the caption, and the rectangles of the picture that each head attended to"
+        " when it was written.",
         Focus("encoder-decoder", layer=1, items=(3,)),
         view="film",
         picture="scene-34",
@@ -92,7 +101,8 @@ EXAMPLES: tuple[Example, ...] = (
     Example(
         "A photograph in words",
         "",
-        "By a small network that has seen six thousand photographs: what it gets wrong tells as much as what is right.",
+        "By a small network that has seen six thousand photographs: what it gets wrong tells as"
+        " much as what is right.",
         Focus("encoder-decoder", layer=1, items=(1,)),
         view="film",
         picture="astronaut",
@@ -101,7 +111,8 @@ EXAMPLES: tuple[Example, ...] = (
     Example(
         "Two models before one picture",
         "",
-        "Regular attention and areas describe the same scene. Pointing at a cell of one lights up both.",
+        "Regular attention and areas describe the same scene. Pointing at a cell of one lights up"
+        " both.",
         Focus("encoder self", layer=0, items=(41,)),
         picture="scene-20",
         page="pages/caption.py",

@@ -20,8 +20,9 @@ SAMPLE, SEED, PICTURES = f"{PAGE}_sample", f"{PAGE}_seed", f"{PAGE}_pictures"
 
 @dataclass(frozen=True, slots=True)
 class Pictures:
-    """What models read. kind: of their pictures, a key of `digit_scenes.KINDS`. samples: the kind of the app's own
-    pictures, of which `first` is shown at once."""
+    """What models read. kind: of their pictures, a key of `digit_scenes.KINDS`. samples: the kind
+    of the app's own pictures, of which `first` is shown at once.
+    """
 
     kind: str
     title: str
@@ -59,7 +60,10 @@ def ways_form(cards: Mapping[str, Card], pictures: Pictures) -> tuple[Request, .
                 "Draw hard choices by chance",
                 key=SAMPLE,
                 persist_state="session",
-                help="Off: the most probable choice is taken. On: one is drawn, as while the models learned.",
+                help=(
+                    "Off: the most probable choice is taken. On: one is drawn, as while the models"
+                    " learned."
+                ),
             )
             st.button("Look again", on_click=_again, disabled=not sample)
     seed = st.session_state.setdefault(SEED, 0) if sample else 0
@@ -80,7 +84,9 @@ def recall_ways(request: Request, params: Mapping[str, str], compare: str, asked
 
 
 def recall_pictures(params: Mapping[str, str]) -> None:
-    """Choose the kind of pictures that a link's picture is of, before the models are; uploads leave it as it is."""
+    """Choose the kind of pictures that a link's picture is of, before the models are; uploads leave
+    it as it is.
+    """
     name = params.get("picture", "")
     found = next((one for one in ALL if name in names(one.samples)), None)
     if found:

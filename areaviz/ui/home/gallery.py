@@ -23,7 +23,9 @@ def gallery() -> None:
 
 
 def link_of(example: Example) -> dict[str, str]:
-    """The address parameters of an example; the model is left to the page, which knows which ones there are."""
+    """The address parameters of an example; the model is left to the page, which knows which ones
+    there are.
+    """
     request = Request("", example.text, area_size=example.area_size)
     params = address(request, example.focus, example.view, example.compare)
     params |= {"picture": example.picture} if example.picture else {}

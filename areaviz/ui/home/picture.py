@@ -1,4 +1,6 @@
-"""The picture of the front page: a stored example in the real ribbon, so that it can be pointed at."""
+"""The picture of the front page: a stored example in the real ribbon, so that it can be
+pointed at.
+"""
 
 from __future__ import annotations
 

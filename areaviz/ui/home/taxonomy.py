@@ -1,4 +1,6 @@
-"""The survey's map of attention: what is attended to (items, locations) and how (softly, by a hard choice)."""
+"""The survey's map of attention: what is attended to (items, locations) and how (softly, by a hard
+choice).
+"""
 
 from __future__ import annotations
 
@@ -23,15 +25,15 @@ KINDS: tuple[tuple[Kind, Kind], ...] = (
     (
         Kind(
             "Item-wise, soft",
-            "The memory is a set of items, such as the letters of a sentence. Every item, or every area of items, gets "
-            "a weight, and the model reads the weighted sum.",
+            "The memory is a set of items, such as the letters of a sentence. Every item, or every"
+            " area of items, gets a weight, and the model reads the weighted sum.",
             "Translation with regular and with area attention.",
             "pages/translate.py",
         ),
         Kind(
             "Item-wise, hard",
-            "One item is drawn by chance according to the weights, and only that one is read. Learning needs a reward "
-            "instead of a gradient through the choice.",
+            "One item is drawn by chance according to the weights, and only that one is read."
+            " Learning needs a reward instead of a gradient through the choice.",
             "A digit reader that reads one cell of a picture at each look.",
             "pages/four_ways.py",
         ),
@@ -39,15 +41,15 @@ KINDS: tuple[tuple[Kind, Kind], ...] = (
     (
         Kind(
             "Location-wise, soft",
-            "The memory is a whole picture or map of features. The model computes a smooth transformation of it and "
-            "reads the part that the transformation cuts out.",
+            "The memory is a whole picture or map of features. The model computes a smooth"
+            " transformation of it and reads the part that the transformation cuts out.",
             "A spatial transformer that straightens a digit before it is read.",
             "pages/four_ways.py",
         ),
         Kind(
             "Location-wise, hard",
-            "The model chooses a place in the picture and reads only a small window around it, one glimpse after "
-            "another.",
+            "The model chooses a place in the picture and reads only a small window around it, one"
+            " glimpse after another.",
             "The recurrent attention model, which reads a digit by six glimpses.",
             "pages/four_ways.py",
         ),

@@ -27,7 +27,8 @@ def view_picker(trace: Trace, focus: Focus) -> View | None:
         st.session_state[VIEW] = next(iter(fitting))
         if before is not None and before not in VIEWS:
             st.caption(
-                f"There is no view “{escaped(shortened(before))}”; showing “{next(iter(fitting.values())).title}”."
+                f"There is no view “{escaped(shortened(before))}”; showing"
+                f" “{next(iter(fitting.values())).title}”."
             )
     st.segmented_control(
         "View",

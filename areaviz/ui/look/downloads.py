@@ -1,4 +1,6 @@
-"""Everything on the page as files: a page to send, the picture, its numbers, the whole trace. Made when asked for."""
+"""Everything on the page as files: a page to send, the picture, its numbers, the whole trace. Made
+when asked for.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +29,9 @@ GROUPS = {
 """What is offered together, in this order, under which title."""
 
 TOO_LARGE = (
-    f"A page of this would take more than the {PageOptions().limit // 2**20} MiB that are possible here; download the "
-    "trace below and write a larger page, or one of fewer layers, with: "
-    "python -m areaviz export areaviz-trace.npz page.html --limit 64"
+    f"A page of this would take more than the {PageOptions().limit // 2**20} MiB that are possible"
+    " here; download the trace below and write a larger page, or one of fewer layers, with: python"
+    " -m areaviz export areaviz-trace.npz page.html --limit 64"
 )
 _TOLD, REMEMBERED = "page_refusals", 8
 
@@ -85,7 +87,9 @@ def files(view: Takeaway, trace: Trace, focus: Focus) -> Mapping[str, File]:
 
 
 def downloads(view: Takeaway, trace: Trace, focus: Focus, key: str) -> None:
-    """A menu of files; nothing is computed before one is chosen, but whether a large trace fits in a page."""
+    """A menu of files; nothing is computed before one is chosen, but whether a large trace fits in
+    a page.
+    """
     made = files(view, trace, focus)
     with st.popover("Download", key=f"files_{view.name}_{key}"):
         for title, kinds in GROUPS.items():
@@ -100,7 +104,8 @@ def downloads(view: Takeaway, trace: Trace, focus: Focus, key: str) -> None:
 
 
 def page_refusal(trace: Trace) -> str:
-    """Why there is no page of a trace, in one sentence, "" where there is one; remembered, as it is asked in every run.
+    """Why there is no page of a trace, in one sentence, "" where there is one; remembered, as it is
+    asked in every run.
 
     It is a guess: `_page` has the last word.
     """
@@ -118,7 +123,9 @@ def page_refusal(trace: Trace) -> str:
 
 
 def _page(trace: Trace, focus: Focus) -> bytes:
-    """The page, or in its place the sentence that says why there is none: a download has no other way to tell it."""
+    """The page, or in its place the sentence that says why there is none: a download has no other
+    way to tell it.
+    """
     try:
         text = page(trace, focus)
     except InputError:

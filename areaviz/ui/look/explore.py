@@ -1,4 +1,6 @@
-"""Looking into traces: the ribbon, the views, the files and the link, in one fragment so that a click stays cheap."""
+"""Looking into traces: the ribbon, the views, the files and the link, in one fragment so that a
+click stays cheap.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,8 @@ def explore(
 ) -> None:
     """Show traces side by side under one focus.
 
-    request: what a link restores; None where there is no link. further: parameters of it that only the page knows.
+    request: what a link restores; None where there is no link. further: parameters of it that only
+    the page knows.
     panel: what can be done with what is pointed at.
     """
     with calm("drawing the attention"), turn(traces):
@@ -71,21 +74,26 @@ def explore(
 def _attending(
     traces: Sequence[Trace], titles: Sequence[str]
 ) -> tuple[Sequence[Trace], Sequence[str]]:
-    """The traces with attention in them; what the others wrote is shown here, as there is no more to see."""
+    """The traces with attention in them; what the others wrote is shown here, as there is no more
+    to see.
+    """
     pairs = list(zip(traces, titles, strict=True))
     for index, (trace, title) in enumerate(pairs):
         if not sites(trace):
             with st.container(border=True):
                 translation(trace, title, f"blind_{index}")
                 st.caption(
-                    "This model attends to nothing: it reads the whole picture once, before the first word."
+                    "This model attends to nothing: it reads the whole picture once, before the"
+                    " first word."
                 )
     seeing = [(trace, title) for trace, title in pairs if sites(trace)]
     return [trace for trace, _ in seeing], [title for _, title in seeing]
 
 
 def _ribbons(traces: Sequence[Trace], titles: Sequence[str], focus: Focus) -> list[Focus]:
-    """A ribbon for every trace; returns what is looked at in each, the first of them being the page's focus."""
+    """A ribbon for every trace; returns what is looked at in each, the first of them being the
+    page's focus.
+    """
     link = TOGETHER if len(traces) > 1 else None
     seen = []
     for index, (trace, place) in enumerate(zip(traces, _places(traces, "ribbons"), strict=True)):
@@ -109,7 +117,9 @@ def _ribbons(traces: Sequence[Trace], titles: Sequence[str], focus: Focus) -> li
 
 
 def _pointed(trace: Trace, focus: Focus, key: str, link: str | None) -> Selection:
-    """What to point at: a grid where a picture is attended to, else the ribbon; returns what is locked in it."""
+    """What to point at: a grid where a picture is attended to, else the ribbon; returns what is
+    locked in it.
+    """
     if _memory_kind(trace, focus) == "picture":
         return grid(trace, focus, key=f"grid_{key}", link=link)
     return ribbon(trace, focus, key=f"ribbon_{key}", link=link)
@@ -130,7 +140,9 @@ def _places(traces: Sequence[Trace], key: str) -> Sequence[DeltaGenerator]:
 
 
 def shared(main: Trace, other: Trace, focus: Focus) -> Focus:
-    """What of a focus on `main` holds for `other`: the items only where they are the same in both."""
+    """What of a focus on `main` holds for `other`: the items only where they are the
+    same in both.
+    """
     if focus.site not in sites(other):
         return Focus(sites(other)[0])
     wanted = focus if same_items(main, other, focus) else replace(focus, items=())
@@ -138,7 +150,9 @@ def shared(main: Trace, other: Trace, focus: Focus) -> Focus:
 
 
 def followed(main: Trace, other: Trace, focus: Focus, asked: Focus, chosen: Focus) -> Focus:
-    """The page's focus after `chosen` was made of `asked` in another trace: items of its own text stay there."""
+    """The page's focus after `chosen` was made of `asked` in another trace: items of its own text
+    stay there.
+    """
     if chosen.site != focus.site:
         return focus
     if same_items(main, other, chosen):
@@ -150,7 +164,9 @@ def followed(main: Trace, other: Trace, focus: Focus, asked: Focus, chosen: Focu
 
 
 def same_items(main: Trace, other: Trace, focus: Focus) -> bool:
-    """Whether the items of a focus are the same pieces of the same text, or cells of the same picture, in both."""
+    """Whether the items of a focus are the same pieces of the same text, or cells of the same
+    picture, in both.
+    """
     if focus.site not in sites(other):
         return False
     one, two = side_field(main, focus), side_field(other, focus)

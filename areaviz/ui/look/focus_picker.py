@@ -1,4 +1,6 @@
-"""The widgets that choose what is looked at: attention site, layer and head. Items are chosen where they are drawn."""
+"""The widgets that choose what is looked at: attention site, layer and head. Items are chosen where
+they are drawn.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +11,14 @@ from areaviz.trace.record import Trace
 from areaviz.ui.look.focus_state import HEAD, LAYER, SITE, head_name, heads, layer_name, layers
 
 SIDE_BY_SIDE = {SITE: 4, LAYER: 32, HEAD: 32}
-"""More options than these are a list: sites, as of models whose heads are shown as areas too, layers and heads."""
+"""More options than these are a list: sites, as of models whose heads are shown as areas too,
+layers and heads.
+"""
 
 
 def focus_picker(trace: Trace, site: str) -> None:
-    """Draw the widgets for a site of `trace`; their values are those of `focus_state.current_focus`.
+    """Draw the widgets for a site of `trace`; their values are those of
+    `focus_state.current_focus`.
 
     A choice of one is none and is not drawn.
     """

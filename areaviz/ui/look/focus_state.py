@@ -1,4 +1,6 @@
-"""What is being looked at, between reruns: set by links, widgets and the ribbon, always fitted to the trace."""
+"""What is being looked at, between reruns: set by links, widgets and the ribbon, always fitted to
+the trace.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ def recall_focus(focus: Focus | None, view: str | None) -> None:
 
 
 def begin_with(card: Card) -> None:
-    """With a model just chosen, look at the layer that points best at what words speak of, where that was measured."""
+    """With a model just chosen, look at the layer that points best at what words speak of, where
+    that was measured.
+    """
     state, begun = st.session_state, st.session_state.get(_BEGUN)
     state[_BEGUN] = card.name
     place, linked = card.recipe.get("pointing head"), begun is None and LAYER in state
@@ -117,7 +121,9 @@ def head_name(head: int) -> str:
 
 
 def fitted(trace: Trace, focus: Focus) -> Focus:
-    """`focus`, whose site `trace` must have, with every layer, head and item that it does not have left out."""
+    """`focus`, whose site `trace` must have, with every layer, head and item that it does not have
+    left out.
+    """
     length = len(side_field(trace, focus))
     return replace(
         focus,
@@ -134,6 +140,7 @@ def _settled(label: str, key: str, options: Sequence[Any], name: Callable[[Any],
         return before
     st.session_state[key] = options[0]
     st.caption(
-        f"{label} “{escaped(shortened(name(before)))}” does not exist here; showing “{name(options[0])}”."
+        f"{label} “{escaped(shortened(name(before)))}” does not exist here; showing"
+        f" “{name(options[0])}”."
     )
     return options[0]

@@ -1,4 +1,6 @@
-"""The survey's four mechanisms at one and the same picture, look by look, and what each of them costs."""
+"""The survey's four mechanisms at one and the same picture, look by look, and what each of them
+costs.
+"""
 
 from __future__ import annotations
 
@@ -116,7 +118,9 @@ def _way(way: Way, trace: Trace, step: int) -> None:
 
 
 def _read(answer: str, done: int, looks: int) -> str:
-    """The digits of an answer that are settled after `done` of all looks, which take equal parts; a dash for none."""
+    """The digits of an answer that are settled after `done` of all looks, which take equal parts; a
+    dash for none.
+    """
     return " ".join(answer[: len(answer) * done // looks]) or "–"
 
 
@@ -130,8 +134,9 @@ def _costs(traces: Mapping[str, Trace], cards: Mapping[str, Card]) -> None:
     table["Error on held-out pictures"] = [_error(cards[way.mechanism]) for way in shown]
     st.table(table, border="horizontal", hide_index=True)
     st.caption(
-        "Picture values read: how many pixels, or means of pixels, enter the model. Multiply-adds: of the whole "
-        "reading. Choices by chance: with sampling on. They make learning noisy, as only a reward teaches them."
+        "Picture values read: how many pixels, or means of pixels, enter the model. Multiply-adds:"
+        " of the whole reading. Choices by chance: with sampling on. They make learning noisy, as"
+        " only a reward teaches them."
     )
 
 

@@ -1,4 +1,6 @@
-"""One reading of Four ways to look in every view that fits it, with its files, and the link to all that is shown."""
+"""One reading of Four ways to look in every view that fits it, with its files, and the link to all
+that is shown.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ _NUMBERS = {"look": STEP, "row": ROW, "column": COLUMN}
 
 
 def recall_looks(params: Mapping[str, str]) -> None:
-    """Stand at the look, the reading and the sample that a link names; what it cannot mean is passed over."""
+    """Stand at the look, the reading and the sample that a link names; what it cannot mean is
+    passed over.
+    """
     for key in (*_NUMBERS.values(), READING):
         st.session_state.pop(key, None)
     for name, key in _NUMBERS.items():
@@ -41,7 +45,9 @@ def chosen_number(label: str, key: str, most: int, default: int, help: str | Non
 def look_closer(
     traces: Mapping[str, Trace], titles: Mapping[str, str], request: Request | None
 ) -> None:
-    """Choose one of the traces, by mechanism, and look at it. request: what a link restores; None for no link."""
+    """Choose one of the traces, by mechanism, and look at it. request: what a link restores; None
+    for no link.
+    """
     st.subheader("Look closer", anchor=False)
     with st.container(border=True):
         if st.session_state.get(READING) not in traces:

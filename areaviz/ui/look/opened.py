@@ -1,4 +1,6 @@
-"""Files of attention that are looked into: opened once, their weights on disk, let go of when their reader leaves."""
+"""Files of attention that are looked into: opened once, their weights on disk, let go of when their
+reader leaves.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ from areaviz.ui.shell.budget import disk, memory
 MAX_MEGABYTES = 20
 """Of an uploaded file of attention; Streamlit holds it in memory as long as its reader is there."""
 SETTING = "AREAVIZ_TRACE"
-"""Environment variable: a file of attention that everybody is shown, as `serve --trace FILE` sets it."""
+"""Environment variable: a file of attention that everybody is shown, as `serve --trace FILE` sets
+it.
+"""
 LARGE, AT_ONCE = 8 * 2**20, 2
 """Of traces whose layers take more bytes, so many are worked on at once."""
 
@@ -33,7 +37,8 @@ def opened(file: UploadedFile, area_size: int | None = None) -> Trace:
 
     Args:
         file: what the widget gave.
-        area_size: of raw arrays, the largest area that is shown; None where only stored traces are taken.
+        area_size: of raw arrays, the largest area that is shown; None where only stored traces are
+            taken.
 
     Raises:
         InputError: it cannot be used.
@@ -41,8 +46,9 @@ def opened(file: UploadedFile, area_size: int | None = None) -> Trace:
     """
     if file.size > MAX_MEGABYTES * 2**20:
         raise InputError(
-            f"The file has {file.size / 2**20:,.1f} MB but at most {MAX_MEGABYTES} are possible; choose a smaller one, "
-            "or have the app started with: python -m areaviz serve --trace FILE"
+            f"The file has {file.size / 2**20:,.1f} MB but at most {MAX_MEGABYTES} are possible;"
+            " choose a smaller one, or have the app started with: python -m areaviz serve --trace"
+            " FILE"
         )
     found = _opened(file.file_id, area_size, file)
     if isinstance(found, InputError):
@@ -69,7 +75,9 @@ def served_is_trace(path: Path) -> bool:
 
 
 def opened_served(path: Path, area_size: int = 1) -> Trace:
-    """The trace of the file that the app was started with, one for all sessions; raises as `opened`."""
+    """The trace of the file that the app was started with, one for all sessions; raises as
+    `opened`.
+    """
     with _file_of_all(path) as file:
         about = os.fstat(file.fileno())
         found = _served(str(path), about.st_mtime_ns, about.st_size, area_size, file)
@@ -85,13 +93,16 @@ def _file_of_all(path: Path) -> Iterator[BinaryIO]:
             yield file
     except OSError as error:
         raise BackendError(
-            f"The file that the app was started with cannot be opened ({error.strerror}); tell whoever runs the app."
+            f"The file that the app was started with cannot be opened ({error.strerror}); tell"
+            " whoever runs the app."
         ) from error
 
 
 @contextmanager
 def turn(traces: Sequence[Trace]) -> Iterator[None]:
-    """Wait until few others work on large traces: what one layer takes is then taken a few times only."""
+    """Wait until few others work on large traces: what one layer takes is then taken a few times
+    only.
+    """
     if all(_layer_bytes(trace) < LARGE for trace in traces):
         yield
         return

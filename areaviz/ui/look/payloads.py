@@ -1,4 +1,6 @@
-"""What is sent to the browser of a trace, site and layer: made once for all sessions, found again by its content."""
+"""What is sent to the browser of a trace, site and layer: made once for all sessions, found again
+by its content.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,9 @@ class Payloads:
         self._lock, self._makers = threading.RLock(), weakref.WeakValueDictionary[str, _Maker]()
 
     def get(self, kind: str, trace: Trace, site: str, layer: int, make: Make) -> Payload:
-        """The payload of a kind ("ribbon", "grid"), made if it is not there; equal ones are made once at a time."""
+        """The payload of a kind ("ribbon", "grid"), made if it is not there; equal ones are made
+        once at a time.
+        """
         key = f"{kind} {self._digest(trace, site, layer)}"
         with self._lock:
             maker = self._makers.setdefault(key, _Maker())

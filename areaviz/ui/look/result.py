@@ -32,7 +32,9 @@ class Result:
 
 
 def just_run() -> bool:
-    """Whether this rerun of the page only follows the one that ran the model, and no wish of the reader's; once."""
+    """Whether this rerun of the page only follows the one that ran the model, and no wish of the
+    reader's; once.
+    """
     return bool(st.session_state.pop(_JUST_RUN, False))
 
 
@@ -41,8 +43,9 @@ def up_to_date(
 ) -> Result:
     """The result of exactly these requests, run if there is none yet.
 
-    While it runs, progress stands where the older result stood, so an older result is never taken for this one. Where
-    the input cannot be used, a sentence says so and the page's older result stays, named as what it is.
+    While it runs, progress stands where the older result stood, so an older result is never taken
+    for this one. Where the input cannot be used, a sentence says so and the page's older result
+    stays, named as what it is.
 
     Raises:
         InputError: the input cannot be used, and there is no older result.

@@ -1,4 +1,6 @@
-"""What a page does that asks for something and shows what came of it: models, link, form, stored trace, result."""
+"""What a page does that asks for something and shows what came of it: models, link, form, stored
+trace, result.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,8 @@ def result_page(
 ) -> None:
     """Draw the page of a task; only what stands above a problem is not lost by it.
 
-    recall: fills the form with a link. form: draws it and returns what is asked, nothing while something is missing.
+    recall: fills the form with a link. form: draws it and returns what is asked, nothing while
+    something is missing.
     show: runs that and shows the result, unless a stored trace is open.
     """
     with calm("opening the models"):
@@ -65,7 +68,9 @@ def _with_changes(recall: address.Recall) -> address.Recall:
 
 
 def beside(page: str) -> Callable[[Backend, Cards, Sequence[Request]], None]:
-    """Shows the traces of requests beside one another, the first also changed; `page` names whose result it is."""
+    """Shows the traces of requests beside one another, the first also changed; `page` names whose
+    result it is.
+    """
 
     def show(backend: Backend, cards: Cards, requests: Sequence[Request]) -> None:
         settle(requests[0], requests[0])

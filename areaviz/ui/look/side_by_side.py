@@ -1,4 +1,6 @@
-"""One sentence translated with different sights, side by side, and one of the traces to look into."""
+"""One sentence translated with different sights, side by side, and one of the traces to
+look into.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,8 @@ SIDE = 132
 class Asked:
     """What to run: a request for each sight, a key of `SIGHTS`.
 
-    link: the request without hidden words and with the true picture; further: the link's other parameters.
+    link: the request without hidden words and with the true picture; further: the link's other
+    parameters.
     """
 
     sights: Mapping[str, Request]
@@ -46,7 +49,9 @@ class Asked:
 
 
 def side_by_side(backend: Backend, _: Mapping[str, Card], asked: Asked) -> None:
-    """Run what is asked; show what was written with each sight, and the attention of those that are chosen."""
+    """Run what is asked; show what was written with each sight, and the attention of those that are
+    chosen.
+    """
     result = up_to_date(backend, "picture", list(asked.sights.values()), list(asked.sights))
     traces = dict(zip(result.titles, result.traces, strict=True))
     sights = list(traces)

@@ -11,7 +11,9 @@ from areaviz.ui.shell.markdown import escaped, visible
 
 
 def translation(trace: Trace, title: str, key: str) -> None:
-    """The output as text, with the mean probability of its items and the one it was least sure of; if there is one."""
+    """The output as text, with the mean probability of its items and the one it was least sure of;
+    if there is one.
+    """
     output = trace.fields[trace.output.field]
     with st.container(key=f"translation_{key}", gap="small"):
         st.caption(escaped(title))

@@ -46,7 +46,9 @@ def your_tensors() -> None:
 
 
 def _found() -> tuple[Trace, str] | None:
-    """The trace of the reader's file, of the example or of the file that the app was started with, and its title."""
+    """The trace of the reader's file, of the example or of the file that the app was started with,
+    and its title.
+    """
     file = _chosen()
     _schema()
     if file is not None:
@@ -97,8 +99,9 @@ def _schema() -> None:
         st.markdown(SCHEMA)
         st.code(CODE, language="python")
         st.caption(
-            "Weights of heads that attend to single items are also shown as sums over areas of neighbouring items. "
-            "For the area distribution of queries and keys, run a model by areaviz.attend and open its trace here."
+            "Weights of heads that attend to single items are also shown as sums over areas of"
+            " neighbouring items. For the area distribution of queries and keys, run a model by"
+            " areaviz.attend and open its trace here."
         )
 
 
@@ -111,7 +114,10 @@ def _area_size() -> int:
             value=3,
             key=SIZE,
             width=320,
-            help="Sums are taken over spans of up to so many items, or rectangles of up to so many rows and columns.",
+            help=(
+                "Sums are taken over spans of up to so many items, or rectangles of up to so many"
+                " rows and columns."
+            ),
         )
     )
 

@@ -8,10 +8,11 @@ from areaviz.data.places import LETTERS
 from areaviz.evaluation.forms import COLUMNS, read_forms
 
 ABOUT = (
-    "The network for letters in six forms that differ in their keys alone, 3,000 steps each; validation loss is "
-    "cross-entropy a letter, lower is better. Spans on top: the share of queries whose heaviest area has two letters "
-    "or more, in one head that depends on its query. Where a dash stands, nothing was trained yet, or no span wins. "
-    "Rows of a single seed are hints, not results."
+    "The network for letters in six forms that differ in their keys alone, 3,000 steps each;"
+    " validation loss is cross-entropy a letter, lower is better. Spans on top: the share of"
+    " queries whose heaviest area has two letters or more, in one head that depends on its query."
+    " Where a dash stands, nothing was trained yet, or no span wins. Rows of a single seed are"
+    " hints, not results."
 )
 
 

@@ -1,4 +1,6 @@
-"""What a model measured, as tables in words: translation on each set of sentences, and what its attention follows."""
+"""What a model measured, as tables in words: translation on each set of sentences, and what its
+attention follows.
+"""
 
 from __future__ import annotations
 
@@ -43,23 +45,28 @@ BLIND = {
 }
 WEIGHTED, HEAVIEST = "weighted_", "multi_"
 WHAT_IS_COUNTED = {
-    WEIGHTED: "All areas by their weight: the share of its attention on areas of which this is true",
+    WEIGHTED: (
+        "All areas by their weight: the share of its attention on areas of which this is true"
+    ),
     HEAVIEST: "The heaviest area of two or more items of every query: how often this is true of it",
 }
 WHAT_BLIND_MEANS = (
-    "Any place alike: attention that is the same everywhere, or looks at random places. Blind to the picture: one mean "
-    "map for all words, or the looks at another picture. Untrained: the same network before it learned anything."
+    "Any place alike: attention that is the same everywhere, or looks at random places. Blind to"
+    " the picture: one mean map for all words, or the looks at another picture. Untrained: the same"
+    " network before it learned anything."
 )
 WHAT_IT_MEANS = (
-    "Over all layers and heads, on held-out sentences. Random places: areas of the same sizes and weights anywhere in "
-    "the same sentence. Positions alone: a head that knows distances but no text. Lift: measured over random. "
-    "Where keys are means, no area outweighs its best item, so the heaviest area of all is always a single item: a "
-    "table of heaviest areas leaves those out."
+    "Over all layers and heads, on held-out sentences. Random places: areas of the same sizes and"
+    " weights anywhere in the same sentence. Positions alone: a head that knows distances but no"
+    " text. Lift: measured over random. Where keys are means, no area outweighs its best item, so"
+    " the heaviest area of all is always a single item: a table of heaviest areas leaves those out."
 )
 
 
 def figure_table(task: str, figures: Mapping[str, Mapping[str, Any]]) -> Columns:
-    """One row a set of examples and condition, the test sets first; measures nobody took are left out."""
+    """One row a set of examples and condition, the test sets first; measures nobody took are left
+    out.
+    """
     about = TASKS[task]
     names = sorted(figures, key=lambda name: list(SETS).index(name) if name in SETS else len(SETS))
     rows = [
@@ -99,7 +106,9 @@ def gate_table(gates: Sequence[Judged]) -> Columns:
 
 
 def quality_table(attention: Mapping[str, Mapping[str, float]]) -> Columns:
-    """How well looks at pictures lie on what is there: one row a set and measure, beside looks that know nothing."""
+    """How well looks at pictures lie on what is there: one row a set and measure, beside looks that
+    know nothing.
+    """
     rows = [(place, key) for place in attention for key in LOOKS if key in attention[place]]
     table = {
         "Measured on": [SETS.get(place.split(", ")[-1], place) for place, _ in rows],
@@ -114,7 +123,8 @@ def quality_table(attention: Mapping[str, Mapping[str, float]]) -> Columns:
 
 
 def attention_table(attention: Mapping[str, Mapping[str, float]], counted: str) -> Columns:
-    """One row a site and kind of hit: how often, how often by chance, and the ratio; no row where nothing is known.
+    """One row a site and kind of hit: how often, how often by chance, and the ratio; no row where
+    nothing is known.
 
     counted: WEIGHTED or HEAVIEST.
     """

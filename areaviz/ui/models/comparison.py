@@ -12,10 +12,11 @@ from areaviz.cards.tasks import TASKS
 from areaviz.ui.models.measures import measured, number
 
 WHAT_DIFFERS = (
-    "The paper's figures are BLEU for English to German on WMT 2014 newstest: news, trained on 4.5 million sentence "
-    "pairs, the mean of three runs. Ours are BLEU on the Multi30k test set of 2016: short image captions, trained on "
-    "29,000 pairs, one run each. Captions are much easier than news, so compare regular with area attention, never "
-    "ours with theirs; differences of a few tenths are noise."
+    "The paper's figures are BLEU for English to German on WMT 2014 newstest: news, trained on 4.5"
+    " million sentence pairs, the mean of three runs. Ours are BLEU on the Multi30k test set of"
+    " 2016: short image captions, trained on 29,000 pairs, one run each. Captions are much easier"
+    " than news, so compare regular with area attention, never ours with theirs; differences of a"
+    " few tenths are noise."
 )
 
 
@@ -68,8 +69,9 @@ def comparison(cards: Iterable[Card]) -> None:
     st.table(comparison_table(cards), border="horizontal", hide_index=True)
     st.caption(WHAT_DIFFERS)
     st.caption(
-        "Source: Li, Kaiser, Bengio and Si, “Area Attention”, ICML 2019, tables 1 and 3. Area attention is theirs and "
-        "ours with Eq. 3 and 4: the key of an area is the mean, its value the sum of its items."
+        "Source: Li, Kaiser, Bengio and Si, “Area Attention”, ICML 2019, tables 1 and 3. Area"
+        " attention is theirs and ours with Eq. 3 and 4: the key of an area is the mean, its value"
+        " the sum of its items."
     )
 
 

@@ -48,7 +48,9 @@ def choose_card(task: str, group: Sequence[Card]) -> Card:
 
 
 def model_card(card: Card, cards: Mapping[str, Card]) -> None:
-    """Draw the card of a model; `cards` are those of all models, as some are measured against others."""
+    """Draw the card of a model; `cards` are those of all models, as some are measured against
+    others.
+    """
     with st.container(border=True, key=f"model_{card.name}"):
         st.subheader(escaped(card.title), anchor=False)
         st.caption(escaped(_summary(card)))
@@ -72,8 +74,8 @@ def _summary(card: Card) -> str:
         f", with texts of up to {card.trained_length:,} items" if card.task == "translation" else ""
     )
     return (
-        f"{card.name}: {card.level} level, {card.mechanism} attention{size}, {card.parameters:,} parameters. "
-        f"Trained on {card.trained_on}{reach}; code version {card.code_version}."
+        f"{card.name}: {card.level} level, {card.mechanism} attention{size}, {card.parameters:,}"
+        f" parameters. Trained on {card.trained_on}{reach}; code version {card.code_version}."
     )
 
 

@@ -1,4 +1,6 @@
-"""The address of a view: reading a link into the widgets, and keeping the address equal to what is shown."""
+"""The address of a view: reading a link into the widgets, and keeping the address equal to what is
+shown.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +26,17 @@ NOTHING: Mapping[str, str] = {}
 
 
 Recall = Callable[[Request, Mapping[str, str], str, bool], None]
-"""Fills a page's form with a link's request: the request, all parameters, what to compare with, whether to run."""
+"""Fills a page's form with a link's request: the request, all parameters, what to compare with,
+whether to run.
+"""
 
 
 def restore(cards: Mapping[str, Card], recall: Recall) -> None:
     """Set the widgets to what the address says, if it says something new, and ask for the result.
 
     Raises:
-        InputError: the link cannot be followed; the page stays usable, with what could be read of the link.
+        InputError: the link cannot be followed; the page stays usable, with what could be read of
+            the link.
     """
     params, problem = news(), st.session_state.pop(_PROBLEM, None)
     if just_run() and problem:

@@ -1,7 +1,8 @@
-"""Who may see a page: the second lock, behind the door that `python -m areaviz serve` puts before the app.
+"""Who may see a page: the second lock, behind the door that `python -m areaviz serve` puts before
+the app.
 
-Where an access token is wanted, a page is drawn only for a session whose socket brought the cookie of admission; where
-none is, only while the app listens on this machine alone.
+Where an access token is wanted, a page is drawn only for a session whose socket brought the cookie
+of admission; where none is, only while the app listens on this machine alone.
 """
 
 from __future__ import annotations

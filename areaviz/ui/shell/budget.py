@@ -1,6 +1,7 @@
 """How many bytes all readers together may have the app hold: in memory, and in temporary files.
 
-AREAVIZ_MEMORY_MIB: of attention in memory (default 512). AREAVIZ_DISK_MIB: of uploads on disk (default 8,192).
+AREAVIZ_MEMORY_MIB: of attention in memory (default 512). AREAVIZ_DISK_MIB: of uploads on disk
+(default 8,192).
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ class Budget:
         self._most, self._what, self._spare = most, what, spare
         self._used, self._lock = 0, threading.RLock()
         self._counted = set[int]()
-        # What is held may be collected at any time, in any thread, also while the lock is held: such ends are put
-        # here, and counted by whoever asks next.
+        # What is held may be collected at any time, in any thread, also while the lock is held:
+        # such ends are put here, and counted by whoever asks next.
         self._ended = deque[tuple[int, int]]()
 
     @property
@@ -57,7 +58,9 @@ class Budget:
         return lambda: self._ended.append((size, 0))
 
     def hold(self, thing: object, size: int) -> None:
-        """Count so many bytes for as long as `thing` lives, however often it is asked to; raises as `reserve`."""
+        """Count so many bytes for as long as `thing` lives, however often it is asked to; raises as
+        `reserve`.
+        """
         with self._lock:
             if self.used >= 0 and id(thing) not in self._counted:
                 self._take(size)
@@ -70,9 +73,10 @@ class Budget:
                 self._spare()
             if self.used + size > self._most:
                 raise BackendError(
-                    f"The app's readers have {self.used / MEBI:,.0f} MiB of {self._what} open and it holds at most "
-                    f"{self._most / MEBI:,.0f}, so there is no room for {size / MEBI:,.0f} more; "
-                    "try again in a few minutes, or with something smaller."
+                    f"The app's readers have {self.used / MEBI:,.0f} MiB of {self._what} open and"
+                    f" it holds at most {self._most / MEBI:,.0f}, so there is no room for"
+                    f" {size / MEBI:,.0f} more; try again in a few minutes, or with something"
+                    " smaller."
                 )
             self._used += size
 
@@ -93,6 +97,7 @@ def _setting(name: str, default: int) -> int:
     given = os.environ.get(name, "")
     if given and not given.isdecimal():
         raise BackendError(
-            f'The setting {name} is "{given}" but must be a whole number, of MiB; mend or remove it.'
+            f'The setting {name} is "{given}" but must be a whole number, of MiB; mend or'
+            " remove it."
         )
     return int(given or default) * MEBI

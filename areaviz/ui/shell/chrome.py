@@ -35,9 +35,11 @@ button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selec
 
 
 def page_frame(title: str, purpose: str) -> None:
-    """Title and purpose of a page, and the column it is read in; nothing of it for who was not admitted.
+    """Title and purpose of a page, and the column it is read in; nothing of it for who was not
+    admitted.
 
-    app.py asks the same. A page asks for itself, too, so that no way to it leads around the question.
+    app.py asks the same. A page asks for itself, too, so that no way to it leads around the
+    question.
     """
     _enter_by_app()
     if not admitted():
@@ -51,24 +53,29 @@ def page_frame(title: str, purpose: str) -> None:
 
 
 def page_link(page: str, label: str, query_params: Mapping[str, str] | None = None) -> None:
-    """A link to a page; page: its path from the repository's root, wherever the script that Streamlit runs lies."""
+    """A link to a page; page: its path from the repository's root, wherever the script that
+    Streamlit runs lies.
+    """
     st.page_link(str(ROOT / page), label=label, query_params=dict(query_params or {}))
 
 
 def stylesheet(rules: str) -> None:
     """Add CSS rules to the page; the frame's own first.
 
-    By Markdown, which is part of Streamlit's own bundle: of `st.html`, loaded on demand, nothing at all was drawn in
-    some loads of a page (Streamlit 1.67 on a busy machine: 3 of 16). The rules hold their own element out of sight.
+    By Markdown, which is part of Streamlit's own bundle: of `st.html`, loaded on demand, nothing at
+    all was drawn in some loads of a page (Streamlit 1.67 on a busy machine: 3 of 16). The rules
+    hold their own element out of sight.
     """
     st.markdown(f"<style>{rules}</style>", unsafe_allow_html=True)
 
 
 def _enter_by_app() -> None:
-    """Begin again with app.py if Streamlit ran the page without it, as `streamlit run app.py` does at first.
+    """Begin again with app.py if Streamlit ran the page without it, as `streamlit run app.py` does
+    at first.
 
-    Where there is a folder named pages, Streamlit runs its files by themselves, with a navigation of its own, until
-    app.py has run once in the process: the first visitor of a fresh server would see that, coming by a link.
+    Where there is a folder named pages, Streamlit runs its files by themselves, with a navigation
+    of its own, until app.py has run once in the process: the first visitor of a fresh server would
+    see that, coming by a link.
     """
     if PagesManager.uses_pages_directory:
         PagesManager.uses_pages_directory = False

@@ -1,8 +1,9 @@
 """What a reader had is let go of soon after they left.
 
-Streamlit keeps the session of a closed page, with its files and results, so that a page that lost its connection can
-have it back. After two minutes it may go, but it is only looked at when the next reader leaves. So the session is
-closed here, by Streamlit's public `close_session`, shortly before that.
+Streamlit keeps the session of a closed page, with its files and results, so that a page that lost
+its connection can have it back. After two minutes it may go, but it is only looked at when the next
+reader leaves. So the session is closed here, by Streamlit's public `close_session`, shortly before
+that.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ class Presence:
 
 
 class Departures:
-    """When the sessions whose page is closed were left, by their ids; used in Streamlit's event loop alone."""
+    """When the sessions whose page is closed were left, by their ids; used in Streamlit's event
+    loop alone.
+    """
 
     def __init__(self) -> None:
         self._times: dict[str, float] = {}
@@ -59,7 +62,8 @@ class Departures:
     def _tidy(self) -> None:
         """Give the memory of what is gone back to the machine."""
         self._tidying = False
-        # What a session holds goes round in circles. What was there when the models were opened is not looked at.
+        # What a session holds goes round in circles. What was there when the models were opened is
+        # not looked at.
         gc.collect()
         with suppress(
             AttributeError

@@ -1,7 +1,7 @@
 """Which backend the pages talk to: chosen by settings, opened once for all sessions.
 
-AREAVIZ_BACKEND: "local" (default: models run in this process), "replay:FOLDER" (stored traces), or the address of a
-server of models, such as "http://127.0.0.1:8000".
+AREAVIZ_BACKEND: "local" (default: models run in this process), "replay:FOLDER" (stored traces), or
+the address of a server of models, such as "http://127.0.0.1:8000".
 AREAVIZ_TOKEN_FILE: the file with that server's access token.
 AREAVIZ_CHECKPOINTS: where the models lie (default: the checkpoints folder beside app.py).
 AREAVIZ_DEVICE: "auto" (default), "cpu", "cuda" or "mps".
@@ -34,7 +34,9 @@ def engine() -> CachedBackend:
 
 
 def requests_waiting() -> int | None:
-    """How many requests wait for the models of this process; None where none was opened, or they run elsewhere."""
+    """How many requests wait for the models of this process; None where none was opened, or they
+    run elsewhere.
+    """
     waiting = [backend.waiting() for backend in _all_opened()]
     known = [many for many in waiting if many is not None]
     return sum(known) if known else None
@@ -73,7 +75,8 @@ def _opened(setting: str, checkpoints: str, device: str) -> CachedBackend:
     backend = CachedBackend(open_backend(setting, Path(checkpoints), device), REMEMBERED)
     backend.models()
     _all_opened().append(backend)
-    # Streamlit collects garbage after every rerun; what torch brought along stays, so it need not be looked at again.
+    # Streamlit collects garbage after every rerun; what torch brought along stays, so it need not
+    # be looked at again.
     gc.collect()
     gc.freeze()
     return backend

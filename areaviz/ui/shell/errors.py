@@ -20,7 +20,9 @@ _UNFORESEEN = (
 
 @contextmanager
 def calm(doing: str) -> Iterator[None]:
-    """Show what goes wrong in the block as one sentence; `doing` completes "Something went wrong while ..."."""
+    """Show what goes wrong in the block as one sentence; `doing` completes "Something went wrong
+    while ...".
+    """
     try:
         yield
     except (InputError, BackendError) as error:
@@ -32,7 +34,9 @@ def calm(doing: str) -> Iterator[None]:
 
 @contextmanager
 def calm_later(doing: str, key: str) -> Iterator[None]:
-    """The same in a callback, which runs before the page is drawn: `told_later` shows the sentence in its place."""
+    """The same in a callback, which runs before the page is drawn: `told_later` shows the sentence
+    in its place.
+    """
     try:
         yield
     except (InputError, BackendError) as error:

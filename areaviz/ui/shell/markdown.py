@@ -12,9 +12,11 @@ _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 
 
 def escaped(text: str) -> str:
-    """`text` for a place that reads Markdown (labels, captions, errors): on one line, and nothing in it is markup.
+    """`text` for a place that reads Markdown (labels, captions, errors): on one line, and nothing
+    in it is markup.
 
-    It reads as it is but for pairs such as "->", "--" and ">=", which Streamlit draws as the sign they stand for.
+    It reads as it is but for pairs such as "->", "--" and ">=", which Streamlit draws as the sign
+    they stand for.
     """
     return _PUNCTUATION.sub(r"\\\1", " ".join(visible(text).split()))
 

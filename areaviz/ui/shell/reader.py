@@ -1,7 +1,8 @@
-"""Who is reading: a random id in a cookie of the app, so that lists can show a reader what is their own.
+"""Who is reading: a random id in a cookie of the app, so that lists can show a reader what is their
+own.
 
-The door in front of the app sets the cookie, with and without an access token. Where the app runs without the
-door (`streamlit run app.py`), the id lasts as long as the session.
+The door in front of the app sets the cookie, with and without an access token. Where the app runs
+without the door (`streamlit run app.py`), the id lasts as long as the session.
 """
 
 from __future__ import annotations
@@ -25,5 +26,7 @@ def reader_id() -> str:
 
 
 def reader_mark() -> str:
-    """What is kept of a reader with their work: the SHA-256 of the id, so that no file holds what opens a session."""
+    """What is kept of a reader with their work: the SHA-256 of the id, so that no file holds what
+    opens a session.
+    """
     return hashlib.sha256(reader_id().encode("ascii")).hexdigest()

@@ -1,9 +1,12 @@
-"""A page that stayed open while the app was started again: what its browser still shows is taken up by the new app.
+"""A page that stayed open while the app was started again: what its browser still shows is taken up
+by the new app.
 
-The browser sends what all widgets of the page hold with every act. A new app would take that for their first values,
-and then set them to what the address says, or to where they begin: the act would be lost. So the page is drawn from its
-address alone, as in a new tab, and what the browser brought is then taken for acts of its reader, each once, as soon
-as its widget is there. Files are not brought: they went with the app that had them.
+The browser sends what all widgets of the page hold with every act. A new app would take that for
+their first values,
+and then set them to what the address says, or to where they begin: the act would be lost. So the
+page is drawn from its address alone, as in a new tab, and what the browser brought is then taken
+for acts of its reader, each once, as soon as its widget is there. Files are not brought: they went
+with the app that had them.
 """
 
 from __future__ import annotations
@@ -42,16 +45,20 @@ FILES_GONE = (
 
 
 def begin() -> None:
-    """To be called before anything is drawn: put aside what a browser brings before this session has drawn a page."""
+    """To be called before anything is drawn: put aside what a browser brings before this session
+    has drawn a page.
+    """
     told = component("returning")(key="returning", on_back_change=_nothing)
     state, context = st.session_state, get_script_run_ctx()
     if context is None:
         return
     if _DRAWN not in state and (unread := _unread(context)):
-        # What came first counts: what comes later may be what an unfinished drawing has told the browser.
+        # What came first counts: what comes later may be what an unfinished drawing has told the
+        # browser.
         unfinished = told.back["writing"] if told.back else ""
         brought = state.get(_BROUGHT) or [one for one in unread if _class_of(one.id) != unfinished]
-        # In no public way. What else is in it was not drawn to its end; `clear` alone leaves what no widget has read.
+        # In no public way. What else is in it was not drawn to its end; `clear` alone leaves what
+        # no widget has read.
         context.session_state._state._new_widget_state.states.clear()
         context.session_state._state.clear()
         state[_BROUGHT] = brought
@@ -61,9 +68,11 @@ def begin() -> None:
 
 
 def take_up(is_open: bool) -> None:
-    """To be called after everything was drawn: act as what was brought says, where its widget is there by now.
+    """To be called after everything was drawn: act as what was brought says, where its widget is
+    there by now.
 
-    is_open: whether that was the page, and not the question for the token, after which there still is time.
+    is_open: whether that was the page, and not the question for the token, after which there still
+    is time.
     """
     state, context = st.session_state, get_script_run_ctx()
     state[_DRAWN] = True
@@ -106,7 +115,9 @@ def _key_of(identity: str) -> str:
 
 
 def _class_of(identity: str) -> str:
-    """The class by which Streamlit marks the widget, as the browser names the field that was being written in."""
+    """The class by which Streamlit marks the widget, as the browser names the field that was being
+    written in.
+    """
     return "st-key-" + re.sub(r"[^a-zA-Z0-9_-]", "-", _key_of(identity).strip())
 
 

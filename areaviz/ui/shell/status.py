@@ -1,4 +1,6 @@
-"""What the operator is told of the app's work, its queue and its analyses, and how one of these is stopped."""
+"""What the operator is told of the app's work, its queue and its analyses, and how one of these is
+stopped.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from areaviz.ui.shell.jobs import jobs
 
 
 def work() -> dict[str, object]:
-    """What JSON can hold. requests_waiting: None where no model was opened yet, or where they run elsewhere."""
+    """What JSON can hold. requests_waiting: None where no model was opened yet, or where they run
+    elsewhere.
+    """
     running = len(jobs().running())
     return {"requests_waiting": requests_waiting(), "analyses_running": running}
 

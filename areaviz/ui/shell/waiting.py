@@ -1,4 +1,6 @@
-"""A bar for what takes time, with words that say what it waits for; who leaves the page ends the waiting."""
+"""A bar for what takes time, with words that say what it waits for; who leaves the page ends the
+waiting.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from areaviz.ui.shell.budget import memory
 
 @contextmanager
 def waiting(words: str) -> Iterator[Progress]:
-    """A bar where it is drawn, gone at the end of the block; what it yields moves it, from 0 to 1, with new words."""
+    """A bar where it is drawn, gone at the end of the block; what it yields moves it, from 0 to 1,
+    with new words.
+    """
     place = st.empty()
     bar = place.progress(0.0, text=words)
 
@@ -47,6 +51,8 @@ def traced(backend: Backend, requests: Sequence[Request], words: str) -> tuple[T
 
 
 def _part(report: Progress, turn: int, turns: int) -> Progress:
-    """Progress of one of several runs, in the bar of all; which it is, is said, for each waits anew."""
+    """Progress of one of several runs, in the bar of all; which it is, is said, for each waits
+    anew.
+    """
     which = f"Run {turn + 1} of {turns}. " if turns > 1 else ""
     return lambda share, words: report((turn + min(max(share, 0.0), 1.0)) / turns, which + words)

@@ -1,4 +1,6 @@
-"""The panel "What if": choose what is done otherwise where one points, decode again, see what becomes of the output."""
+"""The panel "What if": choose what is done otherwise where one points, decode again, see what
+becomes of the output.
+"""
 
 from __future__ import annotations
 
@@ -34,9 +36,9 @@ PANEL, _RUN = "what_if_panel", "what_if_run"
 class Experiment:
     """One run and what became of it under the reader's changes.
 
-    request: what was asked, unchanged; before: its trace. wanted: what is done otherwise. after: decoded again under
-    that; forced: the changed model over the output of `before`; None where nothing is changed or `failure` says what
-    cannot be done.
+    request: what was asked, unchanged; before: its trace. wanted: what is done otherwise. after:
+    decoded again under that; forced: the changed model over the output of `before`; None where
+    nothing is changed or `failure` says what cannot be done.
     """
 
     backend: Backend
@@ -69,7 +71,9 @@ class Experiment:
 
 
 def experiment(backend: Backend, request: Request, before: Trace) -> Experiment:
-    """Decode again with what the reader wants done otherwise, if anything; a failure is kept as a sentence."""
+    """Decode again with what the reader wants done otherwise, if anything; a failure is kept as a
+    sentence.
+    """
     wanted = made(request)
     if not wanted:
         return Experiment(backend, request, before)
@@ -87,7 +91,8 @@ def experiment(backend: Backend, request: Request, before: Trace) -> Experiment:
 
 
 def panel(run: Experiment, trace: Trace, focus: Focus) -> None:
-    """Draw it for the first of the traces that are looked into; nothing where that is not the one that was run.
+    """Draw it for the first of the traces that are looked into; nothing where that is not the one
+    that was run.
 
     It is part of a fragment: what is to be decoded anew needs the whole page.
     """
@@ -194,8 +199,9 @@ def _meaning(factor: float) -> str:
 
 def _gate(run: Experiment, focus: Focus) -> Change:
     st.caption(
-        f"Reads nothing any more: {escaped(place_words(run.before, focus.site, focus.layer, focus.head))}. "
-        "Choose another layer or head above."
+        "Reads nothing any more:"
+        f" {escaped(place_words(run.before, focus.site, focus.layer, focus.head))}. Choose another"
+        " layer or head above."
     )
     return Gate(focus.site, focus.layer, focus.head)
 
@@ -221,7 +227,8 @@ def _hide_words(run: Experiment, _: Focus) -> Change | None:
         format_func=lambda place: escaped(labels[place]),
     )
     st.caption(
-        "Nothing attends to a hidden word any more, in any layer. Its place stays, so its length still shows."
+        "Nothing attends to a hidden word any more, in any layer. Its place stays, so its length"
+        " still shows."
     )
     items = tuple(item for place in sorted(chosen) for item in range(*runs[place]))
     return Hide("source", items) if items else None
@@ -245,8 +252,11 @@ def _hide_cells(run: Experiment, focus: Focus) -> Change | None:
         if focus.side == "memory"
         else "the cells of the heaviest area of the chosen word"
     )
-    st.caption(f"Nothing attends to {which} any more, in any layer ({len(items)} cells). Cells beside them were made "
-               "with a view of them, so a trace may stay; another picture is the stricter test.")  # fmt: skip
+    st.caption(
+        # fmt: skip
+        f"Nothing attends to {which} any more, in any layer ({len(items)} cells). Cells beside them were made "
+        "with a view of them, so a trace may stay; another picture is the stricter test."
+    )
     return Hide("picture", items)
 
 
@@ -273,7 +283,9 @@ def _swap(run: Experiment, _: Focus) -> None:
 
 
 def _listed(run: Experiment) -> None:
-    """What is to be done otherwise, each with a button that takes it off; and the button that decodes."""
+    """What is to be done otherwise, each with a button that takes it off; and the button that
+    decodes.
+    """
     wanted = draft(run.request)
     for number, change in enumerate(wanted.changes):
         _line(change_words(run.before, change), f"what_if_off_{number}", run.request, number)

@@ -1,4 +1,6 @@
-"""What came of a change: the outputs, the probability of the original one item by item, and how faithful a map is."""
+"""What came of a change: the outputs, the probability of the original one item by item, and how
+faithful a map is.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,8 @@ from areaviz.ui.what_if.words import place_words
 from areaviz.views import PAIRS
 
 CAVEAT = (
-    "Attention is not by itself an explanation. These numbers say how much the output depends on what this map points "
-    "at, in this model and on this input; they do not say why."
+    "Attention is not by itself an explanation. These numbers say how much the output depends on"
+    " what this map points at, in this model and on this input; they do not say why."
 )
 K, UNIT = "what_if_k", "what_if_unit"
 _ASKED, _MEASURED = "what_if_asked", "what_if_measured"
@@ -52,7 +54,10 @@ def _odds(before: Trace, forced: Trace) -> str:
     """The mean probability of the original output's items, before and after."""
     items = len(before.output.probabilities)
     means = [float(trace.output.probabilities[:items].mean()) for trace in (before, forced)]
-    return f"Mean probability of the original output: {means[0]:.2f} before, {means[1]:.2f} with the changes."
+    return (
+        f"Mean probability of the original output: {means[0]:.2f} before, {means[1]:.2f} with the"
+        " changes."
+    )
 
 
 def faithful(backend: Backend, trace: Trace, focus: Focus) -> None:
@@ -123,8 +128,9 @@ def _figures(found: Faithfulness, probe: Probe) -> None:
     }
     st.table(columns, border="horizontal", hide_index=True)
     st.caption(
-        f"Mean over {found.items} output items of mean probability {found.probability:.2f}; each loses or keeps "
-        "its own, in all layers and heads of this attention. ± is the standard deviation of the draws."
+        f"Mean over {found.items} output items of mean probability {found.probability:.2f}; each"
+        " loses or keeps its own, in all layers and heads of this attention. ± is the standard"
+        " deviation of the draws."
     )
 
 

@@ -1,4 +1,6 @@
-"""What a reader wants done otherwise, between reruns: a draft, and what was decoded with last, for every input."""
+"""What a reader wants done otherwise, between reruns: a draft, and what was decoded with last, for
+every input.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ _Input = tuple[str, str, str, int | None]
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """changes: to the model's attention. picture: the sample that takes the place of the picture, "" for none."""
+    """changes: to the model's attention. picture: the sample that takes the place of the picture,
+    "" for none.
+    """
 
     changes: tuple[Change, ...] = ()
     picture: str = ""
@@ -49,7 +53,9 @@ NOTHING = Wish()
 
 @dataclass(frozen=True, slots=True)
 class _Linked:
-    """A link's wish, and the input that the link is about; model, picture: "" where it names none."""
+    """A link's wish, and the input that the link is about; model, picture: "" where it
+    names none.
+    """
 
     wish: Wish
     model: str
@@ -65,11 +71,14 @@ class _Linked:
 
 
 def recall(request: Request, params: Mapping[str, str]) -> None:
-    """Wish what a link says, of the link's input alone; InputError where its other picture does not exist."""
+    """Wish what a link says, of the link's input alone; InputError where its other picture does not
+    exist.
+    """
     name = params.get(SWAP, "")
     if name and name not in SAMPLES:
         raise InputError(
-            f'The link swaps the picture for "{shown(name)}", which does not exist; choose another one.'
+            f'The link swaps the picture for "{shown(name)}", which does not exist; choose another'
+            " one."
         )
     wanted, (model, picture) = (
         Wish(request.changes, name),
@@ -79,9 +88,11 @@ def recall(request: Request, params: Mapping[str, str]) -> None:
 
 
 def settle(request: Request, asked: Request) -> None:
-    """Take a link's wish for one of this input, if that is the link's; asked: the request as a link has it.
+    """Take a link's wish for one of this input, if that is the link's; asked: the request as a link
+    has it.
 
-    Until the link's input is asked, the wish waits: its picture, for instance, has to be uploaded again.
+    Until the link's input is asked, the wish waits: its picture, for instance, has to be uploaded
+    again.
     """
     linked: _Linked | None = st.session_state.get(_LINKED)
     if linked is not None and linked.about(asked):

@@ -18,7 +18,8 @@ CANDIDATES = 3
 
 
 def candidates(trace: Trace, focus: Focus) -> dict[Area, str]:
-    """The areas that can be changed, with what they are called: what the focused queries attend to most.
+    """The areas that can be changed, with what they are called: what the focused queries attend to
+    most.
 
     Where memory items are focused, each of them is an area of its own.
     """

@@ -10,8 +10,8 @@ import pytest
 from areaviz.analysis.rows import Header, Row, RowFile
 from areaviz.analysis.table import summary, table_of
 from areaviz.data.examples import Dataset, Example
+from areaviz.ui.analyse import found as analysis_found
 from areaviz.ui.analyse.found import examples_table, figures, found_in
-from areaviz.ui.analyse.page import found as analysis_found
 
 SET = Dataset(
     "set",

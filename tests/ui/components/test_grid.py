@@ -1,4 +1,6 @@
-"""The Python half of the image grid: what a page gives and gets; which of two wishes wins is the ribbon's test."""
+"""The Python half of the image grid: what a page gives and gets; which of two wishes wins is the
+ribbon's test.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The picture widget without a browser: what is chosen, what is refused, what stays, and what links do."""
+"""The picture widget without a browser: what is chosen, what is refused, what stays, and what links
+do.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,8 @@ from areaviz.data.pictures import Decoded
 from areaviz.trace.errors import InputError
 from areaviz.ui.components import thumbnails as component
 from areaviz.ui.components.thumbnails import Thumbnail
+from areaviz.ui.forms import picture_input
 from areaviz.ui.forms.picture_input import CAMERA, EXTENSIONS, SAMPLE, UPLOAD, recall_picture
-from areaviz.ui.models.area_forms import picture_input
 
 
 def page() -> None:

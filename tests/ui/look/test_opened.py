@@ -66,8 +66,9 @@ def test_a_file_that_is_too_large_is_refused_unread(
 
 
 def test_the_disk_is_counted_and_given_back(
-    open_page: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:  # noqa: F811
+    open_page: Open,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def fresh() -> None:
         disk.clear()
         gc.collect()

@@ -1,4 +1,6 @@
-"""What is sent to the browser is found again by its content, bounded in bytes and time, and keeps no trace alive."""
+"""What is sent to the browser is found again by its content, bounded in bytes and time, and keeps
+no trace alive.
+"""
 
 from __future__ import annotations
 

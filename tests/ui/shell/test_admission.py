@@ -12,7 +12,7 @@ from areaviz.backend.cookies import SETTING, admission, admission_cookie, admiss
 from tests.pages.conftest import Open, bring_cookies, open_page, shown, stored
 
 __all__ = ["open_page", "stored"]  # fixtures
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 TOKEN = "a-token-that-only-friends-have"
 PAGES = tuple(path.stem for path in sorted((ROOT / "pages").glob("*.py")))
 

@@ -1,4 +1,6 @@
-"""Bytes that all readers together hold: counted for as long as a thing lives, refused in one sentence."""
+"""Bytes that all readers together hold: counted for as long as a thing lives, refused in one
+sentence.
+"""
 
 from __future__ import annotations
 

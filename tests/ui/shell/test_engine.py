@@ -1,4 +1,6 @@
-"""The settings choose the backend; a server of models needs its token, and the pages work through it."""
+"""The settings choose the backend; a server of models needs its token, and the pages work through
+it.
+"""
 
 from __future__ import annotations
 
