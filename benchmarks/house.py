@@ -1,6 +1,6 @@
 """Measures how the code reads: lengths, density, imports between rooms, files that a click passes.
 
-    python -m benchmarks.house [--click] [FOLDER]
+    python -m benchmarks.house [--rooms] [--click] [FOLDER]
 
 FOLDER is a checkout, this one where nothing is said, so that two states are compared by running it
 twice. The figures are those of `docs/architecture.md`. Nothing is imported, but with `--click`:
@@ -172,6 +172,21 @@ def report(folder: Path) -> Iterator[str]:
     yield f"session keys               {len(session_keys(files))}"
 
 
+def by_room(folder: Path) -> Iterator[str]:
+    """A line for every room: what it has, and how dense it is."""
+    rooms: dict[str, list[Source]] = {}
+    for file in sources(folder):
+        rooms.setdefault(file.room, []).append(file)
+    yield f"{'room':16} {'files':>5} {'lines':>6} {'nodes':>7} {'nodes a line':>12} {'comments':>8}"
+    for room, files in rooms.items():
+        nodes = sum(1 for file in files for _ in ast.walk(file.tree))
+        code = sum(code_line_count(file) for file in files) or 1
+        lines = sum(len(file.lines) for file in files)
+        comments = 100 * sum(comment_count(file) for file in files) / code
+        density = nodes / code
+        yield f"{room:16} {len(files):5} {lines:6} {nodes:7} {density:12.2f} {comments:8.1f}"
+
+
 def files_of_a_click(folder: Path) -> set[str]:
     """Files of ours whose functions run from a click on Translate until the page stands.
 
@@ -205,9 +220,12 @@ def main() -> None:
     parser.add_argument(
         "--click", action="store_true", help="count the files that a click passes too"
     )
+    parser.add_argument("--rooms", action="store_true", help="a line for every room too")
     options = parser.parse_args()
     for line in report(options.folder.resolve()):
         print(line)
+    if options.rooms:
+        print("\n".join(by_room(options.folder.resolve())))
     if options.click:
         passed = files_of_a_click(options.folder.resolve())
         print(f"files that a click passes  {len(passed)}")
