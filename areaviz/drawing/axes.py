@@ -1,4 +1,4 @@
-"""Axes and colour bars, for the screen and for paper."""
+"""Axes, colour bars, keys and unseen marks that several figures have, on screen and on paper."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from matplotlib.figure import Figure as PrintFigure
 from matplotlib.ticker import MultipleLocator, PercentFormatter
 from plotly.graph_objects import Figure, Scatter
 
-from areaviz.drawing import raster, theme
+from areaviz.drawing import pictures, theme
 from areaviz.drawing.labels import Ticks, drawable, escape, ticks
 from areaviz.trace.record import FloatArray
+
+HOVER = "%{text}<extra></extra>"
+"""Plotly shows a mark's text on hovering, and nothing else."""
 
 
 def screen_labels(
@@ -25,27 +28,72 @@ def screen_labels(
 def print_labels(
     labels: Sequence[str], room: float = theme.PRINT_ROOM, upright: bool = False
 ) -> Ticks:
-    """Which of these visible labels an axis of `room` pt shows on paper, as the print font can draw
-    them.
-    """
+    """Which of these visible labels an axis of `room` pt shows, as the print font can draw them."""
     return ticks([drawable(label) for label in labels], room, theme.PRINT_FONT, upright)
 
 
-def screen_ticks(chosen: Ticks) -> dict[str, object]:
+def screen_ticks(shown: Ticks) -> theme.Layout:
     """Tick settings of a plotly axis."""
-    texts = [escape(text) for text in chosen.texts]
     return {
         "tickmode": "array",
-        "tickvals": chosen.positions,
-        "ticktext": texts,
-        "tickangle": -chosen.angle,
+        "tickvals": shown.positions,
+        "ticktext": [escape(text) for text in shown.texts],
+        "tickangle": -shown.angle,
     }
 
 
-def depth(chosen: Ticks) -> float:
+def depth(shown: Ticks) -> float:
     """How many px the labels of a horizontal screen axis take up, across it."""
-    longest = max((len(text) for text in chosen.texts), default=1)
-    return 20 if not chosen.angle else 12 + 0.45 * theme.SCREEN_FONT * longest
+    if not shown.angle:
+        return 20
+    return 12 + 0.45 * theme.SCREEN_FONT * max(map(len, shown.texts), default=1)
+
+
+def legend(y: float, **more: object) -> theme.Layout:
+    """A key in one line of a screen figure, from its left; y: 0 at the foot, 1 over the plot."""
+    key: theme.Layout = {"orientation": "h", "x": 0, "y": y, "yanchor": "bottom"}
+    if y == 0:
+        key["yref"] = "container"
+    return key | more
+
+
+def hover_points(
+    x: Sequence[float], y: Sequence[float], texts: Sequence[str], size: float
+) -> Scatter:
+    """Unseen points that show escaped texts on hovering; size: in px."""
+    marker = {"opacity": 0, "size": size}
+    return Scatter(x=x, y=y, mode="markers", marker=marker, text=texts, hovertemplate=HOVER)
+
+
+def written(
+    x: Sequence[float],
+    y: Sequence[float],
+    texts: Sequence[str],
+    font: theme.Layout,
+    side: str | None = None,
+    **more: object,
+) -> Scatter:
+    """Escaped texts in a screen figure.
+
+    Args:
+        side: where a text lies from its place, such as "bottom right"; else around it.
+        more: other settings of plotly's Scatter.
+    """
+    style = {"textposition": side, "textfont": font, "hoverinfo": "skip"}
+    return Scatter(x=x, y=y, mode="text", text=texts, **style, **more)
+
+
+def frame(left: float, top: float, width: float, height: float) -> theme.Layout:
+    """A frame around what is focused, in the units of a screen figure's axes."""
+    line = {"color": theme.SECOND, "width": 2}
+    return {
+        "type": "rect",
+        "x0": left,
+        "y0": top,
+        "x1": left + width,
+        "y1": top + height,
+        "line": line,
+    }
 
 
 def lay_picture(
@@ -53,35 +101,50 @@ def lay_picture(
 ) -> None:
     """Lay a matrix into a screen figure as a picture on the colour scale 0 to `scale`.
 
-    box: left, top, width and height in the units of the axes.
+    Args:
+        box: left, top, width and height in the units of the axes.
     """
-    place = dict(zip(("x", "y", "sizex", "sizey"), box, strict=True))
-    source = raster.png_uri(values, scale)
+    left, top, width, height = box
     figure.add_layout_image(
-        source=source, xref="x", yref="y", sizing="stretch", layer="below", **place
+        source=pictures.matrix_uri(values, scale),
+        xref="x",
+        yref="y",
+        x=left,
+        y=top,
+        sizex=width,
+        sizey=height,
+        sizing="stretch",
+        layer="below",
     )
     # A picture brings no colour bar along: an unseen point does.
     marker = {"coloraxis": "coloraxis", "color": [0], "opacity": 0}
-    figure.add_trace(
-        Scatter(x=[box[0]], y=[box[1]], mode="markers", marker=marker, hoverinfo="skip")
-    )
+    figure.add_trace(Scatter(x=[left], y=[top], mode="markers", marker=marker, hoverinfo="skip"))
 
 
-def print_ticks(axes: Axes, chosen: Ticks, top: bool = False) -> None:
+def print_ticks(axes: Axes, shown: Ticks, top: bool = False) -> None:
     """Ticks along the horizontal axis of a matplotlib figure, under it or on top."""
-    axes.set_xticks(chosen.positions, chosen.texts)
+    axes.set_xticks(shown.positions, shown.texts)
     if top:
         axes.xaxis.tick_top()
         axes.xaxis.set_label_position("top")
         axes.tick_params(length=0)
-    if chosen.angle:
+    if shown.angle:
+        side = "left" if top else "right"
         for text in axes.get_xticklabels():
-            text.set(
-                rotation=chosen.angle,
-                rotation_mode="anchor",
-                ha="left" if top else "right",
-                va="center",
-            )
+            text.set(rotation=shown.angle, rotation_mode="anchor", ha=side, va="center")
+
+
+def print_shares(axes: Axes) -> None:
+    """A vertical axis of shares on paper: per cent, with rules across."""
+    axes.grid(axis="y", color=theme.PRINT_RULE, linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.yaxis.set_major_formatter(PercentFormatter(1, 0))
+
+
+def print_titles(axes: Axes, across: str, down: str = "") -> None:
+    """What the axes on paper are."""
+    axes.set_xlabel(across, fontsize=8)
+    axes.set_ylabel(down, fontsize=8)
 
 
 def print_scale(
@@ -92,11 +155,16 @@ def print_scale(
     top: float,
     short: bool = False,
 ) -> None:
-    """The colour bar of a print figure, 0 to `top` in per cent, with its unit."""
+    """The colour bar of a print, 0 to `top` in per cent, with its unit; see `theme.colour_axis`."""
     step = theme.scale_step(top, short)
-    percent, places = PercentFormatter(1, theme.decimals(step)), MultipleLocator(step)
     bar = figure.colorbar(
-        mappable, ax=axes, pad=0.015, aspect=28, fraction=0.04, format=percent, ticks=places
+        mappable,
+        ax=axes,
+        pad=0.015,
+        aspect=28,
+        fraction=0.04,
+        format=PercentFormatter(1, theme.decimals(step)),
+        ticks=MultipleLocator(step),
     )
     bar.outline.set_visible(False)
     bar.ax.tick_params(length=0, labelsize=theme.PRINT_FONT)

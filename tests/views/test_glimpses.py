@@ -112,7 +112,7 @@ def test_numbers_of_glimpses_at_one_place_stand_apart(trace: Trace) -> None:
 
 
 def test_the_retina_shows_what_was_seen(trace: Trace) -> None:
-    sheet = retina.sheet(trace, FOCUS)
+    sheet = retina.patches(trace, FOCUS)
     seen = trace.gazes["glimpses"].seen
     assert sheet.across == 3 and len(sheet.tiles) == 6 and len(sheet.rows) == 2
     frame, inner = retina._FRAME, sheet.tiles[4].pixels  # second scale, second step
@@ -122,7 +122,7 @@ def test_the_retina_shows_what_was_seen(trace: Trace) -> None:
         seen[1, 1],
     )
     assert [tile.texts for tile in sheet.tiles[:4]] == [(), (), (), ("1: 3", "40%")]
-    assert retina.sheet(trace, Focus("glimpses", items=(2,))).across == 1
+    assert retina.patches(trace, Focus("glimpses", items=(2,))).across == 1
 
 
 def test_labels_are_those_ever_listed_with_their_probabilities(trace: Trace) -> None:

@@ -12,7 +12,7 @@ from areaviz.analysis.contrast import Gram, corpus_change, grams, mean_change, w
 from areaviz.analysis.measures import MEASURES
 from areaviz.ui.analyse.filter import TITLES
 from areaviz.ui.shell.markdown import visible
-from areaviz.views.buckets import bars
+from areaviz.views.charts import bars
 
 BUCKETS, AGAINST = "buckets", "against"
 KIND, SHOWN, SIZE, TEST = (f"analyse_{name}" for name in ("bucket", "bucket_shown", "gram", "test"))

@@ -12,7 +12,7 @@ import streamlit as st
 
 from areaviz.analysis.measures import MEASURES
 from areaviz.analysis.table import CIDER
-from areaviz.views.distribution import histogram, scatter
+from areaviz.views.charts import histogram, scatter
 
 SEARCH, MEASURE, AGAINST, ORDER = (
     f"analyse_{name}" for name in ("search", "measure", "against", "order")

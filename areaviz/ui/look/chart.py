@@ -44,7 +44,7 @@ def view_picker(trace: Trace, focus: Focus) -> View | None:
 def chart(view: View, trace: Trace, focus: Focus, key: str) -> None:
     """The picture of a view with its caption, and the same numbers as text."""
     st.caption(escaped(_shown(view, trace, focus, key)))
-    numbers(view.takeaway, trace, focus, key)
+    numbers(view, trace, focus, key)
 
 
 def _shown(view: View, trace: Trace, focus: Focus, key: str) -> str:

@@ -205,7 +205,7 @@ def _views(traces: Sequence[Trace], titles: Sequence[str], seen: Sequence[Focus]
                 st.caption(escaped(titles[index]))
             if view.fits(trace, focus):
                 chart(view, trace, focus, str(index))
-                downloads(view.takeaway, trace, focus, str(index))
+                downloads(view, trace, focus, str(index))
             else:
                 st.caption("This view has nothing to show of this model.")
     return view.name

@@ -67,7 +67,7 @@ def look_closer(
             st.caption(view.question)
             focus = _sample(trace, focus)
             chart(view, trace, focus, "ways")
-            downloads(view.takeaway, trace, focus, "ways")
+            downloads(view, trace, focus, "ways")
     params = {
         name: str(st.session_state[key])
         for name, key in _NUMBERS.items()

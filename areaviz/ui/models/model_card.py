@@ -25,7 +25,7 @@ from areaviz.ui.models.card_tables import (
 )
 from areaviz.ui.models.measures import measure_name, measured
 from areaviz.ui.shell.markdown import escaped
-from areaviz.views.history import history_figure, history_table
+from areaviz.views.charts import history_figure, history_table
 
 
 def choose_card(task: str, group: Sequence[Card]) -> Card:

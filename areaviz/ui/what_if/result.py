@@ -47,7 +47,7 @@ def outcome(before: Trace, after: Trace, forced: Trace, focus: Focus) -> None:
     if view.fits(forced, focus):
         st.caption(view.question)
         chart(view, forced, focus, "what_if")
-        downloads(view.takeaway, forced, focus, "what_if")
+        downloads(view, forced, focus, "what_if")
 
 
 def _odds(before: Trace, forced: Trace) -> str:
