@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure as PrintFigure
@@ -14,6 +15,8 @@ from areaviz.drawing import pictures, theme
 from areaviz.drawing.labels import Ticks, drawable, escape, ticks
 from areaviz.trace.record import FloatArray
 
+STEPS = np.linspace(0, 1, 25)
+"""Along a curve, from its beginning to its end."""
 HOVER = "%{text}<extra></extra>"
 """Plotly shows a mark's text on hovering, and nothing else."""
 
@@ -57,19 +60,30 @@ def legend(y: float, **more: object) -> theme.Layout:
     return key | more
 
 
+def eased(start: float, end: float) -> FloatArray:
+    """From one value to another at `STEPS`, slowly at both ends: float32 [25]."""
+    change = 3 * STEPS**2 - 2 * STEPS**3
+    return (start + (end - start) * change).astype(np.float32)
+
+
 def hover_points(
-    x: Sequence[float], y: Sequence[float], texts: Sequence[str], size: float
+    x: Sequence[float], y: Sequence[float], texts: Sequence[str], size: float, **more: object
 ) -> Scatter:
-    """Unseen points that show escaped texts on hovering; size: in px."""
+    """Unseen points that show escaped texts on hovering.
+
+    Args:
+        size: in px.
+        more: other settings of plotly's Scatter.
+    """
     marker = {"opacity": 0, "size": size}
-    return Scatter(x=x, y=y, mode="markers", marker=marker, text=texts, hovertemplate=HOVER)
+    return Scatter(x=x, y=y, mode="markers", marker=marker, text=texts, hovertemplate=HOVER, **more)
 
 
 def written(
     x: Sequence[float],
     y: Sequence[float],
     texts: Sequence[str],
-    font: theme.Layout,
+    font: Mapping[str, object],
     side: str | None = None,
     **more: object,
 ) -> Scatter:

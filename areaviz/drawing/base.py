@@ -17,6 +17,8 @@ from areaviz.trace.request import Focus, Request
 Row = tuple[str | int | float, ...]
 """One line of a table."""
 Drawn = TypeVar("Drawn")
+At = Callable[[Trace, Focus], Drawn]
+"""What is worked out from a trace at a focus."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +47,11 @@ class Takeaway:
 
     # Part of the file names, and of a view its key in links.
     name: str
-    table: Callable[[Trace, Focus], Table]
+    table: At[Table]
     # By matplotlib's object-oriented Figure (never pyplot), for SVG, PDF and PNG.
-    print: Callable[[Trace, Focus], PrintFigure]
+    print: At[PrintFigure]
     # An animated GIF, where time is part of the picture.
-    movie: Callable[[Trace, Focus], bytes] | None = None
+    movie: At[bytes] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,19 +75,19 @@ class View(Takeaway):
     # The one question it answers.
     question: str
     # Whether it has something to show for this trace and focus.
-    fits: Callable[[Trace, Focus], bool]
+    fits: At[bool]
     # For the screen.
-    figure: Callable[[Trace, Focus], Figure]
+    figure: At[Figure]
     # Of a view that is played: what the page shows in place of `figure`.
-    played: Callable[[Trace, Focus], Played] | None = None
+    played: At[Played] | None = None
 
 
 def view(
     name: str,
     title: str,
     question: str,
-    fits: Callable[[Trace, Focus], bool],
-    find: Callable[[Trace, Focus], Drawn],
+    fits: At[bool],
+    find: At[Drawn],
     figure: Callable[[Drawn], Figure],
     table: Callable[[Drawn], Table],
     paper: Callable[[Drawn], PrintFigure],

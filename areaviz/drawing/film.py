@@ -6,8 +6,9 @@ W width in pixels, Q queries, N cells, R runs of queries.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -27,8 +28,6 @@ DIM = 0.2
 """Brightness of what receives no attention."""
 GROUND = 96
 """The grey that black becomes in frames of a dark picture: light on black is not seen."""
-# A picture is dark where its median is below this.
-_DARK = 32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,9 +116,9 @@ def film(trace: Trace, focus: Focus) -> Film:
     shares_RN = query.merge_items(shares_QN, runs)
     top = float(shares_RN.max()) or 1.0
     least = query.smallest_area(chosen.attention, focus)
-    frames = []
-    for run in _shown(chosen, runs):
-        frames.append(_frame(trace, chosen, runs[run], shares_RN[run], least))
+    frames = tuple(
+        _frame(trace, chosen, runs[run], shares_RN[run], least) for run in _shown(chosen, runs)
+    )
     note = (
         f"brightness: {DIM:.0%} without attention, full at {top:.1%} in a cell, the same in every"
         " frame"
@@ -133,7 +132,7 @@ def film(trace: Trace, focus: Focus) -> Film:
         caption=f"{caption(trace, focus)} · full brightness: {top:.1%} of the attention in a cell",
         picture=trace.request.picture.pixels,
         cells=chosen.memory,
-        frames=tuple(frames),
+        frames=frames,
         top=top,
     )
 
@@ -154,13 +153,12 @@ def spread(
     top_G, bottom_G = boxes[..., 1].mean(1), boxes[..., 3].mean(1)
     down_HG = _along(top_G, bottom_G, size[0], drawn[0])
     across_WM = _along(left_M, right_M, size[1], drawn[1])
-    spread_HW: FloatArray = (down_HG @ shares_GM @ across_WM.T).astype(np.float32)
-    return spread_HW
+    return (down_HG @ shares_GM @ across_WM.T).astype(np.float32)
 
 
 def lifted(pixels_HWC: Pixels) -> FloatArray:
     """The picture, of a dark one with a grey ground and its light parts as they are: float32."""
-    ground = GROUND if np.median(pixels_HWC) < _DARK else 0
+    ground = GROUND if np.median(pixels_HWC) < 32 else 0
     return (ground + pixels_HWC * np.float32(1 - ground / 255)).astype(np.float32)
 
 
@@ -176,10 +174,10 @@ def _along(starts: FloatArray, ends: FloatArray, length: int, drawn: int) -> Flo
 def _shown(chosen: FocusedMap, runs: Runs) -> Sequence[int]:
     """The runs that get a frame: focused ones, else those that stand for text, else all."""
     anchors, raw = chosen.query.anchors, chosen.query.raw
-    found = []
+    focused, found = set(chosen.queries), []
     for number, (start, end) in enumerate(runs):
         if chosen.focused:
-            wanted = any(start <= item < end for item in chosen.queries)
+            wanted = not focused.isdisjoint(range(start, end))
         else:
             wanted = bool(raw[anchors[start, 0] : anchors[end - 1, 1]].strip())
         if wanted:
@@ -196,28 +194,25 @@ def _frame(
     if trace.output.field == chosen.query.name:
         likely = float(np.prod(trace.output.probabilities[start:end]))
     heaviest = query.attended(chosen.weights(slice(start, end)), grid, 1, min_size=least)
-    read = []
-    for item in range(start, end):
-        read += _read(chosen, item)
     return Frame(
         first=start,
         label=visible("".join(labels).strip() or labels[0]),
         probability=likely,
         shares=shares_N.reshape(grid.height, grid.width),
         heaviest=heaviest[0] if heaviest else None,
-        read=tuple(read),
+        read=tuple(_read(chosen, range(start, end))),
     )
 
 
-def _read(chosen: FocusedMap, item: int) -> list[tuple[Box, str]]:
-    """What hard attention read for an item, by head."""
-    attention, found = chosen.attention, []
-    if attention.chosen is not None:
-        for head in chosen.heads:
-            index = int(attention.chosen[chosen.layer, head, item])
-            colour = theme.head_colour(head) if len(chosen.heads) > 1 else theme.SECOND
-            found.append((area_box(attention, chosen.memory, index), colour))
-    return found
+def _read(chosen: FocusedMap, items: range) -> Iterator[tuple[Box, str]]:
+    """What hard attention read for items, by head."""
+    attention = chosen.attention
+    if attention.chosen is None:
+        return
+    for item, head in product(items, chosen.heads):
+        index = int(attention.chosen[chosen.layer, head, item])
+        colour = theme.SECOND if chosen.head is not None else theme.head_colour(head)
+        yield area_box(attention, chosen.memory, index), colour
 
 
 def area_box(attention: AttentionMap, cells: Field, index: int) -> Box:

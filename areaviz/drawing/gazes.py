@@ -65,7 +65,8 @@ def source_of(trace: Trace, corners_42: FloatArray) -> tuple[Pixels, FloatArray]
         return picture_of(trace), corners_42
     pixels, frame_42 = canvas.seen[0, 0], canvas.corners[0, 0]
     share_42 = (corners_42 - frame_42[0]) / (frame_42[2] - frame_42[0])
-    return pixels[..., None], (share_42 * pixels.shape[::-1]).astype(np.float32)
+    moved_42: FloatArray = (share_42 * pixels.shape[::-1]).astype(np.float32)
+    return pixels[..., None], moved_42
 
 
 def chosen_steps(gaze: Gaze, focus: Focus) -> tuple[int, ...]:
@@ -75,8 +76,8 @@ def chosen_steps(gaze: Gaze, focus: Focus) -> tuple[int, ...]:
 
 def centres(gaze: Gaze) -> FloatArray:
     """The middle (x, y) of what was read at each step, in pixels of the picture: float32 [Q, 2]."""
-    middle: FloatArray = gaze.corners[:, 0].mean(1)
-    return middle
+    middle_Q2: FloatArray = gaze.corners[:, 0].mean(1)
+    return middle_Q2
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,6 @@ _MARKS = {
     "\u200d": "⟨ZWJ⟩",
 }
 _HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp")
-_DOTTED_CIRCLE = "◌"
 _UNSEEN = re.compile(
     "[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 )
@@ -34,7 +33,7 @@ def visible(label: str) -> str:
     text = "".join(map(_visible_character, label))
     # A combining mark needs something to stand on.
     if text and unicodedata.category(text[0]).startswith("M"):
-        return _DOTTED_CIRCLE + text
+        return f"◌{text}"
     return text
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -29,11 +29,6 @@ from areaviz.drawing.labels import escape
 from areaviz.drawing.pictures import Box
 from areaviz.drawing.select import neighbours
 from areaviz.trace.record import FloatArray
-
-# Larger matrices are printed as pixels, which keeps the files of vector formats small.
-_VECTOR_CELLS = 2500
-# Up to so many rows and columns there are gaps between cells.
-_GAPS = 48
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,7 +102,8 @@ def draw(matrix: Matrix) -> Figure:
     if max(rows, columns) > pictures.CELLS:
         lay_picture(figure, shown.values, shown.top, (-0.5, -0.5, columns, rows))
     else:
-        gap = 1 if max(shown.values.shape) <= _GAPS else 0
+        # Gaps between many cells would take up much of the picture.
+        gap = 1 if max(shown.values.shape) <= 48 else 0
         figure.add_trace(
             Heatmap(
                 z=shown.values,
@@ -137,9 +133,10 @@ def draw_print(matrix: Matrix) -> PrintFigure:
     down = print_labels(shown.rows, 72 * height, upright=True)
     axes.set_yticks(down.positions, down.texts)
     print_titles(axes, shown.column_title, shown.row_title)
-    line = {"fill": False, "edgecolor": theme.SECOND, "linewidth": 1.2}
     for x, y, width, high in _frames(shown):
-        axes.add_patch(Rectangle((x, y), width, high, **line))
+        axes.add_patch(
+            Rectangle((x, y), width, high, fill=False, edgecolor=theme.SECOND, linewidth=1.2)
+        )
     print_scale(figure, axes, cells, shown.unit, shown.top, short=height < 1)
     return theme.finish(figure)
 
@@ -157,7 +154,8 @@ def _print_cells(axes: Axes, matrix: Matrix) -> ScalarMappable:
     values, top = matrix.values, matrix.top
     right, bottom = matrix.right, matrix.bottom
     rows, columns = values.shape
-    if values.size > _VECTOR_CELLS or max(rows, columns) > pictures.CELLS:
+    # As pixels, large matrices stay small files in vector formats too.
+    if values.size > 2500 or max(rows, columns) > pictures.CELLS:
         return axes.imshow(
             values,
             theme.SEQUENCE,
@@ -181,15 +179,13 @@ def _print_cells(axes: Axes, matrix: Matrix) -> ScalarMappable:
     return mesh
 
 
-def _frames(matrix: Matrix) -> list[Box]:
+def _frames(matrix: Matrix) -> Iterator[Box]:
     """Left, top, width and height of every run of marked rows or columns."""
     width, height = len(matrix.columns), len(matrix.rows)
-    frames: list[Box] = []
     for start, end in neighbours(sorted(set(matrix.marked_rows))):
-        frames.append((-0.5, start - 0.5, width, end - start))
+        yield -0.5, start - 0.5, width, end - start
     for start, end in neighbours(sorted(set(matrix.marked_columns))):
-        frames.append((start - 0.5, -0.5, end - start, height))
-    return frames
+        yield start - 0.5, -0.5, end - start, height
 
 
 def _names(labels: Sequence[str], block: int) -> list[str]:

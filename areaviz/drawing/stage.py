@@ -13,10 +13,8 @@ from areaviz.trace.record import FloatArray
 Domain = tuple[float, float]
 """From and to, in shares of a figure's side."""
 
-_LONGEST = 480
 # How much wider the dark edge of a line is, in px or pt.
 _CASING = 2.0
-_FAINT_CASING = "rgba(17,17,17,0.3)"
 
 
 def lay(figure: Figure, pixels: Pixels, axis: str = "") -> None:
@@ -28,7 +26,7 @@ def lay(figure: Figure, pixels: Pixels, axis: str = "") -> None:
     height, width = pixels.shape[:2]
     axes = {"xref": f"x{axis}", "yref": f"y{axis}"}
     figure.add_layout_image(
-        source=pictures.uri(pictures.fitted(pixels, _LONGEST)),
+        source=pictures.uri(pictures.fitted(pixels, 480)),
         x=0,
         y=0,
         sizex=width,
@@ -66,26 +64,24 @@ def cased(
 ) -> list[Scatter]:
     """A line through points (x, y) [P, 2] with a dark edge, so that it shows on any picture."""
     x, y = points_P2.T
-    edge = CASING if dash == "solid" else _FAINT_CASING
-    lines = []
-    for line in (
-        {"color": edge, "width": width + _CASING},
-        {"color": colour, "width": width, "dash": dash},
-    ):
-        lines.append(
-            Scatter(
-                x=x,
-                y=y,
-                mode="lines",
-                line=line,
-                opacity=opacity,
-                hoverinfo="skip",
-                showlegend=False,
-                xaxis=f"x{axis}",
-                yaxis=f"y{axis}",
-            )
+    edge = CASING if dash == "solid" else "rgba(17,17,17,0.3)"
+    return [
+        Scatter(
+            x=x,
+            y=y,
+            mode="lines",
+            line=line,
+            opacity=opacity,
+            hoverinfo="skip",
+            showlegend=False,
+            xaxis=f"x{axis}",
+            yaxis=f"y{axis}",
         )
-    return lines
+        for line in (
+            {"color": edge, "width": width + _CASING},
+            {"color": colour, "width": width, "dash": dash},
+        )
+    ]
 
 
 def print_axes(axes: Axes, pixels: Pixels, box: Box) -> None:
@@ -93,8 +89,9 @@ def print_axes(axes: Axes, pixels: Pixels, box: Box) -> None:
     height, width = pixels.shape[:2]
     smoothing = "nearest" if max(height, width) < 200 else "auto"
     axes.imshow(pixels, extent=(0, width, height, 0), interpolation=smoothing)
-    frame = {"edgecolor": theme.PRINT_EDGE, "linewidth": 0.5}
-    axes.add_patch(Rectangle((0, 0), width, height, fill=False, **frame))
+    axes.add_patch(
+        Rectangle((0, 0), width, height, fill=False, edgecolor=theme.PRINT_EDGE, linewidth=0.5)
+    )
     show_box(axes, box)
 
 

@@ -210,12 +210,15 @@ def paper(drawing: Drawing, height: float) -> tuple[PrintFigure, Axes]:
     whole = height + head + foot + 0.5
     figure = PrintFigure(figsize=(PRINT_WIDTH, whole), layout="constrained")
     figure.get_layout_engine().set(rect=(0, foot / whole, 1, 1 - (head + foot) / whole))  # type: ignore[union-attr, call-arg]
-    muted = {"va": "bottom", "color": PRINT_MUTED}
     top = 1 - 0.07 / whole
     figure.text(_LEFT, top, "\n".join(title), va="top", fontsize=9, fontweight="bold")
     above = 1 - (head - 0.03) / whole
-    figure.text(_LEFT, above, drawable(drawing.note), fontsize=PRINT_FONT, **muted)
-    figure.text(_LEFT, 0.06 / whole, "\n".join(caption), fontsize=6.5, **muted)
+    figure.text(
+        _LEFT, above, drawable(drawing.note), va="bottom", fontsize=PRINT_FONT, color=PRINT_MUTED
+    )
+    figure.text(
+        _LEFT, 0.06 / whole, "\n".join(caption), va="bottom", fontsize=6.5, color=PRINT_MUTED
+    )
     axes = figure.subplots()
     plain_axes(axes)
     return figure, axes

@@ -82,12 +82,12 @@ def draw(sheet: Sheet) -> Figure:
             yanchor="bottom",
             sizing="contain",
         )
-    x = [middle for _, middle, _ in placed]
-    y = [top + box / 2 for *_, top in placed]
-    hovers = [lines(tile.hover) for tile, *_ in placed]
-    first = [escape("".join(tile.texts[:1])) for tile, *_ in placed]
-    further = [lines(tile.texts[1:]) for tile, *_ in placed]
-    under = [top + box + 1 for *_, top in placed]
+    tiles, x, row_tops = zip(*placed, strict=True)
+    y = [top + box / 2 for top in row_tops]
+    hovers = [lines(tile.hover) for tile in tiles]
+    first = [lines(tile.texts[:1]) for tile in tiles]
+    further = [lines(tile.texts[1:]) for tile in tiles]
+    under = [top + box + 1 for top in row_tops]
     lower = [top + _LINE_PX for top in under]
     bold = {"size": theme.SCREEN_FONT + 1, "weight": 600}
     plain = {"size": theme.SCREEN_FONT, "weight": 400}

@@ -51,8 +51,9 @@ def text_shares(trace: Trace, layer: int) -> FloatArray:
     assert text is not None and picture is not None
     text_HQ = text[layer]
     total_HQ = text_HQ + picture[layer]
-    shares_HQ = np.full_like(total_HQ, np.nan)
-    return np.divide(text_HQ, total_HQ, out=shares_HQ, where=total_HQ > 0)
+    shares_HQ: FloatArray = np.full_like(total_HQ, np.nan)
+    np.divide(text_HQ, total_HQ, out=shares_HQ, where=total_HQ > 0)
+    return shares_HQ
 
 
 def both_caption(trace: Trace, focus: Focus) -> str:

@@ -30,14 +30,10 @@ SHOWN = 2
 """Areas of a head that are drawn."""
 # Panels at most, and how many of them stand in a row.
 _PANELS, _ACROSS = 6, 3
-# Inches: width of the drawing, room between panels, height of a picture at most.
-_MEASURE, _GAP, _TALLEST = 6.4, 0.2, 3.2
+# Inches: width of the drawing, room between panels.
+_MEASURE, _GAP = 6.4, 0.2
 # Inches: a line of the legend, a panel's title.
 _LINE, _TITLE = 0.15, 0.22
-# Inches: room for the frame of what was read; every head has a lane inside an area's edge.
-_READ, _LANE = 0.03, 0.028
-# Pixels; the squares of smaller pictures are shown.
-_COARSE = 112
 # Of a picture's longer side; a thinner picture is drawn wider than it is, so that it is seen.
 _SLIMMEST = 1 / 12
 
@@ -109,7 +105,7 @@ class Spot:
 
 def is_coarse(picture: Picture) -> bool:
     """Whether a picture is so small that its pixels are shown as squares."""
-    return max(picture.width, picture.height) <= _COARSE
+    return max(picture.width, picture.height) <= 112
 
 
 def drawn_shape(picture: Picture) -> float:
@@ -130,7 +126,8 @@ def grid_print(trace: Trace, focus: Focus) -> PrintFigure:
     heads = heads_of(attention, focus.head)
     columns = min(len(panels), _ACROSS)
     width = 3.0 if columns < _ACROSS else (_MEASURE - 2 * _GAP) / 3
-    width = min(width, _TALLEST / drawn_shape(picture))
+    # No picture is taller than 3.2 inches.
+    width = min(width, 3.2 / drawn_shape(picture))
     tall = _TITLE + width * drawn_shape(picture) + _LINE * (len(heads) + 1) + 0.05
     pitch = tall + _GAP
     whole = pitch * -(-len(panels) // columns) - _GAP
@@ -168,24 +165,23 @@ def draw_panel(spot: Spot, panel: Panel, heads: Sequence[int]) -> None:
 
 
 def _write(axes: Axes, x: float, y: float, text: str, size: float) -> None:
-    """Text as it is typed, never mathematics."""
+    """Text whose blanks are not marked."""
     shown = for_print(text).replace("␣", " ")
-    axes.text(x, y, shown, va="center_baseline", fontsize=size, parse_math=False)
+    axes.text(x, y, shown, va="center_baseline", fontsize=size)
 
 
 def _frames(spot: Spot, panel: Panel, heads: Sequence[int]) -> None:
     """Weaker areas, every head's strongest, what was read, and on top the cells looked at."""
-    lane = min(_LANE, spot.width / spot.grid.width / (2.5 * len(heads)))
-    strongest, weaker = [], []
-    for order, head in enumerate(heads):
-        own = [place for place in panel.places if place.head == head][:SHOWN]
-        for number, place in enumerate(own):
-            inset = lane * (order + 0.5) + (_READ if place.read else 0)
-            (weaker if number else strongest).append((place, inset))
-    for places, thick in ((weaker, 0.6), (strongest, 1.5)):
-        for place, inset in places:
-            spot.frame(place.area, "#202020", thick + 1.1, inset)
-            spot.frame(place.area, head_colour(place.head), thick, inset)
+    # Inches: every head has a lane inside an area's edge.
+    lane = min(0.028, spot.width / spot.grid.width / (2.5 * len(heads)))
+    own = [[place for place in panel.places if place.head == head] for head in heads]
+    for drawn, thick in ((slice(1, SHOWN), 0.6), (slice(1), 1.5)):
+        for order, places in enumerate(own):
+            for place in places[drawn]:
+                # What was read has a frame of its own at the edge.
+                inset = lane * (order + 0.5) + (0.03 if place.read else 0)
+                spot.frame(place.area, "#202020", thick + 1.1, inset)
+                spot.frame(place.area, head_colour(place.head), thick, inset)
     for place in panel.places:
         if place.read:
             spot.white(place.area, 1.6)
@@ -226,11 +222,9 @@ def _parts(trace: Trace, focus: Focus) -> list[Focus]:
     query, chosen = trace.fields[trace.maps[focus.site].query], set(focus.items)
     if focus.side == "memory" or query.kind == "picture":
         return [focus]
-    parts = []
-    for run in groups(query, focus.unit):
-        if not chosen.isdisjoint(range(*run)):
-            parts.append(replace(focus, items=tuple(range(*run))))
-    return parts[:_PANELS]
+    runs = [range(*run) for run in groups(query, focus.unit)]
+    words = [run for run in runs if not chosen.isdisjoint(run)]
+    return [replace(focus, items=tuple(word)) for word in words[:_PANELS]]
 
 
 def _panel(trace: Trace, focus: Focus) -> Panel:

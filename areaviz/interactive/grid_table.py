@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from areaviz.drawing.base import Row, Table
+from areaviz.drawing.base import Table
 from areaviz.drawing.select import heads_of
 from areaviz.interactive.ribbon_table import chosen_groups, items_text
 from areaviz.trace.area_text import area_text
@@ -44,7 +44,7 @@ def grid_table(trace: Trace, focus: Focus) -> Table:
     """
     attention = trace.maps[focus.site]
     query = trace.fields[attention.query]
-    rows: list[Row] = []
+    rows = []
     for place in places_of(trace, focus):
         area = place.area
         who = query_text(query, place.queries, attention.grid)
@@ -58,7 +58,8 @@ def grid_table(trace: Trace, focus: Focus) -> Table:
 def places_of(trace: Trace, focus: Focus) -> list[Place]:
     """What the table lists: the heaviest a head and query (several chosen queries are averaged)."""
     attention = trace.maps[focus.site]
-    heads, found = heads_of(attention, focus.head), []
+    heads = heads_of(attention, focus.head)
+    found: list[Place] = []
     if focus.side == "memory" and focus.items:
         for head in heads:
             found += _attending(attention, focus, head)

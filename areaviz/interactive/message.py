@@ -23,8 +23,6 @@ from areaviz.trace.request import Focus
 from areaviz.trace.weights import Ranked, top_areas
 
 Arrays = Mapping[str, npt.NDArray[Any]]
-# Arrays whose last axis is what is kept of a row.
-_KEPT = ("area", "several", "query")
 
 
 def payload(
@@ -38,13 +36,13 @@ def payload(
         own: further header entries, of the ribbon or of the grid alone.
     """
     attention = trace.maps[focus.site]
-    grid = attention.grid
+    grid, kinds = attention.grid, ("area", "several", "query")
     before, _, after = caption(trace, replace(focus, head=None)).rpartition("all heads")
     header = {
         "heads": attention.heads,
         "grid": [grid.height, grid.width, grid.max_height, grid.max_width],
         "lit": lit,
-        "keep": {name: arrays[name].shape[-1] for name in _KEPT if name in arrays},
+        "keep": {name: arrays[name].shape[-1] for name in kinds if name in arrays},
         **own,
         # The browser writes between the two which heads are chosen.
         "caption": [before, after],

@@ -191,7 +191,7 @@ def _draw_legend(
 
 
 def _write(axes: Axes, x: float, y: float, text: str, size: float, side: str) -> None:
-    """Text as it is typed, never mathematics; blanks are faint."""
+    """Text whose marks of blanks are faint."""
     axes.text(
         x,
         y,
@@ -200,5 +200,4 @@ def _write(axes: Axes, x: float, y: float, text: str, size: float, side: str) ->
         va="center_baseline",
         fontsize=size,
         color="#B0B0B0" if text in _BLANKS else "black",
-        parse_math=False,
     )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from areaviz.drawing.base import Row, Table
+from areaviz.drawing.base import Table
 from areaviz.drawing.select import Runs, groups, heads_of
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.query import coverage, merge_items, smallest_area
@@ -46,7 +46,7 @@ def ribbon_table(trace: Trace, focus: Focus) -> Table:
     """
     attention = trace.maps[focus.site]
     query, memory = trace.fields[attention.query], trace.fields[attention.memory]
-    rows: list[Row] = []
+    rows = []
     for span in spans_of(trace, focus):
         who, what = items_text(query, span.queries), items_text(memory, span.items)
         place = (span.start + 1, span.length)
@@ -62,18 +62,20 @@ def spans_of(trace: Trace, focus: Focus) -> list[Span]:
     """
     attention = trace.maps[focus.site]
     query, memory = trace.fields[attention.query], trace.fields[attention.memory]
-    heads, found = heads_of(attention, focus.head), []
+    heads = heads_of(attention, focus.head)
+    found: list[Span] = []
     if focus.side == "memory" and focus.items:
         for head in heads:
             found += _attending(attention, focus, head, groups(query, focus.unit))
         return found
-    widened = Widened.of(attention.grid, memory, focus.unit)
-    least = smallest_area(attention, focus)
+    span_A, spans_S2 = widened(attention.grid, memory, focus.unit)
+    # Areas of fewer items come first.
+    smaller = attention.grid.slab(1, smallest_area(attention, focus))[0]
     for group in chosen_groups(query, focus):
         for head in heads:
             mean_A = attention.weights[focus.layer, head, list(group)].mean(0)
-            for place in widened.heaviest(mean_A, least):
-                found.append(Span(group, head, *place))
+            places = _heaviest(mean_A[smaller:], span_A[smaller:], spans_S2)
+            found += [Span(group, head, *place) for place in places]
     return found
 
 
@@ -84,41 +86,31 @@ def chosen_groups(query: Field, focus: Focus) -> list[tuple[int, ...]]:
     return [tuple(range(*run)) for run in groups(query, focus.unit)]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Widened:
-    """Areas as a reader points at them: as they are, or widened to whole words."""
+def widened(grid: AreaGrid, memory: Field, unit: str) -> tuple[IntArray, IntArray]:
+    """Areas as a reader points at them: as they are, or widened to whole words.
 
-    grid: AreaGrid
-    # Which span an area widens to: int64 [A].
-    span: IntArray
-    # Of every span: int64 [S].
-    start: IntArray
-    length: IntArray
+    Returns:
+        Which span an area widens to, int64 [A]; first item and end of every span, int64 [S, 2].
+    """
+    runs = np.array(groups(memory, unit))
+    run_of = np.repeat(np.arange(len(runs)), runs[:, 1] - runs[:, 0])
+    _, first, _, length = grid.table().T
+    ends = np.stack([runs[run_of[first], 0], runs[run_of[first + length - 1], 1]], 1)
+    spans_S2, span_A = np.unique(ends, axis=0, return_inverse=True)
+    return span_A.reshape(-1), spans_S2
 
-    @classmethod
-    def of(cls, grid: AreaGrid, memory: Field, unit: str) -> Widened:
-        """By the words of a field, or by its items."""
-        runs = np.array(groups(memory, unit))
-        run_of = np.repeat(np.arange(len(runs)), runs[:, 1] - runs[:, 0])
-        _, first, _, length = grid.table().T
-        ends = np.stack([runs[run_of[first], 0], runs[run_of[first + length - 1], 1]], 1)
-        spans, span = np.unique(ends, axis=0, return_inverse=True)
-        return cls(grid, span.reshape(-1), spans[:, 0], spans[:, 1] - spans[:, 0])
 
-    def heaviest(self, weights_A: FloatArray, least: int) -> Iterator[tuple[int, int, float]]:
-        """Start, length and weight of the spans that do not overlap a heavier one too much.
-
-        Args:
-            least: areas of fewer items are left out.
-        """
-        smaller = self.grid.slab(1, least)[0]
-        weights_S = np.bincount(self.span[smaller:], weights_A[smaller:], len(self.start))
-        # Spans as areas of one row: top, left, height, width.
-        top_S, height_S = np.zeros_like(self.start), np.ones_like(self.start)
-        spans_S4 = np.stack([top_S, self.start, height_S, self.length], 1)
-        found = top_listed(weights_S, spans_S4, TOP)
-        for span in found.index[found.weight > 0].tolist():
-            yield int(self.start[span]), int(self.length[span]), float(weights_S[span])
+def _heaviest(
+    weights_A: FloatArray, span_A: IntArray, spans_S2: IntArray
+) -> Iterator[tuple[int, int, float]]:
+    """Start, length and weight of the spans that do not overlap a heavier one too much."""
+    weights_S = np.bincount(span_A, weights_A, len(spans_S2)).astype(np.float64)
+    start_S, length_S = spans_S2[:, 0], spans_S2[:, 1] - spans_S2[:, 0]
+    # Spans as areas of one row: top, left, height, width.
+    areas_S4 = np.stack([0 * start_S, start_S, 0 * start_S + 1, length_S], 1)
+    found = top_listed(weights_S, areas_S4, TOP)
+    for span in found.index[found.weight > 0].tolist():
+        yield int(start_S[span]), int(length_S[span]), float(weights_S[span])
 
 
 def items_text(field: Field, items: Sequence[int]) -> str:

@@ -14,7 +14,7 @@ from plotly.graph_objects import Bar, Figure, Scatter
 
 from areaviz.drawing import theme
 from areaviz.drawing.axes import legend, print_labels, screen_labels, screen_ticks, written
-from areaviz.drawing.base import Drawing, Row, Table, view
+from areaviz.drawing.base import Drawing, Table, view
 from areaviz.drawing.film import unit_name
 from areaviz.drawing.labels import escape
 from areaviz.drawing.pictures import CASING
@@ -25,10 +25,8 @@ from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
 
 MEASURED = "length of each context vector, before they are added (Eq. 5), share of their sum"
-# px from one word to the next, the share of it that a bar takes up, and px of all bars at most.
-_PITCH, _BROAD, _TALLEST = 26.0, 0.62, 900.0
-# Opacity of the words that are not focused.
-_FAINT = 0.4
+# px from one word to the next, and the share of it that a bar takes up.
+_PITCH, _BROAD = 26.0, 0.62
 # Up to this many words have a mark for every head, and their numbers in words.
 _MARKED = 40
 _SHARES = [0, 0.25, 0.5, 0.75, 1]
@@ -56,12 +54,12 @@ class Balance(Drawing):
     @property
     def height(self) -> float:
         """How many px the bars take up together."""
-        return float(np.clip(_PITCH * len(self.labels), 2 * _PITCH, _TALLEST))
+        return float(np.clip(_PITCH * len(self.labels), 2 * _PITCH, 900.0))
 
     @property
     def opacity(self) -> list[float]:
         """Focused words stand out."""
-        return [1.0 if chosen else _FAINT for chosen in self.chosen]
+        return [1.0 if chosen else 0.4 for chosen in self.chosen]
 
     def bars(self) -> tuple[tuple[str, str, FloatArray, FloatArray], ...]:
         """Name, colour, beginnings and lengths of the bars of the text and of the picture."""
@@ -115,7 +113,9 @@ def mean(shares_HR: FloatArray) -> FloatArray:
     known_HR = ~np.isnan(shares_HR)
     count_R = known_HR.sum(0)
     total_R = np.where(known_HR, shares_HR, 0).sum(0, dtype=np.float32)
-    return np.divide(total_R, count_R, out=np.full_like(total_R, np.nan), where=count_R > 0)
+    mean_R: FloatArray = np.full_like(total_R, np.nan)
+    np.divide(total_R, count_R, out=mean_R, where=count_R > 0)
+    return mean_R
 
 
 def figure(drawn: Balance) -> Figure:
@@ -124,9 +124,10 @@ def figure(drawn: Balance) -> Figure:
     rows = list(range(count))
     result = theme.screen(drawn, drawn.height, above=30, below=30)
     for side, colour, base, length in drawn.bars():
-        hovers = []
-        for label, share in zip(drawn.labels, length, strict=True):
-            hovers.append(f"{escape(label)}<br>{share:.1%} from the {side}")
+        hovers = [
+            f"{escape(label)}<br>{share:.1%} from the {side}"
+            for label, share in zip(drawn.labels, length, strict=True)
+        ]
         result.add_trace(
             Bar(
                 x=length,
@@ -154,9 +155,10 @@ def figure(drawn: Balance) -> Figure:
 def _marks(drawn: Balance) -> Scatter:
     """A dot for every head, edged so that it shows on both colours."""
     share_M, down_M, heads = drawn.marks()
-    texts = []
-    for head, share in zip(heads, share_M, strict=True):
-        texts.append(f"head {head + 1}: {share:.1%} from the text")
+    texts = [
+        f"head {head + 1}: {share:.1%} from the text"
+        for head, share in zip(heads, share_M, strict=True)
+    ]
     return Scatter(
         x=share_M,
         y=down_M,
@@ -204,7 +206,7 @@ def paper(drawn: Balance) -> PrintFigure:
 def table(drawn: Balance) -> Table:
     """One line a word: both shares as drawn, and the text's in every head; NaN without any."""
     heads = [f"text, head {head + 1}" for head in range(len(drawn.heads))]
-    rows: list[Row] = []
+    rows = []
     for row, share in enumerate(drawn.drawn.tolist()):
         # The picture's share is worked out in the precision of the text's.
         rest = float(1 - drawn.drawn[row])

@@ -28,8 +28,6 @@ from areaviz.views.both_panels import (
 )
 from areaviz.views.film import frame_text, most_text
 
-# Longest side of a panel's picture, in pixels.
-_SCREEN, _PRINT = 250, 400
 # Opacity of lines, and of source words whose share is not written.
 _FAINT = 0.8
 # Inches and pt of a px.
@@ -41,7 +39,7 @@ _WIDE = theme.PRINT_WIDTH - 0.3
 def figure(drawn: Panels) -> Figure:
     """A panel a word: picture, word, source words."""
     result = theme.screen(drawn, drawn.height, above=10, below=6)
-    stills = drawn.film.stills(_SCREEN, DIM)
+    stills = drawn.film.stills(250, DIM)
     line = {"color": theme.ACCENT, "width": 1.5}
     for panel in drawn.panels:
         result.add_layout_image(
@@ -133,7 +131,7 @@ def paper(drawn: Panels) -> PrintFigure:
     """The same picture for paper."""
     whole = drawn.height * _INCH
     result, axes = theme.paper(drawn, whole)
-    stills = drawn.film.stills(_PRINT, DIM)
+    stills = drawn.film.stills(400, DIM)
     for panel in drawn.panels:
         _print_panel(axes, stills, panel)
     axes.set(xlim=(0, _WIDE), ylim=(whole, 0), xticks=[], yticks=[], aspect="equal")

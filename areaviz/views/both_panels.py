@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from areaviz.drawing.axes import STEPS, eased
 from areaviz.drawing.base import Drawing
 from areaviz.drawing.film import Film, Frame, film, unit_name
 from areaviz.drawing.labels import clip, counted
@@ -22,29 +23,18 @@ from areaviz.trace.request import Focus
 
 MOST, SOURCES = 6, 12
 """How many words, and how many of the source's words for each, are drawn at most."""
-# Words of fewer letters are mostly articles and prepositions: left out first of many words.
-_LONG = 4
-# From this share on it is written beside its source word; the largest one always is.
-_WRITTEN = 0.1
 DIM = 0.4
 """Brightness without attention: more than the film strip's, which has the picture itself beside."""
-_NOTE = "brightness: attention to the picture; lines: to the source, full width at 100%"
 
 SEEN, LEAVES, READ = 0.32, 0.55, 0.7
 """In shares of the width: the picture's end, where lines begin, and where source words begin."""
-_ARRIVES = 0.69
 WORD = (SEEN + LEAVES) / 2
 WIDEST = 14.0
 """px: a line that stands for all attention."""
-# px: from one source word to the next, and between panels.
-_LINE, _GAP = 14.0, 16.0
-# Few panels get larger pictures; px.
-_HEIGHTS = {1: 220.0, 2: 170.0, 3: 140.0}
-_LOWEST = 112.0
+# px: from one source word to the next.
+_LINE = 14.0
 CUT = 14
 """A word is cut to so many characters, for which there is room on half a page."""
-_STEPS = np.linspace(0, 1, 25)
-_EASE = 3 * _STEPS**2 - 2 * _STEPS**3
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,14 +111,17 @@ def panels(trace: Trace, focus: Focus) -> Panels:
     shares_RS = query.merge_items(shares_QN, targets, sources)
     row_of = {start: row for row, (start, _) in enumerate(targets)}
     labels = group_labels(chosen.memory, sources)
-    named = tuple((start, label) for (start, _), label in zip(sources, labels, strict=True))
-    height = max(_HEIGHTS.get(len(frames), _LOWEST), _LINE * min(len(named), SOURCES))
+    named = tuple(zip([start for start, _ in sources], labels, strict=True))
+    # Few panels get larger pictures.
+    height = {1: 220.0, 2: 170.0, 3: 140.0}.get(len(frames), 112.0)
+    height = max(height, _LINE * min(len(named), SOURCES))
     found = []
     for number, frame in enumerate(frames):
         shares_S = shares_RS[row_of[frame.first]]
-        top = number * (height + _GAP)
+        top = number * (height + 16.0)
         found.append(Panel(frame, ties(shares_S, named), shares_S, top, height))
-    unit, note = unit_name(chosen.query, focus.unit), _NOTE
+    unit = unit_name(chosen.query, focus.unit)
+    note = "brightness: attention to the picture; lines: to the source, full width at 100%"
     if len(frames) < len(drawn.frames):
         note += f"; {counted(len(drawn.frames) - len(frames), unit)} left out"
         note += "" if chosen.focused else ", short ones first"
@@ -151,7 +144,8 @@ def chosen_frames(frames: Sequence[Frame], focused: bool) -> Sequence[Frame]:
     if focused:
         return frames[:MOST]
     spoken = [frame for frame in frames if any(map(str.isalnum, frame.label))] or frames
-    first = sorted(spoken, key=lambda frame: len(frame.label) < _LONG)[:MOST]
+    # Words of three letters are mostly articles and prepositions.
+    first = sorted(spoken, key=lambda frame: len(frame.label) < 4)[:MOST]
     return sorted(first, key=lambda frame: frame.first)
 
 
@@ -164,7 +158,8 @@ def ties(shares_S: FloatArray, named: Sequence[tuple[int, str]]) -> tuple[Tie, .
     for number in sorted(strongest.tolist()):
         first, label = named[number]
         share = float(shares_S[number])
-        found.append(Tie(first, label, share, share >= min(top, _WRITTEN) > 0))
+        # A tenth is written beside its word, and the largest share always is.
+        found.append(Tie(first, label, share, share >= min(top, 0.1) > 0))
     if kept < len(named):
         left = 1 - sum(tie.share for tie in found) if top else 0.0
         others = f"{len(named) - kept} others"
@@ -174,5 +169,5 @@ def ties(shares_S: FloatArray, named: Sequence[tuple[int, str]]) -> tuple[Tie, .
 
 def curve(start: float, end: float) -> tuple[FloatArray, FloatArray]:
     """A line from its word to a source word `end` px down: x in shares of the width, and y."""
-    x = LEAVES + (_ARRIVES - LEAVES) * _STEPS
-    return x.astype(np.float32), (start + (end - start) * _EASE).astype(np.float32)
+    x = LEAVES + (0.69 - LEAVES) * STEPS
+    return x.astype(np.float32), eased(start, end)

@@ -14,7 +14,7 @@ from areaviz.drawing.labels import escape
 from areaviz.drawing.theme import ACCENT, EDGE, RULE, SECOND, Layout, head_colour, screen
 from areaviz.trace.record import FloatArray
 
-_HEIGHT, _BINS = 190.0, 30
+_HEIGHT = 190.0
 _CURVES = {
     "train_loss": ("Training", SECOND, "dot"),
     "valid_loss": ("Validation", ACCENT, "solid"),
@@ -33,7 +33,7 @@ def histogram(values: Mapping[str, FloatArray], title: str, note: str = "") -> F
     low, high = 0.0, 1.0
     if len(everything):
         low, high = float(everything.min()), float(everything.max())
-    size = (high - low) / _BINS or 1.0
+    size = (high - low) / 30 or 1.0
     bins = {"start": low, "end": high + size, "size": size}
     figure = screen(Drawing(title, note, ""), _HEIGHT)
     for number, (name, column) in enumerate(shown.items()):
@@ -65,7 +65,7 @@ def scatter(
             y=y[places],
             mode="markers",
             customdata=places[:, None],
-            text=[escape(names[place]) for place in places],
+            text=[escape(names[place]) for place in places.tolist()],
             hovertemplate="%{text}<br>%{x:.3g}, %{y:.3g}<extra></extra>",
             marker=_marker(0) | {"size": 7, "opacity": 0.7},
         )

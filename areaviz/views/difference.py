@@ -25,7 +25,6 @@ from areaviz.trace.request import Focus
 
 Run = tuple[int, int]
 """Items of a word, as (start, end), the end exclusive."""
-_MIDDLE = "rgba(128,128,128,0.12)"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +56,6 @@ class Difference:
 class _Side:
     """The map of one trace at its focus."""
 
-    trace: Trace
     focus: Focus
     attention: AttentionMap
     query: Field
@@ -66,9 +64,8 @@ class _Side:
     @classmethod
     def of(cls, trace: Trace, focus: Focus) -> _Side:
         attention = trace.maps[focus.site]
-        return cls(
-            trace, focus, attention, trace.fields[attention.query], trace.fields[attention.memory]
-        )
+        query_field, memory = trace.fields[attention.query], trace.fields[attention.memory]
+        return cls(focus, attention, query_field, memory)
 
     @property
     def cells(self) -> tuple[int, int]:
@@ -144,13 +141,10 @@ def difference(one: Trace, other: Trace, first: Focus, second: Focus) -> Differe
 def _matched(left: _Side, right: _Side) -> list[tuple[Run, Run]]:
     """The runs of items of each word that both texts have, in order."""
     first, second = left.words(), right.words()
-    matcher = SequenceMatcher(
-        None, list(map(left.text, first)), list(map(right.text, second)), autojunk=False
-    )
-    found = []
-    for block in matcher.get_matching_blocks():
-        for n in range(block.size):
-            found.append((first[block.a + n], second[block.b + n]))
+    texts = [left.text(run) for run in first], [right.text(run) for run in second]
+    found: list[tuple[Run, Run]] = []
+    for one, other, size in SequenceMatcher(None, *texts, autojunk=False).get_matching_blocks():
+        found += zip(first[one : one + size], second[other : other + size], strict=True)
     return found
 
 
@@ -183,7 +177,7 @@ def difference_figure(found: Difference, titles: tuple[str, str]) -> Figure:
             zmax=top,
             xgap=1,
             ygap=1,
-            colorscale=[[0, ACCENT], [0.5, _MIDDLE], [1, SECOND]],
+            colorscale=[[0, ACCENT], [0.5, "rgba(128,128,128,0.12)"], [1, SECOND]],
             text=pair_texts(rows, columns),
             hovertemplate="%{text}<br>%{z:+.1%}<extra></extra>",
             colorbar=bar,
@@ -206,10 +200,8 @@ def _title(found: Difference) -> str:
 
 
 def _note(found: Difference, titles: tuple[str, str]) -> str:
-    lacking = []
-    for count, title in zip(found.left_out, titles, strict=True):
-        if count:
-            lacking.append(f"{count} words of {title}")
+    pairs = zip(found.left_out, titles, strict=True)
+    lacking = [f"{count} words of {title}" for count, title in pairs if count]
     if not lacking:
         return ""
     return f"left out, since the other did not write them: {' and '.join(lacking)}"

@@ -18,19 +18,13 @@ from PIL import Image, ImageDraw, ImageFont
 from plotly.graph_objects import Figure
 
 from areaviz.drawing import pictures, tiles
-from areaviz.drawing.base import Played, Row, Table, view
+from areaviz.drawing.base import Played, Table, view
 from areaviz.drawing.film import Film, Frame, film, fits_film
 from areaviz.drawing.labels import clip, drawable, visible
 from areaviz.drawing.tiles import Sheet, Tile
 from areaviz.trace.area_text import area_text
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-
-_ACROSS, _WIDTH_PX = 5, 128
-# Longest side of a frame's picture, in pixels.
-_SCREEN, _PRINT = 250, 400
-# More frames than this get smaller pictures, so that the figure stays small.
-_BUDGET = 16
 
 PLAYED_LONGEST, PLAYED_LEAST = 420, 32
 """Pixels: how long the sides of a played frame are at the most and at the least."""
@@ -47,8 +41,8 @@ Placed = tuple[float, int, str]
 
 def sheet(drawn: Film, longest: int) -> Sheet:
     """The picture itself and the frames after it, with sides of at most `longest` pixels."""
-    few = len(drawn.frames) <= _BUDGET
-    stills = drawn.stills(longest if few else longest * 2 // 3)
+    # Many frames get smaller pictures, so that the figure stays small.
+    stills = drawn.stills(longest if len(drawn.frames) <= 16 else longest * 2 // 3)
     found = [Tile(stills.plain, ("the picture", ""), ("the picture as it is",))]
     for frame in drawn.frames:
         likely = "" if frame.probability is None else f"{frame.probability:.0%}"
@@ -59,8 +53,8 @@ def sheet(drawn: Film, longest: int) -> Sheet:
         note=drawn.note,
         caption=drawn.caption,
         tiles=tuple(found),
-        across=min(_ACROSS, len(found)),
-        height=float(np.clip(_WIDTH_PX * height / width, 60, 180)),
+        across=min(5, len(found)),
+        height=float(np.clip(128 * height / width, 60, 180)),
     )
 
 
@@ -90,18 +84,18 @@ def _area(frame: Frame) -> str:
 
 def figure(drawn: Film) -> Figure:
     """The picture, then a frame a word."""
-    return tiles.draw(sheet(drawn, _SCREEN))
+    return tiles.draw(sheet(drawn, 250))
 
 
 def paper(drawn: Film) -> PrintFigure:
     """The same picture for paper."""
-    return tiles.draw_print(sheet(drawn, _PRINT))
+    return tiles.draw_print(sheet(drawn, 400))
 
 
 def table(drawn: Film) -> Table:
     """One line a frame: its word, probability, heaviest area, and the share of every cell."""
     cells = [f"{number} {visible(label)}" for number, label in enumerate(drawn.cells.labels, 1)]
-    rows: list[Row] = []
+    rows = []
     for frame in drawn.frames:
         likely = "" if frame.probability is None else frame.probability
         shares = frame.shares.ravel().tolist()
@@ -113,15 +107,14 @@ def played(trace: Trace, focus: Focus) -> Played:
     """The frames, larger; the browser plays them without a round trip."""
     drawn = film(trace, focus)
     stills = drawn.stills(PLAYED_LONGEST)
-    shown = []
-    for frame in drawn.frames:
-        shown.append(pictures.uri(pictures.widened(stills.of(frame), PLAYED_LEAST)))
     return Played(
         title=drawn.title,
         note=drawn.note,
         caption=drawn.caption,
         words=tuple(frame.label for frame in drawn.frames),
-        pictures=tuple(shown),
+        pictures=tuple(
+            pictures.uri(pictures.widened(stills.of(frame), PLAYED_LEAST)) for frame in drawn.frames
+        ),
         milliseconds=_MILLISECONDS,
     )
 

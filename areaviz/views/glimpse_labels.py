@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import numpy as np
 from matplotlib.figure import Figure as PrintFigure
@@ -10,28 +10,20 @@ from plotly.graph_objects import Figure
 
 from areaviz.drawing import gazes, matrix, theme
 from areaviz.drawing.axes import written
-from areaviz.drawing.base import Row, Table, caption, view
+from areaviz.drawing.base import Table, caption, view
 from areaviz.drawing.labels import visible
 from areaviz.drawing.matrix import Matrix
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
 
-# A table with more cells or looks than this has no numbers in its cells.
-_CELLS, _LOOKS = 160, 16
 
+def label_probabilities(trace: Trace) -> tuple[list[str], FloatArray]:
+    """Every label that is ever produced or among the alternatives, and how likely it is.
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Labels:
-    """Labels and their probabilities after each look."""
-
-    # In rising order, numbers as numbers.
-    names: tuple[str, ...]
-    # float32 [names, steps], NaN where a label is not listed.
-    likely: FloatArray
-
-
-def label_probabilities(trace: Trace) -> Labels:
-    """Every label that is ever produced or among the alternatives."""
+    Returns:
+        The labels in rising order, numbers as numbers, and float32 [labels, steps], NaN where a
+        label is not listed.
+    """
     output = trace.output
     listed = []
     for label, likely, others in zip(
@@ -43,7 +35,7 @@ def label_probabilities(trace: Trace) -> Labels:
         listed.append({label: likely} | dict(others))
     names = sorted(set().union(*listed), key=_rank)
     rows = [[options.get(name, np.nan) for options in listed] for name in names]
-    return Labels(tuple(names), np.array(rows, dtype=np.float32))
+    return names, np.array(rows, dtype=np.float32)
 
 
 def _rank(name: str) -> tuple[int, float, str]:
@@ -52,16 +44,16 @@ def _rank(name: str) -> tuple[int, float, str]:
 
 def heat(trace: Trace, focus: Focus) -> Matrix:
     """The probabilities as a matrix, focused steps outlined."""
-    found = label_probabilities(trace)
+    names, likely = label_probabilities(trace)
     is_glimpse = focus.site == gazes.GLIMPSES
     look = "glimpse" if is_glimpse else "step"
     return Matrix(
         title=f"Probability of each label after each {look}",
         note="a column holds the likeliest labels; what is blank was not among them",
         caption=caption(trace, focus),
-        values=found.likely,
-        rows=tuple(map(visible, found.names)),
-        columns=tuple(str(step + 1) for step in range(found.likely.shape[1])),
+        values=likely,
+        rows=tuple(map(visible, names)),
+        columns=tuple(str(step + 1) for step in range(likely.shape[1])),
         row_title="label",
         column_title=look,
         unit="probability",
@@ -70,26 +62,25 @@ def heat(trace: Trace, focus: Focus) -> Matrix:
     )
 
 
-def _numbers(drawn: Matrix) -> list[tuple[int, int, str, str]]:
+def _numbers(drawn: Matrix) -> Iterator[tuple[int, int, str, str]]:
     """Row, column, text and colour of the number in every cell, unless there are too many."""
-    found: list[tuple[int, int, str, str]] = []
-    if drawn.values.size <= _CELLS and drawn.values.shape[1] <= _LOOKS:
-        for (row, column), share in np.ndenumerate(drawn.values):
-            if not np.isnan(share):
-                ink = gazes.ink_on(theme.colour_at(float(share)))
-                found.append((row, column, f"{share:.0%}", ink))
-    return found
+    if drawn.values.size > 160 or drawn.values.shape[1] > 16:
+        return
+    for (row, column), share in np.ndenumerate(drawn.values):
+        if not np.isnan(share):
+            yield row, column, f"{share:.0%}", gazes.ink_on(theme.colour_at(float(share)))
 
 
 def figure(drawn: Matrix) -> Figure:
     """Rows are labels, columns glimpses; the numbers stand in the cells."""
     result = matrix.draw(drawn)
-    places = _numbers(drawn)
-    x = [column for _, column, _, _ in places]
-    y = [row for row, _, _, _ in places]
-    texts = [text for _, _, text, _ in places]
-    font = {"color": [ink for _, _, _, ink in places], "size": theme.SCREEN_FONT}
-    return result.add_trace(written(x, y, texts, font))
+    x, y, texts, inks = [], [], [], []
+    for row, column, text, ink in _numbers(drawn):
+        x.append(column)
+        y.append(row)
+        texts.append(text)
+        inks.append(ink)
+    return result.add_trace(written(x, y, texts, {"color": inks, "size": theme.SCREEN_FONT}))
 
 
 def paper(drawn: Matrix) -> PrintFigure:
@@ -102,7 +93,7 @@ def paper(drawn: Matrix) -> PrintFigure:
 
 def table(drawn: Matrix) -> Table:
     """One line a label, one column a glimpse; what is not listed is left empty."""
-    rows: list[Row] = []
+    rows = []
     for name, values in zip(drawn.rows, drawn.values.tolist(), strict=True):
         rows.append((name, *values))
     return Table(("label", *(f"{drawn.column_title} {step}" for step in drawn.columns)), rows)

@@ -12,7 +12,7 @@ from plotly.graph_objects import Figure, Scatter
 
 from areaviz.drawing import gazes, stage, theme
 from areaviz.drawing.axes import legend
-from areaviz.drawing.base import Drawing, Row, Table, caption, view
+from areaviz.drawing.base import Drawing, Table, caption, view
 from areaviz.drawing.gazes import Answer
 from areaviz.drawing.labels import drawable, escape
 from areaviz.drawing.pictures import CASING, Box, Pixels
@@ -21,10 +21,6 @@ from areaviz.trace.request import Focus
 
 # Opacity of steps that are not focused, and of wider scales beside the finest.
 _FAINT, _WIDER = 0.3, 0.55
-# px that an entry of the key takes up.
-_ENTRY_PX = 92.0
-# Numbers nearer to each other than this share of the picture would overlap.
-_NEAR = 0.07
 _TRAIL = "#FFFFFF"
 
 
@@ -79,7 +75,8 @@ def path(trace: Trace, focus: Focus) -> Path:
         picture=picture,
         gaze=gaze,
         chosen=gazes.chosen_steps(gaze, focus),
-        places=number_places(gaze, _NEAR * max(right - left, bottom - top)),
+        # Numbers that are nearer to each other would overlap.
+        places=number_places(gaze, 0.07 * max(right - left, bottom - top)),
         box=box,
         answers=gazes.answers(trace, gaze),
     )
@@ -105,7 +102,8 @@ def figure(drawn: Path) -> Figure:
     """The picture with the path on it; the label after each glimpse in the key below."""
     left, top, right, bottom = drawn.box
     height = float(np.clip(500 * (bottom - top) / (right - left), 180, 420))
-    rows = 1 + len(drawn.answers) * _ENTRY_PX // theme.SCREEN_WIDTH
+    # An entry of the key takes up some 92 px.
+    rows = 1 + len(drawn.answers) * 92.0 // theme.SCREEN_WIDTH
     result = theme.screen(drawn, height, above=4, below=16 + 22 * rows)
     stage.axes(result, drawn.box)
     stage.lay(result, drawn.picture)
@@ -178,7 +176,7 @@ def paper(drawn: Path) -> PrintFigure:
             },
         )
     axes.legend(
-        handles=_print_keys(drawn),
+        handles=list(_print_keys(drawn)),
         fontsize=theme.PRINT_FONT,
         title="label after each glimpse",
         title_fontsize=theme.PRINT_FONT,
@@ -189,28 +187,24 @@ def paper(drawn: Path) -> PrintFigure:
     return theme.finish(result)
 
 
-def _print_keys(drawn: Path) -> list[Line2D]:
-    keys = []
+def _print_keys(drawn: Path) -> Iterator[Line2D]:
     for step, answer in enumerate(drawn.answers):
-        keys.append(
-            Line2D(
-                [],
-                [],
-                linestyle="",
-                color=drawn.colour(step),
-                label=drawable(f"{step + 1}: {answer.text}"),
-                marker="o",
-                markersize=6,
-                markeredgecolor=CASING,
-                markeredgewidth=0.6,
-            )
+        yield Line2D(
+            [],
+            [],
+            linestyle="",
+            color=drawn.colour(step),
+            label=drawable(f"{step + 1}: {answer.text}"),
+            marker="o",
+            markersize=6,
+            markeredgecolor=CASING,
+            markeredgewidth=0.6,
         )
-    return keys
 
 
 def table(drawn: Path) -> Table:
     """One line a glimpse and scale: its place in the picture, and the label after it."""
-    rows: list[Row] = []
+    rows = []
     for step, answer in enumerate(drawn.answers):
         likely = "" if answer.probability is None else answer.probability
         for scale, corners in enumerate(drawn.gaze.corners[step], 1):

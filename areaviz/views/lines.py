@@ -15,14 +15,16 @@ from plotly.graph_objects import Figure, Scatter
 from areaviz.drawing import theme
 from areaviz.drawing.axes import (
     HOVER,
+    STEPS,
     depth,
+    eased,
     legend,
     print_labels,
     print_ticks,
     screen_labels,
     screen_ticks,
 )
-from areaviz.drawing.base import Drawing, Row, Table, caption, view
+from areaviz.drawing.base import Drawing, Table, caption, view
 from areaviz.drawing.labels import Ticks, for_screen
 from areaviz.drawing.select import (
     FocusedMap,
@@ -41,9 +43,6 @@ MOST = 150
 """How many lines are drawn at most."""
 _WIDEST_PX, _WIDEST_PT = 9.0, 6.0
 _OPACITY = 0.7
-# Along a line, from 0 to 1, and how far it then is from side to side: slowly at both ends.
-_STEPS = np.linspace(0, 1, 25)
-_EASE = 3 * _STEPS**2 - 2 * _STEPS**3
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +71,7 @@ class Lines(Drawing):
         """The curve of a line from its memory item (y = 1) to its query (y = 0): x and y."""
         top = (line.item + 0.5) / len(self.chosen.memory)
         bottom = (line.query + 0.5) / len(self.chosen.query)
-        x = top + (bottom - top) * _EASE
-        return x.astype(np.float32), (1 - _STEPS).astype(np.float32)
+        return eased(top, bottom), (1 - STEPS).astype(np.float32)
 
 
 def lines(trace: Trace, focus: Focus) -> Lines:
@@ -122,9 +120,7 @@ def _wanted(shape: tuple[int, ...], focus: Focus) -> npt.NDArray[np.bool_]:
 def _strongest(head: int, shares_QN: FloatArray) -> list[Line]:
     """The at most MOST largest positive entries of one head."""
     flat = shares_QN.ravel()
-    order = np.arange(flat.size)
-    if flat.size > MOST:
-        order = np.argpartition(-flat, MOST)[:MOST]
+    order = np.argpartition(-flat, MOST)[:MOST] if flat.size > MOST else np.arange(flat.size)
     found = []
     for place in order[flat[order] > 0].tolist():
         attends, item = divmod(place, shares_QN.shape[1])
@@ -189,7 +185,7 @@ def _curve(drawn: Lines, line: Line) -> Scatter:
 def table(drawn: Lines) -> Table:
     """One line a line, strongest first."""
     queries, memory = shown(drawn.chosen.query), shown(drawn.chosen.memory)
-    rows: list[Row] = []
+    rows = []
     for line in drawn.lines:
         attends = (line.query + 1, queries[line.query])
         attended = (line.item + 1, memory[line.item])
@@ -215,11 +211,11 @@ def paper(drawn: Lines) -> PrintFigure:
     _print_axis(upper, drawn.chosen.memory, top=True)
     heads = drawn.chosen.heads
     if len(heads) > 1:
-        keys = []
-        for head in heads:
-            keys.append(Line2D([], [], color=theme.head_colour(head), label=f"head {head + 1}"))
         axes.legend(
-            handles=keys,
+            handles=[
+                Line2D([], [], color=theme.head_colour(head), label=f"head {head + 1}")
+                for head in heads
+            ],
             fontsize=theme.PRINT_FONT,
             loc="upper center",
             bbox_to_anchor=(0.5, -0.13),

@@ -17,8 +17,6 @@ from areaviz.trace.record import AttentionMap, Gaze, Trace
 
 LONGEST = 300
 _READ, _BEFORE = HEAD_COLOURS[4], "#FFFFFF"
-# What is darker than this gets a grey veil, so that attention shows on a black ground too.
-_DARK, _VEIL = 60, 66.0
 
 
 def steps(trace: Trace) -> int:
@@ -54,30 +52,27 @@ def _attended(
     shares_GM = shares_QN[step].reshape(grid.height, grid.width)
     share_HW = spread(shares_GM, cells, gazes.picture_of(trace).shape, small.shape)
     light_HW = DIM + (1 - DIM) * share_HW / (share_HW.max() or 1)
-    lit = light_HW[..., None] * (small + _VEIL * (small < _DARK))
-    lit = np.clip(lit, 0, 255).round().astype(np.uint8)
+    # A grey veil over what is dark, so that attention shows on a black ground too.
+    lit = light_HW[..., None] * (small + 66.0 * (small < 60))
+    shown = np.clip(lit, 0, 255).round().astype(np.uint8)
     if attention.chosen is None:
-        return lit
+        return shown
     box = area_box(attention, cells, int(attention.chosen[-1, 0, step]))
-    return pictures.outlined(lit, [(pictures.scaled(box, scale), _READ)])
+    return pictures.outlined(shown, [(pictures.scaled(box, scale), _READ)])
 
 
 def _gazed(gaze: Gaze, step: int, small: Pixels, scale: float) -> Pixels:
     image = Image.fromarray(small)
     pen = ImageDraw.Draw(image)
     for corners_42 in gaze.corners[step, ::-1].astype(float) * scale:
-        around = [(x, y) for x, y in corners_42[[0, 1, 2, 3, 0]].tolist()]
+        around = corners_42[[0, 1, 2, 3, 0]].ravel().tolist()
         pen.line(around, fill=CASING, width=6, joint="curve")
         pen.line(around, fill=_READ, width=3, joint="curve")
     if len(gaze.seen) > 1:
-        centres = gazes.centres(gaze)[: step + 1].astype(float) * scale
-        _trail(pen, [(x, y) for x, y in centres.tolist()])
+        # The middles of the looks so far, joined; the newest is filled.
+        trail = gazes.centres(gaze)[: step + 1].astype(float) * scale
+        pen.line(trail.ravel().tolist(), fill=_BEFORE, width=2)
+        for place in trail:
+            fill = _READ if (place == trail[-1]).all() else CASING
+            pen.ellipse([*(place - 4), *(place + 4)], fill=fill, outline=_BEFORE)
     return np.asarray(image)
-
-
-def _trail(pen: ImageDraw.ImageDraw, places: list[tuple[float, float]]) -> None:
-    """The middles of the looks so far, joined; the newest is filled."""
-    pen.line(places, fill=_BEFORE, width=2)
-    for x, y in places:
-        fill = _READ if (x, y) == places[-1] else CASING
-        pen.ellipse((x - 4, y - 4, x + 4, y + 4), fill=fill, outline=_BEFORE)

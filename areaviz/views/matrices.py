@@ -14,7 +14,6 @@ from areaviz.drawing import matrix
 from areaviz.drawing.base import caption, view
 from areaviz.drawing.matrix import Matrix
 from areaviz.drawing.select import (
-    Runs,
     field_name,
     fits_text,
     group_labels,
@@ -24,7 +23,7 @@ from areaviz.drawing.select import (
 )
 from areaviz.drawing.theme import nice_top
 from areaviz.trace import query
-from areaviz.trace.record import Trace
+from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
 
 
@@ -43,7 +42,8 @@ def alignment(trace: Trace, focus: Focus) -> Matrix:
     if focus.unit == "word":
         unit, note = "word", f"{note}; a word counts with the blank before it"
     by_query = focus.side == "query"
-    marked = _runs_with(rows if by_query else columns, focus.items)
+    runs, items = rows if by_query else columns, set(focus.items)
+    marked = tuple(n for n, run in enumerate(runs) if not items.isdisjoint(range(*run)))
     return Matrix(
         title=f"What every {attends} {unit} attends to, {chosen.head_words}",
         note=note,
@@ -58,15 +58,6 @@ def alignment(trace: Trace, focus: Focus) -> Matrix:
         marked_rows=marked if by_query else (),
         marked_columns=() if by_query else marked,
     )
-
-
-def _runs_with(runs: Runs, items: tuple[int, ...]) -> tuple[int, ...]:
-    """The runs that hold any of these items."""
-    found = []
-    for number, (start, end) in enumerate(runs):
-        if any(start <= item < end for item in items):
-            found.append(number)
-    return tuple(found)
 
 
 def coverage(trace: Trace, focus: Focus) -> Matrix:
@@ -94,7 +85,7 @@ def coverage(trace: Trace, focus: Focus) -> Matrix:
     )
 
 
-def _top(values: matrix.FloatArray) -> float:
+def _top(values: FloatArray) -> float:
     return min(1.0, nice_top(float(values.max())))
 
 

@@ -8,23 +8,19 @@ from math import ceil, isqrt
 import numpy as np
 from matplotlib.figure import Figure as PrintFigure
 from matplotlib.patches import Rectangle
-from plotly.graph_objects import Figure, Scatter
+from plotly.graph_objects import Figure
 
 from areaviz.drawing import pictures, theme
-from areaviz.drawing.axes import HOVER, frame, lay_picture, print_scale, written
-from areaviz.drawing.base import Drawing, Row, Table, caption, view
+from areaviz.drawing.axes import frame, hover_points, lay_picture, print_scale, written
+from areaviz.drawing.base import Drawing, Table, caption, view
 from areaviz.drawing.select import field_name, fits_map
 from areaviz.trace import query
 from areaviz.trace.information import query_dependence
-from areaviz.trace.query import HeadSummary
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
 
-# How many pictures stand beside each other at most, and up to how many have room for all texts.
-_ACROSS, _WIDE = 12, 4
-_TILE_PX = 104.0
-# What share of its place a picture is wide.
-_BROAD = 0.9
+# Up to so many pictures beside each other have room for all texts.
+_WIDE = 4
 MOST_HEADS = 2048
 """Of all layers together: of more, pictures would be a few pixels on a sheet of many screens."""
 _UNIT = "share of row"
@@ -111,14 +107,14 @@ class Overview(Drawing):
 
 
 def _tile_px(across: int) -> float:
-    return min(_TILE_PX, theme.SCREEN_WIDTH / across)
+    return min(104.0, theme.SCREEN_WIDTH / across)
 
 
 def overview(trace: Trace, focus: Focus) -> Overview:
     """Query x memory item shares of every head, layer by layer."""
     attention = trace.maps[focus.site]
     fields = [trace.fields[attention.query], trace.fields[attention.memory]]
-    summary, across = query.head_summary(attention), min(attention.heads, _ACROSS)
+    summary, across = query.head_summary(attention), min(attention.heads, 12)
     count = attention.layers * attention.heads
     side = min(64, isqrt(pictures.PIXELS**2 // count))
     rows, columns = (pictures.block(len(field), side) for field in fields)
@@ -126,8 +122,19 @@ def overview(trace: Trace, focus: Focus) -> Overview:
     for place in range(count):
         layer, head = divmod(place, attention.heads)
         shares_QN = query.item_shares(attention, layer, head)
-        focused = layer == focus.layer and focus.head in (None, head)
-        tiles.append(_tile(summary, layer, head, divmod(place, across), shares_QN, focused))
+        bits, most = query_dependence(shares_QN)
+        tiles.append(
+            HeadTile(
+                layer,
+                head,
+                *divmod(place, across),
+                entropy=float(summary.entropy[layer, head]),
+                area_size=float(summary.area_size[layer, head]),
+                distance=float(summary.distance[layer, head]),
+                dependence=bits / most if most else 0.0,
+                focused=layer == focus.layer and focus.head in (None, head),
+            )
+        )
         values.append(pictures.average(shares_QN, rows, columns))
     wide = across <= _WIDE
     text_px = (15.0 if wide else 12) * len(tiles[0].texts(wide)) + 12
@@ -154,27 +161,6 @@ def overview(trace: Trace, focus: Focus) -> Overview:
     )
 
 
-def _tile(
-    summary: HeadSummary,
-    layer: int,
-    head: int,
-    place: tuple[int, int],
-    shares_QN: FloatArray,
-    focused: bool,
-) -> HeadTile:
-    bits, most = query_dependence(shares_QN)
-    return HeadTile(
-        layer,
-        head,
-        *place,
-        entropy=float(summary.entropy[layer, head]),
-        area_size=float(summary.area_size[layer, head]),
-        distance=float(summary.distance[layer, head]),
-        dependence=bits / most if most else 0.0,
-        focused=focused,
-    )
-
-
 def _sheet(
     tiles: list[HeadTile], values: list[FloatArray], across: int, high: float
 ) -> tuple[FloatArray, float, float]:
@@ -182,7 +168,7 @@ def _sheet(
     # Cells are repeated so that the gaps, whole cells too, come out as wanted to a few per cent.
     down, right = (ceil(32 / side) for side in values[0].shape)
     rows, columns = values[0].shape[0] * down, values[0].shape[1] * right
-    place_rows, place_columns = round(rows / high), round(columns / _BROAD)
+    place_rows, place_columns = round(rows / high), round(columns / 0.9)
     size = (ceil(len(tiles) / across) * place_rows, across * place_columns)
     sheet = np.full(size, np.nan, dtype=np.float32)
     for tile, picture in zip(tiles, values, strict=True):
@@ -206,14 +192,12 @@ def figure(drawn: Overview) -> Figure:
         shapes=[frame(tile.column, tile.row, broad, high) for tile in focused],
     )
     lay_picture(picture, drawn.sheet, drawn.top, (0, 0, drawn.across, drawn.down))
-    points = Scatter(
-        x=[tile.column + broad / 2 for tile in tiles],
-        y=[tile.row + high / 2 for tile in tiles],
-        mode="markers",
-        marker={"opacity": 0, "size": 24},
+    points = hover_points(
+        [tile.column + broad / 2 for tile in tiles],
+        [tile.row + high / 2 for tile in tiles],
+        [tile.hover for tile in tiles],
+        24,
         customdata=[(tile.layer, tile.head) for tile in tiles],
-        text=[tile.hover for tile in tiles],
-        hovertemplate=HOVER,
     )
     left = [tile.column for tile in tiles]
     below = [tile.row + high + 6 / drawn.place_px for tile in tiles]
@@ -224,7 +208,7 @@ def figure(drawn: Overview) -> Figure:
 
 def table(drawn: Overview) -> Table:
     """One line a head, in the order of the pictures; a distance that does not exist is empty."""
-    rows: list[Row] = []
+    rows = []
     for tile in drawn.tiles:
         distance = tile.distance if tile.has_distance else ""
         measures = (tile.entropy, tile.area_size, distance, tile.dependence)
@@ -254,13 +238,22 @@ def paper(drawn: Overview) -> PrintFigure:
     )
     axes.set(xticks=[], yticks=[])
     size = 6.5 if drawn.wide else 4.5
-    line = {"edgecolor": theme.SECOND, "linewidth": 1.2, "fill": False, "clip_on": False}
     for tile in drawn.tiles:
         text = "\n".join(tile.texts(drawn.wide))
         axes.text(tile.column, tile.row + drawn.high + 0.02, text, va="top", fontsize=size)
         if tile.focused:
             place = (tile.column, tile.row)
-            axes.add_patch(Rectangle(place, drawn.broad, drawn.high, **line))
+            axes.add_patch(
+                Rectangle(
+                    place,
+                    drawn.broad,
+                    drawn.high,
+                    fill=False,
+                    clip_on=False,
+                    edgecolor=theme.SECOND,
+                    linewidth=1.2,
+                )
+            )
     print_scale(result, axes, image, _UNIT, drawn.top)
     return theme.finish(result)
 

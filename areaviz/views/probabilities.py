@@ -32,10 +32,6 @@ from areaviz.trace.request import Focus
 
 # Where the axis ends, so that a ring at 1 is whole.
 _TOP = 1.04
-# px.
-_HEIGHT, _CHANGE_HEIGHT = 200, 170
-# Alternatives that hovering shows.
-_LISTED = 5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,7 +71,8 @@ class Probabilities(Drawing):
 
 def _averaged(probabilities_T: FloatArray) -> FloatArray:
     """Means of blocks: float32 [B], no more than a picture has pixels for."""
-    return pictures.average(probabilities_T[None], 1, pictures.block(len(probabilities_T)))[0]
+    block = pictures.block(len(probabilities_T))
+    return pictures.average(probabilities_T[None], 1, block).reshape(-1)
 
 
 def _title(title: str, items: int) -> str:
@@ -94,7 +91,7 @@ def certainty(trace: Trace) -> Probabilities:
     hovers = [f"produced at {p:.1%}" for p in bars.tolist()]
     if len(bars) == len(field):
         for t, options in enumerate(output.alternatives):
-            best = [f"{p:.1%} {for_screen(other)}" for other, p in options[:_LISTED]]
+            best = [f"{p:.1%} {for_screen(other)}" for other, p in options[:5]]
             hovers[t] = "<br>".join([*best, hovers[t]])
     given = f" · probability of each {name} item given the items before it"
     # Without a history the items are no text written one after the other.
@@ -109,7 +106,7 @@ def certainty(trace: Trace) -> Probabilities:
         rings=_averaged(other_T),
         hovers=hovers,
         across=f"{name} items",
-        height=_HEIGHT,
+        height=200,
     )
 
 
@@ -118,9 +115,7 @@ def change(before: Trace, after: Trace) -> Probabilities:
     field, request = before.fields[before.output.field], after.request
     bars = _averaged(after.output.probabilities[: len(field)])
     rings = _averaged(before.output.probabilities[: len(field)])
-    hovers = []
-    for one, two in zip(rings.tolist(), bars.tolist(), strict=True):
-        hovers.append(f"before {one:.1%}, after {two:.1%}")
+    pairs = zip(rings.tolist(), bars.tolist(), strict=True)
     model = f"{request.model}{changes_words(request)}"
     return Probabilities(
         title=_title("Probability of the original output, item by item", len(field)),
@@ -129,9 +124,9 @@ def change(before: Trace, after: Trace) -> Probabilities:
         field=field,
         bars=bars,
         rings=rings,
-        hovers=hovers,
+        hovers=[f"before {one:.1%}, after {two:.1%}" for one, two in pairs],
         across="original output",
-        height=_CHANGE_HEIGHT,
+        height=170,
     )
 
 
@@ -167,8 +162,15 @@ def paper(drawn: Probabilities) -> PrintFigure:
     result, axes = theme.paper(drawn, 1.7)
     print_shares(axes)
     axes.bar(drawn.x, drawn.bars, 0.8 * drawn.block, color=theme.ACCENT)
-    ring = {"facecolors": "none", "edgecolors": theme.SECOND, "linewidths": 0.9}
-    axes.scatter(drawn.x, drawn.rings, 9, zorder=3, **ring)
+    axes.scatter(
+        drawn.x,
+        drawn.rings,
+        9,
+        facecolors="none",
+        edgecolors=theme.SECOND,
+        linewidths=0.9,
+        zorder=3,
+    )
     axes.set(xlim=(-0.6, len(drawn.field) - 0.4), ylim=(0, _TOP))
     print_ticks(axes, print_labels(shown(drawn.field)))
     print_titles(axes, drawn.across, "probability")
@@ -182,13 +184,12 @@ def table(trace: Trace, focus: Focus) -> Table:
     columns = ["position", "item", "probability"]
     for k in range(1, most + 1):
         columns += [f"alternative {k}", f"probability of alternative {k}"]
-    rows: list[Row] = []
+    rows = []
     for t, options in enumerate(output.alternatives):
-        row = [t + 1, visible(labels[t]), float(output.probabilities[t])]
+        row: Row = (t + 1, visible(labels[t]), float(output.probabilities[t]))
         for other, probability in options:
-            row += [visible(other), float(probability)]
-        blanks = [""] * (len(columns) - len(row))
-        rows.append((*row, *blanks))
+            row += (visible(other), float(probability))
+        rows.append(row + ("",) * (len(columns) - len(row)))
     return Table(tuple(columns), rows)
 
 
@@ -196,7 +197,7 @@ def change_table(before: Trace, after: Trace) -> Table:
     """One line an item: its probability before and after, and the difference."""
     labels = before.fields[before.output.field].labels
     one_T, two_T = before.output.probabilities.tolist(), after.output.probabilities.tolist()
-    rows: list[Row] = []
+    rows = []
     # The changed run may have an end that the first did not come to.
     for t, (label, one, two) in enumerate(zip(labels, one_T, two_T, strict=False), 1):
         rows.append((t, visible(label), one, two, two - one))

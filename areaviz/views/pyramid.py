@@ -21,7 +21,7 @@ from areaviz.drawing.axes import (
     screen_labels,
     screen_ticks,
 )
-from areaviz.drawing.base import Drawing, Row, Table, caption, view
+from areaviz.drawing.base import Drawing, Table, caption, view
 from areaviz.drawing.labels import Ticks, escape
 from areaviz.drawing.select import field_name, fits_text, quote, select, shown
 from areaviz.trace.area_text import run_text
@@ -29,8 +29,6 @@ from areaviz.trace.record import Field, FloatArray, Trace
 from areaviz.trace.request import Focus
 
 _LENGTH, _UNIT = "span length (items)", "weight"
-# Columns of a long memory in print: as many as can be told apart on a page.
-_PRINT_COLUMNS = 2000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,7 +148,7 @@ def _averaged(drawn: Pyramid, limit: int) -> FloatArray:
 
 def table(drawn: Pyramid) -> Table:
     """One line an area: where it starts (from 1), how long it is, what it holds, its weight."""
-    rows: list[Row] = []
+    rows = []
     for length, weights in enumerate(drawn.rows, 1):
         for start, weight in enumerate(weights.tolist()):
             quoted = quote(drawn.memory, range(start, start + length))
@@ -165,7 +163,8 @@ def paper(drawn: Pyramid) -> PrintFigure:
     norm = Normalize(0, drawn.top)
     if drawn.is_picture:
         axes.imshow(
-            _averaged(drawn, _PRINT_COLUMNS),
+            # As many columns as can be told apart on a page.
+            _averaged(drawn, 2000),
             theme.SEQUENCE,
             norm,
             extent=(-0.5, drawn.right, 0.5, drawn.upper),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from areaviz.drawing import gazes, pictures, tiles
-from areaviz.drawing.base import Row, Table, caption, view
+from areaviz.drawing.base import Table, caption, view
 from areaviz.drawing.labels import clip
 from areaviz.drawing.pictures import Pixels
 from areaviz.drawing.theme import ACCENT, SECOND
@@ -17,8 +17,8 @@ from areaviz.drawing.tiles import Sheet, Tile
 from areaviz.trace.record import Gaze, Trace
 from areaviz.trace.request import Focus
 
-# Longest sides of a patch and of a picture, and how wide a patch's frame is, in pixels.
-_PATCH, _PICTURE, _FRAME = 120, 260, 5
+# Longest side of a picture, and how wide a patch's frame is, in pixels.
+_PICTURE, _FRAME = 260, 5
 
 
 def patches(trace: Trace, focus: Focus) -> Sheet:
@@ -55,7 +55,7 @@ def patches(trace: Trace, focus: Focus) -> Sheet:
 
 def framed(gaze: Gaze, step: int, scale: int) -> Pixels:
     """A patch, enlarged, in a frame of its step's colour: uint8 [H, W, 3]."""
-    inner = pictures.fitted(pictures.coloured(gaze.seen[step, scale]), _PATCH)
+    inner = pictures.fitted(pictures.coloured(gaze.seen[step, scale]), 120)
     height, width = inner.shape[:2]
     frame = np.empty((height + 2 * _FRAME, width + 2 * _FRAME, 3), np.uint8)
     frame[:] = gazes.channels(gazes.step_colour(step, len(gaze.seen)))
@@ -67,7 +67,7 @@ def _patch_table(gaze: Gaze, steps: tuple[int, ...], answers: tuple[gazes.Answer
     """One line a glimpse and scale: the label after it, and all pixels, 0 black to 255 white."""
     side = gaze.seen.shape[2]
     names = [f"row {row + 1}, column {column + 1}" for row, column in np.ndindex(side, side)]
-    rows: list[Row] = []
+    rows = []
     for step in steps:
         answer = answers[step]
         likely = "" if answer.probability is None else answer.probability
@@ -113,21 +113,18 @@ def _first_glimpse(trace: Trace, site: str, words: str, colour: str) -> Tile:
     """The picture with every scale of a gaze's first glimpse outlined."""
     picture, gaze = gazes.picture_of(trace), trace.gazes[site]
     small = pictures.fitted(picture, _PICTURE)
-    boxes = []
-    for corners in gaze.corners[0] * (small.shape[1] / picture.shape[1]):
-        left, top = corners.min(0).tolist()
-        right, bottom = corners.max(0).tolist()
-        boxes.append(((left, top, right, bottom), colour))
+    corners = gaze.corners[0] * (small.shape[1] / picture.shape[1])
+    boxes = np.concatenate([corners.min(1), corners.max(1)], 1).tolist()
     x, y = gazes.centres(gaze)[0]
     texts = (f"first glimpse {words}", f"at {x:.0f}, {y:.0f} px")
-    return Tile(pictures.outlined(small, boxes, 2), texts, texts)
+    return Tile(pictures.outlined(small, [(box, colour) for box in boxes], 2), texts, texts)
 
 
 def _context_table(trace: Trace) -> Table:
     """The middle of every glimpse, with and without the coarse look, and how far they are apart."""
     seeing = gazes.centres(trace.gazes[gazes.GLIMPSES])
     blind = gazes.centres(trace.gazes[gazes.WITHOUT])
-    rows: list[Row] = []
+    rows = []
     for step, (one, other) in enumerate(zip(seeing, blind, strict=True), 1):
         apart = float(np.hypot(*(one - other)))
         rows.append((step, *one.tolist(), *other.tolist(), apart))

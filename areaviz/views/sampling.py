@@ -72,7 +72,8 @@ def places(corners_42: FloatArray, side: int, pixels_P2: npt.ArrayLike) -> Float
     first, right, _, down = corners_42
     share_P2 = (np.asarray(pixels_P2) + 0.5) / side
     across_P2, along_P2 = share_P2[:, 1:] * (right - first), share_P2[:, :1] * (down - first)
-    return (first + across_P2 + along_P2).astype(np.float32)
+    found_P2: FloatArray = (first + across_P2 + along_P2).astype(np.float32)
+    return found_P2
 
 
 def sample(picture_HWC: Pixels, corners_42: FloatArray, side: int, index: int) -> Sample:

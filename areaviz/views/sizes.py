@@ -10,7 +10,7 @@ from plotly.graph_objects import Bar, Figure
 
 from areaviz.drawing import theme
 from areaviz.drawing.axes import print_shares, print_titles
-from areaviz.drawing.base import Drawing, Row, Table, caption, view
+from areaviz.drawing.base import Drawing, Table, caption, view
 from areaviz.drawing.select import fits_map
 from areaviz.trace import query
 from areaviz.trace.record import FloatArray, Trace
@@ -18,7 +18,6 @@ from areaviz.trace.request import Focus
 
 _ACROSS, _DOWN = "area size (items)", "share of attention"
 _BROAD = 0.86
-_FAINT = 0.35
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,7 +39,7 @@ class Histogram(Drawing):
 
     def opacity(self, head: int) -> float:
         """The focused head stands out."""
-        return 1.0 if self.head in (None, head) else _FAINT
+        return 1.0 if self.head in (None, head) else 0.35
 
     def ticks(self) -> tuple[list[float], list[str]]:
         """Under every bar its size (fewer where bars are many), under every group its head."""
@@ -114,7 +113,7 @@ def figure(drawn: Histogram) -> Figure:
 
 def table(drawn: Histogram) -> Table:
     """One line a head and area size."""
-    rows: list[Row] = []
+    rows = []
     for head, shares in enumerate(drawn.shares.tolist(), 1):
         rows += [(head, size, share) for size, share in zip(drawn.sizes, shares, strict=True)]
     return Table(("head", "area size", "share"), rows)

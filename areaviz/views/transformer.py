@@ -19,8 +19,6 @@ _PANELS = ("the picture", "what was read", "one sample")
 # Where the panels stand: shares of the figure's width and height, from and to.
 _COLUMNS = ((0.0, 0.49), (0.51, 1.0), (0.0, 0.49))
 _ROWS = ((0.45, 1.0), (0.45, 1.0), (0.0, 0.37))
-# Of the marks of the corners, on the screen and on paper.
-_SHAPES, _PRINT_SHAPES = ("circle", "square", "diamond", "triangle-up"), "osD^"
 _POINT, _OUTLINE = "#56B4E9", "#FFFFFF"
 # Points of a quadrilateral as a closed line.
 _CLOSED = [0, 1, 2, 3, 0]
@@ -30,8 +28,8 @@ def figure(drawn: Sampling) -> Figure:
     """Above the picture and what was read, below the pixels behind one sample and their sum."""
     result = theme.screen(drawn, 520, above=24, below=8)
     boxes = _boxes(drawn)
-    for axis, x, y, box in zip(("", "2", "3"), _COLUMNS, _ROWS, boxes, strict=True):
-        stage.axes(result, box, axis, x, y)
+    for axis, column, row, box in zip(("", "2", "3"), _COLUMNS, _ROWS, boxes, strict=True):
+        stage.axes(result, box, axis, column, row)
     stage.lay(result, drawn.picture)
     stage.lay(result, pictures.coloured(drawn.seen), "2")
     result.add_traces(stage.cased(drawn.corners[_CLOSED], _OUTLINE, 1.6))
@@ -65,7 +63,8 @@ def _mark(
 
 def _corners(places_42: FloatArray, axis: str) -> Iterator[Scatter]:
     """A mark for every corner, of one colour and shape in both panels."""
-    looks = zip(places_42.tolist(), CORNERS, COLOURS, _SHAPES, strict=True)
+    shapes = ("circle", "square", "diamond", "triangle-up")
+    looks = zip(places_42.tolist(), CORNERS, COLOURS, shapes, strict=True)
     for (x, y), name, colour, shape in looks:
         line = {"color": CASING, "width": 1.5}
         marker = {"symbol": shape, "size": 13, "color": colour, "line": line}
@@ -150,8 +149,9 @@ def paper(drawn: Sampling) -> PrintFigure:
     for panel, name, (x, y) in zip(panels, _PANELS, _crosses(drawn), strict=True):
         panel.spines[:].set_visible(False)
         panel.set_title(name, fontsize=8, fontweight="bold")
-        cross = {"color": theme.SECOND, "edgecolors": "white", "linewidths": 0.7}
-        panel.scatter(x, y, 42, marker="X", zorder=5, **cross)
+        panel.scatter(
+            x, y, 42, color=theme.SECOND, marker="X", edgecolors="white", linewidths=0.7, zorder=5
+        )
     whole, seen, zoom = panels
     whole_box, seen_box, zoom_box = _boxes(drawn)
     stage.print_axes(whole, drawn.picture, whole_box)
@@ -159,8 +159,9 @@ def paper(drawn: Sampling) -> PrintFigure:
     _print_outline(whole, drawn.corners, drawn.points)
     _print_outline(seen, drawn.edges, drawn.dots)
     for left, top, grey, text, x, y in _cells(drawn):
-        edge = {"edgecolor": theme.PRINT_EDGE, "linewidth": 0.6}
-        zoom.add_patch(Rectangle((left, top), 1, 1, facecolor=grey, **edge))
+        zoom.add_patch(
+            Rectangle((left, top), 1, 1, facecolor=grey, edgecolor=theme.PRINT_EDGE, linewidth=0.6)
+        )
         zoom.text(
             x,
             y,
@@ -173,8 +174,9 @@ def paper(drawn: Sampling) -> PrintFigure:
             zorder=4,
         )
     corner = (drawn.sample.x - 0.5, drawn.sample.y - 0.5)
-    line = {"edgecolor": theme.SECOND, "linestyle": ":", "linewidth": 1.2}
-    zoom.add_patch(Rectangle(corner, 1, 1, fill=False, **line))
+    zoom.add_patch(
+        Rectangle(corner, 1, 1, fill=False, edgecolor=theme.SECOND, linestyle=":", linewidth=1.2)
+    )
     stage.show_box(zoom, zoom_box)
     zoom.set_xlabel("\n".join(drawn.sum_lines), fontsize=6.5, loc="left")
     return theme.finish(result)
@@ -183,10 +185,12 @@ def paper(drawn: Sampling) -> PrintFigure:
 def _print_outline(axes: Axes, corners_42: FloatArray, points_P2: FloatArray) -> None:
     """The quadrilateral in one of the panels on paper, with its corners and points."""
     stage.print_cased(axes, corners_42[_CLOSED], _OUTLINE, 1)
-    axes.scatter(*points_P2.T, 5, color=_POINT, edgecolors=CASING, linewidths=0.5, zorder=3)
-    for (x, y), colour, shape in zip(corners_42.tolist(), COLOURS, _PRINT_SHAPES, strict=True):
-        look = {"color": colour, "marker": shape, "edgecolors": CASING}
-        axes.scatter(x, y, 40, zorder=4, clip_on=False, **look)
+    across, down = points_P2.T
+    axes.scatter(across, down, 5, color=_POINT, edgecolors=CASING, linewidths=0.5, zorder=3)
+    for (x, y), colour, shape in zip(corners_42.tolist(), COLOURS, "osD^", strict=True):
+        axes.scatter(
+            x, y, 40, color=colour, marker=shape, edgecolors=CASING, zorder=4, clip_on=False
+        )
 
 
 VIEW = view(
