@@ -75,8 +75,16 @@ def hover_points(
         size: in px.
         more: other settings of plotly's Scatter.
     """
-    marker = {"opacity": 0, "size": size}
-    return Scatter(x=x, y=y, mode="markers", marker=marker, text=texts, hovertemplate=HOVER, **more)
+    return Scatter(
+        x=x,
+        y=y,
+        mode="markers",
+        marker_opacity=0,
+        marker_size=size,
+        text=texts,
+        hovertemplate=HOVER,
+        **more,
+    )
 
 
 def written(
@@ -131,8 +139,17 @@ def lay_picture(
         layer="below",
     )
     # A picture brings no colour bar along: an unseen point does.
-    marker = {"coloraxis": "coloraxis", "color": [0], "opacity": 0}
-    figure.add_trace(Scatter(x=[left], y=[top], mode="markers", marker=marker, hoverinfo="skip"))
+    figure.add_trace(
+        Scatter(
+            x=[left],
+            y=[top],
+            mode="markers",
+            marker_coloraxis="coloraxis",
+            marker_color=[0],
+            marker_opacity=0,
+            hoverinfo="skip",
+        )
+    )
 
 
 def print_ticks(axes: Axes, shown: Ticks, top: bool = False) -> None:

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure as PrintFigure
 from plotly.graph_objects import Figure
 
 from areaviz.drawing.labels import counted
+from areaviz.drawing.theme import Drawing, finish
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import Gaze, Trace
 from areaviz.trace.request import Focus, Request
@@ -27,18 +28,6 @@ class Table:
 
     columns: tuple[str, ...]
     rows: Sequence[Row]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Drawing:
-    """The texts around a figure; subclasses add what is drawn."""
-
-    # In bold above the figure.
-    title: str
-    # Under the title, or "".
-    note: str
-    # Under the figure: see `caption`.
-    caption: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +89,7 @@ def view(
         fits=fits,
         figure=lambda trace, focus: figure(find(trace, focus)),
         table=lambda trace, focus: table(find(trace, focus)),
-        print=lambda trace, focus: paper(find(trace, focus)),
+        print=lambda trace, focus: finish(paper(find(trace, focus))),
     )
 
 

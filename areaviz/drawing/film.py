@@ -13,7 +13,7 @@ from itertools import product
 import numpy as np
 
 from areaviz.drawing import pictures, theme
-from areaviz.drawing.base import Drawing, caption
+from areaviz.drawing.base import caption
 from areaviz.drawing.labels import visible
 from areaviz.drawing.pictures import Box, Pixels
 from areaviz.drawing.select import FocusedMap, Runs, field_name, fits_map, groups, select
@@ -48,7 +48,7 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Film(Drawing):
+class Film(theme.Drawing):
     """The frames of one picture."""
 
     picture: Pixels

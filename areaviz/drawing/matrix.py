@@ -24,7 +24,7 @@ from areaviz.drawing.axes import (
     screen_labels,
     screen_ticks,
 )
-from areaviz.drawing.base import Drawing, Table
+from areaviz.drawing.base import Table
 from areaviz.drawing.labels import escape
 from areaviz.drawing.pictures import Box
 from areaviz.drawing.select import neighbours
@@ -32,7 +32,7 @@ from areaviz.trace.record import FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Matrix(Drawing):
+class Matrix(theme.Drawing):
     """What is drawn."""
 
     # float32 [R, C], NaN where there is nothing.
@@ -138,7 +138,7 @@ def draw_print(matrix: Matrix) -> PrintFigure:
             Rectangle((x, y), width, high, fill=False, edgecolor=theme.SECOND, linewidth=1.2)
         )
     print_scale(figure, axes, cells, shown.unit, shown.top, short=height < 1)
-    return theme.finish(figure)
+    return figure
 
 
 def tabulate(matrix: Matrix) -> Table:

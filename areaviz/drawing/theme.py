@@ -7,6 +7,7 @@ lines are a grey that shows on white as on black.
 from __future__ import annotations
 
 import textwrap
+from dataclasses import dataclass
 
 from matplotlib import colormaps
 from matplotlib.axes import Axes
@@ -15,7 +16,6 @@ from matplotlib.figure import Figure as PrintFigure
 from matplotlib.text import Text
 from plotly.graph_objects import Figure
 
-from areaviz.drawing.base import Drawing
 from areaviz.drawing.labels import drawable, lines, round_up
 
 # Okabe and Ito (2008), https://jfly.uni-koeln.de/color/. The first four stand out 3:1 from light
@@ -78,6 +78,18 @@ def head_colour(head: int) -> str:
 def nice_top(value: float) -> float:
     """The end of a scale: a round number that reaches `value`, so that scales of figures agree."""
     return round_up(value, slack=1e-6) if value > 0 else 1.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawing:
+    """The texts around a figure; subclasses add what is drawn."""
+
+    # In bold above the figure.
+    title: str
+    # Under the title, or "".
+    note: str
+    # Under the figure: see `base.caption`.
+    caption: str
 
 
 def screen(
@@ -231,7 +243,7 @@ def plain_axes(axes: Axes) -> None:
 
 
 def finish(figure: PrintFigure) -> PrintFigure:
-    """The figure with no text that could be read as mathematics: call it last."""
+    """The figure with no text that could be read as mathematics: comes last."""
     for text in figure.findobj(Text):
         text.set_parse_math(False)
     return figure

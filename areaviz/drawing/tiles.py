@@ -11,7 +11,7 @@ from plotly.graph_objects import Figure
 
 from areaviz.drawing import pictures, theme
 from areaviz.drawing.axes import hover_points, written
-from areaviz.drawing.base import Drawing, Table
+from areaviz.drawing.base import Table
 from areaviz.drawing.labels import drawable, escape, lines
 from areaviz.drawing.pictures import Pixels
 
@@ -34,7 +34,7 @@ class Tile:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sheet(Drawing):
+class Sheet(theme.Drawing):
     """Tiles row by row."""
 
     tiles: tuple[Tile, ...]
@@ -122,7 +122,7 @@ def draw_print(sheet: Sheet) -> PrintFigure:
     middles = [top + box / 2 for top in tops[: len(sheet.rows)]]
     axes.set(xlim=(0, sheet.across * column), ylim=(tops[-1], 0), xticks=[], aspect="equal")
     axes.set_yticks(middles, [drawable(name) for name in sheet.rows])
-    return theme.finish(figure)
+    return figure
 
 
 def _print_tile(axes: Axes, tile: Tile, x: float, y: float, width: float, height: float) -> None:

@@ -14,10 +14,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as PrintFigure
 from matplotlib.patches import Rectangle
 
-from areaviz.drawing.base import Drawing, caption
+from areaviz.drawing.base import caption
 from areaviz.drawing.labels import clip, for_print
 from areaviz.drawing.select import field_name, groups, heads_of
-from areaviz.drawing.theme import PRINT_FONT, SEQUENCE, finish, head_colour, paper
+from areaviz.drawing.theme import PRINT_FONT, SEQUENCE, Drawing, finish, head_colour, paper
 from areaviz.interactive.grid_table import Place, box_of, cells_text, places_of, query_text
 from areaviz.trace.area_text import area_text
 from areaviz.trace.areas import Area, AreaGrid

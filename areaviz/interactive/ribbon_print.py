@@ -12,10 +12,10 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.patches import Rectangle
 from matplotlib.textpath import text_to_path
 
-from areaviz.drawing.base import Drawing, caption
+from areaviz.drawing.base import caption
 from areaviz.drawing.labels import clip, for_print
 from areaviz.drawing.select import field_name, heads_of
-from areaviz.drawing.theme import PRINT_EDGE, PRINT_FONT, finish, head_colour, paper
+from areaviz.drawing.theme import PRINT_EDGE, PRINT_FONT, Drawing, finish, head_colour, paper
 from areaviz.interactive.ribbon_table import TOP, Span, items_text, spans_of
 from areaviz.trace.query import smallest_area
 from areaviz.trace.record import Field, Trace

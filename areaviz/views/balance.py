@@ -14,7 +14,7 @@ from plotly.graph_objects import Bar, Figure, Scatter
 
 from areaviz.drawing import theme
 from areaviz.drawing.axes import legend, print_labels, screen_labels, screen_ticks, written
-from areaviz.drawing.base import Drawing, Table, view
+from areaviz.drawing.base import Table, view
 from areaviz.drawing.film import unit_name
 from areaviz.drawing.labels import escape
 from areaviz.drawing.pictures import CASING
@@ -33,7 +33,7 @@ _SHARES = [0, 0.25, 0.5, 0.75, 1]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Balance(Drawing):
+class Balance(theme.Drawing):
     """The text's share of every word, NaN where neither context has any length.
 
     The picture has the rest.
@@ -135,7 +135,9 @@ def figure(drawn: Balance) -> Figure:
                 y=rows,
                 orientation="h",
                 width=_BROAD,
-                marker={"color": colour, "opacity": drawn.opacity, "line": {"width": 0}},
+                marker_color=colour,
+                marker_opacity=drawn.opacity,
+                marker_line_width=0,
                 hovertext=hovers,
                 hovertemplate="%{hovertext}<extra></extra>",
                 name=f"from the {side}",
@@ -163,7 +165,10 @@ def _marks(drawn: Balance) -> Scatter:
         x=share_M,
         y=down_M,
         mode="markers",
-        marker={"size": 5, "color": "#FFFFFF", "line": {"color": CASING, "width": 1}},
+        marker_size=5,
+        marker_color="#FFFFFF",
+        marker_line_color=CASING,
+        marker_line_width=1,
         hovertext=texts,
         hovertemplate="%{hovertext}<extra></extra>",
         showlegend=False,
@@ -200,7 +205,7 @@ def paper(drawn: Balance) -> PrintFigure:
         # Else the key is as faint as the first bar.
         if handle is not None:
             handle.set_alpha(1)
-    return theme.finish(result)
+    return result
 
 
 def table(drawn: Balance) -> Table:

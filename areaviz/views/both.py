@@ -135,7 +135,7 @@ def paper(drawn: Panels) -> PrintFigure:
     for panel in drawn.panels:
         _print_panel(axes, stills, panel)
     axes.set(xlim=(0, _WIDE), ylim=(whole, 0), xticks=[], yticks=[], aspect="equal")
-    return theme.finish(result)
+    return result
 
 
 def _print_panel(axes: Axes, stills: Stills, panel: Panel) -> None:

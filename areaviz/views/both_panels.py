@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from areaviz.drawing.axes import STEPS, eased
-from areaviz.drawing.base import Drawing
 from areaviz.drawing.film import Film, Frame, film, unit_name
 from areaviz.drawing.labels import clip, counted
 from areaviz.drawing.select import field_name, group_labels, groups, select, word_groups
+from areaviz.drawing.theme import Drawing
 from areaviz.drawing.two_memories import PICTURE, TEXT, both_caption, turned
 from areaviz.trace import query
 from areaviz.trace.record import FloatArray, Trace

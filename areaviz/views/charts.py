@@ -9,9 +9,9 @@ from plotly.graph_objects import Bar, Figure, Histogram, Scatter
 
 from areaviz.cards.card import Card
 from areaviz.drawing.axes import legend
-from areaviz.drawing.base import Drawing, Table
+from areaviz.drawing.base import Table
 from areaviz.drawing.labels import escape
-from areaviz.drawing.theme import ACCENT, EDGE, RULE, SECOND, Layout, head_colour, screen
+from areaviz.drawing.theme import ACCENT, EDGE, RULE, SECOND, Drawing, Layout, head_colour, screen
 from areaviz.trace.record import FloatArray
 
 _HEIGHT = 190.0
@@ -118,14 +118,17 @@ def history_figure(card: Card) -> Figure:
                     y=[entry[measure] for entry in entries],
                     name=name,
                     mode="lines+markers",
-                    line={"color": colour, "dash": dash, "width": 2},
-                    marker={"size": 4},
+                    line_color=colour,
+                    line_dash=dash,
+                    line_width=2,
+                    marker_size=4,
                 )
             )
     figure.update_layout(hovermode="x unified", showlegend=True)
-    figure.update_xaxes(title={"text": "Training step"}, rangemode="tozero")
-    title = {"text": "Loss (nats an item)"}
-    return figure.update_yaxes(title=title, showgrid=True, gridcolor=RULE, hoverformat=".3f")
+    figure.update_xaxes(title="Training step", rangemode="tozero")
+    return figure.update_yaxes(
+        title="Loss (nats an item)", showgrid=True, gridcolor=RULE, hoverformat=".3f"
+    )
 
 
 def history_table(card: Card) -> Table:

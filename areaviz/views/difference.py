@@ -15,10 +15,10 @@ import numpy as np
 from plotly.graph_objects import Figure, Heatmap
 
 from areaviz.drawing.axes import depth, screen_labels, screen_ticks
-from areaviz.drawing.base import Drawing, Row, Table
+from areaviz.drawing.base import Row, Table
 from areaviz.drawing.matrix import pair_texts
 from areaviz.drawing.select import group_labels, word_groups
-from areaviz.drawing.theme import ACCENT, SCREEN_FONT, SECOND, nice_top, screen
+from areaviz.drawing.theme import ACCENT, SCREEN_FONT, SECOND, Drawing, nice_top, screen
 from areaviz.trace import query
 from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
 from areaviz.trace.request import Focus

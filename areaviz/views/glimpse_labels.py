@@ -88,7 +88,7 @@ def paper(drawn: Matrix) -> PrintFigure:
     result = matrix.draw_print(drawn)
     for row, column, text, ink in _numbers(drawn):
         result.axes[0].text(column, row, text, ha="center", va="center", fontsize=6.5, color=ink)
-    return theme.finish(result)
+    return result
 
 
 def table(drawn: Matrix) -> Table:

@@ -12,7 +12,7 @@ from plotly.graph_objects import Figure, Scatter
 
 from areaviz.drawing import gazes, stage, theme
 from areaviz.drawing.axes import legend
-from areaviz.drawing.base import Drawing, Table, caption, view
+from areaviz.drawing.base import Table, caption, view
 from areaviz.drawing.gazes import Answer
 from areaviz.drawing.labels import drawable, escape
 from areaviz.drawing.pictures import CASING, Box, Pixels
@@ -25,7 +25,7 @@ _TRAIL = "#FFFFFF"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Path(Drawing):
+class Path(theme.Drawing):
     """The places of a gaze, the focused steps standing out."""
 
     picture: Pixels
@@ -115,10 +115,19 @@ def figure(drawn: Path) -> Figure:
     result.add_traces(stage.cased(centres, _TRAIL, 1.4, 0.9))
     # A number may have had to leave the middle of its glimpse, which keeps a dot.
     colours = [drawn.colour(step) for step in range(len(centres))]
-    dot = {"size": 7, "color": colours, "line": {"color": CASING, "width": 1}}
     x, y = centres.T
     result.add_trace(
-        Scatter(x=x, y=y, mode="markers", marker=dot, hoverinfo="skip", showlegend=False)
+        Scatter(
+            x=x,
+            y=y,
+            mode="markers",
+            marker_size=7,
+            marker_color=colours,
+            marker_line_color=CASING,
+            marker_line_width=1,
+            hoverinfo="skip",
+            showlegend=False,
+        )
     )
     result.add_traces([_number(drawn, step, *centres[step]) for step in drawn.order])
     key = legend(0, itemclick=False, itemdoubleclick=False, bgcolor=theme.CLEAR)
@@ -136,8 +145,13 @@ def _number(drawn: Path, step: int, middle_x: float, middle_y: float) -> Scatter
         name=f"{number}: {answer}",
         legendrank=number,
         opacity=max(drawn.opacity(step), 0.5),
-        marker={"size": 19, "color": colour, "line": {"color": CASING, "width": 1.2}},
-        textfont={"color": gazes.ink_on(colour), "size": 11, "weight": 600},
+        marker_size=19,
+        marker_color=colour,
+        marker_line_color=CASING,
+        marker_line_width=1.2,
+        textfont_color=gazes.ink_on(colour),
+        textfont_size=11,
+        textfont_weight=600,
         hovertemplate=(
             f"glimpse {number} at {middle_x:.0f}, {middle_y:.0f} px<br>then {answer}<extra></extra>"
         ),
@@ -184,7 +198,7 @@ def paper(drawn: Path) -> PrintFigure:
         bbox_to_anchor=(1.02, 0.5),
         frameon=False,
     )
-    return theme.finish(result)
+    return result
 
 
 def _print_keys(drawn: Path) -> Iterator[Line2D]:

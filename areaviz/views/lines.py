@@ -24,7 +24,7 @@ from areaviz.drawing.axes import (
     screen_labels,
     screen_ticks,
 )
-from areaviz.drawing.base import Drawing, Table, caption, view
+from areaviz.drawing.base import Table, caption, view
 from areaviz.drawing.labels import Ticks, for_screen
 from areaviz.drawing.select import (
     FocusedMap,
@@ -58,7 +58,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lines(Drawing):
+class Lines(theme.Drawing):
     """All lines of one map that are drawn."""
 
     chosen: FocusedMap
@@ -222,7 +222,7 @@ def paper(drawn: Lines) -> PrintFigure:
             ncols=8,
             frameon=False,
         )
-    return theme.finish(result)
+    return result
 
 
 def _print_axis(axes: Axes, field: Field, top: bool = False) -> None:

@@ -12,7 +12,7 @@ from plotly.graph_objects import Figure
 
 from areaviz.drawing import pictures, theme
 from areaviz.drawing.axes import frame, hover_points, lay_picture, print_scale, written
-from areaviz.drawing.base import Drawing, Table, caption, view
+from areaviz.drawing.base import Table, caption, view
 from areaviz.drawing.select import field_name, fits_map
 from areaviz.trace import query
 from areaviz.trace.information import query_dependence
@@ -76,7 +76,7 @@ class HeadTile:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Overview(Drawing):
+class Overview(theme.Drawing):
     """All pictures on one sheet."""
 
     tiles: tuple[HeadTile, ...]
@@ -255,7 +255,7 @@ def paper(drawn: Overview) -> PrintFigure:
                 )
             )
     print_scale(result, axes, image, _UNIT, drawn.top)
-    return theme.finish(result)
+    return result
 
 
 def _fits(trace: Trace, focus: Focus) -> bool:

@@ -23,7 +23,7 @@ from areaviz.drawing.axes import (
     screen_labels,
     screen_ticks,
 )
-from areaviz.drawing.base import Drawing, Row, Table, View, changes_words, model_words
+from areaviz.drawing.base import Row, Table, View, changes_words, model_words
 from areaviz.drawing.labels import for_screen, visible
 from areaviz.drawing.matrix import block_names
 from areaviz.drawing.select import field_name, shown
@@ -35,7 +35,7 @@ _TOP = 1.04
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Probabilities(Drawing):
+class Probabilities(theme.Drawing):
     """The numbers drawn; the note says what bar and ring are."""
 
     field: Field
@@ -140,16 +140,21 @@ def figure(drawn: Probabilities) -> Figure:
         x=drawn.x,
         y=drawn.bars,
         width=0.8 * drawn.block,
-        marker={"color": theme.ACCENT, "line": {"width": 0}},
+        marker_color=theme.ACCENT,
+        marker_line_width=0,
         hovertext=texts,
         hovertemplate="%{hovertext}<extra></extra>",
     )
-    ring = {
-        "color": theme.CLEAR,
-        "size": 6 if items <= pictures.CELLS else 3,
-        "line": {"color": theme.SECOND, "width": 1.5},
-    }
-    rings = Scatter(x=drawn.x, y=drawn.rings, mode="markers", marker=ring, hoverinfo="skip")
+    rings = Scatter(
+        x=drawn.x,
+        y=drawn.rings,
+        mode="markers",
+        marker_color=theme.CLEAR,
+        marker_size=6 if items <= pictures.CELLS else 3,
+        marker_line_color=theme.SECOND,
+        marker_line_width=1.5,
+        hoverinfo="skip",
+    )
     picture.add_traces([bars, rings])
     picture.update_xaxes(screen_ticks(across), range=[-0.6, items - 0.4], title_text=drawn.across)
     return picture.update_yaxes(
@@ -174,7 +179,7 @@ def paper(drawn: Probabilities) -> PrintFigure:
     axes.set(xlim=(-0.6, len(drawn.field) - 0.4), ylim=(0, _TOP))
     print_ticks(axes, print_labels(shown(drawn.field)))
     print_titles(axes, drawn.across, "probability")
-    return theme.finish(result)
+    return result
 
 
 def table(trace: Trace, focus: Focus) -> Table:
@@ -218,7 +223,7 @@ VIEW = View(
     fits=lambda trace, focus: len(trace.output.probabilities) > 0,
     figure=lambda trace, focus: figure(certainty(trace)),
     table=table,
-    print=lambda trace, focus: paper(certainty(trace)),
+    print=lambda trace, focus: theme.finish(paper(certainty(trace))),
 )
 
 
@@ -231,5 +236,5 @@ def against(before: Trace) -> View:
         fits=lambda after, focus: fits_change(before, after),
         figure=lambda after, focus: figure(change(before, after)),
         table=lambda after, focus: change_table(before, after),
-        print=lambda after, focus: paper(change(before, after)),
+        print=lambda after, focus: theme.finish(paper(change(before, after))),
     )

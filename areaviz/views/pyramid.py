@@ -21,7 +21,7 @@ from areaviz.drawing.axes import (
     screen_labels,
     screen_ticks,
 )
-from areaviz.drawing.base import Drawing, Table, caption, view
+from areaviz.drawing.base import Table, caption, view
 from areaviz.drawing.labels import Ticks, escape
 from areaviz.drawing.select import field_name, fits_text, quote, select, shown
 from areaviz.trace.area_text import run_text
@@ -32,7 +32,7 @@ _LENGTH, _UNIT = "span length (items)", "weight"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pyramid(Drawing):
+class Pyramid(theme.Drawing):
     """Weights of the spans of a text."""
 
     memory: Field
@@ -188,7 +188,7 @@ def paper(drawn: Pyramid) -> PrintFigure:
     print_titles(axes, f"{field_name(drawn.memory)} items", _LENGTH)
     scale = ScalarMappable(norm, theme.SEQUENCE)
     print_scale(result, axes, scale, _UNIT, drawn.top, short=height < 1)
-    return theme.finish(result)
+    return result
 
 
 def _fits(trace: Trace, focus: Focus) -> bool:

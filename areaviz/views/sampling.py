@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.drawing import gazes
-from areaviz.drawing.base import Drawing, Row, Table, caption
+from areaviz.drawing.base import Row, Table, caption
 from areaviz.drawing.pictures import Box, Pixels
+from areaviz.drawing.theme import Drawing
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
 

@@ -10,7 +10,7 @@ from plotly.graph_objects import Bar, Figure
 
 from areaviz.drawing import theme
 from areaviz.drawing.axes import print_shares, print_titles
-from areaviz.drawing.base import Drawing, Table, caption, view
+from areaviz.drawing.base import Table, caption, view
 from areaviz.drawing.select import fits_map
 from areaviz.trace import query
 from areaviz.trace.record import FloatArray, Trace
@@ -21,7 +21,7 @@ _BROAD = 0.86
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Histogram(Drawing):
+class Histogram(theme.Drawing):
     """Groups of bars: a group a head, a bar an area size."""
 
     # In items, rising.
@@ -94,14 +94,15 @@ def figure(drawn: Histogram) -> Figure:
     )
     for head, shares in enumerate(drawn.shares):
         name = f"head {head + 1}"
-        colour = theme.head_colour(head)
         size = f"{name}, area size %{{customdata}}"
         picture.add_trace(
             Bar(
                 x=drawn.x(head),
                 y=shares,
                 width=_BROAD,
-                marker={"color": colour, "line": {"color": theme.EDGE, "width": 0.5}},
+                marker_color=theme.head_colour(head),
+                marker_line_color=theme.EDGE,
+                marker_line_width=0.5,
                 opacity=drawn.opacity(head),
                 customdata=drawn.sizes,
                 name=name,
@@ -135,7 +136,7 @@ def paper(drawn: Histogram) -> PrintFigure:
         )
     axes.set_xticks(*drawn.ticks())
     print_titles(axes, _ACROSS, _DOWN)
-    return theme.finish(result)
+    return result
 
 
 def _fits(trace: Trace, focus: Focus) -> bool:

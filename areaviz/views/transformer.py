@@ -179,7 +179,7 @@ def paper(drawn: Sampling) -> PrintFigure:
     )
     stage.show_box(zoom, zoom_box)
     zoom.set_xlabel("\n".join(drawn.sum_lines), fontsize=6.5, loc="left")
-    return theme.finish(result)
+    return result
 
 
 def _print_outline(axes: Axes, corners_42: FloatArray, points_P2: FloatArray) -> None:

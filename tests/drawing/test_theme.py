@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from areaviz.drawing import theme
-from areaviz.drawing.base import Drawing
+from areaviz.drawing.theme import Drawing
 
 
 def luminance(colour: str) -> float:

@@ -205,6 +205,11 @@ def test_it_is_printed(kind: str) -> None:
     )
 
 
+def test_words_that_were_read_have_no_probability(trace: Trace) -> None:
+    read = replace(trace, output=replace(trace.output, field="source"))
+    assert "probability" not in VIEW.figure(read, Focus(SITES[0])).to_json()
+
+
 def test_a_long_sentence_stays_light() -> None:
     trace = fakes.doubly_trace(" ".join(["word"] * 60), " ".join(["Wort"] * 60), 14, 1, 2)
     assert len(VIEW.figure(trace, Focus("encoder-decoder")).to_json()) < 1_000_000
