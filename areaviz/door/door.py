@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from areaviz.backend import cookies
+from areaviz.backend import access
 from areaviz.door.answers import answer_text, redirect, refuse_socket
 from areaviz.door.head import Head
 from areaviz.door.media import PATH as MEDIA
@@ -60,7 +60,7 @@ class Door:
     def __init__(self, app: ASGIApp, rules: Rules) -> None:
         self._app, self._rules = app, rules
         self._uploads, self._media = Uploads(app), Media(rules.back_seconds)
-        self._cookie = cookies.reader_cookie(rules.port)
+        self._cookie = access.reader_cookie(rules.port)
         self._fixed = _fixed_headers(rules.framing)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -137,12 +137,12 @@ class Door:
     def _reader_of(self, head: Head) -> str:
         """The reader's id, "" where no cookie has one."""
         given = head.cookie(self._cookie)
-        return given if cookies.is_reader(given) else ""
+        return given if access.is_reader(given) else ""
 
     def _new_reader(self, head: Head) -> str:
         framed = bool(self._rules.framing)
-        return cookies.set_cookie(
-            self._cookie, cookies.new_reader(), cookies.READER_DAYS, head.secure, framed
+        return access.set_cookie(
+            self._cookie, access.new_reader(), access.READER_DAYS, head.secure, framed
         )
 
 

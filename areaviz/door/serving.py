@@ -15,7 +15,7 @@ import uvicorn
 from streamlit import config
 from streamlit.starlette import App
 
-from areaviz.backend import cookies
+from areaviz.backend import access
 from areaviz.backend.access import LOOPBACK_NAMES
 from areaviz.door.door import Door, Rules
 from areaviz.door.head import name_and_port
@@ -78,8 +78,8 @@ def serve_app(
     """
     os.chdir(folder)
     opened = listen(place.host, place.port)
-    key = cookies.admission_key(place.token) if place.token else ""
-    os.environ[cookies.SETTING] = key
+    key = access.admission_key(place.token) if place.token else ""
+    os.environ[access.KEY_SETTING] = key
     _tell_streamlit(place)
     sign_in = SignIn(key, place.port, place.framing) if key else None
     back = float(config.get_option("server.disconnectedSessionTTL"))

@@ -17,7 +17,7 @@ from collections import OrderedDict, deque
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote, urlencode
 
-from areaviz.backend import cookies
+from areaviz.backend import access
 from areaviz.door.answers import answer_page, answer_text, redirect
 from areaviz.door.head import Head
 
@@ -60,17 +60,17 @@ _PLACE = re.compile(r"/(?![/\\])[\x21-\x7e]*")
 class SignIn:
     """Lets readers in who have the access token.
 
-    key: of the token; see `cookies.admission_key`. port: in the cookie's name. framing: origins
+    key: of the token; see `access.admission_key`. port: in the cookie's name. framing: origins
     whose pages may hold the app in a frame.
     """
 
     def __init__(self, key: str, port: int, framing: tuple[str, ...] = ()) -> None:
-        self._key, self._cookie, self._framing = key, cookies.admission_cookie(port), framing
+        self._key, self._cookie, self._framing = key, access.admission_cookie(port), framing
         self._attempts = Attempts()
 
     def admits(self, head: Head) -> bool:
         """Whether the request shows admission."""
-        return cookies.is_admission(head.cookie(self._cookie), self._key)
+        return access.is_admission(head.cookie(self._cookie), self._key)
 
     async def answer(self, head: Head, receive: Receive, send: Send) -> None:
         """In place of anything else for who is not admitted: the form, and what it sends."""
@@ -95,14 +95,14 @@ class SignIn:
         """
         if self._attempts.too_many(head.client):
             return await self._form(send, 429, where, TOO_MANY)
-        if not hmac.compare_digest(cookies.admission_key(token.strip()), self._key):
+        if not hmac.compare_digest(access.admission_key(token.strip()), self._key):
             self._attempts.add(head.client)
             log.warning("A wrong access token was given from %s.", head.client)
             return await self._form(send, 401, where, WRONG)
         log.info("The access token was given from %s.", head.client)
-        value = cookies.admission(self._key)
-        header = cookies.set_cookie(
-            self._cookie, value, cookies.ADMITTED_DAYS, head.secure, bool(self._framing)
+        value = access.admission(self._key)
+        header = access.set_cookie(
+            self._cookie, value, access.ADMITTED_DAYS, head.secure, bool(self._framing)
         )
         where = where if _PLACE.fullmatch(where) else "/"
         return await redirect(send, where, [("set-cookie", header)])

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from areaviz.backend import wire
-from areaviz.backend.access import opens
+from areaviz.backend.access import is_token
 from areaviz.backend.base import Backend
 from areaviz.backend.cached import key_of
 from areaviz.trace import codec
@@ -55,7 +55,7 @@ class Api:
         its body, in bytes.
         """
         given = authorization[len(_BEARER) :] if authorization.lower().startswith(_BEARER) else ""
-        if not opens(given.strip(), self._digest):
+        if not is_token(given.strip(), self._digest):
             return Reply.failed("token", "This server wants its access token; name the right one.")
         if path not in self._routes:
             return Reply.failed(

@@ -119,7 +119,10 @@ def test_the_largest_request_fits() -> None:
 )
 def test_failures_have_a_kind_and_a_sentence(api: Api, text: str, status: int, kind: str) -> None:
     reply = api.answer(
-        "POST", wire.TRACE, BEARER, wire.trace_to_json(wire.TraceMessage(Request("char-area", text)))
+        "POST",
+        wire.TRACE,
+        BEARER,
+        wire.trace_to_json(wire.TraceMessage(Request("char-area", text))),
     )
     found, sentence = wire.failure_from_json(reply.content)
     assert (
