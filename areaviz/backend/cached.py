@@ -18,7 +18,7 @@ from areaviz.trace.request import Request
 
 MAX_BYTES = 256 * 2**20
 
-# A waiting caller's progress is called this often, so that a page left meanwhile can end its thread.
+# A waiting caller's progress is called this often, so that a page left meanwhile ends its thread.
 PROGRESS_SECONDS = 0.5
 
 

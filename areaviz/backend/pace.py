@@ -1,4 +1,4 @@
-"""How many requests of analyses run together: few while readers are active, so that none waits long."""
+"""How many requests of analyses run together: few while readers are active and wait."""
 
 from __future__ import annotations
 

@@ -15,17 +15,16 @@ from typing import Annotated
 
 import typer
 
-from areaviz.backend.access import digest_of, is_loopback, read_token, write_token
+from areaviz.backend.access import EVERY_ADDRESS, digest_of, is_loopback, read_token, write_token
 from areaviz.data.places import CHECKPOINTS, ROOT
 from areaviz.door.limits import Connections
 from areaviz.door.operator import Command
-from areaviz.server.on_ray import open_local, serving
-from areaviz.server.options import Place, Scale
+from areaviz.server.on_ray import Place, Scale, open_local, serving
 from areaviz.trace.errors import BackendError, InputError
 
 TRACE = "AREAVIZ_TRACE"
 """How the page Your tensors learns of a file to show: as `areaviz/ui/look/opened.py` reads it."""
-EVERY_ADDRESS = ("0.0.0.0", "::")
+
 _NAME = re.compile(r"[A-Za-z0-9_.-]+|[0-9A-Fa-f:.]+")
 _ORIGIN = re.compile(r"https://[A-Za-z0-9.-]+(:[0-9]{1,5})?")
 
@@ -204,7 +203,7 @@ def check_origins(origins: list[str]) -> None:
 
 def operator_commands(connections: Connections) -> dict[str, Command]:
     """What the operator may ask the app that runs, by name; see `areaviz/door/operator.py`."""
-    from areaviz.door.status import visitors
+    from areaviz.door.serving import visitors
     from areaviz.ui.shell.status import analyses, stop_analysis, work
 
     started = time.monotonic()

@@ -17,7 +17,7 @@ from areaviz.cli import build, main
 from areaviz.cli import serve as serve_module
 from areaviz.door import serving as door
 from areaviz.door.serving import AppPlace
-from areaviz.server.options import Place, Scale
+from areaviz.server.on_ray import Place, Scale
 from areaviz.ui.look import opened
 
 ALLOWED = {"localhost", "127.0.0.1", "::1"}

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.door.log_lines import OncePerSecond
+from areaviz.door.serving import OncePerSecond
 from tests.door.test_limits import connected
 from tests.door.test_serving import FOREIGN_ORIGINS, handshake
 from tests.faults.client import Session
