@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from areaviz.cli import main
-from areaviz.cli.view_options import layers_in
+from areaviz.cli.view import page_options
 from areaviz.trace import codec
+from areaviz.trace.errors import InputError
+from areaviz.trace.positions import unpacked
 from areaviz.trace.record import Trace
 from tests import fakes
 
@@ -72,11 +74,18 @@ def test_a_page_opens_where_it_is_told_and_carries_the_layers_asked_for(
     assert "<h1>Mine</h1>" in html and '<p class="note">See</p>' in html
 
 
-@pytest.mark.parametrize(
-    ("typed", "layers"), [("", ()), ("3", (2,)), ("1-3,2,9", (0, 1, 2, 8)), ("0-1", (0,))]
-)
+@pytest.mark.parametrize(("typed", "layers"), [("", ()), ("3", (2,)), ("1-3,2,9", (0, 1, 2, 8))])
 def test_layers_are_counted_from_1(typed: str, layers: tuple[int, ...]) -> None:
-    assert layers_in(typed) == layers
+    assert page_options(typed, "", 64, "", "", 16).layers == layers
+
+
+@pytest.mark.parametrize("typed", ["0-1", "0", "4-2", "1-99999", "a"])
+def test_layers_follow_the_rule_of_positions_in_links(typed: str) -> None:
+    for name in ("layers", "items"):
+        with pytest.raises(InputError, match=f'^"{name}" (is|has) "'):
+            list(unpacked(typed, name))
+    with pytest.raises(InputError, match='^"layers" '):
+        page_options(typed, "", 64, "", "", 16)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +102,7 @@ def test_layers_are_counted_from_1(typed: str, layers: tuple[int, ...]) -> None:
         ),
         (
             ["--layers", "a"],
-            '"layers" is "a" but must be positions such as 1-4,12; mend or remove it.',
+            '"layers" is "a" but must be positions such as 3-7,12; mend or remove it.',
         ),
         (["--view", "pie"], 'There is no view "pie"; choose one of'),
     ],
