@@ -44,6 +44,17 @@ def is_loopback(host: str | None) -> bool:
         return False
 
 
+def local_address(host: str, port: int) -> str:
+    """The address on this machine of what listens at a host and port."""
+    host = "127.0.0.1" if host in EVERY_ADDRESS else host
+    return f"http://{bracketed(host)}:{port}"
+
+
+def bracketed(host: str) -> str:
+    """A host as it stands in an address: in brackets if it is one of IPv6."""
+    return f"[{host}]" if ":" in host else host
+
+
 def digest_of(token: str) -> str:
     """SHA-256 in hexadecimal, by which a token is recognised without being stored."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()

@@ -100,10 +100,9 @@ def about_to_json(backend: Backend) -> bytes:
 
 def about_from_json(content: bytes) -> About:
     """The descriptions of a server; raises ValueError."""
-    entries = _loads(content)
-    cards = [card_of(entry) for entry in _typed(entries, "models", list)]
-    problems = tuple(str(one) for one in _typed(entries, "problems", list))
-    return About({card.name: card for card in cards}, problems, _typed(entries, "device", str))
+    models, problems, device = _typed(_loads(content), models=list, problems=list, device=str)
+    cards = [card_of(entry) for entry in models]
+    return About({card.name: card for card in cards}, tuple(map(str, problems)), device)
 
 
 def trace_to_json(message: TraceMessage) -> bytes:
@@ -129,8 +128,7 @@ def layer_from_json(content: bytes) -> LayerMessage:
     """Read it, the request not yet checked; raises InputError."""
     with _as_input_error():
         entries = _stranger_entries(content)
-        key, site = _typed(entries, "key", str), _typed(entries, "site", str)
-        layer = _typed(entries, "layer", int)
+        key, site, layer = _typed(entries, key=str, site=str, layer=int)
         return LayerMessage(_request(entries), key, site, layer)
 
 
@@ -142,8 +140,7 @@ def failure_to_json(kind: str, sentence: str) -> bytes:
 def failure_from_json(content: bytes) -> tuple[str, str]:
     """The kind of a failure and its sentence; ("", "") where something else answered."""
     try:
-        entries = _loads(content)
-        kind, sentence = _typed(entries, "error", str), _typed(entries, "sentence", str)
+        kind, sentence = _typed(_loads(content), error=str, sentence=str)
     except (ValueError, RecursionError):
         return "", ""
     return (kind, sentence) if kind in FAILURES else ("", "")
@@ -167,14 +164,15 @@ def _request(entries: dict[str, Any]) -> Request:
     arrays = {}
     if entries.get("pixels") is not None:
         arrays["request.picture"] = _pixels(entries["pixels"])
-    return read_request(_typed(entries, "request", dict), arrays)
+    (request,) = _typed(entries, request=dict)
+    return read_request(request, arrays)
 
 
 def _pixels(entry: Any) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    width, height = _typed(entry, "width", int), _typed(entry, "height", int)
+    width, height, text = _typed(entry, width=int, height=int, rgb=str)
     if not (1 <= width <= MAX_SIDE and 1 <= height <= MAX_SIDE):
         raise ValueError(f"a picture of {width} x {height} pixels")
-    rgb = base64.b64decode(_typed(entry, "rgb", str), validate=True)
+    rgb = base64.b64decode(text, validate=True)
     return np.frombuffer(rgb, np.uint8).reshape(height, width, 3)
 
 
@@ -207,8 +205,12 @@ def _loads(content: bytes) -> dict[str, Any]:
     return entries
 
 
-def _typed(entries: Any, key: str, kind: type[Any]) -> Any:
-    value = entries.get(key) if isinstance(entries, dict) else None
-    if not isinstance(value, kind) or isinstance(value, bool):
-        raise ValueError(f'"{key}" is missing or no {kind.__name__}')
-    return value
+def _typed(entries: Any, **kinds: type[Any]) -> list[Any]:
+    """The values of these keys; ValueError where one is missing or of another type."""
+    values = []
+    for key, kind in kinds.items():
+        value = entries.get(key) if isinstance(entries, dict) else None
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise ValueError(f'"{key}" is missing or no {kind.__name__}')
+        values.append(value)
+    return values

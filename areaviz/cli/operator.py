@@ -12,14 +12,13 @@ from areaviz.door.operator import ask
 from areaviz.drawing.labels import readable
 
 Port = Annotated[int, typer.Option(min=1, max=65535, help="The port of the app.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Write JSON, for programs.")]
 jobs = typer.Typer(no_args_is_help=False)
 
 
 def status(
     port: Port = 8501,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Write it as JSON, for programs.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say how many visitors, requests and analyses an app of yours has, and its memory."""
     found = ask(port, "status")
@@ -30,9 +29,7 @@ def status(
 def list_jobs(
     context: typer.Context,
     port: Port = 8501,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Write them as JSON, for programs.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the analyses of an app of yours: number, progress, start, whether watched, title."""
     if context.invoked_subcommand is not None:

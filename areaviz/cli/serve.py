@@ -79,7 +79,8 @@ def app(
     check_origins(allow_frame or [])
     token = read_token(token_file) if token_file else ""
     # Imported here, so that a refusal does not wait for Streamlit.
-    from areaviz.door.serving import AppPlace, serve_app
+    from areaviz.door.door import AppPlace
+    from areaviz.door.serving import serve_app
 
     set_trace(trace)
     place = AppPlace(

@@ -5,12 +5,12 @@ Pure ASGI, because sockets do not pass through other kinds of middleware.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from areaviz.backend import access
 from areaviz.door.files import MEDIA, UPLOADS, Media, Uploads
-from areaviz.door.http import Head, answer_text, redirect, refuse_socket
+from areaviz.door.http import Head, answer_text, name_and_port, redirect, refuse_socket
 from areaviz.door.messages import converse
 from areaviz.door.protocols import SEAT
 from areaviz.door.sign_in import PATH, SignIn, without_token
@@ -32,32 +32,54 @@ NOT_OURS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
-    """Who may come in.
+class AppPlace:
+    """Where the app listens, and for whom.
 
     Args:
-        names: the host names and addresses of this server, in lower case.
-        port: of the server.
-        sign_in: None where no token is needed.
+        host: the address to listen at.
+        port: likewise.
+        names: by which readers reach this machine, besides its address and those of loopback.
+        token: "" where none is needed.
+        proxies: addresses of proxies that are believed what a reader's address is.
         framing: origins whose pages may hold the app in a frame.
-        back_seconds: how long the session is kept of a reader who may come back.
     """
 
-    names: frozenset[str]
+    host: str
     port: int
-    sign_in: SignIn | None = None
+    names: tuple[str, ...] = ()
+    token: str = field(default="", repr=False)
+    proxies: tuple[str, ...] = ()
     framing: tuple[str, ...] = ()
-    back_seconds: float = 120.0
+
+    @property
+    def known_as(self) -> frozenset[str]:
+        """All names that a request may mean this server by."""
+        names = {*access.LOOPBACK_NAMES, *self.names}
+        if self.host not in access.EVERY_ADDRESS:
+            names.add(self.host)
+        return frozenset(name_and_port(access.bracketed(name))[0] for name in names)
+
+    @property
+    def key(self) -> str:
+        """The key of admission; "" where no token is needed."""
+        return access.admission_key(self.token) if self.token else ""
 
 
 class Door:
-    """Passes on to `app` what the rules allow, and refuses the rest."""
+    """Passes on to `app` what may come in at its place, and refuses the rest.
 
-    def __init__(self, app: ASGIApp, rules: Rules) -> None:
-        self._app, self._rules = app, rules
-        self._uploads, self._media = Uploads(app), Media(rules.back_seconds)
-        self._cookie = access.reader_cookie(rules.port)
-        self._headers = _headers_of_all(rules.framing)
+    Args:
+        app: Streamlit's.
+        place: where the app listens, and for whom.
+        back_seconds: how long the session is kept of a reader who may come back.
+    """
+
+    def __init__(self, app: ASGIApp, place: AppPlace, back_seconds: float) -> None:
+        self._app, self._names, self._framed = app, place.known_as, bool(place.framing)
+        self._sign_in = SignIn(place.key, place.port, place.framing) if place.token else None
+        self._uploads, self._media = Uploads(app), Media(back_seconds)
+        self._cookie = access.reader_cookie(place.port)
+        self._headers = _headers_of_all(place.framing)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request or a socket, or pass it on."""
@@ -68,10 +90,10 @@ class Door:
         return await self._app(scope, receive, send)
 
     def _admits(self, head: Head) -> bool:
-        return self._rules.sign_in is None or self._rules.sign_in.admits(head)
+        return self._sign_in is None or self._sign_in.admits(head)
 
     async def _socket(self, head: Head, scope: Scope, receive: Receive, send: Send) -> None:
-        if not (head.is_for(self._rules.names) and head.path == STREAM and self._admits(head)):
+        if not (head.is_for(self._names) and head.path == STREAM and self._admits(head)):
             return await refuse_socket(receive, send)
         reader = self._reader_of(head)
 
@@ -88,14 +110,13 @@ class Door:
             self._media.leave(reader)
 
     async def _request(self, head: Head, scope: Scope, receive: Receive, send: Send) -> None:
-        if not head.is_for(self._rules.names):
+        if not head.is_for(self._names):
             return await answer_text(send, 403, NOT_OURS)
         if head.path == HEALTH and not self._admits(head):
             return await answer_text(send, 200, "ok")
-        sign_in = self._rules.sign_in
-        if sign_in is not None:
-            if not sign_in.admits(head):
-                return await sign_in.answer(head, receive, send)
+        if self._sign_in is not None:
+            if not self._sign_in.admits(head):
+                return await self._sign_in.answer(head, receive, send)
             token, where = without_token(head)
             if token or head.path == PATH:
                 return await redirect(send, where)
@@ -131,9 +152,9 @@ class Door:
         return given if access.is_reader(given) else ""
 
     def _new_reader(self, head: Head) -> str:
-        framed = bool(self._rules.framing)
+        reader = access.new_reader()
         return access.set_cookie(
-            self._cookie, access.new_reader(), access.READER_DAYS, head.secure, framed
+            self._cookie, reader, access.READER_DAYS, head.secure, self._framed
         )
 
 
@@ -147,7 +168,7 @@ def _is_open(head: Head) -> bool:
 
 
 def _headers_of_all(framing: tuple[str, ...]) -> list[tuple[bytes, bytes]]:
-    """The headers of every answer of the app; framing: see `Rules`."""
+    """The headers of every answer of the app; framing: see `AppPlace`."""
     ancestors = " ".join(framing) or "'none'"
     pairs = {
         "content-security-policy": f"frame-ancestors {ancestors}",

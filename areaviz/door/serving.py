@@ -10,7 +10,6 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -21,12 +20,10 @@ from streamlit.starlette import App
 
 from areaviz.backend import access
 from areaviz.door import streamlit_parts
-from areaviz.door.door import Door, Rules
-from areaviz.door.http import name_and_port
+from areaviz.door.door import AppPlace, Door
 from areaviz.door.limits import MOST, SESSION_DESCRIPTORS, Connections, raise_limit
 from areaviz.door.operator import Command, listening
 from areaviz.door.protocols import BoundedRequests, BoundedSocket
-from areaviz.door.sign_in import SignIn
 from areaviz.trace.errors import InputError
 
 SCRIPT = Path(__file__).with_name("script.py")
@@ -40,41 +37,6 @@ ROOMY = MOST * (1 + SESSION_DESCRIPTORS)
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 LOG_SECONDS, LOG_CAUSES = 1.0, 1024
-
-
-@dataclass(frozen=True, slots=True)
-class AppPlace:
-    """Where the app listens, and for whom.
-
-    Args:
-        host: the address to listen at.
-        port: likewise.
-        names: by which readers reach this machine, besides its address and those of loopback.
-        token: "" where none is needed.
-        proxies: addresses of proxies that are believed what a reader's address is.
-        framing: origins whose pages may hold the app in a frame.
-    """
-
-    host: str
-    port: int
-    names: tuple[str, ...] = ()
-    token: str = field(default="", repr=False)
-    proxies: tuple[str, ...] = ()
-    framing: tuple[str, ...] = ()
-
-    @property
-    def known_as(self) -> frozenset[str]:
-        """All names that a request may mean this server by."""
-        names = {*access.LOOPBACK_NAMES, *self.names}
-        if self.host not in access.EVERY_ADDRESS:
-            names.add(self.host)
-        return frozenset(name_and_port(_bracketed(name))[0] for name in names)
-
-    @property
-    def url(self) -> str:
-        """The address for people on this machine."""
-        host = "127.0.0.1" if self.host in access.EVERY_ADDRESS else self.host
-        return f"http://{_bracketed(host)}:{self.port}"
 
 
 def serve_app(
@@ -92,15 +54,13 @@ def serve_app(
     """
     os.chdir(folder)
     opened = listen(place.host, place.port)
-    key = access.admission_key(place.token) if place.token else ""
-    os.environ[access.KEY_SETTING] = key
+    os.environ[access.KEY_SETTING] = place.key
     _configure_streamlit(place)
-    sign_in = SignIn(key, place.port, place.framing) if key else None
-    back = float(config.get_option("server.disconnectedSessionTTL"))
-    door = Door(App(SCRIPT), Rules(place.known_as, place.port, sign_in, place.framing, back))
+    door = Door(App(SCRIPT), place, config.get_option("server.disconnectedSessionTTL"))
     connections = Connections(raise_limit(), place.proxies)
     _bound_log()
-    print(f"areaviz is open at {place.url}; stop it with Ctrl-C.", flush=True)
+    url = access.local_address(place.host, place.port)
+    print(f"areaviz is open at {url}; stop it with Ctrl-C.", flush=True)
     with listening(commands(connections), place.port):
         _Server(_server_options(door, place, connections)).run(sockets=[opened])
 
@@ -248,7 +208,3 @@ def _loop(connections: Connections) -> Literal["auto", "asyncio"]:
     """
     _, limit = connections.descriptors()
     return "asyncio" if limit is not None and limit < ROOMY else "auto"
-
-
-def _bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host else host

@@ -17,7 +17,7 @@ import requests
 
 from areaviz.analysis.cluster import joined_ray
 from areaviz.backend import wire
-from areaviz.backend.access import EVERY_ADDRESS
+from areaviz.backend.access import bracketed, local_address
 from areaviz.backend.base import Backend
 from areaviz.backend.cached import CachedBackend
 from areaviz.server.api import Api, Reply
@@ -141,7 +141,7 @@ def serving(open_backend: Open, digest: str, scale: Scale, place: Place) -> Iter
         logging.getLogger("ray.serve").setLevel(logging.WARNING)
         try:
             _start(application(open_backend, digest, scale), place)
-            yield f"http://{place.host}:{place.port}"
+            yield f"http://{bracketed(place.host)}:{place.port}"
         finally:
             if place.cluster:
                 serve.delete(NAME)
@@ -162,8 +162,7 @@ def _start(app: Any, place: Place) -> None:
         serve.run(app, name=NAME, route_prefix="/")
         # The nodes of a cluster need not be reachable from here.
         if place.cluster is None:
-            host = "127.0.0.1" if place.host in EVERY_ADDRESS else place.host
-            _wait_for(f"http://{host}:{place.port}/-/healthz")
+            _wait_for(f"{local_address(place.host, place.port)}/-/healthz")
     except (RayError, RuntimeError) as error:
         reason = str(error).strip().splitlines()[0][:200]
         raise BackendError(

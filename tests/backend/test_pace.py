@@ -1,6 +1,4 @@
-"""How many requests of analyses run together: all when nobody else is there, few while readers are
-about.
-"""
+"""How many requests of analyses run together: all without readers, few while they are active."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The models of a server: the same answers as in this process, large weights on demand, and every
-fault has a name.
-"""
+"""The models of a server: the same answers, large weights on demand, a name for every fault."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The owner of the device: like requests run together, failures stay apart, a full
-queue says so.
-"""
+"""The owner of the device: like requests run together, failures stay apart, queues are bounded."""
 
 from __future__ import annotations
 
@@ -44,9 +42,7 @@ class Recorder:
 
 @contextmanager
 def asked(worker: Worker, run: Recorder, *requests: Request) -> Iterator[list[Future[Trace]]]:
-    """The first request runs and the others wait behind it, in order; at the end of the block they
-    are let go.
-    """
+    """The first request runs and the others wait behind it, in order, until the block ends."""
     with ThreadPoolExecutor(len(requests)) as pool:
         futures: list[Future[Trace]] = []
         try:

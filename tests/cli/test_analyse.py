@@ -1,6 +1,4 @@
-"""`analyse` reads whatever holds a set, runs it, goes on where it was, and writes a table no
-spreadsheet runs.
-"""
+"""`analyse` reads every kind of set, goes on where it was, and writes a table safe to open."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""`export` writes a stored trace as what the file's ending says, and says what a trace does not
-have.
-"""
+"""`export` writes a trace as what the file's ending says, or says what the trace does not have."""
 
 from __future__ import annotations
 

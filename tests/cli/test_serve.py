@@ -16,7 +16,7 @@ from areaviz.backend.access import digest_of, read_token
 from areaviz.cli import build, main
 from areaviz.cli import serve as serve_module
 from areaviz.door import serving as door
-from areaviz.door.serving import AppPlace
+from areaviz.door.door import AppPlace
 from areaviz.server.on_ray import Place, Scale
 from areaviz.ui.look import opened
 

@@ -57,8 +57,9 @@ def test_it_shows_its_pages_on_this_machine(tmp_path: Path) -> None:
 
 
 def test_with_a_key_no_page_is_drawn_for_many_at_once(tmp_path: Path) -> None:
-    """The second lock alone: Streamlit runs files of `pages` by themselves for the first visitors
-    of a process.
+    """The second lock alone, without the door.
+
+    Streamlit runs files of `pages` by themselves for the first visitors of a process.
     """
     start = threading.Barrier(8)
 

@@ -1,6 +1,4 @@
-"""What the app logs, and whom it asks: one line a second for one cause, no word of a reader's, and
-nobody elsewhere.
-"""
+"""What the app logs and whom it asks: one line a second for a cause, no reader's word, nobody."""
 
 from __future__ import annotations
 

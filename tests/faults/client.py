@@ -1,6 +1,4 @@
-"""A session as a browser has it, without the browser: Streamlit's WebSocket protocol, one page at a
-time.
-"""
+"""A session as a browser has it: Streamlit's WebSocket protocol, one page at a time."""
 
 from __future__ import annotations
 
@@ -27,8 +25,11 @@ LABELLED = ("text_area", "selectbox", "button_group", "button", "file_uploader")
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a rerun of a page sent. seconds: from asking to its end. messages: all of it, as it came
-    over the wire.
+    """What a rerun of a page sent.
+
+    Args:
+        seconds: from asking to its end.
+        messages: all of it, as it came over the wire.
     """
 
     seconds: float

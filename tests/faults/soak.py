@@ -1,5 +1,4 @@
-"""The long versions: prints a figure for each part, and writes the table of docs/reliability.md
-when asked to.
+"""The long versions: a figure for each part, and with --write the table of docs/reliability.md.
 
 python -m tests.faults.soak [load analyses malformed kills backend drift silent uploads] [--write]
 """

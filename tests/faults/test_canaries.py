@@ -1,6 +1,4 @@
-"""Files that would run if they were unpickled or executed, through every upload: one sentence, and
-nothing ran.
-"""
+"""Files that would run if unpickled or executed, through every upload: nothing ran."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""A server of models on a real Ray of this machine, for tests: two replicas, loopback only, ended
-afterwards.
-"""
+"""A server of models on a real Ray of this machine: two replicas, loopback only."""
 
 from __future__ import annotations
 

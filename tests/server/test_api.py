@@ -1,6 +1,4 @@
-"""The server of models without its network: a token on every route, limits, and failures that have
-a name.
-"""
+"""The server of models without its network: token, limits, and a name for every failure."""
 
 from __future__ import annotations
 
