@@ -1,13 +1,16 @@
-"""`export` writes a trace as what the file's ending says, or says what the trace does not have."""
+"""`export` writes a trace as what the file's ending says, and `show` opens the browser on it."""
 
 from __future__ import annotations
 
+import webbrowser
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
-from areaviz.cli import main
+from areaviz.cli import build, main
 from areaviz.cli.view import page_options
+from areaviz.publish.server import PageServer
 from areaviz.trace import codec
 from areaviz.trace.errors import InputError
 from areaviz.trace.positions import unpacked
@@ -113,3 +116,68 @@ def test_what_cannot_be_drawn_is_told(
         main(["export", trace, str(tmp_path / "out.svg"), *options])
     assert done.value.code == 1 and sentence in capsys.readouterr().err
     assert not (tmp_path / "out.svg").exists()
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> str:
+    """A stored trace of a translator."""
+    return stored(tmp_path, fakes.trace("A dog.", "Hund."))
+
+
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What the browser was opened on; Ctrl-C stops the server at once."""
+    opened: list[str] = []
+
+    def serve_once(server: PageServer) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(webbrowser, "open", opened.append)
+    monkeypatch.setattr(PageServer, "serve_forever", serve_once)
+    return opened
+
+
+def test_the_browser_is_opened_on_the_page(trace: str, seen: list[str]) -> None:
+    done = CliRunner().invoke(build("show"), ["show", trace, "--layer", "2"])
+    assert done.exit_code == 0 and len(seen) == 1
+    assert f"trace.npz is shown on {seen[0]} until Ctrl-C." in done.output
+
+
+def test_without_a_browser_the_address_is_told(trace: str, seen: list[str]) -> None:
+    done = CliRunner().invoke(build("show"), ["show", trace, "--no-browser"])
+    assert done.exit_code == 0 and seen == [] and "http://127.0.0.1:" in done.output
+
+
+def test_what_is_served_is_the_page(
+    trace: str, seen: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served: list[bytes] = []
+    monkeypatch.setattr(PageServer, "serve_forever", lambda server: served.append(server.content))
+    assert CliRunner().invoke(build("show"), ["show", trace, "--title", "My dog"]).exit_code == 0
+    assert b"<h1>My dog</h1>" in served[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (
+            ["--layer", "9"],
+            (
+                "This trace has no such site, layer or head; it has: encoder self (2 layers, 4"
+                " heads), "
+            ),
+        ),
+        (["--layers", "two"], '"layers" is "two" but must be positions such as 3-7,12'),
+        (["--layers", "1", "--layer", "2"], "The page cannot open at layer 2"),
+    ],
+)
+def test_what_cannot_be_shown_is_told(
+    options: list[str],
+    sentence: str,
+    trace: str,
+    seen: list[str],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit) as done:
+        main(["show", trace, *options])
+    assert done.value.code == 1 and sentence in capsys.readouterr().err and seen == []
