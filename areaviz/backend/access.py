@@ -83,7 +83,7 @@ def read_token(path: Path) -> str:
     """The token in a file, without the line break at its end; InputError where there is none."""
     try:
         with path.open("rb") as file:
-            content = file.read(MAX_LENGTH + 3)
+            content = file.read(MAX_LENGTH + 3)  # one too many, and a line break
     except OSError as error:
         raise InputError(
             f"The token file {path} cannot be read ({error.strerror}); {_ADVICE}."
@@ -99,6 +99,7 @@ def write_token(path: Path) -> None:
         BackendError: it cannot be written.
     """
     try:
+        # Private from the first byte on: `chmod` afterwards would leave a moment for others.
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError as error:
         raise InputError(
@@ -139,7 +140,10 @@ def admission_key(token: str) -> str:
 
 
 def admission(key: str, now: float | None = None) -> str:
-    """The cookie's value for a reader admitted now: the second, and its signature."""
+    """The cookie's value for a reader admitted now: the second, and its signature.
+
+    So nothing is stored here, and a restart keeps readers in.
+    """
     second = str(int(time.time() if now is None else now))
     return f"{second}.{_signature(key, second)}"
 

@@ -42,7 +42,7 @@ class CachedBackend:
         self._max_entries, self._max_bytes = max_entries, max_bytes
         self._traces: OrderedDict[str, Trace] = OrderedDict()
         self._lock = threading.Lock()
-        # A lock for each key that runs; it goes with the last caller that holds or waits for it.
+        # A lock for each key that runs; dropped with the last caller that holds or awaits it.
         self._running: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
 
     def models(self) -> dict[str, Card]:
@@ -120,7 +120,7 @@ class CachedBackend:
 
 
 def key_of(request: Request, card: Card | None) -> str:
-    """What tells a trace from others: SHA-256 of the request with its pixels, and of the card."""
+    """The key of a trace: SHA-256 of the request with its pixels, and of the model's card."""
     content = [
         asdict(replace(request, picture=None)),
         request.picture and request.picture.digest,

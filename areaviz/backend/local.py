@@ -99,6 +99,7 @@ class LocalBackend:
             self._problems.append(str(error))
 
     def _run(self, requests: Sequence[Request], report: Progress) -> list[Trace]:
+        # Threads are a setting of the thread that computes, which is the worker's.
         use_threads(answering_threads())
         try:
             report(0.0, "Loading the model")

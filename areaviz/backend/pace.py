@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from areaviz.trace.request import Request
 
-# How long a batch of analyses takes, about, while readers are active.
+# How long a batch of analyses may take while readers are active.
 SLICE_SECONDS = 0.15
 
 # A reader is active for this long after a request.

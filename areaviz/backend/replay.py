@@ -46,7 +46,7 @@ class ReplayBackend:
         return "stored traces"
 
     def requests(self) -> tuple[Request, ...]:
-        """What can be asked."""
+        """The requests with a stored trace."""
         return tuple(self._paths)
 
     def trace(

@@ -115,6 +115,7 @@ def trace_from_json(content: bytes) -> TraceMessage:
     """Read it, the request not yet checked; raises InputError."""
     with _as_input_error():
         entries = _stranger_entries(content)
+        # Whatever else it is, or missing in older messages: a reader waits.
         return TraceMessage(_request(entries), entries.get("background") is True)
 
 

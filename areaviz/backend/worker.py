@@ -64,14 +64,11 @@ class Worker:
         run: runs a batch.
         max_waiting: how many requests may wait in each queue.
         max_batch: how many run together.
-        pace: how many run together in the background.
     """
 
-    def __init__(
-        self, run: Run, max_waiting: int = 32, max_batch: int = 8, pace: Pace | None = None
-    ) -> None:
+    def __init__(self, run: Run, max_waiting: int = 32, max_batch: int = 8) -> None:
         self._run, self._max_waiting, self._max_batch = run, max_waiting, max_batch
-        self._pace = pace or Pace()
+        self._pace = Pace()
         self._changed = threading.Condition()
         self._waiting: deque[_Job] = deque()
         self._background: deque[_Job] = deque()

@@ -74,6 +74,7 @@ def analyse(
         ):
             before, start = len(file), perf_counter()
             if engine == "ray":
+                # A backend cannot be sent to Ray's processes; each opens its own.
                 opened = partial(_trace_function, checkpoints, device)
                 analyse_on_ray(dataset, request, opened, file, _progress_in(bar))
             else:
@@ -151,7 +152,7 @@ def _print_summary(
 
 
 def _write(path: Path, dataset: Dataset, found: Sequence[Mapping[int, Row]]) -> None:
-    """All rows as CSV; a text that a spreadsheet would run gets an apostrophe in front."""
+    """Write all rows as CSV; a text that a spreadsheet would run gets an apostrophe in front."""
     frame = table_of(dataset, found)
     safe = frame.map(lambda cell: escape(cell) if isinstance(cell, str) else cell)
     path.write_text(safe.to_csv(lineterminator="\n"), encoding="utf-8")

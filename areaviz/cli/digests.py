@@ -29,6 +29,7 @@ def digests(
         name, card, files = path.parent.name, read_card(path), digests_of(path.parent)
         if card.files == files:
             right += 1
+        # A digest that is there is a promise: only the user may say that it no longer holds.
         elif card.files and name not in (renew or []):
             wrong.append(name)
         else:

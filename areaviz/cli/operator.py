@@ -33,7 +33,7 @@ def list_jobs(
 ) -> None:
     """List the analyses of an app of yours: number, progress, start, whether watched, title."""
     if context.invoked_subcommand is not None:
-        return
+        return  # typer runs this before `stop`, too
     found = ask(port, "jobs")
     lines = "\n".join(map(job_line, found)) or "No analysis is running."
     typer.echo(json.dumps(found, indent=2) if as_json else lines)

@@ -104,6 +104,7 @@ class Door:
 
         self._media.enter(reader)
         try:
+            # Made by `BoundedSocket`, which knows the connection.
             has_room = scope["state"][SEAT]
             return await converse(self._app, head, scope, receive, send_noted, has_room)
         finally:
@@ -112,11 +113,13 @@ class Door:
     async def _request(self, head: Head, scope: Scope, receive: Receive, send: Send) -> None:
         if not head.is_for(self._names):
             return await answer_text(send, 403, NOT_OURS)
+        # Monitors have no cookie; they learn that the server runs, and nothing of the app.
         if head.path == HEALTH and not self._admits(head):
             return await answer_text(send, 200, "ok")
         if self._sign_in is not None:
             if not self._sign_in.admits(head):
                 return await self._sign_in.answer(head, receive, send)
+            # A token in an address would stay in the browser's history and in copied links.
             token, where = without_token(head)
             if token or head.path == PATH:
                 return await redirect(send, where)

@@ -45,6 +45,7 @@ class Uploads:
         session, length = head.path.removeprefix(UPLOADS).split("/")[0], head.one("content-length")
         if not is_active_session(session):
             return await answer_text(send, 403, NO_SESSION)
+        # Chunks have no length in advance, so nothing here could bound them.
         if not length.isdigit() or "transfer-encoding" in head.headers:
             return await answer_text(send, 411, NO_LENGTH)
         size = int(length)

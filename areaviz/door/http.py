@@ -79,6 +79,7 @@ class Head:
         Names are compared as text: nothing is looked up, and nobody is asked.
         """
         hosts, origins = self.headers.get("host", ()), self.headers.get("origin", ())
+        # Of two headers of a name, the app might believe the other one.
         if len(hosts) != 1 or len(origins) > 1:
             return False
         name, port = name_and_port(hosts[0])
@@ -100,6 +101,7 @@ def _is_same_site(origin: str, name: str, port: str) -> bool:
     found = _ORIGIN.fullmatch(origin.lower())
     if found is None:
         return False
+    # Browsers leave the default port out of either.
     default = _PORTS[found[1]]
     its_name, its_port = name_and_port(found[2])
     return its_name == name and (its_port or default) == (port or default)

@@ -8,12 +8,13 @@ they are looked up and not added up.
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import logging
 import os
 import time
 from collections import Counter
 from dataclasses import dataclass
+
+from areaviz.backend.access import is_loopback
 
 try:
     import resource
@@ -35,7 +36,7 @@ FULL = "This server has as many visitors as it can hold; try again in a minute."
 
 @dataclass(slots=True)
 class Seat:
-    """A connection: its address, and whether it is yet to say what it wants, or has its answer."""
+    """A connection's address, and whether it waits: without a request, or with its answer."""
 
     client: str
     waiting: bool = True
@@ -81,7 +82,7 @@ class Connections:
         return True
 
     def settle(self, transport: asyncio.BaseTransport) -> None:
-        """Note that a connection has said what it wants; it stays."""
+        """Note that a connection has sent its request; it no longer has to make room."""
         if seat := self._seats.get(transport):
             seat.waiting = False
 
@@ -130,10 +131,7 @@ class Connections:
 
     def _is_shared(self, client: str) -> bool:
         """Whether one address stands for many: this machine's own, and proxies."""
-        try:
-            return client in self._proxies or ipaddress.ip_address(client).is_loopback
-        except ValueError:
-            return False
+        return client in self._proxies or is_loopback(client)
 
 
 def raise_limit() -> int | None:

@@ -1,4 +1,4 @@
-"""The operator's channel: commands from whoever runs the app, on the same machine, and nobody else.
+"""The operator's channel: commands from the user who runs the app, on the same machine.
 
 The app listens on a socket of the file system, in a folder that only its owner can open. A command
 is a function from words to something that JSON can hold; `areaviz/cli/serve.py` lists them, and a

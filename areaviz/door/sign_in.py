@@ -103,6 +103,7 @@ class SignIn:
         log.info("The access token was given from %s.", head.client)
         value, framed = access.admission(self._key), bool(self._framing)
         header = access.set_cookie(self._cookie, value, access.ADMITTED_DAYS, head.secure, framed)
+        # It came with the form, so a foreign page may have written it.
         where = where if _PLACE.fullmatch(where) else "/"
         return await redirect(send, where, [("set-cookie", header)])
 

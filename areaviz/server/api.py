@@ -56,6 +56,7 @@ class Api:
         Args:
             length: of its body, in bytes.
         """
+        # The token first: without it nobody learns which routes there are.
         scheme, _, token = authorization.partition(" ")
         if scheme.lower() != "bearer" or not is_token(token.strip(), self._digest):
             return Reply.failed("token", "This server wants its access token; name the right one.")
@@ -102,6 +103,7 @@ class Api:
     def _layer(self, body: bytes) -> Reply:
         """Runs the request again if it was another replica that answered it."""
         message = wire.layer_from_json(body)
+        # The key has the model's card in it: layers of two models must not be mixed in one trace.
         card = self._backend.models().get(message.request.model)
         if message.key != key_of(message.request.checked(), card):
             raise BackendError("The model was exchanged since this was run; run it again.")
