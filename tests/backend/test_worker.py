@@ -20,7 +20,7 @@ from tests.fakes import trace
 
 
 class Recorder:
-    """A run that notes its batches and waits until it is let go."""
+    """A run that notes its batches and waits for `go`."""
 
     def __init__(
         self, fails: Callable[[Sequence[Request]], Exception | None] = lambda requests: None
@@ -138,7 +138,7 @@ def test_who_waits_is_told_how_many_stand_before() -> None:
 
 
 class Left(BaseException):
-    """What a page raises that is not there any more."""
+    """What a page raises once its reader has left."""
 
 
 def leave(share: float, what: str) -> None:

@@ -18,7 +18,7 @@ from tests.pages import folder
 
 
 class Backend:
-    """Stands in for the local one; counts what it is asked."""
+    """Stands in for the local backend and counts its requests."""
 
     asked = 0
 

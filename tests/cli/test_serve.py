@@ -44,7 +44,7 @@ def token_file(tmp_path: Path) -> Path:
 
 
 def serve(*arguments: str) -> None:
-    """As on the command line: what the user can mend ends with one sentence and code 1."""
+    """As on the command line: what the user can fix ends with one sentence and code 1."""
     try:
         main(["serve", *arguments])
     except SystemExit as end:

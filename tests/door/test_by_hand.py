@@ -1,4 +1,4 @@
-"""`streamlit run app.py`, without the door: it goes on working on this machine, and only there."""
+"""`streamlit run app.py`, without the door: it works on this machine, and only there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the app logs and whom it asks: one line a second for a cause, no reader's word, nobody."""
+"""What the app logs and whom it contacts: one line a second for a cause, no reader's words."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def _lost_notes(promised: Mapping[str, int], there: Mapping[str, int]) -> list[s
 
 
 def row_kills(folder: Path, kills: int, seed: int = 0) -> Killed:
-    """Kill a process that adds rows to one file, and let the next go on; look after every kill."""
+    """Kill a process that adds rows to one file, again and again; check after every kill."""
     path, chance = folder / "rows.jsonl", random.Random(seed)
     acknowledged = lost = doubled = damaged = killed = 0
     for number in range(kills):

@@ -78,7 +78,7 @@ def given(app: AppTest, key: str, name: str, content: bytes) -> AppTest:
 
 
 def refused(app: AppTest, canary: Path) -> None:
-    """One sentence, and no song."""
+    """One sentence, and nothing was written."""
     assert not app.exception and not canary.exists()
     assert len(app.error) == 1
     said = app.error[0].value

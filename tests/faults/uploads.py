@@ -70,7 +70,7 @@ class Cost:
 
     @property
     def unforeseen(self) -> bool:
-        """Whether the page told of an error that nobody foresaw."""
+        """Whether the page showed an error that nobody foresaw."""
         return any("Something went wrong" in sentence for sentence in self.said)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Options that cannot be are refused before anything starts."""
+"""Impossible scales are refused before anything starts; Ray Serve gets the others."""
 
 from __future__ import annotations
 
