@@ -21,7 +21,13 @@ PATIENCE = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """url: without a slash at its end. process: the one that serves. log: what it prints."""
+    """An app that runs.
+
+    Args:
+        url: without a slash at its end.
+        process: the one that serves.
+        log: what it prints.
+    """
 
     url: str
     process: subprocess.Popen[bytes]
