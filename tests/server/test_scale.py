@@ -1,4 +1,4 @@
-"""Options that cannot be are refused before anything starts."""
+"""Impossible scales are refused before anything starts; Ray Serve gets the others."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from areaviz.server.on_ray import application
-from areaviz.server.options import Scale
+from areaviz.server.on_ray import Scale, application
 from areaviz.trace.errors import InputError
 from tests.server.models import FakeModels
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from areaviz.door.media import MOST, Media
+from areaviz.door.files import MAX_ADDRESSES, Media
 
 
 def test_a_file_is_seen_by_who_was_told_of_it_while_they_are_here(
@@ -15,10 +15,10 @@ def test_a_file_is_seen_by_who_was_told_of_it_while_they_are_here(
     now = 100.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
     media = Media(120.0)
-    media.come("a")
-    media.come("a")
-    media.come("b")
-    media.tell("a", b"\x0a\x10/media/0f.png\x12 and /media/1f.csv?x")
+    media.enter("a")
+    media.enter("a")
+    media.enter("b")
+    media.note("a", b"\x0a\x10/media/0f.png\x12 and /media/1f.csv?x")
     assert media.may_see("a", "/media/0f.png") and media.may_see("a", "/media/1f.csv")
     assert not media.may_see("b", "/media/0f.png") and not media.may_see("a", "/media/0f")
     media.leave("a")
@@ -33,15 +33,15 @@ def test_a_file_is_seen_by_who_was_told_of_it_while_they_are_here(
 
 def test_who_has_no_cookie_has_no_files() -> None:
     media = Media(120.0)
-    media.come("")
-    media.tell("", b"/media/0f.png")
+    media.enter("")
+    media.note("", b"/media/0f.png")
     assert not media.may_see("", "/media/0f.png")
     media.leave("")
 
 
 def test_the_oldest_are_forgotten() -> None:
     media = Media(120.0)
-    media.come("a")
-    for number in range(MOST + 1):
-        media.tell("a", b"/media/%d.png" % number)
+    media.enter("a")
+    for number in range(MAX_ADDRESSES + 1):
+        media.note("a", b"/media/%d.png" % number)
     assert not media.may_see("a", "/media/0.png") and media.may_see("a", "/media/1.png")
