@@ -11,7 +11,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from areaviz.analysis import rows as rows_module
+from areaviz.analysis.jobs import Job
 from areaviz.analysis.rows import SETTING
+from areaviz.analysis.run import IN_FLIGHT
 from areaviz.backend.base import Backend, Progress
 from areaviz.cards.card import Card
 from areaviz.trace.errors import BackendError, InputError
@@ -141,26 +143,43 @@ def test_a_model_that_runs_already_is_told_and_not_run_twice(
     assert all(len(path.read_text().splitlines()) == 1 + COUNT for path in rows.glob("*.jsonl"))
 
 
-def test_stopped_it_goes_on_where_it_was(open_page: Open, use_backend: Use) -> None:
-    gate = threading.Event()
+@pytest.fixture
+def stopped(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Set once somebody has pressed Stop, before the page waits for the end of the analysis."""
+    pressed, stop = threading.Event(), Job.stop
+
+    def stop_and_note(job: Job, reason: str = "") -> None:
+        stop(job, reason)
+        pressed.set()
+
+    monkeypatch.setattr(Job, "stop", stop_and_note)
+    return pressed
+
+
+def test_stopped_it_goes_on_where_it_was(
+    open_page: Open, use_backend: Use, stopped: threading.Event
+) -> None:
+    begun = threading.Semaphore(0)
 
     def hold(request: Request) -> None:
+        begun.release()
         if "dog runs" not in request.text:
-            gate.wait(60)
+            assert stopped.wait(60)
 
     backend = Translating(hold)
     use_backend(backend)
     app = open_page("analyse")
     button(app, "Run").click().run()
-    stop = button(app, "Stop")
-    threading.Timer(0.2, gate.set).start()
-    stop.click().run()
+    for _ in range(IN_FLIGHT):
+        assert begun.acquire(timeout=60)
+    button(app, "Stop").click().run()
     for job in list(jobs()._jobs.values()):
         job.wait(60)
     app.run()
     done = backend.asked
-    assert 0 < done < COUNT
-    button(app, "Go on with the other").click().run()
+    assert IN_FLIGHT <= done < COUNT
+    assert len(app.dataframe[0].value) == done, "answers that came after Stop are kept"
+    button(app, f"Go on with the other {COUNT - done}").click().run()
     for job in list(jobs()._jobs.values()):
         job.wait(60)
     app.run()
@@ -388,10 +407,9 @@ def held(gate: threading.Event) -> None:
 
 
 def test_a_reader_has_two_at_a_time_and_sees_those_of_other_sets(
-    open_page: Open, use_backend: Use
+    open_page: Open, use_backend: Use, stopped: threading.Event
 ) -> None:
-    gate = threading.Event()
-    use_backend(Translating(lambda _: held(gate)))
+    use_backend(Translating(lambda _: held(stopped)))
     app = open_page("analyse")
     for model in ("char-area", "char-regular"):
         app.selectbox(key="analyse_model").set_value(model).run()
@@ -403,9 +421,7 @@ def test_a_reader_has_two_at_a_time_and_sees_those_of_other_sets(
     button(app, "Run").click().run()
     assert "You have 2 analyses running already" in app.error[0].value
     other, _ = jobs().running()
-    stop = button(app, "Stop")
-    threading.Timer(0.2, gate.set).start()
-    stop.click().run()
+    button(app, "Stop").click().run()
     assert other.stopping.is_set() and not other.running
 
 

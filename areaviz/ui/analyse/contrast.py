@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 import streamlit as st
 
-from areaviz.analysis.buckets import KINDS, bucket_table, word_table
+from areaviz.analysis.buckets import BUCKETINGS, bucket_table, word_table
 from areaviz.analysis.contrast import Gram, corpus_change, grams, mean_change, wins
 from areaviz.analysis.measures import MEASURES
 from areaviz.ui.analyse.filter import TITLES
@@ -26,7 +26,9 @@ def by_bucket(table: pd.DataFrame, titles: Sequence[str]) -> None:
     if table.empty:
         return
     kinds = {
-        name: kind.title for name, kind in KINDS.items() if name != "score" or "chrf_0" in table
+        name: kind.title
+        for name, kind in BUCKETINGS.items()
+        if name != "score" or "chrf_0" in table
     }
     if (table["reference"] != "").any():
         kinds[WORDS] = "Frequency of words"
@@ -60,7 +62,7 @@ def by_bucket(table: pd.DataFrame, titles: Sequence[str]) -> None:
             found = bucket_table(table, kind or "length", _measure(shown), len(titles))
             column = shown if shown in CORPUS else "mean"
             values = {name: list(found[f"{column}_{run}"]) for run, name in enumerate(names)}
-            axes = KINDS[kind or "length"].about, offered[shown]
+            axes = BUCKETINGS[kind or "length"].about, offered[shown]
             title = f"{offered[shown]} by {kinds[kind or 'length'].lower()}"
             counts = found.rename(columns={"examples": "Examples"})[["bucket", "Examples"]]
         buckets = [str(name) for name in found["bucket"]]

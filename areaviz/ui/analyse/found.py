@@ -11,7 +11,8 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from areaviz.analysis.rows import DamagedHeader, Row, RowFile
+from areaviz.analysis.row_lines import DamagedHeader, Row
+from areaviz.analysis.rows import RowFile
 from areaviz.analysis.table import summary, table_of
 from areaviz.data.examples import Dataset
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import streamlit as st
 
 from areaviz.analysis.retention import own_analyses
-from areaviz.analysis.rows import Header, analyses_folder, remove_rows, rows_path
+from areaviz.analysis.row_lines import Header
+from areaviz.analysis.rows import analyses_folder, remove_rows, rows_path
 from areaviz.data.examples import Dataset
 from areaviz.ui.analyse.dataset_form import delete_files, has_files
 from areaviz.ui.analyse.found import Found

@@ -12,9 +12,10 @@ from pathlib import Path
 import streamlit as st
 
 from areaviz.analysis.jobs import Job
-from areaviz.analysis.rows import Header, RowFile, rows_path
+from areaviz.analysis.row_lines import Header
+from areaviz.analysis.rows import RowFile, rows_path
 from areaviz.analysis.run import analyse, header
-from areaviz.analysis.turns import Turns
+from areaviz.analysis.jobs import Turns
 from areaviz.backend.base import Backend
 from areaviz.cards.card import Card
 from areaviz.data.examples import Dataset
@@ -156,7 +157,7 @@ def _work(
         for turn, (analysis, file) in enumerate(zip(analyses, files, strict=True)):
 
             def told(done: int, _: int, turn: int = turn) -> None:
-                job.tell(turn * most + done, len(analyses) * most)
+                job.report(turn * most + done, len(analyses) * most)
 
             if not analyse(dataset, analysis.request, run, file, told, job.stopping):
                 return

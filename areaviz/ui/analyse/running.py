@@ -45,15 +45,15 @@ def _shown(job: Job) -> None:
 
 def _bar(job: Job, words: str) -> None:
     """Whoever sees the bar watches the job; who began it can stop it."""
-    job.look()
+    job.watch()
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.progress(job.done / job.most if job.most else 0.0, text=words)
+        st.progress(job.done / job.total if job.total else 0.0, text=words)
         if job.owner == reader_id():
             st.button("Stop", key=f"stop_{job.number}", on_click=_stop, args=(job,))
 
 
 def _how_far(job: Job) -> str:
-    return f"{job.done:,} of {job.most:,} examples" if job.most else "Loading the model"
+    return f"{job.done:,} of {job.total:,} examples" if job.total else "Loading the model"
 
 
 def _stop(job: Job) -> None:

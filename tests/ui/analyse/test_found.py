@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.analysis.rows import Header, Row, RowFile
+from areaviz.analysis.row_lines import Header, Row
+from areaviz.analysis.rows import RowFile
 from areaviz.analysis.table import summary, table_of
 from areaviz.data.examples import Dataset, Example
 from areaviz.ui.analyse import found as analysis_found
