@@ -125,7 +125,7 @@ def _references(table: pd.DataFrame) -> pd.Series:
 
 
 def _length(table: pd.DataFrame) -> pd.Series:
-    return _references(table).str.split().str.len()
+    return _references(table).str.split().map(len)
 
 
 def _rarest(table: pd.DataFrame) -> pd.Series:

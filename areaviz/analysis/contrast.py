@@ -105,8 +105,8 @@ def corpus_change(table: pd.DataFrame) -> Mapping[str, Comparison]:
     known = table[table["reference"] != ""]
     if known.empty:
         return {}
-    columns = [list(known[name]) for name in ("output_1", "output_0", "reference")]
-    return compare(*columns, RESAMPLES)
+    second, first = list(known["output_1"]), list(known["output_0"])
+    return compare(second, first, list(known["reference"]), RESAMPLES)
 
 
 def _counted(text: str, size: int) -> Counter[str]:

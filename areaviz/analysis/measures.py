@@ -149,7 +149,7 @@ def _pointing(trace: Trace, example: Example) -> Measured:
             left, top, right, bottom = edges_N4[shares_QN[start:end].mean(0).argmax()]
             x, y = (left + right) / 2, (top + bottom) / 2
             hits.append(any(b[0] <= x < b[2] and b[1] <= y < b[3] for b in word_boxes))
-    return {"pointing": np.mean(hits)} if hits else {}
+    return {"pointing": float(np.mean(hits))} if hits else {}
 
 
 def _alignment(trace: Trace, example: Example) -> Measured:

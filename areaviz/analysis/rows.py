@@ -60,7 +60,7 @@ class RowFile:
         self.damaged = lines.damaged
         self.aside: Path | None = None
         self._rows = lines.rows
-        self._lock: AcquireReturnProxy | None = None
+        self._lock: AcquireReturnProxy[FileLock] | None = None
 
     @classmethod
     def open(cls, path: Path, header: Header) -> Self:
@@ -199,7 +199,7 @@ def _prepare(path: Path, header: Header) -> Path | None:
     return aside
 
 
-def _locked(path: Path) -> AcquireReturnProxy:
+def _locked(path: Path) -> AcquireReturnProxy[FileLock]:
     """The lock of the one writer, held from now on; it is a hidden file beside `path`.
 
     Raises:

@@ -13,17 +13,16 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from areaviz.analysis.retention import Removed, keep_days, make_private, notes_address, remove_old
 from areaviz.analysis.rows import analyses_folder
 from areaviz.notes.annotations import (
-    LONGEST_NAME,
-    LONGEST_NOTE,
     SEVERITIES,
     TAGS,
     Annotation,
     Annotations,
     Stale,
 )
-from areaviz.notes.exchange import KINDS, MAX_MEGABYTES, from_bytes, to_bytes
+from areaviz.notes.exchange import FORMATS, MAX_MEGABYTES, from_bytes, to_bytes
 from areaviz.notes.slices import Slices
 from areaviz.notes.store import Store
+from areaviz.notes.store_schema import LONGEST_NAME, LONGEST_NOTE
 from areaviz.trace.errors import InputError
 from areaviz.ui.shell.errors import calm, calm_later, told_later
 from areaviz.ui.shell.markdown import escaped, visible
@@ -245,7 +244,7 @@ def exchange(dataset: str) -> None:
     with st.expander("Notes as files", key="notes_files", type="compact"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(f"{len(found):,} notes on this set", width="content")
-            for kind in KINDS if found else ():
+            for kind in FORMATS if found else ():
                 file = f"areaviz-notes.{kind}"
                 make = partial(to_bytes, found, kind)
                 st.download_button(
@@ -253,7 +252,7 @@ def exchange(dataset: str) -> None:
                 )
         given = st.file_uploader(
             "Bring in notes that were exported here",
-            type=list(KINDS),
+            type=list(FORMATS),
             key="notes_given",
             max_upload_size=MAX_MEGABYTES,
         )
@@ -273,9 +272,9 @@ def _brought_in(notes: Annotations, dataset: str, given: UploadedFile) -> str:
 
 def _bring_in(notes: Annotations, dataset: str, name: str, data: bytes) -> str:
     kind = PurePosixPath(name).suffix.lower().removeprefix(".")
-    if kind not in KINDS:
+    if kind not in FORMATS:
         raise InputError(
-            f"Notes are brought in from {', '.join(KINDS)} files; choose one of those."
+            f"Notes are brought in from {', '.join(FORMATS)} files; choose one of those."
         )
     read = from_bytes(data, kind)
     others = sum(note.dataset != dataset for note in read)

@@ -11,11 +11,10 @@ from pathlib import Path
 
 import streamlit as st
 
-from areaviz.analysis.jobs import Job
+from areaviz.analysis.jobs import Job, Turns
 from areaviz.analysis.row_lines import Header
 from areaviz.analysis.rows import RowFile, rows_path
 from areaviz.analysis.run import analyse, header
-from areaviz.analysis.jobs import Turns
 from areaviz.backend.base import Backend
 from areaviz.cards.card import Card
 from areaviz.data.examples import Dataset

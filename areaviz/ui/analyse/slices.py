@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from areaviz.analysis.table import CIDER
-from areaviz.notes.slices import LONGEST_NAME
+from areaviz.notes.store_schema import LONGEST_SLICE
 from areaviz.ui.analyse.found import Found, figures
 from areaviz.ui.analyse.notes import notebook
 from areaviz.ui.shell.errors import calm_later, told_later
@@ -57,7 +57,7 @@ def save_slice(digest: str, chosen: pd.DataFrame) -> None:
     """A menu that keeps the examples listed now under a name, and forgets names."""
     told_later(PROBLEM)
     with st.popover("Save as a slice", disabled=chosen.empty, key="slice_menu"):
-        st.text_input("Name", key=NAME, max_chars=LONGEST_NAME)
+        st.text_input("Name", key=NAME, max_chars=LONGEST_SLICE)
         places = [int(place) for place in chosen.index]
         st.button(f"Save these {len(places):,} examples", on_click=_save, args=(digest, places))
         names = [one.name for one in notebook().slices.of(digest)]
