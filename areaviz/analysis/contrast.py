@@ -18,7 +18,7 @@ RESAMPLES, SEED = 1000, 1
 
 @dataclass(frozen=True, slots=True)
 class Gram:
-    """Words in a row that references have, and how often two models wrote them where they belong."""
+    """Words in a row that references have; how often two models wrote them where they belong."""
 
     text: str
     first: int

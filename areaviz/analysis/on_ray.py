@@ -1,4 +1,4 @@
-"""A data set run through one model by Ray Data: the rows of `run.analyse`, made by several processes.
+"""A data set run through one model by Ray Data: the rows of `run.analyse`, by several processes.
 
 The rows come back to the one process that writes the file, so stopping, resuming and a crash mean
 what they mean there.
@@ -66,13 +66,14 @@ def analyse_on_ray(
     report(len(file), total)
     chosen = workers or Workers()
     if left and not (stop and stop.is_set()):
-        with joined_ray(chosen.cluster):
-            with closing(_rows(dataset, request, open_run, left, chosen)) as rows:
-                for row in rows:
-                    file.add(row)
-                    report(len(file), total)
-                    if stop and stop.is_set():
-                        break
+        rows = _rows(dataset, request, open_run, left, chosen)
+        # The rows are closed before Ray is.
+        with joined_ray(chosen.cluster), closing(rows):
+            for row in rows:
+                file.add(row)
+                report(len(file), total)
+                if stop and stop.is_set():
+                    break
     return len(file) == total
 
 

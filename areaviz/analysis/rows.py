@@ -40,7 +40,7 @@ def analyses_folder() -> Path:
 
 
 def rows_path(header: Header) -> Path:
-    """The file of an analysis, named by what is run on what, so whoever asks for the same finds it."""
+    """The file of an analysis, named by what is run on what; who asks for the same finds it."""
     what = asdict(header)
     del what["reader"]
     digest = hashlib.sha256(repr((VERSION, what)).encode("utf-8", "surrogatepass")).hexdigest()
@@ -157,7 +157,7 @@ def remove_rows(path: Path, reader: str) -> None:
 
 
 def remove_idle(path: Path) -> bool:
-    """Delete an analysis, whoever began it; returns False where it is running; raises BackendError."""
+    """Delete an analysis, whoever began it, unless it is running; returns whether it is gone."""
     try:
         lock = _locked(path)
     except InputError:

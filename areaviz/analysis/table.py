@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from areaviz.analysis.measures import MEASURES
+from areaviz.analysis.measures import MEASURES, Measure
 from areaviz.analysis.row_lines import Row
 from areaviz.data.examples import Dataset, Example
 from areaviz.metrics.aer import LinkCounts
@@ -18,6 +18,11 @@ from areaviz.metrics.translation import bleu_and_chrf
 Rows = Mapping[int, Row]
 Values = np.ndarray[tuple[int], np.dtype[np.float64]]
 CIDER = "cider_d"
+# By name, in the order tables show them: those of rows, and what needs the whole set.
+ALL_MEASURES: Mapping[str, Measure] = {
+    **MEASURES,
+    CIDER: Measure("CIDEr-D", "CIDEr-D, 0 to 10.", "high"),
+}
 
 
 def table_of(dataset: Dataset, runs: Sequence[Rows]) -> pd.DataFrame:
@@ -41,7 +46,7 @@ def table_of(dataset: Dataset, runs: Sequence[Rows]) -> pd.DataFrame:
         columns[f"output_{run}"] = [row.output for row in chosen]
         columns[f"error_{run}"] = [row.error for row in chosen]
         measured.append(_values(examples, chosen))
-    for name in (*MEASURES, CIDER):
+    for name in ALL_MEASURES:
         values = [one[name] for one in measured if name in one]
         if len(values) < len(runs):
             continue

@@ -21,10 +21,9 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.analyse import dataset_form
 from areaviz.ui.analyse.contrast import AGAINST, BUCKETS, KIND
-from areaviz.ui.analyse.filter import SEARCH
+from areaviz.ui.analyse.filter import SEARCH, SLICE, SLICE_NAME, SLICE_TABLE
 from areaviz.ui.analyse.notes import AUTHOR
-from areaviz.ui.analyse.slices import CHOSEN, NAME, TABLE
-from areaviz.ui.analyse.table import OPENED, ORDERED
+from areaviz.ui.analyse.result import LISTED, OPENED
 from areaviz.ui.shell.jobs import jobs
 from tests.pages import folder
 from tests.pages.conftest import Open, shown
@@ -221,7 +220,7 @@ def test_a_search_leaves_what_it_finds(open_page: Open, use_backend: Use) -> Non
 def test_an_example_is_opened_and_left_for_the_next(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
     app = ran(open_page("analyse"))
-    order = app.session_state[ORDERED]
+    order = app.session_state[LISTED]
     app.session_state[OPENED] = order[0]
     app.run()
     assert not app.exception and f"1 of {COUNT}" in shown(app) and "Reference: " in shown(app)
@@ -231,7 +230,7 @@ def test_an_example_is_opened_and_left_for_the_next(open_page: Open, use_backend
 
 
 def opened_first(app: AppTest) -> AppTest:
-    app.session_state[OPENED] = app.session_state[ORDERED][0]
+    app.session_state[OPENED] = app.session_state[LISTED][0]
     return app.run()
 
 
@@ -310,13 +309,13 @@ def test_a_slice_is_saved_chosen_and_measured(open_page: Open, use_backend: Use)
     app.text_input(key=SEARCH).set_value("dog").run()
     listed = len(app.dataframe[0].value)
     assert 1 < listed < COUNT
-    app.text_input(key=NAME).set_value("dogs").run()
+    app.text_input(key=SLICE_NAME).set_value("dogs").run()
     button(app, "Save these").click().run()
     app.text_input(key=SEARCH).set_value("").run()
     assert not app.exception and not app.error
     assert len(app.dataframe) == 1, "slices are measured only while they are looked at"
-    app.session_state[TABLE] = True
-    app.selectbox(key=CHOSEN).set_value("dogs").run()
+    app.session_state[SLICE_TABLE] = True
+    app.selectbox(key=SLICE).set_value("dogs").run()
     slices, table = app.dataframe[0].value, app.dataframe[1].value
     assert list(slices["Slice"]) == ["All examples", "dogs"] and list(slices["Examples"]) == [
         COUNT,
