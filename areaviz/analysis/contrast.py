@@ -14,6 +14,10 @@ from areaviz.analysis.buckets import words_of
 from areaviz.metrics.translation import Comparison, compare
 
 RESAMPLES, SEED = 1000, 1
+# Of a measure, an example each: the second model's less the first's.
+Changes = npt.NDArray[np.floating]
+# N-grams on a side.
+MAX_GRAMS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +37,7 @@ class Gram:
         return float(np.log((self.second + 1) / (self.first + 1)))
 
 
-def grams(table: pd.DataFrame, size: int, most: int = 20) -> tuple[list[Gram], list[Gram]]:
+def grams(table: pd.DataFrame, size: int) -> tuple[list[Gram], list[Gram]]:
     """The n-grams that the first model has right more often, and those of the second.
 
     The most one-sided come first. An n-gram is matched as often as output and reference both have
@@ -42,7 +46,6 @@ def grams(table: pd.DataFrame, size: int, most: int = 20) -> tuple[list[Gram], l
     Args:
         table: of two runs, as `table_of` makes it.
         size: words of an n-gram.
-        most: n-grams on a side.
     """
     first_total: Counter[str] = Counter()
     second_total: Counter[str] = Counter()
@@ -53,9 +56,8 @@ def grams(table: pd.DataFrame, size: int, most: int = 20) -> tuple[list[Gram], l
         first, second = first & wanted, second & wanted
         first_total.update(first)
         second_total.update(second)
-        for gram in first.keys() | second.keys():
-            if first[gram] != second[gram]:
-                places[gram].append(int(place))
+        for gram in (first - second) | (second - first):
+            places[gram].append(int(place))
     found = [
         Gram(text, first_total[text], second_total[text], tuple(where))
         for text, where in places.items()
@@ -63,10 +65,10 @@ def grams(table: pd.DataFrame, size: int, most: int = 20) -> tuple[list[Gram], l
     found.sort(key=lambda gram: (-abs(gram.lean), -gram.first - gram.second, gram.text))
     ahead = [gram for gram in found if gram.first > gram.second]
     behind = [gram for gram in found if gram.first < gram.second]
-    return ahead[:most], behind[:most]
+    return ahead[:MAX_GRAMS], behind[:MAX_GRAMS]
 
 
-def wins(change: npt.NDArray[np.floating], better: str) -> tuple[int, int, int]:
+def wins(change: Changes, better: str) -> tuple[int, int, int]:
     """In how many examples the second model is better, as good, and worse.
 
     Args:
@@ -79,9 +81,7 @@ def wins(change: npt.NDArray[np.floating], better: str) -> tuple[int, int, int]:
     return int((known > 0).sum()), int((known == 0).sum()), int((known < 0).sum())
 
 
-def mean_change(
-    change: npt.NDArray[np.floating], resamples: int = RESAMPLES
-) -> tuple[float, float, float]:
+def mean_change(change: Changes) -> tuple[float, float, float]:
     """The mean of a measure's changes and the ends of its 95 % interval.
 
     By the bootstrap over examples (Efron 1979), seed 1. NaN is left out; all three are NaN where
@@ -92,7 +92,7 @@ def mean_change(
     if not len(known):
         return np.nan, np.nan, np.nan
     rng = np.random.default_rng(SEED)
-    means = [rng.choice(known, len(known)).mean() for _ in range(resamples)]
+    means = [rng.choice(known, len(known)).mean() for _ in range(RESAMPLES)]
     low, high = np.percentile(means, [2.5, 97.5])
     return float(known.mean()), float(low), float(high)
 

@@ -138,7 +138,8 @@ def _pointing(trace: Trace, example: Example) -> Measured:
     if picture is None or not boxes:
         return {}
     shares_QN = item_shares(attention, attention.layers - 1, None)
-    edges_N4 = cells.anchors / np.array([picture.width, picture.height] * 2)
+    corners_N22 = cells.anchors.reshape(-1, 2, 2) / (picture.width, picture.height)
+    middles_N2 = corners_N22.mean(1)
     hits = []
     for start, end in word_runs(written):
         text = written.raw[written.anchors[start, 0] : written.anchors[end - 1, 1]]
@@ -146,8 +147,7 @@ def _pointing(trace: Trace, example: Example) -> Measured:
         # A word may have several boxes, such as those of two dogs; any of them will do.
         word_boxes = [box for name, box in boxes if name == word]
         if word_boxes:
-            left, top, right, bottom = edges_N4[shares_QN[start:end].mean(0).argmax()]
-            x, y = (left + right) / 2, (top + bottom) / 2
+            x, y = middles_N2[shares_QN[start:end].mean(0).argmax()]
             hits.append(any(b[0] <= x < b[2] and b[1] <= y < b[3] for b in word_boxes))
     return {"pointing": float(np.mean(hits))} if hits else {}
 

@@ -10,7 +10,7 @@ import hashlib
 import uuid
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection
@@ -127,8 +127,7 @@ class Annotations:
         """All notes on a set, in the order of its examples, then of time."""
         chosen = sql.select(*_COLUMNS).where(NOTES.c.dataset == dataset)
         ordered = chosen.order_by(NOTES.c.example, NOTES.c.changed, NOTES.c.id)
-        with self._store.reader("reading the notes") as connection:
-            return [_note(row) for row in connection.execute(ordered).mappings()]
+        return [Annotation(**row) for row in self._store.rows("reading the notes", ordered)]
 
     def counts(self, dataset: str, examples: Sequence[int] | None = None) -> dict[str, int]:
         """How many notes there are of each tag, the most frequent first.
@@ -137,13 +136,13 @@ class Annotations:
             dataset: the digest of the set.
             examples: places in the set whose notes count; None for all.
         """
-        count = sql.func.count()
+        count = sql.func.count().label("count")
         chosen = sql.select(NOTES.c.tag, count).where(NOTES.c.dataset == dataset)
         if examples is not None:
             chosen = chosen.where(NOTES.c.example.in_(list(examples)))
         ordered = chosen.group_by(NOTES.c.tag).order_by(count.desc(), NOTES.c.tag)
-        with self._store.reader("counting the notes") as connection:
-            return {str(tag): int(number) for tag, number in connection.execute(ordered)}
+        rows = self._store.rows("counting the notes", ordered)
+        return {row["tag"]: row["count"] for row in rows}
 
     def save(self, note: Annotation, reader: str = "") -> Annotation:
         """Add a note (version 0) or change one; it is committed when this returns.
@@ -231,7 +230,8 @@ def _by_id(connection: Connection, ids: Sequence[str]) -> dict[str, Annotation]:
     found: dict[str, Annotation] = {}
     for first in range(0, len(ids), AT_ONCE):
         chosen = sql.select(*_COLUMNS).where(NOTES.c.id.in_(ids[first : first + AT_ONCE]))
-        found |= {row["id"]: _note(row) for row in connection.execute(chosen).mappings()}
+        notes = [Annotation(**row) for row in connection.execute(chosen).mappings()]
+        found |= {note.id: note for note in notes}
     return found
 
 
@@ -239,11 +239,7 @@ def _check_version(connection: Connection, own: Annotation, may_be_gone: bool = 
     """Raise Stale where the store has another version of a note; it is locked from now on."""
     chosen = sql.select(*_COLUMNS).where(NOTES.c.id == own.id).with_for_update()
     row = connection.execute(chosen).mappings().one_or_none()
-    there = None if row is None else _note(row)
+    there = None if row is None else Annotation(**row)
     is_same = may_be_gone if there is None else there.version == own.version
     if not is_same:
         raise Stale(there, own)
-
-
-def _note(row: Any) -> Annotation:
-    return Annotation(**dict(row))

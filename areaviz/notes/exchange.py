@@ -18,7 +18,12 @@ from areaviz.drawing.export import escape, unescape
 from areaviz.notes.annotations import Annotation
 from areaviz.trace.errors import InputError
 
-FORMATS = ("csv", "jsonl", "parquet")
+# Endings of files, with the format's name for people and its media type.
+FORMATS = {
+    "csv": ("CSV", "text/csv"),
+    "jsonl": ("JSON Lines", "application/jsonl"),
+    "parquet": ("Parquet", "application/vnd.apache.parquet"),
+}
 MAX_MEGABYTES, MAX_NOTES = 20, 100_000
 # Bytes of a line: more than the longest note takes, however it is written.
 MAX_LINE = 1 << 16

@@ -36,11 +36,9 @@ class Slices:
 
     def of(self, dataset: str) -> list[Slice]:
         """All slices of a set, by name."""
-        columns = SLICES.c.dataset, SLICES.c.name, SLICES.c.examples
-        chosen = sql.select(*columns).where(SLICES.c.dataset == dataset).order_by(SLICES.c.name)
-        with self._store.reader("reading the slices") as connection:
-            rows = connection.execute(chosen).all()
-        return [Slice(row.dataset, row.name, tuple(json.loads(row.examples))) for row in rows]
+        chosen = sql.select(SLICES).where(SLICES.c.dataset == dataset).order_by(SLICES.c.name)
+        rows = self._store.rows("reading the slices", chosen)
+        return [Slice(dataset, row["name"], tuple(json.loads(row["examples"]))) for row in rows]
 
     def save(self, dataset: str, name: str, examples: Sequence[int], reader: str = "") -> Slice:
         """Save examples under a name, in place of those that had it; committed when this returns.

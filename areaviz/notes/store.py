@@ -10,7 +10,7 @@ import logging
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
@@ -67,24 +67,24 @@ class Store:
             raise
         return store
 
-    @contextmanager
-    def reader(self, doing: str) -> Iterator[Connection]:
-        """A connection to read by.
+    def rows(self, doing: str, query: sql.Select[Any]) -> Sequence[sql.RowMapping]:
+        """The rows that a query finds, each by the names of its columns.
 
         Args:
             doing: for people, completes "Something went wrong while ...".
+            query: what to look for.
 
         Raises:
-            BackendError: the store or the block fails.
+            BackendError: the store fails.
         """
         with self._errors(doing), self._engine.connect() as connection:
-            yield connection
+            return connection.execute(query).mappings().all()
 
     @contextmanager
     def writer(self, doing: str) -> Iterator[Connection]:
         """The one writing connection; what the block did is committed at its end, or undone.
 
-        Arguments and errors as of `reader`.
+        Args and errors as of `rows`.
         """
         with self._writing, self._errors(doing), self._engine.begin() as connection:
             if self._is_sqlite:

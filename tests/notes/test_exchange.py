@@ -49,7 +49,7 @@ def parquet_file(notes: list[str], **options: str) -> bytes:
     return buffer.getvalue()
 
 
-@given(st.lists(NOTES, max_size=5), st.sampled_from(FORMATS))
+@given(st.lists(NOTES, max_size=5), st.sampled_from(list(FORMATS)))
 def test_out_and_in_again_they_are_the_same(notes: list[Annotation], kind: str) -> None:
     assert from_bytes(to_bytes(notes, kind), kind) == notes
 

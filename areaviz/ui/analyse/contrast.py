@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 import streamlit as st
 
 from areaviz.analysis.buckets import BUCKETINGS, bucket_table, word_table
-from areaviz.analysis.contrast import Gram, corpus_change, grams, mean_change, wins
+from areaviz.analysis.contrast import corpus_change, grams, mean_change, wins
 from areaviz.analysis.table import ALL_MEASURES
 from areaviz.ui.shell.markdown import visible
 from areaviz.views.buckets import bars
 
 # Keys of widgets.
 BUCKETS, AGAINST = "buckets", "against"
-KIND, SHOWN, SIZE = "analyse_bucket", "analyse_bucket_shown", "analyse_gram"
+KIND = "analyse_bucket"
 # In the session: the last test of the whole set, and of which outputs it was.
 TEST = "analyse_test"
 WORDS = "words"
@@ -53,7 +53,11 @@ def by_bucket(table: pd.DataFrame, titles: Sequence[str]) -> None:
             if kind != WORDS:
                 names = list(shown_names)
                 shown = st.selectbox(
-                    "Show", names, key=SHOWN, format_func=shown_names.__getitem__, width=260
+                    "Show",
+                    names,
+                    key="analyse_bucket_shown",
+                    format_func=shown_names.__getitem__,
+                    width=260,
                 )
         if kind == WORDS:
             found, column, counted = word_table(table, len(titles)), "f1", "words"
@@ -129,10 +133,9 @@ def against(table: pd.DataFrame, titles: Sequence[str]) -> None:
             _grams(table, titles)
 
 
-def _changes(table: pd.DataFrame) -> Mapping[str, list[str]]:
-    """The table of wins and changes, a line for each measure."""
-    heads = ("Measure", "Wins", "Ties", "Losses", "Mean change", "95 % interval")
-    columns: dict[str, list[str]] = {head: [] for head in heads}
+def _changes(table: pd.DataFrame) -> pd.DataFrame:
+    """Wins and changes, a line for each measure."""
+    rows = []
     for name, measure in ALL_MEASURES.items():
         if f"{name}_change" not in table:
             continue
@@ -141,10 +144,9 @@ def _changes(table: pd.DataFrame) -> Mapping[str, list[str]]:
         if not measure.better:
             counts[0] = counts[2] = "–"
         mean, low, high = (f"{value:+.3g}".replace("-", "−") for value in mean_change(change))
-        cells = (measure.title, *counts, mean, f"{low} to {high}")
-        for head, cell in zip(heads, cells, strict=True):
-            columns[head].append(cell)
-    return columns
+        rows.append((measure.title, *counts, mean, f"{low} to {high}"))
+    heads = ["Measure", "Wins", "Ties", "Losses", "Mean change", "95 % interval"]
+    return pd.DataFrame(rows, columns=heads)
 
 
 def _test(table: pd.DataFrame) -> None:
@@ -171,22 +173,21 @@ def _mark(table: pd.DataFrame) -> int:
 
 
 def _grams(table: pd.DataFrame, titles: Sequence[str]) -> None:
-    size = st.segmented_control("Words in a row", [1, 2, 3, 4], key=SIZE, default=1, required=True)
-    sides = grams(table, size or 1, most=12)
+    size = st.segmented_control(
+        "Words in a row", [1, 2, 3, 4], key="analyse_gram", default=1, required=True
+    )
+    sides = grams(table, size or 1)
     columns = st.columns(2, gap="medium")
     for number, (column, title, found) in enumerate(zip(columns, titles, sides, strict=True), 1):
         with column:
             st.caption(f"Right more often in ({number}) {visible(title)}")
-            if found:
-                st.table(_gram_table(found), border="horizontal", hide_index=True)
+            rows = []
+            for gram in found:
+                words = visible(gram.text).replace("\\", "\\\\")
+                counts = (gram.first, gram.second, len(gram.examples))
+                rows.append((words, *[f"{count:,}" for count in counts]))
+            if rows:
+                shown = pd.DataFrame(rows, columns=["Words", "(1)", "(2)", "Examples"])
+                st.table(shown, border="horizontal", hide_index=True)
             else:
                 st.caption("none")
-
-
-def _gram_table(found: Sequence[Gram]) -> Mapping[str, list[str]]:
-    return {
-        "Words": [visible(gram.text).replace("\\", "\\\\") for gram in found],
-        "(1)": [f"{gram.first:,}" for gram in found],
-        "(2)": [f"{gram.second:,}" for gram in found],
-        "Examples": [f"{len(gram.examples):,}" for gram in found],
-    }

@@ -24,8 +24,7 @@ from areaviz.trace.errors import InputError
 from areaviz.ui.shell.markdown import visible
 
 # Keys of widgets.
-SOURCE, SAMPLE = "analyse_source", "analyse_sample"
-FILES, FOLDER = "analyse_files", "analyse_folder"
+SOURCE, FILES = "analyse_source", "analyse_files"
 # In the session: how often uploaded files were deleted.
 TURN = "analyse_turn"
 # Environment variable: a folder of this machine with a folder for each data set; nothing outside it
@@ -56,7 +55,7 @@ def dataset_form() -> Dataset | None:
     if source == _FOLDER:
         return _from_folder(Path(folder).expanduser())
     names = list(SAMPLE_SETS)
-    name = st.pills("Set", names, key=SAMPLE, default=names[0], required=True)
+    name = st.pills("Set", names, key="analyse_sample", default=names[0], required=True)
     return SAMPLE_SETS[name or names[0]]()
 
 
@@ -109,7 +108,9 @@ def _from_folder(root: Path) -> Dataset | None:
             f"The folder that {SETTING} names has no data sets; put each into a folder of its own"
             " there."
         )
-    name = st.selectbox("Folder", names, key=FOLDER, index=None, placeholder="Choose a folder")
+    name = st.selectbox(
+        "Folder", names, key="analyse_folder", index=None, placeholder="Choose a folder"
+    )
     if not name:
         return None
     files = {}

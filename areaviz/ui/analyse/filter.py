@@ -23,9 +23,8 @@ from areaviz.ui.shell.markdown import visible
 from areaviz.ui.shell.reader import reader_mark
 from areaviz.views.distribution import histogram, scatter
 
-# Keys of widgets; those of measures end in the number of models, whose measures differ.
-SEARCH, ORDER = "analyse_search", "analyse_order"
-MEASURE, AGAINST = "analyse_measure", "analyse_against"
+# Keys of widgets.
+SEARCH = "analyse_search"
 SLICE, SLICE_NAME, SLICE_TABLE = "analyse_slice", "analyse_slice_name", "slices"
 # In the session: why a slice was not saved.
 PROBLEM = "analyse_slice_problem"
@@ -59,6 +58,12 @@ def measure_titles(runs: int) -> dict[str, str]:
     return titles
 
 
+def three_digits(table: pd.DataFrame) -> dict[str, Any]:
+    """How the columns of figures are shown, for `st.dataframe`."""
+    column = st.column_config.NumberColumn(format="%.3g")
+    return {str(name): column for name in table.select_dtypes("float")}
+
+
 def filtered(table: pd.DataFrame, runs: int) -> pd.DataFrame:
     """Draw search, brush and order; returns the rows they leave, in the chosen order."""
     titles = {name: title for name, title in measure_titles(runs).items() if name in table}
@@ -67,21 +72,23 @@ def filtered(table: pd.DataFrame, runs: int) -> pd.DataFrame:
         chosen = st.selectbox(
             "Measure",
             list(titles),
-            key=f"{MEASURE}_{runs}",
+            key=f"analyse_measure_{runs}",
             format_func=titles.__getitem__,
             width=220,
         )
         against = st.selectbox(
             "Against",
             [name for name in titles if name != chosen],
-            key=f"{AGAINST}_{runs}",
+            key=f"analyse_against_{runs}",
             index=None,
             placeholder="–",
             format_func=titles.__getitem__,
             width=200,
         )
         orders = [WORST, BEST, AS_GIVEN]
-        order = st.segmented_control("Order", orders, key=ORDER, default=WORST, required=True)
+        order = st.segmented_control(
+            "Order", orders, key="analyse_order", default=WORST, required=True
+        )
     if wanted:
         texts = table.filter(regex="^(name|text|reference|output_)")
         hits = texts.apply(lambda text: text.str.contains(wanted, case=False, regex=False))
@@ -197,17 +204,11 @@ def slice_table(runs: Sequence[StoredRows], slices: Slices) -> None:
     count = "1 slice" if len(slices) == 1 else f"{len(slices):,} slices"
     rows = [_slice_row(WHOLE, None, runs)]
     rows += [_slice_row(name, places, runs) for name, places in slices.items()]
-    names = []
-    for title in FIGURES.values():
-        for run in range(len(runs)):
-            name = title + run_mark(run, len(runs))
-            if any(name in row for row in rows):
-                names.append(name)
-    shown = pd.DataFrame(rows, columns=["Slice", "Examples", *names, "Notes"])
-    numbers = {name: st.column_config.NumberColumn(format="%.3g") for name in names}
+    # No slice has a figure that the whole set, in the first row, has not.
+    shown = pd.DataFrame(rows)
     with opened:
         st.caption(f"{count}, beside all examples.")
-        st.dataframe(shown, hide_index=True, column_config=numbers)
+        st.dataframe(shown, hide_index=True, column_config=three_digits(shown))
 
 
 def _slice_row(
@@ -217,11 +218,11 @@ def _slice_row(
     dataset = runs[0].dataset
     count = len(dataset.examples if places is None else places)
     row: dict[str, object] = {"Slice": visible(name), "Examples": count}
-    for number, run in enumerate(runs):
-        found = figures(run, places)
-        for key, title in FIGURES.items():
-            if key in found:
-                row[title + run_mark(number, len(runs))] = found[key]
+    found = [figures(run, places) for run in runs]
+    for key, title in FIGURES.items():
+        for run, values in enumerate(found):
+            if key in values:
+                row[title + run_mark(run, len(runs))] = values[key]
     tags = note_store().notes.counts(dataset.digest, places)
     row["Notes"] = ", ".join(f"{visible(tag)} {count}" for tag, count in tags.items())
     return row

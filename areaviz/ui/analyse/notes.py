@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -37,13 +37,6 @@ EDITED, STALE, SAID, PROBLEM, BROUGHT = (
     "note_brought",
 )
 FIELDS = ("tag", "model", "severity", "text")
-# Names of formats for people, and their media types.
-LABELS = {"csv": "CSV", "jsonl": "JSON Lines", "parquet": "Parquet"}
-MIME = {
-    "csv": "text/csv",
-    "jsonl": "application/jsonl",
-    "parquet": "application/vnd.apache.parquet",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,18 +77,17 @@ def _opened(url: str) -> NoteStore:
     return NoteStore(store, Annotations(store), Slices(store))
 
 
-def notes_on(dataset: str, example: int, models: Sequence[str], titles: Sequence[str]) -> None:
+def notes_on(dataset: str, example: int, models: Mapping[str, str]) -> None:
     """Draw the notes on one example, and a form for another.
 
     Args:
         dataset: the digest of its set.
         example: its place in the set.
-        models: names of the models whose outputs are shown.
-        titles: of these models.
+        models: whose outputs are shown, name -> title.
     """
     notes = note_store().notes
     # A note on the example itself has no model.
-    names = {"": "The example itself", **dict(zip(models, titles, strict=True))}
+    names = {"": "The example itself", **models}
     here = [note for note in notes.of(dataset) if note.example == example]
     label = f"Notes ({len(here)})" if here else "Notes"
     with st.expander(label, key="notes", expanded=bool(here), type="compact"):
@@ -135,9 +127,7 @@ def _form(notes: Annotations, fresh: Annotation, names: Mapping[str, str]) -> No
     values = (start.tag or None, start.model, start.severity, start.note)
     for name, value in zip(FIELDS, values, strict=True):
         st.session_state.setdefault(keys[name], value)
-    tags = dict.fromkeys([*TAGS, *notes.counts(fresh.dataset)])
-    if start.tag:
-        tags[start.tag] = None
+    tags = dict.fromkeys(filter(None, [*TAGS, *notes.counts(fresh.dataset), start.tag]))
     with st.form(f"{FORM}_{key}", border=False):
         with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
             st.selectbox(
@@ -246,12 +236,12 @@ def exchange(dataset: str) -> None:
     with st.expander("Notes as files", key="notes_files", type="compact"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(f"{len(found):,} notes on this set", width="content")
-            for kind in FORMATS if found else ():
+            for kind, (label, mime) in FORMATS.items() if found else ():
                 st.download_button(
-                    LABELS[kind],
+                    label,
                     partial(to_bytes, found, kind),
                     f"areaviz-notes.{kind}",
-                    MIME[kind],
+                    mime,
                     key=f"notes_{kind}",
                     on_click="ignore",
                 )

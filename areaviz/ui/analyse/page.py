@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from pathlib import Path
 
 import streamlit as st
 
 from areaviz.analysis.jobs import Job, Turns
-from areaviz.analysis.row_lines import Header
 from areaviz.analysis.rows import RowFile, rows_path
 from areaviz.analysis.run import analyse, header
 from areaviz.backend.base import Backend
@@ -21,7 +18,7 @@ from areaviz.trace.request import Request
 from areaviz.ui.analyse.dataset_form import dataset_form
 from areaviz.ui.analyse.notes import remove_old_work
 from areaviz.ui.analyse.result import result
-from areaviz.ui.analyse.rows import show_ownership, stored_rows
+from areaviz.ui.analyse.rows import Analysis, show_ownership, stored_rows
 from areaviz.ui.forms.options import Asking
 from areaviz.ui.shell.engine import engine
 from areaviz.ui.shell.errors import calm, calm_later, problem, told_later
@@ -40,18 +37,6 @@ TASK_OF = {
     (False, True): "caption",
     (True, True): "picture translation",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Analysis:
-    """One model and its options on a set."""
-
-    request: Request
-    # Of the model.
-    title: str
-    # Where its rows lie, and what they are headed by.
-    path: Path
-    header: Header
 
 
 def analyse_page() -> None:
@@ -103,10 +88,9 @@ def _about(dataset: Dataset) -> str:
 
 def _show(backend: Backend, dataset: Dataset, analyses: Sequence[Analysis]) -> None:
     runs = tuple(stored_rows(analysis.path, dataset) for analysis in analyses)
-    show_ownership(dataset, [analysis.header for analysis in analyses], runs)
+    show_ownership(dataset, analyses, runs)
     if all(run.rows for run in runs):
-        requests = [analysis.request for analysis in analyses]
-        result(backend, requests, runs, [analysis.title for analysis in analyses])
+        result(backend, analyses, runs)
 
 
 def _progress(backend: Backend, dataset: Dataset, analyses: Sequence[Analysis]) -> None:

@@ -12,7 +12,6 @@ import streamlit as st
 from areaviz.analysis.table import ALL_MEASURES, CIDER
 from areaviz.backend.base import Backend
 from areaviz.data.examples import Dataset, Example
-from areaviz.trace.request import Request
 from areaviz.ui.analyse.contrast import against, by_bucket
 from areaviz.ui.analyse.filter import (
     filtered,
@@ -22,9 +21,10 @@ from areaviz.ui.analyse.filter import (
     save_slice,
     slice_table,
     slices_of,
+    three_digits,
 )
 from areaviz.ui.analyse.notes import exchange, notes_on
-from areaviz.ui.analyse.rows import StoredRows, examples_table, figures
+from areaviz.ui.analyse.rows import Analysis, StoredRows, examples_table, figures
 from areaviz.ui.look.explore import explore
 from areaviz.ui.shell.errors import calm
 from areaviz.ui.shell.markdown import escaped, visible
@@ -48,21 +48,15 @@ WHOLE = {
 }
 
 
-def result(
-    backend: Backend,
-    requests: Sequence[Request],
-    runs: tuple[StoredRows, ...],
-    titles: Sequence[str],
-) -> None:
+def result(backend: Backend, analyses: Sequence[Analysis], runs: tuple[StoredRows, ...]) -> None:
     """Draw all of it.
 
     Args:
         backend: runs an example that is opened.
-        requests: of each model, for any example.
-        runs: the rows of each model, of one set.
-        titles: of the models.
+        analyses: of one set.
+        runs: the rows of each.
     """
-    dataset = runs[0].dataset
+    dataset, titles = runs[0].dataset, [analysis.title for analysis in analyses]
     slices = slices_of(dataset.digest)
     st.subheader("The whole set", anchor=False)
     _whole_set(runs, titles)
@@ -77,33 +71,31 @@ def result(
     exchange(dataset.digest)
     index: int | None = st.session_state.get(OPENED)
     if index is not None and index < len(dataset.examples):
-        _opened(backend, dataset, requests, titles, index)
+        _opened(backend, dataset, analyses, index)
 
 
 def _whole_set(runs: Sequence[StoredRows], titles: Sequence[str]) -> None:
-    found = [figures(run) for run in runs]
-    columns = {"Model": list(titles)}
-    for name, title in WHOLE.items():
-        if any(name in one for one in found):
-            columns[title] = [_number(one.get(name)) for one in found]
-    st.table(columns, border="horizontal", hide_index=True)
+    found = pd.DataFrame([figures(run) for run in runs])
+    whole = found[[name for name in WHOLE if name in found]].map(_number).rename(columns=WHOLE)
+    whole.insert(0, "Model", titles)
+    st.table(whole, border="horizontal", hide_index=True)
     with st.expander("All measures, mean of the examples", key="analyse_means", type="compact"):
-        names = [name for name in ALL_MEASURES if any(name in one for one in found)]
-        means = {"Measure": [ALL_MEASURES[name].title for name in names]}
-        # Two models may have one title.
-        is_same = len(set(titles)) < len(titles)
-        for run, one in enumerate(found):
-            head = titles[run] + run_mark(run, len(runs)) if is_same else titles[run]
-            means[head] = [_number(one.get(name)) for name in names]
+        names = [name for name in ALL_MEASURES if name in found]
+        means = found[names].map(_number).T
+        # Columns need names of their own, and two models may have one title.
+        if len(set(titles)) < len(titles):
+            titles = [title + run_mark(run, len(runs)) for run, title in enumerate(titles)]
+        means.columns = pd.Index(titles)
+        means.insert(0, "Measure", [ALL_MEASURES[name].title for name in names])
         means["What it is"] = [ALL_MEASURES[name].about for name in names]
         st.table(means, border="horizontal", hide_index=True)
 
 
-def _number(value: float | None) -> str:
+def _number(value: float) -> str:
     """A figure in three digits; a dash for none."""
-    if value is None or not np.isfinite(value):
+    if not np.isfinite(value):
         return "–"
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:.3g}"
+    return f"{value:,.0f}" if value == round(value) else f"{value:.3g}"
 
 
 def _examples(table: pd.DataFrame, runs: int) -> None:
@@ -118,10 +110,6 @@ def _examples(table: pd.DataFrame, runs: int) -> None:
     shown = table[columns].rename(columns=names)
     for name in shown.select_dtypes(exclude="number"):
         shown[name] = shown[name].map(visible)
-    numbers = {
-        str(name): st.column_config.NumberColumn(format="%.3g")
-        for name in shown.select_dtypes("float")
-    }
     st.dataframe(
         shown,
         hide_index=True,
@@ -129,7 +117,7 @@ def _examples(table: pd.DataFrame, runs: int) -> None:
         key=TABLE,
         on_select=_choose,
         selection_mode="single-row",
-        column_config=numbers,
+        column_config=three_digits(shown),
     )
     st.session_state[LISTED] = [int(index) for index in table.index]
 
@@ -148,13 +136,7 @@ def _open(index: int | None) -> None:
     st.session_state[OPENED] = index
 
 
-def _opened(
-    backend: Backend,
-    dataset: Dataset,
-    requests: Sequence[Request],
-    titles: Sequence[str],
-    index: int,
-) -> None:
+def _opened(backend: Backend, dataset: Dataset, analyses: Sequence[Analysis], index: int) -> None:
     """One example in the viewer of its traces, with the way to its neighbours in the table."""
     example = dataset.examples[index]
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -162,9 +144,10 @@ def _opened(
         _neighbours(index)
     _references(example)
     with calm("reading the notes"):
-        notes_on(dataset.digest, index, [request.model for request in requests], titles)
-    picture = dataset.picture(example)
-    own = [replace(request, text=example.text, picture=picture) for request in requests]
+        models = {analysis.request.model: analysis.title for analysis in analyses}
+        notes_on(dataset.digest, index, models)
+    picture, titles = dataset.picture(example), [analysis.title for analysis in analyses]
+    own = [replace(one.request, text=example.text, picture=picture) for one in analyses]
     explore(traced(backend, own, "Running the example"), titles, None)
 
 

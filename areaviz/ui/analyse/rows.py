@@ -14,6 +14,7 @@ from areaviz.analysis.row_lines import DamagedHeader, Header, Row
 from areaviz.analysis.rows import RowFile, analyses_folder, remove_rows, rows_path
 from areaviz.analysis.table import summary, table_of
 from areaviz.data.examples import Dataset
+from areaviz.trace.request import Request
 from areaviz.ui.analyse.dataset_form import delete_files, has_files
 from areaviz.ui.analyse.notes import note_store
 from areaviz.ui.shell.errors import calm_later, problem, told_later
@@ -25,6 +26,19 @@ PROBLEM = "analyse_kept_problem"
 CACHED = 3600
 # Damaged lines that are named.
 MAX_LINES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """One model and its options on a set."""
+
+    # For any example: without text and picture.
+    request: Request
+    # Of the model.
+    title: str
+    # Where its rows lie, and what they are headed by.
+    path: Path
+    header: Header
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,20 +119,22 @@ def figures(run: StoredRows, places: tuple[int, ...] | None = None) -> Mapping[s
     return summary(run.dataset, chosen)
 
 
-def show_ownership(dataset: Dataset, headers: Sequence[Header], runs: Sequence[StoredRows]) -> None:
+def show_ownership(
+    dataset: Dataset, analyses: Sequence[Analysis], runs: Sequence[StoredRows]
+) -> None:
     """Draw whose analyses these are, what is damaged or older, and the menu that deletes.
 
     Args:
         dataset: the set.
-        headers: of its analyses.
-        runs: the rows of the same analyses.
+        analyses: of the set.
+        runs: the rows of each.
     """
     told_later(PROBLEM)
     for run in runs:
         if run.damage:
             problem(run.damage)
     if dataset.earlier_digest:
-        _earlier(dataset, headers)
+        _earlier(dataset, analyses)
     begun = [run for run in runs if run.rows]
     with st.container(horizontal=True, vertical_alignment="center"):
         if begun:
@@ -136,10 +152,10 @@ def _owner(run: StoredRows) -> str:
     return "Begun on the command line or by an older app"
 
 
-def _earlier(dataset: Dataset, headers: Sequence[Header]) -> None:
+def _earlier(dataset: Dataset, analyses: Sequence[Analysis]) -> None:
     """Analyses and notes of the time when sets were known by the names of their pictures alone."""
     earlier = dataset.earlier_digest
-    paths = [rows_path(replace(header, digest=earlier)) for header in headers]
+    paths = [rows_path(replace(analysis.header, digest=earlier)) for analysis in analyses]
     there = ", ".join(path.name for path in paths if path.exists())
     if there:
         st.caption(
