@@ -11,7 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from areaviz.analysis.on_ray import analyse_on_ray
-from areaviz.analysis.rows import Row, RowFile, rows_path
+from areaviz.analysis.row_lines import Row
+from areaviz.analysis.rows import RowFile, rows_path
 from areaviz.analysis.run import Run, header
 from areaviz.analysis.run import analyse as run
 from areaviz.analysis.table import summary, table_of

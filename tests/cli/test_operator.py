@@ -27,7 +27,7 @@ def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Jobs]:
     monkeypatch.setattr(status, "jobs", lambda: found)
 
     def work(job: Job) -> None:
-        job.tell(3, 2000)
+        job.report(3, 2000)
         job.stopping.wait(20)
 
     for number, title in enumerate(("dogs.en, letters", "cats\x1b[2J.en, words\nand more")):

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.analysis.rows import Header, Row, RowFile
+from areaviz.analysis.row_lines import Header, Row
+from areaviz.analysis.rows import RowFile
 from areaviz.analysis.table import summary, table_of
 from areaviz.data.examples import Dataset, Example
-from areaviz.ui.analyse import found as analysis_found
-from areaviz.ui.analyse.found import examples_table, figures, found_in
+from areaviz.ui.analyse import rows as shown_rows
+from areaviz.ui.analyse.rows import examples_table, figures, stored_rows
 
 SET = Dataset(
     "set",
@@ -31,7 +32,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             done.append(name)
             return work(*given)
 
-        monkeypatch.setattr(analysis_found, name, counted)
+        monkeypatch.setattr(shown_rows, name, counted)
 
     counting("summary", summary)
     counting("table_of", table_of)
@@ -44,12 +45,12 @@ def test_figures_are_computed_once_and_anew_when_a_row_was_added(
     path = tmp_path / "rows.jsonl"
     with RowFile.open(path, HEADER) as file:
         file.add(Row(0, "Ein Hund rennt."))
-        first = [figures(found_in(path, SET)) for _ in range(3)]
-        tables = [examples_table((found_in(path, SET),)) for _ in range(3)]
+        first = [figures(stored_rows(path, SET)) for _ in range(3)]
+        tables = [examples_table((stored_rows(path, SET),)) for _ in range(3)]
         assert counted == ["summary", "table_of"]
         assert first[0]["corpus_chrf"] == pytest.approx(100) and len(tables[0]) == 1
         file.add(Row(1, "Eine Katze."))
-        now = found_in(path, SET)
+        now = stored_rows(path, SET)
         assert figures(now)["corpus_chrf"] < 100 and len(examples_table((now,))) == 2
     assert counted == ["summary", "table_of"] * 2
 
@@ -59,7 +60,7 @@ def test_every_choice_of_examples_has_its_own_figures(tmp_path: Path, counted: l
     with RowFile.open(path, HEADER) as file:
         file.add(Row(0, "Ein Hund rennt."))
         file.add(Row(1, "Eine Katze."))
-    found = found_in(path, SET)
+    found = stored_rows(path, SET)
     for _ in range(2):
         assert [
             figures(found, places)["examples"] for places in (None, (0,), (1,), (0, 1), (7,))
@@ -72,14 +73,14 @@ def test_two_files_of_one_size_are_not_taken_for_each_other(tmp_path: Path) -> N
     for name, output in (("a", "Ein Hund rennt."), ("b", "Ein Hund rannt.")):
         with RowFile.open(tmp_path / name, HEADER) as file:
             file.add(Row(0, output))
-    one, other = (found_in(tmp_path / name, SET) for name in ("a", "b"))
+    one, other = (stored_rows(tmp_path / name, SET) for name in ("a", "b"))
     assert figures(one)["corpus_chrf"] > figures(other)["corpus_chrf"]
     table = examples_table((one, other))
     assert (table["output_0"][0], table["output_1"][0]) == ("Ein Hund rennt.", "Ein Hund rannt.")
 
 
 def test_a_file_that_is_not_there_has_no_rows(tmp_path: Path) -> None:
-    assert not found_in(tmp_path / "none", SET).rows
+    assert not stored_rows(tmp_path / "none", SET).rows
 
 
 def test_damaged_lines_are_told_and_the_others_are_there(tmp_path: Path) -> None:
@@ -92,5 +93,5 @@ def test_damaged_lines_are_told_and_the_others_are_there(tmp_path: Path) -> None
     ):
         with path.open("ab") as lines:
             lines.write(b"x\n" * (damaged - 1 or 1))
-        found = found_in(path, SET)
+        found = stored_rows(path, SET)
         assert said in found.damage and list(found.rows) == [0]
