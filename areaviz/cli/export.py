@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from areaviz.cli.view_options import Looking, looking
-from areaviz.publish import share
-from areaviz.publish.files import WRITERS
+from areaviz.publish.export import ENDINGS
+from areaviz.publish.export import export as write
 from areaviz.trace import codec
 from areaviz.views import VIEWS
 
@@ -18,7 +18,7 @@ from areaviz.views import VIEWS
 def export(
     trace: Annotated[Path, typer.Argument(help="A saved trace (.npz).")],
     file: Annotated[
-        Path, typer.Argument(help=f"What to write; its ending says what: {', '.join(WRITERS)}.")
+        Path, typer.Argument(help=f"What to write; its ending says what: {', '.join(ENDINGS)}.")
     ],
     looking: Looking,
     view: Annotated[
@@ -32,5 +32,5 @@ def export(
     be pointed at. Site, layer and head say where it opens, or what a figure shows.
     """
     found = codec.load(trace)
-    share.export(found, file, looking.focus(found), looking.page(), view)
+    write(found, file, looking.focus(found), looking.page(), view)
     typer.echo(f"{file}: {file.stat().st_size / 1000:,.0f} KB.")

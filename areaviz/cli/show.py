@@ -10,7 +10,7 @@ import typer
 
 from areaviz.cli.view_options import Looking, looking
 from areaviz.publish.page import page
-from areaviz.publish.server import PageServer
+from areaviz.publish.show import PageServer
 from areaviz.trace import codec
 
 

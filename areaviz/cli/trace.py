@@ -11,7 +11,7 @@ from areaviz.backend.local import LocalBackend
 from areaviz.data.picture_samples import SAMPLES, sample
 from areaviz.data.pictures import decode
 from areaviz.data.places import CHECKPOINTS
-from areaviz.publish import share
+from areaviz.publish.export import export
 from areaviz.trace import codec
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shown
@@ -51,7 +51,7 @@ def trace(
     if file.suffix == ".npz":
         codec.save(found, file)
     else:
-        share.export(found, file)
+        export(found, file)
     typer.echo(found.fields[found.output.field].raw)
 
 

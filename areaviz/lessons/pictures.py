@@ -123,8 +123,8 @@ class Board:
         """The picture: cells square, no axes, as tall as its cells need."""
         columns, rows = self.right - self.left, self.bottom - self.top
         cell = min(self.cell, self.room / columns)
-        axis = {"visible": False, "fixedrange": True, "showgrid": False, "zeroline": False}
-        axis |= {"constrain": "domain"}
+        axis: dict[str, Any] = {"visible": False, "fixedrange": True, "constrain": "domain"}
+        axis |= {"showgrid": False, "zeroline": False}
         layout = base_layout(rows * cell) | {
             "shapes": self._shapes,
             "annotations": self._texts,

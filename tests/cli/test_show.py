@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from areaviz.cli import build, main
-from areaviz.publish.server import PageServer
+from areaviz.publish.show import PageServer
 from areaviz.trace import codec
 from tests import fakes
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from areaviz.lessons import boundary
-from areaviz.trace.areas import Area
 
 
 def test_without_bias_or_scores_the_best_item_is_the_heaviest() -> None:
