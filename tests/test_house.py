@@ -1,4 +1,4 @@
-"""The code reads as CONTRIBUTING says: no circle of imports, a sign on every room, short modules."""
+"""The code reads as CONTRIBUTING says: no circle of imports, signs on rooms, short modules."""
 
 from __future__ import annotations
 

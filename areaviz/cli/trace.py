@@ -12,7 +12,7 @@ from areaviz.cli.options import AreaSize, Beam, Checkpoints, Device, decoding
 from areaviz.data.picture_samples import SAMPLES, sample
 from areaviz.data.pictures import decode
 from areaviz.data.places import CHECKPOINTS
-from areaviz.publish import share
+from areaviz.publish.export import export
 from areaviz.trace import codec
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shown
@@ -48,7 +48,7 @@ def trace(
     if file.suffix == ".npz":
         codec.save(found, file)
     else:
-        share.export(found, file)
+        export(found, file)
     typer.echo(found.fields[found.output.field].raw)
 
 

@@ -9,11 +9,11 @@ from typing import Annotated
 import typer
 
 from areaviz.drawing.sites import sites
-from areaviz.publish import share
-from areaviz.publish.files import WRITERS
+from areaviz.publish.export import ENDINGS
+from areaviz.publish.export import export as write
 from areaviz.publish.options import LEAST_AREAS, MOST_AREAS, PageOptions
 from areaviz.publish.page import page
-from areaviz.publish.server import PageServer
+from areaviz.publish.show import PageServer
 from areaviz.trace import codec
 from areaviz.trace.errors import InputError
 from areaviz.trace.positions import unpacked
@@ -88,7 +88,7 @@ def show(
 def export(
     trace: SavedTrace,
     file: Annotated[
-        Path, typer.Argument(help=f"What to write; its ending says what: {', '.join(WRITERS)}.")
+        Path, typer.Argument(help=f"What to write; its ending says what: {', '.join(ENDINGS)}.")
     ],
     view: Annotated[
         str | None, typer.Option(help=f"Of a figure or numbers: one of {', '.join(VIEWS)}.")
@@ -110,7 +110,7 @@ def export(
     """
     found = codec.load(trace)
     options = page_options(layers, sites, areas, title, note, limit)
-    share.export(found, file, chosen_focus(found, site, layer, head), options, view)
+    write(found, file, chosen_focus(found, site, layer, head), options, view)
     typer.echo(f"{file}: {file.stat().st_size / 1000:,.0f} KB.")
 
 

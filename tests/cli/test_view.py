@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from areaviz.cli import build, main
 from areaviz.cli.view import page_options
-from areaviz.publish.server import PageServer
+from areaviz.publish.show import PageServer
 from areaviz.trace import codec
 from areaviz.trace.errors import InputError
 from areaviz.trace.positions import unpacked

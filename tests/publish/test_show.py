@@ -1,16 +1,31 @@
-"""The page is served under its own address, to this machine, and nothing else is."""
+"""A page in a notebook can reach nothing else; a page served is at its own address alone."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from http.client import HTTPConnection
+from pathlib import Path
 from threading import Thread
 from urllib.request import urlopen
 
 import pytest
 
-from areaviz.publish.server import PageServer
+import areaviz
+from areaviz.publish.show import PageServer
 from areaviz.trace.errors import InputError
+from tests import fakes
+from tests.publish.test_markup import read
+
+
+def test_a_notebook_gets_a_frame_that_can_reach_nothing_else(tmp_path: Path) -> None:
+    trace = fakes.trace("A dog.", "Hund.")
+    shown = areaviz.show(trace, height=500)
+    frame = read(shown._repr_html_())
+    assert frame.tags == ["iframe"] and frame.attributes["sandbox"] == "allow-scripts"
+    assert frame.attributes["srcdoc"] == areaviz.export(trace, tmp_path / "a.html").read_text()
+    assert "height: 500px" in str(frame.attributes["style"]) and "areaviz.export" in repr(shown)
+    with pytest.raises(InputError, match="must lie between 200 and 4,000"):
+        areaviz.show(trace, height=0)
 
 
 @pytest.fixture

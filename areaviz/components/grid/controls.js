@@ -1,4 +1,4 @@
-// The grid in words, on top of the ribbon's controls and legend. All text enters through textContent.
+// The grid's controls, legend and tools, on top of those of the ribbon. All text enters through textContent.
 
 class GridControls extends Controls {
   load(data, colours) {
@@ -23,7 +23,7 @@ class GridLegend extends Legend {
   }
 
   phrase(side, what, marks, _, weighed) {
-    const top = marks.reduce((best, mark) => (best && best.weight >= mark.weight ? best : mark), null);
+    const top = heaviest(marks);
     const subject = what.replace(/^\w/, (letter) => letter.toUpperCase());
     const several = weighed > 1 && !(side === 'query' && this.data.text);
     if (!top) return `${subject} ${side === 'query' ? 'attends to nothing here' : 'is hardly attended to'}.`;

@@ -1,5 +1,4 @@
-"""Lesson 10: a hard choice is learned from rewards: the estimate of REINFORCE against the exact
-gradient.
+"""Numbers of lesson 10: the estimate of REINFORCE against the exact gradient.
 
 Survey Eq. 15-16 and 43-48. Shapes: K items and their scores, M draws of one estimate, N estimates.
 """
@@ -12,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.lessons.arithmetic import Floats
+from areaviz.lessons.arithmetic import Floats, softmax
 
 RIGHT = 2
 """The item that holds the answer, counted from 0."""
@@ -28,15 +27,20 @@ SCORES: Mapping[str, Floats] = {
 BASELINES = ("None", "Mean reward", "Moving average", "Best")
 RATE = 0.1
 """How much of a moving average is the newest reward."""
-SHOWN, EARLIER = 200, 100
-"""Estimates in the cloud, and those drawn before it, in which a moving average finds its place."""
+SHOWN = 200
+"""Estimates in the cloud."""
+EARLIER = 100
+"""Estimates before those, for a moving average that starts at 0 to get near the rewards."""
 SEED = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choice:
-    """scores: [K], their softmax is the chance of an item. rewards: [K], what taking an item
-    brings.
+    """One item of K that is to be chosen.
+
+    Args:
+        scores: their softmax is the chance of an item [K].
+        rewards: what taking an item brings [K].
     """
 
     scores: Floats
@@ -45,9 +49,7 @@ class Choice:
     @property
     def weights(self) -> Floats:
         """The attention weights, the chance of every item (Eq. 13): [K]."""
-        raised = np.exp(self.scores - self.scores.max())
-        weights: Floats = raised / raised.sum()
-        return weights
+        return softmax(self.scores)
 
     @property
     def expected(self) -> float:
@@ -69,8 +71,12 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Redraws:
-    """chosen: items taken, counted from 0 [N, M]. baselines: [N]. estimates: of the gradient [N,
-    K]; newest last.
+    """Estimates of a gradient, the newest last.
+
+    Args:
+        chosen: the items taken, counted from 0 [N, M].
+        baselines: of each estimate [N].
+        estimates: of the gradient [N, K].
     """
 
     chosen: npt.NDArray[np.intp]
@@ -84,19 +90,21 @@ class Redraws:
 
 
 def redraw(choice: Choice, samples: int, baseline: str, more: int = 0) -> Redraws:
-    """The last `SHOWN` estimates of `samples` draws each (Eq. 48), after `more` fresh ones; always
-    the same draws.
+    """The last `SHOWN` estimates of `samples` draws each (Eq. 48); always the same draws.
+
+    Args:
+        baseline: one of `BASELINES`.
+        more: how many estimates were added since the first were drawn.
     """
     count = EARLIER + SHOWN + more
     ends = np.cumsum(choice.weights)
     uniform = np.random.default_rng(SEED).random((count, samples))
     chosen = np.searchsorted(ends / ends[-1], uniform, side="right")
     rewards = choice.rewards[chosen]
-    baselines = (
-        _averages(rewards.mean(1))
-        if baseline == "Moving average"
-        else np.full(count, level(choice, baseline))
-    )
+    if baseline == "Moving average":
+        baselines = _moving_averages(rewards.mean(1))
+    else:
+        baselines = np.full(count, level(choice, baseline))
     advantages = rewards - baselines[:, None]
     estimates = np.einsum("nm,nmk->nk", advantages, choice.traces[chosen]) / samples
     return Redraws(chosen[-SHOWN:], baselines[-SHOWN:], estimates[-SHOWN:])
@@ -104,7 +112,9 @@ def redraw(choice: Choice, samples: int, baseline: str, more: int = 0) -> Redraw
 
 def level(choice: Choice, baseline: str) -> float:
     """Where a baseline lies; a moving average on average."""
-    return 0.0 if baseline == "None" else best(choice) if baseline == "Best" else choice.expected
+    if baseline == "None":
+        return 0.0
+    return best(choice) if baseline == "Best" else choice.expected
 
 
 def best(choice: Choice) -> float:
@@ -114,8 +124,10 @@ def best(choice: Choice) -> float:
 
 
 def variance(choice: Choice, samples: int, baseline: float, wander: float = 0) -> float:
-    """The exact variance of an estimate, summed over the scores; `wander` is the variance of the
-    baseline itself.
+    """The exact variance of an estimate, summed over the scores.
+
+    Args:
+        wander: the variance of the baseline itself.
     """
     squared = (choice.rewards - baseline) ** 2 + wander
     return float(_pull(choice) @ squared - (choice.gradient**2).sum()) / samples
@@ -131,16 +143,14 @@ def variance_with(choice: Choice, samples: int, baseline: str) -> float:
 
 
 def _pull(choice: Choice) -> Floats:
-    """How much an item's squared advantage adds to the variance: its weight times its squared
-    gradient: [K].
-    """
+    """What an item's squared advantage adds to the variance: weight x squared gradient: [K]."""
     pull: Floats = choice.weights * (choice.traces**2).sum(1)
     return pull
 
 
-def _averages(rewards: Floats) -> Floats:
-    """What a moving average knows before each reward, from 0 on: [N] -> [N]."""
-    known = np.zeros(len(rewards))
+def _moving_averages(rewards: Floats) -> Floats:
+    """The moving average before each reward, 0 before the first: [N] -> [N]."""
+    averages = np.zeros(len(rewards))
     for number, reward in enumerate(rewards[:-1]):
-        known[number + 1] = (1 - RATE) * known[number] + RATE * reward
-    return known
+        averages[number + 1] = (1 - RATE) * averages[number] + RATE * reward
+    return averages

@@ -1,10 +1,11 @@
-// What every view that is pointed at shares: what is hovered, linked and locked, which heads and areas are looked at,
-// and when to draw. A view adds `load(message)`, `share()`, `draw()` and `sides`; `settle()` may follow a new lock up.
+// What ribbon and grid share: what is hovered, linked and locked, which heads and areas are chosen, and when to draw.
+// Each adds `load(message)`, `share()`, `draw()` and `sides`; `settle()` runs after something new is locked.
 
 const LINK_EVENT = 'areaviz:ribbon';
 const OTHER = { query: 'memory', memory: 'query' };
+const MOVING_KEYS = ['ArrowLeft', 'ArrowRight', 'ArrowUp', 'ArrowDown', 'Home', 'End'];
 
-class Looking {
+class PointedView {
   constructor(root, legend) {
     this.root = root;
     this.legend = legend;
@@ -14,7 +15,7 @@ class Looking {
     globalThis.addEventListener(LINK_EVENT, (event) => this.follow(event.detail), this.listeners);
   }
 
-  /** What the controls call: chosen heads, unit and areas. */
+  /** What the controls call when the reader chooses heads, a unit or areas. */
   get choosers() {
     return [(head, adding) => this.chooseHead(head, adding), (unit) => this.chooseUnit(unit), (areas) => this.chooseAreas(areas)];
   }
@@ -26,13 +27,13 @@ class Looking {
   }
 
   /** Take what the server sent: new data, or only another selection. */
-  update(bytes, tell) {
-    this.tell = tell;
+  update(bytes, setStateValue) {
+    this.setStateValue = setStateValue;
     const message = readMessage(bytes);
     const { header } = message;
-    const fresh = header.id !== this.header?.id;
-    if (fresh) this.load(message);
-    if (fresh || header.serial !== this.serial) this.select(header.selection);
+    const isNew = header.id !== this.header?.id;
+    if (isNew) this.load(message);
+    if (isNew || header.serial !== this.serial) this.select(header.selection);
     Object.assign(this, { header, serial: header.serial });
     this.schedule();
   }
@@ -99,12 +100,12 @@ class Looking {
     this.report();
   }
 
-  /** Tell the server what is locked, if anything, and seen how; the count makes every click distinct. */
+  /** Report to the server what is locked, if anything, and how it is looked at; the count makes every click distinct. */
   report() {
     const { side, items } = this.locked ?? { side: 'query', items: [] };
     const head = this.active.length === 1 && this.header.heads > 1 ? this.active[0] : null;
     this.clicks += 1;
-    this.tell('selection', { id: this.header.id, click: this.clicks, side, items, head, unit: this.unit, areas: this.areas });
+    this.setStateValue('selection', { id: this.header.id, click: this.clicks, side, items, head, unit: this.unit, areas: this.areas });
   }
 
   focusOn(side, item) {
@@ -159,7 +160,7 @@ class Looking {
 
   // Drawing
 
-  /** What is looked at now: the own pointer, then another view's, then the own lock, then another view's. */
+  /** What to light up for: what the pointer is on here, else elsewhere, else what is locked here, else elsewhere. */
   pointed() {
     if (this.hover) return this.hover;
     return this.linked && !this.linked.held ? this.linked : this.locked ?? this.linked;
@@ -168,4 +169,40 @@ class Looking {
   schedule() {
     this.frame ??= requestAnimationFrame(() => { this.frame = undefined; this.draw(); });
   }
+
+  /** What the own side of `pointed` outlines, and the keyboard's place; the other side adds what lights up. */
+  outlined(side, pointed) {
+    return {
+      pointed: pointed?.side === side.name && pointed !== this.locked ? pointed.items : [],
+      locked: this.locked?.side === side.name ? this.locked.items : [],
+      focus: this.ringSide === side.name ? this.ring ?? -1 : -1,
+    };
+  }
+}
+
+/** Name a side above its text or picture, and for a screen reader. */
+function entitle(side, title) {
+  const role = side.name === 'query' ? 'attends' : 'is attended to';
+  side.title.replaceChildren(element('b', '', title), ` ${role}`);
+  side.scroller.setAttribute('aria-label', `${title}, ${role}`);
+}
+
+/** The pen of a canvas of a size in page pixels, wiped clean. */
+function clearedPen(canvas, width, height) {
+  const scale = globalThis.devicePixelRatio || 1;
+  const [wide, tall] = [Math.round(width * scale), Math.round(height * scale)];
+  if (canvas.width !== wide || canvas.height !== tall) Object.assign(canvas, { width: wide, height: tall });
+  const pen = canvas.getContext('2d');
+  pen.setTransform(scale, 0, 0, scale, 0, 0);
+  pen.clearRect(0, 0, width, height);
+  return pen;
+}
+
+/** Mount a view of this class on the first element that fits the selector; returns what takes it off. */
+function mountView(View, selector, { data, parentElement, setStateValue }) {
+  const root = parentElement.querySelector(selector);
+  if (!root || !data) return undefined;
+  root.model ??= new View(root);
+  root.model.update(data, setStateValue);
+  return () => { root.model?.destroy(); root.model = undefined; };
 }

@@ -1,10 +1,10 @@
-"""Lesson 8: operations are counted as the code would do them."""
+"""Lesson 9: operations are counted as the code would do them."""
 
 from __future__ import annotations
 
 import pytest
 
-from areaviz.lessons import cost_figure as cost
+from areaviz.lessons import cost
 from areaviz.trace.areas import AreaGrid
 
 
@@ -12,28 +12,28 @@ from areaviz.trace.areas import AreaGrid
 def test_additions_are_counted_one_by_one(sizes: tuple[int, int, int, int]) -> None:
     grid = AreaGrid(*sizes)
     areas = [grid.area(number) for number in range(grid.count)]
-    built = cost.building(grid)
-    assert built.areas == len(areas)
-    assert built.naive == sum(area.size - 1 for area in areas)
-    assert built.recurrence == sum(area.size > 1 for area in areas)
+    counts = cost.operations(grid)
+    assert counts["areas"] == len(areas)
+    assert counts["one by one"] == sum(area.size - 1 for area in areas)
+    assert counts["recurrence"] == sum(area.size > 1 for area in areas)
     along, down = grid.height * (grid.width - 1), (grid.height - 1) * grid.width
-    assert built.table == along + down + 3 * len(areas)
+    assert counts["table"] == along + down + 3 * len(areas)
 
 
 def test_areas_of_one_item_cost_what_regular_attention_costs() -> None:
-    attended = cost.attending(AreaGrid(1, 64, 1, 1))
-    assert attended.areas == attended.regular
+    counts = cost.operations(AreaGrid(1, 64, 1, 1))
+    assert counts["built areas"] == counts["regular"]
 
 
 def test_the_factored_form_stays_close_to_regular_attention() -> None:
-    attended = cost.attending(AreaGrid(1, 256, 1, 5))
-    assert attended.areas / attended.regular == pytest.approx(1270 / 256)
-    assert 1 < attended.factored / attended.regular < 1.1
+    counts = cost.operations(AreaGrid(1, 256, 1, 5))
+    assert counts["built areas"] / counts["regular"] == pytest.approx(1270 / 256)
+    assert 1 < counts["factored"] / counts["regular"] < 1.1
 
 
-def test_the_table_is_worth_its_while_from_eight_items_on() -> None:
-    assert cost.worthwhile([cost.building(grid) for grid in cost.grids("sequence", 256)]) == 8
-    assert cost.worthwhile([cost.building(AreaGrid(1, 256, 1, 2))]) is None
+def test_the_table_pays_from_eight_items_on() -> None:
+    assert cost.worthwhile(cost.grids("sequence", 256)) == 8
+    assert cost.worthwhile([AreaGrid(1, 256, 1, 2)]) is None
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,11 @@
-"""Lesson 11: the misprints give the numbers the page says they give."""
+"""Lesson 12: the misprints give the numbers the page says they give."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from areaviz.lessons import errata_figure as errata
+from areaviz.lessons import errata, survey_errata
 from areaviz.trace.areas import AreaGrid
 
 
@@ -42,8 +42,35 @@ def test_both_versions_of_the_table_are_drawn() -> None:
     assert errata.integral_table(4).rows[-1] == (4, "4 14 34 69", "4 8 12 16")
 
 
-def test_the_summary_tells_every_misprint() -> None:
+def test_the_summary_has_every_misprint() -> None:
     rows = errata.table(3, 2, 4, 6, 100).rows
     assert [row[1:] for row in rows][:3] == [("9", "25"), ("4", "1"), ("19", "9")]
     assert rows[-1][1:] == ("9", "10")
     assert all(printed != repaired for _, printed, repaired in rows)
+
+
+@pytest.mark.parametrize("height", range(2, 7))
+@pytest.mark.parametrize("width", range(2, 7))
+def test_rows_beyond_the_width_are_lost(height: int, width: int) -> None:
+    np.testing.assert_array_equal(
+        survey_errata.sampled(height, width, printed=False), np.ones((height, width))
+    )
+    wrong = survey_errata.sampled(height, width, printed=True)
+    assert wrong.sum() == width * min(height, width)
+    assert not wrong[width:].any()
+
+
+@pytest.mark.parametrize("glimpses", range(1, survey_errata.MOST_GLIMPSES + 1))
+def test_the_repaired_estimate_is_the_slope(glimpses: int) -> None:
+    weight = 0.2
+    # The slope of 1 - (1 - weight)^glimpses.
+    exact = glimpses * (1 - weight) ** (glimpses - 1) * weight * (1 - weight)
+    assert survey_errata.slope(glimpses, printed=False) == pytest.approx(exact)
+    assert survey_errata.slope(glimpses, printed=True) == pytest.approx(exact / glimpses)
+
+
+def test_both_misprints_of_the_survey_are_drawn_and_listed() -> None:
+    texts = [note.text for note in survey_errata.sampled_figure(3, 2).layout.annotations]
+    assert texts.count("1") == 4 + 6 and texts.count("0") == 2
+    rows = survey_errata.table(4, 3, 2).rows
+    assert [row[1:] for row in rows] == [("9", "12"), ("0.128", "0.256")]

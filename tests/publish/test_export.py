@@ -1,22 +1,20 @@
-"""`areaviz.export` and `areaviz.show`: what is written, by the ending; and that asking for neither
-costs nothing.
-"""
+"""`areaviz.export` writes what the ending says; importing areaviz costs nothing."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, assert_type
 
 import pytest
 
 import areaviz
-from areaviz.publish.files import WRITERS
+from areaviz.publish.export import ENDINGS
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from tests import fakes
-from tests.publish.test_markup import read
 from tests.publish.test_page import blind
 
 BEGINS = {
@@ -41,7 +39,7 @@ HEAVY = (
 )
 
 
-@pytest.mark.parametrize("ending", WRITERS)
+@pytest.mark.parametrize("ending", ENDINGS)
 def test_the_ending_says_what_is_written(ending: str, tmp_path: Path) -> None:
     trace = fakes.caption_trace() if ending == ".gif" else fakes.trace("A dog.", "Hund.")
     path = areaviz.export(trace, tmp_path / f"a{ending.upper()}")
@@ -92,24 +90,26 @@ def test_a_place_that_cannot_be_written_to_is_told(tmp_path: Path) -> None:
         areaviz.export(fakes.trace(), tmp_path / "missing" / "a.html")
 
 
-def test_a_notebook_gets_a_frame_that_can_reach_nothing_else(tmp_path: Path) -> None:
-    trace = fakes.trace("A dog.", "Hund.")
-    shown = areaviz.show(trace, height=500)
-    frame = read(shown._repr_html_())
-    assert frame.tags == ["iframe"] and frame.attributes["sandbox"] == "allow-scripts"
-    assert frame.attributes["srcdoc"] == areaviz.export(trace, tmp_path / "a.html").read_text()
-    assert "height: 500px" in str(frame.attributes["style"]) and "areaviz.export" in repr(shown)
-    with pytest.raises(InputError, match="must lie between 200 and 4,000"):
-        areaviz.show(trace, height=0)
-
-
 def test_what_is_public_is_listed_and_nothing_else_is_there() -> None:
     assert set(areaviz.EXPORTS) <= set(dir(areaviz))
     assert all(
         getattr(areaviz, name).__module__ == module for name, module in areaviz.EXPORTS.items()
     )
+    assert set(areaviz.EXPORTS) == set(areaviz.__all__)
+    misspelt = "shows"
     with pytest.raises(AttributeError, match="no attribute 'shows'"):
-        _ = areaviz.shows
+        getattr(areaviz, misspelt)
+
+
+def test_an_editor_sees_the_types_of_what_is_public(tmp_path: Path) -> None:
+    """mypy checks `assert_type`, and fails where a name of the package is Any to it."""
+    assert_type(areaviz.Trace, type[Trace])
+    trace = fakes.trace("A dog.", "Hund.")
+    assert_type(areaviz.export(trace, tmp_path / "a.csv"), Path)
+    assert_type(areaviz.show(trace).height, int)
+    assert_type(areaviz.PageOptions(areas=4).areas, int)
+    if TYPE_CHECKING:  # this one needs a model
+        assert_type(areaviz.attend("folder", "A dog."), Trace)
 
 
 def test_importing_the_package_imports_nothing_heavy() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from areaviz.lessons.board import COLUMN, ORANGE, Board, tint
+from areaviz.lessons.pictures import COLUMN, ORANGE, Board, tint
 
 
 def test_tint_keeps_the_colour() -> None:
@@ -29,9 +29,10 @@ def test_a_wide_board_shrinks_to_the_column() -> None:
 
 def test_hits_carry_their_number_and_label() -> None:
     board = Board(0, 0, 2, 1)
-    board.hit(0.5, 0.5, "first", 7)
-    board.hit(1.5, 0.5, "second", 8)
+    board.hit(0, 0, "first", 7)
+    board.hit(1, 0, "second", 8)
     markers = board.figure().data[0]
     assert list(markers.customdata) == [7, 8]
     assert list(markers.text) == ["first", "second"]
     assert markers.marker.opacity == 0
+    assert (list(markers.x), list(markers.y)) == ([0.5, 1.5], [0.5, 0.5])

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from areaviz.lessons import LESSONS
-from areaviz.lessons.choose import fitted, grown, reached
+from areaviz.lessons.page_parts import fitted, grown, reached
 from areaviz.trace.areas import Area, AreaGrid
 
 GRIDS = st.tuples(*[st.integers(1, 5)] * 4).map(
@@ -32,12 +32,12 @@ def test_a_click_grows_the_area_or_starts_a_new_one() -> None:
 def test_every_click_and_every_cut_gives_an_area_of_the_grid(
     area: Area, grid: AreaGrid, data: st.DataObject
 ) -> None:
-    kept = fitted(area, grid)
+    cut = fitted(area, grid)
     corner = data.draw(st.tuples(st.integers(0, grid.height - 1), st.integers(0, grid.width - 1)))
     whole = AreaGrid(grid.height, grid.width, grid.height, grid.width)
-    end = reached(kept, corner)
-    assert 0 <= grid.index(kept) < grid.count
-    assert 0 <= grid.index(grown(kept, grid, corner)) < grid.count
+    end = reached(cut, corner)
+    assert 0 <= grid.index(cut) < grid.count
+    assert 0 <= grid.index(grown(cut, grid, corner)) < grid.count
     assert 0 <= whole.index(end) < whole.count
     assert (end.top + end.height - 1, end.left + end.width - 1) == corner
 

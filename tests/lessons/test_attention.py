@@ -1,14 +1,11 @@
-"""Lessons 6 and 7: attention over areas and the featured key, against definitions and the known
-answer.
-"""
+"""Lessons 6 and 7: attention over areas and the featured key, against their definitions."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from areaviz.lessons import attention_figure as attention
-from areaviz.lessons import features_figure as features
+from areaviz.lessons import attention, features
 from areaviz.lessons.arithmetic import Floats, items_of, plain, vector
 from areaviz.trace.areas import Area
 
@@ -114,5 +111,5 @@ def test_the_key_stands_in_picture_equation_and_table() -> None:
     assert written in {row[-1] for row in features.table().rows}
     texts = {note.text for note in features.figure(area).layout.annotations}
     assert {plain(float(number), 2) for number in key} <= texts
-    assert len(features.memory_figure(area).data[0].customdata) == features.GRID.items
+    assert len(features.lit_memory(area).data[0].customdata) == features.GRID.items
     assert r"\begin{bmatrix}" in features.weights_equation()

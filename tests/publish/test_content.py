@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from areaviz.publish.initial_focus import longest_word, opening
+from areaviz.publish.content import initial_focus, longest_word, places
 from areaviz.publish.options import PageOptions
-from areaviz.publish.payloads import places
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from tests import fakes
@@ -30,7 +29,7 @@ def test_the_longest_word_is_lit(text: str, word: str) -> None:
 
 
 def opened(trace: Trace, focus: Focus | None) -> object:
-    return opening(trace, places(trace, PageOptions()), focus)
+    return initial_focus(trace, places(trace, PageOptions()), focus)
 
 
 def test_without_a_focus_it_is_the_last_layer_of_the_first_site() -> None:
@@ -49,7 +48,7 @@ def test_without_a_focus_it_is_the_last_layer_of_the_first_site() -> None:
     }
 
 
-def test_a_focus_is_told_whole() -> None:
+def test_a_focus_reaches_the_page_whole() -> None:
     focus = Focus("encoder self", 0, 2, "memory", (3, 4), "word", "several")
     selection = {"side": "memory", "head": 2, "unit": "word", "areas": "several", "items": [3, 4]}
     assert opened(fakes.trace(), focus) == {

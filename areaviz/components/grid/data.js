@@ -1,7 +1,7 @@
-// Attention to the cells of a picture, and the questions a pointer asks of it. Layout of the message:
+// Attention to the cells of a picture, and what lights up for a pointer. Layout of the message:
 // `grid_payload` in areaviz/interactive/grid.py.
 
-class Pictured {
+class GridData {
   constructor({ header, arrays }) {
     Object.assign(this, { header, arrays, heads: header.heads, keep: header.keep });
     [this.rows, this.columns] = header.grid;
@@ -54,10 +54,10 @@ class Pictured {
    * knows of an area only what was sent: `more` is how much more it may weigh.
    */
   attended(items, head, several, many, overlap) {
-    const kept = several && this.hasSeveral ? 'several' : 'area';
+    const list = several && this.hasSeveral ? 'several' : 'area';
     const weights = new Map();
-    for (const item of items) this.gather(kept, head * this.queries + item, weights);
-    const left = items.reduce((total, item) => total + this.left(kept, head * this.queries + item), 0);
+    for (const item of items) this.gather(list, head * this.queries + item, weights);
+    const left = items.reduce((total, item) => total + this.left(list, head * this.queries + item), 0);
     const read = items.length === 1 ? this.read(head, items[0]) : [];
     for (const mark of read) weights.delete(mark.index);
     const weighed = Array.from(weights, ([index, { weight, known }]) => ({
@@ -68,17 +68,17 @@ class Pictured {
   }
 
   /** Add the areas sent of one query to `weights`: what they weigh, and how much of what was not sent they are not. */
-  gather(kept, row, weights) {
-    const [index, stored, keep] = [this.arrays[kept], this.arrays[`${kept}_weight`], this.keep[kept]];
+  gather(list, row, weights) {
+    const [index, stored, keep] = [this.arrays[list], this.arrays[`${list}_weight`], this.keep[list]];
     for (let i = row * keep; i < (row + 1) * keep; i += 1) {
       if (!stored[i]) continue;
       const { weight, known } = weights.get(index[i]) ?? { weight: 0, known: 0 };
-      weights.set(index[i], { weight: weight + (stored[i] / 65535) ** 2, known: known + this.left(kept, row) });
+      weights.set(index[i], { weight: weight + (stored[i] / 65535) ** 2, known: known + this.left(list, row) });
     }
   }
 
   /** What an area that was not sent of one query weighs at the most. */
-  left(kept, row) { return (this.arrays[`${kept}_left`][row] / 65535) ** 2; }
+  left(list, row) { return (this.arrays[`${list}_left`][row] / 65535) ** 2; }
 
   /** What hard attention read for one query, as a list of one; empty where attention is soft. */
   read(head, item) {
