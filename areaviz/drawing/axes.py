@@ -11,8 +11,19 @@ from matplotlib.figure import Figure as PrintFigure
 from matplotlib.ticker import MultipleLocator, PercentFormatter
 from plotly.graph_objects import Figure, Scatter
 
-from areaviz.drawing import pictures, theme
 from areaviz.drawing.labels import Ticks, drawable, escape, ticks
+from areaviz.drawing.pictures import matrix_uri
+from areaviz.drawing.theme import (
+    PRINT_FONT,
+    PRINT_ROOM,
+    PRINT_RULE,
+    SCREEN_FONT,
+    SCREEN_WIDTH,
+    SECOND,
+    Layout,
+    decimals,
+    scale_step,
+)
 from areaviz.trace.record import FloatArray
 
 STEPS = np.linspace(0, 1, 25)
@@ -22,20 +33,22 @@ HOVER = "%{text}<extra></extra>"
 
 
 def screen_labels(
-    labels: Sequence[str], room: float = theme.SCREEN_WIDTH, upright: bool = False
+    labels: Sequence[str], room: float = SCREEN_WIDTH, upright: bool = False
 ) -> Ticks:
     """Which of these visible labels a screen axis of `room` px shows."""
-    return ticks(labels, room, theme.SCREEN_FONT, upright)
+    return ticks(labels, room, SCREEN_FONT, upright)
 
 
 def print_labels(
-    labels: Sequence[str], room: float = theme.PRINT_ROOM, upright: bool = False
+    labels: Sequence[str],
+    room: float = PRINT_ROOM,
+    upright: bool = False,
 ) -> Ticks:
     """Which of these visible labels an axis of `room` pt shows, as the print font can draw them."""
-    return ticks([drawable(label) for label in labels], room, theme.PRINT_FONT, upright)
+    return ticks([drawable(label) for label in labels], room, PRINT_FONT, upright)
 
 
-def screen_ticks(shown: Ticks) -> theme.Layout:
+def screen_ticks(shown: Ticks) -> Layout:
     """Tick settings of a plotly axis."""
     return {
         "tickmode": "array",
@@ -49,12 +62,17 @@ def depth(shown: Ticks) -> float:
     """How many px the labels of a horizontal screen axis take up, across it."""
     if not shown.angle:
         return 20
-    return 12 + 0.45 * theme.SCREEN_FONT * max(map(len, shown.texts), default=1)
+    return 12 + 0.45 * SCREEN_FONT * max(map(len, shown.texts), default=1)
 
 
-def legend(y: float, **more: object) -> theme.Layout:
+def legend(y: float, **more: object) -> Layout:
     """A key in one line of a screen figure, from its left; y: 0 at the foot, 1 over the plot."""
-    key: theme.Layout = {"orientation": "h", "x": 0, "y": y, "yanchor": "bottom"}
+    key: Layout = {
+        "orientation": "h",
+        "x": 0,
+        "y": y,
+        "yanchor": "bottom",
+    }
     if y == 0:
         key["yref"] = "container"
     return key | more
@@ -101,13 +119,29 @@ def written(
         side: where a text lies from its place, such as "bottom right"; else around it.
         more: other settings of plotly's Scatter.
     """
-    style = {"textposition": side, "textfont": font, "hoverinfo": "skip"}
-    return Scatter(x=x, y=y, mode="text", text=texts, **style, **more)
+    style = {
+        "textposition": side,
+        "textfont": font,
+        "hoverinfo": "skip",
+    }
+    return Scatter(
+        x=x,
+        y=y,
+        mode="text",
+        text=texts,
+        **style,
+        **more,
+    )
 
 
-def frame(left: float, top: float, width: float, height: float) -> theme.Layout:
+def frame(
+    left: float,
+    top: float,
+    width: float,
+    height: float,
+) -> Layout:
     """A frame around what is focused, in the units of a screen figure's axes."""
-    line = {"color": theme.SECOND, "width": 2}
+    line = {"color": SECOND, "width": 2}
     return {
         "type": "rect",
         "x0": left,
@@ -128,7 +162,7 @@ def lay_picture(
     """
     left, top, width, height = box
     figure.add_layout_image(
-        source=pictures.matrix_uri(values, scale),
+        source=matrix_uri(values, scale),
         xref="x",
         yref="y",
         x=left,
@@ -152,7 +186,11 @@ def lay_picture(
     )
 
 
-def print_ticks(axes: Axes, shown: Ticks, top: bool = False) -> None:
+def print_ticks(
+    axes: Axes,
+    shown: Ticks,
+    top: bool = False,
+) -> None:
     """Ticks along the horizontal axis of a matplotlib figure, under it or on top."""
     axes.set_xticks(shown.positions, shown.texts)
     if top:
@@ -162,17 +200,26 @@ def print_ticks(axes: Axes, shown: Ticks, top: bool = False) -> None:
     if shown.angle:
         side = "left" if top else "right"
         for text in axes.get_xticklabels():
-            text.set(rotation=shown.angle, rotation_mode="anchor", ha=side, va="center")
+            text.set(
+                rotation=shown.angle,
+                rotation_mode="anchor",
+                ha=side,
+                va="center",
+            )
 
 
 def print_shares(axes: Axes) -> None:
     """A vertical axis of shares on paper: per cent, with rules across."""
-    axes.grid(axis="y", color=theme.PRINT_RULE, linewidth=0.6)
+    axes.grid(axis="y", color=PRINT_RULE, linewidth=0.6)
     axes.set_axisbelow(True)
     axes.yaxis.set_major_formatter(PercentFormatter(1, 0))
 
 
-def print_titles(axes: Axes, across: str, down: str = "") -> None:
+def print_titles(
+    axes: Axes,
+    across: str,
+    down: str = "",
+) -> None:
     """What the axes on paper are."""
     axes.set_xlabel(across, fontsize=8)
     axes.set_ylabel(down, fontsize=8)
@@ -187,16 +234,16 @@ def print_scale(
     short: bool = False,
 ) -> None:
     """The colour bar of a print, 0 to `top` in per cent, with its unit; see `theme.colour_axis`."""
-    step = theme.scale_step(top, short)
+    step = scale_step(top, short)
     bar = figure.colorbar(
         mappable,
         ax=axes,
         pad=0.015,
         aspect=28,
         fraction=0.04,
-        format=PercentFormatter(1, theme.decimals(step)),
+        format=PercentFormatter(1, decimals(step)),
         ticks=MultipleLocator(step),
     )
     bar.outline.set_visible(False)
-    bar.ax.tick_params(length=0, labelsize=theme.PRINT_FONT)
-    bar.set_label(unit, fontsize=theme.PRINT_FONT)
+    bar.ax.tick_params(length=0, labelsize=PRINT_FONT)
+    bar.set_label(unit, fontsize=PRINT_FONT)

@@ -93,7 +93,11 @@ def view(
     )
 
 
-def caption(trace: Trace, focus: Focus, all_layers: bool = False) -> str:
+def caption(
+    trace: Trace,
+    focus: Focus,
+    all_layers: bool = False,
+) -> str:
     """One line under every figure: model, decoding, site, layer, head and normalisation.
 
     Of a gaze: model, site, steps, scales, and how places were chosen and read. A print carries the

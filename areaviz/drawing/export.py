@@ -34,9 +34,19 @@ def figure_bytes(figure: PrintFigure, kind: str) -> bytes:
             f"A figure cannot be written as {kind!r}; choose one of {', '.join(FORMATS)}."
         )
     # A date would make two files of one figure differ.
-    dateless = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}[kind]
+    dateless = {
+        "svg": {"Date": None},
+        "pdf": {"CreationDate": None},
+        "png": {},
+    }[kind]
     buffer = io.BytesIO()
-    figure.savefig(buffer, format=kind, dpi=300, facecolor="white", metadata=dateless)
+    figure.savefig(
+        buffer,
+        format=kind,
+        dpi=300,
+        facecolor="white",
+        metadata=dateless,
+    )
     return buffer.getvalue()
 
 

@@ -12,11 +12,11 @@ from itertools import product
 
 import numpy as np
 
-from areaviz.drawing import pictures, theme
 from areaviz.drawing.base import caption
 from areaviz.drawing.labels import visible
-from areaviz.drawing.pictures import Box, Pixels
+from areaviz.drawing.pictures import Box, Pixels, fitted, outlined, scaled
 from areaviz.drawing.select import FocusedMap, Runs, field_name, fits_map, groups, select
+from areaviz.drawing.theme import SECOND, Drawing, head_colour
 from areaviz.trace import query
 from areaviz.trace.query import Attended
 from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
@@ -44,16 +44,16 @@ class Frame:
     # The area with most weight, on the mean of its items; None where nothing has any.
     heaviest: Attended | None
     # Of hard attention what each drawn head read, in pixels of the picture, and its colour.
-    read: tuple[tuple[Box, str], ...]
+    read: Sequence[tuple[Box, str]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Film(theme.Drawing):
+class Film(Drawing):
     """The frames of one picture."""
 
     picture: Pixels
     cells: Field
-    frames: tuple[Frame, ...]
+    frames: Sequence[Frame]
     # The share of a cell that is drawn at full brightness, the same in all frames.
     top: float
 
@@ -64,8 +64,14 @@ class Film(theme.Drawing):
             longest: of the sides, in pixels.
             dim: brightness of what receives no attention.
         """
-        small = pictures.fitted(self.picture, longest)
-        return Stills(self, small, lifted(small), max(2, longest // 90), dim)
+        small = fitted(self.picture, longest)
+        return Stills(
+            self,
+            small,
+            lifted(small),
+            max(2, longest // 90),
+            dim,
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,8 +94,8 @@ class Stills:
         light_HW = self.dim + (1 - self.dim) * np.clip(share_HW / self.film.top, 0, 1)
         lit = (self.light * light_HW[..., None]).round().astype(np.uint8)
         scale = drawn[1] / whole[1]
-        boxes = [(pictures.scaled(box, scale), colour) for box, colour in frame.read]
-        return pictures.outlined(lit, boxes, self.line)
+        boxes = [(scaled(box, scale), colour) for box, colour in frame.read]
+        return outlined(lit, boxes, self.line)
 
 
 def fits_film(trace: Trace, focus: Focus) -> bool:
@@ -116,9 +122,9 @@ def film(trace: Trace, focus: Focus) -> Film:
     shares_RN = query.merge_items(shares_QN, runs)
     top = float(shares_RN.max()) or 1.0
     least = query.smallest_area(chosen.attention, focus)
-    frames = tuple(
+    frames = [
         _frame(trace, chosen, runs[run], shares_RN[run], least) for run in _shown(chosen, runs)
-    )
+    ]
     note = (
         f"brightness: {DIM:.0%} without attention, full at {top:.1%} in a cell, the same in every"
         " frame"
@@ -162,7 +168,12 @@ def lifted(pixels_HWC: Pixels) -> FloatArray:
     return (ground + pixels_HWC * np.float32(1 - ground / 255)).astype(np.float32)
 
 
-def _along(starts: FloatArray, ends: FloatArray, length: int, drawn: int) -> FloatArray:
+def _along(
+    starts: FloatArray,
+    ends: FloatArray,
+    length: int,
+    drawn: int,
+) -> FloatArray:
     """How much each of the cells along one axis counts at every drawn pixel: [drawn, cells]."""
     places = (np.arange(drawn) + 0.5) * length / drawn
     middles = (starts + ends) / 2
@@ -200,7 +211,7 @@ def _frame(
         probability=likely,
         shares=shares_N.reshape(grid.height, grid.width),
         heaviest=heaviest[0] if heaviest else None,
-        read=tuple(_read(chosen, range(start, end))),
+        read=list(_read(chosen, range(start, end))),
     )
 
 
@@ -211,11 +222,15 @@ def _read(chosen: FocusedMap, items: range) -> Iterator[tuple[Box, str]]:
         return
     for item, head in product(items, chosen.heads):
         index = int(attention.chosen[chosen.layer, head, item])
-        colour = theme.SECOND if chosen.head is not None else theme.head_colour(head)
+        colour = SECOND if chosen.head is not None else head_colour(head)
         yield area_box(attention, chosen.memory, index), colour
 
 
-def area_box(attention: AttentionMap, cells: Field, index: int) -> Box:
+def area_box(
+    attention: AttentionMap,
+    cells: Field,
+    index: int,
+) -> Box:
     """The pixels of the picture that an area of cells takes up."""
     grid = attention.grid
     area = grid.area(index)

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from areaviz.drawing import theme
 from areaviz.drawing.labels import visible
 from areaviz.drawing.pictures import Box, Pixels
 from areaviz.drawing.select import has_items
+from areaviz.drawing.theme import colour_at
 from areaviz.trace.record import FloatArray, Gaze, Trace
 from areaviz.trace.request import Focus
 
@@ -41,7 +41,11 @@ def fits_transformer(trace: Trace, focus: Focus) -> bool:
     return has_items(focus, trace.gazes[TRANSFORMER].seen[0, 0].size)
 
 
-def _fits(trace: Trace, focus: Focus, site: str) -> bool:
+def _fits(
+    trace: Trace,
+    focus: Focus,
+    site: str,
+) -> bool:
     return focus.site == site and focus.side == "query" and has_gaze(trace, focus)
 
 
@@ -97,7 +101,7 @@ class Answer:
         return f"{self.label} ({self.probability:.0%})"
 
 
-def answers(trace: Trace, gaze: Gaze) -> tuple[Answer, ...]:
+def step_answers(trace: Trace, gaze: Gaze) -> tuple[Answer, ...]:
     """The answer after each step."""
     labels = map(visible, trace.fields[gaze.query].labels)
     if trace.output.field != gaze.query:
@@ -108,7 +112,7 @@ def answers(trace: Trace, gaze: Gaze) -> tuple[Answer, ...]:
 def step_colour(step: int, steps: int) -> str:
     """The colour of a step (0-based) of `steps`, from early to late along the theme's sequence."""
     late = step / (steps - 1) if steps > 1 else 1
-    return theme.colour_at(_DARKEST + (1 - _DARKEST) * late)
+    return colour_at(_DARKEST + (1 - _DARKEST) * late)
 
 
 def channels(colour: str) -> tuple[int, int, int]:
@@ -123,7 +127,11 @@ def ink_on(colour: str) -> str:
     return "#111111" if 0.299 * red + 0.587 * green + 0.114 * blue > 120 else "#FFFFFF"
 
 
-def view_box(pixels: Pixels, corners: FloatArray, beyond: float = 0.3) -> Box:
+def view_box(
+    pixels: Pixels,
+    corners: FloatArray,
+    beyond: float = 0.3,
+) -> Box:
     """What a figure shows: the picture and the corners around it.
 
     Args:

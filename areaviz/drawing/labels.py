@@ -22,7 +22,6 @@ _MARKS = {
     "\u200b": "⟨ZWSP⟩",
     "\u200d": "⟨ZWJ⟩",
 }
-_HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp")
 _UNSEEN = re.compile(
     "[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 )
@@ -41,7 +40,8 @@ def _visible_character(character: str) -> str:
     if character in _MARKS:
         return _MARKS[character]
     is_selector = 0xFE00 <= ord(character) <= 0xFE0F
-    hidden = is_selector or unicodedata.category(character) in _HIDDEN
+    # Controls, formats, surrogates, private and unassigned code points, and separators.
+    hidden = is_selector or unicodedata.category(character)[0] in "CZ"
     return _code_point(character) if hidden else character
 
 
@@ -122,7 +122,12 @@ class Ticks:
     angle: int = 0
 
 
-def ticks(labels: Sequence[str], room: float, font: float, upright: bool = False) -> Ticks:
+def ticks(
+    labels: Sequence[str],
+    room: float,
+    font: float,
+    upright: bool = False,
+) -> Ticks:
     """As many visible labels as fit along an axis without overlap.
 
     Where there are far more items than letters fit, positions (counted from 1) take their place.
@@ -149,7 +154,12 @@ def _usual(extents: Sequence[float]) -> float:
     return sorted(extents)[int(0.8 * (len(extents) - 1))]
 
 
-def _greedy(texts: Sequence[str], extents: Sequence[float], pitch: float, angle: int = 0) -> Ticks:
+def _greedy(
+    texts: Sequence[str],
+    extents: Sequence[float],
+    pitch: float,
+    angle: int = 0,
+) -> Ticks:
     """Every s-th label for the smallest s most of them fit, less those that would still touch."""
     # The small number keeps labels that fit exactly from being thinned by a rounding error.
     stride = max(1, ceil(_usual(extents) / pitch - 1e-9))
@@ -160,7 +170,12 @@ def _greedy(texts: Sequence[str], extents: Sequence[float], pitch: float, angle:
     return Ticks(tuple(chosen), tuple(texts[i] for i in chosen), angle)
 
 
-def _numbers(count: int, room: float, font: float, upright: bool) -> Ticks:
+def _numbers(
+    count: int,
+    room: float,
+    font: float,
+    upright: bool,
+) -> Ticks:
     """Positions at a round step: 1, then every 10, 20, 50 ... items."""
     ems = 1.5 if upright else 0.6 * len(str(count)) + 1.5
     step = round_up(ems * font * count / room)

@@ -12,7 +12,6 @@ from matplotlib.figure import Figure as PrintFigure
 from matplotlib.patches import Rectangle
 from plotly.graph_objects import Figure, Heatmap
 
-from areaviz.drawing import pictures, theme
 from areaviz.drawing.axes import (
     depth,
     frame,
@@ -26,13 +25,23 @@ from areaviz.drawing.axes import (
 )
 from areaviz.drawing.base import Table
 from areaviz.drawing.labels import escape
-from areaviz.drawing.pictures import Box
+from areaviz.drawing.pictures import CELLS, Box, average, block_size
 from areaviz.drawing.select import neighbours
+from areaviz.drawing.theme import (
+    SECOND,
+    SEQUENCE,
+    Drawing,
+    axis,
+    colour_axis,
+    nice_top,
+    print_figure,
+    screen_figure,
+)
 from areaviz.trace.record import FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Matrix(theme.Drawing):
+class Matrix(Drawing):
     """What is drawn."""
 
     # float32 [R, C], NaN where there is nothing.
@@ -67,15 +76,15 @@ class Matrix(theme.Drawing):
 
 def reduced(matrix: Matrix) -> Matrix:
     """The matrix averaged down to what a picture may hold, which its title then says."""
-    rows, columns = (pictures.block(side) for side in matrix.values.shape)
+    rows, columns = (block_size(side) for side in matrix.values.shape)
     if rows == columns == 1:
         return matrix
-    values = pictures.average(matrix.values, rows, columns)
+    values = average(matrix.values, rows, columns)
     return replace(
         matrix,
         title=f"{matrix.title} · averaged {rows}×{columns} to a pixel",
         values=values,
-        top=min(matrix.top, theme.nice_top(float(values.max()))),
+        top=min(matrix.top, nice_top(float(values.max()))),
         row_block=rows,
         column_block=columns,
     )
@@ -88,18 +97,19 @@ def draw(matrix: Matrix) -> Figure:
     height = float(np.clip(21 * rows, 84, 460))
     across = screen_labels(shown.columns)
     down = screen_labels(shown.rows, height, upright=True)
-    axis, ticks = theme.axis, screen_ticks
-    figure = theme.screen(
+    figure = screen_figure(
         shown,
         height,
         above=depth(across) + 24,
         below=8,
-        across=axis(shown.column_title, side="top", range=[-0.5, shown.right], **ticks(across)),
-        down=axis(shown.row_title, range=[shown.bottom, -0.5], **ticks(down)),
-        coloraxis=theme.colour_axis(shown.top, shown.unit, short=height < 130),
+        across=axis(
+            shown.column_title, side="top", range=[-0.5, shown.right], **screen_ticks(across)
+        ),
+        down=axis(shown.row_title, range=[shown.bottom, -0.5], **screen_ticks(down)),
+        coloraxis=colour_axis(shown.top, shown.unit, short=height < 130),
         shapes=[frame(*box) for box in _frames(shown)],
     )
-    if max(rows, columns) > pictures.CELLS:
+    if max(rows, columns) > CELLS:
         lay_picture(figure, shown.values, shown.top, (-0.5, -0.5, columns, rows))
     else:
         # Gaps between many cells would take up much of the picture.
@@ -127,7 +137,7 @@ def draw_print(matrix: Matrix) -> PrintFigure:
     """The same picture for paper."""
     shown = reduced(matrix)
     height = float(np.clip(0.17 * len(shown.rows), 0.6, 5.5))
-    figure, axes = theme.paper(shown, height)
+    figure, axes = print_figure(shown, height)
     cells = _print_cells(axes, shown)
     print_ticks(axes, print_labels(shown.columns), top=True)
     down = print_labels(shown.rows, 72 * height, upright=True)
@@ -135,9 +145,23 @@ def draw_print(matrix: Matrix) -> PrintFigure:
     print_titles(axes, shown.column_title, shown.row_title)
     for x, y, width, high in _frames(shown):
         axes.add_patch(
-            Rectangle((x, y), width, high, fill=False, edgecolor=theme.SECOND, linewidth=1.2)
+            Rectangle(
+                (x, y),
+                width,
+                high,
+                fill=False,
+                edgecolor=SECOND,
+                linewidth=1.2,
+            )
         )
-    print_scale(figure, axes, cells, shown.unit, shown.top, short=height < 1)
+    print_scale(
+        figure,
+        axes,
+        cells,
+        shown.unit,
+        shown.top,
+        short=height < 1,
+    )
     return figure
 
 
@@ -155,10 +179,10 @@ def _print_cells(axes: Axes, matrix: Matrix) -> ScalarMappable:
     right, bottom = matrix.right, matrix.bottom
     rows, columns = values.shape
     # As pixels, large matrices stay small files in vector formats too.
-    if values.size > 2500 or max(rows, columns) > pictures.CELLS:
+    if values.size > 2500 or max(rows, columns) > CELLS:
         return axes.imshow(
             values,
-            theme.SEQUENCE,
+            SEQUENCE,
             vmin=0,
             vmax=top,
             aspect="auto",
@@ -169,7 +193,7 @@ def _print_cells(axes: Axes, matrix: Matrix) -> ScalarMappable:
         np.linspace(-0.5, right, columns + 1),
         np.linspace(-0.5, bottom, rows + 1),
         values,
-        cmap=theme.SEQUENCE,
+        cmap=SEQUENCE,
         vmin=0,
         vmax=top,
         edgecolors="white",

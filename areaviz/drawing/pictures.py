@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageDraw
 
-from areaviz.drawing import theme
+from areaviz.drawing.theme import SEQUENCE
 from areaviz.trace.record import FloatArray
 
 Pixels = npt.NDArray[np.uint8]
@@ -30,8 +30,7 @@ PIXELS = 400
 _COLOURS = 256
 # The place in the colour table that stands for no value, and is clear.
 _OUTSIDE = 255
-_PLACES = np.minimum(np.arange(_COLOURS) / (_OUTSIDE - 1), 1)
-_TABLE = (theme.SEQUENCE(_PLACES)[:, :3] * 255).round().astype(np.uint8)
+_TABLE = SEQUENCE(np.minimum(np.arange(_COLOURS) / (_OUTSIDE - 1), 1))[:, :3] * 255
 
 
 def coloured(grey_HW: Pixels) -> Pixels:
@@ -58,7 +57,11 @@ def widened(pixels_HWC: Pixels, least: int) -> Pixels:
     return _enlarged(pixels_HWC, ceil(least / height), ceil(least / width))
 
 
-def _enlarged(pixels: Pixels, down: int, across: int) -> Pixels:
+def _enlarged(
+    pixels: Pixels,
+    down: int,
+    across: int,
+) -> Pixels:
     return pixels.repeat(down, 0).repeat(across, 1)
 
 
@@ -68,7 +71,11 @@ def scaled(box: Box, scale: float) -> Box:
     return left, top, right, bottom
 
 
-def outlined(pixels_HWC: Pixels, boxes: Sequence[tuple[Box, str]], line: int = 3) -> Pixels:
+def outlined(
+    pixels_HWC: Pixels,
+    boxes: Sequence[tuple[Box, str]],
+    line: int = 3,
+) -> Pixels:
     """The picture with boxes in colours ("#rrggbb") just inside their edges.
 
     Args:
@@ -93,12 +100,16 @@ def uri(pixels_HWC: Pixels) -> str:
     return _address(few, "png", optimize=True)
 
 
-def block(count: int, limit: int = PIXELS) -> int:
+def block_size(count: int, limit: int = PIXELS) -> int:
     """How many items share a pixel so that `count` items take at most `limit` pixels."""
     return ceil(count / limit)
 
 
-def average(values_RC: FloatArray, rows: int, columns: int) -> FloatArray:
+def average(
+    values_RC: FloatArray,
+    rows: int,
+    columns: int,
+) -> FloatArray:
     """Means of blocks of `rows` x `columns` cells: float32 [ceil(R/rows), ceil(C/columns)].
 
     The last blocks may be smaller. NaN cells (outside the picture) are left out of the mean; a
@@ -128,11 +139,15 @@ def matrix_uri(values_RC: FloatArray, top: float) -> str:
     rows, columns = index_RC.shape
     large = _enlarged(index_RC, max(1, PIXELS // rows), max(1, PIXELS // columns))
     image = Image.fromarray(large, "P")
-    image.putpalette(_TABLE.tobytes())
+    image.putpalette(_TABLE.round().astype(np.uint8).tobytes())
     return _address(image, "png", optimize=True, transparency=_OUTSIDE)
 
 
-def _address(image: Image.Image, kind: str, **options: object) -> str:
+def _address(
+    image: Image.Image,
+    kind: str,
+    **options: object,
+) -> str:
     buffer = io.BytesIO()
     image.save(buffer, kind, **options)
     return f"data:image/{kind};base64," + base64.b64encode(buffer.getvalue()).decode("ascii")

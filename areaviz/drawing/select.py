@@ -12,7 +12,11 @@ from areaviz.trace.request import Focus
 
 Runs = Sequence[tuple[int, int]]
 """Items that are drawn as one, as (start, end), the end exclusive."""
-_NAMES = {"source": "source", "target": "output", "history": "output so far"}
+_NAMES = {
+    "source": "source",
+    "target": "output",
+    "history": "output so far",
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,7 +95,15 @@ def select(trace: Trace, focus: Focus) -> FocusedMap:
     query, memory = trace.fields[attention.query], trace.fields[attention.memory]
     focused = bool(focus.items) and focus.side == "query"
     queries = sorted(set(focus.items)) if focused else range(len(query))
-    return FocusedMap(attention, query, memory, focus.layer, focus.head, tuple(queries), focused)
+    return FocusedMap(
+        attention,
+        query,
+        memory,
+        focus.layer,
+        focus.head,
+        tuple(queries),
+        focused,
+    )
 
 
 def heads_of(attention: AttentionMap, head: int | None) -> range:
@@ -142,7 +154,11 @@ def group_labels(field: Field, runs: Runs) -> tuple[str, ...]:
     return tuple(labels)
 
 
-def quote(field: Field, items: Sequence[int], length: int = 40) -> str:
+def quote(
+    field: Field,
+    items: Sequence[int],
+    length: int = 40,
+) -> str:
     """Items of a text as one quotation, cut to `length` characters.
 
     Where the text goes on between two items there is a blank.

@@ -6,8 +6,8 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from plotly.graph_objects import Figure, Scatter
 
-from areaviz.drawing import pictures, theme
-from areaviz.drawing.pictures import CASING, Box, Pixels
+from areaviz.drawing.pictures import CASING, Box, Pixels, fitted, uri
+from areaviz.drawing.theme import EDGE, PRINT_EDGE, unseen_axis
 from areaviz.trace.record import FloatArray
 
 Domain = tuple[float, float]
@@ -17,7 +17,11 @@ Domain = tuple[float, float]
 _CASING = 2.0
 
 
-def lay(figure: Figure, pixels: Pixels, axis: str = "") -> None:
+def add_picture(
+    figure: Figure,
+    pixels: Pixels,
+    axis: str = "",
+) -> None:
     """Lay a picture into a screen figure.
 
     Args:
@@ -26,7 +30,7 @@ def lay(figure: Figure, pixels: Pixels, axis: str = "") -> None:
     height, width = pixels.shape[:2]
     axes = {"xref": f"x{axis}", "yref": f"y{axis}"}
     figure.add_layout_image(
-        source=pictures.uri(pictures.fitted(pixels, 480)),
+        source=uri(fitted(pixels, 480)),
         x=0,
         y=0,
         sizex=width,
@@ -35,11 +39,25 @@ def lay(figure: Figure, pixels: Pixels, axis: str = "") -> None:
         layer="below",
         **axes,
     )
-    line = {"color": theme.EDGE, "width": 1}
-    figure.add_shape(type="rect", x0=0, y0=0, x1=width, y1=height, line=line, **axes)
+    line = {"color": EDGE, "width": 1}
+    figure.add_shape(
+        type="rect",
+        x0=0,
+        y0=0,
+        x1=width,
+        y1=height,
+        line=line,
+        **axes,
+    )
 
 
-def axes(figure: Figure, box: Box, axis: str = "", x: Domain = (0, 1), y: Domain = (0, 1)) -> None:
+def picture_axes(
+    figure: Figure,
+    box: Box,
+    axis: str = "",
+    x: Domain = (0, 1),
+    y: Domain = (0, 1),
+) -> None:
     """Unseen axes that show `box` (pixels of the picture) without distortion.
 
     Args:
@@ -47,10 +65,19 @@ def axes(figure: Figure, box: Box, axis: str = "", x: Domain = (0, 1), y: Domain
         y: the same of its height.
     """
     left, top, right, bottom = box
-    across = theme.unseen_axis(left, right)
-    across |= {"constrain": "domain", "domain": x, "anchor": f"y{axis}"}
-    down = theme.unseen_axis(bottom, top)
-    down |= {"constrain": "domain", "domain": y, "anchor": f"x{axis}", "scaleanchor": f"x{axis}"}
+    across = unseen_axis(left, right)
+    across |= {
+        "constrain": "domain",
+        "domain": x,
+        "anchor": f"y{axis}",
+    }
+    down = unseen_axis(bottom, top)
+    down |= {
+        "constrain": "domain",
+        "domain": y,
+        "anchor": f"x{axis}",
+        "scaleanchor": f"x{axis}",
+    }
     figure.update_layout({f"xaxis{axis}": across, f"yaxis{axis}": down})
 
 
@@ -79,18 +106,33 @@ def cased(
         )
         for line in (
             {"color": edge, "width": width + _CASING},
-            {"color": colour, "width": width, "dash": dash},
+            {
+                "color": colour,
+                "width": width,
+                "dash": dash,
+            },
         )
     ]
 
 
-def print_axes(axes: Axes, pixels: Pixels, box: Box) -> None:
+def print_picture(
+    axes: Axes,
+    pixels: Pixels,
+    box: Box,
+) -> None:
     """The picture on paper, with what `box` shows."""
     height, width = pixels.shape[:2]
     smoothing = "nearest" if max(height, width) < 200 else "auto"
     axes.imshow(pixels, extent=(0, width, height, 0), interpolation=smoothing)
     axes.add_patch(
-        Rectangle((0, 0), width, height, fill=False, edgecolor=theme.PRINT_EDGE, linewidth=0.5)
+        Rectangle(
+            (0, 0),
+            width,
+            height,
+            fill=False,
+            edgecolor=PRINT_EDGE,
+            linewidth=0.5,
+        )
     )
     show_box(axes, box)
 
@@ -98,7 +140,13 @@ def print_axes(axes: Axes, pixels: Pixels, box: Box) -> None:
 def show_box(axes: Axes, box: Box) -> None:
     """Axes on paper that show `box` without ticks and distortion."""
     left, top, right, bottom = box
-    axes.set(xlim=(left, right), ylim=(bottom, top), xticks=[], yticks=[], aspect="equal")
+    axes.set(
+        xlim=(left, right),
+        ylim=(bottom, top),
+        xticks=[],
+        yticks=[],
+        aspect="equal",
+    )
 
 
 def print_cased(
@@ -112,5 +160,18 @@ def print_cased(
     """A line on paper with a dark edge."""
     x, y = points_P2.T
     faint = opacity if dash == "-" else 0.3 * opacity
-    axes.plot(x, y, color=CASING, linewidth=width + 0.6 * _CASING, alpha=faint)
-    axes.plot(x, y, color=colour, linewidth=width, alpha=opacity, linestyle=dash)
+    axes.plot(
+        x,
+        y,
+        color=CASING,
+        linewidth=width + 0.6 * _CASING,
+        alpha=faint,
+    )
+    axes.plot(
+        x,
+        y,
+        color=colour,
+        linewidth=width,
+        alpha=opacity,
+        linestyle=dash,
+    )

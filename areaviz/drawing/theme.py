@@ -92,7 +92,7 @@ class Drawing:
     caption: str
 
 
-def screen(
+def screen_figure(
     drawing: Drawing,
     height: float,
     above: float = 0,
@@ -138,7 +138,13 @@ def screen(
         },
         "meta": {"caption": drawing.caption},
         "height": round(height + heading + above + below),
-        "margin": {"l": 12, "r": 12, "t": heading + above, "b": below, "pad": 2},
+        "margin": {
+            "l": 12,
+            "r": 12,
+            "t": heading + above,
+            "b": below,
+            "pad": 2,
+        },
         "paper_bgcolor": CLEAR,
         "plot_bgcolor": CLEAR,
         "showlegend": False,
@@ -165,17 +171,29 @@ def axis(title: str = "", **more: object) -> Layout:
         "ticks": "",
         "gridcolor": RULE,
         "tickfont": {"size": SCREEN_FONT},
-        "title": {"text": title, "font": {"size": 12}, "standoff": 8},
+        "title": {
+            "text": title,
+            "font": {"size": 12},
+            "standoff": 8,
+        },
     }
     return plain | more
 
 
 def unseen_axis(start: float, end: float) -> Layout:
     """A plotly axis that only places things, from one value to another."""
-    return {"visible": False, "range": [start, end], "fixedrange": True}
+    return {
+        "visible": False,
+        "range": [start, end],
+        "fixedrange": True,
+    }
 
 
-def colour_axis(top: float, unit: str, short: bool = False) -> Layout:
+def colour_axis(
+    top: float,
+    unit: str,
+    short: bool = False,
+) -> Layout:
     """The one colour scale of a figure, 0 to `top` (a share), with its unit beside the bar.
 
     Args:
@@ -183,7 +201,11 @@ def colour_axis(top: float, unit: str, short: bool = False) -> Layout:
     """
     step = scale_step(top, short)
     bar = {
-        "title": {"text": unit, "side": "right", "font": {"size": SCREEN_FONT}},
+        "title": {
+            "text": unit,
+            "side": "right",
+            "font": {"size": SCREEN_FONT},
+        },
         "thickness": 10,
         "len": 1,
         "lenmode": "fraction",
@@ -195,7 +217,12 @@ def colour_axis(top: float, unit: str, short: bool = False) -> Layout:
         "tickformat": f".{decimals(step)}%",
         "tickfont": {"size": SCREEN_FONT},
     }
-    return {"cmin": 0, "cmax": top, "colorscale": SEQUENCE_STOPS, "colorbar": bar}
+    return {
+        "cmin": 0,
+        "cmax": top,
+        "colorscale": SEQUENCE_STOPS,
+        "colorbar": bar,
+    }
 
 
 def scale_step(top: float, short: bool) -> float:
@@ -205,13 +232,10 @@ def scale_step(top: float, short: bool) -> float:
 
 def decimals(step: float) -> int:
     """How many decimals a percentage needs so that multiples of `step` (a share) read apart."""
-    for places in range(6):
-        if abs(round(100 * step, places) - 100 * step) < 1e-9:
-            return places
-    return 6
+    return next((n for n in range(7) if abs(round(100 * step, n) - 100 * step) < 1e-9), 6)
 
 
-def paper(drawing: Drawing, height: float) -> tuple[PrintFigure, Axes]:
+def print_figure(drawing: Drawing, height: float) -> tuple[PrintFigure, Axes]:
     """A matplotlib figure with `height` inches of plot, its texts around it, and plain axes."""
     title = textwrap.wrap(drawable(drawing.title), 84)
     caption = textwrap.wrap(drawable(drawing.caption), 118)
@@ -223,7 +247,14 @@ def paper(drawing: Drawing, height: float) -> tuple[PrintFigure, Axes]:
     figure = PrintFigure(figsize=(PRINT_WIDTH, whole), layout="constrained")
     figure.get_layout_engine().set(rect=(0, foot / whole, 1, 1 - (head + foot) / whole))  # type: ignore[union-attr, call-arg]
     top = 1 - 0.07 / whole
-    figure.text(_LEFT, top, "\n".join(title), va="top", fontsize=9, fontweight="bold")
+    figure.text(
+        _LEFT,
+        top,
+        "\n".join(title),
+        va="top",
+        fontsize=9,
+        fontweight="bold",
+    )
     above = 1 - (head - 0.03) / whole
     figure.text(
         _LEFT, above, drawable(drawing.note), va="bottom", fontsize=PRINT_FONT, color=PRINT_MUTED

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as PrintFigure
 from plotly.graph_objects import Figure
 
-from areaviz.drawing import pictures, theme
 from areaviz.drawing.axes import hover_points, written
 from areaviz.drawing.base import Table
 from areaviz.drawing.labels import drawable, escape, lines
-from areaviz.drawing.pictures import Pixels
+from areaviz.drawing.pictures import Pixels, uri
+from areaviz.drawing.theme import (
+    PRINT_FONT,
+    PRINT_WIDTH,
+    SCREEN_FONT,
+    Drawing,
+    print_figure,
+    screen_figure,
+)
 
 # px and inches: a line of words, and the gap between two rows of tiles.
 _LINE_PX, _GAP_PX, _PRINT_LINE, _PRINT_GAP = 15.0, 12.0, 0.13, 0.1
@@ -28,26 +35,31 @@ class Tile:
     # uint8 [H, W, 3].
     pixels: Pixels
     # Visible lines under it, the first one bold.
-    texts: tuple[str, ...]
+    texts: Sequence[str]
     # Lines shown on hovering.
-    hover: tuple[str, ...]
+    hover: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sheet(theme.Drawing):
+class Sheet(Drawing):
     """Tiles row by row."""
 
-    tiles: tuple[Tile, ...]
+    tiles: Sequence[Tile]
     # How many are in a row.
     across: int
     # Of the box that each picture is fitted into, in px.
     height: float
     # A name for each row, or none.
-    rows: tuple[str, ...] = ()
+    rows: Sequence[str] = ()
     # What the tiles show, where a sheet is all that a view has.
     numbers: Table = Table((), ())
 
-    def tops(self, box: float, line: float, gap: float) -> list[float]:
+    def tops(
+        self,
+        box: float,
+        line: float,
+        gap: float,
+    ) -> list[float]:
         """Where every row begins, and the last one ends: each as high as its box and words."""
         tops = [0.0]
         for start in range(0, len(self.tiles), self.across):
@@ -66,11 +78,11 @@ def draw(sheet: Sheet) -> Figure:
     """The tiles for the screen; each keeps its proportions however wide the page makes a column."""
     box = sheet.height
     tops = sheet.tops(box, _LINE_PX, _GAP_PX)
-    figure = theme.screen(sheet, tops[-1], above=8, below=4)
+    figure = screen_figure(sheet, tops[-1], above=8, below=4)
     placed = list(sheet.placed(tops))
     for tile, middle, top in placed:
         figure.add_layout_image(
-            source=pictures.uri(tile.pixels),
+            source=uri(tile.pixels),
             layer="below",
             xref="x",
             yref="y",
@@ -89,19 +101,37 @@ def draw(sheet: Sheet) -> Figure:
     further = [lines(tile.texts[1:]) for tile in tiles]
     under = [top + box + 1 for top in row_tops]
     lower = [top + _LINE_PX for top in under]
-    bold = {"size": theme.SCREEN_FONT + 1, "weight": 600}
-    plain = {"size": theme.SCREEN_FONT, "weight": 400}
+    bold = {"size": SCREEN_FONT + 1, "weight": 600}
+    plain = {"size": SCREEN_FONT, "weight": 400}
     figure.add_traces(
         [
             hover_points(x, y, hovers, 0.7 * box),
-            written(x, under, first, bold, "bottom center", cliponaxis=False),
-            written(x, lower, further, plain, "bottom center", cliponaxis=False),
+            written(
+                x,
+                under,
+                first,
+                bold,
+                "bottom center",
+                cliponaxis=False,
+            ),
+            written(
+                x,
+                lower,
+                further,
+                plain,
+                "bottom center",
+                cliponaxis=False,
+            ),
         ]
     )
     names = [escape(name) for name in sheet.rows]
     middles = [top + box / 2 for top in tops[: len(names)]]
     figure.update_xaxes(visible=False, range=[0, sheet.across])
-    return figure.update_yaxes(tickvals=middles, ticktext=names, range=[tops[-1], 0])
+    return figure.update_yaxes(
+        tickvals=middles,
+        ticktext=names,
+        range=[tops[-1], 0],
+    )
 
 
 def tabulate(sheet: Sheet) -> Table:
@@ -112,20 +142,39 @@ def tabulate(sheet: Sheet) -> Table:
 def draw_print(sheet: Sheet) -> PrintFigure:
     """The same picture for paper."""
     margin = 1.1 if sheet.rows else 0.3
-    column = (theme.PRINT_WIDTH - margin) / sheet.across
+    column = (PRINT_WIDTH - margin) / sheet.across
     high, wide = sheet.tiles[0].pixels.shape[:2]
     box = min(sheet.height / 85, _BROAD * column * high / wide)
     tops = sheet.tops(box, _PRINT_LINE, _PRINT_GAP)
-    figure, axes = theme.paper(sheet, tops[-1])
+    figure, axes = print_figure(sheet, tops[-1])
     for tile, middle, top in sheet.placed(tops):
-        _print_tile(axes, tile, middle * column, top + box, _BROAD * column, box)
+        _print_tile(
+            axes,
+            tile,
+            middle * column,
+            top + box,
+            _BROAD * column,
+            box,
+        )
     middles = [top + box / 2 for top in tops[: len(sheet.rows)]]
-    axes.set(xlim=(0, sheet.across * column), ylim=(tops[-1], 0), xticks=[], aspect="equal")
+    axes.set(
+        xlim=(0, sheet.across * column),
+        ylim=(tops[-1], 0),
+        xticks=[],
+        aspect="equal",
+    )
     axes.set_yticks(middles, [drawable(name) for name in sheet.rows])
     return figure
 
 
-def _print_tile(axes: Axes, tile: Tile, x: float, y: float, width: float, height: float) -> None:
+def _print_tile(
+    axes: Axes,
+    tile: Tile,
+    x: float,
+    y: float,
+    width: float,
+    height: float,
+) -> None:
     """One tile on paper, its bottom centre at (x, y), inside `width` and `height` inches."""
     high, wide = tile.pixels.shape[:2]
     scale = min(width / wide, height / high)
@@ -141,7 +190,7 @@ def _print_tile(axes: Axes, tile: Tile, x: float, y: float, width: float, height
             drawable(text),
             ha="center",
             va="top",
-            fontsize=theme.PRINT_FONT,
+            fontsize=PRINT_FONT,
             fontweight=weight,
         )
         weight = "normal"

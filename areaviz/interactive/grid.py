@@ -38,7 +38,11 @@ OVERLAPS = (0.0, 0.25, 0.5, 0.75, 1.0)
 # How many areas at each of OVERLAPS, the usual one first; the heaviest, which come last, are those
 # of 1.
 _WANTED = ((TOP, MAX_OVERLAP), (SURE, 0.0), (SURE, 0.25), (SURE, 0.75))
-TAKEAWAY = Takeaway(name="grid", table=grid_table, print=grid_print)
+TAKEAWAY = Takeaway(
+    name="grid",
+    table=grid_table,
+    print=grid_print,
+)
 """The grid as files: in the browser it moves, on paper it shows the chosen items."""
 
 
@@ -52,7 +56,11 @@ def fits(trace: Trace, focus: Focus) -> bool:
     return trace.fields[attention.query].kind == "text" or attention.query == attention.memory
 
 
-def grid_payload(trace: Trace, focus: Focus, most: int = KEPT) -> dict[str, Any]:
+def grid_payload(
+    trace: Trace,
+    focus: Focus,
+    most: int = KEPT,
+) -> dict[str, Any]:
     """What the browser needs of one site and layer: `header` (plain values) and `arrays` (NumPy).
 
     The arrays, all unsigned:
@@ -84,13 +92,22 @@ def grid_payload(trace: Trace, focus: Focus, most: int = KEPT) -> dict[str, Any]
     text = None
     if query.kind == "text":
         arrays |= text_arrays(query)
-        text = {"title": title(query), "raw": query.raw, "labels": list(query.labels)}
-    step = OVERLAPS[1]
+        text = {
+            "title": title(query),
+            "raw": query.raw,
+            "labels": list(query.labels),
+        }
     return payload(
         trace,
         focus,
         arrays,
-        {"many": SHOWN, "most": TOP, "listed": SURE, "overlap": MAX_OVERLAP, "step": step},
+        {
+            "many": SHOWN,
+            "most": TOP,
+            "listed": SURE,
+            "overlap": MAX_OVERLAP,
+            "step": OVERLAPS[1],
+        },
         text=text,
         picture={
             "title": title(memory),
@@ -124,7 +141,12 @@ def _attention_arrays(
     return arrays
 
 
-def kept_areas(attention: AttentionMap, layer: int, min_size: int = 1, kept: int = KEPT) -> Ranked:
+def kept_areas(
+    attention: AttentionMap,
+    layer: int,
+    min_size: int = 1,
+    kept: int = KEPT,
+) -> Ranked:
     """What is sent of every query's areas: indices and weights [H, Q, K], 0 where nothing is left.
 
     Whoever leaves out of these the ones that overlap a heavier one by more than 0.5 finds the TOP
@@ -135,7 +157,13 @@ def kept_areas(attention: AttentionMap, layer: int, min_size: int = 1, kept: int
     Args:
         min_size: areas of fewer cells are left out.
     """
-    return sent_areas(attention.weights[layer], attention.grid, _WANTED, kept, min_size)
+    return sent_areas(
+        attention.weights[layer],
+        attention.grid,
+        _WANTED,
+        kept,
+        min_size,
+    )
 
 
 def heaviest_left(
@@ -170,5 +198,11 @@ def webp(picture: Picture) -> npt.NDArray[np.uint8]:
     It is no larger than a PNG, and made in a tenth of the time.
     """
     buffer = io.BytesIO()
-    Image.fromarray(picture.pixels).save(buffer, "WEBP", lossless=True, quality=0, method=0)
+    Image.fromarray(picture.pixels).save(
+        buffer,
+        "WEBP",
+        lossless=True,
+        quality=0,
+        method=0,
+    )
     return np.frombuffer(buffer.getvalue(), np.uint8)

@@ -17,7 +17,7 @@ from matplotlib.patches import Rectangle
 from areaviz.drawing.base import caption
 from areaviz.drawing.labels import clip, for_print
 from areaviz.drawing.select import field_name, groups, heads_of
-from areaviz.drawing.theme import PRINT_FONT, SEQUENCE, Drawing, finish, head_colour, paper
+from areaviz.drawing.theme import PRINT_FONT, SEQUENCE, Drawing, finish, head_colour, print_figure
 from areaviz.interactive.grid_table import Place, box_of, cells_text, places_of, query_text
 from areaviz.trace.area_text import area_text
 from areaviz.trace.areas import Area, AreaGrid
@@ -132,7 +132,7 @@ def grid_print(trace: Trace, focus: Focus) -> PrintFigure:
     pitch = tall + _GAP
     whole = pitch * -(-len(panels) // columns) - _GAP
     drawing = Drawing(_title(trace, focus), _note(trace, focus), caption(trace, focus))
-    figure, axes = paper(drawing, whole)
+    figure, axes = print_figure(drawing, whole)
     cells_N4 = trace.fields[attention.memory].anchors
     for number, panel in enumerate(panels):
         row, column = divmod(number, columns)

@@ -70,7 +70,11 @@ def places_of(trace: Trace, focus: Focus) -> list[Place]:
     return found
 
 
-def query_text(field: Field, items: Sequence[int], grid: AreaGrid) -> str:
+def query_text(
+    field: Field,
+    items: Sequence[int],
+    grid: AreaGrid,
+) -> str:
     """What queries read as: their text, or where their cells lie."""
     return items_text(field, items) if field.kind == "text" else cells_text(items, grid)
 
@@ -100,11 +104,21 @@ def _attended(
     if attention.chosen is None or len(group) > 1:
         return found
     index = int(attention.chosen[focus.layer, head, group[0]])
-    read = Place(group, head, attention.grid.area(index), float(mean_A[index]), read=True)
+    read = Place(
+        group,
+        head,
+        attention.grid.area(index),
+        float(mean_A[index]),
+        read=True,
+    )
     return [read, *(place for place in found if place.area != read.area)][:TOP]
 
 
-def _attending(attention: AttentionMap, focus: Focus, head: int) -> Iterator[Place]:
+def _attending(
+    attention: AttentionMap,
+    focus: Focus,
+    head: int,
+) -> Iterator[Place]:
     """The queries that give the largest share of their attention to the chosen cells together."""
     shares_QN = item_shares(attention, focus.layer, head)
     best = largest(shares_QN[:, list(focus.items)].sum(1), TOP)

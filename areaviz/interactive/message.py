@@ -129,7 +129,15 @@ def sent_areas(
     """
     found = []
     for count, overlap in wanted:
-        found.append(top_areas(weights_HQA, grid, min(count, kept), overlap, min_size))
+        found.append(
+            top_areas(
+                weights_HQA,
+                grid,
+                min(count, kept),
+                overlap,
+                min_size,
+            )
+        )
     first = found[0]
     if len(wanted) == 1 and kept <= wanted[0][0]:
         return Ranked(np.maximum(first.index, 0), first.weight)
@@ -145,7 +153,11 @@ def sent_areas(
     return Ranked(np.stack(index), np.stack(weight))
 
 
-def _with_heaviest(weights_RA: FloatArray, index_RC: IntArray, kept: int) -> Ranked:
+def _with_heaviest(
+    weights_RA: FloatArray,
+    index_RC: IntArray,
+    kept: int,
+) -> Ranked:
     """The candidates of every row, each once (-1 stands for none), then the heaviest others."""
     most = min(kept, weights_RA.shape[-1])
     heaviest = np.argpartition(-weights_RA, most - 1)[..., :most]
@@ -154,7 +166,11 @@ def _with_heaviest(weights_RA: FloatArray, index_RC: IntArray, kept: int) -> Ran
     return _first_ones(weights_RA, np.concatenate([index_RC, ordered], -1), most)
 
 
-def _first_ones(weights_RA: FloatArray, index_RC: IntArray, kept: int) -> Ranked:
+def _first_ones(
+    weights_RA: FloatArray,
+    index_RC: IntArray,
+    kept: int,
+) -> Ranked:
     """The first `kept` different ones of every row of indices."""
     by_index = index_RC.argsort(-1, kind="stable")
     ordered = np.take_along_axis(index_RC, by_index, -1)

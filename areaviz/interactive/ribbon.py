@@ -39,11 +39,19 @@ ENTRIES = 1 << 14
 
 The mean of several items then misses little.
 """
-TAKEAWAY = Takeaway(name="ribbon", table=ribbon_table, print=ribbon_print)
+TAKEAWAY = Takeaway(
+    name="ribbon",
+    table=ribbon_table,
+    print=ribbon_print,
+)
 """The ribbon as files: in the browser it moves, on paper it shows the chosen items."""
 
 
-def ribbon_payload(trace: Trace, focus: Focus, most: int = ENTRIES) -> dict[str, Any]:
+def ribbon_payload(
+    trace: Trace,
+    focus: Focus,
+    most: int = ENTRIES,
+) -> dict[str, Any]:
     """What the browser needs of one site and layer: `header` (plain values) and `arrays` (NumPy).
 
     The arrays, all unsigned, weights stored as `message.quantised`:
@@ -79,7 +87,11 @@ def ribbon_payload(trace: Trace, focus: Focus, most: int = ENTRIES) -> dict[str,
         trace,
         focus,
         arrays,
-        {"many": TOP, "listed": TOP, "overlap": MAX_OVERLAP},
+        {
+            "many": TOP,
+            "listed": TOP,
+            "overlap": MAX_OVERLAP,
+        },
         fields=[_field_header(field) for field in fields],
         query=names.index(attention.query),
         memory=names.index(attention.memory),
@@ -114,12 +126,22 @@ def _top_spans(
     weights_HQA: FloatArray, grid: AreaGrid, kept: int, min_size: int
 ) -> tuple[Ranked, FloatArray]:
     """The spans that are kept of every query, and the weight of the rest."""
-    spans = sent_areas(weights_HQA, grid, ((TOP, MAX_OVERLAP),), kept, min_size)
+    spans = sent_areas(
+        weights_HQA,
+        grid,
+        ((TOP, MAX_OVERLAP),),
+        kept,
+        min_size,
+    )
     whole_HQ = weights_HQA[..., grid.slab(1, min_size)[0] :].sum(-1)
     return spans, np.maximum(whole_HQ - spans.weight.sum(-1), 0)
 
 
-def top_queries(weights_HQA: FloatArray, grid: AreaGrid, k: int) -> tuple[Ranked, FloatArray]:
+def top_queries(
+    weights_HQA: FloatArray,
+    grid: AreaGrid,
+    k: int,
+) -> tuple[Ranked, FloatArray]:
     """The k queries that attend most to every memory item, and the coverage by the rest.
 
     Coverage is the share of a query's attention in areas that hold the item, 0..1.
@@ -155,4 +177,8 @@ def _field_header(field: Field) -> dict[str, Any]:
     for item, (start, end) in enumerate(field.anchors.tolist()):
         if field.labels[item] != field.raw[start:end]:
             labels[item] = field.labels[item]
-    return {"title": title(field), "raw": field.raw, "labels": labels}
+    return {
+        "title": title(field),
+        "raw": field.raw,
+        "labels": labels,
+    }

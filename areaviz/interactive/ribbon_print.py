@@ -15,7 +15,7 @@ from matplotlib.textpath import text_to_path
 from areaviz.drawing.base import caption
 from areaviz.drawing.labels import clip, for_print
 from areaviz.drawing.select import field_name, heads_of
-from areaviz.drawing.theme import PRINT_EDGE, PRINT_FONT, Drawing, finish, head_colour, paper
+from areaviz.drawing.theme import PRINT_EDGE, PRINT_FONT, Drawing, finish, head_colour, print_figure
 from areaviz.interactive.ribbon_table import TOP, Span, items_text, spans_of
 from areaviz.trace.query import smallest_area
 from areaviz.trace.record import Field, Trace
@@ -75,15 +75,33 @@ def ribbon_print(trace: Trace, focus: Focus) -> PrintFigure:
         ),
         caption=caption(trace, focus),
     )
-    figure, axes = paper(drawing, height)
-    axes.set(xlim=(-4, _MEASURE + 4), ylim=(height, 0), xticks=[], yticks=[])
+    figure, axes = print_figure(drawing, height)
+    axes.set(
+        xlim=(-4, _MEASURE + 4),
+        ylim=(height, 0),
+        xticks=[],
+        yticks=[],
+    )
     tops = {row: number * pitch for number, row in enumerate(rows)}
     _draw_spans(axes, placed, spans, tops, heads)
     for place in placed:
         if place.row in tops:
             middle = place.x + place.width / 2
-            _write(axes, middle, tops[place.row] + _LINE / 2, place.text, _SIZE, "center")
-    _draw_legend(axes, heads, spans, other, pitch * len(rows) + 0.2)
+            _write(
+                axes,
+                middle,
+                tops[place.row] + _LINE / 2,
+                place.text,
+                _SIZE,
+                "center",
+            )
+    _draw_legend(
+        axes,
+        heads,
+        spans,
+        other,
+        pitch * len(rows) + 0.2,
+    )
     return finish(figure)
 
 
@@ -157,12 +175,33 @@ def _draw_spans(
             top, width = tops[row], right - left
             y = top + _LINE + _BAND * heads.index(span.head) + (_BAND - thick) / 2
             band = (left + 0.5, y), max(width - 1, 1), thick
-            axes.add_patch(Rectangle(*band, facecolor=colour, alpha=alpha, linewidth=0))
+            axes.add_patch(
+                Rectangle(
+                    *band,
+                    facecolor=colour,
+                    alpha=alpha,
+                    linewidth=0,
+                )
+            )
             if strongest:
-                axes.add_patch(Rectangle(*band, fill=False, edgecolor=PRINT_EDGE, linewidth=0.3))
+                axes.add_patch(
+                    Rectangle(
+                        *band,
+                        fill=False,
+                        edgecolor=PRINT_EDGE,
+                        linewidth=0.3,
+                    )
+                )
                 tint = (left, top + 0.02), width, _LINE - 0.04
                 alpha_tint = 0.1 + 0.14 * strength
-                axes.add_patch(Rectangle(*tint, color=colour, alpha=alpha_tint, linewidth=0))
+                axes.add_patch(
+                    Rectangle(
+                        *tint,
+                        color=colour,
+                        alpha=alpha_tint,
+                        linewidth=0,
+                    )
+                )
 
 
 def _pieces(placed: Sequence[Placed], span: Span) -> Iterator[tuple[int, float, float]]:
@@ -187,10 +226,24 @@ def _draw_legend(
         x, y = column * _MEASURE / _COLUMNS, top + _LEGEND * row
         box = (x, y + 0.035), 6, 0.09
         axes.add_patch(Rectangle(*box, color=head_colour(head), linewidth=0))
-        _write(axes, x + 11, y + 0.08, f"head {head + 1}  {text}", PRINT_FONT, "left")
+        _write(
+            axes,
+            x + 11,
+            y + 0.08,
+            f"head {head + 1}  {text}",
+            PRINT_FONT,
+            "left",
+        )
 
 
-def _write(axes: Axes, x: float, y: float, text: str, size: float, side: str) -> None:
+def _write(
+    axes: Axes,
+    x: float,
+    y: float,
+    text: str,
+    size: float,
+    side: str,
+) -> None:
     """Text whose marks of blanks are faint."""
     axes.text(
         x,

@@ -86,7 +86,11 @@ def chosen_groups(query: Field, focus: Focus) -> list[tuple[int, ...]]:
     return [tuple(range(*run)) for run in groups(query, focus.unit)]
 
 
-def widened(grid: AreaGrid, memory: Field, unit: str) -> tuple[IntArray, IntArray]:
+def widened(
+    grid: AreaGrid,
+    memory: Field,
+    unit: str,
+) -> tuple[IntArray, IntArray]:
     """Areas as a reader points at them: as they are, or widened to whole words.
 
     Returns:
@@ -135,7 +139,12 @@ def items_text(field: Field, items: Sequence[int]) -> str:
     return " + ".join(texts)
 
 
-def _attending(attention: AttentionMap, focus: Focus, head: int, runs: Runs) -> Iterator[Span]:
+def _attending(
+    attention: AttentionMap,
+    focus: Focus,
+    head: int,
+    runs: Runs,
+) -> Iterator[Span]:
     """The queries, in runs, whose areas cover the chosen items most (mean over both)."""
     items = list(focus.items)
     covered_Q = coverage(attention, focus.layer, head)[:, items].mean(1)
@@ -143,4 +152,10 @@ def _attending(attention: AttentionMap, focus: Focus, head: int, runs: Runs) -> 
     length = items[-1] - items[0] + 1
     for group, weight in zip(best.index.tolist(), best.weight.tolist(), strict=True):
         if group >= 0:
-            yield Span(tuple(range(*runs[group])), head, items[0], length, weight)
+            yield Span(
+                tuple(range(*runs[group])),
+                head,
+                items[0],
+                length,
+                weight,
+            )

@@ -42,7 +42,7 @@ _ALL = (
     glimpses.VIEW,
     transformer.VIEW,
     retina.VIEW,
-    retina.CONTEXT,
+    retina.COARSE_LOOK,
     glimpse_labels.VIEW,
     *TEXTS,
 )

@@ -12,13 +12,24 @@ from matplotlib.figure import Figure as PrintFigure
 from matplotlib.ticker import PercentFormatter
 from plotly.graph_objects import Bar, Figure, Scatter
 
-from areaviz.drawing import theme
 from areaviz.drawing.axes import legend, print_labels, screen_labels, screen_ticks, written
 from areaviz.drawing.base import Table, view
 from areaviz.drawing.film import unit_name
 from areaviz.drawing.labels import escape
 from areaviz.drawing.pictures import CASING
 from areaviz.drawing.select import field_name, group_labels, select, word_groups
+from areaviz.drawing.theme import (
+    ACCENT,
+    CLEAR,
+    EDGE,
+    PRINT_EDGE,
+    PRINT_FONT,
+    SCREEN_FONT,
+    SECOND,
+    Drawing,
+    print_figure,
+    screen_figure,
+)
 from areaviz.drawing.two_memories import TEXT, both_caption, fits_strengths, text_shares, turned
 from areaviz.trace.query import merge_items
 from areaviz.trace.record import FloatArray, Trace
@@ -33,7 +44,7 @@ _SHARES = [0, 0.25, 0.5, 0.75, 1]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Balance(theme.Drawing):
+class Balance(Drawing):
     """The text's share of every word, NaN where neither context has any length.
 
     The picture has the rest.
@@ -65,8 +76,8 @@ class Balance(theme.Drawing):
         """Name, colour, beginnings and lengths of the bars of the text and of the picture."""
         text, rest = np.nan_to_num(self.drawn), np.nan_to_num(1 - self.drawn)
         return (
-            ("text", theme.ACCENT, 0 * text, text),
-            ("picture", theme.SECOND, text, rest),
+            ("text", ACCENT, 0 * text, text),
+            ("picture", SECOND, text, rest),
         )
 
     def marks(self) -> tuple[FloatArray, FloatArray, list[int]]:
@@ -122,7 +133,7 @@ def figure(drawn: Balance) -> Figure:
     """A bar a word: the text's share from the left, the picture's from the right."""
     count = len(drawn.labels)
     rows = list(range(count))
-    result = theme.screen(drawn, drawn.height, above=30, below=30)
+    result = screen_figure(drawn, drawn.height, above=30, below=30)
     for side, colour, base, length in drawn.bars():
         hovers = [
             f"{escape(label)}<br>{share:.1%} from the {side}"
@@ -143,13 +154,40 @@ def figure(drawn: Balance) -> Figure:
                 name=f"from the {side}",
             )
         )
-    font, beside = {"size": theme.SCREEN_FONT}, [1.005] * count
-    numbers = written(beside, rows, drawn.numbers(), font, "middle right", showlegend=False)
+    font, beside = {"size": SCREEN_FONT}, [1.005] * count
+    numbers = written(
+        beside,
+        rows,
+        drawn.numbers(),
+        font,
+        "middle right",
+        showlegend=False,
+    )
     result.add_traces([_marks(drawn), numbers])
-    result.add_vline(0.5, line={"color": theme.EDGE, "width": 1, "dash": "dot"})
-    key = legend(1, itemclick=False, itemdoubleclick=False, bgcolor=theme.CLEAR)
-    result.update_layout(barmode="overlay", showlegend=True, legend=key)
-    result.update_xaxes(range=[0, 1.14], tickvals=_SHARES, tickformat=".0%")
+    result.add_vline(
+        0.5,
+        line={
+            "color": EDGE,
+            "width": 1,
+            "dash": "dot",
+        },
+    )
+    key = legend(
+        1,
+        itemclick=False,
+        itemdoubleclick=False,
+        bgcolor=CLEAR,
+    )
+    result.update_layout(
+        barmode="overlay",
+        showlegend=True,
+        legend=key,
+    )
+    result.update_xaxes(
+        range=[0, 1.14],
+        tickvals=_SHARES,
+        tickformat=".0%",
+    )
     words = screen_labels(drawn.labels, drawn.height, upright=True)
     return result.update_yaxes(screen_ticks(words), range=[count - 0.5, -0.5])
 
@@ -178,23 +216,53 @@ def _marks(drawn: Balance) -> Scatter:
 def paper(drawn: Balance) -> PrintFigure:
     """The same picture for paper."""
     inches, count = drawn.height / 96, len(drawn.labels)
-    result, axes = theme.paper(drawn, inches)
+    result, axes = print_figure(drawn, inches)
     for side, colour, base, length in drawn.bars():
         label = f"from the {side}"
-        bars = axes.barh(range(count), length, _BROAD, base, color=colour, label=label)
+        bars = axes.barh(
+            range(count),
+            length,
+            _BROAD,
+            base,
+            color=colour,
+            label=label,
+        )
         for bar, opacity in zip(bars, drawn.opacity, strict=True):
             bar.set_alpha(opacity)
-    axes.axvline(0.5, color=theme.PRINT_EDGE, linewidth=0.6, linestyle=":")
+    axes.axvline(
+        0.5,
+        color=PRINT_EDGE,
+        linewidth=0.6,
+        linestyle=":",
+    )
     share, down, _ = drawn.marks()
-    axes.scatter(share, down, 7, facecolors="white", edgecolors=CASING, linewidths=0.6, zorder=3)
+    axes.scatter(
+        share,
+        down,
+        7,
+        facecolors="white",
+        edgecolors=CASING,
+        linewidths=0.6,
+        zorder=3,
+    )
     for row, text in enumerate(drawn.numbers()):
-        axes.text(1.005, row, text, va="center_baseline", fontsize=theme.PRINT_FONT)
-    axes.set(xlim=(0, 1.09), ylim=(count - 0.5, -0.5), xticks=_SHARES)
+        axes.text(
+            1.005,
+            row,
+            text,
+            va="center_baseline",
+            fontsize=PRINT_FONT,
+        )
+    axes.set(
+        xlim=(0, 1.09),
+        ylim=(count - 0.5, -0.5),
+        xticks=_SHARES,
+    )
     words = print_labels(drawn.labels, 72 * inches, upright=True)
     axes.set_yticks(words.positions, words.texts)
     axes.xaxis.set_major_formatter(PercentFormatter(1, 0))
     key = axes.legend(
-        fontsize=theme.PRINT_FONT,
+        fontsize=PRINT_FONT,
         borderaxespad=0.1,
         loc="lower left",
         bbox_to_anchor=(0, 1),

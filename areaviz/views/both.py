@@ -6,11 +6,19 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as PrintFigure
 from plotly.graph_objects import Figure, Scatter
 
-from areaviz.drawing import pictures, theme
 from areaviz.drawing.axes import HOVER, hover_points, written
 from areaviz.drawing.base import Row, Table, view
 from areaviz.drawing.film import Stills
 from areaviz.drawing.labels import clip, drawable, escape, visible
+from areaviz.drawing.pictures import uri
+from areaviz.drawing.theme import (
+    ACCENT,
+    PRINT_FONT,
+    PRINT_WIDTH,
+    SCREEN_FONT,
+    print_figure,
+    screen_figure,
+)
 from areaviz.drawing.two_memories import fits_both
 from areaviz.views.both_panels import (
     CUT,
@@ -33,17 +41,17 @@ _FAINT = 0.8
 # Inches and pt of a px.
 _INCH, _PT = 1 / 96, 72 / 96
 # Inches.
-_WIDE = theme.PRINT_WIDTH - 0.3
+_WIDE = PRINT_WIDTH - 0.3
 
 
 def figure(drawn: Panels) -> Figure:
     """A panel a word: picture, word, source words."""
-    result = theme.screen(drawn, drawn.height, above=10, below=6)
+    result = screen_figure(drawn, drawn.height, above=10, below=6)
     stills = drawn.film.stills(250, DIM)
-    line = {"color": theme.ACCENT, "width": 1.5}
+    line = {"color": ACCENT, "width": 1.5}
     for panel in drawn.panels:
         result.add_layout_image(
-            source=pictures.uri(stills.of(panel.frame)),
+            source=uri(stills.of(panel.frame)),
             layer="below",
             xref="x",
             yref="y",
@@ -56,12 +64,19 @@ def figure(drawn: Panels) -> Figure:
             sizing="contain",
         )
         y = panel.middle
-        result.add_shape(type="line", x0=SEEN, x1=LEAVES, y0=y, y1=y, line=line)
+        result.add_shape(
+            type="line",
+            x0=SEEN,
+            x1=LEAVES,
+            y0=y,
+            y1=y,
+            line=line,
+        )
         result.add_traces([_line(panel, tie, end) for tie, end in panel.places()])
     middles = [panel.middle for panel in drawn.panels]
     hovers = [_hover(drawn, panel) for panel in drawn.panels]
     words = [escape(clip(panel.frame.label, CUT)) for panel in drawn.panels]
-    bold = {"size": theme.SCREEN_FONT + 1, "weight": 600}
+    bold = {"size": SCREEN_FONT + 1, "weight": 600}
     count = len(middles)
     result.add_traces(
         [
@@ -77,10 +92,14 @@ def figure(drawn: Panels) -> Figure:
     return result.update_yaxes(visible=False, range=[drawn.height, 0])
 
 
-def _line(panel: Panel, tie: Tie, end: float) -> Scatter:
+def _line(
+    panel: Panel,
+    tie: Tie,
+    end: float,
+) -> Scatter:
     x, y = curve(panel.middle, end)
     line = {
-        "color": theme.ACCENT,
+        "color": ACCENT,
         "width": round(WIDEST * tie.share, 2),
         "dash": "dot" if tie.rest else "solid",
         # Plotly would take bends for straight.
@@ -107,10 +126,18 @@ def _sources(drawn: Panels, strong: bool) -> Scatter:
             if tie.strong == strong:
                 y.append(place)
                 texts.append(escape(tie.text))
-    font = {"size": theme.SCREEN_FONT, "weight": 600 if strong else 400}
+    font = {"size": SCREEN_FONT, "weight": 600 if strong else 400}
     opacity = 1 if strong else _FAINT
     x = [READ] * len(y)
-    return written(x, y, texts, font, "middle right", opacity=opacity, cliponaxis=False)
+    return written(
+        x,
+        y,
+        texts,
+        font,
+        "middle right",
+        opacity=opacity,
+        cliponaxis=False,
+    )
 
 
 def table(drawn: Panels) -> Table:
@@ -130,15 +157,25 @@ def table(drawn: Panels) -> Table:
 def paper(drawn: Panels) -> PrintFigure:
     """The same picture for paper."""
     whole = drawn.height * _INCH
-    result, axes = theme.paper(drawn, whole)
+    result, axes = print_figure(drawn, whole)
     stills = drawn.film.stills(400, DIM)
     for panel in drawn.panels:
         _print_panel(axes, stills, panel)
-    axes.set(xlim=(0, _WIDE), ylim=(whole, 0), xticks=[], yticks=[], aspect="equal")
+    axes.set(
+        xlim=(0, _WIDE),
+        ylim=(whole, 0),
+        xticks=[],
+        yticks=[],
+        aspect="equal",
+    )
     return result
 
 
-def _print_panel(axes: Axes, stills: Stills, panel: Panel) -> None:
+def _print_panel(
+    axes: Axes,
+    stills: Stills,
+    panel: Panel,
+) -> None:
     """One panel on paper, all in inches."""
     middle, right = panel.middle * _INCH, SEEN * _WIDE
     still = stills.of(panel.frame)
@@ -147,7 +184,7 @@ def _print_panel(axes: Axes, stills: Stills, panel: Panel) -> None:
     half = scale * height / 2
     extent = (right - scale * width, right, middle + half, middle - half)
     axes.imshow(still, extent=extent, interpolation="nearest")
-    axes.plot([right, LEAVES * _WIDE], [middle, middle], color=theme.ACCENT, linewidth=1)
+    axes.plot([right, LEAVES * _WIDE], [middle, middle], color=ACCENT, linewidth=1)
     axes.text(
         WORD * _WIDE,
         middle - 0.03,
@@ -162,7 +199,7 @@ def _print_panel(axes: Axes, stills: Stills, panel: Panel) -> None:
         axes.plot(
             x * _WIDE,
             y * _INCH,
-            color=theme.ACCENT,
+            color=ACCENT,
             linewidth=_PT * WIDEST * tie.share,
             linestyle=":" if tie.rest else "-",
             alpha=_FAINT,
@@ -173,7 +210,7 @@ def _print_panel(axes: Axes, stills: Stills, panel: Panel) -> None:
             end * _INCH,
             drawable(tie.text),
             va="center_baseline",
-            fontsize=theme.PRINT_FONT,
+            fontsize=PRINT_FONT,
             fontweight="bold" if tie.strong else "normal",
         )
 

@@ -64,7 +64,7 @@ class Panel:
 
     frame: Frame
     # In the order of the source, the rest last.
-    ties: tuple[Tie, ...]
+    ties: Sequence[Tie]
     # Of every source word: float32 [S].
     shares: FloatArray
     top: float
@@ -88,9 +88,9 @@ class Panels(Drawing):
     """All words that are drawn."""
 
     film: Film
-    panels: tuple[Panel, ...]
+    panels: Sequence[Panel]
     # The first item and the label of every source word.
-    sources: tuple[tuple[int, str], ...]
+    sources: Sequence[tuple[int, str]]
 
     @property
     def height(self) -> float:
@@ -111,15 +111,27 @@ def panels(trace: Trace, focus: Focus) -> Panels:
     shares_RS = query.merge_items(shares_QN, targets, sources)
     row_of = {start: row for row, (start, _) in enumerate(targets)}
     labels = group_labels(chosen.memory, sources)
-    named = tuple(zip([start for start, _ in sources], labels, strict=True))
+    named = list(zip([start for start, _ in sources], labels, strict=True))
     # Few panels get larger pictures.
-    height = {1: 220.0, 2: 170.0, 3: 140.0}.get(len(frames), 112.0)
+    height = {
+        1: 220.0,
+        2: 170.0,
+        3: 140.0,
+    }.get(len(frames), 112.0)
     height = max(height, _LINE * min(len(named), SOURCES))
     found = []
     for number, frame in enumerate(frames):
         shares_S = shares_RS[row_of[frame.first]]
         top = number * (height + 16.0)
-        found.append(Panel(frame, ties(shares_S, named), shares_S, top, height))
+        found.append(
+            Panel(
+                frame,
+                ties(shares_S, named),
+                shares_S,
+                top,
+                height,
+            )
+        )
     unit = unit_name(chosen.query, focus.unit)
     note = "brightness: attention to the picture; lines: to the source, full width at 100%"
     if len(frames) < len(drawn.frames):
@@ -134,7 +146,7 @@ def panels(trace: Trace, focus: Focus) -> Panels:
             f" {drawn.top:.1%} in a cell, the same for every {unit}"
         ),
         film=drawn,
-        panels=tuple(found),
+        panels=found,
         sources=named,
     )
 
@@ -149,7 +161,7 @@ def chosen_frames(frames: Sequence[Frame], focused: bool) -> Sequence[Frame]:
     return sorted(first, key=lambda frame: frame.first)
 
 
-def ties(shares_S: FloatArray, named: Sequence[tuple[int, str]]) -> tuple[Tie, ...]:
+def ties(shares_S: FloatArray, named: Sequence[tuple[int, str]]) -> list[Tie]:
     """Every source word of a short sentence; of a longer one the strongest, and the rest as one."""
     kept = len(named) if len(named) <= SOURCES else SOURCES - 1
     strongest = np.argsort(-shares_S, kind="stable")[:kept]
@@ -163,8 +175,16 @@ def ties(shares_S: FloatArray, named: Sequence[tuple[int, str]]) -> tuple[Tie, .
     if kept < len(named):
         left = 1 - sum(tie.share for tie in found) if top else 0.0
         others = f"{len(named) - kept} others"
-        found.append(Tie(len(named), others, max(left, 0.0), strong=False, rest=True))
-    return tuple(found)
+        found.append(
+            Tie(
+                len(named),
+                others,
+                max(left, 0.0),
+                strong=False,
+                rest=True,
+            )
+        )
+    return found
 
 
 def curve(start: float, end: float) -> tuple[FloatArray, FloatArray]:

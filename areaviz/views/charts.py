@@ -11,7 +11,16 @@ from areaviz.cards.card import Card
 from areaviz.drawing.axes import legend
 from areaviz.drawing.base import Table
 from areaviz.drawing.labels import escape
-from areaviz.drawing.theme import ACCENT, EDGE, RULE, SECOND, Drawing, Layout, head_colour, screen
+from areaviz.drawing.theme import (
+    ACCENT,
+    EDGE,
+    RULE,
+    SECOND,
+    Drawing,
+    Layout,
+    head_colour,
+    screen_figure,
+)
 from areaviz.trace.record import FloatArray
 
 _HEIGHT = 190.0
@@ -26,7 +35,11 @@ def _marker(number: int) -> Layout:
     return {"color": head_colour(number), "line": {"width": 0.5, "color": EDGE}}
 
 
-def histogram(values: Mapping[str, FloatArray], title: str, note: str = "") -> Figure:
+def histogram(
+    values: Mapping[str, FloatArray],
+    title: str,
+    note: str = "",
+) -> Figure:
     """How many examples have which value, a colour a model; NaN is left out."""
     shown = {name: column[np.isfinite(column)] for name, column in values.items()}
     everything = np.concatenate(list(shown.values()))
@@ -34,8 +47,12 @@ def histogram(values: Mapping[str, FloatArray], title: str, note: str = "") -> F
     if len(everything):
         low, high = float(everything.min()), float(everything.max())
     size = (high - low) / 30 or 1.0
-    bins = {"start": low, "end": high + size, "size": size}
-    figure = screen(Drawing(title, note, ""), _HEIGHT)
+    bins = {
+        "start": low,
+        "end": high + size,
+        "size": size,
+    }
+    figure = screen_figure(Drawing(title, note, ""), _HEIGHT)
     for number, (name, column) in enumerate(shown.items()):
         figure.add_trace(
             Histogram(
@@ -58,7 +75,7 @@ def scatter(
 ) -> Figure:
     """A point an example; `customdata` is its place among all, so that a brush can be read back."""
     places = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
-    figure = screen(Drawing(title, "", ""), _HEIGHT)
+    figure = screen_figure(Drawing(title, "", ""), _HEIGHT)
     figure.add_trace(
         Scatter(
             x=x[places],
@@ -87,7 +104,7 @@ def bars(
         title: of the figure.
     """
     several = len(values) > 1
-    figure = screen(Drawing(title, "", ""), _HEIGHT, above=24 if several else 0)
+    figure = screen_figure(Drawing(title, "", ""), _HEIGHT, above=24 if several else 0)
     for number, (model, heights) in enumerate(values.items()):
         figure.add_trace(
             Bar(
@@ -99,14 +116,23 @@ def bars(
             )
         )
     key = legend(1, xanchor="left")
-    figure.update_layout(barmode="group", bargap=0.25, showlegend=several, legend=key)
+    figure.update_layout(
+        barmode="group",
+        bargap=0.25,
+        showlegend=several,
+        legend=key,
+    )
     figure.update_xaxes(title=escape(axes[0]), type="category")
-    return figure.update_yaxes(title=escape(axes[1]), gridcolor=RULE, showgrid=True)
+    return figure.update_yaxes(
+        title=escape(axes[1]),
+        gridcolor=RULE,
+        showgrid=True,
+    )
 
 
 def history_figure(card: Card) -> Figure:
     """Loss in nats an item over training steps; measures a card does not have are left out."""
-    figure = screen(
+    figure = screen_figure(
         Drawing("Loss during training", "", f"Loss of {card.name} at every validation"), 220
     )
     for measure, (name, colour, dash) in _CURVES.items():

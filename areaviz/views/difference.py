@@ -18,7 +18,7 @@ from areaviz.drawing.axes import depth, screen_labels, screen_ticks
 from areaviz.drawing.base import Row, Table
 from areaviz.drawing.matrix import pair_texts
 from areaviz.drawing.select import group_labels, word_groups
-from areaviz.drawing.theme import ACCENT, SCREEN_FONT, SECOND, Drawing, nice_top, screen
+from areaviz.drawing.theme import ACCENT, SCREEN_FONT, SECOND, Drawing, nice_top, screen_figure
 from areaviz.trace import query
 from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
 from areaviz.trace.request import Focus
@@ -95,7 +95,12 @@ class _Side:
         return picked
 
 
-def fits(one: Trace, other: Trace, first: Focus, second: Focus) -> bool:
+def fits(
+    one: Trace,
+    other: Trace,
+    first: Focus,
+    second: Focus,
+) -> bool:
     """Whether both attend from a text to the same text, or to as many cells of the same picture."""
     if first.site != second.site or not (first.site in one.maps and second.site in other.maps):
         return False
@@ -110,7 +115,12 @@ def fits(one: Trace, other: Trace, first: Focus, second: Focus) -> bool:
     return left.cells == right.cells and len(pictures) == 1 and bool(_matched(*sides))
 
 
-def difference(one: Trace, other: Trace, first: Focus, second: Focus) -> Difference:
+def difference(
+    one: Trace,
+    other: Trace,
+    first: Focus,
+    second: Focus,
+) -> Difference:
     """The difference of two maps, each at the layer and head of its focus.
 
     Raises:
@@ -160,10 +170,14 @@ def difference_figure(found: Difference, titles: tuple[str, str]) -> Figure:
     height = float(np.clip(21 * len(values), 84, 460))
     across, down = screen_labels(columns), screen_labels(rows, height, upright=True)
     drawing = Drawing(_title(found), _note(found, titles), "")
-    figure = screen(drawing, height, above=depth(across) + 8, below=8)
+    figure = screen_figure(drawing, height, above=depth(across) + 8, below=8)
     top = nice_top(float(np.abs(values).max()))
     bar = {
-        "title": {"text": "second less first", "side": "right", "font": {"size": SCREEN_FONT}},
+        "title": {
+            "text": "second less first",
+            "side": "right",
+            "font": {"size": SCREEN_FONT},
+        },
         "thickness": 10,
         "tickformat": "+.0%",
         "nticks": 5,

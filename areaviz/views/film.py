@@ -17,10 +17,11 @@ from matplotlib.figure import Figure as PrintFigure
 from PIL import Image, ImageDraw, ImageFont
 from plotly.graph_objects import Figure
 
-from areaviz.drawing import pictures, tiles
+from areaviz.drawing import tiles
 from areaviz.drawing.base import Played, Table, view
 from areaviz.drawing.film import Film, Frame, film, fits_film
 from areaviz.drawing.labels import clip, drawable, visible
+from areaviz.drawing.pictures import uri, widened
 from areaviz.drawing.tiles import Sheet, Tile
 from areaviz.trace.area_text import area_text
 from areaviz.trace.record import Trace
@@ -49,10 +50,10 @@ def sheet(drawn: Film, longest: int) -> Sheet:
         found.append(Tile(stills.of(frame), (clip(frame.label, 14), likely), _hover(drawn, frame)))
     height, width = drawn.picture.shape[:2]
     return Sheet(
-        title=drawn.title,
-        note=drawn.note,
-        caption=drawn.caption,
-        tiles=tuple(found),
+        drawn.title,
+        drawn.note,
+        drawn.caption,
+        tiles=found,
         across=min(5, len(found)),
         height=float(np.clip(128 * height / width, 60, 180)),
     )
@@ -108,13 +109,11 @@ def played(trace: Trace, focus: Focus) -> Played:
     drawn = film(trace, focus)
     stills = drawn.stills(PLAYED_LONGEST)
     return Played(
-        title=drawn.title,
-        note=drawn.note,
-        caption=drawn.caption,
+        drawn.title,
+        drawn.note,
+        drawn.caption,
         words=tuple(frame.label for frame in drawn.frames),
-        pictures=tuple(
-            pictures.uri(pictures.widened(stills.of(frame), PLAYED_LEAST)) for frame in drawn.frames
-        ),
+        pictures=tuple(uri(widened(stills.of(frame), PLAYED_LEAST)) for frame in drawn.frames),
         milliseconds=_MILLISECONDS,
     )
 
@@ -134,7 +133,14 @@ def film_gif(trace: Trace, focus: Focus) -> bytes:
         still = Image.fromarray(stills.of(frame)).resize((wide, high), Image.Resampling.NEAREST)
         image = Image.new("RGB", (broad, high + foot), _PAPER)
         image.paste(still, ((broad - wide) // 2, 0))
-        _write(ImageDraw.Draw(image), placed, current, high + _MARGIN_PX, regular, bold)
+        _write(
+            ImageDraw.Draw(image),
+            placed,
+            current,
+            high + _MARGIN_PX,
+            regular,
+            bold,
+        )
         images.append(image)
     colours = _palette(images)
     first, *others = [image.quantize(palette=colours, dither=Image.Dither.NONE) for image in images]
@@ -167,7 +173,11 @@ def _palette(images: Sequence[Image.Image]) -> Image.Image:
     return sheet.quantize(256, dither=Image.Dither.NONE)
 
 
-def wrapped(words: Sequence[str], font: ImageFont.FreeTypeFont, room: float) -> list[Placed]:
+def wrapped(
+    words: Sequence[str],
+    font: ImageFont.FreeTypeFont,
+    room: float,
+) -> list[Placed]:
     """Where the words of a sentence stand in lines of `room` pixels; a wider word begins a line."""
     blank, x, line = font.getlength(" "), 0.0, 0
     placed: list[Placed] = []

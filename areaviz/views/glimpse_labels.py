@@ -8,11 +8,13 @@ import numpy as np
 from matplotlib.figure import Figure as PrintFigure
 from plotly.graph_objects import Figure
 
-from areaviz.drawing import gazes, matrix, theme
+from areaviz.drawing import matrix
 from areaviz.drawing.axes import written
 from areaviz.drawing.base import Table, caption, view
+from areaviz.drawing.gazes import GLIMPSES, fits_glimpses, fits_transformer, ink_on
 from areaviz.drawing.labels import visible
 from areaviz.drawing.matrix import Matrix
+from areaviz.drawing.theme import SCREEN_FONT, colour_at
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
 
@@ -45,7 +47,7 @@ def _rank(name: str) -> tuple[int, float, str]:
 def heat(trace: Trace, focus: Focus) -> Matrix:
     """The probabilities as a matrix, focused steps outlined."""
     names, likely = label_probabilities(trace)
-    is_glimpse = focus.site == gazes.GLIMPSES
+    is_glimpse = focus.site == GLIMPSES
     look = "glimpse" if is_glimpse else "step"
     return Matrix(
         title=f"Probability of each label after each {look}",
@@ -68,7 +70,7 @@ def _numbers(drawn: Matrix) -> Iterator[tuple[int, int, str, str]]:
         return
     for (row, column), share in np.ndenumerate(drawn.values):
         if not np.isnan(share):
-            yield row, column, f"{share:.0%}", gazes.ink_on(theme.colour_at(float(share)))
+            yield row, column, f"{share:.0%}", ink_on(colour_at(float(share)))
 
 
 def figure(drawn: Matrix) -> Figure:
@@ -80,14 +82,22 @@ def figure(drawn: Matrix) -> Figure:
         y.append(row)
         texts.append(text)
         inks.append(ink)
-    return result.add_trace(written(x, y, texts, {"color": inks, "size": theme.SCREEN_FONT}))
+    return result.add_trace(written(x, y, texts, {"color": inks, "size": SCREEN_FONT}))
 
 
 def paper(drawn: Matrix) -> PrintFigure:
     """The same picture for paper."""
     result = matrix.draw_print(drawn)
     for row, column, text, ink in _numbers(drawn):
-        result.axes[0].text(column, row, text, ha="center", va="center", fontsize=6.5, color=ink)
+        result.axes[0].text(
+            column,
+            row,
+            text,
+            ha="center",
+            va="center",
+            fontsize=6.5,
+            color=ink,
+        )
     return result
 
 
@@ -101,7 +111,7 @@ def table(drawn: Matrix) -> Table:
 
 def _fits(trace: Trace, focus: Focus) -> bool:
     """Whether the output has a label for each look."""
-    if not (gazes.fits_glimpses(trace, focus) or gazes.fits_transformer(trace, focus)):
+    if not (fits_glimpses(trace, focus) or fits_transformer(trace, focus)):
         return False
     return trace.gazes[focus.site].query == trace.output.field
 

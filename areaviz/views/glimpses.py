@@ -10,12 +10,30 @@ from matplotlib.figure import Figure as PrintFigure
 from matplotlib.lines import Line2D
 from plotly.graph_objects import Figure, Scatter
 
-from areaviz.drawing import gazes, stage, theme
 from areaviz.drawing.axes import legend
 from areaviz.drawing.base import Table, caption, view
-from areaviz.drawing.gazes import Answer
+from areaviz.drawing.gazes import (
+    Answer,
+    centres,
+    chosen_steps,
+    fits_glimpses,
+    ink_on,
+    picture_of,
+    step_answers,
+    step_colour,
+    view_box,
+)
 from areaviz.drawing.labels import drawable, escape
 from areaviz.drawing.pictures import CASING, Box, Pixels
+from areaviz.drawing.stage import add_picture, cased, picture_axes, print_cased, print_picture
+from areaviz.drawing.theme import (
+    CLEAR,
+    PRINT_FONT,
+    SCREEN_WIDTH,
+    Drawing,
+    print_figure,
+    screen_figure,
+)
 from areaviz.trace.record import FloatArray, Gaze, Trace
 from areaviz.trace.request import Focus
 
@@ -25,7 +43,7 @@ _TRAIL = "#FFFFFF"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Path(theme.Drawing):
+class Path(Drawing):
     """The places of a gaze, the focused steps standing out."""
 
     picture: Pixels
@@ -50,7 +68,7 @@ class Path(theme.Drawing):
 
     def colour(self, step: int) -> str:
         """The colour of a step."""
-        return gazes.step_colour(step, len(self.answers))
+        return step_colour(step, len(self.answers))
 
     def outlines(self) -> Iterator[tuple[int, int, FloatArray]]:
         """Step, scale and closed outline [5, 2] of all that was read, wide scales first."""
@@ -61,9 +79,9 @@ class Path(theme.Drawing):
 
 def path(trace: Trace, focus: Focus) -> Path:
     """The places of a gaze, the focused steps standing out."""
-    gaze, picture = trace.gazes[focus.site], gazes.picture_of(trace)
+    gaze, picture = trace.gazes[focus.site], picture_of(trace)
     wider = "; dotted: wider scales" if gaze.seen.shape[1] > 1 else ""
-    box = gazes.view_box(picture, gaze.corners)
+    box = view_box(picture, gaze.corners)
     left, top, right, bottom = box
     return Path(
         title="Where the model looked, glimpse after glimpse",
@@ -74,11 +92,11 @@ def path(trace: Trace, focus: Focus) -> Path:
         caption=caption(trace, focus),
         picture=picture,
         gaze=gaze,
-        chosen=gazes.chosen_steps(gaze, focus),
+        chosen=chosen_steps(gaze, focus),
         # Numbers that are nearer to each other would overlap.
         places=number_places(gaze, 0.07 * max(right - left, bottom - top)),
         box=box,
-        answers=gazes.answers(trace, gaze),
+        answers=step_answers(trace, gaze),
     )
 
 
@@ -88,7 +106,7 @@ def number_places(gaze: Gaze, near: float) -> FloatArray:
     That is its glimpse's middle, or a corner of its box where another number stands within `near`.
     """
     places: list[FloatArray] = []
-    for step, middle in enumerate(gazes.centres(gaze)):
+    for step, middle in enumerate(centres(gaze)):
         place = middle
         for option in (middle, *np.roll(gaze.corners[step, 0], -step, axis=0)):
             if all(np.hypot(*(option - other)) >= near for other in places):
@@ -103,19 +121,19 @@ def figure(drawn: Path) -> Figure:
     left, top, right, bottom = drawn.box
     height = float(np.clip(500 * (bottom - top) / (right - left), 180, 420))
     # An entry of the key takes up some 92 px.
-    rows = 1 + len(drawn.answers) * 92.0 // theme.SCREEN_WIDTH
-    result = theme.screen(drawn, height, above=4, below=16 + 22 * rows)
-    stage.axes(result, drawn.box)
-    stage.lay(result, drawn.picture)
+    rows = 1 + len(drawn.answers) * 92.0 // SCREEN_WIDTH
+    result = screen_figure(drawn, height, above=4, below=16 + 22 * rows)
+    picture_axes(result, drawn.box)
+    add_picture(result, drawn.picture)
     for step, scale, outline in drawn.outlines():
         dash, width = ("dot", 1.2) if scale else ("solid", 2.2)
         colour, opacity = drawn.colour(step), drawn.opacity(step, scale)
-        result.add_traces(stage.cased(outline, colour, width, opacity, dash))
-    centres = gazes.centres(drawn.gaze)
-    result.add_traces(stage.cased(centres, _TRAIL, 1.4, 0.9))
+        result.add_traces(cased(outline, colour, width, opacity, dash))
+    middles = centres(drawn.gaze)
+    result.add_traces(cased(middles, _TRAIL, 1.4, 0.9))
     # A number may have had to leave the middle of its glimpse, which keeps a dot.
-    colours = [drawn.colour(step) for step in range(len(centres))]
-    x, y = centres.T
+    colours = [drawn.colour(step) for step in range(len(middles))]
+    x, y = middles.T
     result.add_trace(
         Scatter(
             x=x,
@@ -129,12 +147,22 @@ def figure(drawn: Path) -> Figure:
             showlegend=False,
         )
     )
-    result.add_traces([_number(drawn, step, *centres[step]) for step in drawn.order])
-    key = legend(0, itemclick=False, itemdoubleclick=False, bgcolor=theme.CLEAR)
+    result.add_traces([_number(drawn, step, *middles[step]) for step in drawn.order])
+    key = legend(
+        0,
+        itemclick=False,
+        itemdoubleclick=False,
+        bgcolor=CLEAR,
+    )
     return result.update_layout(showlegend=True, legend=key)
 
 
-def _number(drawn: Path, step: int, middle_x: float, middle_y: float) -> Scatter:
+def _number(
+    drawn: Path,
+    step: int,
+    middle_x: float,
+    middle_y: float,
+) -> Scatter:
     colour, (x, y) = drawn.colour(step), drawn.places[step]
     number, answer = step + 1, escape(drawn.answers[step].text)
     return Scatter(
@@ -149,7 +177,7 @@ def _number(drawn: Path, step: int, middle_x: float, middle_y: float) -> Scatter
         marker_color=colour,
         marker_line_color=CASING,
         marker_line_width=1.2,
-        textfont_color=gazes.ink_on(colour),
+        textfont_color=ink_on(colour),
         textfont_size=11,
         textfont_weight=600,
         hovertemplate=(
@@ -162,13 +190,26 @@ def paper(drawn: Path) -> PrintFigure:
     """The same picture for paper."""
     left, top, right, bottom = drawn.box
     height = float(np.clip(5.2 * (bottom - top) / (right - left), 1.5, 4.2))
-    result, axes = theme.paper(drawn, height)
-    stage.print_axes(axes, drawn.picture, drawn.box)
+    result, axes = print_figure(drawn, height)
+    print_picture(axes, drawn.picture, drawn.box)
     for step, scale, outline in drawn.outlines():
         dash, width = (":", 0.9) if scale else ("-", 1.5)
         colour, opacity = drawn.colour(step), drawn.opacity(step, scale)
-        stage.print_cased(axes, outline, colour, width, opacity, dash)
-    stage.print_cased(axes, gazes.centres(drawn.gaze), _TRAIL, 1.0, 0.9)
+        print_cased(
+            axes,
+            outline,
+            colour,
+            width,
+            opacity,
+            dash,
+        )
+    print_cased(
+        axes,
+        centres(drawn.gaze),
+        _TRAIL,
+        1.0,
+        0.9,
+    )
     for step in drawn.order:
         x, y = drawn.places[step].tolist()
         colour = drawn.colour(step)
@@ -180,7 +221,7 @@ def paper(drawn: Path) -> PrintFigure:
             va="center",
             fontsize=7,
             fontweight="bold",
-            color=gazes.ink_on(colour),
+            color=ink_on(colour),
             alpha=max(drawn.opacity(step), 0.5),
             bbox={
                 "boxstyle": "circle,pad=0.25",
@@ -191,9 +232,9 @@ def paper(drawn: Path) -> PrintFigure:
         )
     axes.legend(
         handles=list(_print_keys(drawn)),
-        fontsize=theme.PRINT_FONT,
+        fontsize=PRINT_FONT,
         title="label after each glimpse",
-        title_fontsize=theme.PRINT_FONT,
+        title_fontsize=PRINT_FONT,
         loc="center left",
         bbox_to_anchor=(1.02, 0.5),
         frameon=False,
@@ -234,7 +275,7 @@ VIEW = view(
     "glimpses",
     "Glimpse path",
     "Where did the model look, and in what order?",
-    gazes.fits_glimpses,
+    fits_glimpses,
     path,
     figure,
     table,

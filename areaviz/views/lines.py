@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,7 +13,6 @@ from matplotlib.figure import Figure as PrintFigure
 from matplotlib.lines import Line2D
 from plotly.graph_objects import Figure, Scatter
 
-from areaviz.drawing import theme
 from areaviz.drawing.axes import (
     HOVER,
     STEPS,
@@ -34,6 +34,19 @@ from areaviz.drawing.select import (
     quote,
     select,
     shown,
+)
+from areaviz.drawing.theme import (
+    PRINT_FONT,
+    Drawing,
+    Layout,
+    axis,
+    decimals,
+    head_colour,
+    nice_top,
+    plain_axes,
+    print_figure,
+    screen_figure,
+    unseen_axis,
 )
 from areaviz.trace import query
 from areaviz.trace.record import Field, FloatArray, Trace
@@ -58,12 +71,12 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lines(theme.Drawing):
+class Lines(Drawing):
     """All lines of one map that are drawn."""
 
     chosen: FocusedMap
     # Strongest first.
-    lines: tuple[Line, ...]
+    lines: Sequence[Line]
     # The share that the widest line stands for.
     widest: float
 
@@ -81,9 +94,9 @@ def lines(trace: Trace, focus: Focus) -> Lines:
     for head in chosen.heads:
         shares_QN = query.item_shares(chosen.attention, chosen.layer, head)
         found += _strongest(head, np.where(_wanted(shares_QN.shape, focus), shares_QN, 0))
-    kept = tuple(sorted(found, key=lambda line: -line.share)[:MOST])
-    widest = min(1.0, theme.nice_top(kept[0].share)) if kept else 1.0
-    full = f"{widest:.{theme.decimals(widest)}%}"
+    kept = sorted(found, key=lambda line: -line.share)[:MOST]
+    widest = min(1.0, nice_top(kept[0].share)) if kept else 1.0
+    full = f"{widest:.{decimals(widest)}%}"
     heads = "every head in its colour" if len(chosen.heads) > 1 else chosen.head_words
     return Lines(
         title=f"{_subject(chosen, focus)}, {heads}",
@@ -134,29 +147,44 @@ def figure(drawn: Lines) -> Figure:
     heads = drawn.chosen.heads
     several = len(heads) > 1
     above, below = screen_labels(shown(memory)), screen_labels(shown(query_field))
-    picture = theme.screen(
+    picture = screen_figure(
         drawn,
         250,
         above=depth(above) + 30,
         below=depth(below) + (58 if several else 30),
         across=_axis(query_field, below),
-        down=theme.unseen_axis(0, 1),
+        down=unseen_axis(0, 1),
         xaxis2=_axis(memory, above) | {"side": "top", "overlaying": "x"},
         showlegend=several,
         legend=legend(0, itemclick=False),
     )
     picture.add_traces([_curve(drawn, line) for line in reversed(drawn.lines)])
     for head in heads:
-        line = {"color": theme.head_colour(head), "width": 4}
+        line = {"color": head_colour(head), "width": 4}
         name = f"head {head + 1}"
-        picture.add_trace(Scatter(x=[None], y=[None], mode="lines", line=line, name=name))
+        picture.add_trace(
+            Scatter(
+                x=[None],
+                y=[None],
+                mode="lines",
+                line=line,
+                name=name,
+            )
+        )
     # The upper axis appears only where something lies on it.
-    return picture.add_trace(Scatter(x=[None], y=[None], xaxis="x2", showlegend=False))
+    return picture.add_trace(
+        Scatter(
+            x=[None],
+            y=[None],
+            xaxis="x2",
+            showlegend=False,
+        )
+    )
 
 
-def _axis(field: Field, labels: Ticks) -> theme.Layout:
+def _axis(field: Field, labels: Ticks) -> Layout:
     ticks = screen_ticks(_placed(field, labels))
-    return theme.axis(f"{field_name(field)} items", range=[0, 1], **ticks)
+    return axis(f"{field_name(field)} items", range=[0, 1], **ticks)
 
 
 def _placed(field: Field, labels: Ticks) -> Ticks:
@@ -174,7 +202,7 @@ def _curve(drawn: Lines, line: Line) -> Scatter:
         x=x,
         y=y,
         mode="lines",
-        line={"color": theme.head_colour(line.head), "width": width},
+        line={"color": head_colour(line.head), "width": width},
         opacity=_OPACITY,
         showlegend=False,
         text=f"{attends} → {attended}<br>{places}<br>{line.share:.1%}",
@@ -196,27 +224,38 @@ def table(drawn: Lines) -> Table:
 
 def paper(drawn: Lines) -> PrintFigure:
     """The same picture for paper."""
-    result, axes = theme.paper(drawn, 2.6)
+    result, axes = print_figure(drawn, 2.6)
     curves, widths, colours = [], [], []
     for line in reversed(drawn.lines):
         curves.append(np.column_stack(drawn.path(line)))
         widths.append(_WIDEST_PT * line.share / drawn.widest)
-        colours.append(theme.head_colour(line.head))
-    axes.add_collection(LineCollection(curves, linewidths=widths, colors=colours, alpha=_OPACITY))
-    axes.set(xlim=(0, 1), ylim=(0, 1), yticks=[], xlabel="")
+        colours.append(head_colour(line.head))
+    axes.add_collection(
+        LineCollection(
+            curves,
+            linewidths=widths,
+            colors=colours,
+            alpha=_OPACITY,
+        )
+    )
+    axes.set(
+        xlim=(0, 1),
+        ylim=(0, 1),
+        yticks=[],
+        xlabel="",
+    )
     _print_axis(axes, drawn.chosen.query)
     upper = axes.twiny()
     upper.set_xlim(0, 1)
-    theme.plain_axes(upper)
+    plain_axes(upper)
     _print_axis(upper, drawn.chosen.memory, top=True)
     heads = drawn.chosen.heads
     if len(heads) > 1:
         axes.legend(
             handles=[
-                Line2D([], [], color=theme.head_colour(head), label=f"head {head + 1}")
-                for head in heads
+                Line2D([], [], color=head_colour(head), label=f"head {head + 1}") for head in heads
             ],
-            fontsize=theme.PRINT_FONT,
+            fontsize=PRINT_FONT,
             loc="upper center",
             bbox_to_anchor=(0.5, -0.13),
             ncols=8,
@@ -225,7 +264,11 @@ def paper(drawn: Lines) -> PrintFigure:
     return result
 
 
-def _print_axis(axes: Axes, field: Field, top: bool = False) -> None:
+def _print_axis(
+    axes: Axes,
+    field: Field,
+    top: bool = False,
+) -> None:
     print_ticks(axes, _placed(field, print_labels(shown(field))), top)
     axes.set_xlabel(f"{field_name(field)} items", fontsize=8)
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 from PIL import Image, ImageDraw
 
-from areaviz.drawing import gazes, pictures
 from areaviz.drawing.film import DIM, area_box, spread
-from areaviz.drawing.pictures import CASING, Pixels
+from areaviz.drawing.gazes import centres, picture_of
+from areaviz.drawing.pictures import CASING, Pixels, fitted, outlined, scaled
 from areaviz.drawing.theme import HEAD_COLOURS
 from areaviz.trace.query import item_shares
 from areaviz.trace.record import AttentionMap, Gaze, Trace
@@ -32,8 +32,8 @@ def look_picture(trace: Trace, step: int) -> Pixels:
     those before. A spatial transformer: the quadrilateral it cut out. A model without attention:
     the picture.
     """
-    picture = gazes.picture_of(trace)
-    small = pictures.fitted(picture, LONGEST)
+    picture = picture_of(trace)
+    small = fitted(picture, LONGEST)
     scale = small.shape[1] / picture.shape[1]
     for gaze in trace.gazes.values():
         return _gazed(gaze, min(step, len(gaze.seen) - 1), small, scale)
@@ -50,7 +50,7 @@ def _attended(
     cells, grid = trace.fields[attention.memory], attention.grid
     shares_QN = item_shares(attention, attention.layers - 1, None)
     shares_GM = shares_QN[step].reshape(grid.height, grid.width)
-    share_HW = spread(shares_GM, cells, gazes.picture_of(trace).shape, small.shape)
+    share_HW = spread(shares_GM, cells, picture_of(trace).shape, small.shape)
     light_HW = DIM + (1 - DIM) * share_HW / (share_HW.max() or 1)
     # A grey veil over what is dark, so that attention shows on a black ground too.
     lit = light_HW[..., None] * (small + 66.0 * (small < 60))
@@ -58,10 +58,15 @@ def _attended(
     if attention.chosen is None:
         return shown
     box = area_box(attention, cells, int(attention.chosen[-1, 0, step]))
-    return pictures.outlined(shown, [(pictures.scaled(box, scale), _READ)])
+    return outlined(shown, [(scaled(box, scale), _READ)])
 
 
-def _gazed(gaze: Gaze, step: int, small: Pixels, scale: float) -> Pixels:
+def _gazed(
+    gaze: Gaze,
+    step: int,
+    small: Pixels,
+    scale: float,
+) -> Pixels:
     image = Image.fromarray(small)
     pen = ImageDraw.Draw(image)
     for corners_42 in gaze.corners[step, ::-1].astype(float) * scale:
@@ -70,7 +75,7 @@ def _gazed(gaze: Gaze, step: int, small: Pixels, scale: float) -> Pixels:
         pen.line(around, fill=_READ, width=3, joint="curve")
     if len(gaze.seen) > 1:
         # The middles of the looks so far, joined; the newest is filled.
-        trail = gazes.centres(gaze)[: step + 1].astype(float) * scale
+        trail = centres(gaze)[: step + 1].astype(float) * scale
         pen.line(trail.ravel().tolist(), fill=_BEFORE, width=2)
         for place in trail:
             fill = _READ if (place == trail[-1]).all() else CASING

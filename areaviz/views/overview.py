@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil, isqrt
 
@@ -10,10 +11,22 @@ from matplotlib.figure import Figure as PrintFigure
 from matplotlib.patches import Rectangle
 from plotly.graph_objects import Figure
 
-from areaviz.drawing import pictures, theme
 from areaviz.drawing.axes import frame, hover_points, lay_picture, print_scale, written
 from areaviz.drawing.base import Table, caption, view
+from areaviz.drawing.pictures import PIXELS, average, block_size
 from areaviz.drawing.select import field_name, fits_map
+from areaviz.drawing.theme import (
+    SCREEN_FONT,
+    SCREEN_WIDTH,
+    SECOND,
+    SEQUENCE,
+    Drawing,
+    colour_axis,
+    nice_top,
+    print_figure,
+    screen_figure,
+    unseen_axis,
+)
 from areaviz.trace import query
 from areaviz.trace.information import query_dependence
 from areaviz.trace.record import FloatArray, Trace
@@ -76,10 +89,10 @@ class HeadTile:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Overview(theme.Drawing):
+class Overview(Drawing):
     """All pictures on one sheet."""
 
-    tiles: tuple[HeadTile, ...]
+    tiles: Sequence[HeadTile]
     # Item shares: float32, NaN between pictures.
     sheet: FloatArray
     # How many pictures there are.
@@ -107,7 +120,7 @@ class Overview(theme.Drawing):
 
 
 def _tile_px(across: int) -> float:
-    return min(104.0, theme.SCREEN_WIDTH / across)
+    return min(104.0, SCREEN_WIDTH / across)
 
 
 def overview(trace: Trace, focus: Focus) -> Overview:
@@ -116,8 +129,8 @@ def overview(trace: Trace, focus: Focus) -> Overview:
     fields = [trace.fields[attention.query], trace.fields[attention.memory]]
     summary, across = query.head_summary(attention), min(attention.heads, 12)
     count = attention.layers * attention.heads
-    side = min(64, isqrt(pictures.PIXELS**2 // count))
-    rows, columns = (pictures.block(len(field), side) for field in fields)
+    side = min(64, isqrt(PIXELS**2 // count))
+    rows, columns = (block_size(len(field), side) for field in fields)
     tiles, values = [], []
     for place in range(count):
         layer, head = divmod(place, attention.heads)
@@ -135,7 +148,7 @@ def overview(trace: Trace, focus: Focus) -> Overview:
                 focused=layer == focus.layer and focus.head in (None, head),
             )
         )
-        values.append(pictures.average(shares_QN, rows, columns))
+        values.append(average(shares_QN, rows, columns))
     wide = across <= _WIDE
     text_px = (15.0 if wide else 12) * len(tiles[0].texts(wide)) + 12
     tile_px = _tile_px(across)
@@ -152,17 +165,17 @@ def overview(trace: Trace, focus: Focus) -> Overview:
         title=title,
         note=f"rows {names[0]} items, columns {names[1]} items; below: {below}",
         caption=caption(trace, replace(focus, head=None), all_layers=True),
-        tiles=tuple(tiles),
+        tiles=tiles,
         sheet=sheet,
         across=across,
         broad=broad,
         high=high,
-        top=min(1.0, theme.nice_top(float(np.nanmax(sheet)))),
+        top=min(1.0, nice_top(float(np.nanmax(sheet)))),
     )
 
 
 def _sheet(
-    tiles: list[HeadTile], values: list[FloatArray], across: int, high: float
+    tiles: Sequence[HeadTile], values: Sequence[FloatArray], across: int, high: float
 ) -> tuple[FloatArray, float, float]:
     """The pictures with gaps between them, and which share of its place a picture takes up."""
     # Cells are repeated so that the gaps, whole cells too, come out as wanted to a few per cent.
@@ -181,14 +194,14 @@ def figure(drawn: Overview) -> Figure:
     """All pictures on one colour scale; the point on each carries (layer, head) as `customdata`."""
     tiles, broad, high = drawn.tiles, drawn.broad, drawn.high
     focused = [tile for tile in tiles if tile.focused]
-    picture = theme.screen(
+    picture = screen_figure(
         drawn,
         drawn.down * drawn.place_px,
         above=8,
         below=4,
-        across=theme.unseen_axis(-0.01, drawn.across),
-        down=theme.unseen_axis(drawn.down, -0.02),
-        coloraxis=theme.colour_axis(drawn.top, _UNIT),
+        across=unseen_axis(-0.01, drawn.across),
+        down=unseen_axis(drawn.down, -0.02),
+        coloraxis=colour_axis(drawn.top, _UNIT),
         shapes=[frame(tile.column, tile.row, broad, high) for tile in focused],
     )
     lay_picture(picture, drawn.sheet, drawn.top, (0, 0, drawn.across, drawn.down))
@@ -202,7 +215,7 @@ def figure(drawn: Overview) -> Figure:
     left = [tile.column for tile in tiles]
     below = [tile.row + high + 6 / drawn.place_px for tile in tiles]
     texts = ["<br>".join(tile.texts(drawn.wide)) for tile in tiles]
-    font = {"size": theme.SCREEN_FONT if drawn.wide else 9}
+    font = {"size": SCREEN_FONT if drawn.wide else 9}
     return picture.add_traces([points, written(left, below, texts, font, "bottom right")])
 
 
@@ -226,10 +239,10 @@ def table(drawn: Overview) -> Table:
 
 def paper(drawn: Overview) -> PrintFigure:
     """The same picture for paper."""
-    result, axes = theme.paper(drawn, drawn.down * drawn.place_px / 85)
+    result, axes = print_figure(drawn, drawn.down * drawn.place_px / 85)
     image = axes.imshow(
         drawn.sheet,
-        theme.SEQUENCE,
+        SEQUENCE,
         extent=(0, drawn.across, drawn.down, 0),
         vmin=0,
         vmax=drawn.top,
@@ -240,7 +253,13 @@ def paper(drawn: Overview) -> PrintFigure:
     size = 6.5 if drawn.wide else 4.5
     for tile in drawn.tiles:
         text = "\n".join(tile.texts(drawn.wide))
-        axes.text(tile.column, tile.row + drawn.high + 0.02, text, va="top", fontsize=size)
+        axes.text(
+            tile.column,
+            tile.row + drawn.high + 0.02,
+            text,
+            va="top",
+            fontsize=size,
+        )
         if tile.focused:
             place = (tile.column, tile.row)
             axes.add_patch(
@@ -250,7 +269,7 @@ def paper(drawn: Overview) -> PrintFigure:
                     drawn.high,
                     fill=False,
                     clip_on=False,
-                    edgecolor=theme.SECOND,
+                    edgecolor=SECOND,
                     linewidth=1.2,
                 )
             )

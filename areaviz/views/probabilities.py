@@ -13,7 +13,6 @@ import numpy as np
 from matplotlib.figure import Figure as PrintFigure
 from plotly.graph_objects import Bar, Figure, Scatter
 
-from areaviz.drawing import pictures, theme
 from areaviz.drawing.axes import (
     depth,
     print_labels,
@@ -26,7 +25,17 @@ from areaviz.drawing.axes import (
 from areaviz.drawing.base import Row, Table, View, changes_words, model_words
 from areaviz.drawing.labels import for_screen, visible
 from areaviz.drawing.matrix import block_names
+from areaviz.drawing.pictures import CELLS, average, block_size
 from areaviz.drawing.select import field_name, shown
+from areaviz.drawing.theme import (
+    ACCENT,
+    CLEAR,
+    SECOND,
+    Drawing,
+    finish,
+    print_figure,
+    screen_figure,
+)
 from areaviz.trace.record import Field, FloatArray, Trace
 from areaviz.trace.request import Focus
 
@@ -35,7 +44,7 @@ _TOP = 1.04
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Probabilities(theme.Drawing):
+class Probabilities(Drawing):
     """The numbers drawn; the note says what bar and ring are."""
 
     field: Field
@@ -52,7 +61,7 @@ class Probabilities(theme.Drawing):
     @property
     def block(self) -> int:
         """How many items a bar is the mean of."""
-        return pictures.block(len(self.field))
+        return block_size(len(self.field))
 
     @property
     def x(self) -> FloatArray:
@@ -71,13 +80,13 @@ class Probabilities(theme.Drawing):
 
 def _averaged(probabilities_T: FloatArray) -> FloatArray:
     """Means of blocks: float32 [B], no more than a picture has pixels for."""
-    block = pictures.block(len(probabilities_T))
-    return pictures.average(probabilities_T[None], 1, block).reshape(-1)
+    block = block_size(len(probabilities_T))
+    return average(probabilities_T[None], 1, block).reshape(-1)
 
 
 def _title(title: str, items: int) -> str:
     """A title that says where items are averaged."""
-    block = pictures.block(items)
+    block = block_size(items)
     return f"{title} · averaged {block} items to a bar" if block > 1 else title
 
 
@@ -134,13 +143,13 @@ def figure(drawn: Probabilities) -> Figure:
     """Bars and rings for the screen."""
     items = len(drawn.field)
     across = screen_labels(shown(drawn.field))
-    picture = theme.screen(drawn, drawn.height, above=8, below=depth(across) + 28)
+    picture = screen_figure(drawn, drawn.height, above=8, below=depth(across) + 28)
     texts = [f"{name}<br>{hover}" for name, hover in zip(drawn.names, drawn.hovers, strict=True)]
     bars = Bar(
         x=drawn.x,
         y=drawn.bars,
         width=0.8 * drawn.block,
-        marker_color=theme.ACCENT,
+        marker_color=ACCENT,
         marker_line_width=0,
         hovertext=texts,
         hovertemplate="%{hovertext}<extra></extra>",
@@ -149,9 +158,9 @@ def figure(drawn: Probabilities) -> Figure:
         x=drawn.x,
         y=drawn.rings,
         mode="markers",
-        marker_color=theme.CLEAR,
-        marker_size=6 if items <= pictures.CELLS else 3,
-        marker_line_color=theme.SECOND,
+        marker_color=CLEAR,
+        marker_size=6 if items <= CELLS else 3,
+        marker_line_color=SECOND,
         marker_line_width=1.5,
         hoverinfo="skip",
     )
@@ -164,15 +173,15 @@ def figure(drawn: Probabilities) -> Figure:
 
 def paper(drawn: Probabilities) -> PrintFigure:
     """The same picture for paper."""
-    result, axes = theme.paper(drawn, 1.7)
+    result, axes = print_figure(drawn, 1.7)
     print_shares(axes)
-    axes.bar(drawn.x, drawn.bars, 0.8 * drawn.block, color=theme.ACCENT)
+    axes.bar(drawn.x, drawn.bars, 0.8 * drawn.block, color=ACCENT)
     axes.scatter(
         drawn.x,
         drawn.rings,
         9,
         facecolors="none",
-        edgecolors=theme.SECOND,
+        edgecolors=SECOND,
         linewidths=0.9,
         zorder=3,
     )
@@ -223,7 +232,7 @@ VIEW = View(
     fits=lambda trace, focus: len(trace.output.probabilities) > 0,
     figure=lambda trace, focus: figure(certainty(trace)),
     table=table,
-    print=lambda trace, focus: theme.finish(paper(certainty(trace))),
+    print=lambda trace, focus: finish(paper(certainty(trace))),
 )
 
 
@@ -236,5 +245,5 @@ def against(before: Trace) -> View:
         fits=lambda after, focus: fits_change(before, after),
         figure=lambda after, focus: figure(change(before, after)),
         table=lambda after, focus: change_table(before, after),
-        print=lambda after, focus: theme.finish(paper(change(before, after))),
+        print=lambda after, focus: finish(paper(change(before, after))),
     )

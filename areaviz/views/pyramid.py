@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,6 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure as PrintFigure
 from plotly.graph_objects import Figure, Heatmap
 
-from areaviz.drawing import pictures, theme
 from areaviz.drawing.axes import (
     depth,
     lay_picture,
@@ -23,7 +23,17 @@ from areaviz.drawing.axes import (
 )
 from areaviz.drawing.base import Table, caption, view
 from areaviz.drawing.labels import Ticks, escape
+from areaviz.drawing.pictures import CELLS, PIXELS, average, block_size
 from areaviz.drawing.select import field_name, fits_text, quote, select, shown
+from areaviz.drawing.theme import (
+    SEQUENCE,
+    Drawing,
+    axis,
+    colour_axis,
+    nice_top,
+    print_figure,
+    screen_figure,
+)
 from areaviz.trace.area_text import run_text
 from areaviz.trace.record import Field, FloatArray, Trace
 from areaviz.trace.request import Focus
@@ -32,12 +42,12 @@ _LENGTH, _UNIT = "span length (items)", "weight"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pyramid(theme.Drawing):
+class Pyramid(Drawing):
     """Weights of the spans of a text."""
 
     memory: Field
     # Of the spans of lengths 1, 2, ...: float32 [N - length + 1] each.
-    rows: tuple[FloatArray, ...]
+    rows: Sequence[FloatArray]
     # The end of the scale.
     top: float
 
@@ -54,7 +64,7 @@ class Pyramid(theme.Drawing):
     @property
     def is_picture(self) -> bool:
         """Whether there are too many cells to be drawn one by one."""
-        return len(self.memory) > pictures.CELLS
+        return len(self.memory) > CELLS
 
     @property
     def lengths(self) -> Ticks:
@@ -74,16 +84,16 @@ def pyramid(trace: Trace, focus: Focus) -> Pyramid:
         rows.append(weights_A[first : first + columns])
     title = f"{chosen.subject}: weight of every area, {chosen.head_words}"
     # Columns are half an item wide, as spans of even length stand between two items.
-    block = pictures.block(2 * len(chosen.memory))
-    if len(chosen.memory) > pictures.CELLS and block > 1:
+    block = block_size(2 * len(chosen.memory))
+    if len(chosen.memory) > CELLS and block > 1:
         title += f" · averaged {block / 2:g} items to a pixel"
     return Pyramid(
         title=title,
         note="each cell is one area, centred over the items it spans; all cells sum to 100%",
         caption=caption(trace, focus),
         memory=chosen.memory,
-        rows=tuple(rows),
-        top=min(1.0, theme.nice_top(float(weights_A.max()))),
+        rows=rows,
+        top=min(1.0, nice_top(float(weights_A.max()))),
     )
 
 
@@ -95,17 +105,17 @@ def figure(drawn: Pyramid) -> Figure:
     # The title is longer than the axis of a few rows.
     title = _LENGTH if lengths > 3 else ""
     memory = f"{field_name(drawn.memory)} items"
-    picture = theme.screen(
+    picture = screen_figure(
         drawn,
         height,
         above=8,
         below=depth(across) + 28,
-        across=theme.axis(memory, range=[-0.5, drawn.right], **screen_ticks(across)),
-        down=theme.axis(title, range=[0.5, drawn.upper], **screen_ticks(drawn.lengths)),
-        coloraxis=theme.colour_axis(drawn.top, _UNIT, short=height < 130),
+        across=axis(memory, range=[-0.5, drawn.right], **screen_ticks(across)),
+        down=axis(title, range=[0.5, drawn.upper], **screen_ticks(drawn.lengths)),
+        coloraxis=colour_axis(drawn.top, _UNIT, short=height < 130),
     )
     if drawn.is_picture:
-        halves = _averaged(drawn, pictures.PIXELS)[::-1]
+        halves = _averaged(drawn, PIXELS)[::-1]
         lay_picture(picture, halves, drawn.top, (-0.5, drawn.upper, items, lengths))
     else:
         picture.add_traces([_cells(drawn, length) for length in range(1, lengths + 1)])
@@ -132,7 +142,7 @@ def _cells(drawn: Pyramid, length: int) -> Heatmap:
     )
 
 
-def half_columns(rows: tuple[FloatArray, ...]) -> FloatArray:
+def half_columns(rows: Sequence[FloatArray]) -> FloatArray:
     """The pyramid as a matrix [lengths, 2N] of half-item columns, NaN outside the pyramid."""
     halves = np.full((len(rows), 2 * len(rows[0])), np.nan, dtype=np.float32)
     for i, row in enumerate(rows):
@@ -143,7 +153,7 @@ def half_columns(rows: tuple[FloatArray, ...]) -> FloatArray:
 def _averaged(drawn: Pyramid, limit: int) -> FloatArray:
     """The same of at most so many columns, the shortest spans first."""
     halves = half_columns(drawn.rows)
-    return pictures.average(halves, 1, pictures.block(halves.shape[1], limit))
+    return average(halves, 1, block_size(halves.shape[1], limit))
 
 
 def table(drawn: Pyramid) -> Table:
@@ -159,13 +169,13 @@ def table(drawn: Pyramid) -> Table:
 def paper(drawn: Pyramid) -> PrintFigure:
     """The same picture for paper."""
     height = float(np.clip(0.25 * len(drawn.rows), 0.5, 3))
-    result, axes = theme.paper(drawn, height)
+    result, axes = print_figure(drawn, height)
     norm = Normalize(0, drawn.top)
     if drawn.is_picture:
         axes.imshow(
             # As many columns as can be told apart on a page.
             _averaged(drawn, 2000),
-            theme.SEQUENCE,
+            SEQUENCE,
             norm,
             extent=(-0.5, drawn.right, 0.5, drawn.upper),
             origin="lower",
@@ -179,15 +189,26 @@ def paper(drawn: Pyramid) -> PrintFigure:
                 [length - 0.5, length + 0.5],
                 row[None, :],
                 norm=norm,
-                cmap=theme.SEQUENCE,
+                cmap=SEQUENCE,
                 edgecolors="white",
                 linewidth=0.4,
             )
-    axes.set(xlim=(-0.5, drawn.right), ylim=(0.5, drawn.upper), yticks=drawn.lengths.positions)
+    axes.set(
+        xlim=(-0.5, drawn.right),
+        ylim=(0.5, drawn.upper),
+        yticks=drawn.lengths.positions,
+    )
     print_ticks(axes, print_labels(shown(drawn.memory)))
     print_titles(axes, f"{field_name(drawn.memory)} items", _LENGTH)
-    scale = ScalarMappable(norm, theme.SEQUENCE)
-    print_scale(result, axes, scale, _UNIT, drawn.top, short=height < 1)
+    scale = ScalarMappable(norm, SEQUENCE)
+    print_scale(
+        result,
+        axes,
+        scale,
+        _UNIT,
+        drawn.top,
+        short=height < 1,
+    )
     return result
 
 

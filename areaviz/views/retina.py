@@ -8,10 +8,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from areaviz.drawing import gazes, pictures, tiles
+from areaviz.drawing import tiles
 from areaviz.drawing.base import Table, caption, view
+from areaviz.drawing.gazes import (
+    CONTEXT,
+    GLIMPSES,
+    WITHOUT,
+    Answer,
+    centres,
+    channels,
+    chosen_steps,
+    fits_glimpses,
+    has_gaze,
+    picture_of,
+    step_answers,
+    step_colour,
+)
 from areaviz.drawing.labels import clip
-from areaviz.drawing.pictures import Pixels
+from areaviz.drawing.pictures import Pixels, coloured, fitted, outlined
 from areaviz.drawing.theme import ACCENT, SECOND
 from areaviz.drawing.tiles import Sheet, Tile
 from areaviz.trace.record import Gaze, Trace
@@ -24,7 +38,7 @@ _PICTURE, _FRAME = 260, 5
 def patches(trace: Trace, focus: Focus) -> Sheet:
     """A row a scale, a column a focused glimpse; below, the label the model then had in mind."""
     gaze = trace.gazes[focus.site]
-    steps, answers = gazes.chosen_steps(gaze, focus), gazes.answers(trace, gaze)
+    steps, answers = chosen_steps(gaze, focus), step_answers(trace, gaze)
     scales, side = gaze.seen.shape[1:3]
     found, rows = [], []
     for scale in range(scales):
@@ -37,7 +51,7 @@ def patches(trace: Trace, focus: Focus) -> Sheet:
                 if answer.probability is not None:
                     texts.append(f"{answer.probability:.0%}")
             hover = (f"glimpse {step + 1}, scale {scale + 1}", f"then {answer.text}")
-            found.append(Tile(framed(gaze, step, scale), tuple(texts), hover))
+            found.append(Tile(framed(gaze, step, scale), texts, hover))
     return Sheet(
         title="What each glimpse saw",
         note=(
@@ -45,25 +59,33 @@ def patches(trace: Trace, focus: Focus) -> Sheet:
             " below: the label then"
         ),
         caption=caption(trace, focus),
-        tiles=tuple(found),
+        tiles=found,
         across=len(steps),
         height=float(np.clip(560 / len(steps), 44, 110)),
-        rows=tuple(rows),
+        rows=rows,
         numbers=_patch_table(gaze, steps, answers),
     )
 
 
-def framed(gaze: Gaze, step: int, scale: int) -> Pixels:
+def framed(
+    gaze: Gaze,
+    step: int,
+    scale: int,
+) -> Pixels:
     """A patch, enlarged, in a frame of its step's colour: uint8 [H, W, 3]."""
-    inner = pictures.fitted(pictures.coloured(gaze.seen[step, scale]), 120)
+    inner = fitted(coloured(gaze.seen[step, scale]), 120)
     height, width = inner.shape[:2]
     frame = np.empty((height + 2 * _FRAME, width + 2 * _FRAME, 3), np.uint8)
-    frame[:] = gazes.channels(gazes.step_colour(step, len(gaze.seen)))
+    frame[:] = channels(step_colour(step, len(gaze.seen)))
     frame[_FRAME:-_FRAME, _FRAME:-_FRAME] = inner
     return frame
 
 
-def _patch_table(gaze: Gaze, steps: tuple[int, ...], answers: tuple[gazes.Answer, ...]) -> Table:
+def _patch_table(
+    gaze: Gaze,
+    steps: tuple[int, ...],
+    answers: tuple[Answer, ...],
+) -> Table:
     """One line a glimpse and scale: the label after it, and all pixels, 0 black to 255 white."""
     side = gaze.seen.shape[2]
     names = [f"row {row + 1}, column {column + 1}" for row, column in np.ndindex(side, side)]
@@ -78,16 +100,16 @@ def _patch_table(gaze: Gaze, steps: tuple[int, ...], answers: tuple[gazes.Answer
 
 def fits_context(trace: Trace, focus: Focus) -> bool:
     """Whether the focus names a gaze of a model that had a coarse look first."""
-    sites = {gazes.GLIMPSES, gazes.CONTEXT, gazes.WITHOUT}
-    return gazes.has_gaze(trace, focus) and sites <= trace.gazes.keys()
+    sites = {GLIMPSES, CONTEXT, WITHOUT}
+    return has_gaze(trace, focus) and sites <= trace.gazes.keys()
 
 
 def context(trace: Trace, focus: Focus) -> Sheet:
     """The coarse look, and the picture twice, with the first glimpse outlined."""
-    coarse = trace.gazes[gazes.CONTEXT].seen[0, 0]
+    coarse = trace.gazes[CONTEXT].seen[0, 0]
     side = len(coarse)
     first = Tile(
-        pictures.fitted(pictures.coloured(coarse), _PICTURE),
+        fitted(coloured(coarse), _PICTURE),
         ("the coarse look", f"{side}×{side} pixels"),
         ("what the model sees of the whole picture before it looks",),
     )
@@ -100,8 +122,8 @@ def context(trace: Trace, focus: Focus) -> Sheet:
         caption=caption(trace, focus),
         tiles=(
             first,
-            _first_glimpse(trace, gazes.GLIMPSES, "with it", ACCENT),
-            _first_glimpse(trace, gazes.WITHOUT, "without it", SECOND),
+            _first_glimpse(trace, GLIMPSES, "with it", ACCENT),
+            _first_glimpse(trace, WITHOUT, "without it", SECOND),
         ),
         across=3,
         height=220,
@@ -109,21 +131,26 @@ def context(trace: Trace, focus: Focus) -> Sheet:
     )
 
 
-def _first_glimpse(trace: Trace, site: str, words: str, colour: str) -> Tile:
+def _first_glimpse(
+    trace: Trace,
+    site: str,
+    words: str,
+    colour: str,
+) -> Tile:
     """The picture with every scale of a gaze's first glimpse outlined."""
-    picture, gaze = gazes.picture_of(trace), trace.gazes[site]
-    small = pictures.fitted(picture, _PICTURE)
+    picture, gaze = picture_of(trace), trace.gazes[site]
+    small = fitted(picture, _PICTURE)
     corners = gaze.corners[0] * (small.shape[1] / picture.shape[1])
     boxes = np.concatenate([corners.min(1), corners.max(1)], 1).tolist()
-    x, y = gazes.centres(gaze)[0]
+    x, y = centres(gaze)[0]
     texts = (f"first glimpse {words}", f"at {x:.0f}, {y:.0f} px")
-    return Tile(pictures.outlined(small, [(box, colour) for box in boxes], 2), texts, texts)
+    return Tile(outlined(small, [(box, colour) for box in boxes], 2), texts, texts)
 
 
 def _context_table(trace: Trace) -> Table:
     """The middle of every glimpse, with and without the coarse look, and how far they are apart."""
-    seeing = gazes.centres(trace.gazes[gazes.GLIMPSES])
-    blind = gazes.centres(trace.gazes[gazes.WITHOUT])
+    seeing = centres(trace.gazes[GLIMPSES])
+    blind = centres(trace.gazes[WITHOUT])
     rows = []
     for step, (one, other) in enumerate(zip(seeing, blind, strict=True), 1):
         apart = float(np.hypot(*(one - other)))
@@ -135,13 +162,13 @@ VIEW = view(
     "retina",
     "What each glimpse saw",
     "What did the model get to see in each glimpse, and what did it then think?",
-    gazes.fits_glimpses,
+    fits_glimpses,
     patches,
     tiles.draw,
     tiles.tabulate,
     tiles.draw_print,
 )
-CONTEXT = view(
+COARSE_LOOK = view(
     "context",
     "Coarse look",
     "What is the coarse look at the whole picture good for?",

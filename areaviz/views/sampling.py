@@ -7,14 +7,15 @@ the first pixel's middle is (0.5, 0.5). Shapes: S side of the output, P places, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import floor
 
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.drawing import gazes
 from areaviz.drawing.base import Row, Table, caption
+from areaviz.drawing.gazes import picture_of, source_of, view_box
 from areaviz.drawing.pictures import Box, Pixels
 from areaviz.drawing.theme import Drawing
 from areaviz.trace.record import FloatArray, Trace
@@ -55,7 +56,7 @@ class Sample:
     # In the picture.
     x: float
     y: float
-    neighbours: tuple[Neighbour, ...]
+    neighbours: Sequence[Neighbour]
 
     @property
     def name(self) -> str:
@@ -68,7 +69,11 @@ class Sample:
         return sum(neighbour.product for neighbour in self.neighbours)
 
 
-def places(corners_42: FloatArray, side: int, pixels_P2: npt.ArrayLike) -> FloatArray:
+def places(
+    corners_42: FloatArray,
+    side: int,
+    pixels_P2: npt.ArrayLike,
+) -> FloatArray:
     """Where pixels (row, column) of the output lie in the picture: float32 [P, 2] as (x, y)."""
     first, right, _, down = corners_42
     share_P2 = (np.asarray(pixels_P2) + 0.5) / side
@@ -77,7 +82,12 @@ def places(corners_42: FloatArray, side: int, pixels_P2: npt.ArrayLike) -> Float
     return found_P2
 
 
-def sample(picture_HWC: Pixels, corners_42: FloatArray, side: int, index: int) -> Sample:
+def sample(
+    picture_HWC: Pixels,
+    corners_42: FloatArray,
+    side: int,
+    index: int,
+) -> Sample:
     """How output pixel `index`, counted row by row, is read; a value is the mean of the colours."""
     row, column = divmod(index, side)
     x, y = places(corners_42, side, [(row, column)])[0].tolist()
@@ -90,7 +100,7 @@ def sample(picture_HWC: Pixels, corners_42: FloatArray, side: int, index: int) -
             inside = 0 <= r < height and 0 <= c < width
             grey = float(picture_HWC[r, c].mean()) if inside else 0.0
             found.append(Neighbour(c, r, grey, wide * high))
-    return Sample(row, column, x, y, tuple(found))
+    return Sample(row, column, x, y, found)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,9 +146,9 @@ class Sampling(Drawing):
 
 def sampling(trace: Trace, focus: Focus) -> Sampling:
     """What is drawn for the focused pixel of the output, or its middle one."""
-    gaze, picture = trace.gazes[focus.site], gazes.picture_of(trace)
+    gaze, picture = trace.gazes[focus.site], picture_of(trace)
     corners, seen = gaze.corners[0, 0], gaze.seen[0, 0]
-    source, in_source = gazes.source_of(trace, corners)
+    source, in_source = source_of(trace, corners)
     side = len(seen)
     index = focus.items[0] if focus.items else (side // 2) * (side + 1)
     chosen = sample(source, in_source, side, index)
@@ -157,7 +167,7 @@ def sampling(trace: Trace, focus: Focus) -> Sampling:
         note=note,
         caption=caption(trace, focus),
         picture=picture,
-        box=gazes.view_box(picture, corners, 1.0),
+        box=view_box(picture, corners, 1.0),
         corners=corners,
         points=places(corners, side, pixels_P2),
         dots=(pixels_P2[:, ::-1] + 0.5).astype(np.float32),

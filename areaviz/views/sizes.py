@@ -8,10 +8,18 @@ import numpy as np
 from matplotlib.figure import Figure as PrintFigure
 from plotly.graph_objects import Bar, Figure
 
-from areaviz.drawing import theme
 from areaviz.drawing.axes import print_shares, print_titles
 from areaviz.drawing.base import Table, caption, view
 from areaviz.drawing.select import fits_map
+from areaviz.drawing.theme import (
+    EDGE,
+    PRINT_EDGE,
+    Drawing,
+    axis,
+    head_colour,
+    print_figure,
+    screen_figure,
+)
 from areaviz.trace import query
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
@@ -21,7 +29,7 @@ _BROAD = 0.86
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Histogram(theme.Drawing):
+class Histogram(Drawing):
     """Groups of bars: a group a head, a bar an area size."""
 
     # In items, rising.
@@ -84,13 +92,24 @@ def figure(drawn: Histogram) -> Figure:
     """Bars in the heads' colours; with one head focused, the others step back."""
     places, texts = drawn.ticks()
     broken = [text.replace("\n", "<br>") for text in texts]
-    picture = theme.screen(
+    picture = screen_figure(
         drawn,
         240,
         above=8,
         below=66,
-        across=theme.axis(_ACROSS, tickvals=places, ticktext=broken, tickangle=0),
-        down=theme.axis(_DOWN, showgrid=True, tickformat=".0%", nticks=5, rangemode="tozero"),
+        across=axis(
+            _ACROSS,
+            tickvals=places,
+            ticktext=broken,
+            tickangle=0,
+        ),
+        down=axis(
+            _DOWN,
+            showgrid=True,
+            tickformat=".0%",
+            nticks=5,
+            rangemode="tozero",
+        ),
     )
     for head, shares in enumerate(drawn.shares):
         name = f"head {head + 1}"
@@ -100,8 +119,8 @@ def figure(drawn: Histogram) -> Figure:
                 x=drawn.x(head),
                 y=shares,
                 width=_BROAD,
-                marker_color=theme.head_colour(head),
-                marker_line_color=theme.EDGE,
+                marker_color=head_colour(head),
+                marker_line_color=EDGE,
                 marker_line_width=0.5,
                 opacity=drawn.opacity(head),
                 customdata=drawn.sizes,
@@ -122,15 +141,15 @@ def table(drawn: Histogram) -> Table:
 
 def paper(drawn: Histogram) -> PrintFigure:
     """The same picture for paper."""
-    result, axes = theme.paper(drawn, 1.9)
+    result, axes = print_figure(drawn, 1.9)
     print_shares(axes)
     for head, shares in enumerate(drawn.shares):
         axes.bar(
             drawn.x(head),
             shares,
             _BROAD,
-            color=theme.head_colour(head),
-            edgecolor=theme.PRINT_EDGE,
+            color=head_colour(head),
+            edgecolor=PRINT_EDGE,
             linewidth=0.4,
             alpha=drawn.opacity(head),
         )

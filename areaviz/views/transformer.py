@@ -9,9 +9,26 @@ from matplotlib.figure import Figure as PrintFigure
 from matplotlib.patches import Rectangle
 from plotly.graph_objects import Figure, Scatter
 
-from areaviz.drawing import gazes, pictures, stage, theme
 from areaviz.drawing.base import view
-from areaviz.drawing.pictures import CASING, Box
+from areaviz.drawing.gazes import fits_transformer, ink_on
+from areaviz.drawing.pictures import CASING, Box, coloured
+from areaviz.drawing.stage import (
+    add_picture,
+    cased,
+    picture_axes,
+    print_cased,
+    print_picture,
+    show_box,
+)
+from areaviz.drawing.theme import (
+    EDGE,
+    PRINT_EDGE,
+    PRINT_FONT,
+    SECOND,
+    Layout,
+    print_figure,
+    screen_figure,
+)
 from areaviz.trace.record import FloatArray
 from areaviz.views.sampling import COLOURS, CORNERS, Sampling, sampling, table
 
@@ -26,25 +43,20 @@ _CLOSED = [0, 1, 2, 3, 0]
 
 def figure(drawn: Sampling) -> Figure:
     """Above the picture and what was read, below the pixels behind one sample and their sum."""
-    result = theme.screen(drawn, 520, above=24, below=8)
+    result = screen_figure(drawn, 520, above=24, below=8)
     boxes = _boxes(drawn)
     for axis, column, row, box in zip(("", "2", "3"), _COLUMNS, _ROWS, boxes, strict=True):
-        stage.axes(result, box, axis, column, row)
-    stage.lay(result, drawn.picture)
-    stage.lay(result, pictures.coloured(drawn.seen), "2")
-    result.add_traces(stage.cased(drawn.corners[_CLOSED], _OUTLINE, 1.6))
-    result.add_traces(stage.cased(drawn.edges[_CLOSED], _OUTLINE, 1.6, axis="2"))
+        picture_axes(result, box, axis, column, row)
+    add_picture(result, drawn.picture)
+    add_picture(result, coloured(drawn.seen), "2")
+    result.add_traces(cased(drawn.corners[_CLOSED], _OUTLINE, 1.6))
+    result.add_traces(cased(drawn.edges[_CLOSED], _OUTLINE, 1.6, axis="2"))
     dot = {"size": 5, "color": _POINT, "line": {"color": CASING, "width": 1}}
     for points, axis in ((drawn.points, ""), (drawn.dots, "2")):
         x, y = points.T.tolist()
         result.add_trace(_mark(x, y, axis, dot, hoverinfo="skip"))
     result.add_traces([*_corners(drawn.corners, ""), *_corners(drawn.edges, "2")])
-    cross = {
-        "symbol": "x",
-        "size": 11,
-        "color": theme.SECOND,
-        "line": {"color": "#FFFFFF", "width": 1.2},
-    }
+    cross = {"symbol": "x", "size": 11, "color": SECOND, "line": {"color": "#FFFFFF", "width": 1.2}}
     hover = f"{drawn.sample.name}<br>read: {drawn.read}<extra></extra>"
     for (x, y), axis in zip(_crosses(drawn), ("", "2", "3"), strict=True):
         result.add_trace(_mark([x], [y], axis, cross, hovertemplate=hover))
@@ -53,9 +65,7 @@ def figure(drawn: Sampling) -> Figure:
     return result
 
 
-def _mark(
-    x: list[float], y: list[float], axis: str, marker: theme.Layout, **more: object
-) -> Scatter:
+def _mark(x: list[float], y: list[float], axis: str, marker: Layout, **more: object) -> Scatter:
     """Marks in one of the panels."""
     axes = {"xaxis": f"x{axis}", "yaxis": f"y{axis}"}
     return Scatter(x=x, y=y, mode="markers", marker=marker, **axes, **more)
@@ -103,15 +113,15 @@ def _cells(drawn: Sampling) -> Iterator[tuple[int, int, str, str, float, float]]
 def _zoom(result: Figure, drawn: Sampling) -> None:
     """The four pixels, and the square of one pixel around the sample: overlaps are weights."""
     axes = {"xref": "x3", "yref": "y3"}
-    line = {"color": theme.EDGE, "width": 1}
+    line = {"color": EDGE, "width": 1}
     for left, top, grey, text, x, y in _cells(drawn):
         sides = {"x0": left, "y0": top, "x1": left + 1, "y1": top + 1}
         result.add_shape(type="rect", fillcolor=grey, line=line, layer="below", **sides, **axes)
-        font = {"color": gazes.ink_on(grey), "size": 12}
+        font = {"color": ink_on(grey), "size": 12}
         result.add_annotation(x=x, y=y, text=text, showarrow=False, font=font, bgcolor=grey, **axes)
     x, y = drawn.sample.x, drawn.sample.y
     square = {"x0": x - 0.5, "y0": y - 0.5, "x1": x + 0.5, "y1": y + 0.5}
-    line = {"color": theme.SECOND, "width": 2, "dash": "dot"}
+    line = {"color": SECOND, "width": 2, "dash": "dot"}
     result.add_shape(type="rect", line=line, **square, **axes)
 
 
@@ -143,48 +153,48 @@ def _write(result: Figure, drawn: Sampling) -> None:
 
 def paper(drawn: Sampling) -> PrintFigure:
     """The same picture for paper."""
-    result, axes = theme.paper(drawn, 3.0)
+    result, axes = print_figure(drawn, 3.0)
     axes.remove()
     panels = list(result.subplots(1, 3))
     for panel, name, (x, y) in zip(panels, _PANELS, _crosses(drawn), strict=True):
         panel.spines[:].set_visible(False)
         panel.set_title(name, fontsize=8, fontweight="bold")
         panel.scatter(
-            x, y, 42, color=theme.SECOND, marker="X", edgecolors="white", linewidths=0.7, zorder=5
+            x, y, 42, color=SECOND, marker="X", edgecolors="white", linewidths=0.7, zorder=5
         )
     whole, seen, zoom = panels
     whole_box, seen_box, zoom_box = _boxes(drawn)
-    stage.print_axes(whole, drawn.picture, whole_box)
-    stage.print_axes(seen, pictures.coloured(drawn.seen), seen_box)
+    print_picture(whole, drawn.picture, whole_box)
+    print_picture(seen, coloured(drawn.seen), seen_box)
     _print_outline(whole, drawn.corners, drawn.points)
     _print_outline(seen, drawn.edges, drawn.dots)
     for left, top, grey, text, x, y in _cells(drawn):
         zoom.add_patch(
-            Rectangle((left, top), 1, 1, facecolor=grey, edgecolor=theme.PRINT_EDGE, linewidth=0.6)
+            Rectangle((left, top), 1, 1, facecolor=grey, edgecolor=PRINT_EDGE, linewidth=0.6)
         )
         zoom.text(
             x,
             y,
             text,
-            color=gazes.ink_on(grey),
+            color=ink_on(grey),
             bbox={"facecolor": grey, "edgecolor": "none", "pad": 1},
             ha="center",
             va="center",
-            fontsize=theme.PRINT_FONT,
+            fontsize=PRINT_FONT,
             zorder=4,
         )
     corner = (drawn.sample.x - 0.5, drawn.sample.y - 0.5)
     zoom.add_patch(
-        Rectangle(corner, 1, 1, fill=False, edgecolor=theme.SECOND, linestyle=":", linewidth=1.2)
+        Rectangle(corner, 1, 1, fill=False, edgecolor=SECOND, linestyle=":", linewidth=1.2)
     )
-    stage.show_box(zoom, zoom_box)
+    show_box(zoom, zoom_box)
     zoom.set_xlabel("\n".join(drawn.sum_lines), fontsize=6.5, loc="left")
     return result
 
 
 def _print_outline(axes: Axes, corners_42: FloatArray, points_P2: FloatArray) -> None:
     """The quadrilateral in one of the panels on paper, with its corners and points."""
-    stage.print_cased(axes, corners_42[_CLOSED], _OUTLINE, 1)
+    print_cased(axes, corners_42[_CLOSED], _OUTLINE, 1)
     across, down = points_P2.T
     axes.scatter(across, down, 5, color=_POINT, edgecolors=CASING, linewidths=0.5, zorder=3)
     for (x, y), colour, shape in zip(corners_42.tolist(), COLOURS, "osD^", strict=True):
@@ -197,7 +207,7 @@ VIEW = view(
     "transformer",
     "Sampling grid",
     "Which part of the picture was cut out, and how was it straightened?",
-    gazes.fits_transformer,
+    fits_transformer,
     sampling,
     figure,
     table,

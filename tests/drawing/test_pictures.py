@@ -35,7 +35,7 @@ def test_averages_are_means_of_blocks_without_nan(
 
 
 def test_blocks_keep_pictures_small() -> None:
-    assert [pictures.block(n) for n in (1, 400, 401, 1024, 4096)] == [1, 1, 2, 3, 11]
+    assert [pictures.block_size(n) for n in (1, 400, 401, 1024, 4096)] == [1, 1, 2, 3, 11]
 
 
 def test_pixels_have_the_colours_of_the_scale_and_nan_is_clear() -> None:
@@ -52,6 +52,6 @@ def test_pixels_have_the_colours_of_the_scale_and_nan_is_clear() -> None:
 def test_noise_of_4096_items_stays_below_the_budget() -> None:
     noise = np.random.default_rng(0).random((4096, 4096), dtype=np.float32)
     uri = pictures.matrix_uri(
-        pictures.average(noise, pictures.block(4096), pictures.block(4096)) * 8 - 3.5, 1.0
+        pictures.average(noise, pictures.block_size(4096), pictures.block_size(4096)) * 8 - 3.5, 1.0
     )
     assert len(uri) < 300_000 and max(decoded(uri).shape) <= pictures.PIXELS

@@ -121,7 +121,7 @@ def test_the_retina_shows_what_was_seen(trace: Trace) -> None:
         inner[frame + factor // 2 : -frame : factor, frame + factor // 2 : -frame : factor, 0],
         seen[1, 1],
     )
-    assert [tile.texts for tile in sheet.tiles[:4]] == [(), (), (), ("1: 3", "40%")]
+    assert [tile.texts for tile in sheet.tiles[:4]] == [[], [], [], ["1: 3", "40%"]]
     assert retina.patches(trace, Focus("glimpses", items=(2,))).across == 1
 
 
