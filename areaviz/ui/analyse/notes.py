@@ -103,11 +103,22 @@ def _note(notes: Annotations, note: Annotation, names: Mapping[str, str]) -> Non
         about = " · ".join([note.severity, model, note.author or "anonymous", when])
         st.badge(escaped(note.tag))
         st.caption(escaped(about), width="stretch")
-        st.button("Edit", key=f"edit_{note.id}", on_click=_edit, args=(note,), type="tertiary")
+        st.button(
+            "Edit",
+            key=f"edit_{note.id}",
+            on_click=_edit,
+            args=(note,),
+            type="tertiary",
+        )
         with st.popover("Remove", key=f"removing_{note.id}", type="tertiary"):
             st.caption("It is removed for everybody who has this set.")
             key = f"remove_{note.id}"
-            st.button("Remove the note", key=key, on_click=_remove, args=(notes, note))
+            st.button(
+                "Remove the note",
+                key=key,
+                on_click=_remove,
+                args=(notes, note),
+            )
     if note.differs:
         st.caption(
             f"Brought in; differs from note {escaped(note.differs[:8])}, which was here with other"
@@ -146,9 +157,18 @@ def _form(notes: Annotations, fresh: Annotation, names: Mapping[str, str]) -> No
                 format_func=lambda name: names.get(name, name),
                 width=230,
             )
-            st.segmented_control("Severity", SEVERITIES, key=keys["severity"], required=True)
+            st.segmented_control(
+                "Severity",
+                SEVERITIES,
+                key=keys["severity"],
+                required=True,
+            )
             st.text_input(
-                "Your name", key=AUTHOR, max_chars=LONGEST_NAME, width=160, persist_state="session"
+                "Your name",
+                key=AUTHOR,
+                max_chars=LONGEST_NAME,
+                width=160,
+                persist_state="session",
             )
         st.text_area("Note", key=keys["text"], max_chars=LONGEST_NOTE, height=80)
         label = "Save the change" if start.id else "Save the note"
@@ -176,7 +196,14 @@ def _save(notes: Annotations, note: Annotation, keys: Mapping[str, str]) -> None
     with _changing("saving the note"):
         tag, model, severity, text = (state.get(keys[name]) or "" for name in FIELDS)
         author = state.get(AUTHOR) or ""
-        own = replace(note, tag=tag, model=model, severity=severity, note=text, author=author)
+        own = replace(
+            note,
+            tag=tag,
+            model=model,
+            severity=severity,
+            note=text,
+            author=author,
+        )
         notes.save(own, reader_mark())
         for key in keys.values():
             state.pop(key, None)

@@ -110,10 +110,20 @@ def _progress(backend: Backend, dataset: Dataset, analyses: Sequence[Analysis]) 
     if done == total:
         return
     label = f"Go on with the other {total - done:,}" if done else f"Run {total:,} examples"
-    st.button(label, type="primary", on_click=_start, args=(key, backend, dataset, analyses))
+    st.button(
+        label,
+        type="primary",
+        on_click=_start,
+        args=(key, backend, dataset, analyses),
+    )
 
 
-def _start(key: str, backend: Backend, dataset: Dataset, analyses: Sequence[Analysis]) -> None:
+def _start(
+    key: str,
+    backend: Backend,
+    dataset: Dataset,
+    analyses: Sequence[Analysis],
+) -> None:
     title = f"{dataset.name}, {' and '.join(analysis.title for analysis in analyses)}"
     turns = jobs().turns
 
@@ -125,7 +135,11 @@ def _start(key: str, backend: Backend, dataset: Dataset, analyses: Sequence[Anal
 
 
 def _work(
-    job: Job, turns: Turns, backend: Backend, dataset: Dataset, analyses: Sequence[Analysis]
+    job: Job,
+    turns: Turns,
+    backend: Backend,
+    dataset: Dataset,
+    analyses: Sequence[Analysis],
 ) -> None:
     """Run all analyses, one after the other; the job reports how far they are together."""
     count = len(dataset.examples)

@@ -102,14 +102,22 @@ def _damage(file: RowFile) -> str:
     )
 
 
-@st.cache_resource(show_spinner=False, max_entries=8, ttl=CACHED, hash_funcs={StoredRows: _mark})
+@st.cache_resource(
+    show_spinner=False,
+    max_entries=8,
+    ttl=CACHED,
+    hash_funcs={StoredRows: _mark},
+)
 def examples_table(runs: tuple[StoredRows, ...]) -> pd.DataFrame:
     """`table_of` these runs; all who ask share the one object, so never change it."""
     return table_of(runs[0].dataset, [run.rows for run in runs])
 
 
 @st.cache_data(
-    show_spinner=False, max_entries=512, ttl=CACHED, hash_funcs={StoredRows: _mark, tuple: repr}
+    show_spinner=False,
+    max_entries=512,
+    ttl=CACHED,
+    hash_funcs={StoredRows: _mark, tuple: repr},
 )
 def figures(run: StoredRows, places: tuple[int, ...] | None = None) -> Mapping[str, float]:
     """The `summary` of a run, or of its rows of the examples at some places."""
@@ -190,13 +198,23 @@ def _delete_menu(dataset: Dataset, begun: Sequence[StoredRows]) -> None:
                 "The rows of your analyses of these models on this set. Notes and slices stay."
             )
             label = "Delete the analysis" if len(own) == 1 else f"Delete the {len(own)} analyses"
-            st.button(label, key="analyse_delete_rows", on_click=_delete_rows, args=(own,))
+            st.button(
+                label,
+                key="analyse_delete_rows",
+                on_click=_delete_rows,
+                args=(own,),
+            )
         st.caption(
             "All that is yours on this set: analyses of any model, notes and slices; and the files"
             " you uploaded."
         )
         label, digest = "Delete all of mine", dataset.digest
-        st.button(label, key="analyse_delete_all", on_click=_delete_all, args=(digest,))
+        st.button(
+            label,
+            key="analyse_delete_all",
+            on_click=_delete_all,
+            args=(digest,),
+        )
 
 
 def _delete_rows(paths: Sequence[Path]) -> None:

@@ -96,7 +96,12 @@ def _figures(card: Card) -> None:
     with st.container(horizontal=True):
         for key, title in task.measures.items():
             if key in figures:
-                st.metric(title, measured(card.task, key, figures[key]), border=True, width=150)
+                st.metric(
+                    title,
+                    measured(card.task, key, figures[key]),
+                    border=True,
+                    width=150,
+                )
     st.caption(task.about)
     _table(figure_table(card.task, card.figures))
     signatures = set()
