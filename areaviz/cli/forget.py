@@ -1,4 +1,4 @@
-"""`areaviz forget --days 30`: what an operator promised to delete."""
+"""`forget --days 30`: deletes what an operator promised to delete."""
 
 from __future__ import annotations
 
@@ -18,11 +18,9 @@ def forget(
         typer.Option(min=0, max=MAX_DAYS, help=f"Days; else those of the setting {DAYS}."),
     ] = None,
 ) -> None:
-    """Delete notes, slices and analyses that nobody changed for some days, and copies of them that
-    are as old.
+    """Delete notes, slices and analyses that nobody changed for some days, and copies as old.
 
-    The app does the same once an hour while it is visited, where the setting AREAVIZ_KEEP_DAYS says
-    the days.
+    The app does the same once an hour while it is visited, where AREAVIZ_KEEP_DAYS says the days.
     """
     chosen = keep_days() if days is None else days
     if chosen is None:
