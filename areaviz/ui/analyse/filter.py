@@ -16,8 +16,7 @@ from plotly.graph_objects import Figure
 
 from areaviz.analysis.table import ALL_MEASURES, CIDER
 from areaviz.notes.store_schema import LONGEST_SLICE
-from areaviz.ui.analyse.notes import note_store
-from areaviz.ui.analyse.rows import StoredRows, figures
+from areaviz.ui.analyse.stored import StoredRows, figures, note_store
 from areaviz.ui.shell.errors import calm_later, told_later
 from areaviz.ui.shell.markdown import visible
 from areaviz.ui.shell.reader import reader_mark

@@ -4,77 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from areaviz.analysis.retention import Removed, keep_days, make_private, notes_address, remove_old
-from areaviz.analysis.rows import analyses_folder
 from areaviz.notes.annotations import SEVERITIES, TAGS, Annotation, Annotations, Stale
 from areaviz.notes.exchange import FORMATS, MAX_MEGABYTES, from_bytes, to_bytes
-from areaviz.notes.slices import Slices
-from areaviz.notes.store import Store
 from areaviz.notes.store_schema import LONGEST_NAME, LONGEST_NOTE
 from areaviz.trace.errors import InputError
+from areaviz.ui.analyse.stored import note_store
 from areaviz.ui.shell.errors import calm, calm_later, told_later
 from areaviz.ui.shell.markdown import escaped, visible
 from areaviz.ui.shell.reader import reader_mark
 
-# Seconds between two removals of what is old.
-HOUR = 3600
 # The beginning of the keys of the form's widgets, and the key of one that every form shares.
 FORM, AUTHOR = "note_form", "note_author"
 # In the session: the note that is edited, the `Stale` that waits for a choice, what was done, what
 # went wrong, and which file was brought in, with what came of it.
-EDITED, STALE, SAID, PROBLEM, BROUGHT = (
-    "note_edited",
-    "note_stale",
-    "note_said",
-    "note_problem",
-    "note_brought",
-)
+EDITED, STALE, SAID = "note_edited", "note_stale", "note_said"
+PROBLEM, BROUGHT = "note_problem", "note_brought"
 FIELDS = ("tag", "model", "severity", "text")
-
-
-@dataclass(frozen=True, slots=True)
-class NoteStore:
-    """One store, with its notes and slices; opened once for all sessions."""
-
-    store: Store
-    notes: Annotations
-    slices: Slices
-
-
-def note_store() -> NoteStore:
-    """The notes and slices of this app; raises BackendError where they cannot be opened."""
-    return _opened(notes_address())
-
-
-def remove_old_work() -> None:
-    """Remove what is older than the operator's days, at most once an hour.
-
-    Raises:
-        InputError: the setting is no number of days.
-        BackendError: the store cannot be opened or written to.
-    """
-    days = keep_days()
-    if days is not None:
-        _removed_old(days, notes_address(), str(analyses_folder()))
-
-
-@st.cache_resource(show_spinner=False, max_entries=4, ttl=HOUR)
-def _removed_old(days: float, url: str, folder: str) -> Removed:
-    return remove_old(_opened(url).store, Path(folder), days)
-
-
-@st.cache_resource(show_spinner="Opening the notes", max_entries=4)
-def _opened(url: str) -> NoteStore:
-    make_private(analyses_folder())
-    store = Store.open(url)
-    return NoteStore(store, Annotations(store), Slices(store))
 
 
 def notes_on(dataset: str, example: int, models: Mapping[str, str]) -> None:

@@ -16,9 +16,8 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.analyse.dataset_form import dataset_form
-from areaviz.ui.analyse.notes import remove_old_work
 from areaviz.ui.analyse.result import result
-from areaviz.ui.analyse.rows import Analysis, show_ownership, stored_rows
+from areaviz.ui.analyse.stored import Analysis, remove_old_work, show_ownership, stored_rows
 from areaviz.ui.forms.options import Asking
 from areaviz.ui.shell.engine import engine
 from areaviz.ui.shell.errors import calm, calm_later, problem, told_later

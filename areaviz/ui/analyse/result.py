@@ -24,7 +24,7 @@ from areaviz.ui.analyse.filter import (
     three_digits,
 )
 from areaviz.ui.analyse.notes import exchange, notes_on
-from areaviz.ui.analyse.rows import Analysis, StoredRows, examples_table, figures
+from areaviz.ui.analyse.stored import Analysis, StoredRows, examples_table, figures
 from areaviz.ui.look.explore import explore
 from areaviz.ui.shell.errors import calm
 from areaviz.ui.shell.markdown import escaped, visible
