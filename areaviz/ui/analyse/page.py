@@ -16,9 +16,8 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.analyse.dataset_form import dataset_form
-from areaviz.ui.analyse.notes import remove_old_work
 from areaviz.ui.analyse.result import result
-from areaviz.ui.analyse.rows import Analysis, show_ownership, stored_rows
+from areaviz.ui.analyse.stored import Analysis, remove_old_work, show_ownership, stored_rows
 from areaviz.ui.forms.options import Asking
 from areaviz.ui.shell.engine import engine
 from areaviz.ui.shell.errors import calm, calm_later, problem, told_later
@@ -110,10 +109,20 @@ def _progress(backend: Backend, dataset: Dataset, analyses: Sequence[Analysis]) 
     if done == total:
         return
     label = f"Go on with the other {total - done:,}" if done else f"Run {total:,} examples"
-    st.button(label, type="primary", on_click=_start, args=(key, backend, dataset, analyses))
+    st.button(
+        label,
+        type="primary",
+        on_click=_start,
+        args=(key, backend, dataset, analyses),
+    )
 
 
-def _start(key: str, backend: Backend, dataset: Dataset, analyses: Sequence[Analysis]) -> None:
+def _start(
+    key: str,
+    backend: Backend,
+    dataset: Dataset,
+    analyses: Sequence[Analysis],
+) -> None:
     title = f"{dataset.name}, {' and '.join(analysis.title for analysis in analyses)}"
     turns = jobs().turns
 
@@ -125,7 +134,11 @@ def _start(key: str, backend: Backend, dataset: Dataset, analyses: Sequence[Anal
 
 
 def _work(
-    job: Job, turns: Turns, backend: Backend, dataset: Dataset, analyses: Sequence[Analysis]
+    job: Job,
+    turns: Turns,
+    backend: Backend,
+    dataset: Dataset,
+    analyses: Sequence[Analysis],
 ) -> None:
     """Run all analyses, one after the other; the job reports how far they are together."""
     count = len(dataset.examples)

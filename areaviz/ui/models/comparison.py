@@ -11,7 +11,7 @@ from areaviz.cards.published import HEADLINE, PUBLISHED
 from areaviz.cards.tasks import TASKS
 from areaviz.data.places import LETTERS
 from areaviz.evaluation.forms import COLUMNS, read_forms
-from areaviz.ui.models.card_tables import Columns, columns_of, number, task_table
+from areaviz.ui.models.card_tables import Columns, columns_of, draw_table, number, task_table
 
 WHAT_DIFFERS = (
     "The paper's figures are BLEU for English to German on WMT 2014 newstest: news, trained on 4.5"
@@ -45,17 +45,17 @@ def beside(task: str, cards: Sequence[Card]) -> None:
     if task == "translation":
         _translators(cards)
         return
-    _table(task_table(task, cards))
+    draw_table(task_table(task, cards))
     published = TASKS[task].published
     if published:
         st.caption("For scale, what papers report, on other data or with larger networks:")
-        _table(columns_of(("System", "Reported"), list(published.items())))
+        draw_table(columns_of(("System", "Reported"), list(published.items())))
 
 
 def _translators(cards: Sequence[Card]) -> None:
     """A table of every size of the paper with our models in it, and one of our other models."""
     places = beside_the_paper(cards)
-    _table(comparison_table(places))
+    draw_table(comparison_table(places))
     st.caption(WHAT_DIFFERS)
     st.caption(
         "Source: Li, Kaiser, Bengio and Si, “Area Attention”, ICML 2019, tables 1 and 3. Area"
@@ -66,7 +66,7 @@ def _translators(cards: Sequence[Card]) -> None:
     others = [card for card in cards if card.name not in shown]
     if others:
         st.caption("Translators of ours that this table of the paper has no place for:")
-        _table(task_table("translation", others))
+        draw_table(task_table("translation", others))
 
 
 def beside_the_paper(cards: Iterable[Card]) -> Mapping[Place, Card]:
@@ -110,7 +110,3 @@ def trained_forms() -> None:
         st.header("What different keys learn", anchor="keys")
         st.caption(WHAT_KEYS_LEARN)
         st.table(columns_of(COLUMNS, [row.cells() for row in rows]))
-
-
-def _table(columns: Columns) -> None:
-    st.table(columns, border="horizontal", hide_index=True)
