@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from areaviz.backend.local import LocalBackend
+from areaviz.cards.tasks import TASKS
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.examples import Dataset
 from areaviz.data.places import CHECKPOINTS
@@ -15,13 +16,6 @@ from areaviz.evaluation.faithfulness import Faithfulness, Probe, measured, sprea
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import choice
 from areaviz.trace.request import Request
-
-SETS = {
-    "translation": "Sentences",
-    "caption": "Scenes to describe",
-    "picture translation": "Scenes with a sentence",
-}
-"""The app's own examples for a task."""
 
 
 def faithfulness(
@@ -48,12 +42,13 @@ def faithfulness(
     backend = LocalBackend(checkpoints, device)
     cards = backend.models()
     card = cards[choice("model", model, list(cards))]
-    if card.task not in SETS:
+    samples = TASKS[card.task].samples
+    if not samples:
         raise InputError(
             "The faithfulness of models that write is measured; choose a translator or a captioner."
         )
     probe = Probe(site, layer - 1, None if head is None else head - 1, k, unit, draws)
-    requests = _requests(model, SAMPLE_SETS[SETS[card.task]](), examples)
+    requests = _requests(model, SAMPLE_SETS[samples](), examples)
     found, taken = measured(requests, probe, backend.trace)
     if taken < len(requests):
         left = f"{len(requests) - taken:,} of {len(requests):,} examples"

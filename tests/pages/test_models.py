@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from areaviz.backend.base import Backend
 from areaviz.backend.replay import ReplayBackend
 from areaviz.cards.card import Card
+from areaviz.cards.tasks import TASKS
 from areaviz.evaluation.forms import TITLES
 from areaviz.ui.models.comparison import comparison_table
 from tests.pages import folder
@@ -57,7 +58,7 @@ def test_what_differs_is_said(open_page: Open) -> None:
 
 
 def test_a_model_without_a_figure_gets_a_dash() -> None:
-    table = comparison_table([replace(folder.card("x", "area"), figures={})])
+    table = comparison_table(TASKS["translation"], [replace(folder.card("x", "area"), figures={})])
     assert set(table["Ours, area"]) == set(table["Ours, regular"]) == {"–"}
 
 

@@ -17,6 +17,7 @@ from areaviz.analysis.run import analyse, header
 from areaviz.analysis.turns import Turns
 from areaviz.backend.base import Backend
 from areaviz.cards.card import Card
+from areaviz.cards.tasks import TASKS
 from areaviz.data.examples import Dataset
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
@@ -36,12 +37,6 @@ from areaviz.ui.shell.reader import reader_id, reader_mark
 ASKING = Asking("analyse")
 NOT_BEGUN = "analyse_not_begun"
 """In the session: why the analysis that was asked for was not begun."""
-TASK_OF = {
-    (True, False): "translation",
-    (False, True): "caption",
-    (True, True): "picture translation",
-}
-"""What a set asks for, by whether it has texts and pictures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +75,13 @@ def _asked(backend: Backend, dataset: Dataset) -> tuple[Analysis, ...]:
     there is none.
     """
     st.caption(_about(dataset))
-    kind = (
-        any(one.text.strip() for one in dataset.examples),
-        any(one.picture for one in dataset.examples),
-    )
-    cards = {name: card for name, card in backend.models().items() if card.task == TASK_OF[kind]}
+    inputs = set()
+    if any(one.text.strip() for one in dataset.examples):
+        inputs.add("source")
+    if any(one.picture for one in dataset.examples):
+        inputs.add("picture")
+    fitting = {task.key for task in TASKS.values() if task.samples and task.inputs == inputs}
+    cards = {name: card for name, card in backend.models().items() if card.task in fitting}
     if not cards:
         raise InputError("No model here takes such examples; choose another set.")
     card, other = ASKING.pickers(cards)

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import streamlit as st
 
 from areaviz.cards.card import Card
-from areaviz.cards.published import HEADLINE, PUBLISHED
-from areaviz.cards.tasks import TASKS
+from areaviz.cards.tasks import TASKS, Task
 from areaviz.ui.models.measures import measured, number
 
 WHAT_DIFFERS = (
@@ -29,8 +28,8 @@ def by_task(cards: Iterable[Card]) -> Mapping[str, list[Card]]:
 
 def beside(task: str, cards: Sequence[Card]) -> None:
     """Our figures of a task and the papers'."""
-    if task == "translation":
-        comparison(cards)
+    if TASKS[task].by_size:
+        comparison(TASKS[task], cards)
         return
     st.table(task_table(task, cards), border="horizontal", hide_index=True)
     published = TASKS[task].published
@@ -64,9 +63,9 @@ def task_table(task: str, cards: Sequence[Card]) -> Mapping[str, list[str]]:
     return {**models, **seen, **columns}
 
 
-def comparison(cards: Iterable[Card]) -> None:
+def comparison(task: Task, cards: Iterable[Card]) -> None:
     """A table of every size of the paper with our models beside it."""
-    st.table(comparison_table(cards), border="horizontal", hide_index=True)
+    st.table(comparison_table(task, cards), border="horizontal", hide_index=True)
     st.caption(WHAT_DIFFERS)
     st.caption(
         "Source: Li, Kaiser, Bengio and Si, “Area Attention”, ICML 2019, tables 1 and 3. Area"
@@ -75,10 +74,10 @@ def comparison(cards: Iterable[Card]) -> None:
     )
 
 
-def comparison_table(cards: Iterable[Card]) -> Mapping[str, list[str]]:
+def comparison_table(task: Task, cards: Iterable[Card]) -> Mapping[str, list[str]]:
     """Columns of the table; a dash where there is no such model of ours."""
-    ours = {(card.level, card.size, card.mechanism): _bleu(card) for card in cards}
-    rows = list(PUBLISHED.items())
+    ours = {(card.level, card.size, card.mechanism): _bleu(task, card) for card in cards}
+    rows = list(task.by_size.items())
     return {
         "Level": [level for (level, _), _ in rows],
         "Size": [size for (_, size), _ in rows],
@@ -98,6 +97,6 @@ def _gain(regular: float | None, area: float | None) -> str:
     return "–" if regular is None or area is None else f"{area - regular:+.2f}".replace("-", "−")
 
 
-def _bleu(card: Card) -> float | None:
-    value = card.figures.get(HEADLINE, {}).get("bleu")
+def _bleu(task: Task, card: Card) -> float | None:
+    value = card.figures.get(task.headline, {}).get("bleu")
     return None if value is None else float(value)

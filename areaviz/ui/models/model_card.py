@@ -71,7 +71,9 @@ def model_card(card: Card, cards: Mapping[str, Card]) -> None:
 def _summary(card: Card) -> str:
     size = f", size {card.size}" if card.size else ""
     reach = (
-        f", with texts of up to {card.trained_length:,} items" if card.task == "translation" else ""
+        f", with texts of up to {card.trained_length:,} items"
+        if TASKS[card.task].follows_words
+        else ""
     )
     return (
         f"{card.name}: {card.level} level, {card.mechanism} attention{size}, {card.parameters:,}"
@@ -123,7 +125,7 @@ def _training(card: Card) -> None:
 
 def _attention(card: Card) -> None:
     """What the attention follows, beside what chance would give."""
-    if card.task == "translation":
+    if TASKS[card.task].follows_words:
         _follows_words(card.attention)
         return
     st.write("**Does it look at what it speaks of?**")
