@@ -11,6 +11,7 @@ EXPORTS: Mapping[str, str] = {
     "Trace": "areaviz.trace.record",
     "attend": "areaviz.adapters.attend",
     "export": "areaviz.publish.share",
+    "from_arrays": "areaviz.trace.arrays",
     "show": "areaviz.publish.share",
 }
 """What `areaviz` offers by itself, and where it lies: imported when first asked for, as it may

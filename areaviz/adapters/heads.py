@@ -14,9 +14,9 @@ from torch import Tensor
 
 from areaviz.attention.area import area_attention
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.arrays import check_bytes
 from areaviz.trace.derived import AS_AREAS, FROM_KEYS, sums_map
 from areaviz.trace.errors import InputError
+from areaviz.trace.limits import check_map_bytes
 from areaviz.trace.query import predicted_bytes
 from areaviz.trace.record import AttentionMap, FloatArray
 
@@ -125,7 +125,7 @@ def site_maps(
     heads, asking, _ = layers[0].weights.shape
     derived = 2 if grid.count > grid.items else 0
     items = AreaGrid(*shape, 1, 1)
-    check_bytes(
+    check_map_bytes(
         predicted_bytes(len(layers), heads, asking, items)
         + derived * predicted_bytes(len(layers), heads, asking, grid)
     )
