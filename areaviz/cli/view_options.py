@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
@@ -14,11 +13,9 @@ import typer
 from areaviz.drawing.sites import sites
 from areaviz.publish.options import LEAST_AREAS, MOST_AREAS, PageOptions
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shown
+from areaviz.trace.intervention_text import unpacked
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-
-_LAYERS = re.compile(r"[0-9]{1,4}(-[0-9]{1,4})?(,[0-9]{1,4}(-[0-9]{1,4})?)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,17 +105,5 @@ def looking(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def layers_in(typed: str) -> tuple[int, ...]:
-    """The layers (0-based) of a list such as "1-4,12", which counts from 1."""
-    if not typed:
-        return ()
-    if not _LAYERS.fullmatch(typed):
-        raise InputError(
-            f'"layers" is "{shown(typed)}" but must be positions such as 1-4,12; mend or remove it.'
-        )
-    runs = [
-        (int(first), int(last or first))
-        for first, _, last in (part.partition("-") for part in typed.split(","))
-    ]
-    return tuple(
-        sorted({layer - 1 for first, last in runs for layer in range(first, last + 1) if layer})
-    )
+    """The layers (0-based) of a list such as "1-4,12", which counts from 1, in order."""
+    return tuple(sorted(set(unpacked(typed, "layers"))))

@@ -54,7 +54,7 @@ _SPREADS, _LAYERS = (0.5, 1.0, 1.5, 3.0), (2.0, 1.0)
 
 
 def holds_trace(file: BinaryIO, room: Room = UPLOADED) -> bool:
-    """Whether a file is a stored trace, not arrays; InputError for no archive or a too large one."""
+    """Whether a file is a stored trace, not arrays; InputError where it is no archive."""
     with _named_errors():
         archive.check_archive(file, _REFUSAL, room.file)
         with zipfile.ZipFile(file) as opened:

@@ -119,7 +119,7 @@ def densest_areas(
 def top_queries(
     attention: AttentionMap, layer: int, head: int | None, item: int, k: int = 3
 ) -> list[Attending]:
-    """The k queries that attend most to areas that hold an item; those that never do are left out."""
+    """The k queries that attend most to areas that hold an item; those that never do are not."""
     found = weights.largest(coverage(attention, layer, head)[:, item], k)
     return [Attending(query, weight) for query, weight in _pairs(found)]
 

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.trace.areas import AreaGrid, FloatArray, IntArray
-from areaviz.trace.rivals import Overlaps, Rivals, can_list, rivals_of
+from areaviz.trace.rivals import Rivals, can_list, rivals_of
 
 Array = npt.NDArray[Any]
 AnyFloats = npt.NDArray[np.floating]
@@ -107,7 +107,8 @@ def top_areas(
     if can_list(grid):
         strike = partial(_strike_rivals, rivals_of(grid, max_overlap))
     else:
-        strike = partial(_strike_overlapping, Overlaps.of(grid), max_overlap)
+        # Column by column, as they are compared.
+        strike = partial(_strike_listed, np.asfortranarray(grid.table()), max_overlap)
     left_out = np.flatnonzero(grid.sizes() < min_size) if min_size > 1 else None
     return _ranked(weights_RA, k, strike, left_out)
 
@@ -118,7 +119,7 @@ def top_listed(
     k: int,
     max_overlap: float = MAX_OVERLAP,
 ) -> Ranked:
-    """The same of any areas, given as (top, left, height, width); slower where there are thousands.
+    """The same of any areas, given as (top, left, height, width).
 
     Raises:
         ValueError: a weight is not a number.
@@ -158,13 +159,19 @@ def area_sums(weights_RN: FloatArray, grid: AreaGrid) -> FloatArray:
 
 def iou(one_4: IntArray, other_4: IntArray) -> npt.NDArray[np.float64]:
     """Intersection over union of areas (top, left, height, width), 0..1; they broadcast."""
-    corner, extent = np.s_[..., :2], np.s_[..., 2:]
-    last_2 = np.minimum(one_4[corner] + one_4[extent], other_4[corner] + other_4[extent])
-    sides_2 = np.maximum(last_2 - np.maximum(one_4[corner], other_4[corner]), 0)
-    shared = sides_2[..., 0] * sides_2[..., 1]
-    sizes = one_4[..., 2] * one_4[..., 3] + other_4[..., 2] * other_4[..., 3]
-    found: npt.NDArray[np.float64] = shared / (sizes - shared)
+    top, left, height, width = np.moveaxis(one_4, -1, 0)
+    other_top, other_left, other_height, other_width = np.moveaxis(other_4, -1, 0)
+    shared = _shared(top, height, other_top, other_height)
+    shared = shared * _shared(left, width, other_left, other_width)
+    found: npt.NDArray[np.float64] = shared / (height * width + other_height * other_width - shared)
     return found
+
+
+def _shared(first: IntArray, extent: IntArray, other: IntArray, other_extent: IntArray) -> IntArray:
+    """How many places two runs along a side share."""
+    last = np.minimum(first + extent, other + other_extent)
+    shared: IntArray = np.maximum(last - np.maximum(first, other), 0)
+    return shared
 
 
 def _ranked(
@@ -200,25 +207,14 @@ def _strike_rivals(rivals: Rivals, left_RA: AnyFloats, chosen_R: IntArray) -> No
     left_RA.reshape(-1)[rivals.indices(chosen_R) + starts_R1] = -1
 
 
-def _strike_overlapping(
-    overlaps: Overlaps,
-    max_overlap: float,
-    left_RA: AnyFloats,
-    chosen_R: IntArray,
-) -> None:
-    left_RA[overlaps.with_all(chosen_R) > max_overlap] = -1
-    _strike_chosen(left_RA, chosen_R)
-
-
 def _strike_listed(
     areas_A4: IntArray,
     max_overlap: float,
     left_RA: AnyFloats,
     chosen_R: IntArray,
 ) -> None:
-    for left_A, chosen in zip(left_RA, chosen_R.tolist(), strict=True):
-        left_A[iou(areas_A4[chosen], areas_A4) > max_overlap] = -1
-        left_A[chosen] = -1
+    left_RA[iou(areas_A4[chosen_R][:, None], areas_A4) > max_overlap] = -1
+    _strike_chosen(left_RA, chosen_R)
 
 
 def _strike_chosen(left_RA: AnyFloats, chosen_R: IntArray) -> None:

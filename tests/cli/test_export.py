@@ -11,6 +11,8 @@ import pytest
 from areaviz.cli import main
 from areaviz.cli.view_options import layers_in
 from areaviz.trace import codec
+from areaviz.trace.errors import InputError
+from areaviz.trace.intervention_text import unpacked
 from areaviz.trace.record import Trace
 from tests import fakes
 
@@ -73,10 +75,19 @@ def test_a_page_opens_where_it_is_told_and_carries_the_layers_asked_for(
 
 
 @pytest.mark.parametrize(
-    ("typed", "layers"), [("", ()), ("3", (2,)), ("1-3,2,9", (0, 1, 2, 8)), ("0-1", (0,))]
+    ("typed", "layers"), [("", ()), ("3", (2,)), ("1-3,2,9", (0, 1, 2, 8)), ("65536", (65_535,))]
 )
 def test_layers_are_counted_from_1(typed: str, layers: tuple[int, ...]) -> None:
     assert layers_in(typed) == layers
+
+
+@pytest.mark.parametrize("typed", ["0-1", "3-2", "65537", "1-65536,1"])
+def test_layers_are_positions_as_in_links(typed: str) -> None:
+    """The same rule as that of the items of a link, and the same sentence."""
+    with pytest.raises(InputError, match='"layers" has .* positions rise, from 1 to 65,536; mend'):
+        layers_in(typed)
+    with pytest.raises(InputError, match='"items" has .* positions rise, from 1 to 65,536; mend'):
+        list(unpacked(typed))
 
 
 @pytest.mark.parametrize(
@@ -93,7 +104,7 @@ def test_layers_are_counted_from_1(typed: str, layers: tuple[int, ...]) -> None:
         ),
         (
             ["--layers", "a"],
-            '"layers" is "a" but must be positions such as 1-4,12; mend or remove it.',
+            '"layers" is "a" but must be positions such as 3-7,12; mend or remove it.',
         ),
         (["--view", "pie"], 'There is no view "pie"; choose one of'),
     ],

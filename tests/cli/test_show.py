@@ -63,7 +63,7 @@ def test_what_is_served_is_the_page(
                 " heads), "
             ),
         ),
-        (["--layers", "two"], '"layers" is "two" but must be positions such as 1-4,12'),
+        (["--layers", "two"], '"layers" is "two" but must be positions such as 3-7,12'),
         (["--layers", "1", "--layer", "2"], "The page cannot open at layer 2"),
     ],
 )
