@@ -67,38 +67,35 @@ def to_document(trace: Trace, without: Collection[str] = ()) -> dict[str, Any]:
 
     A map `without` its weights has their shape instead, unless they follow from others.
     """
-    fields = [
-        {"name": f.name, "kind": f.kind, "raw": f.raw, "labels": f.labels}
-        for f in trace.fields.values()
-    ]
-    maps = [
-        {name: getattr(m, name) for name in ("site", "query", "memory", "normalisation", "derived")}
-        | {"grid": asdict(m.grid)}
-        | ({"shape": m.weights.shape} if m.site in without and not follows(m, trace.maps) else {})
-        for m in trace.maps.values()
-    ]
+    maps = []
+    for attention in trace.maps.values():
+        entry = _named(attention, "site", "query", "memory", "normalisation", "derived")
+        entry["grid"] = asdict(attention.grid)
+        if attention.site in without and not follows(attention, trace.maps):
+            entry["shape"] = attention.weights.shape
+        maps.append(entry)
     return {
         "format": FORMAT,
         "version": trace.version,
         "request": request_entry(trace.request),
-        "fields": fields,
-        "output": {"field": trace.output.field, "alternatives": trace.output.alternatives},
+        "fields": [_named(f, "name", "kind", "raw", "labels") for f in trace.fields.values()],
+        "output": _named(trace.output, "field", "alternatives"),
         "maps": maps,
-        "gazes": [
-            {"site": g.site, "query": g.query, "memory": g.memory} for g in trace.gazes.values()
-        ],
+        "gazes": [_named(gaze, "site", "query", "memory") for gaze in trace.gazes.values()],
         "details": dict(trace.details),
     }
 
 
+def _named(part: object, *names: str) -> dict[str, Any]:
+    return {name: getattr(part, name) for name in names}
+
+
 def request_entry(request: Request) -> dict[str, Any]:
     """A request without its pixels, which are an array."""
-    name = None if request.picture is None else request.picture.name
-    return {
-        **asdict(replace(request, picture=None)),
-        "picture": name,
-        "changes": to_text(request.changes),
-    }
+    entry = asdict(replace(request, picture=None, changes=()))
+    entry["picture"] = request.picture and request.picture.name
+    entry["changes"] = to_text(request.changes)
+    return entry
 
 
 def from_document(document: Any, arrays: Arrays, fetch: Fetch | None = None) -> Trace:

@@ -81,8 +81,7 @@ def top_areas(
         max_overlap: an area that overlaps a heavier one by more (IoU) is left out.
         min_size: areas of fewer items are left out.
     """
-    heads = slice(None) if head is None else slice(head, head + 1)
-    mean_A = attention.weights[layer, heads, query].mean(0)
+    mean_A = attention.weights[layer, _heads(head), query].mean(0)
     return attended(mean_A, attention.grid, k, max_overlap, min_size)
 
 
@@ -263,10 +262,12 @@ def predicted_bytes(layers: int, heads: int, queries: int, grid: AreaGrid) -> in
 
 def _weights(attention: AttentionMap, layer: int, head: int | None) -> FloatArray:
     """The area weights [Q, A] of a head, or their mean over heads."""
-    chosen: FloatArray = (
-        attention.weights[layer].mean(0) if head is None else attention.weights[layer, head]
-    )
+    chosen: FloatArray = attention.weights[layer, _heads(head)].mean(0)
     return chosen
+
+
+def _heads(head: int | None) -> slice:
+    return slice(None) if head is None else slice(head, head + 1)
 
 
 def _pairs(found: weights.Ranked) -> list[tuple[int, float]]:

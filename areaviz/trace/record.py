@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -149,8 +150,6 @@ class Trace:
     @classmethod
     def from_arrays(cls, weights: npt.ArrayLike, *given: Any, **named: Any) -> Trace:
         """The same as `areaviz.from_arrays`, which says what it takes."""
-        # By the door of the package: what makes traces imports this module.
-        from areaviz import from_arrays
-
-        trace: Trace = from_arrays(weights, *given, **named)
+        # By the door of the package, as what makes traces imports this module.
+        trace: Trace = import_module("areaviz").from_arrays(weights, *given, **named)
         return trace
