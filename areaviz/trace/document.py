@@ -29,6 +29,14 @@ from areaviz.trace.record import (
 from areaviz.trace.request import Request
 
 FORMAT = "areaviz trace"
+# What the requests of version 1 lacked, and those of version 2; version 1 knew no gazes either.
+_ADDED: tuple[Mapping[str, Any], ...] = (
+    {"picture": None, "sample": False},
+    {"target": None, "changes": ""},
+)
+# What a request has always, and what may be None.
+_REQUEST = {"model": str, "text": str, "method": str, "beam": int, "seed": int}
+_OPTIONAL = {"area_size": int, "target": str}
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 # Gets the weights of a site and layer, float32 [H, Q, A], from where they lie.
@@ -112,36 +120,24 @@ def from_document(document: Any, arrays: Arrays, fetch: Fetch | None = None) -> 
         Exception: of any kind where the document is not as specified.
     """
     _check_version(document)
-    for version, upgrade in enumerate((_from_version_1, _from_version_2), start=1):
-        if document["version"] == version:
-            document = upgrade(document)
+    request = dict(_take(document, "request", dict))
+    for entries in _ADDED[document["version"] - 1 :]:
+        request |= entries
+    gazes = [] if document["version"] == 1 else _take(document, "gazes", list)
     fields = [_field(entry, arrays) for entry in _take(document, "fields", list)]
     maps: dict[str, AttentionMap] = {}
     for entry in _take(document, "maps", list):
         attention = _map(entry, arrays, fetch, maps)
         maps[attention.site] = attention
-    gazes = [_gaze(entry, arrays) for entry in _take(document, "gazes", list)]
     details = _take(document, "details", dict)
     return Trace(
-        request=read_request(_take(document, "request", dict), arrays),
-        fields={entry.name: entry for entry in fields},
+        request=read_request(request, arrays),
+        fields={field.name: field for field in fields},
         output=_output(_take(document, "output", dict), arrays),
         maps=maps,
         details={name: _take(details, name, str) for name in details},
-        gazes={entry.site: entry for entry in gazes},
+        gazes={gaze.site: gaze for gaze in (_gaze(entry, arrays) for entry in gazes)},
     )
-
-
-def _from_version_1(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Version 1 knew no pictures, no sampling and no gazes."""
-    request = {**_take(dict(document), "request", dict), "picture": None, "sample": False}
-    return {**document, "version": 2, "request": request, "gazes": []}
-
-
-def _from_version_2(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Version 2 knew no given output and no changes; version 3 differs by what may be left out."""
-    request = {**_take(dict(document), "request", dict), "target": None, "changes": ""}
-    return {**document, "version": 3, "request": request}
 
 
 def _check_version(document: Any) -> None:
@@ -164,18 +160,11 @@ def read_request(entry: Mapping[str, Any], arrays: Arrays) -> Request:
     picture = None
     if entry["picture"] is not None:
         picture = _picture(_take(entry, "picture", str), arrays["request.picture"])
-    return Request(
-        model=_take(entry, "model", str),
-        text=_take(entry, "text", str),
-        method=_take(entry, "method", str),
-        beam=_take(entry, "beam", int),
-        area_size=None if entry["area_size"] is None else _take(entry, "area_size", int),
-        seed=_take(entry, "seed", int),
-        picture=picture,
-        sample=entry["sample"] is True,
-        target=None if entry["target"] is None else _take(entry, "target", str),
-        changes=from_text(_take(entry, "changes", str)),
-    )
+    given: dict[str, Any] = {name: _take(entry, name, kind) for name, kind in _REQUEST.items()}
+    for name, kind in _OPTIONAL.items():
+        given[name] = None if entry[name] is None else _take(entry, name, kind)
+    changes = from_text(_take(entry, "changes", str))
+    return Request(**given, picture=picture, sample=entry["sample"] is True, changes=changes)
 
 
 def _picture(name: str, pixels: npt.NDArray[Any]) -> Picture:

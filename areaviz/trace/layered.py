@@ -95,11 +95,11 @@ class LayeredWeights(NDArrayOperatorsMixin):
         """The heads that an index names, and the index of these in what was read."""
         assert self._heads is not None
         heads = range(self.shape[1])
+        if isinstance(index, slice) and index.step in (None, 1):
+            first, last, _ = index.indices(len(heads))
+            return self._heads(layer, first, max(first, last)), slice(None)
         if isinstance(index, int | np.integer):
             return self._heads(layer, heads[index], heads[index] + 1), 0
-        if isinstance(index, slice) and index.step in (None, 1):
-            named = heads[index]
-            return self._heads(layer, named.start, max(named.start, named.stop)), slice(None)
         return self._fetch(layer), index
 
     def _layer(self, layer: int) -> FloatArray:

@@ -8,9 +8,10 @@ Shapes: L layers, H heads, Q queries, A areas, N items, R rows of weights.
 
 from __future__ import annotations
 
+import re
+from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
 import numpy as np
 import numpy.typing as npt
@@ -81,7 +82,8 @@ def top_areas(
         max_overlap: an area that overlaps a heavier one by more (IoU) is left out.
         min_size: areas of fewer items are left out.
     """
-    mean_A = attention.weights[layer, _heads(head), query].mean(0)
+    heads = slice(None) if head is None else slice(head, head + 1)
+    mean_A = attention.weights[layer, heads, query].mean(0)
     return attended(mean_A, attention.grid, k, max_overlap, min_size)
 
 
@@ -219,20 +221,18 @@ def words(field: Field) -> list[tuple[int, int]]:
     Every item is in one run. An item belongs to the word of its first character that is no blank.
     Blanks between words are a run of their own, and so is every symbol that stands for no text.
     """
-    run_of: list[int] = []
-    for number, (_, group) in enumerate(groupby(field.raw, str.isspace)):
-        run_of += [number] * len(list(group))
-    keys = []
+    starts = [found.start() for found in re.finditer(r"\s+|\S+", field.raw)]
+    runs: list[tuple[int, int]] = []
+    previous = None
     for item, (start, end) in enumerate(field.anchors.tolist()):
         text = field.raw[start:end]
         blanks = len(text) - len(text.lstrip())
-        first = start + blanks % max(len(text), 1)
-        keys.append((True, run_of[first]) if text else (False, item))
-    runs, start = [], 0
-    for _, members in groupby(keys):
-        end = start + len(list(members))
-        runs.append((start, end))
-        start = end
+        word = bisect(starts, start + blanks % max(len(text), 1)) if text else None
+        if word is None or word != previous:
+            runs.append((item, item + 1))
+        else:
+            runs[-1] = runs[-1][0], item + 1
+        previous = word
     return runs
 
 
@@ -262,12 +262,10 @@ def predicted_bytes(layers: int, heads: int, queries: int, grid: AreaGrid) -> in
 
 def _weights(attention: AttentionMap, layer: int, head: int | None) -> FloatArray:
     """The area weights [Q, A] of a head, or their mean over heads."""
-    chosen: FloatArray = attention.weights[layer, _heads(head)].mean(0)
+    chosen: FloatArray = (
+        attention.weights[layer].mean(0) if head is None else attention.weights[layer, head]
+    )
     return chosen
-
-
-def _heads(head: int | None) -> slice:
-    return slice(None) if head is None else slice(head, head + 1)
 
 
 def _pairs(found: weights.Ranked) -> list[tuple[int, float]]:
