@@ -23,7 +23,9 @@ COMPONENTS: Mapping[str, tuple[str, ...]] = {
     "player": tuple(f"player/player.{kind}" for kind in ("html", "css", "js")),
     "thumbnails": tuple(f"thumbnails/thumbnails.{kind}" for kind in ("html", "css", "js")),
     "paste": tuple(f"thumbnails/paste.{kind}" for kind in ("html", "css", "js")),
-    "returning": tuple(f"returning/returning.{kind}" for kind in ("html", "css", "js")),
+    "restart_recovery": tuple(
+        f"restart_recovery/restart_recovery.{kind}" for kind in ("html", "css", "js")
+    ),
     "window": ("window/window.html", "window/window.css", *_WINDOW),
 }
 """Of every component the files, in the order they are joined; the grid borrows some of the

@@ -19,7 +19,7 @@ from areaviz.lessons import (
     transformed,
 )
 from areaviz.lessons.frame import STYLE, Lesson
-from areaviz.ui.shell.chrome import stylesheet
+from areaviz.ui.shell.frame import stylesheet
 
 LESSONS = (
     Lesson("sequence", "Areas of a sequence", sequence.show),

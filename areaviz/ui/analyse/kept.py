@@ -16,7 +16,7 @@ from areaviz.data.examples import Dataset
 from areaviz.ui.analyse.dataset_form import delete_files, has_files
 from areaviz.ui.analyse.found import Found
 from areaviz.ui.analyse.notes import notebook
-from areaviz.ui.shell.errors import calm_later, problem, told_later
+from areaviz.ui.shell.errors import defer_errors, problem, show_deferred
 from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.reader import reader_mark
 
@@ -25,7 +25,7 @@ PROBLEM = "analyse_kept_problem"
 
 def kept(dataset: Dataset, headers: Sequence[Header], runs: Sequence[Found]) -> None:
     """Draw it; headers, runs: of the same analyses, of this set."""
-    told_later(PROBLEM)
+    show_deferred(PROBLEM)
     for run in runs:
         if run.damage:
             problem(run.damage)
@@ -71,7 +71,7 @@ def _from_before(dataset: Dataset, headers: Sequence[Header]) -> None:
 
 
 def _take_over(earlier: str, digest: str) -> None:
-    with calm_later("bringing the notes to this set", PROBLEM):
+    with defer_errors("bringing the notes to this set", PROBLEM):
         notes = notebook().notes.take_over(earlier, digest)
         slices = notebook().slices.take_over(earlier, digest, reader_mark())
         st.toast(f"{notes:,} notes and {slices:,} slices were brought to this set.")
@@ -100,7 +100,7 @@ def _delete(dataset: Dataset, begun: Sequence[Found]) -> None:
 
 
 def _delete_rows(paths: Sequence[Path]) -> None:
-    with calm_later("deleting the analysis", PROBLEM):
+    with defer_errors("deleting the analysis", PROBLEM):
         for path in paths:
             remove_rows(path, reader_mark())
         st.toast("The analysis was deleted.")
@@ -108,7 +108,7 @@ def _delete_rows(paths: Sequence[Path]) -> None:
 
 def _delete_all(digest: str) -> None:
     mark = reader_mark()
-    with calm_later("deleting what is yours", PROBLEM):
+    with defer_errors("deleting what is yours", PROBLEM):
         own = [
             path
             for path, header in own_analyses(analyses_folder(), mark)

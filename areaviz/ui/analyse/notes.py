@@ -25,7 +25,7 @@ from areaviz.notes.exchange import KINDS, MAX_MEGABYTES, from_bytes, to_bytes
 from areaviz.notes.slices import Slices
 from areaviz.notes.store import Store
 from areaviz.trace.errors import InputError
-from areaviz.ui.shell.errors import calm, calm_later, told_later
+from areaviz.ui.shell.errors import defer_errors, show_deferred, show_errors
 from areaviz.ui.shell.markdown import escaped, visible
 from areaviz.ui.shell.reader import reader_mark
 
@@ -160,7 +160,7 @@ def _form(
         st.text_area("Note", key=keys["text"], max_chars=LONGEST_NOTE, height=80)
         label = "Save the change" if edited else "Save the note"
         st.form_submit_button(label, on_click=_save, args=(notes, edited or fresh, keys))
-    told_later(PROBLEM)
+    show_deferred(PROBLEM)
     if said := st.session_state.pop(SAID, ""):
         st.caption(said)
     _stale(notes)
@@ -169,7 +169,7 @@ def _form(
 def _save(notes: Annotations, note: Annotation, keys: dict[str, str]) -> None:
     """Committed when the page says so; otherwise the form keeps what was typed."""
     state = st.session_state
-    with calm_later("saving the note", PROBLEM):
+    with defer_errors("saving the note", PROBLEM):
         tag, model, severity, text = (state.get(keys[name]) or "" for name in FIELDS)
         own = replace(
             note, tag=tag, model=model, severity=severity, note=text, author=state.get(AUTHOR) or ""
@@ -197,7 +197,7 @@ def _edit(note: Annotation) -> None:
 
 
 def _remove(notes: Annotations, note: Annotation) -> None:
-    with calm_later("removing the note", PROBLEM):
+    with defer_errors("removing the note", PROBLEM):
         try:
             notes.remove(note)
         except Stale as stale:
@@ -229,7 +229,7 @@ def _overwrite(notes: Annotations, stale: Stale) -> None:
     own = (
         replace(stale.own, version=there.version) if there else replace(stale.own, id="", version=0)
     )
-    with calm_later("saving the note", PROBLEM):
+    with defer_errors("saving the note", PROBLEM):
         try:
             notes.save(own, reader_mark())
         except Stale as again:
@@ -258,7 +258,7 @@ def exchange(dataset: str) -> None:
             max_upload_size=MAX_MEGABYTES,
         )
         if given is not None:
-            with calm("reading the notes"):
+            with show_errors("reading the notes"):
                 st.caption(_brought_in(notes, dataset, given))
 
 

@@ -27,13 +27,12 @@ from areaviz.ui.analyse.kept import kept
 from areaviz.ui.analyse.notes import remove_old_work
 from areaviz.ui.analyse.result import result
 from areaviz.ui.analyse.running import others_running, running
-from areaviz.ui.forms.options import Asking
+from areaviz.ui.forms.options import ModelPage, pickers, with_options
 from areaviz.ui.shell.engine import engine
-from areaviz.ui.shell.errors import calm, calm_later, problem, told_later
+from areaviz.ui.shell.errors import defer_errors, problem, show_deferred, show_errors
 from areaviz.ui.shell.jobs import jobs
 from areaviz.ui.shell.reader import reader_id, reader_mark
 
-ASKING = Asking("analyse")
 NOT_BEGUN = "analyse_not_begun"
 """In the session: why the analysis that was asked for was not begun."""
 TASK_OF = {
@@ -54,20 +53,20 @@ class Analysis:
     header: Header
 
 
-def analyse_page() -> None:
+def analyse_page(page: ModelPage) -> None:
     """Draw the page."""
-    with calm("opening the models"):
+    with show_errors("opening the models"):
         backend = engine()
-        with calm("removing what is old"):
+        with show_errors("removing what is old"):
             remove_old_work()
-        with calm("reading the examples"):
+        with show_errors("reading the examples"):
             with st.container(border=True):
                 dataset = dataset_form()
-                analyses = _asked(backend, dataset) if dataset else ()
+                analyses = _asked(page, backend, dataset) if dataset else ()
             if dataset and analyses:
-                with calm("running the examples"):
+                with show_errors("running the examples"):
                     _progress(backend, dataset, analyses)
-                with calm("showing the result"):
+                with show_errors("showing the result"):
                     runs = tuple(found_in(analysis.path, dataset) for analysis in analyses)
                     kept(dataset, [analysis.header for analysis in analyses], runs)
                     if all(run.rows for run in runs):
@@ -75,7 +74,7 @@ def analyse_page() -> None:
                         result(backend, requests, runs, [analysis.title for analysis in analyses])
 
 
-def _asked(backend: Backend, dataset: Dataset) -> tuple[Analysis, ...]:
+def _asked(page: ModelPage, backend: Backend, dataset: Dataset) -> tuple[Analysis, ...]:
     """The models that are chosen, of those that take such examples; InputError where
     there is none.
     """
@@ -87,8 +86,8 @@ def _asked(backend: Backend, dataset: Dataset) -> tuple[Analysis, ...]:
     cards = {name: card for name, card in backend.models().items() if card.task == TASK_OF[kind]}
     if not cards:
         raise InputError("No model here takes such examples; choose another set.")
-    card, other = ASKING.pickers(cards)
-    requests = ASKING.requests(Request(card.name, ""), other)
+    card, other = pickers(page, cards)
+    requests = with_options(page, Request(card.name, ""), other)
     return tuple(_analysis(dataset, request, cards[request.model]) for request in requests)
 
 
@@ -110,7 +109,7 @@ def _analysis(dataset: Dataset, request: Request, card: Card) -> Analysis:
 
 def _progress(backend: Backend, dataset: Dataset, analyses: Sequence[Analysis]) -> None:
     """How far it is, and buttons to start, stop and go on."""
-    told_later(NOT_BEGUN)
+    show_deferred(NOT_BEGUN)
     key = " ".join(str(analysis.path) for analysis in analyses)
     others_running(key)
     job = jobs().get(key)
@@ -130,7 +129,7 @@ def _progress(backend: Backend, dataset: Dataset, analyses: Sequence[Analysis]) 
 def _start(key: str, backend: Backend, dataset: Dataset, analyses: Sequence[Analysis]) -> None:
     title = f"{dataset.name}, {' and '.join(analysis.title for analysis in analyses)}"
     turns = jobs().turns
-    with calm_later("starting the analysis", NOT_BEGUN):
+    with defer_errors("starting the analysis", NOT_BEGUN):
         jobs().start(
             key, lambda job: _work(job, turns, backend, dataset, analyses), reader_id(), title
         )

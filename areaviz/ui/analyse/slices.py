@@ -13,7 +13,7 @@ from areaviz.analysis.table import CIDER
 from areaviz.notes.slices import LONGEST_NAME
 from areaviz.ui.analyse.found import Found, figures
 from areaviz.ui.analyse.notes import notebook
-from areaviz.ui.shell.errors import calm_later, told_later
+from areaviz.ui.shell.errors import defer_errors, show_deferred
 from areaviz.ui.shell.markdown import visible
 from areaviz.ui.shell.reader import reader_mark
 
@@ -55,7 +55,7 @@ def in_slice(table: pd.DataFrame, slices: Mapping[str, tuple[int, ...]]) -> pd.D
 
 def save_slice(digest: str, chosen: pd.DataFrame) -> None:
     """A menu that keeps the examples listed now under a name, and forgets names."""
-    told_later(PROBLEM)
+    show_deferred(PROBLEM)
     with st.popover("Save as a slice", disabled=chosen.empty, key="slice_menu"):
         st.text_input("Name", key=NAME, max_chars=LONGEST_NAME)
         places = [int(place) for place in chosen.index]
@@ -110,7 +110,7 @@ def _order(column: str) -> tuple[int, str]:
 
 
 def _save(digest: str, places: Sequence[int]) -> None:
-    with calm_later("saving the slice", PROBLEM):
+    with defer_errors("saving the slice", PROBLEM):
         made = notebook().slices.save(
             digest, st.session_state.get(NAME) or "", places, reader_mark()
         )
@@ -119,5 +119,5 @@ def _save(digest: str, places: Sequence[int]) -> None:
 
 
 def _remove(digest: str, name: str) -> None:
-    with calm_later("removing the slice", PROBLEM):
+    with defer_errors("removing the slice", PROBLEM):
         notebook().slices.remove(digest, name)

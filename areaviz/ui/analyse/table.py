@@ -14,8 +14,9 @@ from areaviz.trace.request import Request
 from areaviz.ui.analyse.filter import TITLES
 from areaviz.ui.analyse.notes import notes_on
 from areaviz.ui.look.explore import explore
-from areaviz.ui.shell.errors import calm
+from areaviz.ui.shell.errors import show_errors
 from areaviz.ui.shell.markdown import escaped, visible
+from areaviz.ui.shell.page import open_page
 from areaviz.ui.shell.waiting import traced
 
 TABLE, OPENED, ORDERED = "analyse_table", "analyse_opened", "analyse_listed"
@@ -88,13 +89,13 @@ def opened(
         st.subheader(f"Example {escaped(example.name)}", anchor=False, width="content")
         _neighbours(index)
     _about(example)
-    with calm("reading the notes"):
+    with show_errors("reading the notes"):
         notes_on(dataset.digest, index, [request.model for request in requests], titles)
     asked = [
         replace(request, text=example.text, picture=dataset.picture(example))
         for request in requests
     ]
-    explore(traced(backend, asked, "Running the example"), titles, None)
+    explore(open_page(), traced(backend, asked, "Running the example"), titles)
 
 
 def _neighbours(index: int) -> None:

@@ -7,8 +7,8 @@ import streamlit as st
 from areaviz.data.picture_samples import SAMPLES, thumbnail
 from areaviz.trace.request import Request
 from areaviz.ui.forms.samples import EXAMPLES, Example
-from areaviz.ui.shell.address import address
-from areaviz.ui.shell.chrome import page_link
+from areaviz.ui.shell.frame import page_link
+from areaviz.ui.shell.page import link_params
 
 
 def gallery() -> None:
@@ -27,7 +27,7 @@ def link_of(example: Example) -> dict[str, str]:
     there are.
     """
     request = Request("", example.text, area_size=example.area_size)
-    params = address(request, example.focus, example.view, example.compare)
+    params = link_params(request, example.focus, example.view, example.compare)
     params |= {"picture": example.picture} if example.picture else {}
     params |= {"hidden": example.hidden} if example.hidden else {}
     return {name: value for name, value in params.items() if name != "model"}

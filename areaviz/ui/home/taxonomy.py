@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from areaviz.ui.shell.chrome import page_link
+from areaviz.ui.shell.frame import page_link
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 
 import streamlit as st
 from streamlit import runtime
-from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from areaviz.ui.shell.streamlit_private import session_id
 
 SHARE = 5 / 6
 """Of the time that Streamlit keeps the session of a closed page: 100 of its 120 seconds."""
@@ -73,9 +74,9 @@ class Departures:
 
 def note_presence() -> None:
     """To be called by every page: has its session closed some time after it was left."""
-    context = get_script_run_ctx()
-    if context is not None:
-        _presence(context.session_id)
+    session = session_id()
+    if session is not None:
+        _presence(session)
 
 
 def _left(presence: Presence) -> None:
