@@ -8,14 +8,12 @@ import streamlit as st
 
 from areaviz.cards.card import Card
 from areaviz.trace.request import Request
-from areaviz.ui.forms.model_choice import PictureModelState, first_sample, fit_model, mismatch
+from areaviz.ui.forms.model_choice import PictureModelState, fitting_picture, mismatch
 from areaviz.ui.forms.options import pickers, with_options
-from areaviz.ui.forms.picture_input import picture_input
 from areaviz.ui.shell.page import Cards, Page
 from areaviz.ui.what_if.state import WhatIfState
 
 CELLS = "{size} rows and {size} columns of cells"
-KINDS = ("scene", "photo")
 LARGEST_AREA = 4
 LEAST_ADVANTAGE = 0.05
 """How much more often a head has to point right than fixed places do, not to be warned of."""
@@ -30,8 +28,7 @@ def caption_form(page: Page[CaptionState], cards: Cards) -> tuple[Request, ...]:
     """Draw the form; returns what to run, nothing while there is no picture."""
     first_line = st.empty()
     with st.container(border=True):
-        picture = picture_input(page, KINDS, first_sample(page, cards))
-        fit_model(page, cards, picture)
+        picture = fitting_picture(page, cards)
         card, other = pickers(page, cards, LARGEST_AREA, CELLS)
         if warning := mismatch(card, picture):
             st.caption(warning)

@@ -9,11 +9,13 @@ from areaviz.cards.card import Card
 from areaviz.data.picture_samples import SAMPLES
 from areaviz.trace.picture import Picture
 from areaviz.ui.forms.options import ModelPage, ModelState
-from areaviz.ui.forms.picture_input import PictureState
-from areaviz.ui.shell.page import Cards, Link
+from areaviz.ui.forms.picture_input import PictureState, picture_input
+from areaviz.ui.shell.page import Cards, Link, Page
 
 WORDS = {"scenes": "shape scenes", "photos": "photographs"}
 """`Card.pictures` in words."""
+KINDS = ("scene", "photo")
+"""Of the samples that are offered."""
 FIRST = {"scenes": "scene-34", "photos": "astronaut"}
 """The sample to begin with for a model of each kind."""
 
@@ -34,6 +36,13 @@ def kind_of(name: str) -> str:
     """What a picture of this name shows, as in `Card.pictures`; an upload is a photograph."""
     entry = SAMPLES.get(name)
     return "scenes" if entry and entry.kind == "scene" else "photos"
+
+
+def fitting_picture(page: Page[PictureModelState], cards: Cards) -> Picture | None:
+    """Let a picture be chosen, which brings a model of its kind along."""
+    picture = picture_input(page, KINDS, first_sample(page, cards))
+    fit_model(page, cards, picture)
+    return picture
 
 
 def first_sample(page: ModelPage, cards: Cards) -> str:

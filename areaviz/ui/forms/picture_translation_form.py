@@ -15,13 +15,11 @@ from areaviz.trace.picture import Picture
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.forms.model_choice import (
     PictureModelState,
-    first_sample,
-    fit_model,
+    fitting_picture,
     kind_of,
     mismatch,
 )
 from areaviz.ui.forms.options import pickers, with_options
-from areaviz.ui.forms.picture_input import picture_input
 from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.page import Cards, Link, Page
 from areaviz.ui.what_if.state import WhatIfState
@@ -35,7 +33,6 @@ SIGHTS = {
 """What a translator may be shown, by what a link calls it."""
 USUAL = ["with", "without", "other"]
 CELLS = "{size} items of the sentence, {size} rows and {size} columns of cells"
-KINDS = ("scene", "photo")
 MOST_WORDS = 40
 CONTRARY = ("scene-20", "scene-34")
 """Samples whose two ambiguous nouns mean something else than in each other."""
@@ -122,15 +119,14 @@ class Asked:
 def picture_translation_form(page: PictureTranslationPage, cards: Cards) -> Asked | None:
     """Draw the form; returns what to run side by side, None while there is no picture."""
     with st.container(border=True):
-        picture = picture_input(page, KINDS, first_sample(page, cards))
-        fit_model(page, cards, picture)
+        picture = fitting_picture(page, cards)
         _offer_sentence(page, picture.name if picture else "")
         page.widget(
             st.text_area,
             "English sentence",
             "text",
             height=70,
-            then=lambda: _new_text(page),
+            then=lambda: page.unlock(hidden=[]),
             help="Leave it empty to have the picture described in German.",
         )
         text = _with_hidden_words(page)
@@ -165,11 +161,7 @@ def _offer_sentence(page: PictureTranslationPage, name: str) -> None:
     page.set(offered=name)
     if not is_own and sentence(name):
         page.set(text=sentence(name))
-        _new_text(page)
-
-
-def _new_text(page: PictureTranslationPage) -> None:
-    page.hold(replace(page.state.unlocked(), hidden=[]))
+        page.unlock(hidden=[])
 
 
 def _with_hidden_words(page: PictureTranslationPage) -> str:
@@ -181,17 +173,9 @@ def _with_hidden_words(page: PictureTranslationPage) -> str:
     if len(words) > MOST_WORDS:
         st.caption(f"Words can be hidden in sentences of up to {MOST_WORDS} words.")
         return state.text
-    hidden = [place for place in state.hidden if place in range(len(words))]
-    page.set(hidden=hidden)
-    page.widget(
-        st.pills,
-        f"Hide words: the model reads “{MASK}” and has only the picture to tell",
-        "hidden",
-        range(len(words)),
-        selection_mode="multi",
-        format_func=lambda place: escaped(words[place]),
-        then=lambda: page.hold(page.state.unlocked()),
-    )
+    label = f"Hide words: the model reads “{MASK}” and has only the picture to tell"
+    titles = {place: escaped(word) for place, word in enumerate(words)}
+    hidden = page.pills(label, "hidden", titles, page.unlock)
     if not hidden:
         return state.text
     for place in hidden:
@@ -206,7 +190,7 @@ def _sight_picker(page: PictureTranslationPage, picture: Picture | None) -> Pict
     if page.state.other not in offered:
         page.set(other=next((name for name in CONTRARY if name in offered), offered[0]))
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        sight_pills(page, "Side by side", "seen", list(SIGHTS))
+        page.pills("Side by side", "seen", SIGHTS)
         if "other" in page.state.seen:
             page.widget(
                 st.selectbox,
@@ -217,18 +201,6 @@ def _sight_picker(page: PictureTranslationPage, picture: Picture | None) -> Pict
                 width=340,
             )
     return sample(page.state.other)
-
-
-def sight_pills(page: PictureTranslationPage, label: str, name: str, sights: Sequence[str]) -> None:
-    """Choose some of these sights, in a field of the state."""
-    page.widget(
-        st.pills,
-        label,
-        name,
-        sights,
-        selection_mode="multi",
-        format_func=lambda sight: SIGHTS[sight],
-    )
 
 
 def _grey(picture: Picture) -> Picture:

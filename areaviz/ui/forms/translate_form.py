@@ -53,7 +53,7 @@ def translate_form(page: Page[TranslateState], cards: Cards) -> tuple[Request, .
 
 
 def _take_text(page: Page[TranslateState]) -> None:
-    page.hold(replace(page.state.unlocked(), is_asked=True))
+    page.unlock(is_asked=True)
 
 
 def _take_sample(page: Page[TranslateState]) -> None:

@@ -133,7 +133,8 @@ def ways_form(page: WaysPage, cards: Cards) -> tuple[Request, ...]:
                 ),
             )
             sample = page.state.sample
-            st.button("Look again", on_click=_draw_again, args=(page,), disabled=not sample)
+            another = {"seed": page.state.seed + 1}
+            st.button("Look again", on_click=page.set, kwargs=another, disabled=not sample)
     if picture is None:
         return ()
     seed = page.state.seed if sample else 0
@@ -169,7 +170,3 @@ def _number(params: Mapping[str, str], name: str) -> int | None:
     given = params.get(name, "")
     is_number = given.isascii() and given.isdecimal() and len(given) < 4
     return int(given) if is_number else None
-
-
-def _draw_again(page: WaysPage) -> None:
-    page.set(seed=page.state.seed + 1)

@@ -12,6 +12,7 @@ from areaviz.trace.arrays import NO_OUTPUT
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.components.player import player
+from areaviz.ui.look.downloads import downloads
 from areaviz.ui.shell.markdown import escaped, shortened, visible
 from areaviz.ui.shell.page import AnyPage
 from areaviz.views import VIEWS
@@ -66,7 +67,7 @@ def view_picker(page: AnyPage, trace: Trace, focus: Focus) -> View | None:
 
 
 def chart(view: View, trace: Trace, focus: Focus, key: str) -> None:
-    """The picture of a view, played if it is one that is, with its caption and its numbers."""
+    """The picture of a view, played if it is one that is, with its caption, numbers and files."""
     label = f"{view.title}: {view.question}"
     if view.played:
         played = view.played(trace, focus)
@@ -77,17 +78,18 @@ def chart(view: View, trace: Trace, focus: Focus, key: str) -> None:
         st.plotly_chart(figure, key=f"chart_{key}", config=_CONFIG, alt=label)
         caption = str(figure.layout.meta["caption"])
     st.caption(escaped(caption))
-    numbers(view.takeaway, trace, focus, key)
+    takeaways(view.takeaway, trace, focus, key)
 
 
-def numbers(view: Takeaway, trace: Trace, focus: Focus, key: str) -> None:
-    """The numbers of a picture as a table, worked out when it is opened."""
+def takeaways(view: Takeaway, trace: Trace, focus: Focus, key: str) -> None:
+    """The numbers of a picture as a table, worked out when it is opened, and its files."""
     expander = st.expander(
         "Show as table", key=f"table_{view.name}_{key}", type="compact", on_change="rerun"
     )
     if expander.open:
         with expander:
             data_table(view.table(trace, focus))
+    downloads(view, trace, focus, key)
 
 
 def data_table(table: Table) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from areaviz.drawing.base import Takeaway
 from areaviz.drawing.sites import sites
 from areaviz.interactive.grid import TAKEAWAY as GRID
 from areaviz.interactive.ribbon import TAKEAWAY as RIBBON
@@ -19,9 +20,8 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.components.grid import grid
 from areaviz.ui.components.ribbon import Selection, ribbon
-from areaviz.ui.look.chart import chart, data_table, numbers, view_picker, written
-from areaviz.ui.look.downloads import downloads
-from areaviz.ui.look.focus import current_focus, fitted, focus_picker, lock, side_field
+from areaviz.ui.look.chart import chart, data_table, takeaways, view_picker, written
+from areaviz.ui.look.focus import current_focus, fitted, focus_picker, side_field
 from areaviz.ui.look.opened import turn
 from areaviz.ui.shell.errors import show_errors
 from areaviz.ui.shell.markdown import escaped
@@ -111,35 +111,32 @@ def _ribbons(
     seen = []
     for index, (trace, place) in enumerate(zip(traces, _places(traces, "ribbons"), strict=True)):
         asked = chosen = shared(traces[0], trace, focus)
+        draw, takeaway = _pointed(trace, asked)
         with place:
             written(trace, titles[index], str(index))
             if asked.site in trace.maps:
-                chosen = clicked(_pointed(trace, asked, str(index), link), asked)
+                selection = draw(trace, asked, key=f"{takeaway.name}_{index}", link=link)
+                chosen = clicked(selection, asked)
         after = focus if chosen == asked else followed(traces[0], trace, focus, asked, chosen)
         if after != focus:
             focus = after
-            lock(page, focus)
+            page.hold(page.state.locking(focus))
             # The ribbons drawn so far do not know of it yet.
             if index:
                 st.rerun()
-        if chosen.site in trace.maps:
-            takeaway = GRID if _is_picture(trace, chosen) else RIBBON
+        if asked.site in trace.maps:
             with place:
-                numbers(takeaway, trace, chosen, str(index))
-                downloads(takeaway, trace, chosen, str(index))
+                takeaways(takeaway, trace, chosen, str(index))
         seen.append(chosen)
     return seen
 
 
-def _pointed(trace: Trace, focus: Focus, key: str, link: str | None) -> Selection:
-    """What is locked in the grid, where a picture is attended to, or else in the ribbon."""
-    if _is_picture(trace, focus):
-        return grid(trace, focus, key=f"grid_{key}", link=link)
-    return ribbon(trace, focus, key=f"ribbon_{key}", link=link)
-
-
-def _is_picture(trace: Trace, focus: Focus) -> bool:
-    return trace.fields[trace.maps[focus.site].memory].kind == "picture"
+def _pointed(trace: Trace, focus: Focus) -> tuple[Callable[..., Selection], Takeaway]:
+    """What to point at, with its files: the grid where a picture is attended to, or the ribbon."""
+    attention = trace.maps.get(focus.site)
+    if attention and trace.fields[attention.memory].kind == "picture":
+        return grid, GRID
+    return ribbon, RIBBON
 
 
 def _places(traces: Sequence[Trace], key: str) -> Sequence[DeltaGenerator]:
@@ -156,10 +153,7 @@ def shared(main: Trace, other: Trace, focus: Focus) -> Focus:
 
 
 def followed(main: Trace, other: Trace, focus: Focus, asked: Focus, chosen: Focus) -> Focus:
-    """The page's focus after `chosen` was made of `asked` in another trace.
-
-    Items of that trace's own text stay there.
-    """
+    """The page's focus after a click in `other` made `chosen` of `asked`; its own items stay."""
     if chosen.site != focus.site:
         return focus
     if same_items(main, other, chosen):
@@ -214,7 +208,6 @@ def _views(
                 st.caption(escaped(titles[index]))
             if view.fits(trace, focus):
                 chart(view, trace, focus, str(index))
-                downloads(view.takeaway, trace, focus, str(index))
             else:
                 st.caption("This view has nothing to show of this model.")
     return view.name

@@ -60,11 +60,6 @@ def _picker(
         page.widget(st.segmented_control, label, name, options, **named)
 
 
-def lock(page: AnyPage, focus: Focus) -> None:
-    """Lock the items of a focus, and look at its head."""
-    page.hold(page.state.locking(focus))
-
-
 def layers(trace: Trace, site: str) -> range:
     """The layers of a site; a gaze has one."""
     return range(trace.maps[site].layers if site in trace.maps else 1)

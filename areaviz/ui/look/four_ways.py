@@ -15,7 +15,6 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.forms.ways_form import WAYS, Way, WaysPage, models_of_ways
 from areaviz.ui.look.chart import chart, view_picker, warning
-from areaviz.ui.look.downloads import downloads
 from areaviz.ui.look.result_page import up_to_date
 from areaviz.ui.models.measures import measured
 from areaviz.ui.shell.markdown import escaped
@@ -131,7 +130,6 @@ def look_closer(
             st.caption(view.question)
             focus = _sample(page, trace, focus)
             chart(view, trace, focus, "ways")
-            downloads(view.takeaway, trace, focus, "ways")
     if request is None:
         page.keep({})
     else:

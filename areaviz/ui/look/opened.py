@@ -1,7 +1,4 @@
-"""Files of attention that are looked into: opened once, their weights on disk.
-
-They are let go of when their reader leaves.
-"""
+"""Files of attention: opened once, their weights on disk, and freed when their reader leaves."""
 
 from __future__ import annotations
 
@@ -28,7 +25,7 @@ MAX_MEGABYTES = 20
 SETTING = "AREAVIZ_TRACE"
 """Environment variable: a file that everybody is shown, as `serve --trace FILE` sets it."""
 LARGE, AT_ONCE = 8 * 2**20, 2
-"""Of traces whose layers take more bytes, so many are worked on at once."""
+"""Traces whose layers take more than `LARGE` bytes; `AT_ONCE` of them are worked on at a time."""
 
 
 def opened(file: UploadedFile, area_size: int | None = None) -> Trace:
@@ -67,11 +64,6 @@ def stored_trace() -> Trace | None:
             help="Files of the trace format only; nothing in them is run.",
         )
     return None if file is None else opened(file)
-
-
-def is_trace(file: UploadedFile) -> bool:
-    """Whether it is a stored trace and not raw arrays; InputError where it is no such file."""
-    return holds_trace(file)
 
 
 def served() -> Path | None:

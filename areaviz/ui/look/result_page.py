@@ -24,7 +24,7 @@ from areaviz.ui.shell.frame import page_frame
 from areaviz.ui.shell.page import AnyPage, Cards, Page, S_co
 from areaviz.ui.shell.waiting import traced
 from areaviz.ui.what_if.experiment import experiment
-from areaviz.ui.what_if.panel import panel
+from areaviz.ui.what_if.panel import TITLE, panel
 from areaviz.ui.what_if.state import WhatIfPage, apply_link
 
 A = TypeVar("A")
@@ -119,14 +119,10 @@ def explore_changed(
         link: what the link restores.
     """
     run = experiment(page, backend, request, traces[0])
-    explore(
-        page,
-        (*traces, *run.traces),
-        (*titles, *run.titles),
-        replace(link, changes=run.decoded.changes),
-        run.decoded.params,
-        partial(panel, page, run),
-    )
+    if run.runs:
+        traces, titles = [*traces, run.runs[0]], [*titles, TITLE]
+    link = replace(link, changes=run.decoded.changes)
+    explore(page, traces, titles, link, run.decoded.params, partial(panel, page, backend, run))
 
 
 def up_to_date(

@@ -13,7 +13,6 @@ from areaviz.ui.forms.picture_translation_form import (
     SIGHTS,
     Asked,
     PictureTranslationPage,
-    sight_pills,
 )
 from areaviz.ui.look.chart import confidence, output_text, warning
 from areaviz.ui.look.explore import explore
@@ -87,5 +86,5 @@ def _chosen(page: PictureTranslationPage, runs: Sequence[str]) -> list[str]:
     chosen = page.state.looked_into(runs)
     if len(runs) > 1:
         page.set(looked=chosen)
-        sight_pills(page, "Look into the attention", "looked", runs)
+        page.pills("Look into the attention", "looked", {run: SIGHTS[run] for run in runs})
     return chosen

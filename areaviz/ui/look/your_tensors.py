@@ -8,11 +8,11 @@ import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from areaviz.trace.arrays_example import example_file
+from areaviz.trace.arrays_file import holds_trace
 from areaviz.trace.record import Trace
 from areaviz.ui.look.explore import explore
 from areaviz.ui.look.opened import (
     MAX_MEGABYTES,
-    is_trace,
     opened,
     opened_example,
     opened_served,
@@ -64,7 +64,7 @@ def _found(page: TensorsPage) -> tuple[Trace, str] | None:
     file = _chosen(page)
     _schema()
     if file is not None:
-        stored = is_trace(file)
+        stored = holds_trace(file)
         trace = opened(file, 1 if stored else _area_size(page))
         return trace, _title(trace, stored)
     if page.state.is_example:

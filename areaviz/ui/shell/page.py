@@ -155,6 +155,10 @@ class Page(Generic[S_co]):
         """Give fields of the state new values."""
         self.hold(replace(self.state, **fields))
 
+    def unlock(self, **fields: Any) -> None:
+        """The same, and lock nothing, as the text or the picture is a new one."""
+        self.hold(replace(self.state.unlocked(), **fields))
+
     def hold(self, state: State) -> None:
         """Hold another state from now on."""
         st.session_state[self.name] = state
@@ -207,6 +211,28 @@ class Page(Generic[S_co]):
     def segments(self, label: str, name: str, options: Mapping[T, str]) -> T:
         """Buttons side by side for one of `options`."""
         return self.choose(st.segmented_control, label, name, options, required=True)
+
+    def pills(
+        self,
+        label: str,
+        name: str,
+        options: Mapping[T, str],
+        then: Callable[[], None] | None = None,
+    ) -> list[T]:
+        """Buttons for any number of `options`; a field has a list of those that are chosen."""
+        chosen: list[T] = [one for one in getattr(self.state, name) if one in options]
+        self.set(**{name: chosen})
+        values, label_of = list(options), options.__getitem__
+        self.widget(
+            st.pills,
+            label,
+            name,
+            values,
+            selection_mode="multi",
+            format_func=label_of,
+            then=then,
+        )
+        return chosen
 
     def _take(self, name: str, then: Callable[[], None] | None) -> None:
         self.set(**{name: st.session_state[self.key(name)]})

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import streamlit as st
 
+from areaviz.backend.base import Backend
 from areaviz.data.picture_samples import SAMPLES, names
 from areaviz.metrics.words import word_runs
 from areaviz.trace.interventions import Change, Gate, Hide, Weigh
@@ -14,7 +15,7 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.shell.errors import problem
 from areaviz.ui.shell.markdown import escaped, visible
-from areaviz.ui.what_if.experiment import TITLE, Experiment
+from areaviz.ui.what_if.experiment import Experiment
 from areaviz.ui.what_if.result import faithful, outcome
 from areaviz.ui.what_if.state import (
     NOTHING,
@@ -26,11 +27,12 @@ from areaviz.ui.what_if.state import (
 )
 from areaviz.ui.what_if.words import candidates, change_words, items_of, place_words
 
+TITLE = "What if"
 LARGEST_FACTOR, FACTOR_STEP = 4.0, 0.25
 MOST_WORDS = 60
 
 
-def panel(page: WhatIfPage, run: Experiment, trace: Trace, focus: Focus) -> None:
+def panel(page: WhatIfPage, backend: Backend, run: Experiment, trace: Trace, focus: Focus) -> None:
     """Draw it for the first of the traces that are looked into, if that is the one that was run."""
     # The panel is part of a fragment: what is to be decoded anew needs the whole page.
     if decoded(page, run.request) != run.decoded:
@@ -53,9 +55,10 @@ def panel(page: WhatIfPage, run: Experiment, trace: Trace, focus: Focus) -> None
             )
             _chooser(page, run, focus)
             _draft_list(page, run)
-            if run.after is not None and run.forced is not None:
-                outcome(run.before, run.after, run.forced, focus)
-            faithful(page, run.backend, run.before, focus)
+            if run.runs:
+                after, forced = run.runs
+                outcome(run.before, after, forced, focus)
+            faithful(page, backend, run.before, focus)
 
 
 def _chooser(page: WhatIfPage, run: Experiment, focus: Focus) -> None:
@@ -149,19 +152,11 @@ def _hide_words(page: WhatIfPage, run: Experiment, _: Focus) -> Change | None:
     if len(runs) > MOST_WORDS:
         st.caption(f"Words can be hidden in sentences of up to {MOST_WORDS} words.")
         return None
-    labels = []
-    for start, end in runs:
+    words = {}
+    for place, (start, end) in enumerate(runs):
         word = source.raw[source.anchors[start, 0] : source.anchors[end - 1, 1]]
-        labels.append(escaped(word.strip()))
-    page.set(words=[place for place in page.state.words if place < len(runs)])
-    chosen = page.widget(
-        st.pills,
-        "Words",
-        "words",
-        range(len(runs)),
-        selection_mode="multi",
-        format_func=lambda place: labels[place],
-    )
+        words[place] = escaped(word.strip())
+    chosen = page.pills("Words", "words", words)
     st.caption(
         "Nothing attends to a hidden word any more, in any layer. Its place stays, so its length"
         " still shows."

@@ -13,7 +13,6 @@ from areaviz.evaluation.faithfulness import Faithfulness, Probe, faithfulness, s
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.look.chart import chart, output_text
-from areaviz.ui.look.downloads import downloads
 from areaviz.ui.shell.errors import show_errors
 from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.waiting import waiting
@@ -25,7 +24,6 @@ CAVEAT = (
     "Attention is not by itself an explanation. These numbers say how much the output depends on"
     " what this map points at, in this model and on this input; they do not say why."
 )
-_ASKED, _MEASURED = "what_if_asked", "what_if_measured"
 _NAMES = {"item": "Items", "area": "Areas"}
 
 
@@ -45,7 +43,6 @@ def outcome(before: Trace, after: Trace, forced: Trace, focus: Focus) -> None:
     if view.fits(forced, focus):
         st.caption(view.question)
         chart(view, forced, focus, "what_if")
-        downloads(view.takeaway, forced, focus, "what_if")
 
 
 def _odds(before: Trace, forced: Trace) -> str:
@@ -70,21 +67,19 @@ def faithful(page: WhatIfPage, backend: Backend, trace: Trace, focus: Focus) -> 
         unit = page.segments("Of what", "unit", _NAMES)
         probe = Probe(focus.site, focus.layer, focus.head, k, unit)
         request = replace(trace.request, target=trace.fields[trace.output.field].raw)
-        st.button("Measure", key=page.key("measure"), on_click=_ask, args=(request, probe))
-    if st.session_state.get(_ASKED) == (request, probe):
+        subject = request, probe
+        st.button(
+            "Measure", key=page.key("measure"), on_click=page.set, kwargs={"measured": subject}
+        )
+    if page.state.measured == subject:
         with show_errors("measuring the map"):
-            _figures(_measured(backend, request, probe), probe)
-
-
-def _ask(request: Request, probe: Probe) -> None:
-    st.session_state[_ASKED] = request, probe
+            if page.state.faithfulness.get(subject) is None:
+                page.set(faithfulness={subject: _measured(backend, request, probe)})
+            _figures(page.state.faithfulness[subject], probe)
 
 
 def _measured(backend: Backend, request: Request, probe: Probe) -> Faithfulness:
-    """What was measured of exactly this, before or now; raises InputError or BackendError."""
-    held: tuple[Request, Probe, Faithfulness] | None = st.session_state.get(_MEASURED)
-    if held is not None and held[:2] == (request, probe):
-        return held[2]
+    """How faithful the map is; raises InputError or BackendError."""
     done, which = 0.0, ""
     with waiting("Measuring") as report:
 
@@ -96,9 +91,7 @@ def _measured(backend: Backend, request: Request, probe: Probe) -> Faithfulness:
             report(done, f"Measuring{which}. {words}")
 
         run = partial(backend.trace, progress=report_run)
-        found = faithfulness(request, probe, run, begin_run)
-    st.session_state[_MEASURED] = request, probe, found
-    return found
+        return faithfulness(request, probe, run, begin_run)
 
 
 def _figures(found: Faithfulness, probe: Probe) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from areaviz.data.picture_samples import SAMPLES, sample
+from areaviz.evaluation.faithfulness import Faithfulness, Probe
 from areaviz.trace.interventions import Change
 from areaviz.trace.limits import shown
 from areaviz.trace.request import Request
@@ -70,6 +71,9 @@ class WhatIfState(State):
     # ... and of what, and how many, the map is measured by.
     unit: str = ""
     k: int = 5
+    # Which map was asked about last, and what was measured of the last one.
+    measured: tuple[Request, Probe] | None = None
+    faithfulness: Mapping[tuple[Request, Probe], Faithfulness] = field(default_factory=dict)
 
     def from_link(self, link: Link) -> Self:
         """With a link's interventions, of the link's input alone."""

@@ -175,7 +175,7 @@ def test_a_click_that_names_no_sample_chooses_nothing(state: dict[str, Any], tol
     assert PAGE.state.chosen is None
 
 
-def after_link(name: str, before: PictureState = PictureState()) -> PictureState:
+def after_link(name: str, before: PictureState = PAGE.first) -> PictureState:
     return before.from_link(Link({"picture": name}, Request("one", ""), None))
 
 
