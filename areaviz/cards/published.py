@@ -22,9 +22,9 @@ class Published:
     area: float
     features: float | None = None
 
-    def of(self, mechanism: str) -> float:
-        """The figure of mechanism "regular" or "area"."""
-        return self.regular if mechanism == "regular" else self.area
+    def of(self, mechanism: str) -> float | None:
+        """The figure of mechanism "regular" or "area"; None of others, which the paper has not."""
+        return {"regular": self.regular, "area": self.area}.get(mechanism)
 
 
 HEADLINE = "test_2016_flickr"

@@ -12,8 +12,9 @@ from streamlit.testing.v1 import AppTest
 from areaviz.backend.base import Backend
 from areaviz.backend.replay import ReplayBackend
 from areaviz.cards.card import Card
+from areaviz.cards.published import PUBLISHED
 from areaviz.evaluation.forms import TITLES
-from areaviz.ui.models.comparison import comparison_table
+from areaviz.ui.models.comparison import beside_the_paper, comparison_table
 from tests.pages import folder
 from tests.pages.conftest import Open, shown
 
@@ -57,8 +58,39 @@ def test_what_differs_is_said(open_page: Open) -> None:
 
 
 def test_a_model_without_a_figure_gets_a_dash() -> None:
-    table = comparison_table([replace(folder.card("x", "area"), figures={})])
+    table = comparison_table(beside_the_paper([replace(folder.card("x", "area"), figures={})]))
     assert set(table["Ours, area"]) == set(table["Ours, regular"]) == {"–"}
+
+
+def test_translators_that_the_paper_has_not_are_shown_too(
+    open_page: Open,
+    use_backend: Callable[[Backend], None],
+    stored: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known = folder.card("known", "area")
+    others = {
+        "large": replace(known, name="large", title="Of another size", size="Large"),
+        "memory": replace(known, name="memory", title="Without attention", mechanism="none"),
+        "seed": replace(known, name="seed", title="Of another seed"),
+    }
+    replay = ReplayBackend(stored)
+    monkeypatch.setattr(replay, "models", lambda: {"known": known, **others})
+    use_backend(replay)
+    app = open_page("models")
+    assert not app.exception and not app.error
+    paper, ours = (table.value for table in app.table[:2])
+    assert len(paper) == 8 and list(paper["Ours, area"]).count("23.40") == 1
+    assert list(ours["Model"]) == [card.title for card in others.values()]
+    assert list(ours["Attention"]) == ["area", "none", "area"]
+    assert list(ours["BLEU"]) == ["23.40"] * 3
+
+
+@pytest.mark.parametrize("mechanism", ["none", "item-wise hard", "text and picture"])
+def test_the_paper_has_figures_of_its_own_mechanisms_alone(mechanism: str) -> None:
+    paper = PUBLISHED["character", "Tiny"]
+    assert (paper.of("regular"), paper.of("area")) == (6.9, 8.2)
+    assert paper.of(mechanism) is None
 
 
 def test_a_bare_card_is_shown(

@@ -12,8 +12,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from areaviz.backend.access import is_loopback
-from areaviz.backend.cookies import SETTING, admission_cookie, is_admission
+from areaviz.backend.access import KEY_SETTING, admission_cookie, is_admission, is_loopback
 from areaviz.data.places import ROOT
 from areaviz.ui.shell.departure import note_presence
 from areaviz.ui.shell.errors import problem
@@ -64,7 +63,7 @@ def page_frame(page: AnyPage) -> None:
 
 def admitted() -> bool:
     """Whether this session may see the app."""
-    key = os.environ.get(SETTING, "")
+    key = os.environ.get(KEY_SETTING, "")
     if not key:
         return is_loopback(st.get_option("server.address"))
     given = st.context.cookies.get(admission_cookie(st.get_option("server.port")), "")
@@ -74,7 +73,7 @@ def admitted() -> bool:
 def refuse() -> None:
     """In place of a page: what has to be done to see it."""
     st.title("areaviz", anchor=False)
-    if os.environ.get(SETTING):
+    if os.environ.get(KEY_SETTING):
         problem("This app is not public; load this page again to sign in with its access token.")
     else:
         problem(
