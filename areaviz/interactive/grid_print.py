@@ -19,8 +19,7 @@ from areaviz.drawing.labels import clip, for_print
 from areaviz.drawing.select import field_name, groups, heads_of
 from areaviz.drawing.theme import PRINT_FONT, SEQUENCE, Drawing, finish, head_colour, print_figure
 from areaviz.interactive.grid_table import Place, box_of, cells_text, places_of, query_text
-from areaviz.trace.area_text import area_text
-from areaviz.trace.areas import Area, AreaGrid
+from areaviz.trace.areas import Area, AreaGrid, area_text
 from areaviz.trace.picture import Picture
 from areaviz.trace.query import item_shares, smallest_area
 from areaviz.trace.record import FloatArray, IntArray, Trace

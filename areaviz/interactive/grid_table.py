@@ -13,8 +13,7 @@ import numpy as np
 from areaviz.drawing.base import Table
 from areaviz.drawing.select import heads_of
 from areaviz.interactive.ribbon_table import chosen_groups, items_text
-from areaviz.trace.area_text import area_text
-from areaviz.trace.areas import Area, AreaGrid
+from areaviz.trace.areas import Area, AreaGrid, area_text
 from areaviz.trace.query import attended, item_shares, smallest_area
 from areaviz.trace.record import AttentionMap, Field, Trace
 from areaviz.trace.request import Focus

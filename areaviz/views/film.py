@@ -23,7 +23,7 @@ from areaviz.drawing.film import Film, Frame, film, fits_film
 from areaviz.drawing.labels import clip, drawable, visible
 from areaviz.drawing.pictures import uri, widened
 from areaviz.drawing.tiles import Sheet, Tile
-from areaviz.trace.area_text import area_text
+from areaviz.trace.areas import area_text
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 

@@ -28,7 +28,7 @@ from areaviz.drawing.theme import (
     unseen_axis,
 )
 from areaviz.trace import query
-from areaviz.trace.information import query_dependence
+from areaviz.trace.query import query_dependence
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
 

@@ -34,7 +34,7 @@ from areaviz.drawing.theme import (
     print_figure,
     screen_figure,
 )
-from areaviz.trace.area_text import run_text
+from areaviz.trace.areas import run_text
 from areaviz.trace.record import Field, FloatArray, Trace
 from areaviz.trace.request import Focus
 
