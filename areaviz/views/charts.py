@@ -151,9 +151,9 @@ def history_figure(card: Card) -> Figure:
                 )
             )
     figure.update_layout(hovermode="x unified", showlegend=True)
-    figure.update_xaxes(title="Training step", rangemode="tozero")
+    figure.update_xaxes(title_text="Training step", rangemode="tozero")
     return figure.update_yaxes(
-        title="Loss (nats an item)", showgrid=True, gridcolor=RULE, hoverformat=".3f"
+        title_text="Loss (nats an item)", showgrid=True, gridcolor=RULE, hoverformat=".3f"
     )
 
 
