@@ -95,7 +95,7 @@ def contestants(case: Case, mask: str, device: torch.device) -> dict[str, Attent
     if (case.grid[0] == 1 or mask == "plain") and device.type == "cpu" and fused.available():
         names.append("fused")
     found: dict[str, Attention] = {BASE: partial(_regular, padding, mask == "causal")}
-    found |= {name: partial(area_attention, impl=name, **options) for name in names}
+    found |= {name: partial(_output, impl=name, **options) for name in names}
     found |= _spans_that_win(case, options, device)
     if mask == "plain" and (shutil.which("g++") or device.type == "cuda"):
         found["compiled"] = _compiled(case)
@@ -113,10 +113,14 @@ def _spans_that_win(
     bias = torch.linspace(0, 1, case.area[0] * case.area[1], device=device)
     learned = {"key_mode": "boundary", "key_features": keys, **options}
     return {
-        "boundary": partial(area_attention, impl="streamed", **learned),
-        "boundary pooled": partial(area_attention, impl="pooled", **learned),
-        "size bias": partial(area_attention, impl="streamed", size_bias=bias, **options),
+        "boundary": partial(_output, impl="streamed", **learned),
+        "boundary pooled": partial(_output, impl="pooled", **learned),
+        "size bias": partial(_output, impl="streamed", size_bias=bias, **options),
     }
+
+
+def _output(query: Tensor, key: Tensor, value: Tensor, **options: Any) -> Tensor:
+    return area_attention(query, key, value, **options).output
 
 
 def _regular(

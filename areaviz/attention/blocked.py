@@ -1,5 +1,4 @@
-"""Area attention block by block where areas outweigh their items: boundary keys or a size bias on
-mean keys.
+"""Area attention by blocks where areas outweigh their items: boundary keys, size bias.
 
 As in the streamed form a block of scores is held at a time and made again in the backward pass, and
 the output is the item coverage times V. But no item's logit bounds an area's here, so a block holds
@@ -24,22 +23,21 @@ from areaviz.attention.boundary import (
     area_logits_adjoint,
     area_logits_into,
 )
-from areaviz.attention.pooling import area_sizes, box_scatter_, box_sum_into
+from areaviz.attention.pooling import area_sizes, box_into, box_scatter_
 from areaviz.attention.spec import AreaSpec
 from areaviz.trace.areas import AreaGrid
 
 
 @dataclass(frozen=True, slots=True)
 class AreaTerms:
-    """What logits have besides the mean of item logits; None for nothing.
+    """What logits have besides the mean of item logits; None for nothing."""
 
-    first, last [N, M, E]: keys of an item as the first and last of an area. shape [S, E]: keys of
-    the shapes. bias [N, S]: added to the logits of each shape.
-    """
-
+    # [N, M, E] each: keys of an item as the first and as the last of an area.
     first: Tensor | None
     last: Tensor | None
+    # [S, E]: keys of the shapes; given with those of the edges.
     shape: Tensor | None
+    # [N, S]: added to the logits of each shape.
     bias: Tensor | None
 
     @classmethod
@@ -59,7 +57,9 @@ def blocked(
 ) -> Tensor:
     """Area attention whose logits have `terms` besides means: [N, Q, V]."""
     parts = (terms.first, terms.last, terms.shape, terms.bias)
-    output: Tensor = _Blocked.apply(query_NQE, key_NME, value_NMV, *parts, problem)  # type: ignore[no-untyped-call]
+    output: Tensor = _Blocked.apply(  # type: ignore[no-untyped-call]
+        query_NQE, key_NME, value_NMV, *parts, problem
+    )
     return output
 
 
@@ -72,7 +72,7 @@ class _Blocked(torch.autograd.Function):
         shape = query.shape[:2]
         output_NQV = query.new_zeros(*shape, value.shape[2])
         total_NQ = query.new_full(shape, -MASKED, dtype=blocks.dtype)
-        for block in blocks.blocks(*shape):
+        for block in blocks:
             rows, queries, items = block
             grid, logits_1RK = _area_logits(block, blocks, query, key, terms)
             most_K = logits_1RK.amax(1)
@@ -82,11 +82,10 @@ class _Blocked(torch.autograd.Function):
                 weights_1RK /= area_sizes(grid, weights_1RK)[:, None]
             cover_nqM = _per_row(box_scatter_(weights_1RK, grid), block).permute(1, 2, 0)
             found_nqV = torch.bmm(cover_nqM, value[rows, :items].to(blocks.dtype))
-            size = found_nqV.shape[:2]
-            nothing_nq = (most_K <= MASKED / 2).view(size)
-            share_nq = sum_K.reciprocal().view(size).masked_fill(nothing_nq, 0.0)
+            nothing_nq = (most_K <= MASKED / 2).view(block.size)
+            share_nq = sum_K.reciprocal().view(block.size).masked_fill(nothing_nq, 0.0)
             output_NQV[rows, queries] = (found_nqV * share_nq.unsqueeze(-1)).to(output_NQV.dtype)
-            total_nq = (most_K + sum_K.log2()).view(size)
+            total_nq = (most_K + sum_K.log2()).view(block.size)
             total_NQ[rows, queries] = total_nq.masked_fill(nothing_nq, -MASKED)
         ctx.save_for_backward(query, key, value, *parts, output_NQV, total_NQ)
         ctx.problem = problem
@@ -95,26 +94,61 @@ class _Blocked(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad_NQV: Tensor) -> tuple[Tensor | None, ...]:
-        query, key, value, *parts, output, total = ctx.saved_tensors
-        blocks = _blocks(ctx.problem, query, gradient=True)
-        inputs, terms = (query, key, value), AreaTerms(*parts)
-        grads = [
-            None if x is None else x.new_zeros(x.shape, dtype=blocks.dtype)
-            for x in (*inputs, *parts)
-        ]
-        delta_NQ = (grad_NQV.to(blocks.dtype) * output.to(blocks.dtype)).sum(-1)
-        for block in blocks.blocks(*query.shape[:2]):
-            _backward_block(block, blocks, inputs, terms, (grad_NQV, delta_NQ, total), grads)
-        typed = [
-            g if g is None else g.to(x.dtype) for g, x in zip(grads, (*inputs, *parts), strict=True)
-        ]
+        query, key, value, *parts, output, total_NQ = ctx.saved_tensors
+        problem: Problem = ctx.problem
+        terms, scale = AreaTerms(*parts), problem.scale
+        blocks = _blocks(problem, query, gradient=True)
+        dtype = blocks.dtype
+        inputs = (query, key, value, *parts)
+        grads: list[Any] = []
+        for x in inputs:
+            grads.append(None if x is None else x.new_zeros(x.shape, dtype=dtype))
+        d_query, d_key, d_value, *d_edges, d_shape, d_bias = grads
+        delta_NQ = (grad_NQV.to(dtype) * output.to(dtype)).sum(-1)
+        for block in blocks:
+            rows, queries, items = block
+            grid, logits_1RK = _area_logits(block, blocks, query, key, terms)
+            weights_1RK = logits_1RK.sub_(total_NQ[rows, queries].flatten()).exp2_()
+            grad_nqV, query_nqE = grad_NQV[rows, queries].to(dtype), query[rows, queries].to(dtype)
+            pull_nMq = torch.bmm(value[rows, :items].to(dtype), grad_nqV.transpose(1, 2))
+            pull_1RK = torch.empty_like(weights_1RK)
+            box_into(pull_nMq.transpose(0, 1).flatten(1)[None], pull_1RK, grid, mean=False)
+            sizes_R1 = area_sizes(grid, weights_1RK)[:, None]
+            if problem.average:
+                pull_1RK /= sizes_R1
+            slope_1RK = pull_1RK.sub_(delta_NQ[rows, queries].flatten()).mul_(weights_1RK)
+            if problem.average:
+                weights_1RK /= sizes_R1
+            adjoint = area_logits_adjoint(slope_1RK, grid)
+            slope_nMq, *edges, shape_nSq = (
+                _per_row(part, block).transpose(0, 1) for part in adjoint
+            )
+            cover_nMq = _per_row(box_scatter_(weights_1RK, grid), block).transpose(0, 1)
+            found_nqE = torch.bmm(slope_nMq.transpose(1, 2), key[rows, :items].to(dtype))
+            d_key[rows, :items].baddbmm_(slope_nMq, query_nqE, alpha=scale)
+            d_value[rows, :items].baddbmm_(cover_nMq, grad_nqV)
+            shapes = shape_nSq.shape[1]
+            if terms.shape is not None:
+                for edge_nMq, term, d_term in zip(edges, parts[:2], d_edges, strict=True):
+                    found_nqE.baddbmm_(edge_nMq.transpose(1, 2), term[rows, :items].to(dtype))
+                    d_term[rows, :items].baddbmm_(edge_nMq, query_nqE, alpha=scale)
+                found_nqE += shape_nSq.transpose(1, 2) @ terms.shape[:shapes].to(dtype)
+                d_shape[:shapes].add_(
+                    torch.einsum("nsq,nqe->se", shape_nSq, query_nqE), alpha=scale
+                )
+            if d_bias is not None:
+                d_bias[rows, :shapes] += shape_nSq.sum(2)
+            d_query[rows, queries] = found_nqE.mul_(scale)
+        typed = []
+        for grad, x in zip(grads, inputs, strict=True):
+            typed.append(None if grad is None else grad.to(x.dtype))
         return (*typed, None)
 
 
 def _blocks(problem: Problem, like: Tensor, gradient: bool) -> Blocks:
     """Blocks small enough for the logits of all areas, and for their gradients."""
     areas = problem.grid.max_height * problem.grid.max_width
-    return Blocks(problem, like, like.shape[1], live=(areas + 3) * (3 if gradient else 1))
+    return Blocks(problem, like, live=(areas + 3) * (3 if gradient else 1))
 
 
 def _area_logits(
@@ -122,9 +156,9 @@ def _area_logits(
 ) -> tuple[AreaGrid, Tensor]:
     """The areas of a block's items, and their masked logits [1, R, K] in units of log 2."""
     rows, queries, items = block
-    size = (rows.stop - rows.start, queries.stop - queries.start)
+    n, q = block.size
     query_nEq = query[rows, queries].to(blocks.dtype).transpose(1, 2)
-    mean_Mnq = query.new_empty(items, *size, dtype=blocks.dtype)
+    mean_Mnq = query.new_empty(items, n, q, dtype=blocks.dtype)
     blocks.scores(block, query, key, mean_Mnq)
 
     def scored(key_nME: Tensor) -> Tensor:
@@ -135,66 +169,16 @@ def _area_logits(
     shapes = grid.max_height * grid.max_width
     first = None if terms.first is None else scored(terms.first[rows, :items])
     last = None if terms.last is None else scored(terms.last[rows, :items])
-    shape = None if terms.shape is None else scored(terms.shape[:shapes].expand(size[0], -1, -1))
+    shape = None if terms.shape is None else scored(terms.shape[:shapes].expand(n, -1, -1))
     if terms.bias is not None:
         bias_Sn1 = terms.bias[rows, :shapes].to(blocks.dtype).T.unsqueeze(-1) * LOG2_E
-        bias_1SK = bias_Sn1.expand(-1, -1, size[1]).flatten(1)[None]
+        bias_1SK = bias_Sn1.expand(-1, -1, q).flatten(1)[None]
         shape = bias_1SK if shape is None else shape + bias_1SK
     scores = AreaScores(mean_Mnq.flatten(1)[None], first, last, shape)
-    room_1RK = mean_Mnq.new_empty(1, grid.count, size[0] * size[1])
-    return grid, area_logits_into(scores, room_1RK, grid)
-
-
-def _backward_block(
-    block: Block,
-    blocks: Blocks,
-    inputs: tuple[Tensor, Tensor, Tensor],
-    terms: AreaTerms,
-    outer: tuple[Tensor, Tensor, Tensor],
-    grads: list[Tensor | None],
-) -> None:
-    """Add a block's part to the gradients of query, key, value and the terms, in this order."""
-    (query, key, value), (grad, delta, total), (rows, queries, items) = inputs, outer, block
-    scale, dtype = blocks.problem.scale, blocks.dtype
-    grid, logits_1RK = _area_logits(block, blocks, query, key, terms)
-    weights_1RK = logits_1RK.sub_(total[rows, queries].flatten()).exp2_()
-    grad_nqV, query_nqE = grad[rows, queries].to(dtype), query[rows, queries].to(dtype)
-    pull_nMq = torch.bmm(value[rows, :items].to(dtype), grad_nqV.transpose(1, 2))
-    pull_1RK = torch.empty_like(weights_1RK)
-    box_sum_into(pull_nMq.transpose(0, 1).flatten(1)[None], pull_1RK, grid)
-    sizes_R1 = area_sizes(grid, weights_1RK)[:, None]
-    if blocks.problem.average:
-        pull_1RK /= sizes_R1
-    slope_1RK = pull_1RK.sub_(delta[rows, queries].flatten()).mul_(weights_1RK)
-    if blocks.problem.average:
-        weights_1RK /= sizes_R1
-    slopes = [
-        _per_row(part, block).transpose(0, 1) for part in area_logits_adjoint(slope_1RK, grid)
-    ]
-    cover_nMq = _per_row(box_scatter_(weights_1RK, grid), block).transpose(0, 1)
-    shapes = slopes[3].shape[1]
-    d_query, d_key, d_value, d_first, d_last, d_shape, d_bias = grads
-    assert d_query is not None and d_key is not None and d_value is not None
-    found = torch.bmm(slopes[0].transpose(1, 2), key[rows, :items].to(dtype))
-    d_key[rows, :items].baddbmm_(slopes[0], query_nqE, alpha=scale)
-    d_value[rows, :items].baddbmm_(cover_nMq, grad_nqV)
-    if d_first is not None and d_last is not None and d_shape is not None:
-        assert terms.first is not None and terms.last is not None and terms.shape is not None
-        for slope, term, d_term in (
-            (slopes[1], terms.first, d_first),
-            (slopes[2], terms.last, d_last),
-        ):
-            found.baddbmm_(slope.transpose(1, 2), term[rows, :items].to(dtype))
-            d_term[rows, :items].baddbmm_(slope, query_nqE, alpha=scale)
-        found += slopes[3].transpose(1, 2) @ terms.shape[:shapes].to(dtype)
-        d_shape[:shapes].add_(torch.einsum("nsq,nqe->se", slopes[3], query_nqE), alpha=scale)
-    if d_bias is not None:
-        d_bias[rows, :shapes] += slopes[3].sum(2)
-    d_query[rows, queries] = found.mul_(scale)
+    out_1RK = mean_Mnq.new_empty(1, grid.count, n * q)
+    return grid, area_logits_into(scores, out_1RK, grid)
 
 
 def _per_row(x_1MK: Tensor, block: Block) -> Tensor:
     """Columns as rows and queries again: [1, M, K] -> [M, n, q]."""
-    rows, queries, _ = block
-    per_row: Tensor = x_1MK[0].unflatten(1, (rows.stop - rows.start, queries.stop - queries.start))
-    return per_row
+    return x_1MK.view(-1, *block.size)

@@ -18,42 +18,48 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from areaviz.attention.blocked import AreaTerms, blocked
-from areaviz.attention.blocks import MASKED, Block, Problem, Workspace, row_mask
+from areaviz.attention.blocks import MASKED, Problem, row_mask
 from areaviz.attention.boundary import AreaScores, area_logits
+from areaviz.attention.boxfilter import Workspace
+from areaviz.attention.pooled import choose, multiplied
 from areaviz.attention.pooling import area_sizes, box_scatter, wide
 from areaviz.attention.spec import AreaResult, AreaSpec
-from areaviz.attention.weights import choose, weighed
 from areaviz.trace.areas import AreaGrid
 
 
 def streamed(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:
-    """Area attention over blocks of queries: [..., Q, E], [..., M, E], [..., M, V] ->
-    [..., Q, V].
-    """
+    """Area attention by blocks: [..., Q, E], [..., M, E], [..., M, V] -> [..., Q, V]."""
     bias = spec.mask.bias
     if not spec.plain or (bias is not None and bias.requires_grad):
         return with_weights(query, key, value, spec)
-    masks = tuple(row_mask(mask, key.shape[:-2]) for mask in spec.mask.blocked)
-    row_bias = None if bias is None else row_mask(bias, key.shape[:-2])
+    lead = key.shape[:-2]
+    grid = spec.grid
+    if grid.height == 1:
+        # A sequence as one column, so that areas grow downwards; the order of items is the same.
+        grid = AreaGrid(grid.width, 1, grid.max_width, 1)
     problem = Problem(
-        _tall(spec.grid), spec.scale, spec.value_mode == "mean", masks, row_bias, spec.mask.causal
+        grid,
+        spec.scale,
+        spec.value_mode == "mean",
+        tuple(row_mask(mask, lead) for mask in spec.mask.blocked),
+        None if bias is None else row_mask(bias, lead),
+        spec.mask.causal,
     )
     rows = [x.flatten(0, -3) for x in (query, key, value)]
+    output_NQV: Tensor
     if spec.means_alone:
-        output_NQV: Tensor = _Streamed.apply(*rows, problem)  # type: ignore[no-untyped-call]
+        output_NQV = _Streamed.apply(*rows, problem)  # type: ignore[no-untyped-call]
     else:
-        output_NQV = blocked(rows[0], rows[1], rows[2], problem, AreaTerms.of(key, spec))
-    return AreaResult(output_NQV.unflatten(0, query.shape[:-2]))
+        output_NQV = blocked(*rows, problem=problem, terms=AreaTerms.of(key, spec))
+    return AreaResult(output_NQV.unflatten(0, lead))
 
 
 def with_weights(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:
-    """The same in one block under autograd, with top-k, dropout, factors of areas, weights and
-    coverage.
-    """
-    dtype, rows = wide(query.dtype), key.shape[:-2]
+    """The same in one block under autograd, with every option that needs the weights."""
+    dtype, lead = wide(query.dtype), key.shape[:-2]
     query_NQE, key_NME, value_NMV = (x.flatten(0, -3).to(dtype) for x in (query, key, value))
     scores_NMQ = torch.bmm(key_NME, query_NQE.transpose(1, 2)) * spec.scale
-    scores = scores_NMQ.unflatten(0, rows)
+    scores = scores_NMQ.unflatten(0, lead)
     if spec.mask.bias is not None:
         scores = scores + spec.mask.bias.transpose(-1, -2).to(dtype)
     allowed = spec.mask.allowed_items(query.shape[-2], key.shape[-2], key.device)
@@ -61,26 +67,30 @@ def with_weights(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> A
         scores = scores.masked_fill(~allowed.transpose(-1, -2), MASKED)
     logits_NRQ = area_logits(_scores(scores.flatten(0, -3), query_NQE, key, spec), spec.grid)
     masked = MASKED / 2 / spec.grid.items
-    if spec.area_factors is not None:
-        factors = spec.area_factors.transpose(-1, -2)
-        logits_NRQ = weighed(logits_NRQ.unflatten(0, rows), factors, masked).flatten(0, -3)
-    weights, kept = choose(logits_NRQ, spec, dim=1, masked=masked)
-    pulled_NRQ = kept / area_sizes(spec.grid, kept)[:, None] if spec.value_mode == "mean" else kept
-    output_NQV = torch.bmm(box_scatter(pulled_NRQ, spec.grid).transpose(1, 2), value_NMV)
-    output = output_NQV.to(query.dtype).unflatten(0, rows)
+    if spec.multipliers is not None:
+        multipliers = spec.multipliers.transpose(-1, -2)
+        logits = multiplied(logits_NRQ.unflatten(0, lead), multipliers, masked)
+        logits_NRQ = logits.flatten(0, -3)
+    weights_NRQ, used_NRQ = choose(logits_NRQ, spec, dim=1, masked=masked)
+    if spec.value_mode == "mean":
+        used_NRQ = used_NRQ / area_sizes(spec.grid, used_NRQ)[:, None]
+    output_NQV = torch.bmm(box_scatter(used_NRQ, spec.grid).transpose(1, 2), value_NMV)
+    output = output_NQV.to(query.dtype).unflatten(0, lead)
     if not spec.need_weights:
         return AreaResult(output)
-    coverage = box_scatter(weights, spec.grid)
-    return AreaResult(output, *(x.transpose(1, 2).unflatten(0, rows) for x in (weights, coverage)))
+    weights = weights_NRQ.transpose(1, 2).unflatten(0, lead)
+    coverage_NMQ = box_scatter(weights_NRQ, spec.grid)
+    return AreaResult(output, weights, coverage_NMQ.transpose(1, 2).unflatten(0, lead))
 
 
 def _scores(mean_NMQ: Tensor, query_NQE: Tensor, key: Tensor, spec: AreaSpec) -> AreaScores:
-    """What the logits of areas are the sums of, given the scores of the items."""
+    """The terms of the logits of areas, given the scores of the items."""
     terms = AreaTerms.of(key, spec)
     query_NEQ = query_NQE.transpose(1, 2) * spec.scale
-    first = None if terms.first is None else terms.first.to(query_NEQ.dtype) @ query_NEQ
-    last = None if terms.last is None else terms.last.to(query_NEQ.dtype) @ query_NEQ
-    shape_NSQ = None if terms.shape is None else terms.shape.to(query_NEQ.dtype) @ query_NEQ
+    parts = []
+    for keys in (terms.first, terms.last, terms.shape):
+        parts.append(None if keys is None else keys.to(query_NEQ.dtype) @ query_NEQ)
+    first, last, shape_NSQ = parts
     if terms.bias is not None:
         bias_NS1 = terms.bias.to(query_NEQ.dtype).unsqueeze(-1)
         shape_NSQ = bias_NS1 if shape_NSQ is None else shape_NSQ + bias_NS1
@@ -92,92 +102,62 @@ class _Streamed(torch.autograd.Function):
     def forward(
         ctx: Any, query_NQE: Tensor, key_NME: Tensor, value_NMV: Tensor, problem: Problem
     ) -> Tensor:
-        rows, queries, _ = query_NQE.shape
-        work = Workspace(problem, query_NQE, queries, gradient=False)
-        shape, dtype = (rows, queries), work.scratch.dtype
+        work = Workspace(problem, query_NQE, gradient=False)
+        shape = query_NQE.shape[:2]
         output_NQV = query_NQE.new_zeros(*shape, value_NMV.shape[2])
-        total_NQ = query_NQE.new_full(shape, -MASKED, dtype=dtype)
-        for block in work.blocks(*shape):
-            _forward_block(block, work, (query_NQE, key_NME, value_NMV), output_NQV, total_NQ)
+        total_NQ = query_NQE.new_full(shape, -MASKED, dtype=work.dtype)
+        for block in work:
+            rows, queries, items = block
+            n, q = block.size
+            boxes = work.filter(items, n * q)
+            scores_Mnq = boxes.items[: items * n * q].view(items, n, q)
+            work.scores(block, query_NQE, key_NME, scores_Mnq)
+            # Single items are areas and a mean never exceeds the largest item, so this is the
+            # largest logit.
+            most_nq = scores_Mnq.amax(0)
+            scores_Mnq.sub_(most_nq)
+            coverage, weight_K = boxes.run()
+            weight_nq = weight_K.view(n, q)
+            cover_nqM = coverage.view(items, n, q).permute(1, 2, 0)
+            found_nqV = torch.bmm(cover_nqM, value_NMV[rows, :items].to(work.dtype))
+            log_total, share_nq = most_nq + weight_nq.log2(), weight_nq.reciprocal()
+            if problem.masked:
+                nothing = most_nq <= MASKED / 2
+                share_nq.masked_fill_(nothing, 0.0)
+                log_total.masked_fill_(nothing, -MASKED)
+            output_NQV[rows, queries] = found_nqV.mul_(share_nq.unsqueeze(-1))
+            total_NQ[rows, queries] = log_total
         ctx.save_for_backward(query_NQE, key_NME, value_NMV, output_NQV, total_NQ)
         ctx.problem = problem
         return output_NQV
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad_NQV: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:
+    def backward(ctx: Any, grad_NQV: Tensor) -> tuple[Tensor | None, ...]:
         query, key, value, output, total_NQ = ctx.saved_tensors
-        work = Workspace(ctx.problem, query, query.shape[1], gradient=True)
-        dtype = work.scratch.dtype
+        problem: Problem = ctx.problem
+        work = Workspace(problem, query, gradient=True)
+        dtype = work.dtype
         delta_NQ = (grad_NQV.to(dtype) * output.to(dtype)).sum(-1)
-        grads = (_zeros(query, dtype), _zeros(key, dtype), _zeros(value, dtype))
-        for block in work.blocks(*query.shape[:2]):
-            _backward_block(block, work, (query, key, value), (grad_NQV, delta_NQ, total_NQ), grads)
-        return grads[0].to(query.dtype), grads[1].to(key.dtype), grads[2].to(value.dtype), None
-
-
-Three = tuple[Tensor, Tensor, Tensor]
-
-
-def _forward_block(
-    block: Block, work: Workspace, inputs: Three, output_NQV: Tensor, total_NQ: Tensor
-) -> None:
-    query, key, value = inputs
-    rows, queries, items = block
-    shape = (items, rows.stop - rows.start, queries.stop - queries.start)
-    boxes = work.filter(items, shape[1] * shape[2])
-    scores_MNQ = boxes.items[: boxes.grid.items * boxes.columns].view(shape)
-    work.scores(block, query, key, scores_MNQ)
-    # Single items are areas and a mean never exceeds the largest item, so this is the largest
-    # logit.
-    most_NQ = scores_MNQ.amax(0)
-    scores_MNQ.sub_(most_NQ)
-    coverage, weight_K = boxes.run()
-    assert weight_K is not None
-    weight_NQ = weight_K.view(shape[1:])
-    result = torch.bmm(
-        coverage.view(shape).permute(1, 2, 0), value[rows, :items].to(coverage.dtype)
-    )
-    log_total, share_NQ = most_NQ + weight_NQ.log2(), weight_NQ.reciprocal()
-    if work.problem.masked:
-        nothing = most_NQ <= MASKED / 2
-        share_NQ.masked_fill_(nothing, 0.0)
-        log_total.masked_fill_(nothing, -MASKED)
-    result.mul_(share_NQ.unsqueeze(-1))
-    output_NQV[rows, queries] = result
-    total_NQ[rows, queries] = log_total
-
-
-def _backward_block(
-    block: Block, work: Workspace, inputs: Three, outer: Three, grads: Three
-) -> None:
-    (query, key, value), (grad, delta, total), problem = inputs, outer, work.problem
-    rows, queries, items = block
-    n, q = rows.stop - rows.start, queries.stop - queries.start
-    boxes = work.filter(items, n * q)
-    both = boxes.items[: items * 2 * n * q].view(items, 2, n, q)
-    scores_MNQ, pull_MNQ, dtype = both[:, 0], both[:, 1], both.dtype
-    work.scores(block, query, key, scores_MNQ)
-    scores_MNQ.sub_(total[rows, queries])
-    grad_NQV, value_NMV = grad[rows, queries].to(dtype), value[rows, :items].to(dtype)
-    torch.bmm(value_NMV, grad_NQV.transpose(1, 2), out=pull_MNQ.transpose(0, 1))
-    delta_NQ = delta[rows, queries]
-    if problem.average:
-        pull_MNQ.sub_(delta_NQ)
-    result, _ = boxes.run(delta_NQ.reshape(-1))
-    cover_NMQ, slope_NMQ = result.view(items, 2, n, q).permute(1, 2, 0, 3)
-    query_NQE, key_NME = query[rows, queries].to(dtype), key[rows, :items].to(dtype)
-    grads[0][rows, queries] = torch.bmm(slope_NMQ.transpose(1, 2), key_NME).mul_(problem.scale)
-    grads[1][rows, :items].baddbmm_(slope_NMQ, query_NQE, alpha=problem.scale)
-    grads[2][rows, :items].baddbmm_(cover_NMQ, grad_NQV)
-
-
-def _zeros(like: Tensor, dtype: torch.dtype) -> Tensor:
-    return torch.zeros(like.shape, dtype=dtype, device=like.device)
-
-
-def _tall(grid: AreaGrid) -> AreaGrid:
-    """A sequence as one column, so that growing areas means growing downwards; same
-    order of items.
-    """
-    return AreaGrid(grid.width, 1, grid.max_width, 1) if grid.height == 1 else grid
+        d_query, d_key, d_value = (x.new_zeros(x.shape, dtype=dtype) for x in (query, key, value))
+        for block in work:
+            rows, queries, items = block
+            n, q = block.size
+            boxes = work.filter(items, n * q)
+            both = boxes.items[: items * 2 * n * q].view(items, 2, n, q)
+            scores_Mnq, pull_Mnq = both[:, 0], both[:, 1]
+            work.scores(block, query, key, scores_Mnq)
+            scores_Mnq.sub_(total_NQ[rows, queries])
+            grad_nqV, value_nMV = grad_NQV[rows, queries].to(dtype), value[rows, :items].to(dtype)
+            torch.bmm(value_nMV, grad_nqV.transpose(1, 2), out=pull_Mnq.transpose(0, 1))
+            delta_nq = delta_NQ[rows, queries]
+            if problem.average:
+                pull_Mnq.sub_(delta_nq)
+            result, _ = boxes.run(delta_nq.reshape(-1))
+            cover_nMq, slope_nMq = result.view(items, 2, n, q).permute(1, 2, 0, 3)
+            query_nqE, key_nME = query[rows, queries].to(dtype), key[rows, :items].to(dtype)
+            slope_nqM = slope_nMq.transpose(1, 2)
+            d_query[rows, queries] = torch.bmm(slope_nqM, key_nME).mul_(problem.scale)
+            d_key[rows, :items].baddbmm_(slope_nMq, query_nqE, alpha=problem.scale)
+            d_value[rows, :items].baddbmm_(cover_nMq, grad_nqV)
+        return d_query.to(query.dtype), d_key.to(key.dtype), d_value.to(value.dtype), None

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from areaviz.attention.interventions import UNCHANGED, Changed
-from areaviz.attention.memory import AreaOptions
+from areaviz.attention.spec import AreaOptions
 from areaviz.data.tokenizer import PAD
 from areaviz.models.caption_network import CaptionNetwork
 from areaviz.models.layers import DecoderLayer, EncoderLayer, encode, initialise
@@ -150,7 +150,7 @@ class CaptionTransformer(Writer, CaptionNetwork):
         memory_BMW, _ = self.encode(features_BMC, changed=changed)
         memories = [
             layer.cross_attention.remember(
-                memory_BMW, steering=changed.at("encoder-decoder", number)
+                memory_BMW, interventions=changed.at("encoder-decoder", number)
             )
             for number, layer in enumerate(self.layers)
         ]

@@ -16,9 +16,15 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
-from areaviz.attention.interventions import UNCHANGED, Changed, Steering
-from areaviz.attention.memory import AreaOptions
-from areaviz.attention.two_memories import UNSTEERED, DoublyAttention, Memories, Share, Steerings
+from areaviz.attention.interventions import UNCHANGED, Changed, LayerInterventions
+from areaviz.attention.spec import AreaOptions
+from areaviz.attention.two_memories import (
+    NO_INTERVENTIONS,
+    DoublyAttention,
+    Memories,
+    Share,
+    TwoInterventions,
+)
 from areaviz.data.tokenizer import PAD
 from areaviz.models.encoders import picture_encoder
 from areaviz.models.layers import EncoderLayer, WritingLayer, encode, initialise
@@ -30,9 +36,9 @@ SITES = {"text": "encoder-decoder", "picture": "encoder-decoder picture"}
 """What the two attentions are called in a trace."""
 
 
-def steerings(changed: Changed, layer: int) -> Steerings:
+def interventions_at(changed: Changed, layer: int) -> TwoInterventions:
     """What is done otherwise in both attentions of a layer."""
-    return Steerings(**{name: changed.at(site, layer) for name, site in SITES.items()})
+    return TwoInterventions(**{name: changed.at(site, layer) for name, site in SITES.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +98,8 @@ class DoublyLayer(WritingLayer):
         x_BTW: Tensor,
         memories: Memories,
         need_weights: bool,
-        own: Steering | None = None,
-        across: Steerings = UNSTEERED,
+        own: LayerInterventions | None = None,
+        across: TwoInterventions = NO_INTERVENTIONS,
     ) -> tuple[Tensor, Tensor | None, dict[str, Share]]:
         """Outputs [B, T, W], the weights of self-attention, and the shares of text and picture.
 
@@ -102,7 +108,7 @@ class DoublyLayer(WritingLayer):
         """
         y = self.norms[0](x_BTW)
         context, self_weights = self.self_attention(
-            y, y, is_causal=True, need_weights=need_weights, steering=own
+            y, y, is_causal=True, need_weights=need_weights, interventions=own
         )
         x = x_BTW + self.dropout(context)
         context, shares = self.cross_attention.attend_both(
@@ -166,7 +172,7 @@ class DoublyAttentive(Writer):
         y = self.embed(target_BT)
         own, shares = [], []
         for number, layer in enumerate(self.decoder):
-            across = steerings(changed, number)
+            across = interventions_at(changed, number)
             y, self_weights, found = layer(
                 y, memories, need_weights, changed.at("decoder self", number), across
             )
@@ -203,7 +209,7 @@ class DoublyAttentive(Writer):
         """
         memories, _ = self.remember(source_BM, features_BPC, changed=changed)
         kept = [
-            layer.cross_attention.keep(memories, steerings(changed, number))
+            layer.cross_attention.remember_both(memories, interventions_at(changed, number))
             for number, layer in enumerate(self.decoder)
             if isinstance(layer, DoublyLayer)
         ]

@@ -20,7 +20,7 @@ from torch.nn import functional as F
 
 from areaviz.attention.hard import choose_item
 from areaviz.attention.interventions import UNCHANGED, Changed
-from areaviz.attention.memory import AreaOptions
+from areaviz.attention.spec import AreaOptions
 from areaviz.data.tokenizer import PAD
 from areaviz.models.caption_network import CaptionNetwork
 from areaviz.models.stepper import token_log_probabilities
@@ -218,13 +218,13 @@ class ShowAttendTell(CaptionNetwork):
         value_BMC = self.norm(features_BMC)
         state = self._begin(_mean(value_BMC, changed.hidden("picture")))
         value_BMC = value_BMC + self.place
-        steering = changed.at(SITE, 0)
-        if steering is None:
+        interventions = changed.at(SITE, 0)
+        if interventions is None:
             return Cells(value_BMC, self.key(value_BMC)), state
-        factors_1QM = steering.factors(
+        factors_1QM = interventions.multipliers(
             self.config.areas(0).grid(value_BMC.shape[1]), steps, value_BMC.device
         )
-        gate = float(steering.gated(torch.ones(1, 1, 1)))
+        gate = float(interventions.gated(torch.ones(1, 1, 1)))
         return (
             Cells(
                 value_BMC,

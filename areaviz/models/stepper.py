@@ -14,7 +14,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from areaviz.attention.interventions import UNCHANGED, Changed, Steering
+from areaviz.attention.interventions import UNCHANGED, Changed, LayerInterventions
 from areaviz.attention.memory import AreaMemory, Remembered
 from areaviz.data.tokenizer import END, PAD, START, UNKNOWN
 from areaviz.decoding.beam import beam_search
@@ -55,7 +55,7 @@ class Steps(Protocol):
         x_N1W: Tensor,
         history: AreaMemory | None,
         memory: Remembered,
-        own: Steering | None = None,
+        own: LayerInterventions | None = None,
     ) -> tuple[Tensor, AreaMemory]:
         """One position more: its output and the longer history; own: what is done otherwise in
         attending to that.

@@ -16,8 +16,7 @@ from typing import Any, Protocol, Self
 from torch import Tensor, nn
 
 from areaviz.attention.interventions import UNCHANGED, Changed
-from areaviz.attention.memory import AreaOptions
-from areaviz.attention.spec import LEARNED_KEYS
+from areaviz.attention.spec import LEARNED_KEYS, AreaOptions
 from areaviz.data.tokenizer import PAD
 from areaviz.models.layers import DecoderLayer, EncoderLayer, encode, initialise
 from areaviz.models.stepper import TransformerStepper

@@ -8,8 +8,8 @@ import torch
 from torch import nn
 
 from areaviz.attention import fused
-from areaviz.attention.memory import AreaOptions, KeysAndValues
-from areaviz.attention.spec import LEARNED_KEYS
+from areaviz.attention.memory import KeysAndValues
+from areaviz.attention.spec import LEARNED_KEYS, AreaOptions
 
 Network = TypeVar("Network", bound=nn.Module)
 
