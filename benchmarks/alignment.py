@@ -10,7 +10,7 @@ from functools import reduce
 from operator import add
 from pathlib import Path
 
-from areaviz.data.word_alignments import read_gold, read_system
+from areaviz.data.word_links import read_gold, read_system
 from areaviz.metrics.aer import count_links
 
 GOLD = "hansards_en_fr"

@@ -11,7 +11,6 @@ is the median of the ratios of the rounds.
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 import statistics
 import sys
@@ -29,7 +28,7 @@ from areaviz.trace.areas import AreaGrid
 from areaviz.trace.densest import densest_areas
 from areaviz.trace.record import FloatArray
 from areaviz.trace.weights import coverage, shares, top_areas
-from benchmarks.report import README, markdown, processor, write_section
+from benchmarks.report import command, markdown, processor, publish
 from benchmarks.what_if import seconds
 
 K, ROUNDS = 4, 15
@@ -169,19 +168,20 @@ def table(rows: Sequence[Sequence[str]], rounds: int) -> str:
 
 def main() -> None:
     """Measure, print, and write when asked to."""
-    parser = argparse.ArgumentParser(description="The algebra of areas.")
+    parser = command("The algebra of areas.")
     parser.add_argument(
         "--rounds", type=int, default=ROUNDS, help="how often each function is called"
     )
     parser.add_argument(
         "--before", type=Path, help="a clone of the repository at f3d8762, to compare with"
     )
-    parser.add_argument("--write", action="store_true", help=f"write the table to {README.name}")
     options = parser.parse_args()
     before = Before.of(options.before) if options.before else None
-    print(text := table([row(name, options.rounds, before) for name in CASES], options.rounds))
-    if options.write:
-        write_section("areas", text)
+    publish(
+        "areas",
+        table([row(name, options.rounds, before) for name in CASES], options.rounds),
+        options.write,
+    )
 
 
 if __name__ == "__main__":

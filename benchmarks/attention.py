@@ -39,7 +39,7 @@ from areaviz.attention.masks import ItemMask
 from areaviz.attention.spec import AreaSpec
 from areaviz.attention.streamed import with_weights
 from areaviz.trace.areas import AreaGrid
-from benchmarks.report import README, processor, write_section
+from benchmarks.report import command, processor, publish
 
 PACKAGE = "area_attention"
 BASE = "SDPA"
@@ -270,9 +270,8 @@ def table(names: list[str], device: torch.device) -> str:
 
 def main() -> None:
     """Measure, print, and write when asked to."""
-    parser = argparse.ArgumentParser(description="Area attention beside regular attention.")
+    parser = command("Area attention beside regular attention.")
     parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES))
-    parser.add_argument("--write", action="store_true", help=f"write the table to {README.name}")
     parser.add_argument(
         "--peak", nargs=3, metavar=("CASE", "NAME", "BACKWARD"), help=argparse.SUPPRESS
     )
@@ -284,9 +283,7 @@ def main() -> None:
         return
     if not find_spec(PACKAGE):
         print("The PyPI package is left out: pip install --no-deps area-attention==0.1.0")
-    print(text := table(options.cases, device))
-    if options.write:
-        write_section("attention", text)
+    publish("attention", table(options.cases, device), options.write)
 
 
 if __name__ == "__main__":

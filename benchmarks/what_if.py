@@ -12,7 +12,6 @@ draw, twice.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,7 +36,7 @@ from areaviz.evaluation.faithfulness import Probe, faithfulness
 from areaviz.trace.interventions import Change, Gate, Weigh
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
-from benchmarks.report import README, markdown, processor, write_section
+from benchmarks.report import command, markdown, processor, publish
 
 MODELS = ("char-tiny-area", "token-small-area", "scene-captions-area")
 EXAMPLES, ROUNDS = 3, 15
@@ -197,9 +196,7 @@ def table(figures: Sequence[Figures], rounds: int) -> str:
 
 def main() -> None:
     """Measure, print, and write when asked to."""
-    parser = argparse.ArgumentParser(
-        description="Runs that could be changed, that are, and plain ones."
-    )
+    parser = command("Runs that could be changed, that are, and plain ones.")
     parser.add_argument(
         "--models",
         nargs="+",
@@ -207,14 +204,10 @@ def main() -> None:
         help="which translators and captioners to measure",
     )
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="how often all ways take turns")
-    parser.add_argument("--write", action="store_true", help=f"write the table to {README.name}")
     options = parser.parse_args()
     backend = LocalBackend(CHECKPOINTS, "cpu")
     figures = [measure(model, backend, options.rounds) for model in options.models]
-    text = table(figures, options.rounds)
-    print(text)
-    if options.write:
-        write_section("what_if", text)
+    publish("what_if", table(figures, options.rounds), options.write)
 
 
 if __name__ == "__main__":

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from areaviz.cards.card import Card, read_card
-from areaviz.data.hand_links import read_linked
 from areaviz.data.multi30k import Pair, read_split
+from areaviz.data.word_links import read_linked
 from areaviz.evaluation.links import error_rates
 from areaviz.metrics.heads import HeadCounts, count_heads
 from areaviz.models.device import choose_device
