@@ -1,5 +1,4 @@
-"""The heaviest areas of all queries, coverage and densest areas: how long the public functions
-take.
+"""How long the public functions for heaviest areas, coverage and densest areas take.
 
     python -m benchmarks.areas [--rounds 15] [--before FOLDER] [--write]
 
@@ -77,9 +76,7 @@ class Before:
 
 
 def row(name: str, rounds: int, before: Before | None) -> list[str]:
-    """The figures of one case: milliseconds, and how long today's functions take of what was
-    fastest before.
-    """
+    """The figures of one case: milliseconds, and today's time as a share of the fastest before."""
     heads, queries, grid = CASES[name]
     weights_HQA = random_weights(heads, queries, grid)
     p_HQN = shares(coverage(weights_HQA, grid))
@@ -115,9 +112,7 @@ def row(name: str, rounds: int, before: Before | None) -> list[str]:
 
 
 def compared(work: Work, others: Sequence[Work | None], rounds: int) -> list[str]:
-    """Milliseconds of some work, and its time as a share of that of each other way, all in turns; a
-    dash for none.
-    """
+    """Milliseconds of some work, and its time as a share of each other way's; a dash for none."""
     work()
     found = [[seconds(one) if one else None for one in (work, *others)] for _ in range(rounds)]
     ratios = []

@@ -1,5 +1,4 @@
-"""Area attention in time and memory, each beside regular attention on the same inputs in the same
-run.
+"""Area attention in time and memory, beside regular attention on the same inputs in the same run.
 
     python -m benchmarks.attention [--cases char image8 ...] [--write]
 
@@ -48,9 +47,7 @@ ROUNDS = 7
 
 @dataclass(frozen=True)
 class Case:
-    """Inputs as the issue of speed poses itself: B batch, H heads, L items and queries, D width of
-    a head.
-    """
+    """Inputs of one size: B batch, H heads, L items and queries, D width of a head."""
 
     title: str
     batch: int
@@ -85,7 +82,7 @@ def contestants(case: Case, mask: str, device: torch.device) -> dict[str, Attent
     if mask == "padded":
         kept = torch.linspace(0.5, 1.0, case.batch, device=device)[:, None] * case.items
         padding = torch.arange(case.items, device=device) >= kept
-    options = {
+    options: dict[str, Any] = {
         "area_size": case.area,
         "memory_shape": case.grid,
         "is_causal": mask == "causal",

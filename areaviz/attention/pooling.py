@@ -97,10 +97,10 @@ def wide(dtype: torch.dtype) -> torch.dtype:
 def _growth(
     slab: Mapping[tuple[int, int], Tensor], grid: AreaGrid
 ) -> Iterator[tuple[tuple[int, int], Tensor, Tensor, int]]:
-    """How areas grow: a shape, the areas that are one row or column smaller, the strip that is
-    added to them, and how many such strips the shape then has.
+    """How areas grow from smaller ones, shape by shape.
 
-    `slab` may be filled while this runs: each shape is made of those before it.
+    Yields the shape, the areas that are one row or column smaller, the strip that is added to them,
+    and how many such strips the shape then has. `slab` may be filled while this runs.
     """
     for h, w in grid.shapes():
         if h > 1:

@@ -50,7 +50,7 @@ def streamed(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaR
     if spec.means_alone:
         output_NQV = _Streamed.apply(*rows, problem)  # type: ignore[no-untyped-call]
     else:
-        output_NQV = blocked(*rows, problem=problem, terms=AreaTerms.of(key, spec))
+        output_NQV = blocked(rows[0], rows[1], rows[2], problem, AreaTerms.of(key, spec))
     return AreaResult(output_NQV.unflatten(0, lead))
 
 

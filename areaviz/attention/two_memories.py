@@ -1,5 +1,4 @@
-"""Attention to two memories at once, a text and a picture, whose contexts are added (Arslan et al.
-2018, Eq. 5-8).
+"""Attention to a text and a picture at once, contexts added (Arslan et al. 2018, Eq. 5-8).
 
     head = softmax(Q K_t^T / sqrt(D)) V_t + softmax(Q K_v^T / sqrt(D)) V_v
 

@@ -179,10 +179,9 @@ def _samples() -> dict[str, Sample]:
         make = partial(_digit, "centred", _SINGLE, index)
         entries[f"single-{label}"] = Sample(f"The digit {label}", "single digit", make)
     digits = tuple(int(digit) for digit in "".join(_PAIRS))
-    for index, (left, right) in enumerate(_PAIRS):
+    for index, pair in enumerate(_PAIRS):
         make = partial(_digit, "pairs", digits, index)
-        title = f"The digits {left} and {right}"
-        entries[f"pair-{left}{right}"] = Sample(title, "pair", make)
+        entries[f"pair-{pair}"] = Sample(f"The digits {pair[0]} and {pair[1]}", "pair", make)
     for name, photo in PHOTOS.items():
         entries[name] = Sample(photo.title, "photo", photo.read)
     return entries

@@ -38,10 +38,10 @@ class Tokenizer:
 
     @classmethod
     def train(cls, lines: Iterable[str], level: str, vocabulary: int) -> Tokenizer:
-        """Learn a tokenizer of `level` "character", "token" or "word" with at most `vocabulary`
-        tokens.
+        """Learn a tokenizer of `level` "character", "token" or "word".
 
-        Words are what stands between blanks, so marks must stand apart.
+        It has at most `vocabulary` tokens. Words are what stands between blanks, so marks must
+        stand apart.
         """
         buffer = io.BytesIO()
         options = {"character": ("char", False), "token": ("unigram", True), "word": ("word", True)}

@@ -158,7 +158,7 @@ def _rarity(references: Sequence[Sequence[Words]]) -> Vector:
 
 def _vectors(words: Words, rarity: Vector, unseen: float) -> list[Vector]:
     """The vector of each n; what no reference has is taken to be in one picture."""
-    vectors = []
+    vectors: list[Vector] = []
     for ngrams in _ngrams(words):
         counts = Counter(ngrams)
         vectors.append({one: times * rarity.get(one, unseen) for one, times in counts.items()})

@@ -34,9 +34,7 @@ def points_right(weights_A: FloatArray, grid: AreaGrid, boxes: Sequence[Box]) ->
 
 
 def mass_in_boxes(weights_A: FloatArray, grid: AreaGrid, boxes: Sequence[Box]) -> float:
-    """The share of the attention inside the gold boxes, 0..1; cells that lie partly inside count
-    partly.
-    """
+    """The share of the attention inside the gold boxes, 0..1; cells partly inside count partly."""
     return float(cell_shares(weights_A, grid) @ inside_share(grid, boxes))
 
 
@@ -121,9 +119,7 @@ def _in_any(x: FloatArray, y: FloatArray, boxes: Sequence[Box]) -> BoolArray:
 
 
 def _cuts(edges: FloatArray, cells: int) -> tuple[FloatArray, IntArray]:
-    """The edges of cells and boxes together, 0..1 in rising order, and which of them
-    begin a cell.
-    """
+    """The edges of cells and boxes, 0..1 in rising order, and which of them begin a cell."""
     borders = np.arange(cells + 1) / cells
     cuts = np.unique(np.concatenate([borders, edges.ravel()]))
     return cuts, np.searchsorted(cuts, borders[:-1])

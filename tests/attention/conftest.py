@@ -25,14 +25,6 @@ def literal_form() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="package", autouse=True)
-def literal_form() -> Iterator[None]:
-    """Make `impl="direct"` a form like the others."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(area, "FORMS", {**area.FORMS, "direct": direct})
-        yield
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """CI insists on a compiler: there the tests stay and fail without one."""
     mine = [item for item in items if item.path.name == "test_fused.py"]

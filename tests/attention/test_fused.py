@@ -30,7 +30,11 @@ def test_output_and_gradients_equal_the_direct_form(
     shapes = [(batch, heads, n, width) for n, width in ((queries, 4), (items, 4), (items, 3))]
     inputs = [torch.randn(shape, requires_grad=True) for shape in shapes]
     padding = torch.arange(items) >= torch.randint(0, items + 1, (batch, 1)) if padded else None
-    options = {"area_size": min(area_size, items), "key_padding_mask": padding, "is_causal": causal}
+    options: dict[str, Any] = {
+        "area_size": min(area_size, items),
+        "key_padding_mask": padding,
+        "is_causal": causal,
+    }
     outputs = [attended(*inputs, impl=impl, **options) for impl in ("fused", "direct")]
     torch.testing.assert_close(*outputs, atol=1e-5, rtol=1e-4)
     weight = torch.randn_like(outputs[0])

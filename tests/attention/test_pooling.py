@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from areaviz.attention.features import AreaFeatures, area_std
 from areaviz.attention.pooled import table_sums
-from areaviz.attention.pooled import table_sums
 from areaviz.attention.pooling import area_pool, box_moments, pooled_ending
 from areaviz.trace.areas import Area, AreaGrid
 from tests import reference
