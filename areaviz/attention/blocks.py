@@ -83,8 +83,18 @@ class Block(NamedTuple):
         return self.rows.stop - self.rows.start, self.queries.stop - self.queries.start
 
 
+Outer = tuple[Tensor, Tensor, Tensor]
+"""Of a block: gradient of the output [n, q, V], its inner product with the output [n, q], and the
+logarithm to base 2 of the summed exponentials [n, q].
+"""
+
+
 class Blocks:
     """Covers rows x queries with blocks, and makes their masked scores.
+
+    A subclass has two methods: `coverage` gives for a block the unscaled coverage [n, q, M] of its
+    items, the largest logit [n, q], by which all were shifted, and the sum of weights [n, q].
+    `slopes` gives the coverage [n, M, q], scaled, and the gradient of the item scores [n, M, q].
 
     Args:
         problem: what stays the same.

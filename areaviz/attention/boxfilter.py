@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from areaviz.attention.blocks import Blocks, Problem
+from areaviz.attention.blocks import Block, Blocks, Outer, Problem
 from areaviz.trace.areas import AreaGrid
 
 
@@ -40,7 +40,9 @@ class BoxFilter:
         self.grid, self.columns = grid, columns
         self.gradient, self.average = gradient, average
         self.items, self._means, self._run, self._shifted, *others = scratch
-        covers, self._talls = others[: grid.max_width], others[grid.max_width :]
+        # There may be more buffers than a cut grid needs.
+        covers = others[: grid.max_width]
+        self._talls = others[grid.max_width : grid.max_width + grid.max_height - 1]
         self._total_K, self._delta_K = scratch.new_zeros(2, columns)
         self._steps: list[Callable[[], object]] = []
         cover = [self._strip(width, buffer) for width, buffer in enumerate(covers, start=1)]
@@ -120,7 +122,7 @@ class BoxFilter:
         return buffer[: rows * places * columns].view(rows, places, columns)
 
 
-class Workspace(Blocks):
+class MeanBlocks(Blocks):
     """Blocks with the scratch memory of one pass, and the filters that were made of it."""
 
     def __init__(self, problem: Problem, like: Tensor, gradient: bool) -> None:
@@ -133,7 +135,37 @@ class Workspace(Blocks):
         self.scratch = torch.empty(buffers, room, dtype=self.dtype, device=like.device)
         self.filters: dict[tuple[int, int], BoxFilter] = {}
 
-    def filter(self, items: int, columns: int) -> BoxFilter:
+    def coverage(self, block: Block, query: Tensor, key: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """See `Blocks`."""
+        n, q = block.size
+        boxes = self._filter(block.items, n * q)
+        scores_Mnq = boxes.items[: block.items * n * q].view(block.items, n, q)
+        self.scores(block, query, key, scores_Mnq)
+        # Single items are areas and a mean never exceeds the largest item, so this is the largest
+        # logit.
+        most_nq = scores_Mnq.amax(0)
+        scores_Mnq.sub_(most_nq)
+        coverage, weight_K = boxes.run()
+        return coverage.view(block.items, n, q).permute(1, 2, 0), most_nq, weight_K.view(n, q)
+
+    def slopes(
+        self, block: Block, query: Tensor, key: Tensor, value_nMV: Tensor, outer: Outer
+    ) -> list[Tensor]:
+        """See `Blocks`."""
+        grad_nqV, delta_nq, total_nq = outer
+        items, (n, q) = block.items, block.size
+        boxes = self._filter(items, n * q)
+        both = boxes.items[: items * 2 * n * q].view(items, 2, n, q)
+        scores_Mnq, pull_Mnq = both[:, 0], both[:, 1]
+        self.scores(block, query, key, scores_Mnq)
+        scores_Mnq.sub_(total_nq)
+        torch.bmm(value_nMV, grad_nqV.transpose(1, 2), out=pull_Mnq.transpose(0, 1))
+        if self.problem.average:
+            pull_Mnq.sub_(delta_nq)
+        result, _ = boxes.run(delta_nq.reshape(-1))
+        return list(result.view(items, 2, n, q).permute(1, 2, 0, 3))
+
+    def _filter(self, items: int, columns: int) -> BoxFilter:
         """The filter for so many items and columns; it is made once."""
         if (items, columns) not in self.filters:
             self.filters[items, columns] = BoxFilter(

@@ -2,8 +2,10 @@
 
 Since q . mean(k) = mean(q . k), area logits are running means of the item logits, and the output is
 the item coverage (the adjoint box sum of the area weights) times V. `streamed` holds one block of
-scores at a time and recomputes it in the backward pass from query, key, value, output and
-log-sum-exp. `with_weights` is the same algebra for when the weights are wanted anyway.
+scores at a time and recomputes it in the backward pass from query, key, value, output and log-sum-
+exp; where areas have more terms than the mean of their items (boundary keys, a size bias), blocks
+hold the logits of all their areas. `with_weights` is the same algebra for when the weights are
+wanted anyway.
 
 Shapes: N rows (batch and heads), Q queries, M items, E key width, V value width, R areas; a block
 holds [M, n, q] scores of n rows and q queries.
@@ -17,10 +19,10 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from areaviz.attention.blocked import AreaTerms, blocked
+from areaviz.attention.blocked import AreaTerms, TermBlocks
 from areaviz.attention.blocks import MASKED, Problem, row_mask
 from areaviz.attention.boundary import AreaScores, area_logits
-from areaviz.attention.boxfilter import Workspace
+from areaviz.attention.boxfilter import MeanBlocks
 from areaviz.attention.pooled import choose, multiplied
 from areaviz.attention.pooling import area_sizes, box_scatter, wide
 from areaviz.attention.spec import AreaResult, AreaSpec
@@ -46,11 +48,9 @@ def streamed(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaR
         spec.mask.causal,
     )
     rows = [x.flatten(0, -3) for x in (query, key, value)]
-    output_NQV: Tensor
-    if spec.means_alone:
-        output_NQV = _Streamed.apply(*rows, problem)  # type: ignore[no-untyped-call]
-    else:
-        output_NQV = blocked(rows[0], rows[1], rows[2], problem, AreaTerms.of(key, spec))
+    terms = AreaTerms.of(key, spec)
+    parts = (terms.first, terms.last, terms.shape, terms.bias)
+    output_NQV: Tensor = _Streamed.apply(*rows, *parts, problem)  # type: ignore[no-untyped-call]
     return AreaResult(output_NQV.unflatten(0, lead))
 
 
@@ -97,67 +97,75 @@ def _scores(mean_NMQ: Tensor, query_NQE: Tensor, key: Tensor, spec: AreaSpec) ->
     return AreaScores(mean_NMQ, first, last, shape_NSQ)
 
 
+def _blocks(
+    problem: Problem, query: Tensor, terms: AreaTerms, gradient: bool
+) -> MeanBlocks | TermBlocks:
+    if terms.shape is None and terms.bias is None:
+        return MeanBlocks(problem, query, gradient)
+    return TermBlocks(problem, query, gradient, terms)
+
+
 class _Streamed(torch.autograd.Function):
     @staticmethod
-    def forward(
-        ctx: Any, query_NQE: Tensor, key_NME: Tensor, value_NMV: Tensor, problem: Problem
-    ) -> Tensor:
-        work = Workspace(problem, query_NQE, gradient=False)
-        shape = query_NQE.shape[:2]
-        output_NQV = query_NQE.new_zeros(*shape, value_NMV.shape[2])
-        total_NQ = query_NQE.new_full(shape, -MASKED, dtype=work.dtype)
-        for block in work:
+    def forward(ctx: Any, query: Tensor, key: Tensor, value: Tensor, *rest: Any) -> Tensor:
+        *parts, problem = rest
+        blocks = _blocks(problem, query, AreaTerms(*parts), gradient=False)
+        shape = query.shape[:2]
+        output_NQV = query.new_zeros(*shape, value.shape[2])
+        total_NQ = query.new_full(shape, -MASKED, dtype=blocks.dtype)
+        for block in blocks:
             rows, queries, items = block
-            n, q = block.size
-            boxes = work.filter(items, n * q)
-            scores_Mnq = boxes.items[: items * n * q].view(items, n, q)
-            work.scores(block, query_NQE, key_NME, scores_Mnq)
-            # Single items are areas and a mean never exceeds the largest item, so this is the
-            # largest logit.
-            most_nq = scores_Mnq.amax(0)
-            scores_Mnq.sub_(most_nq)
-            coverage, weight_K = boxes.run()
-            weight_nq = weight_K.view(n, q)
-            cover_nqM = coverage.view(items, n, q).permute(1, 2, 0)
-            found_nqV = torch.bmm(cover_nqM, value_NMV[rows, :items].to(work.dtype))
-            log_total, share_nq = most_nq + weight_nq.log2(), weight_nq.reciprocal()
+            cover_nqM, most_nq, sum_nq = blocks.coverage(block, query, key)
+            found_nqV = torch.bmm(cover_nqM, value[rows, :items].to(blocks.dtype))
+            log_total, share_nq = most_nq + sum_nq.log2(), sum_nq.reciprocal()
             if problem.masked:
                 nothing = most_nq <= MASKED / 2
                 share_nq.masked_fill_(nothing, 0.0)
                 log_total.masked_fill_(nothing, -MASKED)
             output_NQV[rows, queries] = found_nqV.mul_(share_nq.unsqueeze(-1))
             total_NQ[rows, queries] = log_total
-        ctx.save_for_backward(query_NQE, key_NME, value_NMV, output_NQV, total_NQ)
+        ctx.save_for_backward(query, key, value, *parts, output_NQV, total_NQ)
         ctx.problem = problem
         return output_NQV
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad_NQV: Tensor) -> tuple[Tensor | None, ...]:
-        query, key, value, output, total_NQ = ctx.saved_tensors
+        query, key, value, *parts, output, total_NQ = ctx.saved_tensors
         problem: Problem = ctx.problem
-        work = Workspace(problem, query, gradient=True)
-        dtype = work.dtype
+        terms, scale = AreaTerms(*parts), problem.scale
+        blocks = _blocks(problem, query, terms, gradient=True)
+        dtype = blocks.dtype
+        inputs = (query, key, value, *parts)
+        grads: list[Any] = []
+        for x in inputs:
+            grads.append(None if x is None else x.new_zeros(x.shape, dtype=dtype))
+        d_query, d_key, d_value, *d_edges, d_shape, d_bias = grads
         delta_NQ = (grad_NQV.to(dtype) * output.to(dtype)).sum(-1)
-        d_query, d_key, d_value = (x.new_zeros(x.shape, dtype=dtype) for x in (query, key, value))
-        for block in work:
+        for block in blocks:
             rows, queries, items = block
-            n, q = block.size
-            boxes = work.filter(items, n * q)
-            both = boxes.items[: items * 2 * n * q].view(items, 2, n, q)
-            scores_Mnq, pull_Mnq = both[:, 0], both[:, 1]
-            work.scores(block, query, key, scores_Mnq)
-            scores_Mnq.sub_(total_NQ[rows, queries])
-            grad_nqV, value_nMV = grad_NQV[rows, queries].to(dtype), value[rows, :items].to(dtype)
-            torch.bmm(value_nMV, grad_nqV.transpose(1, 2), out=pull_Mnq.transpose(0, 1))
-            delta_nq = delta_NQ[rows, queries]
-            if problem.average:
-                pull_Mnq.sub_(delta_nq)
-            result, _ = boxes.run(delta_nq.reshape(-1))
-            cover_nMq, slope_nMq = result.view(items, 2, n, q).permute(1, 2, 0, 3)
-            query_nqE, key_nME = query[rows, queries].to(dtype), key[rows, :items].to(dtype)
-            slope_nqM = slope_nMq.transpose(1, 2)
-            d_query[rows, queries] = torch.bmm(slope_nqM, key_nME).mul_(problem.scale)
-            d_key[rows, :items].baddbmm_(slope_nMq, query_nqE, alpha=problem.scale)
+            grad_nqV, query_nqE = grad_NQV[rows, queries].to(dtype), query[rows, queries].to(dtype)
+            outer = (grad_nqV, delta_NQ[rows, queries], total_NQ[rows, queries])
+            value_nMV = value[rows, :items].to(dtype)
+            cover_nMq, slope_nMq, *more = blocks.slopes(block, query, key, value_nMV, outer)
+            found_nqE = torch.bmm(slope_nMq.transpose(1, 2), key[rows, :items].to(dtype))
+            d_key[rows, :items].baddbmm_(slope_nMq, query_nqE, alpha=scale)
             d_value[rows, :items].baddbmm_(cover_nMq, grad_nqV)
-        return d_query.to(query.dtype), d_key.to(key.dtype), d_value.to(value.dtype), None
+            if more:
+                *edges, shape_nSq = more
+                shapes = shape_nSq.shape[1]
+            if terms.shape is not None:
+                for edge_nMq, term, d_term in zip(edges, parts[:2], d_edges, strict=True):
+                    found_nqE.baddbmm_(edge_nMq.transpose(1, 2), term[rows, :items].to(dtype))
+                    d_term[rows, :items].baddbmm_(edge_nMq, query_nqE, alpha=scale)
+                found_nqE += shape_nSq.transpose(1, 2) @ terms.shape[:shapes].to(dtype)
+                d_shape[:shapes].add_(
+                    torch.einsum("nsq,nqe->se", shape_nSq, query_nqE), alpha=scale
+                )
+            if d_bias is not None:
+                d_bias[rows, :shapes] += shape_nSq.sum(2)
+            d_query[rows, queries] = found_nqE.mul_(scale)
+        typed = []
+        for grad, x in zip(grads, inputs, strict=True):
+            typed.append(None if grad is None else grad.to(x.dtype))
+        return (*typed, None)
