@@ -43,6 +43,7 @@ BROKEN = [
     ("areaviz.trace.areas", "import areaviz.drawing.base", "layer 1 from layer 0"),
     ("areaviz.trace.areas", "from areaviz import attention", "layer 1 from layer 0"),
     ("areaviz.trace.areas", "from ..drawing import base", "layer 1 from layer 0"),
+    ("areaviz", "import areaviz.trace.record\nimport areaviz.ui.x", "layer 4 from layer 0"),
     ("areaviz.trace.areas", "import scipy.stats", "NumPy and the standard library only"),
     ("areaviz.trace.areas", "def f():\n    import torch", "torch"),
     ("areaviz.attention.area", "from areaviz.data import batches", "layer 1 from layer 1"),

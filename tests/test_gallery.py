@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import areaviz
-from areaviz.publish.share import Shown, show
+from areaviz.publish.show import Shown, show
 from areaviz.trace import codec
 from areaviz.trace.check import validate
 from tests.adapters.torchvision_ops import make_importable

@@ -98,7 +98,9 @@ def test_an_upload_may_have_one_size_everywhere() -> None:
     """What an uploader says and the server refuses is told by nobody: Streamlit answers 413, and
     the page nothing.
     """
-    assert SETTINGS["server"]["maxUploadSize"] == MAX_UPLOAD_MEGABYTES == example_files.MAX_MEGABYTES
+    assert (
+        SETTINGS["server"]["maxUploadSize"] == MAX_UPLOAD_MEGABYTES == example_files.MAX_MEGABYTES
+    )
     assert (
         max(pictures.MAX_MEGABYTES, exchange.MAX_MEGABYTES, opened.MAX_MEGABYTES)
         <= MAX_UPLOAD_MEGABYTES

@@ -1,3 +1,5 @@
-"""The browser components: markup, styles and scripts, for the app and for pages that
-need no app.
+"""What runs in the browser: a folder a component, with its script, markup and styles.
+
+`parts.py` puts the files of a component together; the app mounts them (`areaviz/ui/components`),
+and so does a page that needs no app (`areaviz/publish/page.py`, with the script in `page`).
 """

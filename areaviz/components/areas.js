@@ -35,6 +35,11 @@ function iou(a, b) {
   return both / (a.height * a.width + b.height * b.width - both);
 }
 
+/** The one with the most weight, the first of equals; null of none. */
+function heaviest(weighed) {
+  return weighed.reduce((best, one) => (best && best.weight >= one.weight ? best : one), null);
+}
+
 /** The `many` heaviest of {area, weight}, without those that overlap a heavier one by more than `most`. */
 function heaviestApart(weighed, many, most) {
   const found = [];

@@ -1,4 +1,5 @@
-// What a component is told: a header of plain values, and arrays. Layout of the bytes: `pack` in areaviz/interactive/message.py.
+// The message a component gets: a header of plain values, and arrays. Layout of the bytes: `pack` in
+// areaviz/interactive/message.py.
 
 const ARRAY_KINDS = { 1: Uint8Array, 2: Uint16Array, 4: Uint32Array };
 

@@ -1,4 +1,4 @@
-"""Components of the browser side, put together from their files."""
+"""The components of the browser side, put together from their files."""
 
 from __future__ import annotations
 
@@ -7,37 +7,64 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 
-_SHARED = ("message.js", "areas.js")
-_RIBBON = tuple(
-    f"ribbon/{name}.js"
-    for name in ("data", "text", "painter", "side", "legend", "looking", "ribbon")
+_POINTED = (
+    "message.js",
+    "areas.js",
+    "ribbon/data.js",
+    "ribbon/layout.js",
+    "ribbon/legend.js",
+    "ribbon/pointed_view.js",
 )
-_LENT = tuple(f"ribbon/{name}.js" for name in ("data", "text", "legend", "looking"))
-_GRID = tuple(
-    f"grid/{name}.js" for name in ("pictured", "marks", "picture", "chips", "words", "grid")
-)
-_WINDOW = tuple(f"window/{name}.js" for name in ("theta", "handles", "numbers", "window"))
+"""The scripts that ribbon and grid share."""
 COMPONENTS: Mapping[str, tuple[str, ...]] = {
-    "ribbon": ("ribbon/ribbon.html", "ribbon/ribbon.css", *_SHARED, *_RIBBON),
-    "grid": ("grid/grid.html", "ribbon/ribbon.css", "grid/grid.css", *_SHARED, *_LENT, *_GRID),
-    "player": tuple(f"player/player.{kind}" for kind in ("html", "css", "js")),
-    "thumbnails": tuple(f"thumbnails/thumbnails.{kind}" for kind in ("html", "css", "js")),
-    "paste": tuple(f"thumbnails/paste.{kind}" for kind in ("html", "css", "js")),
-    "returning": tuple(f"returning/returning.{kind}" for kind in ("html", "css", "js")),
-    "window": ("window/window.html", "window/window.css", *_WINDOW),
+    "ribbon": (
+        "ribbon/ribbon.html",
+        "ribbon/ribbon.css",
+        *_POINTED,
+        "ribbon/painter.js",
+        "ribbon/side.js",
+        "ribbon/ribbon.js",
+    ),
+    "grid": (
+        "grid/grid.html",
+        "ribbon/ribbon.css",
+        "grid/grid.css",
+        *_POINTED,
+        "grid/data.js",
+        "grid/marks.js",
+        "grid/picture.js",
+        "grid/chips.js",
+        "grid/controls.js",
+        "grid/grid.js",
+    ),
+    "player": ("player/player.html", "player/player.css", "player/player.js"),
+    "thumbnails": (
+        "thumbnails/thumbnails.html",
+        "thumbnails/thumbnails.css",
+        "thumbnails/thumbnails.js",
+    ),
+    "paste": ("thumbnails/paste.html", "thumbnails/paste.css", "thumbnails/paste.js"),
+    "returning": ("returning/returning.html", "returning/returning.css", "returning/returning.js"),
+    "window": (
+        "window/window.html",
+        "window/window.css",
+        "window/theta.js",
+        "window/handles.js",
+        "window/numbers.js",
+        "window/window.js",
+    ),
 }
-"""Of every component the files, in the order they are joined; the grid borrows some of the
-ribbon's.
-"""
+"""The files of every component, in the order they are joined."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
     """What a component is made of.
 
-    html, css: markup and styles, for a shadow tree of their own. js: a script that defines
-    `mount({ data, parentElement, setStateValue, setTriggerValue })`, to be called in a scope of its
-    own.
+    Args:
+        html, css: markup and styles, for a shadow tree of their own.
+        js: a script that defines `mount({ data, parentElement, setStateValue, setTriggerValue })`,
+            to be called in a scope of its own.
     """
 
     html: str
@@ -47,13 +74,10 @@ class Parts:
 
 @lru_cache(maxsize=16)
 def parts(name: str) -> Parts:
-    """The component of this name, a key of COMPONENTS; the style sheet that all components share
-    comes first.
-    """
+    """The component of this name, a key of `COMPONENTS`, with the style sheet that all share."""
     paths = COMPONENTS[name]
-    return Parts(
-        _joined(paths, ".html"), _joined(("component.css", *paths), ".css"), _joined(paths, ".js")
-    )
+    css = _joined(("component.css", *paths), ".css")
+    return Parts(_joined(paths, ".html"), css, _joined(paths, ".js"))
 
 
 def text_of(path: str) -> str:

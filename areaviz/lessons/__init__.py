@@ -1,6 +1,13 @@
-"""The lessons of the teaching page, in their order: one file a lesson, one line here."""
+"""The lessons of the teaching page "How areas work": one file a lesson, and one line here.
+
+The page itself is `pages/how_areas_work.py`. A lesson's file has its page, its numbers and its
+pictures; `show` draws it. Lessons share `arithmetic`, `pictures` and `page_parts`.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import streamlit as st
 
@@ -18,8 +25,24 @@ from areaviz.lessons import (
     summed_table,
     transformed,
 )
-from areaviz.lessons.frame import STYLE, Lesson
+from areaviz.lessons.page_parts import STYLE
 from areaviz.ui.shell.chrome import stylesheet
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """One lesson of the page.
+
+    Args:
+        name: its anchor in links.
+        title: as readers see it.
+        show: draws it, as a fragment of its own.
+    """
+
+    name: str
+    title: str
+    show: Callable[[], None]
+
 
 LESSONS = (
     Lesson("sequence", "Areas of a sequence", sequence.show),
@@ -40,10 +63,9 @@ LESSONS = (
 def contents() -> None:
     """Links to the lessons."""
     stylesheet(STYLE)
-    links = (
-        f"{number}. [{lesson.title}](#{lesson.name})"
-        for number, lesson in enumerate(LESSONS, start=1)
-    )
+    links = []
+    for number, lesson in enumerate(LESSONS, start=1):
+        links.append(f"{number}. [{lesson.title}](#{lesson.name})")
     with st.container(key="lessons"):
         st.markdown("\n".join(links))
 

@@ -1,15 +1,37 @@
-"""Lesson 4: the summed area table, step by step (Algorithm 1)."""
+"""Lesson 4: the summed area table, and the sum of any rectangle from four corners (Algorithm 1)."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
 import streamlit as st
+from plotly.graph_objects import Figure
 
-from areaviz.lessons import summed_table_figure as view
-from areaviz.lessons.choose import pick_area, reach_to
-from areaviz.lessons.frame import as_table, columns, picture
-from areaviz.trace.areas import Area
+from areaviz.drawing.base import Table
+from areaviz.lessons.arithmetic import Floats, holds, padded_table
+from areaviz.lessons.page_parts import as_table, columns, pick_area, picture, reach_to
+from areaviz.lessons.pictures import (
+    BLUE,
+    GREEN,
+    INK,
+    ORANGE,
+    PURPLE,
+    QUIET,
+    SKY,
+    VERMILION,
+    Board,
+    tint,
+)
+from areaviz.trace.areas import Area, AreaGrid
+
+MEMORY: Floats = np.array([[2.0, 1, 3, 2], [4, 0, 1, 5], [1, 3, 2, 1]])
+GRID = AreaGrid(*MEMORY.shape, *MEMORY.shape)
+"""Every rectangle of the memory, the whole memory included."""
+STEPS = ("Numbers", "Along rows", "Down columns", "Zeros around", "Four corners")
+GAP = 1.0
+"""Cells between the memory and the table in the picture."""
 
 _WORDS = (
     (
@@ -35,43 +57,183 @@ _WORDS = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Corners:
+    """The four entries of the padded table round an area (Algorithm 1).
+
+    Args:
+        i1: sum of the whole rectangle from the top left of the memory to the area's end.
+        i2: sum of what lies left of and above the area, which i3 and i4 both hold.
+        i3: sum of what lies left of the area.
+        i4: sum of what lies above the area.
+    """
+
+    i1: float
+    i2: float
+    i3: float
+    i4: float
+
+    @property
+    def total(self) -> float:
+        """The area's sum: I1 + I2 - I3 - I4."""
+        return self.i1 + self.i2 - self.i3 - self.i4
+
+
 @st.fragment
 def show() -> None:
     """Five steps from the numbers to the four corners, for an area of the reader's choice."""
-    names = {f"{number}. {name}": number - 1 for number, name in enumerate(view.STEPS, start=1)}
-    step = names[
-        st.segmented_control(
-            "Step", list(names), default=list(names)[-1], required=True, key="table-step"
-        )
-    ]
+    names = [f"{number}. {name}" for number, name in enumerate(STEPS, start=1)]
+    name = st.segmented_control("Step", names, default=names[-1], required=True, key="table-step")
+    step = names.index(name)
     left, right = columns()
     with left:
-        chosen = pick_area("table", view.grid(), Area(1, 1, 2, 2))
+        chosen = pick_area("table", GRID, Area(1, 1, 2, 2))
         question = (
             "What does one entry of the table sum? The memory on the left, the table so far on the"
             " right."
         )
-        reach = partial(reach_to, "table", view.MEMORY.shape[1])
-        picture(view.figure(step, chosen), "table", question, reach)
+        picture(figure(step, chosen), "table", question, partial(reach_to, "table", GRID))
         st.caption("Click an entry of the table: the area reaches to it.")
     with right:
         st.markdown(_WORDS[step])
         _numbers(step, chosen)
-        as_table(view.table(step), "table")
+        as_table(table(step), "table")
 
 
 def _numbers(step: int, chosen: Area) -> None:
+    if step in (1, 2):
+        st.markdown("The lit entry, from the numbers of the step before:")
+    if step == 3:
+        st.markdown("The lit entry is still")
     if step in (1, 2, 3):
-        st.markdown(
-            "The lit entry, from the numbers of the step before:"
-            if step < 3
-            else "The lit entry is still"
-        )
-        st.latex(view.entry_equation(step, chosen))
+        st.latex(entry_equation(step, chosen))
     if step == 4:
-        st.latex(view.corners_equation(chosen))
+        st.latex(corners_equation(chosen))
         st.markdown(
             f"Adding the {chosen.size} lit items one by one would take {chosen.size - 1}"
             f" addition{'' if chosen.size == 2 else 's'}; the table takes three, however large the"
             " area is."
         )
+
+
+def stage(step: int) -> Floats:
+    """The table as it stands after step 0..4 of `STEPS`."""
+    along = np.cumsum(MEMORY, axis=1)
+    padded = padded_table(MEMORY[..., None])[..., 0]
+    return (MEMORY, along, np.cumsum(along, axis=0), padded, padded)[step]
+
+
+def corners(area: Area) -> Corners:
+    """The four corners of an area in the padded table."""
+    table_HW, bottom, right = stage(4), area.top + area.height, area.left + area.width
+    return Corners(
+        i1=float(table_HW[bottom, right]),
+        i2=float(table_HW[area.top, area.left]),
+        i3=float(table_HW[bottom, area.left]),
+        i4=float(table_HW[area.top, right]),
+    )
+
+
+def summed(step: int, area: Area) -> Area:
+    """Which items the lit entry of the table sums: the entry is the area's lower right corner."""
+    bottom, right = area.top + area.height, area.left + area.width
+    if step == 0:
+        return Area(bottom - 1, right - 1, 1, 1)
+    if step == 1:
+        return Area(bottom - 1, 0, 1, right)
+    return area if step == 4 else Area(0, 0, bottom, right)
+
+
+def figure(step: int, area: Area) -> Figure:
+    """What does one entry of the table sum? The memory on the left, the table on the right."""
+    rows, columns = MEMORY.shape
+    board = Board(-0.05, -0.7, 2 * columns + GAP + 1.1, rows + 1.05, cell=54)
+    source, top = summed(step, area), _first(step)
+    for (row, column), value in np.ndenumerate(MEMORY):
+        lit = holds(source, row, column)
+        fill = ORANGE if lit else _taken_away(step, area, row, column)
+        board.box(column, row + top, fill, f"{value:g}", ink=INK if lit else None, size=16)
+    board.text(columns / 2, top - 0.35, "memory")
+    _draw_table(board, step, area, columns + GAP)
+    return board.figure()
+
+
+def corners_equation(area: Area) -> str:
+    """I1 + I2 - I3 - I4 with the area's numbers, coloured like the corners (LaTeX)."""
+    found = corners(area)
+    names = (
+        r"\textcolor{#0072B2}{I_1} + \textcolor{#009E73}{I_2} - \textcolor{#D55E00}{I_3} -"
+        r" \textcolor{#CC79A7}{I_4}"
+    )
+    numbers = (
+        rf"\textcolor{{#0072B2}}{{{found.i1:g}}} + \textcolor{{#009E73}}{{{found.i2:g}}} - "
+        rf"\textcolor{{#D55E00}}{{{found.i3:g}}} - \textcolor{{#CC79A7}}{{{found.i4:g}}}"
+    )
+    return (
+        rf"\begin{{aligned}}\text{{sum}} &= {names} \\ &= {numbers} ="
+        rf" \mathbf{{{found.total:g}}}\end{{aligned}}"
+    )
+
+
+def entry_equation(step: int, area: Area) -> str:
+    """How the lit entry of steps 1 to 3 follows from the step before (LaTeX)."""
+    row, column = area.top + area.height - 1, area.left + area.width - 1
+    parts = MEMORY[row, : column + 1] if step == 1 else stage(1)[: row + 1, column]
+    return f"{' + '.join(f'{part:g}' for part in parts)} = \\mathbf{{{parts.sum():g}}}"
+
+
+def table(step: int) -> Table:
+    """The table so far, row by row; the zeros around it are row 0 and column 0."""
+    values, first = stage(step), 1 - _first(step)
+    rows = []
+    for number, row in enumerate(values, start=first):
+        rows.append((f"row {number}", *(f"{value:g}" for value in row)))
+    names = (f"column {number + first}" for number in range(values.shape[1]))
+    return Table(("", *names), rows)
+
+
+def _first(step: int) -> int:
+    """Row and column of the table at which the memory begins, behind zeros from step 3 on."""
+    return 1 if step >= 3 else 0
+
+
+def _draw_table(board: Board, step: int, area: Area, left: float) -> None:
+    values, first = stage(step), _first(step)
+    lit = _lit(step, area)
+    for (row, column), value in np.ndenumerate(values):
+        is_zero_around = row < first or column < first
+        background = tint(BLUE, 0.18) if step == 3 and is_zero_around else QUIET
+        fill, sign = lit.get((row, column), (background, ""))
+        ink = INK if (row, column) in lit else None
+        board.box(left + column, row, fill, f"{value:g}", ink=ink, size=16)
+        if sign:
+            board.text(left + column + 0.2, row + 0.2, sign, size=10, ink=INK)
+        if not is_zero_around:
+            item = (row - first) * MEMORY.shape[1] + column - first
+            board.hit(left + column, row, "click: lower right corner of the area", item)
+    name = "table" if step else "the same, to begin with"
+    board.text(left + values.shape[1] / 2, -0.35, name)
+
+
+def _lit(step: int, area: Area) -> dict[tuple[int, int], tuple[str, str]]:
+    """The lit entries of the table by row and column: their colour and their sign in the sum."""
+    shift = 1 - _first(step)
+    bottom, right = area.top + area.height - shift, area.left + area.width - shift
+    if step < 4:
+        return {(bottom, right): (ORANGE, "")}
+    return {
+        (area.top, right): (PURPLE, "−"),
+        (bottom, area.left): (VERMILION, "−"),
+        (area.top, area.left): (GREEN, "+"),
+        (bottom, right): (SKY, "+"),
+    }
+
+
+def _taken_away(step: int, area: Area, row: int, column: int) -> str:
+    """The colour of the corner that takes an item away, once the corners are lit."""
+    if step < 4 or row >= area.top + area.height or column >= area.left + area.width:
+        return QUIET
+    left, above = column < area.left, row < area.top
+    if left and above:
+        return tint(GREEN, 0.3)
+    return tint(VERMILION if left else PURPLE, 0.3)

@@ -6,12 +6,14 @@ import streamlit as st
 
 from areaviz.data.picture_samples import sample
 from areaviz.data.scenes import make_scene
-from areaviz.lessons.frame import columns
+from areaviz.lessons.page_parts import columns
 from areaviz.trace.picture import Picture
 from areaviz.ui.components.window import window
 
 _SCENE, _SIDE = 9, 40
+"""Number of the sample scene, and pixels a side."""
 _THETA = (0.45, -0.16, -0.36, 0.16, 0.45, 0.02)
+"""Where the window lies at first: [2 x 3], row by row."""
 
 
 @st.fragment

@@ -1,7 +1,7 @@
 """What each attention head does: how far it depends on its query, how often a span wins.
 
 Query dependence is the mutual information between the query and the item it attends to, see
-`areaviz.trace.information`; a diagonal has as much as there can be.
+`areaviz.trace.query`; a diagonal has as much as there can be.
 
 Shapes: L layers, H heads, Q queries, N items, A areas, O offsets between a query and its heaviest
 item, S queries that attend to anything.
@@ -22,8 +22,7 @@ from areaviz.metrics.words import (
     visible_items,
     word_runs,
 )
-from areaviz.trace.information import query_dependence
-from areaviz.trace.query import item_shares
+from areaviz.trace.query import item_shares, query_dependence
 from areaviz.trace.record import AttentionMap, Field, FloatArray, IntArray, Trace
 
 MOST_OFFSET = 12

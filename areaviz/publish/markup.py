@@ -1,5 +1,6 @@
-"""HTML that is safe by its type: text becomes markup only by way of `escaped`, and `element`
-escapes what is none.
+"""HTML that is safe by its type.
+
+Text becomes markup only by way of `escaped`, and `element` escapes what is no markup.
 """
 
 from __future__ import annotations
@@ -32,19 +33,22 @@ def joined(parts: Iterable[str]) -> Markup:
 
 
 def element(tag: str, /, *content: str, **attributes: str) -> Markup:
-    """An element with texts and markup in it. `class_` and `data_x` stand for the attributes
-    "class" and "data-x".
+    """An element with texts and markup in it.
+
+    Args:
+        attributes: `class_` and `data_x` stand for "class" and "data-x".
     """
-    told = "".join(
-        f' {key.strip("_").replace("_", "-")}="{escaped(value)}"'
-        for key, value in attributes.items()
-    )
-    return Markup(f"<{tag}{told}>" if tag in _VOID else f"<{tag}{told}>{joined(content)}</{tag}>")
+    start = f"<{tag}"
+    for key, value in attributes.items():
+        start += f' {key.strip("_").replace("_", "-")}="{escaped(value)}"'
+    return Markup(f"{start}>" if tag in _VOID else f"{start}>{joined(content)}</{tag}>")
 
 
 def raw(tag: str, content: str, /, **attributes: str) -> Markup:
-    """A style sheet or script; raises ValueError where its text would end the element, or is no
-    plain HTML line.
+    """A style sheet or script, whose text stands in the page as it is.
+
+    Raises:
+        ValueError: the text would end the element, or a browser would read it otherwise.
     """
     if f"</{tag}" in content.lower() or "<!--" in content or "\r" in content or "\0" in content:
         raise ValueError(f"The content of a {tag} element must not have its end in it.")
@@ -52,13 +56,12 @@ def raw(tag: str, content: str, /, **attributes: str) -> Markup:
 
 
 def data_block(content: object, /, **attributes: str) -> Markup:
-    """Plain values as JSON that a script of the page can read; nothing in it can end
-    the element.
-    """
+    """Plain values as JSON for a script of the page; nothing in it can end the element."""
     text = json.dumps(content, separators=(",", ":")).replace("<", "\\u003c")
     return raw("script", text, type="application/json", **attributes)
 
 
 def hash_of(content: str) -> str:
     """The source expression by which a content security policy knows an inline style or script."""
-    return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
+    digest = hashlib.sha256(content.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"

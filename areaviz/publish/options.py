@@ -1,4 +1,4 @@
-"""What can be chosen about a page."""
+"""What can be chosen about a page; apart from it, as the command line reads this without Plotly."""
 
 from __future__ import annotations
 
@@ -12,12 +12,16 @@ SMALLEST, LARGEST = 2**17, 2**28
 
 @dataclass(frozen=True, slots=True)
 class PageOptions:
-    """title: stands above the page, else the model's name. note: what its maker has to say of it,
-    below the title.
+    """What a page carries and how large it may be.
 
-    layers: 0-based, those the page carries; all of them if none is named. sites: the same of sites.
-    areas: so many of a query and head at the most, 4 to 64; fewer make a smaller page, and vaguer
-    means of several items. limit: how many bytes the page may have, 128 KiB to 256 MiB.
+    Args:
+        title: stands above the page, else the model's name.
+        note: what its maker has to say of it, below the title.
+        layers: 0-based, those the page carries; all of them if none is named.
+        sites: those the page carries; all of them if none is named.
+        areas: so many of a query and head at the most, 4 to 64; fewer make a smaller page, and
+            vaguer means of several items.
+        limit: how many bytes the page may have, 128 KiB to 256 MiB.
     """
 
     title: str = ""

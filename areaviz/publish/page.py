@@ -1,11 +1,12 @@
-"""One trace as one page in one file: nothing in it leads elsewhere, and nothing but its own scripts
-can run in it.
+"""One trace as one page in one file.
+
+Nothing in it leads elsewhere, and nothing but its own scripts can run in it.
 """
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +15,19 @@ from areaviz.components.parts import parts, text_of
 from areaviz.drawing.labels import clip, readable
 from areaviz.interactive.grid_arrays import webp
 from areaviz.interactive.grid_panel import is_coarse
-from areaviz.publish.figures import Still, stills
-from areaviz.publish.initial_focus import opening
+from areaviz.publish.content import (
+    KINDS,
+    Payload,
+    Place,
+    Still,
+    first_payloads,
+    initial_focus,
+    kind_of,
+    payloads,
+    places,
+    stills,
+    wanted_sites,
+)
 from areaviz.publish.markup import Markup, data_block, element, hash_of, joined, raw
 from areaviz.publish.options import PageOptions
 from areaviz.publish.page_text import (
@@ -28,16 +40,6 @@ from areaviz.publish.page_text import (
     run_details,
     sureness,
     title_of,
-)
-from areaviz.publish.payloads import (
-    KINDS,
-    Place,
-    Sheet,
-    first_sheets,
-    kind_of,
-    places,
-    sheets,
-    wanted_sites,
 )
 from areaviz.trace.picture import Picture
 from areaviz.trace.record import Trace
@@ -52,18 +54,21 @@ NO_SCRIPT = (
     " scripts."
 )
 MOST_GROWN = 6
-"""Of a weight of four bytes a page has at most an index and a share, three times over, in base64.
-"""
+"""Of a weight of four bytes a page has at most an index and a share, thrice over, in base64."""
 FOOTER = (
-    "Made with areaviz {version}. All of this page is in this one file: it fetches nothing and"
+    f"Made with areaviz {__version__}. All of this page is in this one file: it fetches nothing and"
     " sends nothing."
 )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Content:
-    """What a page shows of a trace: places to be pointed at, by component; figures of all the rest;
-    where it opens.
+    """What a page shows of a trace.
+
+    Args:
+        shown: places to be pointed at, by component.
+        stills: figures of all the rest.
+        opening: where the page opens, in plain values.
     """
 
     trace: Trace
@@ -74,11 +79,12 @@ class _Content:
 
 
 def page(trace: Trace, focus: Focus | None = None, options: PageOptions | None = None) -> str:
-    """A page in HTML with every site, layer and head of a trace to be looked into, or figures where
-    that cannot be.
+    """A page in HTML with every site, layer and head of a trace to be looked into.
 
-    focus: where it opens; else at the first site, with a word lit. It needs a browser of 2024 or
-    later.
+    Sites that no component can show are figures in it. It needs a browser of 2024 or later.
+
+    Args:
+        focus: where it opens; else at the first site, with a word lit.
 
     Raises:
         InputError: the page would be larger than its limit, or an option or the focus asks for what
@@ -86,17 +92,23 @@ def page(trace: Trace, focus: Focus | None = None, options: PageOptions | None =
     """
     options = (options or PageOptions()).checked()
     found = places(trace, options)
-    shown = {kind: [place for place in found if place.kind == kind] for kind in KINDS}
+    shown: dict[str, list[Place]] = {}
+    for kind in KINDS:
+        some = [place for place in found if place.kind == kind]
+        if some:
+            shown[kind] = some
     rest = [site for site in wanted_sites(trace, options) if not kind_of(trace, site)]
-    filled = {kind: some for kind, some in shown.items() if some}
-    content = _Content(trace, options, filled, stills(trace, rest), opening(trace, found, focus))
-    bare = _document(content, [])
-    return _document(content, sheets(trace, found, options, len(bare.encode("utf-8", "replace"))))
+    opening = initial_focus(trace, found, focus)
+    content = _Content(trace, options, shown, stills(trace, rest), opening)
+    # The page without payloads says how much room they have.
+    taken = len(_document(content, []).encode("utf-8", "replace"))
+    return _document(content, payloads(trace, found, options, taken))
 
 
 def check_page(trace: Trace, options: PageOptions | None = None) -> None:
-    """Refuse a page by a guess, made of the first layer of each site; for a small trace it costs
-    nothing.
+    """Refuse a page by a guess, made of the first layer of each site.
+
+    For a small trace it costs nothing.
 
     Raises:
         InputError: the page would be larger than its limit, or an option asks for what is not
@@ -104,101 +116,82 @@ def check_page(trace: Trace, options: PageOptions | None = None) -> None:
     """
     options = (options or PageOptions()).checked()
     if sum(one.weights.nbytes for one in trace.maps.values()) * MOST_GROWN > options.limit:
-        first_sheets(trace, places(trace, options), options, 0)
+        first_payloads(trace, places(trace, options), options, 0)
 
 
-def _document(content: _Content, carried: Sequence[Sheet]) -> str:
-    """The page; sheets come last, so that what can be read is there before they have arrived."""
-    styles = [text_of("page/page.css"), *(parts(kind).css for kind in content.shown)]
-    script = _script(tuple(content.shown))
-    policy = {
-        "default-src": "'none'",
-        "style-src": " ".join(map(hash_of, styles)),
-        "script-src": hash_of(script),
-        "img-src": "data:",
-        "base-uri": "'none'",
-        "form-action": "'none'",
-    }
-    head = (
+def _document(content: _Content, carried: Sequence[Payload]) -> str:
+    """The page; payloads come last, so that one can read before they have arrived."""
+    style, script = text_of("page/page.css"), _script(content.shown)
+    styles = [style, *(parts(kind).css for kind in content.shown)]
+    policy = (
+        "default-src 'none'",
+        f"style-src {' '.join(map(hash_of, styles))}",
+        f"script-src {hash_of(script)}",
+        "img-src data:",
+        "base-uri 'none'",
+        "form-action 'none'",
+    )
+    head = element(
+        "head",
         element("meta", charset="utf-8"),
-        element(
-            "meta",
-            http_equiv="Content-Security-Policy",
-            content="; ".join(map(" ".join, policy.items())),
-        ),
+        element("meta", http_equiv="Content-Security-Policy", content="; ".join(policy)),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="referrer", content="no-referrer"),
         element("title", _tab_title(content)),
-        raw("style", styles[0]),
+        raw("style", style),
     )
-    scripts = [*map(_block, carried), raw("script", script, type="module")] if content.shown else []
-    body = element("body", *_body(content), *scripts)
-    return f"<!doctype html>\n{element('html', element('head', *head), body, lang='en')}\n"
+    body = _body(content)
+    if content.shown:
+        body += [*map(_block, carried), raw("script", script, type="module")]
+    return f"<!doctype html>\n{element('html', head, element('body', *body), lang='en')}\n"
 
 
 def _body(content: _Content) -> list[Markup]:
-    trace, shown = content.trace, content.shown
-    panels = [
-        {"kind": kind, "places": [_plain(place) for place in some]} for kind, some in shown.items()
+    trace, shown, options = content.trace, content.shown, content.options
+    header = [
+        element("h1", title_of(trace, options.title)),
+        element("p", facts(trace, with_name=bool(options.title.strip())), class_="facts"),
     ]
-    note = (
-        [element("p", content.options.note, class_="note")] if content.options.note.strip() else []
-    )
-    header = element(
-        "header",
-        element("h1", _title(content)),
-        element("p", facts(trace, not content.options.title.strip()), class_="facts"),
-        *note,
-    )
-    scriptless = [element("noscript", element("p", NO_SCRIPT, class_="note"))] if shown else []
-    main = element(
-        "main",
-        _texts(trace),
-        *scriptless,
-        *(_panel(kind) for kind in shown),
-        *(_figure(still) for still in content.stills),
-        how_to_read([place for some in shown.values() for place in some]),
-        probabilities(trace),
-        run_details(trace),
-    )
-    given = (
-        [data_block({"panels": panels, "opening": content.opening}, id="panels")] if shown else []
-    )
-    return [header, main, element("footer", FOOTER.format(version=__version__)), *given]
-
-
-def _title(content: _Content) -> str:
-    return title_of(content.trace, content.options.title)
+    if options.note.strip():
+        header.append(element("p", options.note, class_="note"))
+    main = [_texts(trace)]
+    if shown:
+        main.append(element("noscript", element("p", NO_SCRIPT, class_="note")))
+    main += [*map(_panel, shown), *map(_figure, content.stills)]
+    main += [how_to_read(list(shown)), probabilities(trace), run_details(trace)]
+    body = [element("header", *header), element("main", *main), element("footer", FOOTER)]
+    if shown:
+        panels = []
+        for kind, some in shown.items():
+            panels.append({"kind": kind, "places": [_plain(place) for place in some]})
+        body.append(data_block({"panels": panels, "opening": content.opening}, id="panels"))
+    return body
 
 
 def _tab_title(content: _Content) -> str:
-    said = clip(
-        " ".join(readable(content.trace.fields[content.trace.output.field].raw).split()), 60
-    )
-    return f"{_title(content)}: {said}" if said else _title(content)
+    title = title_of(content.trace, content.options.title)
+    output = readable(content.trace.fields[content.trace.output.field].raw)
+    start = clip(" ".join(output.split()), 60)
+    return f"{title}: {start}" if start else title
 
 
 def _texts(trace: Trace) -> Markup:
     """What was given and what came of it, side by side."""
     text, picture = given_text(trace), trace.request.picture
-    given = (
-        [element("p", "Input", class_="label"), element("p", text, class_="reading")]
-        if text.strip()
-        else []
-    )
-    said = _said(trace) if has_output(trace) else []
+    given: list[Markup] = []
+    if text.strip():
+        given = [element("p", "Input", class_="label"), element("p", text, class_="reading")]
+    output = _output(trace) if has_output(trace) else []
     if picture is not None:
+        beside = element("div", *given, *output)
         return element(
-            "section",
-            element("div", _picture(picture)),
-            element("div", *given, *said),
-            class_="texts pictured",
+            "section", element("div", _picture(picture)), beside, class_="texts pictured"
         )
-    columns = [element("div", *column) for column in (given, said) if column]
+    columns = [element("div", *column) for column in (given, output) if column]
     return element("section", *columns, class_="texts") if columns else Markup()
 
 
-def _said(trace: Trace) -> list[Markup]:
+def _output(trace: Trace) -> list[Markup]:
     """What the model said, and how surely."""
     text = output_text(trace) or element("span", "nothing", class_="sure")
     return [
@@ -209,53 +202,43 @@ def _said(trace: Trace) -> list[Markup]:
 
 
 def _picture(picture: Picture) -> Markup:
-    source = f"data:image/webp;base64,{base64.b64encode(webp(picture).tobytes()).decode('ascii')}"
+    source = f"data:image/webp;base64,{base64.b64encode(webp(picture).tobytes()).decode()}"
     look = "coarse" if is_coarse(picture) else "fine"
-    shown = element(
-        "img",
-        id="picture",
-        class_=look,
-        alt=f"The picture {picture.name}, as the model got it",
-        src=source,
-    )
-    return joined([element("p", "Picture", class_="label"), shown])
+    alt = f"The picture {picture.name}, as the model got it"
+    image = element("img", id="picture", class_=look, alt=alt, src=source)
+    return joined([element("p", "Picture", class_="label"), image])
 
 
 def _panel(kind: str) -> Markup:
-    """A component in a shadow tree of its own, as it is in the app, with room for the choice of
-    site and layer.
-    """
+    """A component in a shadow tree, as it is in the app, below the choice of site and layer."""
     made = parts(kind)
     shadow = element("template", raw("style", made.css), Markup(made.html), shadowrootmode="open")
     choices, stage = element("div", class_="choices"), element("div", shadow, class_="stage")
-    return element(
-        "section", element("h2", HEADINGS[kind]), choices, stage, class_="panel", id=kind
-    )
+    heading = element("h2", HEADINGS[kind])
+    return element("section", heading, choices, stage, class_="panel", id=kind)
 
 
 def _figure(still: Still) -> Markup:
-    said = element("p", still.question, class_="facts")
-    drawn = element(
-        "img", class_="figure", alt=f"{still.title}: {still.question}", src=still.source
-    )
-    return element("section", element("h2", still.title), said, drawn, class_="panel")
+    question = element("p", still.question, class_="facts")
+    alt = f"{still.title}: {still.question}"
+    drawn = element("img", class_="figure", alt=alt, src=still.source)
+    return element("section", element("h2", still.title), question, drawn, class_="panel")
 
 
 def _plain(place: Place) -> dict[str, Any]:
-    """A place as the page's script is told it."""
+    """A place in plain values, for the page's script."""
     fields = {"query": place.query, "memory": place.memory}
     return {"site": place.site, "name": place.name, "layers": list(place.layers), **fields}
 
 
-def _block(sheet: Sheet) -> Markup:
-    return raw(
-        "script", sheet.data, type="text/plain", data_site=sheet.site, data_layer=f"{sheet.layer}"
-    )
+def _block(payload: Payload) -> Markup:
+    place = {"data_site": payload.site, "data_layer": f"{payload.layer}"}
+    return raw("script", payload.data, type="text/plain", **place)
 
 
-def _script(kinds: Sequence[str]) -> str:
+def _script(kinds: Iterable[str]) -> str:
     """The components in scopes of their own, as they share names, and what mounts them."""
-    mounts = "".join(
-        f"{kind}: (() => {{\n{parts(kind).js}\nreturn mount;\n}})(),\n" for kind in kinds
-    )
+    mounts = ""
+    for kind in kinds:
+        mounts += f"{kind}: (() => {{\n{parts(kind).js}\nreturn mount;\n}})(),\n"
     return f"const mounts = {{\n{mounts}}};\n{text_of('message.js')}\n{text_of('page/page.js')}"

@@ -1,22 +1,17 @@
-"""The page in words: what was asked and what came of it, how sure the model was, what is shown and
-how to read it.
-"""
+"""The words of a page: what was given, what came of it and how surely, and how to read it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from areaviz.drawing.labels import readable, visible
-from areaviz.publish.markup import Markup, element, escaped, joined
-from areaviz.publish.payloads import Place
+from areaviz.publish.markup import Markup, element, joined
 from areaviz.trace.record import Trace
 
 UNSURE = (0.9, 0.7, 0.5, 0.3)
-"""An item of the output is tinted where its probability is below the first of these, more below
-each of the others.
-"""
+"""An item of the output is tinted below the first of these probabilities, more below the others."""
 ROWS, OTHERS = 256, 3
 """Items listed with their probabilities, and other labels named beside each."""
 READ = {
@@ -39,27 +34,29 @@ KEYS = (
 CAVEAT = "Attention shows where a model looked, and not by itself why it said what it said."
 
 
-def facts(trace: Trace, named: bool) -> str:
-    """How the model was run, in one line; named: its name stands above already."""
+def facts(trace: Trace, with_name: bool) -> str:
+    """How the model was run, in one line.
+
+    Args:
+        with_name: whether the model's name is part of it.
+    """
     request = trace.request
-    decoding = (
-        "greedy decoding" if request.method == "greedy" else f"beam search of width {request.beam}"
-    )
+    found = [request.model] if with_name else []
+    if "history" in trace.fields:
+        decoding = "greedy decoding"
+        if request.method != "greedy":
+            decoding = f"beam search of width {request.beam}"
+        found.append(trace.details.get("decoding", decoding))
     sizes = sorted({(one.layers, one.heads) for one in trace.maps.values()})
-    decoding = trace.details.get("decoding", decoding)
-    shape = " or ".join(
-        f"{_count(layers, 'layer')} of {_count(heads, 'head')}" for layers, heads in sizes
-    )
-    return " · ".join(
-        filter(
-            None,
-            ("" if named else request.model, decoding if "history" in trace.fields else "", shape),
-        )
-    )
+    shapes = []
+    for layers, heads in sizes:
+        shapes.append(f"{_count(layers, 'layer')} of {_count(heads, 'head')}")
+    found.append(" or ".join(shapes))
+    return " · ".join(filter(None, found))
 
 
 def _count(number: int, name: str) -> str:
-    return f"{number:,} {name}{'s' * (number != 1)}"
+    return f"{number:,} {name}" if number == 1 else f"{number:,} {name}s"
 
 
 def given_text(trace: Trace) -> str:
@@ -75,18 +72,16 @@ def has_output(trace: Trace) -> bool:
 def output_text(trace: Trace) -> Markup:
     """The output, what the model was unsure of tinted."""
     field, likely = trace.fields[trace.output.field], trace.output.probabilities.tolist()
+    anchors = field.anchors.tolist() if field.kind == "text" else []
     parts: list[str] = []
     done = 0
-    for (start, end), probability in zip(
-        field.anchors.tolist() if field.kind == "text" else (), likely, strict=False
-    ):
-        if start < done or start == end or not (level := _level(probability)):
+    for (start, end), probability in zip(anchors, likely, strict=False):
+        level = _level(probability)
+        if start < done or start == end or not level:
             continue
         title = f"probability {probability:.0%}"
-        parts += [
-            field.raw[done:start],
-            element("span", field.raw[start:end], class_=f"u{level}", title=title),
-        ]
+        tinted = element("span", field.raw[start:end], class_=f"u{level}", title=title)
+        parts += [field.raw[done:start], tinted]
         done = end
     return joined([*parts, field.raw[done:]])
 
@@ -97,8 +92,9 @@ def _level(probability: float) -> int:
 
 
 def sureness(trace: Trace) -> str:
-    """The mean probability of the output's items, of which there must be one, and the least sure of
-    them, in words.
+    """The mean probability of the output's items, and the least sure of them, in words.
+
+    There must be an item.
     """
     likely = trace.output.probabilities
     if len(likely) == 1:
@@ -111,60 +107,53 @@ def sureness(trace: Trace) -> str:
 
 
 def probabilities(trace: Trace) -> Markup:
-    """A table of the output's items, with what the model would have said instead; nothing where
-    there are none.
-    """
+    """A table of the output's items, with the other possibilities of each; "" without items."""
     if not has_output(trace):
-        return escaped("")
+        return Markup()
     head = ("Position", "Item", "Probability", "Other possibilities")
-    rows = [element("tr", *(element("th", cell, scope="col") for cell in head)), *_rows(trace)]
-    count = len(trace.output.probabilities)
+    rows = [element("tr", *(element("th", cell, scope="col") for cell in head))]
+    labels, output = trace.fields[trace.output.field].labels, trace.output
+    for item, likely in enumerate(output.probabilities[:ROWS].tolist()):
+        rows.append(_row(item + 1, labels[item], likely, output.alternatives[item]))
+    count = len(output.probabilities)
     more = f" (the first {ROWS:,} of {count:,})" if count > ROWS else ""
     table = element("div", element("table", *rows), class_="scrolled")
     return element("details", element("summary", f"Probability of every item{more}"), table)
 
 
-def _rows(trace: Trace) -> Iterator[Markup]:
-    labels, output = trace.fields[trace.output.field].labels, trace.output
-    for item, (label, likely) in enumerate(
-        zip(labels[:ROWS], output.probabilities.tolist(), strict=False)
-    ):
-        others = [(other, share) for other, share in output.alternatives[item] if other != label][
-            :OTHERS
-        ]
-        told = ",  ".join(f"{visible(other)} {share:.1%}" for other, share in others)
-        sure = element("span", f"{likely:.1%}", class_=f"u{_level(likely)}")
-        number = element("td", f"{item + 1}", class_="number")
-        yield element(
-            "tr",
-            number,
-            element("td", visible(label)),
-            element("td", sure, class_="number"),
-            element("td", told),
-        )
+def _row(
+    position: int, label: str, likely: float, alternatives: Sequence[tuple[str, float]]
+) -> Markup:
+    others = [f"{visible(other)} {share:.1%}" for other, share in alternatives if other != label]
+    sure = element("span", f"{likely:.1%}", class_=f"u{_level(likely)}")
+    return element(
+        "tr",
+        element("td", f"{position}", class_="number"),
+        element("td", visible(label)),
+        element("td", sure, class_="number"),
+        element("td", ",  ".join(others[:OTHERS])),
+    )
 
 
 def run_details(trace: Trace) -> Markup:
     """What is known of the run, as a table."""
-    known = {name: value for name, value in trace.details.items() if value}
-    rows = [
-        element("tr", element("th", name, scope="row"), element("td", value))
-        for name, value in known.items()
-    ]
-    return (
-        element("details", element("summary", "About this run"), element("table", *rows))
-        if rows
-        else escaped("")
-    )
+    rows = []
+    for name, value in trace.details.items():
+        if value:
+            rows.append(element("tr", element("th", name, scope="row"), element("td", value)))
+    if not rows:
+        return Markup()
+    return element("details", element("summary", "About this run"), element("table", *rows))
 
 
-def how_to_read(shown: Sequence[Place]) -> Markup:
-    """What one sees, and what to do with it, in plain words."""
-    kinds = dict.fromkeys(place.kind for place in shown)
-    told = [*(READ[kind] for kind in kinds), *([KEYS] if kinds else []), CAVEAT]
-    return element("div", *(element("p", sentence) for sentence in told), class_="aside")
+def how_to_read(kinds: Sequence[str]) -> Markup:
+    """What the reader sees in components of these kinds, and what to do with it."""
+    sentences = [READ[kind] for kind in kinds]
+    if kinds:
+        sentences.append(KEYS)
+    return element("div", *(element("p", text) for text in (*sentences, CAVEAT)), class_="aside")
 
 
 def title_of(trace: Trace, title: str) -> str:
-    """The title that was asked for, else the model's."""
+    """The title of the options, else one with the model's name."""
     return readable(title.strip()) or f"What {trace.request.model} attended to"

@@ -53,10 +53,10 @@ def test_a_folder_without_a_tokenizer_takes_ids(make: Any, tmp_path: Path) -> No
 def test_a_folder_of_a_model_of_pictures(make: Any, tmp_path: Path) -> None:
     model = make()
     model.save_pretrained(tmp_path)
-    more = {"target": [5, 6]} if make is small.captioner else {}
+    target = [5, 6] if make is small.captioner else None
     equal(
-        areaviz.attend(model, fakes.picture(), **more),
-        areaviz.attend(str(tmp_path), fakes.picture(), **more),
+        areaviz.attend(model, fakes.picture(), target=target),
+        areaviz.attend(str(tmp_path), fakes.picture(), target=target),
     )
 
 

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 import areaviz
 from areaviz.interactive.ribbon_table import items_text
-from areaviz.publish.share import show
+from areaviz.publish.show import show
 from areaviz.trace.query import top_areas
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus

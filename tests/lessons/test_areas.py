@@ -1,6 +1,4 @@
-"""Lessons 1 and 2: every area is drawn once, the chosen one is lit, the formulas give the true
-count.
-"""
+"""Lessons 1 and 2: every area is drawn once, the chosen one lit; formulas give the true count."""
 
 from __future__ import annotations
 
@@ -9,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from areaviz.lessons import grid_figure as rectangles
-from areaviz.lessons import sequence_figure as spans
-from areaviz.lessons.board import ORANGE
+from areaviz.lessons import grid as rectangles
+from areaviz.lessons import sequence as spans
+from areaviz.lessons.pictures import ORANGE
 from areaviz.trace.areas import Area, AreaGrid
 
 SPANS = st.tuples(st.integers(2, 12), st.integers(1, 12)).map(
@@ -39,7 +37,7 @@ def test_the_span_formula_ends_in_the_true_count(grid: AreaGrid) -> None:
     assert rf"\mathbf{{{grid.count}}}" in spans.count_equation(grid)
 
 
-def test_spans_are_told_from_one() -> None:
+def test_items_of_spans_are_counted_from_one() -> None:
     assert spans.describe(Area(0, 1, 1, 2)) == "items 2 to 3"
     assert spans.describe(Area(0, 3, 1, 1)) == "item 4"
     assert spans.span(Area(0, 1, 1, 2)) == "2–3"

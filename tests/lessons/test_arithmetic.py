@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from areaviz.lessons import arithmetic
-from areaviz.lessons.mean_and_sum_figure import NUMBERS_HWD, PAIRS_HWD
+from areaviz.lessons.mean_and_sum import NUMBERS_HWD, PAIRS_HWD
 from areaviz.trace.areas import AreaGrid
 
 GRIDS = st.tuples(*[st.integers(1, 4)] * 4).map(
@@ -43,12 +43,10 @@ def test_every_area_follows_its_definition(grid: AreaGrid, seed: int) -> None:
 def test_known_answers_of_the_sequence_of_pairs() -> None:
     grid = AreaGrid(1, 5, 1, 3)
     singles = [[1, 2], [3, 4], [5, 6], [7, 8], [9, 10]]
-    assert arithmetic.area_means(PAIRS_HWD, grid).tolist() == [
-        *singles, [2, 3], [4, 5], [6, 7], [8, 9], [3, 4], [5, 6], [7, 8],
-    ]  # fmt: skip
-    assert arithmetic.area_sums(PAIRS_HWD, grid).tolist() == [
-        *singles, [4, 6], [8, 10], [12, 14], [16, 18], [9, 12], [15, 18], [21, 24],
-    ]  # fmt: skip
+    means = [*singles, [2, 3], [4, 5], [6, 7], [8, 9], [3, 4], [5, 6], [7, 8]]
+    sums = [*singles, [4, 6], [8, 10], [12, 14], [16, 18], [9, 12], [15, 18], [21, 24]]
+    assert arithmetic.area_means(PAIRS_HWD, grid).tolist() == means
+    assert arithmetic.area_sums(PAIRS_HWD, grid).tolist() == sums
     deviations = arithmetic.area_deviations(PAIRS_HWD, grid)
     expected = [0.0] * 5 + [1.0] * 4 + [1.632993] * 3
     np.testing.assert_allclose(deviations, np.stack([expected, expected], 1), atol=1e-6)

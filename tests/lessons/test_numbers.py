@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from areaviz.lessons import mean_and_sum_figure as mean_and_sum
-from areaviz.lessons import rounding_figure as rounding
-from areaviz.lessons import summed_table_figure as summed_table
-from areaviz.lessons.arithmetic import items_of
+from areaviz.lessons import mean_and_sum, rounding, summed_table
+from areaviz.lessons.arithmetic import areas_of, items_of
 from areaviz.trace.areas import Area
 
-ALL = [summed_table.grid().area(number) for number in range(summed_table.grid().count)]
+ALL = areas_of(summed_table.GRID)
 
 
 def test_the_chosen_area_is_worked_out() -> None:
@@ -79,11 +77,11 @@ def test_the_corners_are_named_with_their_signs() -> None:
 
 
 def test_the_table_loses_digits_where_the_merge_does_not() -> None:
-    calm, far = rounding.measure(0), rounding.measure(300)
-    assert calm.table_error < 0.01
+    near, far = rounding.measure(0), rounding.measure(300)
+    assert near.table_error < 0.01
     assert far.table_error > 1
     assert far.negative > 100
-    assert max(calm.merged_error, far.merged_error) < 1e-3
+    assert max(near.merged_error, far.merged_error) < 1e-3
     assert far.merged.dtype == far.table.dtype == np.float32
     assert (far.merged >= 0).all()
 

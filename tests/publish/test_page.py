@@ -1,6 +1,4 @@
-"""What a page carries: every layer of every site, once, within its limit; and nothing of another
-place.
-"""
+"""A page carries every layer of every site, once, within its limit, and nothing from elsewhere."""
 
 from __future__ import annotations
 
@@ -15,11 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from areaviz.publish import payloads as sheets
+from areaviz.publish import content
+from areaviz.publish.content import kind_of
 from areaviz.publish.options import PageOptions
 from areaviz.publish.page import page
 from areaviz.publish.page_text import given_text, output_text, sureness
-from areaviz.publish.payloads import kind_of
 from areaviz.trace.errors import InputError
 from areaviz.trace.query import top_areas
 from areaviz.trace.record import Output, Trace
@@ -153,13 +151,13 @@ def test_a_page_that_would_be_too_large_is_refused_before_its_layers_are_made(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     made: list[int] = []
-    build = sheets.ribbon_payload
+    build = content.ribbon_payload
 
     def noted(trace: Trace, focus: Focus, most: int) -> dict[str, Any]:
         made.append(focus.layer)
         return build(trace, focus, most)
 
-    monkeypatch.setattr(sheets, "ribbon_payload", noted)
+    monkeypatch.setattr(content, "ribbon_payload", noted)
     trace = fakes.trace(layers=12)
     size = len(page(trace))
     made.clear()
@@ -173,14 +171,14 @@ def test_a_page_that_would_be_too_large_is_refused_before_its_layers_are_made(
 
 def test_a_million_heads_are_refused_before_any_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     trace = fakes.trace("a b", "c d", layers=2, heads=4)
-    monkeypatch.setattr(sheets, "MOST_HEADS", 23)
-    monkeypatch.setattr(sheets, "ribbon_payload", None)
+    monkeypatch.setattr(content, "MOST_HEADS", 23)
+    monkeypatch.setattr(content, "ribbon_payload", None)
     with pytest.raises(
         InputError, match=r"would have 24 heads but at most 23 are possible; carry fewer layers"
     ):
         page(trace)
     monkeypatch.undo()
-    monkeypatch.setattr(sheets, "MOST_HEADS", 12)
+    monkeypatch.setattr(content, "MOST_HEADS", 12)
     assert page(trace, options=PageOptions(layers=(1,)))
 
 

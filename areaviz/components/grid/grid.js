@@ -1,17 +1,15 @@
 // The image grid: pointer and keyboard, and the link to other grids and ribbons on the page. The parts above are joined
-// with this one by areaviz/components/parts.py. Nothing asks the server; only what is locked, and the heads, unit and
-// areas chosen, are told to it.
+// with this one by areaviz/components/parts.py. The server is asked nothing; it gets only what is locked, and the heads,
+// unit and areas chosen.
 
-const KEYS = ['ArrowLeft', 'ArrowRight', 'ArrowUp', 'ArrowDown', 'Home', 'End'];
-
-class Grid extends Looking {
+class Grid extends PointedView {
   constructor(root) {
     super(root, new GridLegend(root));
     this.controls = new GridControls(root, ...this.choosers);
     this.tools = new Tools(root, () => { this.legend.lines(this.active); this.schedule(); });
     const section = (side, kind) => root.querySelector(`[data-side=${side}][data-kind=${kind}]`);
-    const words = new Chips(section('query', 'text'), 'query');
-    this.views = { text: words, picture: new PictureView(section('query', 'picture'), 'query') };
+    const chips = new Chips(section('query', 'text'), 'query');
+    this.views = { text: chips, picture: new PictureView(section('query', 'picture'), 'query') };
     this.memory = new PictureView(section('memory', 'picture'), 'memory');
     for (const side of [...Object.values(this.views), this.memory]) this.listen(side);
     this.observer = new ResizeObserver(() => this.schedule());
@@ -22,16 +20,13 @@ class Grid extends Looking {
     const { header } = message;
     const bitmap = this.header?.picture.digest === header.picture.digest ? this.bitmap : null;
     this.header = header;
-    this.data = new Pictured(message);
+    this.data = new GridData(message);
     Object.assign(this, { hover: null, linked: null, locked: null, focus: null, from: null, bitmap });
     this.root.dataset.query = header.text ? 'text' : 'picture';
     this.sides = { query: this.views[this.root.dataset.query], memory: this.memory };
     for (const side of Object.values(this.sides)) {
       side.load(this.data, header.colours);
-      const title = side instanceof Chips ? header.text.title : header.picture.title;
-      const role = side.name === 'query' ? 'attends' : 'is attended to';
-      side.title.replaceChildren(element('b', '', title), ` ${role}`);
-      side.scroller.setAttribute('aria-label', `${title}, ${role}`);
+      entitle(side, side instanceof Chips ? header.text.title : header.picture.title);
     }
     this.controls.load(this.data, header.colours);
     this.legend.load(this.data, header.colours);
@@ -96,7 +91,7 @@ class Grid extends Looking {
   key(side, event) {
     const item = this.focus?.[side.name] ?? 0;
     if (event.key === 'Enter' || event.key === ' ') this.lock(side, item, isAdding(event));
-    else if (KEYS.includes(event.key)) this.focusOn(side, side.moved(item, event.key));
+    else if (MOVING_KEYS.includes(event.key)) this.focusOn(side, side.moved(item, event.key));
     else return;
     event.preventDefault();
   }
@@ -136,12 +131,8 @@ class Grid extends Looking {
     const drawn = marks.filter(({ rank }) => rank < many);
     const heat = pointed && this.data.heat(pointed.side, pointed.items, this.active);
     for (const side of [this.memory, this.sides.query]) { // the canvas is measured before words change the page
-      const own = pointed?.side === side.name;
-      const other = pointed && !own;
-      const focus = this.ringSide === side.name ? this.ring ?? -1 : -1;
-      const locked = this.locked?.side === side.name ? this.locked.items : [];
-      const scene = { marks: other ? drawn : [], heat: other ? heat : null, pointed: own && pointed !== this.locked ? pointed.items : [], locked, focus };
-      side.show(scene, this.bitmap, { strength, warm });
+      const lit = pointed?.side === side.name ? { marks: [], heat: null } : { marks: drawn, heat };
+      side.show({ ...lit, ...this.outlined(side, pointed) }, this.bitmap, { strength, warm });
     }
     this.tools.show(heat, pointed?.side);
     this.legend.show(pointed?.side, pointed && this.data.name(pointed.side, pointed.items), marks, null, pointed?.items.length);
@@ -149,10 +140,4 @@ class Grid extends Looking {
   }
 }
 
-function mount({ data, parentElement, setStateValue }) {
-  const root = parentElement.querySelector('.grid');
-  if (!root || !data) return undefined;
-  root.model ??= new Grid(root);
-  root.model.update(data, setStateValue);
-  return () => { root.model?.destroy(); root.model = undefined; };
-}
+function mount(given) { return mountView(Grid, '.grid', given); }

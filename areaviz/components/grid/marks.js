@@ -63,7 +63,7 @@ class Marks {
     for (const mark of marks) if (mark.read) this.frame(this.box(mark.area, 2.5), '#ffffff', '#101010', 2.5);
   }
 
-  /** The number of the head at its strongest area, so that colour is not all that tells heads apart. */
+  /** The number of the head at its strongest area, as colour alone does not distinguish heads. */
   tags(marks) {
     const taken = [];
     for (const mark of marks.filter(({ rank }) => rank === 0)) {

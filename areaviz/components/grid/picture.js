@@ -94,15 +94,16 @@ class PictureView {
     const { clientWidth: width, clientHeight: height } = this.view;
     if (!width) return;
     const scale = globalThis.devicePixelRatio || 1;
+    // The picture is drawn again only where one of these changed.
     const ground = [this.data.header.id, Boolean(bitmap), width, height, scale].join();
     const anew = ground !== this.ground;
-    if (anew) this.paintGround(new Marks(sized(this.below, width, height, scale), this, { width, height }), bitmap);
+    if (anew) this.paintGround(new Marks(clearedPen(this.below, width, height), this, { width, height }), bitmap);
     this.ground = ground;
     const { marks, heat, pointed, locked, focus } = this.scene;
     const empty = !marks.length && !heat && !pointed.length && !locked.length && focus < 0;
     if (empty && this.empty && !anew) return;
     this.empty = empty;
-    const drawn = new Marks(sized(this.above, width, height, scale), this, { width, height });
+    const drawn = new Marks(clearedPen(this.above, width, height), this, { width, height });
     if (warm && heat) drawn.heat(heat, strength);
     drawn.areas(marks, this.activeHeads, strength);
     if (locked.length) drawn.outline(locked, true);
@@ -115,14 +116,4 @@ class PictureView {
     drawn.picture(bitmap);
     drawn.lines();
   }
-}
-
-/** The pen of a canvas of a size in page pixels, wiped clean. */
-function sized(canvas, width, height, scale) {
-  const [wide, tall] = [Math.round(width * scale), Math.round(height * scale)];
-  if (canvas.width !== wide || canvas.height !== tall) Object.assign(canvas, { width: wide, height: tall });
-  const pen = canvas.getContext('2d');
-  pen.setTransform(scale, 0, 0, scale, 0, 0);
-  pen.clearRect(0, 0, width, height);
-  return pen;
 }

@@ -1,5 +1,5 @@
 // A page without an app: which site and layer every component shows. `readMessage` and `mounts`, by the kind of
-// component, come before this (areaviz/publish/page.py). Everything is in the page; nothing is asked for.
+// component, come before this (areaviz/publish/page.py). Everything is in the page; nothing is fetched.
 
 const NOTHING = { side: 'query', items: [], head: null, unit: 'item', areas: 'any' };
 
@@ -20,7 +20,7 @@ async function inflated(bytes) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-/** One group of choices, of which one holds; arrows go from one to the next. */
+/** A group of radio buttons; arrows go from one to the next. */
 class Choice {
   constructor(name, label, onChange) {
     this.name = name;
@@ -29,7 +29,7 @@ class Choice {
     this.box.addEventListener('change', (event) => onChange(+event.target.value));
   }
 
-  /** Offer [text, value] pairs; a choice of one is none and is not shown. */
+  /** Offer [text, value] pairs; a single one leaves no choice and is hidden. */
   offer(pairs, chosen) {
     this.box.hidden = pairs.length < 2;
     this.list.replaceChildren(...pairs.map(([text, value]) => {
@@ -80,8 +80,8 @@ class Panel {
     this.serial += 1;
     Object.assign(header, { selection: { ...this.selection, head }, serial: this.serial, link: 'page', height: 560 });
     if (this.kind === 'grid') arrays.picture = bytesOf(document.getElementById('picture').src.split(',')[1]);
-    const heard = (_, report) => { this.selection = report; };
-    mounts[this.kind]({ data: message, parentElement: this.root, setStateValue: heard });
+    const remember = (_, report) => { this.selection = report; };
+    mounts[this.kind]({ data: message, parentElement: this.root, setStateValue: remember });
     this.section.dataset.shown = `${site}, layer ${layer + 1}`;
   }
 }

@@ -1,4 +1,4 @@
-// The data of one site and layer, and the questions a pointer asks of it. Layout of the message: `ribbon_payload` in
+// The data of one site and layer, and what lights up for a pointer. Layout of the message: `ribbon_payload` in
 // areaviz/interactive/ribbon.py.
 
 /** The items of one text: what they show, where they stand in it, and which word each belongs to. */
@@ -77,34 +77,34 @@ class Attention {
 
   /** What is lit in the other text when `items` of `side` are pointed at; `several` leaves out areas of one item. */
   spans(side, items, heads, byWord, several) {
-    const kept = side === 'memory' ? 'query' : several && this.hasSeveral ? 'several' : 'area';
+    const list = side === 'memory' ? 'query' : several && this.hasSeveral ? 'several' : 'area';
     const other = this.sides[side === 'query' ? 'memory' : 'query'];
     return heads.flatMap((head) => {
       const weights = new Map();
       const { count } = this.sides[side];
-      for (const item of items) this.gather(kept, count, head, item, byWord ? other : null, weights);
-      const more = items.length > 1 || byWord ? this.slack(kept, count, head, items, byWord) : 0;
+      for (const item of items) this.gather(list, count, head, item, byWord ? other : null, weights);
+      const more = items.length > 1 || byWord ? this.slack(list, count, head, items, byWord) : 0;
       return this.heaviest(weights, items.length).map((span) => ({ ...span, head, more }));
     });
   }
 
   /** How much more a span may weigh than what was sent of it: the mean over items of the most that can be missing. */
-  slack(kept, count, head, items, byWord) {
-    const { [`${kept}_weight`]: stored, [`${kept}_rest`]: rest } = this.arrays;
+  slack(list, count, head, items, byWord) {
+    const { [`${list}_weight`]: stored, [`${list}_rest`]: rest } = this.arrays;
     if (!rest) return 1;
-    const keep = this.keep[kept];
+    const keep = this.keep[list];
     const missing = (item) => {
       const [row, left] = [head * count + item, (rest[head * count + item] / 65535) ** 2];
       const lightest = (stored[(row + 1) * keep - 1] / 65535) ** 2; // nothing that was not sent weighs more than this
-      const single = kept === 'query' || (!byWord && keep > this.lit.many);
+      const single = list === 'query' || (!byWord && keep > this.lit.many);
       return single ? Math.min(left, lightest) : left;
     };
     return items.reduce((total, item) => total + missing(item), 0) / items.length;
   }
 
-  gather(kept, count, head, item, words, weights) {
-    const areas = kept !== 'query';
-    const [index, stored, keep] = [this.arrays[kept], this.arrays[`${kept}_weight`], this.keep[kept]];
+  gather(list, count, head, item, words, weights) {
+    const areas = list !== 'query';
+    const [index, stored, keep] = [this.arrays[list], this.arrays[`${list}_weight`], this.keep[list]];
     const largest = 2 ** (8 * stored.BYTES_PER_ELEMENT) - 1;
     const from = (head * count + item) * keep;
     for (let i = from; i < from + keep; i += 1) {

@@ -1,4 +1,4 @@
-// Everything in words: head chips, the unit switch, the sentence and the legend. All text enters through textContent.
+// The head chips, the unit switch, the sentence and the legend. All text enters through textContent.
 
 function element(tag, className, text = '') {
   const made = document.createElement(tag);
@@ -109,7 +109,7 @@ class Legend {
 
   load(header, colours) { Object.assign(this, { header, colours }); }
 
-  /** One line a head (one a span when a single head is looked at), kept while nothing is pointed at: no jumping. */
+  /** One line a head (one a span when a single head is looked at), also while nothing is pointed at, so that nothing jumps. */
   lines(active) {
     const rows = active.length > 1 ? active : Array(this.header.lit.listed).fill(active[0]);
     this.rows = rows.map((head, place) => {
@@ -145,7 +145,7 @@ class Legend {
   named(span, other) { return quoted(other.run(span.start, span.start + span.length - 1)); }
 
   phrase(side, what, spans, other, weighed) {
-    const top = spans.reduce((best, span) => (best && best.weight >= span.weight ? best : span), null);
+    const top = heaviest(spans);
     if (!top) return `${what} ${side === 'query' ? 'attends to nothing here' : 'is hardly attended to'}.`;
     const verb = side === 'query' ? 'attends most to' : 'is attended to most by';
     const average = weighed > 1 ? `, mean of ${weighed}` : '';

@@ -1,10 +1,8 @@
 // The token ribbon: pointer and keyboard, and the link to other ribbons on the page. The parts above are joined
-// with this one by areaviz/components/parts.py. Nothing asks the server; only what is locked, and the heads, unit and
-// areas chosen, are told to it.
+// with this one by areaviz/components/parts.py. The server is asked nothing; it gets only what is locked, and the heads,
+// unit and areas chosen.
 
-const ARROWS = ['ArrowLeft', 'ArrowRight', 'ArrowUp', 'ArrowDown', 'Home', 'End'];
-
-class Ribbon extends Looking {
+class Ribbon extends PointedView {
   constructor(root) {
     super(root, new Legend(root));
     this.controls = new Controls(root, ...this.choosers);
@@ -27,9 +25,7 @@ class Ribbon extends Looking {
     for (const side of Object.values(this.sides)) {
       const items = this.attention.sides[side.name];
       side.load(items, heads, colours);
-      const role = side.name === 'query' ? 'attends' : 'is attended to';
-      side.title.replaceChildren(element('b', '', items.title), ` ${role}`);
-      side.scroller.setAttribute('aria-label', `${items.title}, ${role}`);
+      entitle(side, items.title);
     }
     this.tallest = Math.max(height / 2, 60);
     this.controls.load(heads, this.attention.sides.query.level, colours, this.attention.hasSeveral);
@@ -76,7 +72,7 @@ class Ribbon extends Looking {
 
   settle() {
     const spans = this.spansOf(this.locked);
-    const top = spans.reduce((best, span) => (best && best.weight >= span.weight ? best : span), null);
+    const top = heaviest(spans);
     if (top) this.sides[OTHER[this.locked.side]].reveal(top.start);
   }
 
@@ -85,7 +81,7 @@ class Ribbon extends Looking {
   key(side, event) {
     const item = this.focus?.[side.name] ?? this.firstInView(side);
     if (event.key === 'Enter' || event.key === ' ') this.lock(side, item, isAdding(event));
-    else if (ARROWS.includes(event.key)) this.focusOn(side, this.moved(side, item, event.key));
+    else if (MOVING_KEYS.includes(event.key)) this.focusOn(side, this.moved(side, item, event.key));
     else return;
     event.preventDefault();
   }
@@ -131,10 +127,7 @@ class Ribbon extends Looking {
     const pointed = this.pointed();
     const spans = pointed ? this.spansOf(pointed) : [];
     for (const side of Object.values(this.sides)) {
-      const own = pointed?.side === side.name;
-      const locked = this.locked?.side === side.name ? this.locked.items : [];
-      const focus = this.ringSide === side.name ? this.ring ?? -1 : -1;
-      side.show({ spans: pointed && !own ? spans : [], pointed: own && pointed !== this.locked ? pointed.items : [], locked, focus });
+      side.show({ spans: pointed?.side === side.name ? [] : spans, ...this.outlined(side, pointed) });
     }
     const items = pointed && this.attention.sides[pointed.side];
     const what = pointed && items.runs(pointed.items).map(([first, last]) => quoted(items.run(first, last))).join(', ');
@@ -143,10 +136,4 @@ class Ribbon extends Looking {
   }
 }
 
-function mount({ data, parentElement, setStateValue }) {
-  const root = parentElement.querySelector('.ribbon');
-  if (!root || !data) return undefined;
-  root.model ??= new Ribbon(root);
-  root.model.update(data, setStateValue);
-  return () => { root.model?.destroy(); root.model = undefined; };
-}
+function mount(given) { return mountView(Ribbon, '.ribbon', given); }

@@ -105,17 +105,8 @@ class Side {
   }
 
   paint() {
-    const width = this.view.clientWidth;
-    const height = this.view.clientHeight;
-    const scale = globalThis.devicePixelRatio || 1;
-    if (this.canvas.width !== Math.round(width * scale) || this.canvas.height !== Math.round(height * scale)) {
-      this.canvas.width = Math.round(width * scale);
-      this.canvas.height = Math.round(height * scale);
-    }
-    const pen = this.canvas.getContext('2d');
-    pen.setTransform(scale, 0, 0, scale, 0, 0);
-    pen.clearRect(0, 0, width, height);
-    const painter = new Painter(pen, this, { width, height });
+    const { clientWidth: width, clientHeight: height } = this.view;
+    const painter = new Painter(clearedPen(this.canvas, width, height), this, { width, height });
     painter.spans(this.scene.spans);
     painter.outline(this.scene.pointed, false);
     painter.outline(this.scene.locked, true);

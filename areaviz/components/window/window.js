@@ -1,8 +1,8 @@
 // The window on a picture: what a change of theta draws, and pointing at the output. The parts above are joined with this
-// one by areaviz/components/parts.py. Nothing asks the server.
+// one by areaviz/components/parts.py. The server is asked nothing.
 
 const GLIDE = 260; // ms that a button's change takes
-const calm = matchMedia('(prefers-reduced-motion: reduce)');
+const noMotion = matchMedia('(prefers-reduced-motion: reduce)');
 const line = (...places) => `M${places.map((place) => place.map((number) => number.toFixed(4)).join(' ')).join('L')}`;
 
 class WindowOnPicture {
@@ -62,7 +62,7 @@ class WindowOnPicture {
     this.schedule();
   }
 
-  /** Go to another theta by and by, at once where motion is not wanted. */
+  /** Go to another theta gradually, at once where the reader wants no motion. */
   glide(theta) {
     const [from, start] = [this.theta, performance.now()];
     const step = (now) => {
@@ -70,7 +70,7 @@ class WindowOnPicture {
       this.set(part < 1 ? from.map((number, index) => number + (theta[index] - number) * part) : theta, part === 1);
       if (part < 1) this.gliding = requestAnimationFrame(step);
     };
-    step(calm.matches ? start + GLIDE : start);
+    step(noMotion.matches ? start + GLIDE : start);
   }
 
   // Pointing at the output
@@ -90,10 +90,10 @@ class WindowOnPicture {
     });
   }
 
-  point(pixel, told = false) {
+  point(pixel, byKeyboard = false) {
     this.pixel = pixel;
     this.draw();
-    if (told) this.live.textContent = [...this.root.querySelectorAll('.facts > *')].map((part) => part.textContent).join(' ');
+    if (byKeyboard) this.live.textContent = [...this.root.querySelectorAll('.facts > *')].map((part) => part.textContent).join(' ');
   }
 
   // Drawing

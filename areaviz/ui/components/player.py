@@ -1,6 +1,4 @@
-"""Mounts the browser component: the pictures travel once, and nothing that is done with them comes
-back.
-"""
+"""The player on a page: its pictures travel once, and nothing comes back from it."""
 
 from __future__ import annotations
 
@@ -9,10 +7,11 @@ from areaviz.ui.shell.component import component
 
 
 def player(played: Played, label: str, *, key: str) -> None:
-    """Show the first picture, with a button that plays and pauses, and a scrubber with a stop for
-    every word.
+    """Show the first picture, a button that plays and pauses, and a scrubber with a stop a word.
 
-    label: what it is called for those who do not see it. key: unique on the page.
+    Args:
+        label: what it is called for those who do not see it.
+        key: unique on the page.
     """
     data = {
         "label": label,

@@ -1,6 +1,4 @@
-"""Mounts the two browser components: small pictures as buttons, and the listener for pasted
-pictures.
-"""
+"""Small pictures as buttons on a page, and the listener for pasted pictures."""
 
 from __future__ import annotations
 
@@ -15,8 +13,12 @@ from areaviz.ui.shell.component import component
 
 @dataclass(frozen=True, slots=True)
 class Thumbnail:
-    """name: what a click tells. title: what the picture shows, in words. image: a PNG
-    or JPEG file.
+    """A small picture that can be clicked.
+
+    Args:
+        name: what a click reports.
+        title: what the picture shows, in words.
+        image: a PNG or JPEG file.
     """
 
     name: str
@@ -33,8 +35,11 @@ class Thumbnail:
 def thumbnails(
     label: str, pictures: Sequence[Thumbnail], chosen: str, *, key: str, on_pick: Callable[[], None]
 ) -> None:
-    """Show pictures as buttons; the one named `chosen` is marked. `on_pick` runs when another one
-    is picked.
+    """Show pictures as buttons, the one named `chosen` marked.
+
+    Args:
+        label: of the row, for those who do not see it.
+        on_pick: runs when another one is picked.
     """
     shown = [{"name": one.name, "title": one.title, "source": one.source} for one in pictures]
     data = {"label": label, "pictures": shown, "chosen": chosen}
@@ -42,13 +47,11 @@ def thumbnails(
 
 
 def picked(key: str) -> str | None:
-    """What was picked last in the row of this key; to be asked for in `on_pick`."""
+    """What was picked last in the row of this key; for use in `on_pick`."""
     state = st.session_state.get(key)
     return state.get("picked") if state else None
 
 
 def paste_hint(uploader: str) -> None:
-    """Say that pictures can be pasted, and hand those that are to the file uploader with the key
-    `uploader`.
-    """
+    """Say that pictures can be pasted, and hand them to the file uploader of that key."""
     component("paste")(key=f"{uploader}_paste", data={"uploader": uploader})

@@ -1,6 +1,4 @@
-"""Mounts the browser component: the pictures travel once, and nothing that is done with the window
-comes back.
-"""
+"""The window of a spatial transformer: its pictures travel once, and nothing comes back from it."""
 
 from __future__ import annotations
 
@@ -15,12 +13,13 @@ SIDE = 20
 
 
 def window(pictures: Mapping[str, Picture], theta: Sequence[float], *, key: str) -> None:
-    """Show the pictures, by the titles of their buttons, under a window that begins as `theta` [2 x
-    3, row by row].
+    """Show pictures under a window that can be dragged.
 
-    Theta maps places of the output to places of the input, both (x, y) from -1 to 1 at the outer
-    edges.
-    key: unique on the page.
+    Args:
+        pictures: by the titles of their buttons.
+        theta: where the window lies at first: [2 x 3], row by row. It maps places of the output to
+            places of the input, both (x, y) from -1 to 1 at the outer edges.
+        key: unique on the page.
     """
     shown = [{"title": title, **_plain(picture)} for title, picture in pictures.items()]
     component("window")(key=key, data={"pictures": shown, "theta": list(theta), "side": SIDE})

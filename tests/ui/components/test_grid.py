@@ -1,6 +1,4 @@
-"""The Python half of the image grid: what a page gives and gets; which of two wishes wins is the
-ribbon's test.
-"""
+"""The Python half of the image grid; which of two selections wins is the ribbon's test."""
 
 from __future__ import annotations
 
@@ -10,8 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from areaviz.trace.request import Focus
-from areaviz.ui.components import grid as component
-from areaviz.ui.components.ribbon import Selection
+from areaviz.ui.components.ribbon import Selection, mounted
 from tests import fakes
 
 FOCUS = Focus("encoder-decoder")
@@ -45,14 +42,14 @@ def test_a_page_mounts_the_grid_and_gets_its_selection() -> None:
 
 def test_a_site_without_a_picture_is_refused() -> None:
     with pytest.raises(ValueError, match="does not attend to cells"):
-        component._mounted(None, fakes.caption_trace(), Focus("decoder self"))
+        mounted("grid", None, fakes.caption_trace(), Focus("decoder self"))
 
 
 def test_sessions_share_the_data_of_a_trace_and_new_data_starts_anew() -> None:
     trace = fakes.caption_trace()
-    one, other = (component._mounted(None, trace, FOCUS) for _ in range(2))
+    one, other = (mounted("grid", None, trace, FOCUS) for _ in range(2))
     assert one.payload is other.payload
     before = replace(one, current=Selection(items=(1,)))
-    assert component._mounted(before, trace, FOCUS) is before
-    assert component._mounted(before, fakes.caption_trace(), FOCUS).current == Selection(items=(1,))
-    assert component._mounted(before, trace, Focus("encoder self")).current == Selection()
+    assert mounted("grid", before, trace, FOCUS) is before
+    assert mounted("grid", before, fakes.caption_trace(), FOCUS).current == Selection(items=(1,))
+    assert mounted("grid", before, trace, Focus("encoder self")).current == Selection()

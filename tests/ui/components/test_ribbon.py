@@ -1,4 +1,4 @@
-"""The Python half of the ribbon: what is sent, what is heard back, and which of two wishes wins."""
+"""The Python half of the ribbon: what is sent and reported, and which of two selections wins."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ FOCUS = Focus("encoder-decoder")
 NOTHING, FIRST, SECOND = Selection(), Selection(items=(1,)), Selection(items=(2,), head=3)
 
 
-def mounted(asked: Selection = NOTHING) -> Mounted:
+def mounted(first: Selection = NOTHING) -> Mounted:
     trace = fakes.trace()
     return Mounted(
         (weakref.ref(trace), FOCUS.site, FOCUS.layer),
         ribbon_payload(trace, FOCUS),
-        asked,
-        asked,
-        asked,
+        first,
+        first,
+        first,
     )
 
 
@@ -37,78 +37,81 @@ def report(of: Mounted, selection: Selection, click: int = 1) -> dict[str, Any]:
 
 def test_a_report_is_what_is_locked_and_nothing_is_sent_back() -> None:
     start = mounted()
-    after = start.heard(report(start, FIRST), NOTHING)
+    after = start.settled(report(start, FIRST), NOTHING)
     assert after.current == FIRST
     assert (after.sent, after.serial) == (NOTHING, 0)
 
 
-def test_a_head_chosen_while_nothing_is_locked_is_told_and_kept() -> None:
-    start, wish = mounted(), Selection(head=2, unit="word", areas="several")
-    chosen = start.heard(report(start, wish), NOTHING)
-    assert (chosen.current, chosen.serial) == (wish, 0)
-    again = chosen.heard(report(start, wish), wish)
-    assert (again.current, again.serial) == (wish, 0)
+def test_a_head_chosen_while_nothing_is_locked_is_reported_and_stays() -> None:
+    start, chosen_head = mounted(), Selection(head=2, unit="word", areas="several")
+    chosen = start.settled(report(start, chosen_head), NOTHING)
+    assert (chosen.current, chosen.serial) == (chosen_head, 0)
+    again = chosen.settled(report(start, chosen_head), chosen_head)
+    assert (again.current, again.serial) == (chosen_head, 0)
 
 
-def test_a_page_that_hands_back_what_it_was_given_asks_nothing_new() -> None:
+def test_a_selection_that_the_page_was_given_is_not_new() -> None:
     start = mounted()
-    clicked = start.heard(report(start, FIRST), NOTHING)
-    assert clicked.heard(report(start, FIRST), FIRST).serial == 0
+    clicked = start.settled(report(start, FIRST), NOTHING)
+    assert clicked.settled(report(start, FIRST), FIRST).serial == 0
 
 
 def test_a_second_click_wins_over_the_echo_of_the_first() -> None:
     start = mounted()
-    clicked = start.heard(report(start, FIRST), NOTHING)
-    again = clicked.heard(report(start, SECOND, 2), FIRST)
+    clicked = start.settled(report(start, FIRST), NOTHING)
+    again = clicked.settled(report(start, SECOND, 2), FIRST)
     assert again.current == SECOND and again.serial == 0
 
 
-def test_a_new_wish_of_the_page_is_sent_once() -> None:
+def test_a_new_selection_of_the_page_is_sent_once() -> None:
     start = mounted()
-    clicked = start.heard(report(start, FIRST), NOTHING)
-    moved = clicked.heard(report(start, FIRST), SECOND)
+    clicked = start.settled(report(start, FIRST), NOTHING)
+    moved = clicked.settled(report(start, FIRST), SECOND)
     assert (moved.current, moved.sent, moved.serial) == (SECOND, SECOND, 1)
-    assert moved.heard(report(start, FIRST), SECOND).serial == 1
+    assert moved.settled(report(start, FIRST), SECOND).serial == 1
 
 
 def test_the_same_click_after_a_move_counts_again() -> None:
     start = mounted()
-    moved = start.heard(report(start, FIRST), NOTHING).heard(report(start, FIRST), SECOND)
-    assert moved.heard(report(start, FIRST, 2), SECOND).current == FIRST
+    moved = start.settled(report(start, FIRST), NOTHING).settled(report(start, FIRST), SECOND)
+    assert moved.settled(report(start, FIRST, 2), SECOND).current == FIRST
 
 
 def test_a_ribbon_that_was_off_the_page_gets_its_selection_again() -> None:
     start = mounted()
-    back = start.heard(report(start, FIRST), NOTHING).heard(None, NOTHING)
+    back = start.settled(report(start, FIRST), NOTHING).settled(None, NOTHING)
     assert (back.current, back.sent, back.serial) == (FIRST, FIRST, 1)
-    assert back.heard(None, NOTHING).serial == 1
+    assert back.settled(None, NOTHING).serial == 1
 
 
-def test_a_report_about_other_data_is_not_heard() -> None:
+def test_a_report_about_other_data_is_ignored() -> None:
     start = mounted()
     stale = {**report(start, FIRST), "id": "another"}
-    assert start.heard(stale, NOTHING).current == NOTHING
+    assert start.settled(stale, NOTHING).current == NOTHING
 
 
 def test_new_data_starts_anew_but_an_equal_trace_does_not() -> None:
     before = replace(mounted(), current=FIRST)
     trace = fakes.trace()
-    again = component._mounted(before, trace, FOCUS)
-    assert component._mounted(again, trace, FOCUS) is again
-    equal = component._mounted(before, fakes.trace(), FOCUS)
+    again = component.mounted("ribbon", before, trace, FOCUS)
+    assert component.mounted("ribbon", again, trace, FOCUS) is again
+    equal = component.mounted("ribbon", before, fakes.trace(), FOCUS)
     assert equal.current == FIRST
-    other = component._mounted(before, fakes.trace(source="Another text."), FOCUS)
+    other = component.mounted("ribbon", before, fakes.trace(source="Another text."), FOCUS)
     assert other.current == NOTHING
 
 
 def test_sessions_share_the_data_of_a_trace() -> None:
     trace = fakes.trace()
-    one, other = (component._mounted(None, trace, FOCUS) for _ in range(2))
+    one, other = (component.mounted("ribbon", None, trace, FOCUS) for _ in range(2))
     assert one.payload is other.payload
-    assert component._mounted(None, fakes.trace(), FOCUS).payload is one.payload, (
+    assert component.mounted("ribbon", None, fakes.trace(), FOCUS).payload is one.payload, (
         "what is equal is made once"
     )
-    assert component._mounted(None, fakes.trace(source="Other."), FOCUS).payload is not one.payload
+    assert (
+        component.mounted("ribbon", None, fakes.trace(source="Other."), FOCUS).payload
+        is not one.payload
+    )
 
 
 def page() -> None:
@@ -139,7 +142,9 @@ def test_a_page_mounts_the_ribbon_and_gets_its_selection() -> None:
 
 def test_a_page_that_takes_up_a_head_chosen_with_nothing_locked_keeps_it() -> None:
     focus = replace(FOCUS, head=1)
-    told = clicked(Selection(head=2, unit="word"), focus)
-    assert told == replace(FOCUS, head=2, unit="word")
-    deeper = component._mounted(mounted(Selection.of(told)), fakes.trace(), replace(told, layer=1))
+    taken_up = clicked(Selection(head=2, unit="word"), focus)
+    assert taken_up == replace(FOCUS, head=2, unit="word")
+    deeper = component.mounted(
+        "ribbon", mounted(Selection.of(taken_up)), fakes.trace(), replace(taken_up, layer=1)
+    )
     assert deeper.sent == Selection(head=2, unit="word")

@@ -1,0 +1,77 @@
+// The grid's controls, legend and tools, on top of those of the ribbon. All text enters through textContent.
+
+class GridControls extends Controls {
+  load(data, colours) {
+    super.load(data.heads, 'token', colours, data.hasSeveral);
+    this.areas.replaceChildren(...(data.hasSeveral ? choices([['Any area', 'any'], ['2+ cells', 'several']]) : []));
+    const splits = data.text && data.text.words.length < data.text.count;
+    if (!splits) this.units.replaceChildren();
+  }
+}
+
+class GridLegend extends Legend {
+  load(data, colours) {
+    super.load(data.header, colours);
+    this.data = data;
+    const what = data.text ? 'a word, or at the picture' : 'a cell of either picture';
+    this.idle = `Point at ${what}. Drag to take several, click to keep, Escape to let go.`;
+  }
+
+  named(mark) {
+    if (mark.query !== undefined) return this.data.name('query', [mark.query]);
+    return mark.read ? `read: ${areaText(mark.area)}` : areaText(mark.area);
+  }
+
+  phrase(side, what, marks, _, weighed) {
+    const top = heaviest(marks);
+    const subject = what.replace(/^\w/, (letter) => letter.toUpperCase());
+    const several = weighed > 1 && !(side === 'query' && this.data.text);
+    if (!top) return `${subject} ${side === 'query' ? 'attends to nothing here' : 'is hardly attended to'}.`;
+    const place = top.query === undefined ? areaText(top.area) : this.named(top);
+    const [is, attends, reads] = several ? ['are', 'attend', 'read'] : ['is', 'attends', 'reads'];
+    const verb = side === 'memory' ? `${is} attended to most by` : top.read ? reads : `${attends} most to`;
+    const mean = weighed > 1 && side === 'query' ? `, mean of ${weighed}` : '';
+    const weight = share(top).replace(' %', '\u00a0%');
+    return `${subject} ${verb} ${place} (${this.head(top)}${weight}${mean}).`;
+  }
+}
+
+/** How many areas a head, how much they may overlap, how strong, and whether cells are tinted; and the tint's scale. */
+class Tools {
+  constructor(root, onChange) {
+    const find = (name) => root.querySelector(`.${name}`);
+    Object.assign(this, { many: find('many'), overlap: find('overlap'), strength: find('strength'), warm: find('warm'), scale: find('scale') });
+    for (const input of [this.many, this.overlap, this.strength]) input.oninput = () => { this.say(); onChange(); };
+    this.warm.onclick = () => {
+      this.warm.setAttribute('aria-pressed', !this.settings.warm);
+      onChange();
+    };
+  }
+
+  /** What can be set, and how it is set until the reader sets it. */
+  load({ heat, lit }) {
+    this.scale.firstElementChild.style.background = `linear-gradient(90deg, ${heat.join(', ')})`;
+    this.many.max = lit.most;
+    this.overlap.step = lit.step * 100;
+    if (!this.loaded) [this.many.value, this.overlap.value] = [lit.many, lit.overlap * 100];
+    this.loaded = true;
+    this.say();
+  }
+
+  say() {
+    this.many.nextElementSibling.textContent = this.many.value;
+    for (const input of [this.overlap, this.strength]) input.nextElementSibling.textContent = `${input.value} %`;
+  }
+
+  get settings() {
+    const warm = this.warm.getAttribute('aria-pressed') === 'true';
+    return { many: +this.many.value, overlap: this.overlap.value / 100, strength: this.strength.value / 100, warm };
+  }
+
+  /** Where the scale of the tint ends. */
+  show(heat, side) {
+    const most = heat ? Math.max(...heat) : 0;
+    this.scale.classList.toggle('idle', !most || !this.settings.warm);
+    this.scale.lastElementChild.textContent = most ? `0 to ${percent(most)} ${side === 'query' ? 'of the attention' : 'given to it'}` : '';
+  }
+}

@@ -1,0 +1,127 @@
+// Attention to the cells of a picture, and what lights up for a pointer. Layout of the message:
+// `grid_payload` in areaviz/interactive/grid.py.
+
+class GridData {
+  constructor({ header, arrays }) {
+    Object.assign(this, { header, arrays, heads: header.heads, keep: header.keep });
+    [this.rows, this.columns] = header.grid;
+    this.cells = this.rows * this.columns;
+    this.hasSeveral = 'several' in header.keep;
+    this.text = header.text && new Items(header.text, arrays.start, arrays.end, arrays.word);
+    this.queries = this.text ? this.text.count : this.cells;
+    this.grid = new AreaGrid(header.grid);
+    this.shares = this.unpacked(arrays.share);
+  }
+
+  /** The share of every cell, [H, Q, N]: rows sum to 1, or to 0 where everything is masked. */
+  unpacked(stored) {
+    const shares = new Float32Array(stored.length);
+    for (let row = 0; row < stored.length; row += this.cells) {
+      let total = 0;
+      for (let i = row; i < row + this.cells; i += 1) total += shares[i] = stored[i] ** 2;
+      if (total) for (let i = row; i < row + this.cells; i += 1) shares[i] /= total;
+    }
+    return shares;
+  }
+
+  areaOf(cell) { return { top: Math.floor(cell / this.columns), left: cell % this.columns, height: 1, width: 1 }; }
+
+  /** The smallest area that holds all `cells`. */
+  box(cells) {
+    const [rows, columns] = [cells.map((c) => Math.floor(c / this.columns)), cells.map((c) => c % this.columns)];
+    const [top, left] = [Math.min(...rows), Math.min(...columns)];
+    return { top, left, height: Math.max(...rows) - top + 1, width: Math.max(...columns) - left + 1 };
+  }
+
+  cellsOf({ top, left, height, width }) {
+    return Array.from({ length: height * width }, (_, i) => (top + Math.floor(i / width)) * this.columns + left + (i % width));
+  }
+
+  /** An area in pixels of the picture: [left, top, right, bottom]. */
+  pixels({ top, left, height, width }) {
+    const [first, last] = [top * this.columns + left, (top + height - 1) * this.columns + left + width - 1];
+    const { cells } = this.arrays;
+    return [cells[4 * first], cells[4 * first + 1], cells[4 * last + 2], cells[4 * last + 3]];
+  }
+
+  /** What lights up on the other side: marks {head, rank, weight, more, area, read}, heaviest first in a head. */
+  marks(side, items, heads, several, many, overlap) {
+    return heads.flatMap((head) => (side === 'query' ? this.attended(items, head, several, many, overlap) : this.attending(items, head, many)));
+  }
+
+  /**
+   * The heaviest areas; one that overlaps a heavier one by more than `overlap` is left out. The mean over several items
+   * knows of an area only what was sent: `more` is how much more it may weigh.
+   */
+  attended(items, head, several, many, overlap) {
+    const list = several && this.hasSeveral ? 'several' : 'area';
+    const weights = new Map();
+    for (const item of items) this.gather(list, head * this.queries + item, weights);
+    const left = items.reduce((total, item) => total + this.left(list, head * this.queries + item), 0);
+    const read = items.length === 1 ? this.read(head, items[0]) : [];
+    for (const mark of read) weights.delete(mark.index);
+    const weighed = Array.from(weights, ([index, { weight, known }]) => ({
+      head, area: this.grid.area(index), weight: weight / items.length, more: (left - known) / items.length, read: false,
+    }));
+    const found = [...read, ...heaviestApart(weighed, many - read.length, overlap)];
+    return found.map((mark, rank) => ({ ...mark, rank }));
+  }
+
+  /** Add the areas sent of one query to `weights`: what they weigh, and how much of what was not sent they are not. */
+  gather(list, row, weights) {
+    const [index, stored, keep] = [this.arrays[list], this.arrays[`${list}_weight`], this.keep[list]];
+    for (let i = row * keep; i < (row + 1) * keep; i += 1) {
+      if (!stored[i]) continue;
+      const { weight, known } = weights.get(index[i]) ?? { weight: 0, known: 0 };
+      weights.set(index[i], { weight: weight + (stored[i] / 65535) ** 2, known: known + this.left(list, row) });
+    }
+  }
+
+  /** What an area that was not sent of one query weighs at the most. */
+  left(list, row) { return (this.arrays[`${list}_left`][row] / 65535) ** 2; }
+
+  /** What hard attention read for one query, as a list of one; empty where attention is soft. */
+  read(head, item) {
+    const { read, read_weight: weight } = this.arrays;
+    const at = head * this.queries + item;
+    return read ? [{ head, index: read[at], area: this.grid.area(read[at]), weight: (weight[at] / 65535) ** 2, read: true }] : [];
+  }
+
+  /** The queries that give the cells `items` the largest share together. */
+  attending(items, head, many) {
+    const given = Array.from({ length: this.queries }, (_, query) => [query, this.given(head, query, items)]);
+    const best = given.filter(([, weight]) => weight > 0).sort((a, b) => b[1] - a[1]).slice(0, many);
+    return best.map(([query, weight], rank) => ({ head, rank, weight, query, area: this.text ? null : this.areaOf(query), read: false }));
+  }
+
+  given(head, query, items) {
+    const row = (head * this.queries + query) * this.cells;
+    return items.reduce((total, item) => total + this.shares[row + item], 0);
+  }
+
+  /** The tint of the other side: the mean share of every cell, or what every query gives the cells `items`. */
+  heat(side, items, heads) {
+    const heat = new Float32Array(side === 'query' ? this.cells : this.queries);
+    for (const head of heads) {
+      if (side === 'memory') for (let q = 0; q < this.queries; q += 1) heat[q] += this.given(head, q, items) / heads.length;
+      else for (const item of items) {
+        const row = (head * this.queries + item) * this.cells;
+        for (let n = 0; n < this.cells; n += 1) heat[n] += this.shares[row + n] / (heads.length * items.length);
+      }
+    }
+    return heat;
+  }
+
+  /** The colour of a tint, 0..1. */
+  ramp(level) {
+    const stops = this.header.heat;
+    return stops[Math.round(level * (stops.length - 1))];
+  }
+
+  /** What items of a side are called. */
+  name(side, items) {
+    if (side === 'query' && this.text) return this.text.runs(items).map(([first, last]) => quoted(this.text.run(first, last))).join(', ');
+    const box = this.box(items);
+    return box.height * box.width === items.length ? areaText(box) : `${items.length} cells`;
+  }
+}

@@ -1,0 +1,208 @@
+// What ribbon and grid share: what is hovered, linked and locked, which heads and areas are chosen, and when to draw.
+// Each adds `load(message)`, `share()`, `draw()` and `sides`; `settle()` runs after something new is locked.
+
+const LINK_EVENT = 'areaviz:ribbon';
+const OTHER = { query: 'memory', memory: 'query' };
+const MOVING_KEYS = ['ArrowLeft', 'ArrowRight', 'ArrowUp', 'ArrowDown', 'Home', 'End'];
+
+class PointedView {
+  constructor(root, legend) {
+    this.root = root;
+    this.legend = legend;
+    this.clicks = 0;
+    this.listeners = new AbortController();
+    root.addEventListener('keydown', (event) => this.escape(event));
+    globalThis.addEventListener(LINK_EVENT, (event) => this.follow(event.detail), this.listeners);
+  }
+
+  /** What the controls call when the reader chooses heads, a unit or areas. */
+  get choosers() {
+    return [(head, adding) => this.chooseHead(head, adding), (unit) => this.chooseUnit(unit), (areas) => this.chooseAreas(areas)];
+  }
+
+  destroy() {
+    this.listeners.abort();
+    this.observer.disconnect();
+    cancelAnimationFrame(this.frame);
+  }
+
+  /** Take what the server sent: new data, or only another selection. */
+  update(bytes, setStateValue) {
+    this.setStateValue = setStateValue;
+    const message = readMessage(bytes);
+    const { header } = message;
+    const isNew = header.id !== this.header?.id;
+    if (isNew) this.load(message);
+    if (isNew || header.serial !== this.serial) this.select(header.selection);
+    Object.assign(this, { header, serial: header.serial });
+    this.schedule();
+  }
+
+  select({ side, items, head, unit, areas }) {
+    Object.assign(this, { unit, areas });
+    this.locked = items.length ? { side, items } : null;
+    this.setHeads(head === null ? this.everyHead() : [head]);
+    if (this.locked) this.sides[side].reveal(items[0]);
+    this.share();
+  }
+
+  // Pointing
+
+  point(side, item) { this.pointItems(side, item < 0 ? null : this.unitOf(side, item)); }
+
+  pointItems(side, items) {
+    const same = this.hover?.side === side.name && this.hover.items.join() === items?.join();
+    if (items ? same : !this.hover) return;
+    this.hover = items && { side: side.name, items };
+    this.ring = -1;
+    this.share();
+    this.schedule();
+  }
+
+  leave() {
+    this.hover = null;
+    this.ring = -1;
+    this.share();
+    this.schedule();
+  }
+
+  unitOf(side, item) {
+    if (this.unit !== 'word') return [item];
+    const [first, last] = side.items.word(item);
+    return Array.from({ length: last - first + 1 }, (_, i) => first + i);
+  }
+
+  lock(side, item, adding) {
+    if (item >= 0) this.lockItems(side, this.unitOf(side, item), adding);
+  }
+
+  lockItems(side, items, adding) {
+    const chosen = this.locked?.side === side.name ? this.locked.items : [];
+    const inside = items.every((i) => chosen.includes(i));
+    let next = items;
+    if (adding) next = inside ? chosen.filter((i) => !items.includes(i)) : [...new Set([...chosen, ...items])].sort((a, b) => a - b);
+    else if (inside && chosen.length === items.length) next = [];
+    this.locked = next.length ? { side: side.name, items: next } : null;
+    this.share();
+    this.schedule();
+    this.report();
+    if (this.locked) this.settle();
+  }
+
+  settle() {}
+
+  escape(event) {
+    if (event.key !== 'Escape' || !this.locked) return;
+    event.stopPropagation();
+    this.locked = null;
+    this.share();
+    this.schedule();
+    this.report();
+  }
+
+  /** Report to the server what is locked, if anything, and how it is looked at; the count makes every click distinct. */
+  report() {
+    const { side, items } = this.locked ?? { side: 'query', items: [] };
+    const head = this.active.length === 1 && this.header.heads > 1 ? this.active[0] : null;
+    this.clicks += 1;
+    this.setStateValue('selection', { id: this.header.id, click: this.clicks, side, items, head, unit: this.unit, areas: this.areas });
+  }
+
+  focusOn(side, item) {
+    this.focus = { ...this.focus, [side.name]: item };
+    side.reveal(item);
+    this.point(side, item);
+    Object.assign(this, { ring: item, ringSide: side.name });
+    side.scroller.setAttribute('aria-activedescendant', side.elementId(item));
+    this.schedule();
+  }
+
+  // Heads and units
+
+  everyHead() { return Array.from({ length: this.header.heads }, (_, head) => head); }
+
+  chooseHead(head, adding) {
+    let next = head === null ? this.everyHead() : [head];
+    if (adding && head !== null) {
+      const several = this.active.length === this.header.heads ? [] : this.active;
+      next = several.includes(head) ? several.filter((h) => h !== head) : [...several, head].sort((a, b) => a - b);
+    } else if (this.active.length === 1 && this.active[0] === head) next = this.everyHead();
+    this.setHeads(next.length ? next : this.everyHead());
+    this.schedule();
+    this.report();
+  }
+
+  setHeads(heads) {
+    this.active = heads;
+    for (const side of Object.values(this.sides)) side.activeHeads = heads;
+    this.legend.lines(heads);
+    this.controls.show(heads, this.header.heads, this.unit, this.areas);
+  }
+
+  chooseAreas(areas) {
+    this.areas = areas;
+    this.setHeads(this.active);
+    this.schedule();
+    this.report();
+  }
+
+  chooseUnit(unit) {
+    this.unit = unit;
+    this.setHeads(this.active);
+    if (this.locked && unit === 'word') {
+      const side = this.sides[this.locked.side];
+      const items = [...new Set(this.locked.items.flatMap((item) => this.unitOf(side, item)))].sort((a, b) => a - b);
+      this.locked = { side: side.name, items };
+    }
+    this.schedule();
+    this.report();
+  }
+
+  // Drawing
+
+  /** What to light up for: what the pointer is on here, else elsewhere, else what is locked here, else elsewhere. */
+  pointed() {
+    if (this.hover) return this.hover;
+    return this.linked && !this.linked.held ? this.linked : this.locked ?? this.linked;
+  }
+
+  schedule() {
+    this.frame ??= requestAnimationFrame(() => { this.frame = undefined; this.draw(); });
+  }
+
+  /** What the own side of `pointed` outlines, and the keyboard's place; the other side adds what lights up. */
+  outlined(side, pointed) {
+    return {
+      pointed: pointed?.side === side.name && pointed !== this.locked ? pointed.items : [],
+      locked: this.locked?.side === side.name ? this.locked.items : [],
+      focus: this.ringSide === side.name ? this.ring ?? -1 : -1,
+    };
+  }
+}
+
+/** Name a side above its text or picture, and for a screen reader. */
+function entitle(side, title) {
+  const role = side.name === 'query' ? 'attends' : 'is attended to';
+  side.title.replaceChildren(element('b', '', title), ` ${role}`);
+  side.scroller.setAttribute('aria-label', `${title}, ${role}`);
+}
+
+/** The pen of a canvas of a size in page pixels, wiped clean. */
+function clearedPen(canvas, width, height) {
+  const scale = globalThis.devicePixelRatio || 1;
+  const [wide, tall] = [Math.round(width * scale), Math.round(height * scale)];
+  if (canvas.width !== wide || canvas.height !== tall) Object.assign(canvas, { width: wide, height: tall });
+  const pen = canvas.getContext('2d');
+  pen.setTransform(scale, 0, 0, scale, 0, 0);
+  pen.clearRect(0, 0, width, height);
+  return pen;
+}
+
+/** Mount a view of this class on the first element that fits the selector; returns what takes it off. */
+function mountView(View, selector, { data, parentElement, setStateValue }) {
+  const root = parentElement.querySelector(selector);
+  if (!root || !data) return undefined;
+  root.model ??= new View(root);
+  root.model.update(data, setStateValue);
+  return () => { root.model?.destroy(); root.model = undefined; };
+}

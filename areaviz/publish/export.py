@@ -1,0 +1,136 @@
+"""A trace as a file: what makes it, by the ending of its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+
+from areaviz.drawing.base import View
+from areaviz.drawing.export import FORMATS, figure_bytes, table_csv, table_json
+from areaviz.drawing.sites import sites
+from areaviz.publish.options import PageOptions
+from areaviz.publish.page import page
+from areaviz.trace.check import check_focus
+from areaviz.trace.errors import InputError
+from areaviz.trace.files import write_whole
+from areaviz.trace.limits import shown
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
+from areaviz.views import VIEWS
+
+Writer = Callable[[Trace, Focus, str | None], bytes]
+"""Makes a file of a trace, a focus and a view's name."""
+USUAL = "alignment"
+"""The view that is drawn where none is named and it fits."""
+
+
+def export(
+    trace: Trace,
+    path: Path | str,
+    focus: Focus | None = None,
+    options: PageOptions | None = None,
+    view: str | None = None,
+) -> Path:
+    """Write a trace as what the ending of `path` says, whole or not at all, and return the path.
+
+    .html is a page in one file, which needs no areaviz to be looked into. .svg, .pdf and .png are
+    the figure of a view, .csv and .json its numbers, .gif is a view as a film.
+
+    Args:
+        focus: where the page opens, or what the figure shows.
+        options: of a page.
+        view: a name in `areaviz.views.VIEWS`, else the first that fits.
+
+    Raises:
+        InputError: there is no such ending or view, or it does not fit; the page would be larger
+            than its limit.
+        BackendError: the file cannot be written.
+    """
+    path = Path(path)
+    ending = path.suffix.lower()
+    if ending == ".html":
+        content = page(trace, focus, options).encode("utf-8", "replace")
+    elif ending in WRITERS:
+        content = WRITERS[ending](trace, _focus_of(trace, focus), view)
+    else:
+        raise InputError(
+            f'A trace cannot be written as "{path.suffix or path.name}"; choose an ending of'
+            f" {', '.join(ENDINGS)}."
+        )
+    write_whole(path, content)
+    return path
+
+
+def _focus_of(trace: Trace, focus: Focus | None) -> Focus:
+    """The focus if it points into the trace, else its first site.
+
+    Raises:
+        InputError: there is nothing to see, or not where the focus points.
+    """
+    if not sites(trace):
+        raise InputError(
+            "This model attends to nothing, so there is no figure of it; export a page (.html)"
+            " instead."
+        )
+    if focus is None:
+        return Focus(sites(trace)[0])
+    if focus.site not in trace.gazes:
+        check_focus(trace, focus)
+    return focus
+
+
+def _view_of(trace: Trace, focus: Focus, name: str | None) -> View:
+    """The view of this name, or the first that fits; raises InputError where there is none."""
+    fitting = [view.name for view in VIEWS.values() if view.fits(trace, focus)]
+    if name is not None and name not in VIEWS:
+        raise InputError(f'There is no view "{shown(name)}"; choose one of {", ".join(VIEWS)}.')
+    if not fitting:
+        raise InputError(
+            f'No view fits the site "{focus.site}" of this trace; choose another site.'
+        )
+    if name is None:
+        name = USUAL if USUAL in fitting else fitting[0]
+    if name not in fitting:
+        raise InputError(
+            f'The view "{name}" does not fit the site "{focus.site}" of this trace; choose one of'
+            f" {', '.join(fitting)}."
+        )
+    return VIEWS[name]
+
+
+def _figure(kind: str, trace: Trace, focus: Focus, view: str | None) -> bytes:
+    return figure_bytes(_view_of(trace, focus, view).print(trace, focus), kind)
+
+
+def _csv(trace: Trace, focus: Focus, view: str | None) -> bytes:
+    return table_csv(_view_of(trace, focus, view).table(trace, focus)).encode()
+
+
+def _json(trace: Trace, focus: Focus, view: str | None) -> bytes:
+    return table_json(_view_of(trace, focus, view).table(trace, focus)).encode()
+
+
+def _film(trace: Trace, focus: Focus, view: str | None) -> bytes:
+    if view is None:
+        fitting = [one for one in VIEWS.values() if one.movie and one.fits(trace, focus)]
+        make = fitting[0].movie if fitting else None
+    else:
+        make = _view_of(trace, focus, view).movie
+    if make is None:
+        raise InputError(
+            "This cannot be written as a film, as nothing of it moves; choose .html, .svg, .pdf or"
+            " .png."
+        )
+    return make(trace, focus)
+
+
+WRITERS: Mapping[str, Writer] = {
+    **{f".{kind}": partial(_figure, kind) for kind in FORMATS},
+    ".csv": _csv,
+    ".json": _json,
+    ".gif": _film,
+}
+"""What makes a file of a view, by its ending."""
+ENDINGS = (".html", *WRITERS)
+"""What a trace can be written as."""

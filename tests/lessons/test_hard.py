@@ -1,0 +1,149 @@
+"""Lesson 10: estimates are those of REINFORCE, variances in closed form those of all draws."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from areaviz.attention.hard import reinforce
+from areaviz.lessons import hard
+from areaviz.lessons import hard_numbers as numbers
+
+CHOICES = [
+    numbers.Choice(scores, rewards)
+    for scores in numbers.SCORES.values()
+    for rewards in numbers.REWARDS.values()
+]
+SURE_AND_RIGHT = numbers.Choice(
+    numbers.SCORES["Nearly sure of item 3"], numbers.REWARDS["Right or wrong"]
+)
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_the_exact_gradient_is_that_of_autograd(choice: numbers.Choice) -> None:
+    scores = torch.tensor(choice.scores, requires_grad=True)
+    expected = scores.softmax(0) @ torch.tensor(choice.rewards)
+    expected.backward()
+    assert expected.item() == pytest.approx(choice.expected)
+    assert scores.grad is not None
+    np.testing.assert_allclose(choice.gradient, scores.grad.numpy(), atol=1e-12)
+
+
+@pytest.mark.parametrize("baseline", numbers.BASELINES)
+@pytest.mark.parametrize("choice", CHOICES)
+def test_an_estimate_is_what_the_models_learn_from(choice: numbers.Choice, baseline: str) -> None:
+    drawn = numbers.redraw(choice, 4, baseline)
+    scores = torch.tensor(choice.scores, requires_grad=True)
+    log_weights = scores.log_softmax(0)[torch.tensor(drawn.chosen[-1])][:, None]
+    rewards = torch.tensor(choice.rewards[drawn.chosen[-1]])[:, None]
+    reinforce(log_weights, rewards, torch.full_like(rewards, float(drawn.baselines[-1]))).backward()
+    assert scores.grad is not None
+    np.testing.assert_allclose(
+        drawn.estimates[-1], -scores.grad.numpy(), atol=1e-12
+    )  # a loss goes down, a reward up
+
+
+@pytest.mark.parametrize("baseline", [-1.0, 0.0, 0.7])
+@pytest.mark.parametrize("choice", CHOICES)
+def test_a_baseline_leaves_the_mean_and_sets_the_variance(
+    choice: numbers.Choice, baseline: float
+) -> None:
+    estimates = (choice.rewards - baseline)[:, None] * choice.traces
+    mean = sum(
+        weight * estimate for weight, estimate in zip(choice.weights, estimates, strict=True)
+    )
+    np.testing.assert_allclose(mean, choice.gradient, atol=1e-12)
+    squares = [((estimate - mean) ** 2).sum() for estimate in estimates]
+    spread = sum(weight * square for weight, square in zip(choice.weights, squares, strict=True))
+    assert numbers.variance(choice, 1, baseline) == pytest.approx(spread)
+    assert numbers.variance(choice, 16, baseline) == pytest.approx(spread / 16)
+
+
+@pytest.mark.parametrize("samples", [1, 8])
+@pytest.mark.parametrize("baseline", numbers.BASELINES)
+def test_many_estimates_agree_with_the_closed_form(
+    monkeypatch: pytest.MonkeyPatch, baseline: str, samples: int
+) -> None:
+    monkeypatch.setattr(numbers, "SHOWN", 40_000)
+    choice = numbers.Choice(numbers.SCORES["Leaning to item 2"], numbers.REWARDS["Log-likelihood"])
+    drawn = numbers.redraw(choice, samples, baseline)
+    assert drawn.variance == pytest.approx(
+        numbers.variance_with(choice, samples, baseline), rel=0.05
+    )
+    np.testing.assert_allclose(drawn.estimates.mean(0), choice.gradient, atol=0.04)
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_no_baseline_is_better_than_the_best(choice: numbers.Choice) -> None:
+    least = numbers.variance_with(choice, 1, "Best")
+    assert all(
+        numbers.variance(choice, 1, float(b)) >= least - 1e-12 for b in np.linspace(-4, 2, 200)
+    )
+
+
+def test_the_mean_reward_can_make_it_worse() -> None:
+    assert numbers.variance_with(SURE_AND_RIGHT, 1, "Mean reward") > 50 * numbers.variance_with(
+        SURE_AND_RIGHT, 1, "None"
+    )
+
+
+def test_sampling_again_adds_one_estimate() -> None:
+    before, after = (numbers.redraw(CHOICES[1], 2, "Moving average", more) for more in (0, 1))
+    np.testing.assert_array_equal(after.chosen[:-1], before.chosen[1:])
+    np.testing.assert_allclose(after.estimates[:-1], before.estimates[1:])
+    expected = (1 - numbers.RATE) * before.baselines[-1] + numbers.RATE * CHOICES[1].rewards[
+        before.chosen[-1]
+    ].mean()
+    assert after.baselines[-1] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("baseline", numbers.BASELINES)
+@pytest.mark.parametrize("choice", CHOICES)
+def test_the_pictures_hold_the_numbers(choice: numbers.Choice, baseline: str) -> None:
+    drawn = numbers.redraw(choice, 8, baseline)
+    cloud, exact, this = hard.gradient_figure(choice, drawn).data
+    assert len(cloud.y) == drawn.estimates.size
+    np.testing.assert_allclose(exact.y[::3], choice.gradient)
+    np.testing.assert_allclose(this.y, drawn.estimates[-1])
+    texts = [note.text for note in hard.items_figure(choice, drawn).layout.annotations]
+    assert [int(text) for text in texts[3 : 4 * 5 : 4]] == np.bincount(
+        drawn.chosen[-1], minlength=5
+    ).tolist()
+    curve, *marks = hard.baseline_figure(choice, 8, baseline).data
+    assert min(curve.y) >= numbers.variance_with(choice, 8, "Best") - 1e-12
+    assert [mark.y[0] for mark in marks] == [
+        numbers.variance_with(choice, 8, name) for name in ("None", "Mean reward", "Best")
+    ]
+    assert sum(mark.marker.line.width > 0 for mark in marks) == 1
+
+
+@pytest.mark.parametrize("baseline", numbers.BASELINES)
+@pytest.mark.parametrize("choice", CHOICES)
+def test_every_estimate_of_one_draw_fits_into_the_picture(
+    choice: numbers.Choice, baseline: str
+) -> None:
+    drawn = numbers.redraw(choice, 1, baseline)
+    low, high = hard.gradient_figure(choice, drawn).layout.yaxis.range
+    assert low <= drawn.estimates.min() and drawn.estimates.max() <= high
+
+
+def test_the_tables_and_the_first_draw_are_written_out() -> None:
+    choice = numbers.Choice(numbers.SCORES["Even"], numbers.REWARDS["Right or wrong"])
+    drawn = numbers.Redraws(
+        np.array([[0], [2]]), np.array([0.2, 0.2]), np.array([[0.0] * 5, [1.0] * 5])
+    )
+    equation = hard.draw_equation(choice, drawn)
+    assert r"(1 - 0.2)\;\cdot \\ (-0.2, -0.2, 0.8, -0.2, -0.2)" in equation
+    assert "(-0.16, -0.16, 0.64, -0.16, -0.16)" in equation
+    assert hard.scores_table(choice, drawn).rows[2] == (
+        "item 3",
+        "0.2",
+        "1",
+        "0.16",
+        "1",
+        "0.5",
+        "0.7071",
+    )
+    rows = {row[0]: row[1:] for row in hard.baselines_table(choice, 1).rows}
+    assert rows["None"] == ("0", "0.128", "1") and rows["Best"] == ("0.2", "0.096", "0.75")

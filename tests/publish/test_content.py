@@ -1,0 +1,59 @@
+"""Where a page opens."""
+
+from __future__ import annotations
+
+import pytest
+
+from areaviz.publish.content import initial_focus, longest_word, places
+from areaviz.publish.options import PageOptions
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
+from tests import fakes
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("a small red", "small"),
+        ("one two", "one"),
+        ("(ab), c", "ab"),
+        ("... -", ""),
+        ("   ", ""),
+        ("", ""),
+        ("é\u0301tude x", "é\u0301tude"),
+    ],
+)
+def test_the_longest_word_is_lit(text: str, word: str) -> None:
+    field = fakes.text_field("target", text)
+    assert "".join(field.labels[item] for item in longest_word(field)) == word
+
+
+def opened(trace: Trace, focus: Focus | None) -> object:
+    return initial_focus(trace, places(trace, PageOptions()), focus)
+
+
+def test_without_a_focus_it_is_the_last_layer_of_the_first_site() -> None:
+    selection = {"side": "query", "head": None, "unit": "item", "areas": "any", "items": [1]}
+    assert opened(fakes.doubly_trace(), None) == {
+        "site": "encoder-decoder picture",
+        "layer": 1,
+        "selection": selection,
+    }
+    assert opened(fakes.gaze_trace(), None) is None
+    wordless = {"side": "query", "head": None, "unit": "item", "areas": "any", "items": [0]}
+    assert opened(fakes.trace("A dog.", "..."), None) == {
+        "site": "encoder-decoder",
+        "layer": 1,
+        "selection": wordless,
+    }
+
+
+def test_a_focus_reaches_the_page_whole() -> None:
+    focus = Focus("encoder self", 0, 2, "memory", (3, 4), "word", "several")
+    selection = {"side": "memory", "head": 2, "unit": "word", "areas": "several", "items": [3, 4]}
+    assert opened(fakes.trace(), focus) == {
+        "site": "encoder self",
+        "layer": 0,
+        "selection": selection,
+    }
+    assert opened(fakes.gaze_trace(), Focus("glimpses")) is None
