@@ -260,6 +260,15 @@ def test_padding_may_hide_more_than_causality(impl: str) -> None:
     torch.testing.assert_close(found, value[:, :, :1].expand_as(found))
 
 
+@pytest.mark.parametrize("impl", IMPLS)
+def test_padding_may_leave_less_than_the_largest_area(impl: str) -> None:
+    query, key, value = (torch.randn(1, 1, n, 3) for n in (4, 9, 9))
+    padding = torch.arange(9)[None] >= 2
+    found = attended(query, key, value, area_size=6, key_padding_mask=padding, impl=impl)
+    inside = (x[:, :, :2] for x in (key, value))
+    torch.testing.assert_close(found, attended(query, *inside, area_size=2, impl=impl))
+
+
 @pytest.mark.parametrize("impl", ["auto", *IMPLS])
 @pytest.mark.parametrize("lead", [(0, 2, 3), (2, 2, 0)], ids=["no batch", "no queries"])
 def test_nothing_asked_gives_nothing(impl: str, lead: tuple[int, int, int]) -> None:
