@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.trace.errors import InputError
+from areaviz.trace.kinds import KINDS
 from areaviz.trace.layered import LayeredWeights
 from areaviz.trace.record import (
-    KINDS,
     MOST,
     TOLERANCE,
     VERSION,
@@ -116,19 +116,11 @@ def _check_field(trace: Trace, item: Field) -> None:
     _require(item.kind in KINDS, f'{called} is of the unknown kind "{item.kind}".')
     texts = all(isinstance(label, str) for label in item.labels)
     _require(texts, f"{called} has labels that are no text.")
-    count, sides = len(item), 2 if item.kind == "text" else 4
-    _check_array(f"{called} has {count} labels but anchors", item.anchors, np.int64, (count, sides))
-    if item.kind == "text":
-        limits, space = [len(item.raw)], f"{len(item.raw)} characters"
-    else:
-        picture = trace.request.picture
-        _require(picture is not None, f"{called} is a picture's but the request has none.")
-        assert picture is not None
-        limits = [picture.width, picture.height]
-        space = f"{picture.width} x {picture.height} pixels"
-    first, last = np.split(item.anchors, 2, 1)
-    inside = bool(((first >= 0) & (first <= last) & (last <= limits)).all())
-    _require(inside, f"{called} has anchors outside its {space}.")
+    count, kind = len(item), KINDS[item.kind]
+    shape = (count, kind.anchor)
+    _check_array(f"{called} has {count} labels but anchors", item.anchors, np.int64, shape)
+    problem = kind.problem(item, trace.request)
+    _require(not problem, f"{called} {problem}.")
 
 
 def _check_gaze(trace: Trace, gaze: Gaze) -> None:

@@ -21,7 +21,6 @@ from areaviz.trace.areas import IntArray as IntArray
 from areaviz.trace.request import Request
 
 VERSION = 4
-KINDS = ("text", "picture")
 # How far a row of weights may be from summing to 1.
 TOLERANCE = 1e-3
 # Layers of a map, and heads of a layer, at most.
