@@ -13,7 +13,8 @@ def page() -> None:
     import streamlit as st
 
     from areaviz.ui.look.focus import current_focus, focus_picker
-    from areaviz.ui.shell.page import Page, State
+    from areaviz.ui.shell.page import Page
+    from areaviz.ui.shell.state import State
     from tests import fakes
 
     trace = fakes.trace("ab", "c", 1, 1, 1)
