@@ -11,14 +11,14 @@ from areaviz.analysis.jobs import Job, Turns
 from areaviz.analysis.rows import RowFile, rows_path
 from areaviz.analysis.run import analyse, header
 from areaviz.backend.base import Backend
+from areaviz.cards.tasks import TASKS
 from areaviz.data.examples import Dataset
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.analyse.dataset_form import dataset_form
-from areaviz.ui.analyse.notes import remove_old_work
 from areaviz.ui.analyse.result import result
-from areaviz.ui.analyse.rows import Analysis, show_ownership, stored_rows
+from areaviz.ui.analyse.stored import Analysis, remove_old_work, show_ownership, stored_rows
 from areaviz.ui.forms.options import ModelPage, pickers, with_options
 from areaviz.ui.shell.engine import engine
 from areaviz.ui.shell.errors import defer_errors, problem, show_deferred, show_errors
@@ -30,12 +30,6 @@ from areaviz.ui.shell.reader import reader_id, reader_mark
 NOT_BEGUN = "analyse_not_begun"
 # Seconds between two looks at a running analysis, and how long Stop waits for its end.
 LOOK_AGAIN, STOPPING = 1.0, 5.0
-# The task of a set, by whether it has texts and whether it has pictures.
-TASK_OF = {
-    (True, False): "translation",
-    (False, True): "caption",
-    (True, True): "picture translation",
-}
 
 
 def analyse_page(page: ModelPage) -> None:
@@ -58,10 +52,13 @@ def analyse_page(page: ModelPage) -> None:
 def _choose(page: ModelPage, backend: Backend, dataset: Dataset) -> tuple[Analysis, ...]:
     """Let models be chosen among those that take such examples; InputError where there is none."""
     st.caption(_about(dataset))
-    has_texts = any(one.text.strip() for one in dataset.examples)
-    has_pictures = any(one.picture for one in dataset.examples)
-    task = TASK_OF[has_texts, has_pictures]
-    cards = {name: card for name, card in backend.models().items() if card.task == task}
+    inputs = set()
+    if any(one.text.strip() for one in dataset.examples):
+        inputs.add("source")
+    if any(one.picture for one in dataset.examples):
+        inputs.add("picture")
+    fitting = {task.key for task in TASKS.values() if task.samples and task.inputs == inputs}
+    cards = {name: card for name, card in backend.models().items() if card.task in fitting}
     if not cards:
         raise InputError("No model here takes such examples; choose another set.")
     card, other = pickers(page, cards)
@@ -109,10 +106,20 @@ def _progress(backend: Backend, dataset: Dataset, analyses: Sequence[Analysis]) 
     if done == total:
         return
     label = f"Go on with the other {total - done:,}" if done else f"Run {total:,} examples"
-    st.button(label, type="primary", on_click=_start, args=(key, backend, dataset, analyses))
+    st.button(
+        label,
+        type="primary",
+        on_click=_start,
+        args=(key, backend, dataset, analyses),
+    )
 
 
-def _start(key: str, backend: Backend, dataset: Dataset, analyses: Sequence[Analysis]) -> None:
+def _start(
+    key: str,
+    backend: Backend,
+    dataset: Dataset,
+    analyses: Sequence[Analysis],
+) -> None:
     title = f"{dataset.name}, {' and '.join(analysis.title for analysis in analyses)}"
     turns = jobs().turns
 
@@ -124,7 +131,11 @@ def _start(key: str, backend: Backend, dataset: Dataset, analyses: Sequence[Anal
 
 
 def _work(
-    job: Job, turns: Turns, backend: Backend, dataset: Dataset, analyses: Sequence[Analysis]
+    job: Job,
+    turns: Turns,
+    backend: Backend,
+    dataset: Dataset,
+    analyses: Sequence[Analysis],
 ) -> None:
     """Run all analyses, one after the other; the job reports how far they are together."""
     count = len(dataset.examples)

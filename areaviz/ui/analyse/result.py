@@ -24,7 +24,7 @@ from areaviz.ui.analyse.filter import (
     three_digits,
 )
 from areaviz.ui.analyse.notes import exchange, notes_on
-from areaviz.ui.analyse.rows import Analysis, StoredRows, examples_table, figures
+from areaviz.ui.analyse.stored import Analysis, StoredRows, examples_table, figures
 from areaviz.ui.look.explore import explore
 from areaviz.ui.shell.errors import show_errors
 from areaviz.ui.shell.markdown import escaped, visible
@@ -137,7 +137,12 @@ def _open(index: int | None) -> None:
     st.session_state[OPENED] = index
 
 
-def _opened(backend: Backend, dataset: Dataset, analyses: Sequence[Analysis], index: int) -> None:
+def _opened(
+    backend: Backend,
+    dataset: Dataset,
+    analyses: Sequence[Analysis],
+    index: int,
+) -> None:
     """One example in the viewer of its traces, with the way to its neighbours in the table."""
     example = dataset.examples[index]
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -159,7 +164,13 @@ def _neighbours(index: int) -> None:
     before = listed[place - 1] if place > 0 else None
     after = listed[place + 1] if 0 <= place < len(listed) - 1 else None
     for label, key, there in (("Previous", "K", before), ("Next", "J", after)):
-        st.button(label, shortcut=key, disabled=there is None, on_click=_open, args=(there,))
+        st.button(
+            label,
+            shortcut=key,
+            disabled=there is None,
+            on_click=_open,
+            args=(there,),
+        )
     if place >= 0:
         st.caption(f"{place + 1:,} of {len(listed):,}")
 

@@ -71,7 +71,7 @@ def pickers(
         other = _other(page, card, cards) if compares else None
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
         _decoding(page)
-        if card.has_areas:
+        if "areas" in card.can:
             _area(page, card, largest)
             st.caption(about_areas(page.state.area_size, extent, card.largest_learned))
         else:
@@ -106,7 +106,7 @@ def _begin_with(page: ModelPage, card: Card) -> None:
     if state.focused_model == card.name:
         return
     page.set(focused_model=card.name)
-    place = card.recipe.get("pointing head")
+    place = card.pointing_head
     if place and not is_linked:
         page.set(layer=int(place[0]))
 

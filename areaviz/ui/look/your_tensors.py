@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from areaviz.trace.arrays_example import example_file
-from areaviz.trace.arrays_file import holds_trace
+from areaviz.trace.arrays_file import example_file, holds_trace
 from areaviz.trace.record import Trace
 from areaviz.ui.look.explore import explore
 from areaviz.ui.look.opened import (
