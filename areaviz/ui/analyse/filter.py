@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import streamlit as st
-from plotly.graph_objects import Figure
 
 from areaviz.analysis.table import ALL_MEASURES, CIDER
 from areaviz.notes.store_schema import LONGEST_SLICE
@@ -141,7 +140,7 @@ def _brushed_points(
     return table.iloc[sorted(point["customdata"][0] for point in points)] if points else table
 
 
-def _selection(figure: Figure, title: str, key: str, mode: Any) -> Mapping[str, Any]:
+def _selection(figure: Any, title: str, key: str, mode: Any) -> Mapping[str, Any]:
     """Draw a figure; returns what was dragged over."""
     event = st.plotly_chart(
         figure,
