@@ -11,7 +11,7 @@ from areaviz.backend.base import Progress
 from areaviz.backend.worker import Worker
 from areaviz.cards.card import Card, read_card
 from areaviz.models import MODELS
-from areaviz.models.base import Model, check_takes
+from areaviz.models.base import Model, check_can
 from areaviz.models.device import (
     answering_threads,
     choose_device,
@@ -74,7 +74,7 @@ class LocalBackend:
             known = ", ".join(self._cards) or "none"
             raise InputError(f'There is no model "{checked.model}"; choose one of: {known}.')
         card = self._cards[checked.model]
-        check_takes(checked, MODELS[card.family].takes, f"“{card.title}”")
+        check_can(checked, card.can, f"“{card.title}”")
         return self._worker.submit(checked, progress, background)
 
     def waiting(self) -> int:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from areaviz.backend.local import LocalBackend
+from areaviz.cards.tasks import TASKS
 from areaviz.cli.options import Checkpoints, Device
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.places import CHECKPOINTS
@@ -14,13 +15,6 @@ from areaviz.evaluation.faithfulness import Faithfulness, Probe, measured, sprea
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import choice
 from areaviz.trace.request import Request
-
-# The app's own examples for a task.
-SETS = {
-    "translation": "Sentences",
-    "caption": "Scenes to describe",
-    "picture translation": "Scenes with a sentence",
-}
 
 
 def faithfulness(
@@ -47,12 +41,13 @@ def faithfulness(
     backend = LocalBackend(checkpoints, device)
     cards = backend.models()
     card = cards[choice("model", model, list(cards))]
-    if card.task not in SETS:
+    samples = TASKS[card.task].samples
+    if not samples:
         raise InputError(
             "The faithfulness of models that write is measured; choose a translator or a captioner."
         )
     probe = Probe(site, layer - 1, None if head is None else head - 1, k, unit, draws)
-    dataset = SAMPLE_SETS[SETS[card.task]]()
+    dataset = SAMPLE_SETS[samples]()
     requests = [
         Request(model, one.text, picture=dataset.picture(one))
         for one in dataset.examples[:examples]

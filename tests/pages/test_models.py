@@ -13,11 +13,13 @@ from streamlit.testing.v1 import AppTest
 from areaviz.backend.base import Backend
 from areaviz.backend.replay import ReplayBackend
 from areaviz.cards.card import Card
-from areaviz.cards.published import PUBLISHED
+from areaviz.cards.tasks import TASKS
 from areaviz.evaluation.forms import TITLES
 from areaviz.ui.models.comparison import beside_the_paper, comparison_table
 from tests.pages import folder
 from tests.pages.conftest import Open, shown
+
+PAPER = TASKS["translation"]
 
 
 def titles(app: AppTest) -> list[str]:
@@ -64,7 +66,9 @@ def test_what_differs_is_said(open_page: Open) -> None:
 
 
 def test_a_model_without_a_figure_gets_a_dash() -> None:
-    table = comparison_table(beside_the_paper([replace(folder.card("x", "area"), figures={})]))
+    table = comparison_table(
+        PAPER, beside_the_paper(PAPER, [replace(folder.card("x", "area"), figures={})])
+    )
     assert set(table["Ours, area"]) == set(table["Ours, regular"]) == {"–"}
 
 
@@ -94,7 +98,7 @@ def test_translators_that_the_paper_has_not_are_shown_too(
 
 @pytest.mark.parametrize("mechanism", ["none", "item-wise hard", "text and picture"])
 def test_the_paper_has_figures_of_its_own_mechanisms_alone(mechanism: str) -> None:
-    paper = PUBLISHED["character", "Tiny"]
+    paper = PAPER.by_size["character", "Tiny"]
     assert (paper.of("regular"), paper.of("area")) == (6.9, 8.2)
     assert paper.of(mechanism) is None
 

@@ -16,8 +16,7 @@ from streamlit.testing.v1 import AppTest
 from areaviz.backend.base import Backend, Progress
 from areaviz.cards.card import Card
 from areaviz.data import pictures
-from areaviz.trace.area_text import span_text
-from areaviz.trace.areas import Area
+from areaviz.trace.areas import Area, span_text
 from areaviz.trace.errors import InputError
 from areaviz.trace.intervention_text import to_text
 from areaviz.trace.interventions import Gate, Hide, Weigh

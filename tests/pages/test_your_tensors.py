@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from areaviz.trace import codec
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.arrays_example import example_file
+from areaviz.trace.arrays_file import example_file
 from areaviz.trace.derived import sums_map
 from areaviz.trace.record import AttentionMap, Trace
 from areaviz.ui.look.your_tensors import FILE, SIZE

@@ -11,6 +11,7 @@ from areaviz.analysis.jobs import Job, Turns
 from areaviz.analysis.rows import RowFile, rows_path
 from areaviz.analysis.run import analyse, header
 from areaviz.backend.base import Backend
+from areaviz.cards.tasks import TASKS
 from areaviz.data.examples import Dataset
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
@@ -30,12 +31,6 @@ ASKING = Asking("analyse")
 NOT_BEGUN = "analyse_not_begun"
 # Seconds between two looks at a running analysis, and how long Stop waits for its end.
 LOOK_AGAIN, STOPPING = 1.0, 5.0
-# The task of a set, by whether it has texts and whether it has pictures.
-TASK_OF = {
-    (True, False): "translation",
-    (False, True): "caption",
-    (True, True): "picture translation",
-}
 
 
 def analyse_page() -> None:
@@ -58,10 +53,13 @@ def analyse_page() -> None:
 def _choose(backend: Backend, dataset: Dataset) -> tuple[Analysis, ...]:
     """Let models be chosen among those that take such examples; InputError where there is none."""
     st.caption(_about(dataset))
-    has_texts = any(one.text.strip() for one in dataset.examples)
-    has_pictures = any(one.picture for one in dataset.examples)
-    task = TASK_OF[has_texts, has_pictures]
-    cards = {name: card for name, card in backend.models().items() if card.task == task}
+    inputs = set()
+    if any(one.text.strip() for one in dataset.examples):
+        inputs.add("source")
+    if any(one.picture for one in dataset.examples):
+        inputs.add("picture")
+    fitting = {task.key for task in TASKS.values() if task.samples and task.inputs == inputs}
+    cards = {name: card for name, card in backend.models().items() if card.task in fitting}
     if not cards:
         raise InputError("No model here takes such examples; choose another set.")
     card, other = ASKING.pickers(cards)

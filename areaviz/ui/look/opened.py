@@ -14,12 +14,10 @@ from typing import BinaryIO
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from areaviz.trace.arrays_example import example_file
-from areaviz.trace.arrays_file import from_npz, holds_trace, open_npz
+from areaviz.trace.arrays_file import example_file, from_npz, holds_trace, open_npz
 from areaviz.trace.errors import BackendError, InputError
-from areaviz.trace.on_disk import open_trace
+from areaviz.trace.on_disk import OPERATOR, open_trace
 from areaviz.trace.record import Trace
-from areaviz.trace.room import OPERATOR
 from areaviz.ui.shell.budget import disk, memory
 
 MAX_MEGABYTES = 20

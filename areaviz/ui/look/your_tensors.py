@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from areaviz.trace.arrays_example import example_file
+from areaviz.trace.arrays_file import example_file
 from areaviz.trace.record import Trace
 from areaviz.ui.look.explore import explore
 from areaviz.ui.look.focus_state import recall_focus

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import streamlit as st
 
 from areaviz.cards.card import Card
-from areaviz.cards.published import HEADLINE, PUBLISHED
-from areaviz.cards.tasks import TASKS
+from areaviz.cards.tasks import TASKS, Task
 from areaviz.data.places import LETTERS
 from areaviz.evaluation.forms import COLUMNS, read_forms
 from areaviz.ui.models.card_tables import Columns, columns_of, draw_table, number, task_table
@@ -42,8 +41,8 @@ def by_task(cards: Iterable[Card]) -> Mapping[str, list[Card]]:
 
 def beside(task: str, cards: Sequence[Card]) -> None:
     """Draw our figures of a task and the papers'."""
-    if task == "translation":
-        _translators(cards)
+    if TASKS[task].by_size:
+        _by_size(TASKS[task], cards)
         return
     draw_table(task_table(task, cards))
     published = TASKS[task].published
@@ -52,10 +51,10 @@ def beside(task: str, cards: Sequence[Card]) -> None:
         draw_table(columns_of(("System", "Reported"), list(published.items())))
 
 
-def _translators(cards: Sequence[Card]) -> None:
+def _by_size(task: Task, cards: Sequence[Card]) -> None:
     """A table of every size of the paper with our models in it, and one of our other models."""
-    places = beside_the_paper(cards)
-    draw_table(comparison_table(places))
+    places = beside_the_paper(task, cards)
+    draw_table(comparison_table(task, places))
     st.caption(WHAT_DIFFERS)
     st.caption(
         "Source: Li, Kaiser, Bengio and Si, “Area Attention”, ICML 2019, tables 1 and 3. Area"
@@ -66,25 +65,25 @@ def _translators(cards: Sequence[Card]) -> None:
     others = [card for card in cards if card.name not in shown]
     if others:
         st.caption("Translators of ours that this table of the paper has no place for:")
-        draw_table(task_table("translation", others))
+        draw_table(task_table(task.key, others))
 
 
-def beside_the_paper(cards: Iterable[Card]) -> Mapping[Place, Card]:
+def beside_the_paper(task: Task, cards: Iterable[Card]) -> Mapping[Place, Card]:
     """The first of our models for each place in the paper's table; others have none there."""
     places: dict[Place, Card] = {}
     for card in cards:
-        paper = PUBLISHED.get((card.level, card.size))
+        paper = task.by_size.get((card.level, card.size))
         if paper and paper.of(card.mechanism) is not None:
             places.setdefault((card.level, card.size, card.mechanism), card)
     return places
 
 
-def comparison_table(places: Mapping[Place, Card]) -> Columns:
+def comparison_table(task: Task, places: Mapping[Place, Card]) -> Columns:
     """Every size of the paper with ours beside it; a dash where there is no such model of ours."""
     rows = []
-    for (level, size), paper in PUBLISHED.items():
-        regular = _bleu(places.get((level, size, "regular")))
-        area = _bleu(places.get((level, size, "area")))
+    for (level, size), paper in task.by_size.items():
+        regular = _bleu(task, places.get((level, size, "regular")))
+        area = _bleu(task, places.get((level, size, "area")))
         ours = number(regular), number(area), _gain(regular, area)
         theirs = number(paper.regular), number(paper.area), _gain(paper.regular, paper.area)
         rows.append((level, size, *theirs, *ours))
@@ -98,8 +97,8 @@ def _gain(regular: float | None, area: float | None) -> str:
     return "–" if regular is None or area is None else f"{area - regular:+.2f}".replace("-", "−")
 
 
-def _bleu(card: Card | None) -> float | None:
-    value = card.figures.get(HEADLINE, {}).get("bleu") if card else None
+def _bleu(task: Task, card: Card | None) -> float | None:
+    value = card.figures.get(task.headline, {}).get("bleu") if card else None
     return None if value is None else float(value)
 
 

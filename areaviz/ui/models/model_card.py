@@ -71,7 +71,7 @@ def model_card(card: Card, cards: Mapping[str, Card]) -> None:
 def _summary(card: Card) -> str:
     size = f", size {card.size}" if card.size else ""
     reach = ""
-    if card.task == "translation":
+    if TASKS[card.task].follows_words:
         reach = f", with texts of up to {card.trained_length:,} items"
     return (
         f"{card.name}: {card.level} level, {card.mechanism} attention{size}, {card.parameters:,}"
@@ -124,7 +124,7 @@ def _training(card: Card) -> None:
 
 def _attention(card: Card) -> None:
     """What the attention follows, beside what chance would give."""
-    if card.task == "translation":
+    if TASKS[card.task].follows_words:
         _follows_words(card.attention)
         return
     st.write("**Does it look at what it speaks of?**")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from areaviz.data.picture_samples import SAMPLES
 from areaviz.drawing.select import quote
 from areaviz.drawing.sites import site_name
-from areaviz.trace.area_text import area_text, span_text
-from areaviz.trace.areas import Area, AreaGrid
+from areaviz.trace.areas import Area, AreaGrid, area_text, span_text
 from areaviz.trace.interventions import Change, Gate, Hide
 from areaviz.trace.query import smallest_area, top_areas
 from areaviz.trace.record import Field, Trace

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from areaviz.evaluation.pointing_head import check_chosen, noted, pointing_head
+from areaviz.cards.card import POINTING_HEAD
+from areaviz.evaluation.measure import check_chosen, pointing_head
 from areaviz.trace.errors import InputError
 from tests.pages import folder
 
@@ -19,7 +20,7 @@ def test_val_chooses_the_best() -> None:
 
 
 def test_test_takes_what_val_chose_though_another_is_better_there() -> None:
-    chosen = replace(CARD, recipe=noted(CARD.recipe, (0, 1)))
+    chosen = replace(CARD, recipe={**CARD.recipe, POINTING_HEAD: [0, 1]})
     assert pointing_head(chosen, "test", MEASURED) == (0, 1)
 
 

@@ -1,10 +1,9 @@
 """The doubly attentive Transformer (Arslan et al. 2018): a translator that also looks at a picture.
 
 The encoder is the text's; each decoder layer attends to its output and to the picture's cells and
-adds what both give (Eq. 5-8). Either may lack: without a picture this is the Transformer of the
-same names of weights, without a text it is a captioner.
-Shapes: B batch, M source items, T target items, P = G * G cells, C channels, W model width, N = B *
-K rows.
+adds what both give (Eq. 5-8). Either may be missing: without a picture this is the Transformer of
+the same names of weights, without a text it is a captioner.
+Shapes: B batch, M source items, T target items, P = G * G cells, C channels, W model width.
 """
 
 from __future__ import annotations
@@ -20,28 +19,32 @@ from areaviz.attention.interventions import UNCHANGED, Changed, Steering
 from areaviz.attention.memory import AreaOptions
 from areaviz.attention.two_memories import UNSTEERED, DoublyAttention, Memories, Share, Steerings
 from areaviz.data.tokenizer import PAD
-from areaviz.models.encoders import picture_encoder
-from areaviz.models.layers import EncoderLayer, WritingLayer, encode, initialise
-from areaviz.models.stepper import TransformerStepper
-from areaviz.models.transformer import Pass, TransformerConfig, padding_of
-from areaviz.models.writer import Writer
+from areaviz.models.decoder import TransformerBase, TransformerStepper
+from areaviz.models.layers import BaseDecoderLayer, EncoderLayer, encode, initialise
+from areaviz.models.network import Pass, PictureNetwork
+from areaviz.models.transformer import SITES as TEXT_SITES
+from areaviz.models.transformer import TransformerConfig, padding_of
 
 SITES = {"text": "encoder-decoder", "picture": "encoder-decoder picture"}
 """What the two attentions are called in a trace."""
 
 
 def steerings(changed: Changed, layer: int) -> Steerings:
-    """What is done otherwise in both attentions of a layer."""
+    """The interventions in both attentions of a layer."""
     return Steerings(**{name: changed.at(site, layer) for name, site in SITES.items()})
 
 
 @dataclass(frozen=True, slots=True)
-class DoublyConfig:
-    """What the network is made of.
+class TwoMemoriesConfig:
+    """The options of the network.
 
-    text: options of the Transformer but its vocabulary, see `TransformerConfig`. encoder: of the
-    pictures, see `EncoderConfig`. grid: side of the grid that is attended to. picture_size: most
-    rows and columns of an area of it. picture_dropout: on the projected features, 0..1.
+    Args:
+        vocabulary: tokens.
+        text: options of the Transformer but its vocabulary, see `TransformerConfig`.
+        encoder: of the pictures, see `EncoderConfig`.
+        grid: side of the grid that is attended to.
+        picture_size: most rows and columns of an area of the grid.
+        picture_dropout: on the projected features, 0..1.
     """
 
     vocabulary: int
@@ -53,8 +56,28 @@ class DoublyConfig:
 
     @property
     def transformer(self) -> TransformerConfig:
-        """The text's part."""
+        """The options of the text's part."""
         return TransformerConfig(self.vocabulary, **self.text)
+
+    @property
+    def layers(self) -> int:
+        """Layers of the encoder and of the decoder."""
+        return self.transformer.layers
+
+    @property
+    def heads(self) -> int:
+        """Heads of every layer."""
+        return self.transformer.heads
+
+    @property
+    def mechanism(self) -> str:
+        """The kind of attention."""
+        return "text and picture"
+
+    @property
+    def about(self) -> str:
+        """The kind of attention in words."""
+        return "attention to a text and a picture"
 
     def areas(self, layer: int) -> AreaOptions:
         """How the given layer (0-based) sees the picture."""
@@ -62,21 +85,15 @@ class DoublyConfig:
         return AreaOptions((size, size), shape=(self.grid, self.grid))
 
     def resized(self, area_size: int | None) -> Self:
-        """With another largest area of text and picture; InputError where the text's were learned
-        for smaller ones.
-        """
+        """The options with another largest area of both; raises as `TransformerConfig.resized`."""
         if area_size is None:
             return self
         text = self.transformer.resized(area_size)
-        areas = {
-            "area_size": text.area_size,
-            "area_layers": text.area_layers,
-            "known_size": text.known_size,
-        }
+        areas = {name: getattr(text, name) for name in ("area_size", "area_layers", "known_size")}
         return replace(self, text={**self.text, **areas}, picture_size=area_size)
 
 
-class DoublyLayer(WritingLayer):
+class TwoMemoriesLayer(BaseDecoderLayer):
     """A layer that attends to a text and a picture."""
 
     cross_attention: DoublyAttention
@@ -97,8 +114,7 @@ class DoublyLayer(WritingLayer):
     ) -> tuple[Tensor, Tensor | None, dict[str, Share]]:
         """Outputs [B, T, W], the weights of self-attention, and the shares of text and picture.
 
-        own, across: what is done otherwise in the attention to the history and in those to text and
-        picture.
+        own, across: interventions in the attention to the history, and to text and picture.
         """
         y = self.norms[0](x_BTW)
         context, self_weights = self.self_attention(
@@ -112,14 +128,17 @@ class DoublyLayer(WritingLayer):
         return x + self.dropout(self.feed_forward(self.norms[2](x))), self_weights, shares
 
 
-class DoublyAttentive(Writer):
+class TwoMemoriesTransformer(TransformerBase, PictureNetwork):
     """The whole network. impl: how area attention is computed, see `area_attention`."""
 
-    def __init__(self, config: DoublyConfig, impl: str = "auto") -> None:
-        super().__init__()
-        self.config, sizes = config, config.transformer
-        self.pictures = picture_encoder(config.encoder, config.grid)
-        self.encoder_config = self.pictures.config
+    inputs = ("source", "picture")
+    longest = 40
+    sites = {**TEXT_SITES, SITES["picture"]: ("target", "picture")}
+
+    def __init__(self, config: TwoMemoriesConfig, impl: str = "auto") -> None:
+        super().__init__(config.encoder, config.grid)
+        self.config: TwoMemoriesConfig = config
+        sizes = config.transformer
         self.enter = nn.Sequential(
             nn.LayerNorm(self.encoder_config.width),
             nn.Linear(self.encoder_config.width, sizes.width),
@@ -127,28 +146,26 @@ class DoublyAttentive(Writer):
         )
         self.place = nn.Parameter(torch.randn(config.grid**2, sizes.width) * 0.5)
         self.embedding = nn.Embedding(config.vocabulary, sizes.width, padding_idx=PAD)
-        layers = range(sizes.layers)
-        self.encoder = nn.ModuleList(
-            EncoderLayer(sizes, sizes.areas(layer), impl) for layer in layers
-        )
-        self.decoder = nn.ModuleList(
-            DoublyLayer(sizes, sizes.areas(n), config.areas(n), impl) for n in layers
-        )
-        self.encoder_norm, self.decoder_norm = nn.LayerNorm(sizes.width), nn.LayerNorm(sizes.width)
+        self.encoder = nn.ModuleList()
+        self.decoder = nn.ModuleList()
+        for layer in range(sizes.layers):
+            self.encoder.append(EncoderLayer(sizes, sizes.areas(layer), impl))
+        for layer in range(sizes.layers):
+            areas = sizes.areas(layer)
+            self.decoder.append(TwoMemoriesLayer(sizes, areas, config.areas(layer), impl))
+        self.encoder_norm = nn.LayerNorm(sizes.width)
+        self.decoder_norm = nn.LayerNorm(sizes.width)
         self.dropout = nn.Dropout(sizes.dropout)
         initialise(self, self.embedding)
 
-    def look(self, pixels_BHWC: Tensor) -> Tensor:
-        """The grid of features of uint8 pixels [B, side, side, 3]: [B, P, C]."""
-        features: Tensor = self.pictures(pixels_BHWC)[self.config.grid]
-        return features
+    def areas(self, name: str) -> AreaOptions:
+        """How the first layer, which has the largest areas, sees a field."""
+        return self.config.areas(0) if name == "picture" else self.config.transformer.areas(0)
 
     def forward(
         self, source_BM: Tensor | None, features_BPC: Tensor | None, target_BT: Tensor
     ) -> Tensor:
-        """Logits [B, T, V] of the token after each; the text or the picture may be
-        None, not both.
-        """
+        """Logits [B, T, V] of the token after each; one of text and picture may be None."""
         return self.attend(source_BM, features_BPC, target_BT, need_weights=False).logits
 
     def attend(
@@ -159,26 +176,20 @@ class DoublyAttentive(Writer):
         need_weights: bool = True,
         changed: Changed = UNCHANGED,
     ) -> Pass:
-        """The same, with the weights and strengths of every site from the same pass; changed: what
-        is otherwise.
-        """
+        """The same, with the weights and strengths of every site from the same pass."""
         memories, encoder_self = self.remember(source_BM, features_BPC, need_weights, changed)
         y = self.embed(target_BT)
-        own, shares = [], []
+        weights = {"encoder self": encoder_self} if encoder_self else {}
+        weights["decoder self"] = []
+        strength: dict[str, list[Tensor]] = {}
         for number, layer in enumerate(self.decoder):
-            across = steerings(changed, number)
-            y, self_weights, found = layer(
-                y, memories, need_weights, changed.at("decoder self", number), across
-            )
-            own.append(self_weights)
-            shares.append(found)
-        if not need_weights:
-            return Pass(self.logits(y), {})
-        sites = {SITES[name]: [share[name] for share in shares] for name in shares[0]}
-        weights = {site: [share.weights for share in group] for site, group in sites.items()}
-        strength = {site: [share.strength for share in group] for site, group in sites.items()}
-        within = {"encoder self": encoder_self} if encoder_self else {}
-        return Pass(self.logits(y), {**within, "decoder self": own, **weights}, strength=strength)
+            own, across = changed.at("decoder self", number), steerings(changed, number)
+            y, self_weights, shares = layer(y, memories, need_weights, own, across)
+            weights["decoder self"].append(self_weights)
+            for name, share in shares.items():
+                weights.setdefault(SITES[name], []).append(share.weights)
+                strength.setdefault(SITES[name], []).append(share.strength)
+        return Pass(self.logits(y), weights if need_weights else {}, strength=strength)
 
     def remember(
         self,
@@ -198,16 +209,13 @@ class DoublyAttentive(Writer):
     def write(
         self, source_BM: Tensor | None, features_BPC: Tensor | None, changed: Changed = UNCHANGED
     ) -> TransformerStepper:
-        """The decoder over these sources and pictures, one token at a time; changed: what is done
-        otherwise.
-        """
+        """The decoder over these sources and pictures, one token at a time."""
         memories, _ = self.remember(source_BM, features_BPC, changed=changed)
-        kept = [
-            layer.cross_attention.keep(memories, steerings(changed, number))
-            for number, layer in enumerate(self.decoder)
-            if isinstance(layer, DoublyLayer)
-        ]
-        return TransformerStepper(self, kept, self.place.device, changed)
+        pooled = []
+        for number, layer in enumerate(self.decoder):
+            assert isinstance(layer, TwoMemoriesLayer)
+            pooled.append(layer.cross_attention.keep(memories, steerings(changed, number)))
+        return TransformerStepper(self, pooled, self.place.device, changed)
 
     def normed(self, x_BTW: Tensor) -> Tensor:
         """The decoder's output after its last normalisation."""

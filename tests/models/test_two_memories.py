@@ -15,15 +15,18 @@ from areaviz.attention.interventions import Changed
 from areaviz.data.tokenizer import START, Tokenizer
 from areaviz.models import recording
 from areaviz.models.checkpoint import TOKENIZER, save_weights
-from areaviz.models.doubly_attentive import DoublyAttentive, DoublyConfig
-from areaviz.models.picture_translation import MOST_TOKENS, SITES, PictureTranslator
+from areaviz.models.network import PictureNetwork
 from areaviz.models.transformer import Transformer
+from areaviz.models.two_memories import TwoMemoriesConfig, TwoMemoriesTransformer
+from areaviz.models.writing import WritingModel
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Change, Gate, Hide, Weigh
 from areaviz.trace.request import Request
 from tests import fakes
 from tests.pages import folder
+
+MOST = PictureNetwork.most_items
 
 TEXT = {"layers": 2, "width": 16, "filter": 16, "heads": 2, "dropout": 0.0}
 LINES = [
@@ -33,10 +36,13 @@ LINES = [
 ]
 
 
-def network(words: int = 20, **options: object) -> DoublyAttentive:
+SITES = TwoMemoriesTransformer.sites
+
+
+def network(words: int = 20, **options: object) -> TwoMemoriesTransformer:
     torch.manual_seed(0)
-    config = DoublyConfig(words, TEXT, {"side": 32, "channels": 2}, grid=4, **options)  # type: ignore[arg-type]
-    return DoublyAttentive(config).eval().requires_grad_(False)
+    config = TwoMemoriesConfig(words, TEXT, {"side": 32, "channels": 2}, grid=4, **options)  # type: ignore[arg-type]
+    return TwoMemoriesTransformer(config).eval().requires_grad_(False)
 
 
 def examples() -> tuple[Tensor, Tensor, Tensor]:
@@ -119,7 +125,7 @@ def test_the_picture_matters_where_it_is_given() -> None:
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> PictureTranslator:
+def model(tmp_path_factory: pytest.TempPathFactory) -> WritingModel:
     path = tmp_path_factory.mktemp("doubly")
     tokenizer = Tokenizer.train(LINES * 3, "word", 40)
     tokenizer.save(path / TOKENIZER)
@@ -129,14 +135,14 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> PictureTranslator:
     card = replace(
         folder.card("doubly", "area"), family="doubly", config=asdict(made.config), recipe=recipe
     )
-    return PictureTranslator.load(path, card, torch.device("cpu"))
+    return WritingModel.load(path, card, torch.device("cpu"))
 
 
 @pytest.mark.parametrize("method", ["greedy", "beam"])
 @pytest.mark.parametrize("text", ["a red circle", ""])
 @pytest.mark.parametrize("pictured", [True, False])
 def test_what_is_given_is_attended_to(
-    model: PictureTranslator, method: str, text: str, pictured: bool
+    model: WritingModel, method: str, text: str, pictured: bool
 ) -> None:
     request = Request("doubly", text, method, 2, picture=fakes.picture() if pictured else None)
     if not text and not pictured:
@@ -155,28 +161,30 @@ def test_what_is_given_is_attended_to(
     )
 
 
-def test_changes_and_given_outputs_are_checked_and_shown(model: PictureTranslator) -> None:
+def test_changes_and_given_outputs_are_checked_and_shown(model: WritingModel) -> None:
     asked = Request("doubly", "a red circle", picture=fakes.picture(), target="ein roter Kreis")
     trace = model.trace(
         [replace(asked, changes=(Weigh("encoder-decoder picture", (3,), query=1),))]
     )[0]
     validate(trace)
     assert trace.fields["target"].raw == "ein roter Kreis"
-    assert (trace.maps["encoder-decoder picture"].weights[..., 3] == 0).all(axis=(0, 1)).tolist() == [
-        False, True, False, False,
-    ]  # fmt: skip
+    banned = (trace.maps["encoder-decoder picture"].weights[..., 3] == 0).all(axis=(0, 1))
+    assert banned.tolist() == [False, True, False, False]
     for wrong, part in (
         (replace(asked, picture=None, changes=(Gate("encoder-decoder picture"),)), "no site"),
         (replace(asked, changes=(Hide("picture", (16,)),)), "16 items"),
-        (replace(asked, target="star " * (MOST_TOKENS + 1)), f"at most {MOST_TOKENS}"),
+        (
+            replace(asked, target="star " * (MOST + 1)),
+            f"at most {MOST}",
+        ),
     ):
         with pytest.raises(InputError, match=part):
             model.trace([wrong])
 
 
-def test_a_text_beyond_the_limit_is_refused(model: PictureTranslator) -> None:
-    with pytest.raises(InputError, match=f"at most {MOST_TOKENS}"):
-        model.trace([Request("doubly", "star " * (MOST_TOKENS + 1))])
+def test_a_text_beyond_the_limit_is_refused(model: WritingModel) -> None:
+    with pytest.raises(InputError, match=f"at most {MOST}"):
+        model.trace([Request("doubly", "star " * (MOST + 1))])
 
 
 def test_areas_may_be_resized_but_not_beyond_what_was_learned() -> None:
@@ -190,12 +198,10 @@ def test_areas_may_be_resized_but_not_beyond_what_was_learned() -> None:
     assert learned.resized(2).picture_size == 2, "the text's areas stay as they were learned"
 
 
-def test_larger_areas_are_looked_at_without_training(
-    model: PictureTranslator, tmp_path: Path
-) -> None:
+def test_larger_areas_are_looked_at_without_training(model: WritingModel, tmp_path: Path) -> None:
     save_weights(model.network, tmp_path)
     model.tokenizer.save(tmp_path / TOKENIZER)
-    wider = PictureTranslator.load(tmp_path, model.card, torch.device("cpu"), area_size=2)
+    wider = WritingModel.load(tmp_path, model.card, torch.device("cpu"), area_size=2)
     trace = wider.trace([Request("doubly", "a red circle", picture=fakes.picture())])[0]
     validate(trace)
     assert trace.maps["encoder-decoder picture"].grid.max_height == 2
@@ -203,14 +209,23 @@ def test_larger_areas_are_looked_at_without_training(
 
 
 def test_maps_that_would_not_fit_are_refused_before_the_model_runs(
-    model: PictureTranslator, monkeypatch: pytest.MonkeyPatch
+    model: WritingModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = Request("doubly", "a red circle", picture=fakes.picture(), target="ein roter Kreis")
     taken = sum(one.weights.nbytes for one in model.trace([asked])[0].maps.values())
     monkeypatch.setattr(recording, "MAX_TRACE_BYTES", taken)
     assert model.trace([asked])
     monkeypatch.setattr(recording, "MAX_TRACE_BYTES", taken - 1)
-    monkeypatch.setattr(PictureTranslator, "look", lambda *_: pytest.fail("it ran"))
+    monkeypatch.setattr(TwoMemoriesTransformer, "look", lambda *_: pytest.fail("it ran"))
     for request in (asked, replace(asked, target=None)):
         with pytest.raises(InputError, match="MiB are possible; choose a smaller largest area"):
             model.trace([request])
+
+
+def test_requests_with_and_without_a_picture_run_together(model: WritingModel) -> None:
+    asked = [Request("doubly", "a red circle"), Request("doubly", "", picture=fakes.picture())]
+    for trace, request in zip(model.trace(asked), asked, strict=True):
+        validate(trace)
+        alone = model.trace([request])[0]
+        assert (trace.request, set(trace.maps)) == (request, set(alone.maps))
+        assert trace.fields["target"].raw == alone.fields["target"].raw

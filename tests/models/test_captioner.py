@@ -13,8 +13,9 @@ from areaviz.data.tokenizer import START, Tokenizer
 from areaviz.decoding.beam import beam_search
 from areaviz.models import recording
 from areaviz.models.captioner import CaptionerConfig, CaptionTransformer
-from areaviz.models.captioning import MOST_GIVEN, CaptionModel
 from areaviz.models.checkpoint import TOKENIZER, save_weights
+from areaviz.models.network import PictureNetwork
+from areaviz.models.writing import WritingModel
 from areaviz.trace.areas import Area
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
@@ -23,6 +24,8 @@ from areaviz.trace.picture import Picture
 from areaviz.trace.request import Request
 from tests import fakes
 from tests.pages import folder
+
+MOST = PictureNetwork.most_items
 
 CPU = torch.device("cpu")
 LINES = [
@@ -43,11 +46,11 @@ def config(words: int, **options: object) -> CaptionerConfig:
         "area_size": 2,
         **options,
     }
-    return CaptionerConfig(words, ENCODER, **values)  # type: ignore[arg-type]
+    return CaptionerConfig(words, encoder=ENCODER, **values)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> CaptionModel:
+def model(tmp_path_factory: pytest.TempPathFactory) -> WritingModel:
     path = tmp_path_factory.mktemp("captioner")
     tokenizer = Tokenizer.train(LINES * 3, "word", 40)
     tokenizer.save(path / TOKENIZER)
@@ -57,7 +60,12 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> CaptionModel:
     card = replace(
         folder.card("captioner", "area"), family="captioner", task="caption", config=asdict(options)
     )
-    return CaptionModel.load(path, card, CPU)
+    return WritingModel.load(path, card, CPU)
+
+
+def features_of(model: WritingModel, *pictures: Picture) -> torch.Tensor:
+    requests = [Request("captioner", "", picture=picture) for picture in pictures]
+    return torch.stack([parts["picture"] for parts in model.read(requests)])
 
 
 def test_words_are_tokens_of_their_own() -> None:
@@ -68,7 +76,7 @@ def test_words_are_tokens_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("method", ["greedy", "beam"])
-def test_a_picture_gives_a_valid_trace(model: CaptionModel, method: str) -> None:
+def test_a_picture_gives_a_valid_trace(model: WritingModel, method: str) -> None:
     trace = model.trace([Request("captioner", "", method, 2, picture=fakes.picture())])[0]
     validate(trace)
     grids = {
@@ -84,14 +92,14 @@ def test_a_picture_gives_a_valid_trace(model: CaptionModel, method: str) -> None
     assert trace.fields["picture"].anchors[-1].tolist() == [72, 48, 96, 64]
 
 
-def test_the_recorded_pass_is_the_one_that_decoded(model: CaptionModel) -> None:
+def test_the_recorded_pass_is_the_one_that_decoded(model: WritingModel) -> None:
     """Step by step and all at once, the same words have the same probability."""
     trace = model.trace([Request("captioner", "", picture=fakes.picture())])[0]
     told = float(trace.details["log-probability"])
     assert float(np.log(trace.output.probabilities).sum()) == pytest.approx(told, abs=2e-3)
 
 
-def test_a_batch_is_what_its_pictures_are_alone(model: CaptionModel) -> None:
+def test_a_batch_is_what_its_pictures_are_alone(model: WritingModel) -> None:
     pictures = [fakes.picture("one"), fakes.picture("two", 40, 80)]
     both = model.trace([Request("captioner", "", picture=picture) for picture in pictures])
     for trace, picture in zip(both, pictures, strict=True):
@@ -102,9 +110,9 @@ def test_a_batch_is_what_its_pictures_are_alone(model: CaptionModel) -> None:
         )
 
 
-def test_captions_of_one_picture_share_its_memory(model: CaptionModel) -> None:
+def test_captions_of_one_picture_share_its_memory(model: WritingModel) -> None:
     """In training several captions attend to one picture: the same as attending to copies of it."""
-    features = model.look([fakes.picture("one"), fakes.picture("two", 40, 80)])
+    features = features_of(model, fakes.picture("one"), fakes.picture("two", 40, 80))
     captions = torch.tensor([[START, 5, 6], [START, 7, 8], [START, 5, 9], [START, 4, 4]])
     together = model.network(features, captions)
     copies = model.network(features.repeat_interleave(2, 0), captions)
@@ -112,11 +120,11 @@ def test_captions_of_one_picture_share_its_memory(model: CaptionModel) -> None:
 
 
 def test_areas_may_be_resized_but_not_beyond_what_was_learned(
-    model: CaptionModel, tmp_path: Path
+    model: WritingModel, tmp_path: Path
 ) -> None:
     model.tokenizer.save(tmp_path / TOKENIZER)
     save_weights(model.network, tmp_path)
-    single = CaptionModel.load(tmp_path, model.card, CPU, area_size=1)
+    single = WritingModel.load(tmp_path, model.card, CPU, area_size=1)
     assert (
         single.trace([Request("captioner", "", picture=fakes.picture())])[0]
         .maps["encoder self"]
@@ -125,30 +133,32 @@ def test_areas_may_be_resized_but_not_beyond_what_was_learned(
     )
     features = replace(model.card, config={**model.card.config, "key_mode": "features"})
     with pytest.raises(InputError, match="choose one of 1 to 2"):
-        CaptionModel.load(tmp_path, features, CPU, area_size=3)
+        WritingModel.load(tmp_path, features, CPU, area_size=3)
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 640), (640, 3)])
-def test_pictures_of_any_shape_are_described(model: CaptionModel, shape: tuple[int, int]) -> None:
+def test_pictures_of_any_shape_are_described(model: WritingModel, shape: tuple[int, int]) -> None:
     picture = Picture.of("odd", np.zeros((*shape, 3), np.uint8))
     validate(model.trace([Request("captioner", "", picture=picture)])[0])
 
 
-def test_a_text_is_refused(model: CaptionModel) -> None:
+def test_a_text_is_refused(model: WritingModel) -> None:
     with pytest.raises(InputError, match="describes pictures"):
         model.trace([Request("captioner", "a dog")])
 
 
-def test_areas_on_a_grid_decode_as_they_were_trained(model: CaptionModel) -> None:
+def test_areas_on_a_grid_decode_as_they_were_trained(model: WritingModel) -> None:
     """Beams share the picture's pooled areas; a beam of one is greedy."""
-    features = model.look([fakes.picture()])
-    greedy = model.decode(features)[0]
+    asked = Request("captioner", "", picture=fakes.picture())
+    features = features_of(model, fakes.picture())
+    greedy = model.decode(asked, model.read([asked]))[0]
     found = beam_search(model.network.write(features), START, 3, [30], 1, 0.0)[0][0]
     assert found.ids == greedy.ids
 
 
-def test_given_sentences_are_pointed_at(model: CaptionModel) -> None:
-    weights = model.pointing(model.look([fakes.picture()]), ["a small red circle"])
+def test_given_sentences_are_pointed_at(model: WritingModel) -> None:
+    asked = Request("captioner", "", picture=fakes.picture(), target="a small red circle")
+    weights = model.attend([asked]).weights["encoder-decoder"]
     assert [layer.shape for layer in weights] == [(1, 2, 5, 49)] * 2
     np.testing.assert_allclose(weights[0].sum(-1), 1, atol=1e-5)
 
@@ -163,7 +173,7 @@ def test_other_keys_and_values_can_be_trained(mode: tuple[str, str]) -> None:
 
 
 @pytest.mark.parametrize("method", ["greedy", "beam"])
-def test_a_changed_run_is_decoded_and_recorded_alike(model: CaptionModel, method: str) -> None:
+def test_a_changed_run_is_decoded_and_recorded_alike(model: WritingModel, method: str) -> None:
     changes = (
         Weigh("encoder-decoder", (5, 6), factor=0.1, layer=1),
         Hide("picture", (0, 1)),
@@ -178,7 +188,7 @@ def test_a_changed_run_is_decoded_and_recorded_alike(model: CaptionModel, method
     assert not trace.maps["encoder-decoder"].weights[..., :2].any()
 
 
-def test_an_area_of_a_picture_is_banned_and_the_rest_sums_to_one(model: CaptionModel) -> None:
+def test_an_area_of_a_picture_is_banned_and_the_rest_sums_to_one(model: WritingModel) -> None:
     asked = Request("captioner", "", picture=fakes.picture(), target="a small red circle")
     plain = model.trace([asked])[0].maps["encoder-decoder"]
     ban = Weigh("encoder-decoder", areas=(Area(1, 2, 2, 2),), layer=0, head=1)
@@ -201,16 +211,19 @@ def test_an_area_of_a_picture_is_banned_and_the_rest_sums_to_one(model: CaptionM
             ),
             "3x1",
         ),
-        (Request("captioner", "", target="star " * (MOST_GIVEN + 1)), f"at most {MOST_GIVEN}"),
+        (
+            Request("captioner", "", target="star " * (MOST + 1)),
+            f"at most {MOST}",
+        ),
     ],
 )
-def test_a_change_that_cannot_be_is_refused(model: CaptionModel, asked: Request, part: str) -> None:
+def test_a_change_that_cannot_be_is_refused(model: WritingModel, asked: Request, part: str) -> None:
     with pytest.raises(InputError, match=part):
         model.trace([replace(asked, picture=fakes.picture())])
 
 
 def test_maps_that_would_not_fit_are_refused_before_the_model_runs(
-    model: CaptionModel, monkeypatch: pytest.MonkeyPatch
+    model: WritingModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = Request("captioner", "", picture=fakes.picture())
     run = model.trace([replace(asked, target=LINES[0])])[0]
@@ -218,7 +231,7 @@ def test_maps_that_would_not_fit_are_refused_before_the_model_runs(
     monkeypatch.setattr(recording, "MAX_TRACE_BYTES", taken)
     assert model.trace([replace(asked, target=LINES[0])])
     monkeypatch.setattr(recording, "MAX_TRACE_BYTES", taken - 1)
-    monkeypatch.setattr(CaptionModel, "look", lambda *_: pytest.fail("it ran"))
+    monkeypatch.setattr(CaptionTransformer, "look", lambda *_: pytest.fail("it ran"))
     for request in (asked, replace(asked, target=LINES[0])):
         with pytest.raises(InputError, match="MiB are possible; choose a smaller largest area"):
             model.trace([request])

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import torch
 
-from areaviz.cards.card import read_card
+from areaviz.cards.card import LengthLimit, read_card
 from areaviz.decoding.stepper import Hypothesis
 from areaviz.models import MODELS
 from areaviz.models.checkpoint import load_weights
-from areaviz.models.translation import LengthLimit, Translator, notes
+from areaviz.models.writing import WritingModel, notes
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.check import validate
 from areaviz.trace.errors import BackendError, InputError
@@ -25,15 +25,15 @@ CPU = torch.device("cpu")
 
 
 @pytest.fixture(params=["character", "token"])
-def model(request: pytest.FixtureRequest, tmp_path: Path) -> Translator:
+def model(request: pytest.FixtureRequest, tmp_path: Path) -> WritingModel:
     folder = checkpoint(tmp_path, level=request.param)
-    return Translator.load(folder, read_card(folder / "card.json"), CPU)
+    return WritingModel.load(folder, read_card(folder / "card.json"), CPU)
 
 
 @pytest.mark.parametrize(
     "text", ["A dog.", "x", "  Two  dogs\nrun ", "Ünïcode 😀 שלום e\u0301", "ﬁne ½", "a" * 90]
 )
-def test_traces_are_valid_for_any_text(model: Translator, text: str) -> None:
+def test_traces_are_valid_for_any_text(model: WritingModel, text: str) -> None:
     (trace,) = model.trace([Request("tiny-area", text)])
     validate(trace)
     source = trace.fields["source"]
@@ -42,7 +42,7 @@ def test_traces_are_valid_for_any_text(model: Translator, text: str) -> None:
         assert text[start:end].strip() in (label, label.strip())
 
 
-def test_the_target_reads_as_its_text(model: Translator) -> None:
+def test_the_target_reads_as_its_text(model: WritingModel) -> None:
     (trace,) = model.trace([Request("tiny-area", "A small dog")])
     target = trace.fields["target"]
     spans = "".join(target.raw[start:end] for start, end in target.anchors)
@@ -50,31 +50,33 @@ def test_the_target_reads_as_its_text(model: Translator) -> None:
     assert len(trace.output.probabilities) == len(trace.output.alternatives) == len(target)
 
 
-def test_the_history_is_what_the_decoder_was_fed(model: Translator) -> None:
+def test_the_history_is_what_the_decoder_was_fed(model: WritingModel) -> None:
     (trace,) = model.trace([Request("tiny-area", "A small dog")])
     assert trace.fields["history"].labels == ("⟨start⟩", *trace.fields["target"].labels[:-1])
 
 
-def test_probabilities_are_those_of_the_decoding(model: Translator) -> None:
-    (hypothesis,) = model.decode(["A small dog"])
-    trace = model.record(Request("tiny-area", "A small dog"), hypothesis)
+def test_probabilities_are_those_of_the_decoding(model: WritingModel) -> None:
+    asked = Request("tiny-area", "A small dog")
+    parts = model.read([asked])
+    (hypothesis,) = model.decode(asked, parts)
+    trace = model.record(asked, parts[0], hypothesis)
     assert np.log(trace.output.probabilities).sum() == pytest.approx(
         hypothesis.log_probability, abs=1e-3
     )
 
 
 @pytest.mark.parametrize("method", ["greedy", "beam"])
-def test_neighbours_change_nothing(model: Translator, method: str) -> None:
+def test_neighbours_change_nothing(model: WritingModel, method: str) -> None:
     texts = ["A dog", "Two old friends drink tea", "x"]
-    assert model.translate(texts, method, 3) == [
-        model.translate([text], method, 3)[0] for text in texts
-    ]
+    requests = [Request("tiny-area", text, method, 3) for text in texts]
+    alone = [model.outputs([request])[0] for request in requests]
+    assert model.outputs(requests) == alone
 
 
 def test_area_size_one_is_regular_attention(tmp_path: Path) -> None:
     folder = checkpoint(tmp_path)
     card = read_card(folder / "card.json")
-    resized = Translator.load(folder, card, CPU, area_size=1)
+    resized = WritingModel.load(folder, card, CPU, area_size=1)
     regular = network(card.config["vocabulary"], area_size=1)
     load_weights(regular, folder, card.files)
     ids = torch.tensor([[4, 5, 6, 3]])
@@ -93,7 +95,7 @@ def test_learned_areas_go_up_to_the_size_they_were_learned_for(
     folder = checkpoint(tmp_path, **learned)
     card = read_card(folder / "card.json")
     whole, smaller = (
-        Translator.load(folder, card, CPU, area_size=size).network for size in (None, 2)
+        WritingModel.load(folder, card, CPU, area_size=size).network for size in (None, 2)
     )
     ids = torch.tensor([[4, 5, 6, 7, 3]])
     count = AreaGrid(1, 5, 1, 2).count
@@ -101,12 +103,12 @@ def test_learned_areas_go_up_to_the_size_they_were_learned_for(
     found = smaller.attend(ids, ids).weights["encoder self"][0]
     torch.testing.assert_close(found, kept / kept.sum(-1, keepdim=True))
     with pytest.raises(InputError, match="choose one of 1 to 3"):
-        Translator.load(folder, card, CPU, area_size=4)
+        WritingModel.load(folder, card, CPU, area_size=4)
 
 
 def test_a_layer_without_areas_has_no_weight_on_large_areas(tmp_path: Path) -> None:
     folder = checkpoint(tmp_path, area_layers=1)
-    (trace,) = Translator.load(folder, read_card(folder / "card.json"), CPU).trace(
+    (trace,) = WritingModel.load(folder, read_card(folder / "card.json"), CPU).trace(
         [Request("tiny-area", "A dog runs")]
     )
     weights_LHQA = trace.maps["encoder self"].weights
@@ -115,25 +117,25 @@ def test_a_layer_without_areas_has_no_weight_on_large_areas(tmp_path: Path) -> N
     assert weights_LHQA[1, ..., items:].sum() == 0
 
 
-def test_invisible_text_is_refused(model: Translator) -> None:
+def test_invisible_text_is_refused(model: WritingModel) -> None:
     with pytest.raises(InputError, match="no visible character"):
         model.trace([Request("tiny-area", "\u200b \u200b")])
 
 
 def test_a_trace_that_would_not_fit_is_refused_with_the_limit(
-    model: Translator, monkeypatch: pytest.MonkeyPatch
+    model: WritingModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Translator, "decode", lambda *_: pytest.fail("it ran"))
+    monkeypatch.setattr(WritingModel, "decode", lambda *_: pytest.fail("it ran"))
     with pytest.raises(InputError, match="at most [0-9]+; shorten"):
         model.trace([Request("tiny-area", "ab " * 1365)])
 
 
-def test_unknown_symbols_are_told(model: Translator) -> None:
+def test_unknown_symbols_are_told(model: WritingModel) -> None:
     (trace,) = model.trace([Request("tiny-area", "A dog 😀")])
     assert "😀" in trace.details["warning"]
 
 
-def test_only_what_is_longer_than_all_training_is_told(model: Translator) -> None:
+def test_only_what_is_longer_than_all_training_is_told(model: WritingModel) -> None:
     text, found = "A dog runs.", Hypothesis((3,), 0.0, True)
     tokens = len(model.tokenizer.tokens(text))
     for trained, told in ((tokens, False), (tokens - 1, True)):
@@ -152,10 +154,10 @@ def test_damaged_files_are_named(tmp_path: Path) -> None:
     for content in (whole[:100], b"", b"\x00" * len(whole)):
         (folder / "model.safetensors").write_bytes(content)
         with pytest.raises(BackendError, match=r"model\.safetensors is damaged"):
-            Translator.load(folder, card, CPU)
+            WritingModel.load(folder, card, CPU)
     (folder / "model.safetensors").unlink()
     with pytest.raises(BackendError, match=r"model\.safetensors is missing"):
-        Translator.load(folder, card, CPU)
+        WritingModel.load(folder, card, CPU)
 
 
 def test_every_family_loads_and_traces() -> None:

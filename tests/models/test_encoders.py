@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from areaviz.models.vision import EncoderConfig, PictureEncoder
+from areaviz.models.encoders import EncoderConfig, PictureEncoder
 
 
 def encoder(*grids: int) -> PictureEncoder:
