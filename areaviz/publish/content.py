@@ -109,7 +109,8 @@ def places(trace: Trace, options: PageOptions) -> list[Place]:
         InputError: the trace lacks a site, or every layer, that is named, or there are too many
             heads.
     """
-    found, heads = [], 0
+    found = []
+    heads = 0
     for site in wanted_sites(trace, options):
         kind = kind_of(trace, site)
         if not kind:
@@ -241,12 +242,14 @@ def longest_word(field: Field) -> tuple[int, ...]:
             trimmed = range(lettered[0], lettered[-1] + 1)
             size = sum(len(texts[item]) for item in trimmed)
             if size > length:
-                longest, length = tuple(start + item for item in trimmed), size
+                longest = tuple(start + item for item in trimmed)
+                length = size
     return longest
 
 
 def _first_focus(trace: Trace, place: Place) -> Focus:
     field = trace.fields[place.query]
+    # An output without words still shows something.
     first = (0,) if field.kind == "text" and len(field) else ()
     return Focus(place.site, place.layers[-1], items=longest_word(field) or first)
 
