@@ -29,8 +29,7 @@ from areaviz.backend.cached import CachedBackend
 from areaviz.backend.remote import RemoteBackend
 from areaviz.data.places import CHECKPOINTS, ROOT
 from areaviz.server.api import Api
-from areaviz.server.on_ray import open_local, serving
-from areaviz.server.options import Place, Scale
+from areaviz.server.on_ray import Place, Scale, open_local, serving
 from areaviz.trace import codec
 from areaviz.trace.request import Request
 from benchmarks.report import markdown, percentile, processor, write_section

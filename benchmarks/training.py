@@ -20,7 +20,7 @@ import torch
 from torch.nn import functional as F
 
 from areaviz.models.transformer import Transformer, TransformerConfig
-from areaviz.training.speed import fastest
+from areaviz.training.task import fastest
 from benchmarks.report import README, processor, write_section
 
 REGULAR = "regular"

@@ -32,7 +32,7 @@ from areaviz.attention.masks import area_mask
 from areaviz.attention.memory import AreaMemory, KeysAndValues
 from areaviz.attention.pooling import area_pool, pooled_ending
 from areaviz.backend.local import LocalBackend
-from areaviz.cli.faithfulness import SETS
+from areaviz.cards.tasks import TASKS
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.places import CHECKPOINTS
 from areaviz.evaluation.faithfulness import Probe, faithfulness
@@ -160,7 +160,7 @@ class Figures:
 
 def measure(model: str, backend: LocalBackend, rounds: int) -> Figures:
     """Let all ways take turns on the first examples."""
-    dataset = SAMPLE_SETS[SETS[backend.models()[model].task]]()
+    dataset = SAMPLE_SETS[TASKS[backend.models()[model].task].samples]()
     requests = [
         Request(model, one.text, picture=dataset.picture(one))
         for one in dataset.examples[:EXAMPLES]

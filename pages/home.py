@@ -2,9 +2,7 @@
 
 import streamlit as st
 
-from areaviz.ui.home.gallery import gallery
-from areaviz.ui.home.picture import picture
-from areaviz.ui.home.taxonomy import taxonomy
+from areaviz.ui.home.sections import gallery, picture, taxonomy
 from areaviz.ui.shell.chrome import page_frame, page_link
 
 page_frame(

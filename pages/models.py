@@ -3,8 +3,7 @@
 import streamlit as st
 
 from areaviz.cards.tasks import TASKS
-from areaviz.ui.models.area_forms import trained_forms
-from areaviz.ui.models.comparison import beside, by_task
+from areaviz.ui.models.comparison import beside, by_task, trained_forms
 from areaviz.ui.models.model_card import choose_card, model_card
 from areaviz.ui.shell.chrome import page_frame
 from areaviz.ui.shell.engine import engine

@@ -1,7 +1,7 @@
 """Analyses that go on while pages are used: a thread a job, shared by all who ask for the same.
 
-Each has the reader who began it, who may stop it and has few at a time. One that nobody watches
-goes on, but those that are watched get their turns first.
+Each job belongs to the reader who began it, who may stop it and may run few at a time. Jobs that
+nobody watches go on, but those that somebody watches get their turns first.
 """
 
 from __future__ import annotations
@@ -9,40 +9,96 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import count
 
-from areaviz.analysis.run import TOGETHER
-from areaviz.analysis.turns import Turns
+from areaviz.analysis.run import IN_FLIGHT, Stopped
 from areaviz.trace.errors import BackendError, InputError
 
 log = logging.getLogger(__name__)
 
-MOST = 8
-"""Jobs at once in one process."""
-MOST_OF_A_READER = 2
+# Jobs at once, in one process and of one reader.
+MAX_JOBS, MAX_JOBS_OF_A_READER = 8, 2
+# A job counts as watched for so long after a page looked at it.
 WATCHED_SECONDS = 10.0
-"""A job is watched for so long after a page looked at it."""
+# How often one who waits for a turn looks whether the analysis was stopped.
+LOOK_SECONDS = 0.5
+
+
+class Turns:
+    """Decides which of several analyses runs an example next, for all analyses of a process.
+
+    Together they have few requests on their way, so that they fill no queue at a server of models,
+    which cannot tell them apart.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._free = count
+        self._changed = threading.Condition()
+        # Whoever waits, in the order they came, as the functions that say whether they are watched.
+        self._waiting: list[Callable[[], bool]] = []
+
+    @contextmanager
+    def turn(self, watched: Callable[[], bool], stop: threading.Event) -> Iterator[None]:
+        """Hold one of `count` turns in the block.
+
+        Args:
+            watched: whether somebody looks at the analysis, asked whenever a turn is free.
+            stop: set where the analysis is to end.
+
+        Raises:
+            Stopped: `stop` was set before the turn came.
+        """
+        self._take(watched, stop)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._free += 1
+                self._changed.notify_all()
+
+    def _take(self, watched: Callable[[], bool], stop: threading.Event) -> None:
+        with self._changed:
+            self._waiting.append(watched)
+            try:
+                while not stop.is_set():
+                    # Those that are watched sort first; of equals, `min` gives the earliest.
+                    first = min(self._waiting, key=lambda is_watched: not is_watched())
+                    if self._free and first is watched:
+                        self._free -= 1
+                        return
+                    self._changed.wait(LOOK_SECONDS)
+                raise Stopped
+            finally:
+                self._waiting.remove(watched)
+                self._changed.notify_all()
 
 
 class Job:
-    """One piece of work; read by pages while it runs.
+    """One piece of work in its own thread; pages read its attributes while it runs.
 
-    number: what the operator calls it. owner: the id of the reader who began it. title: what it
-    does, for people.
-    done, most: how far it is. problem: why it ended, one sentence, "" where it ended by itself or
-    by its owner.
+    Attributes:
+        number: what the operator calls it.
+        owner: the id of the reader who began it.
+        title: what it does, for people.
+        done: how many examples have a row.
+        total: how many examples there are, 0 until that is known.
+        problem: why it ended, one sentence; "" where it ended by itself or by its owner.
     """
 
     def __init__(self, work: Work, number: int, owner: str, title: str) -> None:
         self.number, self.owner, self.title = number, owner, title
-        self.done, self.most, self.problem = 0, 0, ""
+        self.done, self.total, self.problem = 0, 0, ""
         self.begun = datetime.now(UTC)
         self.stopping = threading.Event()
         self._seen = time.monotonic()
         self._thread = threading.Thread(
-            target=self._run, args=(work,), name="areaviz-job", daemon=True
+            target=self._run,
+            args=(work,),
+            name="areaviz-job",
+            daemon=True,
         )
         self._thread.start()
 
@@ -58,24 +114,23 @@ class Job:
 
     @property
     def entry(self) -> dict[str, object]:
-        """What the operator is told of it, as JSON can hold it; not whose it is."""
-        begun = self.begun.isoformat(timespec="seconds")
-        far = {"done": self.done, "of": self.most}
+        """What the operator sees of it, as JSON can hold it; not whose it is."""
         return {
             "number": self.number,
             "title": self.title,
-            **far,
-            "begun": begun,
+            "done": self.done,
+            "of": self.total,
+            "begun": self.begun.isoformat(timespec="seconds"),
             "watched": self.watched,
         }
 
-    def look(self) -> None:
-        """Somebody looks at it now."""
+    def watch(self) -> None:
+        """Note that somebody looks at it now."""
         self._seen = time.monotonic()
 
-    def tell(self, done: int, most: int) -> None:
-        """How far it is; called by the work."""
-        self.done, self.most = done, most
+    def report(self, done: int, total: int) -> None:
+        """Set how far it is; called by the work."""
+        self.done, self.total = done, total
 
     def stop(self, reason: str = "") -> None:
         """Ask it to end; what is done is kept."""
@@ -99,20 +154,21 @@ class Job:
             )
 
 
+# Does the work, reports how far it is to the job, and ends early once the job is `stopping`.
 Work = Callable[[Job], object]
-"""Does the work, tells the job how far it is, and ends early once the job is `stopping`."""
 
 
 class Jobs:
-    """The jobs of this process, by what they do; the last of a key is kept, so that its end can be
-    read.
+    """The jobs of this process, by a key that says what they do.
 
-    turns: shared by all of them, so that together they have no more requests on their way than one
-    alone.
+    Attributes:
+        turns: shared by all jobs, so that together they have no more requests on their way than one
+            alone.
     """
 
     def __init__(self) -> None:
-        self.turns = Turns(TOGETHER)
+        self.turns = Turns(IN_FLIGHT)
+        # The last job of a key stays while it has a problem, so that pages can show it.
         self._jobs: dict[str, Job] = {}
         self._numbers = count(1)
         self._lock = threading.Lock()
@@ -126,41 +182,46 @@ class Jobs:
         """The jobs that go on, of one reader or of all, the oldest first."""
         with self._lock:
             jobs = list(self._jobs.values())
-        found = [job for job in jobs if job.running and owner in (None, job.owner)]
-        return sorted(found, key=lambda job: job.number)
+        return [job for job in jobs if job.running and owner in (None, job.owner)]
 
     def start(self, key: str, work: Work, owner: str, title: str) -> Job:
-        """Begin a job, unless that of this key is running; raises BackendError where
-        too many are.
+        """Begin a job, unless that of this key is running.
+
+        Raises:
+            BackendError: too many jobs are running.
         """
         with self._lock:
-            there = self._jobs.get(key)
-            if there and there.running:
-                return there
-            self._jobs = {
-                name: job for name, job in self._jobs.items() if job.running or job.problem
-            }
+            last = self._jobs.get(key)
+            if last and last.running:
+                return last
             self._check_room(owner)
-            self._jobs[key] = Job(work, next(self._numbers), owner, title)
-            return self._jobs[key]
+            self._jobs = {
+                name: job
+                for name, job in self._jobs.items()
+                if name != key and (job.running or job.problem)
+            }
+            job = self._jobs[key] = Job(work, next(self._numbers), owner, title)
+            return job
 
     def stop(self, number: int) -> Job:
-        """Stop a job for the operator; InputError where none of this number runs."""
-        found = [job for job in self.running() if job.number == number]
-        if not found:
-            running = ", ".join(str(job.number) for job in self.running()) or "none"
-            raise InputError(f"No analysis {number} is running; running are: {running}.")
-        found[0].stop(
+        """Stop a job for the operator; raises InputError where none of this number runs."""
+        running = {job.number: job for job in self.running()}
+        if number not in running:
+            numbers = ", ".join(map(str, running)) or "none"
+            raise InputError(f"No analysis {number} is running; running are: {numbers}.")
+        running[number].stop(
             "The operator stopped this analysis; what was done is kept, and it can go on later."
         )
-        return found[0]
+        return running[number]
 
     def _check_room(self, owner: str) -> None:
         running = [job for job in self._jobs.values() if job.running]
-        if sum(job.owner == owner for job in running) >= MOST_OF_A_READER:
+        if sum(job.owner == owner for job in running) >= MAX_JOBS_OF_A_READER:
             raise BackendError(
-                f"You have {MOST_OF_A_READER} analyses running already; wait for one of them, or"
-                " stop it."
+                f"You have {MAX_JOBS_OF_A_READER} analyses running already; wait for one of them,"
+                " or stop it."
             )
-        if len(running) >= MOST:
-            raise BackendError(f"{MOST} analyses are running already; wait for one of them to end.")
+        if len(running) >= MAX_JOBS:
+            raise BackendError(
+                f"{MAX_JOBS} analyses are running already; wait for one of them to end."
+            )

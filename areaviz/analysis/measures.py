@@ -1,13 +1,11 @@
-"""What is measured of one example: how good the output is, how sure the model was, and what its
-attention did.
+"""What is measured of one example: the quality of the output, the model's certainty, its attention.
 
-A measure that has nothing to say of an example, such as a score without a reference, is left out of
-its row.
+A measure that does not apply, such as a score without a reference, is left out of the row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,243 +15,200 @@ from sacrebleu.metrics.chrf import CHRF
 from areaviz.data.examples import Example
 from areaviz.metrics.aer import LinkCounts, attention_links, count_links
 from areaviz.metrics.captions import caption_words
-from areaviz.metrics.certainty import Certainty, certainty
+from areaviz.metrics.certainty import certainty
 from areaviz.metrics.rouge import rouge_l
 from areaviz.metrics.spans import span_counts
 from areaviz.metrics.words import word_attention, word_runs
 from areaviz.trace.query import head_summary, item_shares
-from areaviz.trace.record import AttentionMap, Trace
+from areaviz.trace.record import Trace
 
+# The site whose attention is measured: from the output to what is read.
 CROSS = "encoder-decoder"
-"""The site whose attention is measured: from what is written to what is read."""
-
-_MARKS = " .,;:!?\"'()"
+# What stands at the ends of words and is no part of them.
+_PUNCTUATION = " .,;:!?\"'()"
 Measured = Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """title: for people. about: what it is, one sentence. better: "high", "low", or "" where
-    neither is.
+    """How a measure is presented; its value comes from one of `GROUPS`.
 
-    of: its value, None where it has none.
+    Args:
+        title: its name on pages.
+        about: what it is, one sentence.
+        better: "high", "low", or "" where neither is better.
     """
 
     title: str
     about: str
     better: str
-    of: Callable[[Trace, Example], float | None]
 
 
 def measure(trace: Trace, example: Example) -> Measured:
-    """The value of every measure that has one."""
-    found = {name: one.of(trace, example) for name, one in MEASURES.items()}
-    return {
-        name: float(value)
-        for name, value in found.items()
-        if value is not None and np.isfinite(value)
-    }
+    """The value of every measure that applies, in the order of `MEASURES`."""
+    values: dict[str, float] = {}
+    for group in GROUPS:
+        values |= group(trace, example)
+    known = [name for name in MEASURES if np.isfinite(values.get(name, np.nan))]
+    return {name: float(values[name]) for name in known}
 
 
 def output_of(trace: Trace) -> str:
-    """What the model wrote."""
+    """The text that the model wrote."""
     return trace.fields[trace.output.field].raw
 
 
 def link_counts(trace: Trace, example: Example) -> LinkCounts | None:
-    """Links read off the attention (last layer, mean of heads) against the gold ones; None without
-    gold links.
+    """Links read off the attention (last layer, mean of heads) against the gold ones.
 
-    Counts of examples add up, and the alignment error rate of a set is that of the sum.
+    Counts of examples add up, and the alignment error rate of a set is that of the sum. None where
+    there are no gold links or no text is attended to.
     """
-    if not (example.sure or example.possible) or not _is_text(trace):
+    if not (example.sure or example.possible) or not _reads_text(trace):
         return None
-    return count_links(
-        attention_links(trace, trace.maps[CROSS].layers - 1), example.sure, example.possible
-    )
+    made = attention_links(trace, trace.maps[CROSS].layers - 1)
+    return count_links(made, example.sure, example.possible)
 
 
-def _is_text(trace: Trace) -> bool:
-    """Whether a text is attended to when the output is written."""
+def _reads_text(trace: Trace) -> bool:
+    """Whether the output attends to a text."""
     attention = trace.maps.get(CROSS)
     return attention is not None and trace.fields[attention.memory].kind == "text"
 
 
-def _bleu(trace: Trace, example: Example) -> float | None:
-    if not example.references:
-        return None
-    return float(
-        BLEU(effective_order=True).sentence_score(output_of(trace), list(example.references)).score
-    )
+def _output(trace: Trace, example: Example) -> Measured:
+    """The length of the output and its probabilities."""
+    values: dict[str, float] = {"length": len(output_of(trace).split())}
+    probabilities = trace.output.probabilities
+    if len(probabilities):
+        # The logarithm of a probability that was rounded to 0 would make the mean minus infinity.
+        logs = np.log(np.maximum(probabilities, 1e-12))
+        values["confidence"] = np.exp(logs.mean())
+    return values
 
 
-def _chrf(trace: Trace, example: Example) -> float | None:
-    return (
-        float(CHRF().sentence_score(output_of(trace), list(example.references)).score)
-        if example.references
-        else None
-    )
+def _scores(trace: Trace, example: Example) -> Measured:
+    """The output against its references."""
+    output, references = output_of(trace), list(example.references)
+    if not references:
+        return {}
+    reference_words = [caption_words(reference) for reference in references]
+    mean_length = np.mean([len(reference.split()) for reference in references])
+    return {
+        "bleu": BLEU(effective_order=True).sentence_score(output, references).score,
+        "chrf": CHRF().sentence_score(output, references).score,
+        "rouge_l": 100 * rouge_l(caption_words(output), reference_words),
+        "length_ratio": len(output.split()) / mean_length,
+    }
 
 
-def _rouge(trace: Trace, example: Example) -> float | None:
-    if not example.references:
-        return None
-    return 100 * rouge_l(
-        caption_words(output_of(trace)), [caption_words(one) for one in example.references]
-    )
-
-
-def _length(trace: Trace, example: Example) -> float:
-    return len(output_of(trace).split())
-
-
-def _length_ratio(trace: Trace, example: Example) -> float | None:
-    words = [len(one.split()) for one in example.references]
-    return _length(trace, example) / float(np.mean(words)) if words else None
-
-
-def _confidence(trace: Trace, _: Example) -> float | None:
-    likely = trace.output.probabilities
-    return float(np.exp(np.log(np.maximum(likely, 1e-12)).mean())) if len(likely) else None
-
-
-def _certainty(trace: Trace) -> Certainty | None:
-    """Of words to words, last layer, mean of heads; None where no text is attended to."""
-    if not _is_text(trace):
-        return None
+def _word_attention(trace: Trace, example: Example) -> Measured:
+    """How words attend to words: last layer, mean of heads."""
+    if not _reads_text(trace):
+        return {}
     attention = trace.maps[CROSS]
-    fields = trace.fields[attention.query], trace.fields[attention.memory]
-    if not all(map(word_runs, fields)):
-        return None
-    return certainty(word_attention(item_shares(attention, attention.layers - 1, None), *fields))
+    target, source = trace.fields[attention.query], trace.fields[attention.memory]
+    purity = span_counts(attention, source).figures().get("weighted_purity", np.nan)
+    values = {"purity": purity}
+    if word_runs(target) and word_runs(source):
+        shares_QN = item_shares(attention, attention.layers - 1, None)
+        found = certainty(word_attention(shares_QN, target, source))
+        for name in ("coverage_deviation", "absentmindedness", "source_absentmindedness"):
+            values[name] = getattr(found, name)
+    return values
 
 
-def _of_certainty(name: str) -> Callable[[Trace, Example], float | None]:
-    def of(trace: Trace, _: Example) -> float | None:
-        found = _certainty(trace)
-        return None if found is None else float(getattr(found, name))
-
-    return of
-
-
-def _of_heads(name: str) -> Callable[[Trace, Example], float | None]:
-    def of(trace: Trace, _: Example) -> float | None:
-        attention = trace.maps.get(CROSS)
-        return None if attention is None else float(getattr(head_summary(attention), name).mean())
-
-    return of
+def _area_attention(trace: Trace, example: Example) -> Measured:
+    """The spread of the weights and the size of areas, mean of layers and heads."""
+    if CROSS not in trace.maps:
+        return {}
+    heads = head_summary(trace.maps[CROSS])
+    return {"entropy": heads.entropy.mean(), "area_size": heads.area_size.mean()}
 
 
-def _purity(trace: Trace, _: Example) -> float | None:
-    """The share of the attention to areas that lie within one word of the source."""
-    if not _is_text(trace):
-        return None
-    attention = trace.maps[CROSS]
-    return span_counts(attention, trace.fields[attention.memory]).figures().get("weighted_purity")
-
-
-def _pointing(trace: Trace, example: Example) -> float | None:
-    """The pointing game of the words of the output that have boxes; last layer, mean of heads."""
-    attention = next((one for one in trace.maps.values() if _looks(trace, one)), None)
-    picture = trace.request.picture
-    if attention is None or picture is None or not example.boxes:
-        return None
-    written, cells = trace.fields[attention.query], trace.fields[attention.memory]
+def _pointing(trace: Trace, example: Example) -> Measured:
+    """The pointing game of the output's words that have boxes; last layer, mean of heads."""
+    picture, boxes = trace.request.picture, example.boxes
+    for attention in trace.maps.values():
+        written, cells = trace.fields[attention.query], trace.fields[attention.memory]
+        if attention.query == trace.output.field and cells.kind == "picture":
+            break
+    else:
+        return {}
+    if picture is None or not boxes:
+        return {}
     shares_QN = item_shares(attention, attention.layers - 1, None)
-    edges_N4 = cells.anchors / np.array([picture.width, picture.height] * 2)
-    right = []
+    corners_N22 = cells.anchors.reshape(-1, 2, 2) / (picture.width, picture.height)
+    middles_N2 = corners_N22.mean(1)
+    hits = []
     for start, end in word_runs(written):
-        text = (
-            written.raw[written.anchors[start, 0] : written.anchors[end - 1, 1]]
-            .strip(_MARKS)
-            .lower()
-        )
-        boxes = [box for word, box in example.boxes if word == text]
-        if boxes:
-            left, top, beyond, below = edges_N4[shares_QN[start:end].mean(0).argmax()]
-            x, y = (left + beyond) / 2, (top + below) / 2
-            right.append(any(box[0] <= x < box[2] and box[1] <= y < box[3] for box in boxes))
-    return float(np.mean(right)) if right else None
+        text = written.raw[written.anchors[start, 0] : written.anchors[end - 1, 1]]
+        word = text.strip(_PUNCTUATION).lower()
+        # A word may have several boxes, such as those of two dogs; any of them will do.
+        word_boxes = [box for name, box in boxes if name == word]
+        if word_boxes:
+            x, y = middles_N2[shares_QN[start:end].mean(0).argmax()]
+            hits.append(any(b[0] <= x < b[2] and b[1] <= y < b[3] for b in word_boxes))
+    return {"pointing": float(np.mean(hits))} if hits else {}
 
 
-def _looks(trace: Trace, attention: AttentionMap) -> bool:
-    """Whether it goes from what is written to a picture."""
-    return (
-        attention.query == trace.output.field and trace.fields[attention.memory].kind == "picture"
-    )
-
-
-def _alignment_error(trace: Trace, example: Example) -> float | None:
+def _alignment(trace: Trace, example: Example) -> Measured:
+    """The links read off the attention against gold links."""
     counts = link_counts(trace, example)
-    return None if counts is None else counts.error_rate
+    return {} if counts is None else {"alignment_error": counts.error_rate}
 
 
+# Each computes related measures in one pass and leaves out those that do not apply.
+GROUPS = (_scores, _output, _word_attention, _area_attention, _pointing, _alignment)
+
+# By name, in the order tables show them.
 MEASURES: Mapping[str, Measure] = {
     "bleu": Measure(
         "BLEU",
         "Sentence BLEU by sacrebleu, 0 to 100, orders without any match left out.",
         "high",
-        _bleu,
     ),
-    "chrf": Measure("chrF", "chrF2 by sacrebleu, 0 to 100.", "high", _chrf),
+    "chrf": Measure("chrF", "chrF2 by sacrebleu, 0 to 100.", "high"),
     "rouge_l": Measure(
-        "ROUGE-L", "Longest common run of words with the references, 0 to 100.", "high", _rouge
+        "ROUGE-L", "Longest common run of words with the references, 0 to 100.", "high"
     ),
-    "length": Measure("Words", "Words of the output.", "", _length),
+    "length": Measure("Words", "Words of the output.", ""),
     "length_ratio": Measure(
-        "Length ratio", "Words of the output for each word of its references.", "", _length_ratio
+        "Length ratio", "Words of the output for each word of its references.", ""
     ),
     "confidence": Measure(
-        "Confidence",
-        "Geometric mean of the probabilities of what was written.",
-        "high",
-        _confidence,
+        "Confidence", "Geometric mean of the probabilities of what was written.", "high"
     ),
     "coverage_deviation": Measure(
         "Coverage deviation",
         "How far the attention the source words get is from one target word's worth each; 0 is"
         " even.",
         "low",
-        _of_certainty("coverage_deviation"),
     ),
     "absentmindedness": Measure(
         "Absentmindedness",
         "Entropy of a target word's attention over the source words, as a share of the most"
         " possible.",
         "low",
-        _of_certainty("absentmindedness"),
     ),
     "source_absentmindedness": Measure(
         "Absentmindedness, source",
         "Entropy of the attention a source word gets over the target words, as a share of the most"
         " possible.",
         "low",
-        _of_certainty("source_absentmindedness"),
     ),
-    "entropy": Measure(
-        "Entropy",
-        "Of the area weights in bits, mean of layers and heads.",
-        "",
-        _of_heads("entropy"),
-    ),
-    "area_size": Measure(
-        "Area size", "Mean items of an attended area.", "", _of_heads("area_size")
-    ),
+    "entropy": Measure("Entropy", "Of the area weights in bits, mean of layers and heads.", ""),
+    "area_size": Measure("Area size", "Mean items of an attended area.", ""),
     "purity": Measure(
-        "Within a word", "Share of the attention on areas within one source word.", "", _purity
+        "Within a word", "Share of the attention on areas within one source word.", ""
     ),
     "pointing": Measure(
         "Points right",
         "Share of the output's words with gold boxes whose attention is largest within one of their"
         " boxes.",
         "high",
-        _pointing,
     ),
     "alignment_error": Measure(
-        "Alignment error",
-        "Alignment error rate against gold links; 0 is best.",
-        "low",
-        _alignment_error,
+        "Alignment error", "Alignment error rate against gold links; 0 is best.", "low"
     ),
 }
-"""By name, in the order tables show them."""

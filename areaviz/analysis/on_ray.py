@@ -1,5 +1,4 @@
-"""A data set run through one model by Ray Data: the rows of `areaviz/analysis/run.py`, made by
-several processes.
+"""A data set run through one model by Ray Data: the rows of `run.analyse`, by several processes.
 
 The rows come back to the one process that writes the file, so stopping, resuming and a crash mean
 what they mean there.
@@ -20,30 +19,30 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.analysis.cluster import joined_ray
-from areaviz.analysis.rows import Row, RowFile, row_of
-from areaviz.analysis.run import TOGETHER, Progress, Run, one_row
+from areaviz.analysis.row_lines import Row, row_of
+from areaviz.analysis.rows import RowFile
+from areaviz.analysis.run import IN_FLIGHT, Progress, Run, no_progress, one_row
 from areaviz.data.examples import Dataset
 from areaviz.trace.errors import BackendError
 from areaviz.trace.request import Request
 
+# Opens, in a worker's process, what runs a request; must be importable there.
 Open = Callable[[], Run]
-"""Opens, in a worker's process, what runs a request; must be importable there."""
 Column = npt.NDArray[Any]
 
-BLOCK = 4 * TOGETHER
-"""Examples a worker gets at once; their rows come back together."""
+# Examples that a worker gets at once; their rows come back together.
+BLOCK = 4 * IN_FLIGHT
 
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """The processes that run the model. count: how many. cpus, gpus: of each; a fraction of a GPU
-    is shared. cluster: the address of a Ray cluster, or None for Ray on this machine, started and
-    ended with the analysis.
-    """
+    """The processes that run the model."""
 
     count: int = 2
+    # Of each process; processes may share a GPU by a fraction.
     cpus: float = 1.0
     gpus: float = 0.0
+    # The address of a Ray cluster; None for Ray on this machine, which ends with the analysis.
     cluster: str | None = None
 
 
@@ -56,30 +55,34 @@ def analyse_on_ray(
     stop: Event | None = None,
     workers: Workers | None = None,
 ) -> bool:
-    """As `run.analyse`, but that every worker opens the model for itself by `open_run`.
+    """As `run.analyse`, but every worker opens the model for itself by `open_run`.
 
     Raises:
         BackendError: the model cannot be run at all, or Ray cannot; the rows so far are kept.
     """
-    left = [index for index in range(len(dataset.examples)) if index not in file.rows]
-    told = progress or (lambda done, most: None)
-    told(len(file), len(dataset.examples))
+    total = len(dataset.examples)
+    left = [index for index in range(total) if index not in file.rows]
+    report = progress or no_progress
+    report(len(file), total)
     chosen = workers or Workers()
     if left and not (stop and stop.is_set()):
-        with (
-            joined_ray(chosen.cluster),
-            closing(_rows(dataset, request, open_run, left, chosen)) as rows,
-        ):
+        rows = _rows(dataset, request, open_run, left, chosen)
+        # The rows are closed before Ray is.
+        with joined_ray(chosen.cluster), closing(rows):
             for row in rows:
                 file.add(row)
-                told(len(file), len(dataset.examples))
-                if stop is not None and stop.is_set():
+                report(len(file), total)
+                if stop and stop.is_set():
                     break
-    return len(file) == len(dataset.examples)
+    return len(file) == total
 
 
 def _rows(
-    dataset: Dataset, request: Request, open_run: Open, left: Sequence[int], workers: Workers
+    dataset: Dataset,
+    request: Request,
+    open_run: Open,
+    left: Sequence[int],
+    workers: Workers,
 ) -> Generator[Row, None, None]:
     """The rows as they are finished, in any order; raises BackendError."""
     from ray import data
@@ -89,7 +92,7 @@ def _rows(
     logging.getLogger("ray.data").setLevel(logging.WARNING)
     blocks = -(-len(left) // BLOCK)
     source = data.from_items([{"index": index} for index in left], override_num_blocks=blocks)
-    made = source.map_batches(
+    answers = source.map_batches(
         _Worker,
         fn_constructor_args=(dataset, request, open_run),
         batch_size=BLOCK,
@@ -98,10 +101,10 @@ def _rows(
         num_gpus=workers.gpus,
     )
     try:
-        for found in made.iter_rows():
-            if found["failed"]:
-                raise BackendError(found["failed"])
-            yield row_of(json.loads(found["row"]))
+        for answer in answers.iter_rows():
+            if answer["failure"]:
+                raise BackendError(answer["failure"])
+            yield row_of(json.loads(answer["row"]))
     except RayError as error:
         raise BackendError(
             "Ray lost its workers and could not bring them back; start the analysis again."
@@ -115,15 +118,13 @@ class _Worker:
         self._dataset, self._request, self._run = dataset, request, open_run()
 
     def __call__(self, batch: Mapping[str, Column]) -> dict[str, Column]:
-        """ "row": JSON. "failed": why the model cannot be run, else ""."""
-        with ThreadPoolExecutor(TOGETHER) as pool:
-            found = list(pool.map(self._one, batch["index"].tolist()))
-        return {
-            "row": np.array([row for row, _ in found]),
-            "failed": np.array([why for _, why in found]),
-        }
+        """Columns "row", JSON, and "failure", why the model cannot be run; one of them is ""."""
+        with ThreadPoolExecutor(IN_FLIGHT) as pool:
+            answers = list(pool.map(self._answer, batch["index"].tolist()))
+        rows, failures = [row for row, _ in answers], [failure for _, failure in answers]
+        return {"row": np.array(rows), "failure": np.array(failures)}
 
-    def _one(self, index: int) -> tuple[str, str]:
+    def _answer(self, index: int) -> tuple[str, str]:
         try:
             return json.dumps(asdict(one_row(self._dataset, index, self._request, self._run))), ""
         except BackendError as error:

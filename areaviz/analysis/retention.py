@@ -1,6 +1,4 @@
-"""What people wrote: where it is kept, and for how many days; for ever where the operator does not
-say.
-"""
+"""Where the work of people is kept, and for how many days: for ever unless the operator says so."""
 
 from __future__ import annotations
 
@@ -19,26 +17,22 @@ from areaviz.notes.store import Store
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import PRIVATE_FILE
 
+# Environment variable: the address of the store (default: notes.sqlite beside the analyses).
 NOTES = "AREAVIZ_NOTES"
-"""Environment variable: the address of the store (default: notes.sqlite in the folder of the
-analyses).
-"""
+# Environment variable: notes, slices and analyses that nobody changed for so many days are removed
+# (default: never).
 DAYS = "AREAVIZ_KEEP_DAYS"
-"""Environment variable: the days after which notes, slices and analyses go that nobody changed
-(default: never).
-"""
-MOST_DAYS = 36_500
-LONGEST_HEADER = 1 << 16  # bytes
+MAX_DAYS = 36_500
+MAX_HEADER_BYTES = 1 << 16
 
 
 class Removed(NamedTuple):
-    """How many went. copies: files that were set aside or kept from before, with notes or rows in
-    them.
-    """
+    """How many were removed."""
 
     notes: int
     slices: int
     analyses: int
+    # Files with notes or rows that were set aside as damaged or kept of an older version.
     copies: int
 
 
@@ -53,21 +47,25 @@ def keep_days() -> float | None:
     if not given:
         return None
     with suppress(ValueError):
-        if 0 < (days := float(given)) <= MOST_DAYS:
+        days = float(given)
+        if 0 < days <= MAX_DAYS:
             return days
     raise InputError(
-        f'{DAYS} is "{given[:40]}" but must be a number of days up to {MOST_DAYS:,}; mend the'
+        f'{DAYS} is "{given[:40]}" but must be a number of days up to {MAX_DAYS:,}; fix the'
         " setting."
     )
 
 
 def own_analyses(folder: Path, reader: str) -> Iterator[tuple[Path, Header]]:
-    """The analyses of a folder that one reader began, by their mark; those that cannot be read are
-    passed over.
+    """The analyses of a folder that one reader began, without those that cannot be read.
+
+    Args:
+        folder: of analyses.
+        reader: the reader's mark; nothing is found for "".
     """
     for path in sorted(folder.glob("*.jsonl")) if reader else ():
         with suppress(OSError, InputError), path.open("rb") as file:
-            header = read_header(file.readline(LONGEST_HEADER).rstrip(b"\n"), path.name)[1]
+            _, header = read_header(file.readline(MAX_HEADER_BYTES).rstrip(b"\n"), path.name)
             if header.reader == reader:
                 yield path, header
 
@@ -81,10 +79,12 @@ def make_private(folder: Path) -> None:
 
 
 def remove_old(store: Store, folder: Path, days: float) -> Removed:
-    """Remove the notes and slices of a store, and the analyses of a folder, that nobody changed for
-    so many days.
+    """Remove what nobody changed for so many days; an analysis that is running stays.
 
-    An analysis that is running stays.
+    Args:
+        store: loses its old notes and slices.
+        folder: loses its old analyses.
+        days: how old they are.
 
     Raises:
         BackendError: the store cannot be written to.
@@ -92,19 +92,21 @@ def remove_old(store: Store, folder: Path, days: float) -> Removed:
     limit = datetime.now(UTC) - timedelta(days=days)
     time = limit.isoformat(timespec="milliseconds")
     notes, slices = Annotations(store).remove_older(time), Slices(store).remove_older(time)
-    analyses = [path for path in _older(folder, "*.jsonl", limit) if remove_idle(path)]
-    copies = list(_older(folder, "*.jsonl.damaged-*", limit))
+    analyses = sum(remove_idle(path) for path in _older(folder, "*.jsonl", limit))
+    copies = _older(folder, "*.jsonl.damaged-*", limit)
     if store.file:
         for why in ("damaged", "version"):
             copies += _older(store.file.parent, f"{store.file.name}.{why}-*", limit)
     for path in copies:
         path.unlink(missing_ok=True)
-    return Removed(notes, slices, len(analyses), len(copies))
+    return Removed(notes, slices, analyses, len(copies))
 
 
-def _older(folder: Path, pattern: str, limit: datetime) -> Iterator[Path]:
+def _older(folder: Path, pattern: str, limit: datetime) -> list[Path]:
     """Files last written to before a time."""
+    found = []
     for path in sorted(folder.glob(pattern)):
         with suppress(FileNotFoundError):
             if path.stat().st_mtime < limit.timestamp():
-                yield path
+                found.append(path)
+    return found

@@ -1,44 +1,50 @@
-"""A data set run through one model: a row an example, resumable, with progress, and stopped when
-asked to.
-"""
+"""A data set run through one model: a row an example; it can be stopped, and goes on later."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import replace
+from dataclasses import astuple, replace
 from itertools import islice
 from threading import Event
 
 from areaviz.analysis.measures import link_counts, measure, output_of
-from areaviz.analysis.rows import Header, Row, RowFile
-from areaviz.analysis.turns import Stopped
+from areaviz.analysis.row_lines import Header, Row
+from areaviz.analysis.rows import RowFile
 from areaviz.cards.card import Card
 from areaviz.data.examples import Dataset
-from areaviz.trace.errors import Busy, InputError
+from areaviz.trace.errors import BackendError, Busy, InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 
 Run = Callable[[Request], Trace]
+# Called with how many rows there are and how many there will be.
 Progress = Callable[[int, int], None]
-"""Called with how many rows there are, and how many there will be."""
 
-TOGETHER = 8
-"""Requests on their way at once, so that a backend can run like ones in a batch."""
-AGAIN = 0.5
-"""Seconds until a backend that is busy is asked again."""
+# Requests on their way at once, so that a backend can run similar ones in a batch.
+IN_FLIGHT = 8
+# Seconds until a busy backend is asked again.
+RETRY_SECONDS = 0.5
+
+
+class Stopped(Exception):
+    """The analysis was stopped before this example was run."""
 
 
 def header(dataset: Dataset, request: Request, card: Card, reader: str = "") -> Header:
-    """What identifies an analysis; `request` has the model and its options, `reader` is the mark of
-    who begins it.
+    """What identifies an analysis.
+
+    Args:
+        dataset: its examples.
+        request: the model and its options.
+        card: of the model.
+        reader: the mark of who begins it.
     """
-    digest = hashlib.sha256(
-        json.dumps(card.identity, sort_keys=True, default=str).encode()
-    ).hexdigest()
+    identity = json.dumps(card.identity, sort_keys=True, default=str)
+    digest = hashlib.sha256(identity.encode()).hexdigest()
     options = request.method, request.beam, request.area_size, request.seed
     return Header(dataset.name, dataset.digest, request.model, digest, *options, reader)
 
@@ -51,71 +57,74 @@ def analyse(
     progress: Progress | None = None,
     stop: Event | None = None,
 ) -> bool:
-    """Add a row for every example that has none yet; returns whether all are there, and not stopped
-    before.
+    """Add a row for every example that has none yet; returns whether all have one now.
+
+    An example that cannot be run becomes a row with the reason. After a stop or a failure no
+    example is begun, but the answers on their way are waited for and written.
 
     Args:
+        dataset: its examples.
         request: the model and its options; text and picture are the examples'.
-        run: may raise `Stopped`, which ends nothing but this example.
-
-    An example that cannot be run becomes a row with the reason.
+        run: may raise `Stopped`, which leaves out this example alone.
+        file: takes the rows.
+        progress: is told of every row.
+        stop: ends the analysis early once it is set.
 
     Raises:
         BackendError: the model cannot be run at all; the rows so far are kept.
     """
-    done = file.rows
-    left = iter([index for index in range(len(dataset.examples)) if index not in done])
-    told = progress or (lambda done, most: None)
-    told(len(done), len(dataset.examples))
-    with ThreadPoolExecutor(TOGETHER) as pool:
-        running = _started(pool, dataset, request, run, islice(left, TOGETHER))
+    total, done = len(dataset.examples), file.rows
+    report = progress or no_progress
+    report(len(done), total)
+    left = iter([index for index in range(total) if index not in done])
+    failure: BackendError | None = None
+    with ThreadPoolExecutor(IN_FLIGHT) as pool:
+
+        def begin(count: int) -> set[Future[Row]]:
+            chosen = islice(left, count)
+            return {pool.submit(one_row, dataset, index, request, run) for index in chosen}
+
+        running = begin(IN_FLIGHT)
         while running:
-            finished, _ = wait(running, return_when=FIRST_COMPLETED)
-            for one in finished:
-                running.remove(one)
-                if row := one.result():
-                    file.add(row)
-                    told(len(file), len(dataset.examples))
-            if stop is None or not stop.is_set():
-                running |= _started(pool, dataset, request, run, islice(left, len(finished)))
-    return len(file) == len(dataset.examples)
+            finished, running = wait(running, return_when=FIRST_COMPLETED)
+            for future in finished:
+                try:
+                    row = future.result()
+                except Stopped:
+                    continue
+                except BackendError as error:
+                    failure = error
+                    continue
+                file.add(row)
+                report(len(file), total)
+            if failure is None and not (stop and stop.is_set()):
+                running |= begin(len(finished))
+    if failure is not None:
+        raise failure
+    return len(file) == total
 
 
-def _started(
-    pool: ThreadPoolExecutor, dataset: Dataset, request: Request, run: Run, indices: Iterator[int]
-) -> set[Future[Row | None]]:
-    return {pool.submit(_unless_stopped, dataset, index, request, run) for index in indices}
-
-
-def _unless_stopped(dataset: Dataset, index: int, request: Request, run: Run) -> Row | None:
-    """The row of one example; None where the analysis was stopped before its turn came."""
-    try:
-        return one_row(dataset, index, request, run)
-    except Stopped:
-        return None
+def no_progress(done: int, total: int) -> None:
+    """Ignore how far it is."""
 
 
 def one_row(dataset: Dataset, index: int, request: Request, run: Run) -> Row:
-    """The row of one example; raises BackendError."""
+    """The row of one example; raises BackendError, and Stopped where `run` does."""
     example = dataset.examples[index]
     try:
-        asked = replace(request, text=example.text, picture=dataset.picture(example))
-        trace = _in_time(asked, run)
+        picture = dataset.picture(example)
+        trace = _run_when_free(replace(request, text=example.text, picture=picture), run)
     except InputError as error:
         return Row(index, error=str(error))
     counts = link_counts(trace, example)
-    links = (
-        None
-        if counts is None
-        else (counts.made, counts.sure, counts.made_sure, counts.made_possible)
-    )
+    links = None if counts is None else astuple(counts)
     return Row(index, output_of(trace), "", measure(trace, example), links)
 
 
-def _in_time(request: Request, run: Run) -> Trace:
-    """The trace of a request; others go first where too many wait, for an analysis has time."""
+def _run_when_free(request: Request, run: Run) -> Trace:
+    """The trace of a request; where too many wait, an analysis lets others go first."""
     while True:
         try:
             return run(request)
         except Busy:
-            time.sleep(AGAIN)
+            time.sleep(RETRY_SECONDS)

@@ -1,4 +1,10 @@
-"""Access tokens: made, read from a file, kept as a digest alone, and compared in constant time."""
+"""Who may use an app or a server of models: access tokens, and the app's two cookies.
+
+A token is read from a file, known by its digest alone where that is enough, and compared in
+constant time. One cookie holds the reader's id, the other shows that its browser gave the token.
+The door in front of the app sets them; the pages read them. Cookies of one host are shared by all
+its ports, so both names have the port in them.
+"""
 
 from __future__ import annotations
 
@@ -8,31 +14,59 @@ import ipaddress
 import os
 import re
 import secrets
+import time
 from pathlib import Path
 
 from areaviz.trace.errors import BackendError, InputError
 
-MIN_LENGTH, MAX_LENGTH, MIN_DIFFERENT = 16, 512, 8
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
+EVERY_ADDRESS = ("0.0.0.0", "::")
 
+MIN_LENGTH, MAX_LENGTH, MIN_DIFFERENT = 16, 512, 8
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]+")
 _ADVICE = "write a new one with: python -m areaviz serve token FILE"
 
+# Environment variable with the key of admission (`admission_key`); empty where no token is needed.
+KEY_SETTING = "AREAVIZ_ADMISSION_KEY"
+
+ADMITTED_DAYS, READER_DAYS = 30, 400
+_DAY = 24 * 60 * 60
+_READER = re.compile(r"[0-9a-f]{32}")
+
+
+def is_loopback(host: str | None) -> bool:
+    """Whether only this machine reaches that address; None stands for every address."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host or "").is_loopback
+    except ValueError:
+        return False
+
+
+def local_address(host: str, port: int) -> str:
+    """The address on this machine of what listens at a host and port."""
+    host = "127.0.0.1" if host in EVERY_ADDRESS else host
+    return f"http://{bracketed(host)}:{port}"
+
+
+def bracketed(host: str) -> str:
+    """A host as it stands in an address: in brackets if it is one of IPv6."""
+    return f"[{host}]" if ":" in host else host
+
 
 def digest_of(token: str) -> str:
-    """SHA-256 in hexadecimal: what is kept of a token where only its bearer has to be known."""
+    """SHA-256 in hexadecimal, by which a token is recognised without being stored."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def opens(given: str, digest: str) -> bool:
-    """Whether a token is the one of that digest; takes as long whatever they share."""
+def is_token(given: str, digest: str) -> bool:
+    """Whether this is the token of that digest; takes as long however much they share."""
     return hmac.compare_digest(digest_of(given), digest)
 
 
 def check_token(token: str) -> str:
-    """The token, if it is one; InputError where it is short enough to guess or no header could
-    carry it.
-    """
+    """The token itself; InputError where it can be guessed or no header could carry it."""
     if not MIN_LENGTH <= len(token) <= MAX_LENGTH or not _TOKEN.fullmatch(token):
         raise InputError(
             f"An access token has {MIN_LENGTH} to {MAX_LENGTH} letters, digits or any of ._~+/=-"
@@ -46,12 +80,10 @@ def check_token(token: str) -> str:
 
 
 def read_token(path: Path) -> str:
-    """The token that a file holds, without the line break at its end; InputError where there is
-    none.
-    """
+    """The token in a file, without the line break at its end; InputError where there is none."""
     try:
         with path.open("rb") as file:
-            content = file.read(MAX_LENGTH + 3)
+            content = file.read(MAX_LENGTH + 3)  # one too many, and a line break
     except OSError as error:
         raise InputError(
             f"The token file {path} cannot be read ({error.strerror}); {_ADVICE}."
@@ -60,14 +92,14 @@ def read_token(path: Path) -> str:
 
 
 def write_token(path: Path) -> None:
-    """Write a new random token, 256 bits, to a file that only its owner can read; an existing file
-    is left as it is.
+    """Write a random token of 256 bits to a new file that only its owner can read.
 
     Raises:
-        InputError: the file is there already.
+        InputError: the file exists; it is left as it is.
         BackendError: it cannot be written.
     """
     try:
+        # Private from the first byte on: `chmod` afterwards would leave a moment for others.
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError as error:
         raise InputError(
@@ -81,13 +113,65 @@ def write_token(path: Path) -> None:
         file.write(secrets.token_urlsafe(32) + "\n")
 
 
-def is_loopback(host: str | None) -> bool:
-    """Whether only this machine reaches what listens at that address; no address at all means every
-    one.
+def reader_cookie(port: int) -> str:
+    """The name of the cookie that holds the reader's id."""
+    return f"areaviz_reader_{port}"
+
+
+def new_reader() -> str:
+    """A new reader's id: 32 random hexadecimal digits."""
+    return secrets.token_hex(16)
+
+
+def is_reader(value: str) -> bool:
+    """Whether this can be a reader's id."""
+    return _READER.fullmatch(value) is not None
+
+
+def admission_cookie(port: int) -> str:
+    """The name of the cookie that shows admission."""
+    return f"areaviz_admission_{port}"
+
+
+def admission_key(token: str) -> str:
+    """The key that signs admissions, in hexadecimal; another token's key ends them all."""
+    secret = token.encode("utf-8", "surrogatepass")
+    return hmac.new(secret, b"areaviz admission", hashlib.sha256).hexdigest()
+
+
+def admission(key: str, now: float | None = None) -> str:
+    """The cookie's value for a reader admitted now: the second, and its signature.
+
+    So nothing is stored here, and a restart keeps readers in.
     """
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host or "").is_loopback
-    except ValueError:
+    second = str(int(time.time() if now is None else now))
+    return f"{second}.{_signature(key, second)}"
+
+
+def is_admission(value: str, key: str, now: float | None = None) -> bool:
+    """Whether that key made the value, not more than `ADMITTED_DAYS` ago."""
+    second, _, signature = value.partition(".")
+    if not second.isascii() or not second.isdigit() or len(second) > 12:
         return False
+    genuine = hmac.compare_digest(signature.encode(), _signature(key, second).encode())
+    age = (time.time() if now is None else now) - int(second)
+    return genuine and age <= ADMITTED_DAYS * _DAY
+
+
+def set_cookie(name: str, value: str, days: int, secure: bool, framed: bool) -> str:
+    """The header that sets a cookie out of reach of scripts.
+
+    Args:
+        secure: whether the browser came over https.
+        framed: whether pages of others may hold the app.
+    """
+    site = "SameSite=Lax"
+    if framed:
+        site = "SameSite=None; Secure"
+    elif secure:
+        site += "; Secure"
+    return f"{name}={value}; Path=/; Max-Age={days * _DAY}; HttpOnly; {site}"
+
+
+def _signature(key: str, second: str) -> str:
+    return hmac.new(bytes.fromhex(key), second.encode(), hashlib.sha256).hexdigest()

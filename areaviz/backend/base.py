@@ -9,19 +9,18 @@ from areaviz.cards.card import Card
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 
+# Called with the share done, 0..1, and what is being done, in words.
 Progress = Callable[[float, str], None]
-"""Called with the share done, 0..1, and what is being done, in words."""
 
 
 class Backend(Protocol):
-    """Runs a request. Homes: in this process (`local`), stored traces (`replay`); `cached` wraps
-    either.
+    """Runs requests: in this process (`local`), at a server (`remote`), or from files (`replay`).
+
+    `cached` wraps any of them.
     """
 
     def models(self) -> dict[str, Card]:
-        """The models that can be asked, by name; a damaged checkpoint is left out and told by
-        `problems`.
-        """
+        """The models that can be asked, by name, without damaged checkpoints."""
 
     def problems(self) -> tuple[str, ...]:
         """One sentence for each checkpoint that could not be read."""
@@ -34,8 +33,9 @@ class Backend(Protocol):
     ) -> Trace:
         """Run the model and record what it attended to.
 
-        background: nobody waits for this one answer, as in an analysis; it runs when no reader
-        waits.
+        Args:
+            progress: called while it runs, in the calling thread.
+            background: no reader waits for this answer, as in an analysis; readers go first.
 
         Raises:
             InputError: the request cannot be run as it is.

@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
+from weakref import WeakValueDictionary
 
 from areaviz.backend.base import Backend, Progress, Queued
 from areaviz.cards.card import Card
@@ -16,16 +17,22 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 
 MAX_BYTES = 256 * 2**20
-TELL_SECONDS = 0.5
+
+# A waiting caller's progress is called this often, so that a page left meanwhile ends its thread.
+PROGRESS_SECONDS = 0.5
 
 
 class CachedBackend:
-    """Wraps a backend; keeps the traces used last, by content.
+    """Wraps a backend and remembers the traces used last.
 
     The key is the SHA-256 of the request and the model's card, which names the code version, so a
-    retrained model never answers with an old trace. At most `max_entries` traces and `max_bytes`
-    bytes of weights are kept; the one unused for longest goes first. Equal requests that arrive
-    together run once. Failures are not remembered.
+    retrained model never answers with an old trace. The trace unused for longest goes first. Equal
+    requests that arrive together run once. Failures are not remembered.
+
+    Args:
+        inner: what runs a request that is not remembered.
+        max_entries: how many traces are remembered, at least 1.
+        max_bytes: of all their weights together.
     """
 
     def __init__(self, inner: Backend, max_entries: int = 32, max_bytes: int = MAX_BYTES) -> None:
@@ -33,9 +40,10 @@ class CachedBackend:
             raise ValueError(f"A cache needs room for at least one entry, got {max_entries}.")
         self._inner = inner
         self._max_entries, self._max_bytes = max_entries, max_bytes
-        self._kept: OrderedDict[str, Trace] = OrderedDict()
-        self._running: dict[str, tuple[threading.Lock, int]] = {}
+        self._traces: OrderedDict[str, Trace] = OrderedDict()
         self._lock = threading.Lock()
+        # A lock for each key that runs; dropped with the last caller that holds or awaits it.
+        self._running: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
 
     def models(self) -> dict[str, Card]:
         """The models of the wrapped backend."""
@@ -58,84 +66,64 @@ class CachedBackend:
     ) -> Trace:
         """The remembered trace, or a new one; raises what the wrapped backend raises.
 
-        A given output is read anew each time: that takes one pass, and a measure of faithfulness
-        has many. A reader who asks what runs in the background already does not wait for that, for
-        it may wait for other readers.
+        A request with a given output always runs: that takes one pass, and a measure of
+        faithfulness makes many. A reader does not wait for an equal request in the background,
+        which itself may wait for other readers.
         """
         if request.target is not None:
             return self._inner.trace(request, progress, background)
         key = key_of(request, self.models().get(request.model))
         if background:
-            return self._found(key, request, progress, background)
+            return self._remembered(key, request, progress, background)
         with self._alone(key, progress):
-            return self._found(key, request, progress, background)
+            return self._remembered(key, request, progress, background)
 
-    def _found(
+    def forget(self) -> None:
+        """Drop all remembered traces where the memory is needed."""
+        with self._lock:
+            self._traces.clear()
+
+    def _remembered(
         self, key: str, request: Request, progress: Progress | None, background: bool
     ) -> Trace:
-        found = self._get(key)
-        if found is None:
-            found = self._inner.trace(request, progress, background)
-            self._put(key, found)
-        return found
-
-    @contextmanager
-    def _alone(self, key: str, progress: Progress | None) -> Iterator[None]:
-        """Hold back equal requests while one runs; the lock is dropped with its last user.
-
-        Who is held back is told so again and again: a page that was left meanwhile ends its thread
-        when it is told.
-        """
         with self._lock:
-            lock, users = self._running.get(key, (threading.Lock(), 0))
-            self._running[key] = lock, users + 1
-        try:
-            while not lock.acquire(timeout=TELL_SECONDS):
-                if progress:
-                    progress(0.0, "Waiting: the same is being run already")
-            try:
-                yield
-            finally:
-                lock.release()
-        finally:
-            with self._lock:
-                lock, users = self._running.pop(key)
-                if users > 1:
-                    self._running[key] = lock, users - 1
+            trace = self._traces.get(key)
+            if trace is not None:
+                self._traces.move_to_end(key)
+                return trace
+        trace = self._inner.trace(request, progress, background)
+        self._remember(key, trace)
+        return trace
 
-    def _get(self, key: str) -> Trace | None:
-        with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-            return self._kept.get(key)
-
-    def _put(self, key: str, trace: Trace) -> None:
+    def _remember(self, key: str, trace: Trace) -> None:
         if trace.nbytes > self._max_bytes:
             return
         with self._lock:
-            self._kept[key] = trace
-            while len(self._kept) > self._max_entries or self._size() > self._max_bytes:
-                self._kept.popitem(last=False)
+            self._traces[key] = trace
+            size = sum(one.nbytes for one in self._traces.values())
+            while len(self._traces) > self._max_entries or size > self._max_bytes:
+                _, oldest = self._traces.popitem(last=False)
+                size -= oldest.nbytes
 
-    def _size(self) -> int:
-        return sum(trace.nbytes for trace in self._kept.values())
-
-    def forget(self) -> None:
-        """Let go of all that is remembered, where the memory is needed; what is asked again is run
-        again.
-        """
+    @contextmanager
+    def _alone(self, key: str, progress: Progress | None) -> Iterator[None]:
+        """Hold back equal requests while one runs."""
         with self._lock:
-            self._kept.clear()
+            running = self._running.setdefault(key, threading.Lock())
+        while not running.acquire(timeout=PROGRESS_SECONDS):
+            if progress:
+                progress(0.0, "Waiting: the same is being run already")
+        try:
+            yield
+        finally:
+            running.release()
 
 
 def key_of(request: Request, card: Card | None) -> str:
-    """What tells a trace from others: SHA-256 of the request, with its picture's pixels, and of the
-    model's card.
-    """
-    picture = request.picture and request.picture.digest
+    """The key of a trace: SHA-256 of the request with its pixels, and of the model's card."""
     content = [
         asdict(replace(request, picture=None)),
-        picture,
-        None if card is None else card.identity,
+        request.picture and request.picture.digest,
+        card and card.identity,
     ]
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()

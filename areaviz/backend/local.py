@@ -1,4 +1,4 @@
-"""Models in this process: on CUDA, MPS or the CPU, loaded when first asked for."""
+"""Models in this process: on CUDA, MPS or the CPU, loaded when first needed."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from areaviz.backend.base import Progress
-from areaviz.backend.worker import Report, Worker
+from areaviz.backend.worker import Worker
 from areaviz.cards.card import Card, read_card
 from areaviz.models import MODELS
-from areaviz.models.base import Model, check_takes
+from areaviz.models.base import Model, check_can
 from areaviz.models.device import (
     answering_threads,
     choose_device,
@@ -35,7 +35,9 @@ _NO_DIGESTS = (
 class LocalBackend:
     """Runs the checkpoints of a folder; one thread owns the device.
 
-    checkpoints: folder with one folder a model. device: "auto", "cuda", "mps" or "cpu".
+    Args:
+        checkpoints: a folder with a folder for each model.
+        device: "auto", "cuda", "mps" or "cpu".
     """
 
     def __init__(self, checkpoints: Path, device: str = "auto") -> None:
@@ -52,7 +54,7 @@ class LocalBackend:
         self._worker = Worker(self._run)
 
     def models(self) -> dict[str, Card]:
-        """The models that can be asked, by name."""
+        """The models that can be asked, by name, without damaged ones."""
         return dict(self._cards)
 
     def problems(self) -> tuple[str, ...]:
@@ -72,7 +74,7 @@ class LocalBackend:
             known = ", ".join(self._cards) or "none"
             raise InputError(f'There is no model "{checked.model}"; choose one of: {known}.')
         card = self._cards[checked.model]
-        check_takes(checked, MODELS[card.family].takes, f"“{card.title}”")
+        check_can(checked, card.can, f"“{card.title}”")
         return self._worker.submit(checked, progress, background)
 
     def waiting(self) -> int:
@@ -96,7 +98,8 @@ class LocalBackend:
         except (InputError, BackendError) as error:
             self._problems.append(str(error))
 
-    def _run(self, requests: Sequence[Request], report: Report) -> list[Trace]:
+    def _run(self, requests: Sequence[Request], report: Progress) -> list[Trace]:
+        # Threads are a setting of the thread that computes, which is the worker's.
         use_threads(answering_threads())
         try:
             report(0.0, "Loading the model")
@@ -113,7 +116,7 @@ class LocalBackend:
             ) from error
 
     def _model(self, name: str, area_size: int | None) -> Model:
-        """A loaded model; those unused for longest are let go."""
+        """A loaded model; the ones unused for longest are dropped."""
         key = (name, area_size)
         if key not in self._loaded:
             card = self._cards[name]

@@ -1,17 +1,16 @@
-"""Models on other machines: the HTTP client of a server of models (`python -m areaviz serve
-models`).
-"""
+"""Models on other machines: the HTTP client of `python -m areaviz serve models`."""
 
 from __future__ import annotations
 
 import logging
+import math
 import re
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from functools import partial
 
 import requests
 from requests.adapters import HTTPAdapter
@@ -28,10 +27,10 @@ from areaviz.trace.request import Request
 log = logging.getLogger(__name__)
 
 CONNECT_SECONDS, ANSWER_SECONDS = 3.0, 120.0
+
+# How long the server's descriptions are taken to hold, and how long where it did not answer.
 ABOUT_SECONDS, ABOUT_AGAIN_SECONDS = 10.0, 2.0
-"""How long the server's descriptions are taken to hold; and how soon it is asked again where it did
-not answer.
-"""
+
 CONNECTIONS = 32
 _CHUNK = 2**16
 _SERVER_ERROR, _UNAVAILABLE = 500, 503
@@ -39,15 +38,19 @@ _ADDRESS = re.compile(r"https?://[^/?#@\s]+(/[^?#\s]*)?")
 
 
 class RemoteBackend:
-    """The models of a server, asked over HTTP.
+    """The models of a server, over HTTP.
 
-    address: such as "http://127.0.0.1:8000". token: the server's access token. answer_seconds: how
-    long a result is waited for. A request is a pure read, so one that is lost with a replica is
-    sent once more; what fails then is a `BackendError`. Weights of large maps stay at the server
-    and are fetched a layer at a time, when a view reads them.
+    A request is a pure read, so one that is lost with a replica is sent once more; what fails then
+    is a `BackendError`. Weights of large maps stay at the server and are fetched a layer at a time,
+    when a view reads them.
+
+    Args:
+        address: such as "http://127.0.0.1:8000".
+        token: the server's access token.
+        answer_seconds: how long to wait for a result.
 
     Raises:
-        BackendError: the address is none.
+        BackendError: the address is not one.
     """
 
     def __init__(self, address: str, token: str, answer_seconds: float = ANSWER_SECONDS) -> None:
@@ -62,10 +65,11 @@ class RemoteBackend:
         for scheme in ("http://", "https://"):
             self._http.mount(scheme, HTTPAdapter(pool_connections=1, pool_maxsize=CONNECTIONS))
         self._about = wire.About({}, (), self._address)
-        self._holds_until, self._lock = 0.0, threading.Lock()
+        self._about_until = 0.0  # by the clock; 0 before the first answer
+        self._about_lock = threading.Lock()
 
     def models(self) -> dict[str, Card]:
-        """The server's models; those known last while it does not answer."""
+        """The server's models; those it had last while it does not answer."""
         return dict(self._described().models)
 
     def problems(self) -> tuple[str, ...]:
@@ -86,74 +90,69 @@ class RemoteBackend:
         key = key_of(checked, self.models().get(checked.model))
 
         def fetch(site: str, layer: int) -> FloatArray:
-            attention = found.maps[site]
-            asked = wire.LayerAsked(checked, key, site, layer)
-            return self._layer(asked, attention.weights.shape[1:])
+            message = wire.LayerMessage(checked, key, site, layer)
+            return self._layer(message, found.maps[site].weights.shape[1:])
 
-        body = wire.trace_to_json(wire.TraceAsked(checked, background))
-        content = self._ask("POST", wire.TRACE, archive.MAX_BYTES, body, key)
-        with _as_ours():
+        body = wire.trace_to_json(wire.TraceMessage(checked, background))
+        content = self._send(wire.TRACE, archive.MAX_BYTES, body, key)
+        with _damage_as_backend_error():
             found = codec.from_bytes(content, fetch)
         if found.request != checked:
             raise BackendError("The server of the models answered another request; run it again.")
         return found
 
-    def _layer(self, asked: wire.LayerAsked, shape: tuple[int, ...]) -> FloatArray:
-        most = 4 * shape[0] * shape[1] * shape[2] + _CHUNK
-        content = self._ask("POST", wire.LAYER, most, wire.layer_to_json(asked), asked.key)
-        with _as_ours():
+    def _layer(self, message: wire.LayerMessage, shape: tuple[int, ...]) -> FloatArray:
+        most = 4 * math.prod(shape) + _CHUNK
+        content = self._send(wire.LAYER, most, wire.layer_to_json(message), message.key)
+        with _damage_as_backend_error():
             return codec.layer_from_bytes(content, shape)
 
     def _described(self) -> wire.About:
-        """What the server said of itself a short while ago."""
-        with self._lock:
-            if time.monotonic() >= self._holds_until:
-                try:
-                    self._about, holds = self._fresh(), ABOUT_SECONDS
-                except BackendError as error:
-                    self._about, holds = (
-                        replace(self._about, problems=(str(error),)),
-                        ABOUT_AGAIN_SECONDS,
-                    )
-                self._holds_until = time.monotonic() + holds
-            return self._about
+        """The server's descriptions, fetched by one caller at a time.
 
-    def _fresh(self) -> wire.About:
-        try:
-            return wire.about_from_json(
-                self._ask("GET", wire.MODELS, wire.MAX_ABOUT_BYTES, seconds=ABOUT_SECONDS)
-            )
-        except ValueError as error:
-            raise BackendError(_STRANGE) from error
-
-    def _ask(
-        self,
-        method: str,
-        path: str,
-        most: int,
-        body: bytes = b"",
-        key: str = "",
-        seconds: float | None = None,
-    ) -> bytes:
-        """The content of an answer of at most so many bytes; asked once more where the first was
-        lost on the way.
+        While one fetches, the others get the descriptions before; only the first are waited for.
         """
-        headers = {"Content-Type": wire.JSON, "Accept-Encoding": "identity", wire.AFFINITY: key}
-        request = {
-            "data": body,
-            "headers": headers,
-            "timeout": (CONNECT_SECONDS, seconds or self._seconds),
-        }
+        is_first = not self._about_until
+        if time.monotonic() < self._about_until or not self._about_lock.acquire(blocking=is_first):
+            return self._about
+        try:
+            if time.monotonic() >= self._about_until:  # nobody fetched while this caller waited
+                self._fetch_about()
+        finally:
+            self._about_lock.release()
+        return self._about
+
+    def _fetch_about(self) -> None:
+        try:
+            content = self._send(wire.MODELS, wire.MAX_ABOUT_BYTES, seconds=ABOUT_SECONDS)
+            with _damage_as_backend_error():
+                self._about, holds = wire.about_from_json(content), ABOUT_SECONDS
+        except BackendError as error:
+            self._about = replace(self._about, problems=(str(error),))
+            holds = ABOUT_AGAIN_SECONDS
+        self._about_until = time.monotonic() + holds
+
+    def _send(
+        self, path: str, most: int, body: bytes = b"", key: str = "", seconds: float = 0.0
+    ) -> bytes:
+        """The content of the server's answer, asked for once more if the first one is lost.
+
+        Args:
+            most: bytes that the answer may have.
+            body: of a POST; without one it is a GET.
+            key: the trace's, by which the server chooses a replica.
+            seconds: how long to wait, if not as long as for a result.
+        """
+        once = partial(self._send_once, path, most, body, key, seconds or self._seconds)
         try:
             try:
-                return self._once(method, path, most, request)
+                return once()
+            except requests.Timeout:
+                raise  # the server may still be at work on it
             except _LOST as error:
-                if isinstance(error, requests.Timeout):
-                    raise
-                log.warning(
-                    "%s %s was lost (%s); it is sent once more", method, path, type(error).__name__
-                )
-                return self._once(method, path, most, request)
+                kind = type(error).__name__
+                log.warning("The request for %s was lost (%s); it is sent once more", path, kind)
+                return once()
         except requests.Timeout as error:
             raise BackendError(
                 f"The server of the models at {self._address} did not answer in time; your input is"
@@ -165,9 +164,16 @@ class RemoteBackend:
                 " input is kept, try again in a moment."
             ) from error
 
-    def _once(self, method: str, path: str, most: int, request: Mapping[str, Any]) -> bytes:
+    def _send_once(self, path: str, most: int, body: bytes, key: str, seconds: float) -> bytes:
+        headers = {"Content-Type": wire.JSON, "Accept-Encoding": "identity", wire.AFFINITY: key}
         with self._http.request(
-            method, self._address + path, stream=True, allow_redirects=False, **request
+            "POST" if body else "GET",
+            self._address + path,
+            data=body,
+            headers=headers,
+            timeout=(CONNECT_SECONDS, seconds),
+            stream=True,
+            allow_redirects=False,
         ) as answer:
             content = bytearray()
             for chunk in answer.iter_content(_CHUNK):
@@ -180,7 +186,7 @@ class RemoteBackend:
 
 
 class _Broken(Exception):
-    """A server in the middle says that nobody answered."""
+    """A proxy or Ray Serve says that no replica answered."""
 
 
 _LOST = (requests.ConnectionError, requests.exceptions.ChunkedEncodingError, _Broken)
@@ -191,7 +197,7 @@ _STRANGE = (
 
 
 def _failure(status: int, content: bytes) -> Exception:
-    """What an answer that is none is raised as."""
+    """The error to raise for an answer that is a failure."""
     kind, sentence = wire.failure_from_json(content)
     if kind == "input":
         return InputError(sentence)
@@ -210,9 +216,9 @@ def _failure(status: int, content: bytes) -> Exception:
 
 
 @contextmanager
-def _as_ours() -> Iterator[None]:
-    """A damaged answer is no fault of the reader's input."""
+def _damage_as_backend_error() -> Iterator[None]:
+    """A damaged answer is no fault of the reader's input; InputError is a ValueError, too."""
     try:
         yield
-    except InputError as error:
+    except ValueError as error:
         raise BackendError(_STRANGE) from error

@@ -1,6 +1,4 @@
-"""A backend without models: answers with stored traces. For demonstrations and page tests; needs no
-torch.
-"""
+"""A backend that answers with stored traces, without torch: for demonstrations and page tests."""
 
 from __future__ import annotations
 
@@ -15,25 +13,20 @@ from areaviz.trace.request import Request
 
 
 class ReplayBackend:
-    """Serves the traces of a folder: `*.npz` files of the trace codec, and `cards/*.json`, one a
-    model.
+    """Serves the traces of a folder: `*.npz` files, and `cards/*.json`, one a model.
 
-    A request is answered when a stored trace was made by an equal one. Files that cannot be read
-    are left out and told by `problems`; a trace whose model has no card likewise.
+    A request is answered when a stored trace was made by an equal one. `problems` lists the files
+    that cannot be read and the traces whose model has no card.
     """
 
     def __init__(self, folder: Path) -> None:
         self._problems: list[str] = []
-        self._cards = {
-            card.name: card
-            for path in sorted(folder.glob("cards/*.json"))
-            for card in self._card(path)
-        }
-        self._paths = {
-            request: path
-            for path in sorted(folder.glob("*.npz"))
-            for request in self._request(path)
-        }
+        self._cards: dict[str, Card] = {}
+        self._paths: dict[Request, Path] = {}
+        for path in sorted(folder.glob("cards/*.json")):
+            self._add_card(path)
+        for path in sorted(folder.glob("*.npz")):
+            self._add_trace(path)
         if not self._paths:
             self._problems.append(
                 f"The folder {folder.name} holds no stored trace that can be read."
@@ -53,7 +46,7 @@ class ReplayBackend:
         return "stored traces"
 
     def requests(self) -> tuple[Request, ...]:
-        """What can be asked."""
+        """The requests with a stored trace."""
         return tuple(self._paths)
 
     def trace(
@@ -74,22 +67,23 @@ class ReplayBackend:
                 f"The stored trace {self._paths[request].name} can no longer be read."
             ) from error
 
-    def _card(self, path: Path) -> list[Card]:
+    def _add_card(self, path: Path) -> None:
         try:
-            return [read_card(path)]
+            card = read_card(path)
         except BackendError as error:
             self._problems.append(str(error))
-            return []
+        else:
+            self._cards[card.name] = card
 
-    def _request(self, path: Path) -> list[Request]:
+    def _add_trace(self, path: Path) -> None:
         try:
             request = codec.load(path).request
         except InputError as error:
             self._problems.append(f"The stored trace {path.name} is left out: {error}")
-            return []
+            return
         if request.model in self._cards:
-            return [request]
-        self._problems.append(
-            f"The stored trace {path.name} is left out: there is no card for its model."
-        )
-        return []
+            self._paths[request] = path
+        else:
+            self._problems.append(
+                f"The stored trace {path.name} is left out: there is no card for its model."
+            )

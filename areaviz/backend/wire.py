@@ -1,23 +1,19 @@
 """What goes over the network between the app and a server of models: JSON and npz, never pickle.
 
-    GET  /models                                        -> JSON: cards, problems, device
-    POST /trace   JSON: request, background             -> npz: the trace, without the weights of
-    large maps POST /layer   JSON: request, key, site, layer       -> npz: weights [heads, queries,
-    areas] of one layer
+    GET  /models                                  -> JSON: cards, problems, device
+    POST /trace   JSON: request, background       -> npz: the trace, large maps without weights
+    POST /layer   JSON: request, key, site, layer -> npz: weights [heads, queries, areas]
 
-"background" says that no reader waits for the answer. Who does not know it leaves it out, or does
-not look at it.
-
-Every route wants the header "Authorization: Bearer TOKEN". What fails is JSON: "error", one of
-`FAILURES`, and a "sentence".
+"background" says that no reader waits for the answer; it may be left out. Every route needs the
+header "Authorization: Bearer TOKEN". A failure is JSON: "error", one of `FAILURES`, and "sentence".
 """
 
 from __future__ import annotations
 
 import base64
-import binascii
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -33,15 +29,18 @@ from areaviz.trace.request import Request
 
 MODELS, TRACE, LAYER = "/models", "/trace", "/layer"
 JSON, NPZ = "application/json", "application/zip"
+
+# Header with the trace's key: requests of one key go to one replica, which still has the trace.
 AFFINITY = "X-Session-Id"
-"""Header with the trace's key: requests with an equal one are led to one replica, which still has
-the trace.
-"""
+
+# A request with the largest picture has 1.6 MiB.
 MAX_REQUEST_BYTES = 4 * 2**20
-"""A request of the largest picture has 1.6 MiB."""
 MAX_ABOUT_BYTES = 8 * 2**20
+
+# Maps of more bytes travel without their weights.
 INLINE_BYTES = 2**20
-"""Maps of more bytes travel without their weights."""
+
+# Kinds of failure, and their HTTP status.
 FAILURES = {
     "input": 400,
     "token": 401,
@@ -52,12 +51,11 @@ FAILURES = {
     "backend": 503,
     "busy": 503,
 }
-"""Kinds of failure, and their HTTP status."""
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a server of models says of itself; the three descriptions of `Backend`."""
+    """A server's answer to /models: the three descriptions of `Backend`."""
 
     models: dict[str, Card]
     problems: tuple[str, ...]
@@ -65,17 +63,27 @@ class About:
 
 
 @dataclass(frozen=True, slots=True)
-class TraceAsked:
-    """A request to run. background: as in `Backend.trace`."""
+class TraceMessage:
+    """The body of /trace.
+
+    Args:
+        request: what to run.
+        background: as in `Backend.trace`.
+    """
 
     request: Request
     background: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class LayerAsked:
-    """One layer of one site of the trace of a request; `key` tells the trace, see
-    `cached.key_of`.
+class LayerMessage:
+    """The body of /layer: one layer of one site of a trace.
+
+    Args:
+        request: what the trace was made of, for replicas that no longer have it.
+        key: of the trace, see `cached.key_of`.
+        site: whose weights.
+        layer: which one, from 0.
     """
 
     request: Request
@@ -91,48 +99,38 @@ def about_to_json(backend: Backend) -> bytes:
 
 
 def about_from_json(content: bytes) -> About:
-    """Read them; raises ValueError."""
-    entries = _loads(content)
-    cards = [card_of(entry) for entry in _typed(entries, "models", list)]
-    problems = tuple(str(one) for one in _typed(entries, "problems", list))
-    return About({card.name: card for card in cards}, problems, _typed(entries, "device", str))
+    """The descriptions of a server; raises ValueError."""
+    models, problems, device = _typed(_loads(content), models=list, problems=list, device=str)
+    cards = [card_of(entry) for entry in models]
+    return About({card.name: card for card in cards}, tuple(map(str, problems)), device)
 
 
-def trace_to_json(asked: TraceAsked) -> bytes:
-    """A question for a trace, with its picture's pixels."""
-    return _dumps({**_request_entries(asked.request), "background": asked.background})
+def trace_to_json(message: TraceMessage) -> bytes:
+    """A message for /trace, with its picture's pixels."""
+    entries = _request_entries(message.request)
+    return _dumps({**entries, "background": message.background})
 
 
-def trace_from_json(content: bytes) -> TraceAsked:
+def trace_from_json(content: bytes) -> TraceMessage:
     """Read it, the request not yet checked; raises InputError."""
-    entries = _strange(content)
-    return TraceAsked(_request(entries), entries.get("background") is True)
+    with _as_input_error():
+        entries = _stranger_entries(content)
+        # Whatever else it is, or missing in older messages: a reader waits.
+        return TraceMessage(_request(entries), entries.get("background") is True)
 
 
-def layer_to_json(asked: LayerAsked) -> bytes:
-    """A question for one layer."""
-    return _dumps(
-        {
-            **_request_entries(asked.request),
-            "key": asked.key,
-            "site": asked.site,
-            "layer": asked.layer,
-        }
-    )
+def layer_to_json(message: LayerMessage) -> bytes:
+    """A message for /layer."""
+    where = {"key": message.key, "site": message.site, "layer": message.layer}
+    return _dumps(_request_entries(message.request) | where)
 
 
-def layer_from_json(content: bytes) -> LayerAsked:
-    """Read it; raises InputError."""
-    entries = _strange(content)
-    try:
-        key, site, layer = (
-            _typed(entries, "key", str),
-            _typed(entries, "site", str),
-            _typed(entries, "layer", int),
-        )
-    except ValueError as error:
-        raise InputError(f"The request is damaged ({error}); send it again.") from error
-    return LayerAsked(_request(entries), key, site, layer)
+def layer_from_json(content: bytes) -> LayerMessage:
+    """Read it, the request not yet checked; raises InputError."""
+    with _as_input_error():
+        entries = _stranger_entries(content)
+        key, site, layer = _typed(entries, key=str, site=str, layer=int)
+        return LayerMessage(_request(entries), key, site, layer)
 
 
 def failure_to_json(kind: str, sentence: str) -> bytes:
@@ -141,57 +139,56 @@ def failure_to_json(kind: str, sentence: str) -> bytes:
 
 
 def failure_from_json(content: bytes) -> tuple[str, str]:
-    """Its kind and sentence, ("", "") where somebody else answered."""
+    """The kind of a failure and its sentence; ("", "") where something else answered."""
     try:
-        entries = _loads(content)
-        kind, sentence = _typed(entries, "error", str), _typed(entries, "sentence", str)
+        kind, sentence = _typed(_loads(content), error=str, sentence=str)
     except (ValueError, RecursionError):
         return "", ""
     return (kind, sentence) if kind in FAILURES else ("", "")
 
 
-def large_sites(trace: Trace, most: int = INLINE_BYTES) -> Collection[str]:
+def large_sites(trace: Trace) -> Collection[str]:
     """The sites whose weights are fetched on demand."""
-    return [site for site, attention in trace.maps.items() if attention.weights.nbytes > most]
+    return [site for site, found in trace.maps.items() if found.weights.nbytes > INLINE_BYTES]
 
 
 def _request_entries(request: Request) -> dict[str, Any]:
+    entries: dict[str, Any] = {"request": request_entry(request), "pixels": None}
     picture = request.picture
-    pixels = picture and {
-        "width": picture.width,
-        "height": picture.height,
-        "rgb": base64.b64encode(picture.rgb).decode("ascii"),
-    }
-    return {"request": request_entry(request), "pixels": pixels}
+    if picture is not None:
+        rgb = base64.b64encode(picture.rgb).decode("ascii")
+        entries["pixels"] = {"width": picture.width, "height": picture.height, "rgb": rgb}
+    return entries
 
 
 def _request(entries: dict[str, Any]) -> Request:
+    arrays = {}
+    if entries.get("pixels") is not None:
+        arrays["request.picture"] = _pixels(entries["pixels"])
+    (request,) = _typed(entries, request=dict)
+    return read_request(request, arrays)
+
+
+def _pixels(entry: Any) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    width, height, text = _typed(entry, width=int, height=int, rgb=str)
+    if not (1 <= width <= MAX_SIDE and 1 <= height <= MAX_SIDE):
+        raise ValueError(f"a picture of {width} x {height} pixels")
+    rgb = base64.b64decode(text, validate=True)
+    return np.frombuffer(rgb, np.uint8).reshape(height, width, 3)
+
+
+@contextmanager
+def _as_input_error() -> Iterator[None]:
+    """Whatever a stranger's message lacks is an InputError."""
     try:
-        arrays = (
-            {"request.picture": _pixels(entries["pixels"])}
-            if entries.get("pixels") is not None
-            else {}
-        )
-        return read_request(_typed(entries, "request", dict), arrays)
+        yield
     except InputError:
         raise
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"The request is damaged ({str(error)[:200]}); send it again.") from error
 
 
-def _pixels(entry: Any) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    width, height = _typed(entry, "width", int), _typed(entry, "height", int)
-    if not (1 <= width <= MAX_SIDE and 1 <= height <= MAX_SIDE):
-        raise ValueError(f"a picture of {width} x {height} pixels")
-    try:
-        rgb = base64.b64decode(_typed(entry, "rgb", str), validate=True)
-    except binascii.Error as error:
-        raise ValueError(f"a picture's pixels: {error}") from error
-    return np.frombuffer(rgb, np.uint8).reshape(height, width, 3)
-
-
-def _strange(content: bytes) -> dict[str, Any]:
-    """JSON of a stranger; raises InputError."""
+def _stranger_entries(content: bytes) -> dict[str, Any]:
     try:
         return _loads(content)
     except (ValueError, RecursionError) as error:
@@ -209,8 +206,12 @@ def _loads(content: bytes) -> dict[str, Any]:
     return entries
 
 
-def _typed(entries: Any, key: str, kind: type[Any]) -> Any:
-    value = entries.get(key) if isinstance(entries, dict) else None
-    if not isinstance(value, kind) or isinstance(value, bool):
-        raise ValueError(f'"{key}" is missing or no {kind.__name__}')
-    return value
+def _typed(entries: Any, **kinds: type[Any]) -> list[Any]:
+    """The values of these keys; ValueError where one is missing or of another type."""
+    values = []
+    for key, kind in kinds.items():
+        value = entries.get(key) if isinstance(entries, dict) else None
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise ValueError(f'"{key}" is missing or no {kind.__name__}')
+        values.append(value)
+    return values

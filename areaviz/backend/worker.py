@@ -1,9 +1,7 @@
-"""The one owner of the device: a thread that takes requests from two short queues and runs like
-ones together.
+"""The one owner of the device: a thread that takes requests from two queues, like ones in batches.
 
-What readers wait for stands in the first queue. What runs in the background, for analyses, stands
-in the second, which is served when the first is empty, and in small batches while readers are
-about.
+Requests of readers stand in the first queue. Those of analyses, in the background, stand in the
+second, which is served when the first is empty, in small batches while readers are active.
 """
 
 from __future__ import annotations
@@ -22,20 +20,16 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 
 log = logging.getLogger(__name__)
-Report = Callable[[float, str], None]
-Run = Callable[[Sequence[Request], Report], list[Trace]]
-"""Runs requests that share everything but their input and a given output; raises for the whole
-batch.
-"""
 
-GIVE_WAY = 3
-"""How often a request of the background is broken off for readers and begun anew, before it runs to
-its end.
-"""
-POLL_SECONDS, TELL_SECONDS = 0.03, 0.5
-"""How often one who waits looks whether the result is there, and is told how far it is even where
-nothing changed: a page that was left or changed meanwhile ends its thread when it is told.
-"""
+# Runs requests that differ in their input and given output only; raises for the whole batch.
+Run = Callable[[Sequence[Request], Progress], list[Trace]]
+
+# How often a request in the background is interrupted for readers before it runs to its end.
+MAX_INTERRUPTIONS = 3
+
+# How often a waiting caller looks for its result, and how often its progress is called even where
+# nothing changed, so that a page left meanwhile can end its thread.
+POLL_SECONDS, PROGRESS_SECONDS = 0.03, 0.5
 
 
 @dataclass(slots=True, eq=False)
@@ -46,37 +40,40 @@ class _Job:
     progress: tuple[float, str] = (0.0, "Waiting for the model")
     trace: Trace | None = None
     error: Exception | None = None
+    # Whether its caller no longer waits.
     left: bool = False
-    gave_way: int = 0
+    interruptions: int = 0
 
 
 class _AllLeft(Exception):
     """Nobody waits for the batch any more."""
 
 
-class _GaveWay(Exception):
+class _Interrupted(Exception):
     """A reader came while a batch ran in the background."""
 
 
 class Worker:
-    """Runs requests one batch at a time, in the order they came, those of the background last.
+    """Runs requests one batch at a time, in the order they came, those in the background last.
 
-    max_waiting: how many requests may wait in each queue. max_batch: how many run together. A batch
-    that fails is run again one by one, so that a request too large for the device fails alone.
-    Whatever happens to the thread, those whose requests it ran get an error that says so, and the
+    A batch that fails is run again one by one, so that a request too large for the device fails
+    alone. If the thread ends, the callers whose requests it ran get an error that says so, and the
     next request runs.
+
+    Args:
+        run: runs a batch.
+        max_waiting: how many requests may wait in each queue.
+        max_batch: how many run together.
     """
 
-    def __init__(
-        self, run: Run, max_waiting: int = 32, max_batch: int = 8, pace: Pace | None = None
-    ) -> None:
+    def __init__(self, run: Run, max_waiting: int = 32, max_batch: int = 8) -> None:
         self._run, self._max_waiting, self._max_batch = run, max_waiting, max_batch
-        self._pace = pace or Pace()
+        self._pace = Pace()
         self._changed = threading.Condition()
         self._waiting: deque[_Job] = deque()
         self._background: deque[_Job] = deque()
         self._running: list[_Job] = []
-        self._thread = self._started()
+        self._thread = self._start()
 
     def waiting(self) -> int:
         """How many requests wait behind those that run."""
@@ -86,7 +83,7 @@ class Worker:
     def submit(
         self, request: Request, progress: Progress | None = None, background: bool = False
     ) -> Trace:
-        """Wait for the result, reporting progress from the calling thread.
+        """Wait for the result, calling `progress` in the calling thread.
 
         What `progress` raises ends the waiting and is raised; the request is then no longer run.
 
@@ -97,9 +94,9 @@ class Worker:
             Busy: too many requests wait already.
             InputError, BackendError: as the run; any other error of it is a BackendError, too.
         """
-        job = self._enqueued(request, background)
+        job = self._enqueue(request, background)
         try:
-            self._wait(job, progress or (lambda share, what: None))
+            self._wait(job, progress)
         except BaseException:
             self._leave(job)
             raise
@@ -108,7 +105,7 @@ class Worker:
         assert job.trace is not None
         return job.trace
 
-    def _enqueued(self, request: Request, background: bool) -> _Job:
+    def _enqueue(self, request: Request, background: bool) -> _Job:
         job = _Job(request, background)
         with self._changed:
             if not background:
@@ -126,30 +123,28 @@ class Worker:
     def _queue(self, job: _Job) -> deque[_Job]:
         return self._background if job.background else self._waiting
 
-    def _wait(self, job: _Job, progress: Progress) -> None:
-        told, when = None, 0.0
+    def _wait(self, job: _Job, progress: Progress | None) -> None:
+        reported, when = None, 0.0
         while not job.finished.wait(POLL_SECONDS):
             self._revive()
             state, now = self._state(job), time.monotonic()
-            if state != told or now - when >= TELL_SECONDS:
-                told, when = state, now
+            if progress and (state != reported or now - when >= PROGRESS_SECONDS):
+                reported, when = state, now
                 progress(*state)
 
     def _state(self, job: _Job) -> tuple[float, str]:
-        """How far a job is, or how many stand before it."""
+        """The progress of a job, or how many requests are before it."""
         with self._changed:
             queue = self._queue(job)
             if job not in queue:
                 return job.progress
-            before = (
-                queue.index(job)
-                + len(self._running)
-                + (len(self._waiting) if job.background else 0)
-            )
+            before = queue.index(job) + len(self._running)
+            if job.background:
+                before += len(self._waiting)
         if not before:
             return job.progress
-        many = f"{before} requests are" if before > 1 else "1 request is"
-        return 0.0, f"Waiting for the model: {many} before yours; it starts by itself"
+        count = f"{before} requests are" if before > 1 else "1 request is"
+        return 0.0, f"Waiting for the model: {count} before yours; it starts by itself"
 
     def _leave(self, job: _Job) -> None:
         with self._changed:
@@ -158,9 +153,7 @@ class Worker:
                 self._queue(job).remove(job)
 
     def _revive(self) -> None:
-        """Begin anew where the thread has ended, which only something from outside can
-        make it do.
-        """
+        """Start a new thread where the old one has ended, which only an outside cause can do."""
         with self._changed:
             if self._thread.is_alive():
                 return
@@ -171,9 +164,9 @@ class Worker:
                 )
                 job.finished.set()
             self._running = []
-            self._thread = self._started()
+            self._thread = self._start()
 
-    def _started(self) -> threading.Thread:
+    def _start(self) -> threading.Thread:
         thread = threading.Thread(target=self._work, name="areaviz-worker", daemon=True)
         thread.start()
         return thread
@@ -182,14 +175,13 @@ class Worker:
         while True:
             jobs = self._next_batch()
             try:
-                self._answer_in_time(jobs)
-            except _GaveWay:
+                self._run_batch(jobs)
+            except _Interrupted:
                 self._put_back(jobs)
                 continue
-            except (
-                BaseException
-            ) as error:  # one request's failure must not end the thread all others wait for
-                self._answer_singly(jobs, error)
+            # One request's failure, of whatever kind, must not end the thread all others wait for.
+            except BaseException as error:
+                self._run_singly(jobs, error)
             with self._changed:
                 self._running = []
             for job in jobs:
@@ -201,36 +193,35 @@ class Worker:
             while not (self._waiting or self._background):
                 self._changed.wait()
             queue = self._waiting or self._background
-            kind = _kind(queue[0].request)
-            most = (
-                self._pace.most(kind, self._max_batch) if queue[0].background else self._max_batch
-            )
-            while queue and len(self._running) < most and _kind(queue[0].request) == kind:
+            kind, most = _kind(queue[0]), self._max_batch
+            if queue is self._background:
+                most = self._pace.batch_size(kind, most)
+            while queue and len(self._running) < most and _kind(queue[0]) == kind:
                 self._running.append(queue.popleft())
             return list(self._running)
 
-    def _answer_in_time(self, jobs: list[_Job]) -> None:
-        """As `_answer`; in the background it is measured, and gives way at its next step to a
-        reader who comes.
-        """
+    def _run_batch(self, jobs: list[_Job]) -> None:
+        """Run jobs; in the background, measure them and stop at the next step if a reader comes."""
         if not jobs[0].background:
-            self._answer(jobs)
+            self._run_jobs(jobs, can_stop=False)
             return
         start = time.monotonic()
-        self._answer(jobs, gives_way=all(job.gave_way < GIVE_WAY for job in jobs))
-        self._pace.took(_kind(jobs[0].request), len(jobs), time.monotonic() - start)
+        can_stop = all(job.interruptions < MAX_INTERRUPTIONS for job in jobs)
+        self._run_jobs(jobs, can_stop)
+        self._pace.add(_kind(jobs[0]), len(jobs), time.monotonic() - start)
 
     def _put_back(self, jobs: list[_Job]) -> None:
-        for job in jobs:
-            job.gave_way += 1
         with self._changed:
-            self._background.extendleft(reversed([job for job in jobs if not job.left]))
+            for job in reversed(jobs):
+                job.interruptions += 1
+                if not job.left:
+                    self._background.appendleft(job)
             self._running = []
 
-    def _answer(self, jobs: list[_Job], gives_way: bool = False) -> None:
+    def _run_jobs(self, jobs: list[_Job], can_stop: bool) -> None:
         def report(share: float, what: str) -> None:
-            if gives_way and self._waiting:
-                raise _GaveWay
+            if can_stop and self._waiting:
+                raise _Interrupted
             if all(job.left for job in jobs):
                 raise _AllLeft
             for job in jobs:
@@ -240,18 +231,18 @@ class Worker:
         for job, trace in zip(jobs, traces, strict=True):
             job.trace = trace
 
-    def _answer_singly(self, jobs: list[_Job], error: BaseException) -> None:
+    def _run_singly(self, jobs: list[_Job], error: BaseException) -> None:
         if len(jobs) == 1:
-            jobs[0].error = _named(error)
+            jobs[0].error = _for_people(error)
             return
         for job in jobs:
             try:
-                self._answer([job])
+                self._run_jobs([job], can_stop=False)
             except BaseException as own:
-                job.error = _named(own)
+                job.error = _for_people(own)
 
 
-def _named(error: BaseException) -> Exception:
+def _for_people(error: BaseException) -> Exception:
     """An error whose message is a sentence for people."""
     if isinstance(error, InputError | BackendError | _AllLeft):
         return error
@@ -261,6 +252,7 @@ def _named(error: BaseException) -> Exception:
     )
 
 
-def _kind(request: Request) -> Request:
-    """What requests of one batch share."""
-    return replace(request, text="", picture=None, target=None if request.target is None else "")
+def _kind(job: _Job) -> Request:
+    """What the requests of one batch share."""
+    target = None if job.request.target is None else ""
+    return replace(job.request, text="", picture=None, target=target)

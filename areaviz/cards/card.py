@@ -1,18 +1,22 @@
-"""A model's card: what it is, how it was trained, what it measured. Read from
-checkpoints/NAME/card.json.
-"""
+"""A model's card (checkpoints/NAME/card.json): what it is, how it was trained, what it measured."""
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
-from dataclasses import MISSING, asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
+from areaviz.cards.tasks import TASKS
 from areaviz.trace.errors import BackendError
 from areaviz.trace.files import write_whole
 
+OPTIONAL = ("notes", "gates", "files")
+"""Entries that older cards lack."""
+POINTING_HEAD = "pointing head"
+"""The entry of a recipe that `Card.pointing_head` reads."""
 _KINDS: Mapping[Any, tuple[Any, str]] = {
     str: (str, "text"),
     int: (int, "whole number"),
@@ -24,20 +28,48 @@ _KINDS: Mapping[Any, tuple[Any, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
-    """What a reader may know about a model.
+class LengthLimit:
+    """The longest output, in items, for a source of n items: ratio * n + extra.
 
-    name: its folder and the request's `model`. family: key of the model registry. title: for
-    people.
-    task: a key of `trace.tasks.TASKS`. level: "character", "token", "word" or "digit". mechanism:
-    "regular" or "area", one of the survey's four, "text and picture" or "none". size: "Tiny",
-    "Small", "Base" or "Big" (Li et al. 2019, section 4.1.1). pair: models of one pair differ in
-    their attention and in what teaches it only.
-    parameters: how many numbers were learned. trained_length: longest training input, in items.
-    config, recipe, data: as trained. figures: test set -> measure -> value. attention: site ->
-    measure -> value. history: one entry a validation: step, train_loss, valid_loss, seconds.
-    limits, licence: prose. gates: what it has to reach, see `trace.gates`. files: name -> SHA-256
-    of each file that is loaded, in hexadecimal digits; {} in cards that are older than this entry.
+    Character models repeat themselves without end on a few sentences; the limit is chosen so that
+    no validation reference exceeds it.
+    """
+
+    ratio: float
+    extra: int
+
+    def __call__(self, items: int) -> int:
+        return math.ceil(self.ratio * items) + self.extra
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What a reader may know about a model; each field is an entry of card.json.
+
+    Args:
+        name: its folder, and the request's `model`.
+        family: key of the model registry.
+        title: for people.
+        task: a key of `TASKS`.
+        level: "character", "token", "word" or "digit".
+        mechanism: "regular" or "area", one of the survey's four, "text and picture" or "none".
+        size: "Tiny", "Small", "Base" or "Big" (Li et al. 2019, section 4.1.1), or "".
+        pair: models of one pair differ in their attention and in what teaches it only.
+        parameters: how many numbers were learned.
+        trained_length: longest training input, in items.
+        config: options of the network, as trained.
+        recipe: as trained, with what was chosen by validation.
+        data: as trained.
+        figures: test set -> measure -> value.
+        attention: site -> measure -> value.
+        history: one entry a validation: step, train_loss, valid_loss, seconds.
+        code_version: the version and commit that trained it.
+        trained_on: the machine and the hours.
+        limits: prose.
+        licence: prose.
+        notes: sentences about it, such as a comparison with another model.
+        gates: what it has to reach, see `areaviz.cards.gates`.
+        files: name -> SHA-256 of each file that is loaded; {} in cards older than this entry.
     """
 
     name: str
@@ -65,33 +97,47 @@ class Card:
     files: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def has_areas(self) -> bool:
-        """Whether its largest area can be chosen: attention to single cells, or to places, has
-        none.
+    def can(self) -> frozenset[str]:
+        """What a request may ask of it besides an input: "areas" of another size, the kinds of
+        changes, and "target", a given output.
         """
-        return self.mechanism in ("regular", "area", "text and picture")
+        can = TASKS[self.task].can if self.task in TASKS else frozenset[str]()
+        # Attention to single cells, or to places, has no areas.
+        has_areas = self.mechanism in ("regular", "area", "text and picture")
+        return can | {"areas"} if has_areas else can
+
+    @property
+    def length_limit(self) -> LengthLimit | None:
+        """The longest output for a text; None for a model that needs none."""
+        limit = self.recipe.get("length_limit")
+        return LengthLimit(**limit) if limit else None
+
+    @property
+    def pointing_head(self) -> tuple[int, int] | None:
+        """Layer and head, 0-based, whose attention points best on validation; None if unknown."""
+        place = self.recipe.get(POINTING_HEAD)
+        return (int(place[0]), int(place[1])) if place else None
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What tells this model from others, in keys of traces and analyses: all but `files`, so
-        that a card that got its digests later keeps the analyses it has.
+        """What distinguishes this model in the keys of traces and analyses.
+
+        That is all but `files`: a card that got its digests later keeps the analyses it has.
         """
         return {name: value for name, value in asdict(self).items() if name != "files"}
 
     @property
     def largest_learned(self) -> int:
-        """The largest area its learned keys or biases know; 0 where areas have no parameters, so
-        any size will do.
-        """
+        """The largest area its learned keys or biases know; 0 where any size will do."""
         text = self.config.get("text", self.config)
-        learned = text.get("key_mode", "mean") in ("features", "boundary") or text.get(
-            "size_bias", False
-        )
-        return int(text.get("area_size", 1)) if learned else 0
+        learns_keys = text.get("key_mode", "mean") in ("features", "boundary")
+        if learns_keys or text.get("size_bias", False):
+            return int(text.get("area_size", 1))
+        return 0
 
     @property
     def pictures(self) -> str:
-        """What its pictures show where that is told: "scenes" or "photos"; else ""."""
+        """What its pictures show where the card says so: "scenes" or "photos"; else ""."""
         return str(self.recipe.get("pictures", ""))
 
 
@@ -114,16 +160,17 @@ def read_card(path: Path) -> Card:
 
 def card_of(entries: Any) -> Card:
     """A card of what JSON gave; ValueError where an entry is missing or of the wrong type."""
-    hints = get_type_hints(Card)
     if not isinstance(entries, dict):
         raise ValueError("it holds no entries")
-    needed = [f.name for f in fields(Card) if f.default is MISSING and f.default_factory is MISSING]
-    missing = [name for name in needed if name not in entries]
+    values, missing = {}, []
+    for name, hint in get_type_hints(Card).items():
+        if name in entries:
+            values[name] = _typed(entries[name], hint, name)
+        elif name not in OPTIONAL:
+            missing.append(name)
     if missing:
         raise ValueError(f"it lacks {', '.join(missing)}")
-    return Card(
-        **{name: _typed(entries[name], hints[name], name) for name in hints if name in entries}
-    )
+    return Card(**values)
 
 
 def write_card(card: Card, path: Path) -> None:
@@ -143,9 +190,7 @@ def write_card(card: Card, path: Path) -> None:
 
 
 def _typed(value: Any, hint: Any, name: str) -> Any:
-    """A JSON value as the type that a field of the card asks for; lists become tuples, integers may
-    be floats.
-    """
+    """A JSON value as a field of the card has it: lists become tuples, integers may be floats."""
     if hint is Any:
         return value
     kind, parts = get_origin(hint) or hint, get_args(hint)

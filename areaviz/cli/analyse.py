@@ -1,4 +1,4 @@
-"""`areaviz analyse SET --model MODEL`."""
+"""`analyse SET --model MODEL`: a set of examples through one or two models."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from typing import Annotated, Any
 import typer
 
 from areaviz.analysis.on_ray import analyse_on_ray
-from areaviz.analysis.rows import Row, RowFile, rows_path
+from areaviz.analysis.row_lines import Row
+from areaviz.analysis.rows import RowFile, rows_path
 from areaviz.analysis.run import Run, header
 from areaviz.analysis.run import analyse as run
 from areaviz.analysis.table import summary, table_of
 from areaviz.backend.local import LocalBackend
+from areaviz.cli.options import AreaSize, Beam, Checkpoints, Device, decoding
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.examples import TABLES, Dataset, read_lines, read_pictures, read_table
 from areaviz.data.places import CHECKPOINTS
@@ -46,12 +48,10 @@ def analyse(
         Path | None, typer.Option(help="Gold links of a text file, line by line.")
     ] = None,
     table: Annotated[Path | None, typer.Option(help="Write all rows here as CSV.")] = None,
-    beam: Annotated[int, typer.Option(min=1, max=16, help="Beam width; 1 is greedy.")] = 1,
-    area_size: Annotated[
-        int | None, typer.Option(min=1, max=16, help="Largest area; else as trained.")
-    ] = None,
-    checkpoints: Annotated[Path, typer.Option(help="The folder of models.")] = CHECKPOINTS,
-    device: Annotated[str, typer.Option(help="auto, cuda, mps or cpu.")] = "auto",
+    beam: Beam = 1,
+    area_size: AreaSize = None,
+    checkpoints: Checkpoints = CHECKPOINTS,
+    device: Device = "auto",
     engine: Annotated[
         str, typer.Option(help="local: this process; ray: two processes of Ray Data.")
     ] = "local",
@@ -67,9 +67,7 @@ def analyse(
     found = []
     for name in model:
         choice("model", name, list(backend.models()))
-        request = Request(
-            name, "", "greedy" if beam == 1 else "beam", beam if beam > 1 else 4, area_size
-        )
+        request = Request(name, "", *decoding(beam), area_size)
         about = header(dataset, request, backend.models()[name])
         with (
             RowFile.open(rows_path(about), about) as file,
@@ -77,20 +75,23 @@ def analyse(
         ):
             before, start = len(file), perf_counter()
             if engine == "ray":
-                analyse_on_ray(
-                    dataset, request, partial(_opened, checkpoints, device), file, _shown_by(bar)
-                )
+                # A backend cannot be sent to Ray's processes; each opens its own.
+                opened = partial(_trace_function, checkpoints, device)
+                analyse_on_ray(dataset, request, opened, file, _progress_in(bar))
             else:
-                run(dataset, request, backend.trace, file, _shown_by(bar))
-        _tell(name, dataset, file.rows, len(file) - before, perf_counter() - start)
+                run(dataset, request, backend.trace, file, _progress_in(bar))
+        _print_summary(name, dataset, file.rows, len(file) - before, perf_counter() - start)
         found.append(file.rows)
     if table:
         _write(table, dataset, found)
 
 
 def _read(source: str, references: Sequence[Path], links: Path | None) -> Dataset:
-    """The set that is named; InputError where it cannot be used, FileNotFoundError where a file is
-    missing.
+    """The set of that name, file or folder.
+
+    Raises:
+        InputError: it cannot be used.
+        FileNotFoundError: one of its files is missing.
     """
     if source in SAMPLE_SETS:
         return SAMPLE_SETS[source]()
@@ -101,60 +102,58 @@ def _read(source: str, references: Sequence[Path], links: Path | None) -> Datase
             f" {', '.join(SAMPLE_SETS)}."
         )
     if place.is_dir():
-        files = {one.name: one for one in sorted(place.iterdir()) if one.is_file()}
-        tables = [name for name in files if Path(name).suffix.lower() in TABLES]
-        if len(tables) > 1:
-            raise InputError(
-                f'"{source}" holds several tables ({", ".join(tables)}); name the one that is'
-                " meant."
-            )
-        return read_table(tables[0], files) if tables else read_pictures(files)
+        return _read_folder(place)
     if place.suffix.lower() in TABLES:
-        return read_table(
-            place.name, {one.name: one for one in place.parent.iterdir() if one.is_file()}
-        )
-    given = [place, *references, *([links] if links else [])]
-    names = [one.name for one in given]
-    if len(set(names)) < len(names):
+        return read_table(place.name, _files(place.parent))
+    given = {}
+    for path in (place, *references, *([links] if links else [])):
+        if path.name in given:
+            raise InputError(
+                "Two of the files have the same name; rename one, since the set knows its files by"
+                " name."
+            )
+        given[path.name] = path
+    names = [path.name for path in references]
+    return read_lines(place.name, given, names, links.name if links else "")
+
+
+def _read_folder(folder: Path) -> Dataset:
+    """The set of a folder: its one table, or its pictures."""
+    files = _files(folder)
+    tables = [name for name in files if Path(name).suffix.lower() in TABLES]
+    if len(tables) > 1:
         raise InputError(
-            "Two of the files have the same name; rename one, since the set knows its files by"
-            " name."
+            f'"{folder}" holds several tables ({", ".join(tables)}); name the one that is meant.'
         )
-    return read_lines(
-        place.name,
-        dict(zip(names, given, strict=True)),
-        [one.name for one in references],
-        links.name if links else "",
-    )
+    return read_table(tables[0], files) if tables else read_pictures(files)
 
 
-def _opened(checkpoints: Path, device: str) -> Run:
-    """What runs a request, opened in a process of Ray's."""
+def _files(folder: Path) -> dict[str, Path]:
+    return {one.name: one for one in sorted(folder.iterdir()) if one.is_file()}
+
+
+def _trace_function(checkpoints: Path, device: str) -> Run:
+    """What runs a request, in a process of Ray's."""
     return LocalBackend(checkpoints.resolve(), device).trace
 
 
-def _shown_by(bar: Any) -> Callable[[int, int], None]:
+def _progress_in(bar: Any) -> Callable[[int, int], None]:
     return lambda done, _: bar.update(done - bar.pos)
 
 
-def _tell(
-    model: str, dataset: Dataset, rows: Mapping[int, Row], fresh: int, seconds: float
+def _print_summary(
+    model: str, dataset: Dataset, rows: Mapping[int, Row], new: int, seconds: float
 ) -> None:
     """How long the new rows took, and the figures of the whole set."""
-    if fresh:
-        typer.echo(
-            f"{model}: {fresh:,} examples in {seconds:,.0f} s, {fresh / seconds:.2f} a second"
-        )
+    if new:
+        typer.echo(f"{model}: {new:,} examples in {seconds:,.0f} s, {new / seconds:.2f} a second")
     for name, value in summary(dataset, rows).items():
-        typer.echo(
-            f"  {name}: {value:,.0f}"
-            if name in ("examples", "failed")
-            else f"  {name}: {value:.4g}"
-        )
+        figure = f"{value:,.0f}" if name in ("examples", "failed") else f"{value:.4g}"
+        typer.echo(f"  {name}: {figure}")
 
 
 def _write(path: Path, dataset: Dataset, found: Sequence[Mapping[int, Row]]) -> None:
-    """All rows as CSV; a text that a spreadsheet would run gets an apostrophe in front."""
+    """Write all rows as CSV; a text that a spreadsheet would run gets an apostrophe in front."""
     frame = table_of(dataset, found)
     safe = frame.map(lambda cell: escape(cell) if isinstance(cell, str) else cell)
     path.write_text(safe.to_csv(lineterminator="\n"), encoding="utf-8")

@@ -23,7 +23,7 @@ def bench(
 ) -> None:
     """Run a benchmark of the repository: areaviz bench app -- --items 32 128.
 
-    What it can be told, it says by: areaviz bench NAME -- --help.
+    Its own options are listed by: areaviz bench NAME -- --help.
     """
     found = benchmarks()
     if not name:
@@ -40,25 +40,20 @@ def bench(
 
 
 def benchmarks() -> dict[str, str]:
-    """The benchmarks that can be run, each with the first line of what it says of itself.
+    """The benchmarks that can be run, each with the first line of its docstring.
 
     Raises:
         BackendError: the package was installed without the repository, where they lie.
     """
-    scripts = (
-        sorted((ROOT / "benchmarks").glob("*.py")) if (ROOT / "pyproject.toml").exists() else []
-    )
-    texts = {script.stem: script.read_text(encoding="utf-8") for script in scripts}
-    found = {
-        name: _line(text) for name, text in texts.items() if 'if __name__ == "__main__"' in text
-    }
+    found = {}
+    if (ROOT / "pyproject.toml").exists():
+        for script in sorted((ROOT / "benchmarks").glob("*.py")):
+            text = script.read_text(encoding="utf-8")
+            if 'if __name__ == "__main__"' in text:
+                found[script.stem] = (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]
     if not found:
         raise BackendError(
             "The benchmarks come with the repository, not with the package; run this from a clone"
             " of it."
         )
     return found
-
-
-def _line(text: str) -> str:
-    return (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]

@@ -1,4 +1,4 @@
-"""`python -m areaviz data`: fetch the corpora that models are trained on."""
+"""`data get CORPUS`: fetches the corpora that models are trained on."""
 
 from __future__ import annotations
 

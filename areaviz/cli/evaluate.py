@@ -7,14 +7,9 @@ from typing import Annotated
 
 import typer
 
-from areaviz.cards.card import Card, read_card
-from areaviz.cards.tasks import TASKS
 from areaviz.data.places import data_folder
-from areaviz.evaluation.captions import evaluate_captions
-from areaviz.evaluation.digits import evaluate_digits
-from areaviz.evaluation.picture_translation import evaluate_picture_translation
-from areaviz.evaluation.translation import evaluate as evaluate_translation
-from areaviz.trace.limits import choice
+from areaviz.evaluation.measure import Options
+from areaviz.evaluation.measure import evaluate as measure
 
 
 def evaluate(
@@ -36,27 +31,12 @@ def evaluate(
     device: Annotated[str, typer.Option(help="auto, cuda, mps or cpu.")] = "auto",
 ) -> None:
     """Measure a model and its attention on a split, and write the figures on its card."""
-    card, written = _measured(checkpoint, data or data_folder(), split, beam, traces, device)
+    folder = data or data_folder()
+    card, outputs = measure(checkpoint, folder, split, Options(beam, traces), device)
     for name, values in ((split, card.figures[split]), *card.attention.items()):
         typer.echo(name)
         for key, value in values.items():
-            typer.echo(f"  {key}: {value:.3f}" if isinstance(value, float) else f"  {key}: {value}")
+            shown = f"{value:.3f}" if isinstance(value, float) else value
+            typer.echo(f"  {key}: {shown}")
     if output:
-        output.write_text("".join(f"{line}\n" for line in written), encoding="utf-8")
-
-
-def _measured(
-    checkpoint: Path, data: Path, split: str, beam: int, traces: int, device: str
-) -> tuple[Card, list[str]]:
-    """The card with its figures, and what the model wrote, by the model's task."""
-    task = read_card(checkpoint / "card.json").task
-    choice("split", split, TASKS[task].splits)
-    match task:
-        case "caption":
-            return evaluate_captions(checkpoint, data, split, beam, device)
-        case "digits":
-            return evaluate_digits(checkpoint, data, split, device), []
-        case "picture translation":
-            return evaluate_picture_translation(checkpoint, data, split, beam, device)
-        case _:
-            return evaluate_translation(checkpoint, data, split, beam, traces, device)
+        output.write_text("".join(f"{line}\n" for line in outputs), encoding="utf-8")

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from areaviz.backend.local import LocalBackend
+from areaviz.cards.tasks import TASKS
+from areaviz.cli.options import Checkpoints, Device
 from areaviz.data.example_samples import SAMPLE_SETS
-from areaviz.data.examples import Dataset
 from areaviz.data.places import CHECKPOINTS
 from areaviz.evaluation.faithfulness import Faithfulness, Probe, measured, spread
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import choice
 from areaviz.trace.request import Request
-
-SETS = {
-    "translation": "Sentences",
-    "caption": "Scenes to describe",
-    "picture translation": "Scenes with a sentence",
-}
-"""The app's own examples for a task."""
 
 
 def faithfulness(
@@ -41,28 +34,33 @@ def faithfulness(
     ] = 5,
     unit: Annotated[str, typer.Option(help="item or area.")] = "item",
     draws: Annotated[int, typer.Option(min=2, help="How often as many are picked by chance.")] = 5,
-    checkpoints: Annotated[Path, typer.Option(help="The folder of models.")] = CHECKPOINTS,
-    device: Annotated[str, typer.Option(help="auto, cuda, mps or cpu.")] = "auto",
+    checkpoints: Checkpoints = CHECKPOINTS,
+    device: Device = "auto",
 ) -> None:
     """Measure how faithful an attention map is to a model, beside areas picked by chance."""
     backend = LocalBackend(checkpoints, device)
     cards = backend.models()
     card = cards[choice("model", model, list(cards))]
-    if card.task not in SETS:
+    samples = TASKS[card.task].samples
+    if not samples:
         raise InputError(
             "The faithfulness of models that write is measured; choose a translator or a captioner."
         )
     probe = Probe(site, layer - 1, None if head is None else head - 1, k, unit, draws)
-    requests = _requests(model, SAMPLE_SETS[SETS[card.task]](), examples)
+    dataset = SAMPLE_SETS[samples]()
+    requests = [
+        Request(model, one.text, picture=dataset.picture(one))
+        for one in dataset.examples[:examples]
+    ]
     found, taken = measured(requests, probe, backend.trace)
     if taken < len(requests):
         left = f"{len(requests) - taken:,} of {len(requests):,} examples"
         typer.echo(f"{left} have fewer than {k + 1:,} {unit}s and were left out.", err=True)
-    for line in told(found, taken):
+    for line in as_lines(found, taken):
         typer.echo(line)
 
 
-def told(found: Faithfulness, examples: int) -> list[str]:
+def as_lines(found: Faithfulness, examples: int) -> list[str]:
     """The figures of so many examples, a line each."""
     lines = [
         f"examples: {examples}, output items: {found.items}, mean probability:"
@@ -75,9 +73,3 @@ def told(found: Faithfulness, examples: int) -> list[str]:
             f" {deviation:.3f})"
         )
     return lines
-
-
-def _requests(model: str, dataset: Dataset, most: int) -> list[Request]:
-    return [
-        Request(model, one.text, picture=dataset.picture(one)) for one in dataset.examples[:most]
-    ]

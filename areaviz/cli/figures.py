@@ -1,11 +1,8 @@
-"""`python -m areaviz figures`: the tables of README.md and docs/findings.md, from cards and trained
-forms.
-"""
+"""`areaviz figures`: the tables of README.md and docs/findings.md, from cards and trained forms."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from pathlib import Path
 from typing import Annotated
 
@@ -13,8 +10,7 @@ import typer
 
 from areaviz.cards.card import Card, read_card
 from areaviz.cards.gates import judged
-from areaviz.cards.published import HEADLINE, PUBLISHED
-from areaviz.cards.tasks import TASKS
+from areaviz.cards.tasks import TASKS, Task
 from areaviz.data.places import CHECKPOINTS, FINDINGS, LETTERS, README
 from areaviz.evaluation.forms import COLUMNS, FormRow, read_forms
 from areaviz.trace.errors import InputError
@@ -22,7 +18,6 @@ from areaviz.trace.files import write_whole
 
 BEGIN, END = "<!-- figures:begin -->", "<!-- figures:end -->"
 FORMS_BEGIN, FORMS_END = "<!-- forms:begin -->", "<!-- forms:end -->"
-MEASURES = {"bleu": "BLEU", "bleu_lowercase": "BLEU, lower-cased", "chrf": "chrF"}
 SIZES = ("Tiny", "Small", "Base", "Big")
 
 
@@ -36,9 +31,7 @@ def figures(
         Path, typer.Option(help="The file to write the trained forms in.")
     ] = FINDINGS,
 ) -> None:
-    """Write the tables of figures in README.md and docs/findings.md, from the models' cards and
-    trained forms.
-    """
+    """Write the tables of figures in README.md and docs/findings.md, from cards and forms."""
     cards, rows = read_cards(checkpoints), read_forms(forms, "letters")
     write_whole(readme, filled(readme.read_text(encoding="utf-8"), cards).encode())
     write_whole(findings, with_forms(findings.read_text(encoding="utf-8"), rows).encode())
@@ -54,19 +47,14 @@ def read_cards(checkpoints: Path) -> list[Card]:
     Raises:
         BackendError: a card that cannot be read; the sentence names it.
     """
-    cards = [read_card(path) for path in sorted(checkpoints.glob("*/card.json"))]
+    tasks = list(TASKS)
 
     def place(card: Card) -> tuple[object, ...]:
         size = SIZES.index(card.size) if card.size in SIZES else 0
-        return (
-            list(TASKS).index(card.task),
-            card.level,
-            size,
-            card.pictures,
-            card.mechanism != "regular",
-            card.name,
-        )
+        is_regular = card.mechanism == "regular"
+        return tasks.index(card.task), card.level, size, card.pictures, not is_regular, card.name
 
+    cards = [read_card(path) for path in checkpoints.glob("*/card.json")]
     return sorted(cards, key=place)
 
 
@@ -76,14 +64,12 @@ def filled(text: str, cards: Sequence[Card]) -> str:
     Raises:
         InputError: when a mark is missing.
     """
-    translators = [card for card in cards if card.task == "translation"]
-    lines = (
-        [*_table(translators), "", *_differences(translators), "", _gates(translators)]
-        if translators
-        else []
-    )
-    for task in [task for task in TASKS if task != "translation"]:
-        lines += _task_lines(task, [card for card in cards if card.task == task])
+    lines: list[str] = []
+    for task in TASKS.values():
+        ours = [card for card in cards if card.task == task.key]
+        if not ours:
+            continue
+        lines += _size_lines(task, ours) if task.by_size else _task_lines(task, ours)
     return _between(text, BEGIN, END, lines or ["No model is shipped yet."])
 
 
@@ -93,9 +79,9 @@ def with_forms(text: str, rows: Sequence[FormRow]) -> str:
     Raises:
         InputError: when a mark is missing.
     """
-    lines = [COLUMNS, ("---", *["--:"] * (len(COLUMNS) - 1)), *(row.cells() for row in rows)]
-    cells = [[cell.strip() for cell in line] for line in lines]
-    return _between(text, FORMS_BEGIN, FORMS_END, [f"| {' | '.join(line)} |" for line in cells])
+    lines = [COLUMNS, ["---", *["--:"] * (len(COLUMNS) - 1)], *(row.cells() for row in rows)]
+    table = [_row([cell.strip() for cell in line]) for line in lines]
+    return _between(text, FORMS_BEGIN, FORMS_END, table)
 
 
 def _between(text: str, begin: str, end: str, lines: Sequence[str]) -> str:
@@ -106,53 +92,62 @@ def _between(text: str, begin: str, end: str, lines: Sequence[str]) -> str:
     return "\n".join([before + first, *lines, last + after])
 
 
-def _task_lines(task: str, cards: Sequence[Card]) -> Iterator[str]:
-    """A heading, a table of our figures, and what papers report; nothing without cards."""
-    if not cards:
-        return
-    about = TASKS[task]
-    measures = [
-        key
-        for key in about.measures
-        if any(key in card.figures.get(about.headline, {}) for card in cards)
-    ]
-    yield from ("", f"**{about.title}.** {about.about}.".replace("..", "."), "")
-    seen = ["Sees"] if len(about.conditions) > 1 else []
-    yield _row(
-        ["Model", "Attention", "Parameters", *seen, *(about.measures[key] for key in measures)]
-    )
-    yield _row(["---"] * 2 + ["--:"] + ["---"] * len(seen) + ["--:"] * len(measures))
-    for card in cards:
-        for condition, figures in about.by_condition(card.figures.get(about.headline, {})).items():
-            cells = [_measured(figures.get(key), key in about.percent) for key in measures]
-            told = [condition] if seen else []
-            yield _row([f"`{card.name}`", card.mechanism, f"{card.parameters:,}", *told, *cells])
+def _size_lines(task: Task, cards: Sequence[Card]) -> Iterator[str]:
+    """A table with what a paper reports for each size, and what areas change."""
+    yield from _size_table(task, cards)
+    yield ""
+    yield from _differences(task, cards)
     yield from ("", _gates(cards))
-    if about.published:
+
+
+def _task_lines(task: Task, cards: Sequence[Card]) -> Iterator[str]:
+    """A heading, a table of our figures, and what papers report."""
+    taken = [card.figures.get(task.headline, {}) for card in cards]
+    measures = [key for key in task.measures if any(key in figures for figures in taken)]
+    yield from ("", f"**{task.title}.** {task.about}.".replace("..", "."), "")
+    heads = ["Model", "Attention", "Parameters"]
+    dashes = ["---", "---", "--:"]
+    if len(task.conditions) > 1:
+        heads.append("Sees")
+        dashes.append("---")
+    yield _row([*heads, *(task.measures[key] for key in measures)])
+    yield _row([*dashes, *["--:"] * len(measures)])
+    for card, all_figures in zip(cards, taken, strict=True):
+        for condition, figures in task.by_condition(all_figures).items():
+            cells = [f"`{card.name}`", card.mechanism, f"{card.parameters:,}"]
+            if len(task.conditions) > 1:
+                cells.append(condition)
+            cells += [_measured(figures.get(key), key in task.percent) for key in measures]
+            yield _row(cells)
+    yield from ("", _gates(cards))
+    if task.published:
+        reported = [f"{system}: {figure}" for system, figure in task.published.items()]
         yield ""
-        yield (
-            "Papers report, on other data or with larger networks: "
-            + "; ".join(f"{system}: {figure}" for system, figure in about.published.items())
-            + "."
-        )
+        yield f"Papers report, on other data or with larger networks: {'; '.join(reported)}."
 
 
 def _gates(cards: Sequence[Card]) -> str:
     """How many gates of the cards were reached, which were not, and which cannot be judged yet."""
     by_name = {card.name: card for card in cards}
-    gates = [(f"`{card.name}`", gate) for card in cards for gate in judged(card, by_name)]
-    if not gates:
+    reached, missed, unknown = 0, [], []
+    for card in cards:
+        for gate in judged(card, by_name):
+            if gate.reached is None:
+                unknown.append(f"`{card.name}`: {gate.what}")
+            elif gate.reached:
+                reached += 1
+            else:
+                measured = f"wanted {gate.wanted}, measured {gate.measured}"
+                missed.append(f"`{card.name}`: {gate.what}, {measured}")
+    count = reached + len(missed) + len(unknown)
+    if not count:
         return "No gate is set."
-    told = [f"{sum(bool(g.reached) for _, g in gates)} of {len(gates)} gates were reached"]
-    missed = [
-        f"{name}: {g.what}, wanted {g.wanted}, measured {g.measured}"
-        for name, g in gates
-        if g.reached is False
-    ]
-    unknown = [f"{name}: {g.what}" for name, g in gates if g.reached is None]
-    told += [f"missed: {'; '.join(missed)}"] if missed else []
-    told += [f"not measured yet: {'; '.join(unknown)}"] if unknown else []
-    return f"{'. '.join(one[0].upper() + one[1:] for one in told)}."
+    sentences = [f"{reached} of {count} gates were reached."]
+    if missed:
+        sentences.append(f"Missed: {'; '.join(missed)}.")
+    if unknown:
+        sentences.append(f"Not measured yet: {'; '.join(unknown)}.")
+    return " ".join(sentences)
 
 
 def _measured(value: float | None, is_share: bool) -> str:
@@ -161,49 +156,33 @@ def _measured(value: float | None, is_share: bool) -> str:
     return f"{value:.2%}" if is_share else f"{value:.2f}"
 
 
-def _table(cards: Sequence[Card]) -> Iterator[str]:
-    heads = [
-        "Model",
-        "Size",
-        "Attention",
-        "Parameters",
-        *MEASURES.values(),
-        "The paper's BLEU, other data",
-    ]
+def _size_table(task: Task, cards: Sequence[Card]) -> Iterator[str]:
+    names = task.measures.values()
+    heads = ["Model", "Size", "Attention", "Parameters", *names, "The paper's BLEU, other data"]
     yield _row(heads)
     yield _row(["---"] * 3 + ["--:"] * (len(heads) - 3))
     for card in cards:
-        measured = [_number(card.figures.get(HEADLINE, {}).get(measure)) for measure in MEASURES]
-        published = _number(_published(card))
-        yield _row(
-            [
-                f"`{card.name}`",
-                card.size,
-                card.mechanism,
-                f"{card.parameters:,}",
-                *measured,
-                published,
-            ]
-        )
+        cells = [f"`{card.name}`", card.size, card.mechanism, f"{card.parameters:,}"]
+        cells += [_number(_headline(task, card, measure)) for measure in task.measures]
+        yield _row([*cells, _number(_published(task, card))])
 
 
-def _differences(cards: Sequence[Card]) -> Iterator[str]:
+def _differences(task: Task, cards: Sequence[Card]) -> Iterator[str]:
     """One line a pair of models that differ in mechanism only."""
-    paired = [card for card in cards if card.pair]
-    for _, group in groupby(sorted(paired, key=lambda card: card.pair), key=lambda card: card.pair):
-        by_mechanism = {card.mechanism: card for card in group}
-        if {"regular", "area"} <= by_mechanism.keys():
-            yield _difference(by_mechanism["regular"], by_mechanism["area"])
+    pairs: dict[str, dict[str, Card]] = {}
+    for card in cards:
+        if card.pair:
+            pairs.setdefault(card.pair, {})[card.mechanism] = card
+    for pair in sorted(pairs):
+        regular, area = pairs[pair].get("regular"), pairs[pair].get("area")
+        if regular and area:
+            yield _difference(task, regular, area)
 
 
-def _difference(regular: Card, area: Card) -> str:
-    ours, theirs = (
-        _number(None if with_area is None or without is None else with_area - without, sign="+")
-        for with_area, without in (
-            (_bleu(area), _bleu(regular)),
-            (_published(area), _published(regular)),
-        )
-    )
+def _difference(task: Task, regular: Card, area: Card) -> str:
+    first = next(iter(task.measures))
+    ours = _change(_headline(task, regular, first), _headline(task, area, first))
+    theirs = _change(_published(task, regular), _published(task, area))
     level = regular.level.capitalize()
     return (
         f"- {level} level, {regular.size}: areas change BLEU by {ours} here, by {theirs} in the"
@@ -211,13 +190,17 @@ def _difference(regular: Card, area: Card) -> str:
     )
 
 
-def _bleu(card: Card) -> float | None:
-    value = card.figures.get(HEADLINE, {}).get("bleu")
+def _change(before: float | None, after: float | None) -> str:
+    return _number(None if before is None or after is None else after - before, "+")
+
+
+def _headline(task: Task, card: Card, measure: str) -> float | None:
+    value = card.figures.get(task.headline, {}).get(measure)
     return None if value is None else float(value)
 
 
-def _published(card: Card) -> float | None:
-    published = PUBLISHED.get((card.level, card.size))
+def _published(task: Task, card: Card) -> float | None:
+    published = task.by_size.get((card.level, card.size))
     return published.of(card.mechanism) if published else None
 
 

@@ -1,4 +1,4 @@
-"""`areaviz forget --days 30`: what an operator promised to delete."""
+"""`forget --days 30`: deletes what an operator promised to delete."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from areaviz.analysis.retention import DAYS, MOST_DAYS, keep_days, notes_address, remove_old
+from areaviz.analysis.retention import DAYS, MAX_DAYS, keep_days, notes_address, remove_old
 from areaviz.analysis.rows import analyses_folder
 from areaviz.notes.store import Store
 from areaviz.trace.errors import InputError
@@ -15,14 +15,12 @@ from areaviz.trace.errors import InputError
 def forget(
     days: Annotated[
         float | None,
-        typer.Option(min=0, max=MOST_DAYS, help=f"Days; else those of the setting {DAYS}."),
+        typer.Option(min=0, max=MAX_DAYS, help=f"Days; else those of the setting {DAYS}."),
     ] = None,
 ) -> None:
-    """Delete notes, slices and analyses that nobody changed for some days, and copies of them that
-    are as old.
+    """Delete notes, slices and analyses that nobody changed for some days, and copies as old.
 
-    The app does the same once an hour while it is visited, where the setting AREAVIZ_KEEP_DAYS says
-    the days.
+    The app does the same once an hour while it is visited, where AREAVIZ_KEEP_DAYS says the days.
     """
     chosen = keep_days() if days is None else days
     if chosen is None:

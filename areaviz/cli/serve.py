@@ -1,6 +1,4 @@
-"""`python -m areaviz serve`: start the app; `serve models`: the models alone, on Ray Serve; `serve
-token`: a token.
-"""
+"""`serve` starts the app, `serve models` the models alone, on Ray Serve; `serve token`: a token."""
 
 from __future__ import annotations
 
@@ -15,17 +13,16 @@ from typing import Annotated
 
 import typer
 
-from areaviz.backend.access import digest_of, is_loopback, read_token, write_token
+from areaviz.backend.access import EVERY_ADDRESS, digest_of, is_loopback, read_token, write_token
+from areaviz.cli.options import Checkpoints, Device
 from areaviz.data.places import CHECKPOINTS, ROOT
 from areaviz.door.limits import Connections
 from areaviz.door.operator import Command
-from areaviz.server.on_ray import open_local, serving
-from areaviz.server.options import Place, Scale
+from areaviz.server.on_ray import Place, Scale, open_local, serving
 from areaviz.trace.errors import BackendError, InputError
 
+# How the page Your tensors gets the file to show; `areaviz/ui/look/opened.py` reads it.
 TRACE = "AREAVIZ_TRACE"
-"""How the page Your tensors learns of a file to show: as `areaviz/ui/look/opened.py` reads it."""
-EVERY_ADDRESS = ("0.0.0.0", "::")
 _NAME = re.compile(r"[A-Za-z0-9_.-]+|[0-9A-Fa-f:.]+")
 _ORIGIN = re.compile(r"https://[A-Za-z0-9.-]+(:[0-9]{1,5})?")
 
@@ -81,14 +78,18 @@ def app(
     check_open(host, allow_host or [], token_file)
     check_origins(allow_frame or [])
     token = read_token(token_file) if token_file else ""
-    from areaviz.door.serving import (
-        AppPlace,
-        serve_app,
-    )  # here, so that a refusal does not wait for Streamlit
+    # Imported here, so that a refusal does not wait for Streamlit.
+    from areaviz.door.door import AppPlace
+    from areaviz.door.serving import serve_app
 
     set_trace(trace)
     place = AppPlace(
-        host, port, tuple(allow_host or ()), token, tuple(proxy or ()), tuple(allow_frame or ())
+        host,
+        port,
+        names=tuple(allow_host or ()),
+        token=token,
+        proxies=tuple(proxy or ()),
+        framing=tuple(allow_frame or ()),
     )
     serve_app(place, ROOT, operator_commands)
 
@@ -98,8 +99,8 @@ def models(
     port: Port = 8000,
     host: Host = "127.0.0.1",
     token_file: TokenFile = None,
-    checkpoints: Annotated[Path, typer.Option(help="The folder of models.")] = CHECKPOINTS,
-    device: Annotated[str, typer.Option(help="auto, cuda, mps or cpu.")] = "auto",
+    checkpoints: Checkpoints = CHECKPOINTS,
+    device: Device = "auto",
     replicas: Annotated[
         int, typer.Option(min=1, help="Copies of the models, or the fewest of them.")
     ] = 1,
@@ -116,11 +117,10 @@ def models(
         str | None, typer.Option(help='A Ray cluster, "auto" on one of its nodes; else Ray here.')
     ] = None,
 ) -> None:
-    """Serve the models without the app, on Ray Serve; the app connects by
-    AREAVIZ_BACKEND=http://HOST:PORT.
+    """Serve the models alone, on Ray Serve, for apps with AREAVIZ_BACKEND=http://HOST:PORT.
 
-    Every request wants the access token, on this machine too. docs/scale.md tells more. Stop it
-    with Ctrl-C.
+    Every request needs the access token, on this machine too. More in docs/scale.md. Stop it with
+    Ctrl-C.
     """
     if token_file is None:
         raise InputError(
@@ -128,17 +128,11 @@ def models(
             "python -m areaviz serve token FILE and add --token-file FILE."
         )
     digest = digest_of(read_token(token_file))
-    scale, place = (
-        Scale(replicas, most_replicas, cpus, gpus, together, waiting),
-        Place(host, port, cluster),
-    )
+    scale = Scale(replicas, most_replicas, cpus, gpus, together, waiting)
+    place = Place(host, port, cluster)
+    opened = partial(open_local, checkpoints.resolve(), device)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with (
-        suppress(KeyboardInterrupt),
-        serving(
-            partial(open_local, checkpoints.resolve(), device), digest, scale, place
-        ) as address,
-    ):
+    with suppress(KeyboardInterrupt), serving(opened, digest, scale, place) as address:
         typer.echo(
             f"The models are served at {address}; connect the app with: AREAVIZ_BACKEND={address}"
         )
@@ -158,9 +152,7 @@ def token(
 
 
 def check_open(host: str, names: list[str], token_file: Path | None) -> None:
-    """Refuse to listen beyond this machine without an access token, or without names; raises
-    InputError.
-    """
+    """Raise InputError for listening beyond this machine without a token or without names."""
     if token_file is None and not is_loopback(host):
         raise InputError(
             f"Listening at {host}, beyond this machine, needs an access token; write one with "
@@ -180,20 +172,18 @@ def check_open(host: str, names: list[str], token_file: Path | None) -> None:
 
 
 def set_trace(trace: Path | None) -> None:
-    """Name a stored trace, or a file of arrays, to the app; raises InputError where there is no
-    such file.
-    """
-    if trace is not None:
-        if not trace.is_file():
-            raise InputError(
-                f"There is no file {trace}; name a trace that this app has saved, or an npz of"
-                " arrays."
-            )
-        os.environ[TRACE] = str(trace.resolve())
+    """Name a stored trace, or a file of arrays, to the app; InputError where there is none."""
+    if trace is None:
+        return
+    if not trace.is_file():
+        raise InputError(
+            f"There is no file {trace}; name a trace that this app has saved, or an npz of arrays."
+        )
+    os.environ[TRACE] = str(trace.resolve())
 
 
 def check_origins(origins: list[str]) -> None:
-    """Refuse what is no origin that may hold the app in a frame; raises InputError."""
+    """Raise InputError for what is no origin whose pages may hold the app in a frame."""
     for origin in origins:
         if not _ORIGIN.fullmatch(origin):
             raise InputError(
@@ -203,8 +193,8 @@ def check_origins(origins: list[str]) -> None:
 
 
 def operator_commands(connections: Connections) -> dict[str, Command]:
-    """What the operator may ask the app that runs, by name; see `areaviz/door/operator.py`."""
-    from areaviz.door.status import visitors
+    """The operator's commands, by name; see `areaviz/door/operator.py`."""
+    from areaviz.door.serving import visitors
     from areaviz.ui.shell.status import analyses, stop_analysis, work
 
     started = time.monotonic()

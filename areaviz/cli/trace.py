@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from areaviz.backend.local import LocalBackend
+from areaviz.cli.options import AreaSize, Beam, Checkpoints, Device, decoding
 from areaviz.data.picture_samples import SAMPLES, sample
 from areaviz.data.pictures import decode
 from areaviz.data.places import CHECKPOINTS
@@ -28,25 +29,21 @@ def trace(
         Path,
         typer.Argument(help="Where it is saved: trace.npz, or a page or figure as in `export`."),
     ],
-    checkpoints: Annotated[Path, typer.Option(help="The folder of models.")] = CHECKPOINTS,
+    checkpoints: Checkpoints = CHECKPOINTS,
     picture: Annotated[
         str, typer.Option(help="A picture: a file, or a sample such as scene-34.")
     ] = "",
-    beam: Annotated[int, typer.Option(min=1, max=16, help="Beam width; 1 is greedy.")] = 1,
-    area_size: Annotated[
-        int | None, typer.Option(min=1, max=16, help="Largest area; else as trained.")
-    ] = None,
-    device: Annotated[str, typer.Option(help="auto, cuda, mps or cpu.")] = "auto",
+    beam: Beam = 1,
+    area_size: AreaSize = None,
+    device: Device = "auto",
 ) -> None:
     """Run a model on a sentence, a picture or both, and save what it attended to.
 
     A name that ends in .npz keeps all of it, for `show`, `export` and the app; page.html is the
     page to look into.
     """
-    method, width = ("greedy", 4) if beam == 1 else ("beam", beam)
-    request = Request(
-        model, text, method, width, area_size, picture=_picture(picture) if picture else None
-    )
+    seen = _picture(picture) if picture else None
+    request = Request(model, text, *decoding(beam), area_size, picture=seen)
     found = LocalBackend(checkpoints, device).trace(request)
     if file.suffix == ".npz":
         codec.save(found, file)
@@ -56,12 +53,10 @@ def trace(
 
 
 def _picture(name: str) -> Picture:
-    """The picture in a file, or the sample of this name; raises InputError where there
-    is neither.
-    """
+    """The picture in a file, or the sample of this name; InputError where there is neither."""
     if Path(name).is_file():
         return decode(Path(name).read_bytes()).picture
     if name not in SAMPLES:
-        told = ", ".join(SAMPLES)
-        raise InputError(f'There is no picture "{shown(name)}"; name a file, or a sample: {told}.')
+        known = ", ".join(SAMPLES)
+        raise InputError(f'There is no picture "{shown(name)}"; name a file, or a sample: {known}.')
     return sample(name)

@@ -1,6 +1,4 @@
-"""What a socket may say: its first message has to come, and messages that the app does not need are
-dropped.
-"""
+"""What a socket may say: its first message must come in time, and needless ones are dropped."""
 
 from __future__ import annotations
 
@@ -12,13 +10,15 @@ from typing import TYPE_CHECKING
 from google.protobuf.message import DecodeError
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from areaviz.door.head import Head
+from areaviz.door.http import Head
 from areaviz.door.streamlit_parts import is_known_session
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 SILENT_SECONDS = 30.0
+
+# The messages that the app needs. Of the others, "clear_cache" would empty every visitor's caches.
 PASSED = frozenset(
     (
         "rerun_script",
@@ -28,11 +28,9 @@ PASSED = frozenset(
         "backend_operation_request",
     )
 )
-"""Kinds of messages that the app needs. Of the others, "clear_cache" would empty the caches of all
-visitors.
-"""
-UNSUPPORTED, BROKEN, FULL = 1003, 1002, 1013
-"""Codes of closing: a text, no message of Streamlit's, no room."""
+
+# Why a socket is closed: silence, a text, no message of Streamlit's, no room.
+SILENT, UNSUPPORTED, BROKEN, FULL = 1000, 1003, 1002, 1013
 
 
 async def converse(
@@ -46,7 +44,7 @@ async def converse(
     """Run the app for a socket that has passed the door, once its first message is there.
 
     Streamlit begins a session, which takes memory and file descriptors, as soon as it gets a
-    socket; so it gets it later. A socket that comes back to its session is handed on at once: its
+    socket; so it gets it late. A socket that comes back to its session is passed on at once: its
     page may have nothing to say.
 
     Args:
@@ -56,10 +54,13 @@ async def converse(
     socket = _Socket(receive, send)
     if connect["type"] != "websocket.connect":
         return
-    if not is_known_session(_session(head)):
-        await send({"type": "websocket.accept", "subprotocol": _protocol(head)})
+    # Streamlit's list of protocols has its own name first, and third the session to come back to.
+    protocols = [word.strip() for word in head.one("sec-websocket-protocol").split(",")]
+    session = protocols[2] if len(protocols) > 2 else ""
+    if not is_known_session(session):
+        await send({"type": "websocket.accept", "subprotocol": protocols[0] or None})
         socket.is_accepted = True
-        first = await _first(socket)
+        first = await _first_message(socket)
         if first is None:
             return
         socket.held.append(first)
@@ -71,7 +72,7 @@ async def converse(
 
 
 class _Socket:
-    """A socket as the app gets it. held: messages that came before the app ran."""
+    """A socket as the app gets it; `held` has the messages that came before the app ran."""
 
     def __init__(self, receive: Receive, send: Send) -> None:
         self._receive, self._send = receive, send
@@ -86,54 +87,38 @@ class _Socket:
             message = await self._receive()
             if message["type"] != "websocket.receive":
                 return message
-            code, passes = _judged(message)
+            kind, code = _kind(message.get("bytes"))
             if code:
                 await self._send({"type": "websocket.close", "code": code})
                 return {"type": "websocket.disconnect", "code": code}
-            if passes:
+            if kind in PASSED:
                 return message
 
     async def send(self, message: Message) -> None:
-        """What the app sends, but that it accepts what was accepted."""
+        """Send what the app sends, except for accepting again what was accepted."""
         if self.is_accepted and message["type"] == "websocket.accept":
             return
         await self._send(message)
 
 
-async def _first(socket: _Socket) -> Message | None:
-    """The first message, None where none came in time."""
+async def _first_message(socket: _Socket) -> Message | None:
+    """The first message; None where none came in time."""
     try:
         async with asyncio.timeout(SILENT_SECONDS):
             message = await socket.receive()
     except TimeoutError:
-        await socket.send({"type": "websocket.close", "code": 1000})
+        await socket.send({"type": "websocket.close", "code": SILENT})
         return None
     return message if message["type"] == "websocket.receive" else None
 
 
-def _judged(message: Message) -> tuple[int, bool]:
-    """A code to close the socket with, or 0; and whether the message passes."""
-    content = message.get("bytes")
+def _kind(content: bytes | None) -> tuple[str | None, int]:
+    """The kind of a message, and a code to close its socket with, or 0."""
     if content is None:
-        return UNSUPPORTED, False
-    asked = BackMsg()
+        return None, UNSUPPORTED
+    message = BackMsg()
     try:
-        asked.ParseFromString(content)
+        message.ParseFromString(content)
     except DecodeError:
-        return BROKEN, False
-    return 0, asked.WhichOneof("type") in PASSED
-
-
-def _protocol(head: Head) -> str | None:
-    """Streamlit's list of protocols has its own name first, and the session that a page comes back
-    to third.
-    """
-    return _words(head)[0] or None
-
-
-def _session(head: Head) -> str:
-    return (*_words(head), "", "")[2]
-
-
-def _words(head: Head) -> list[str]:
-    return [word.strip() for word in head.one("sec-websocket-protocol").split(",")]
+        return None, BROKEN
+    return message.WhichOneof("type"), 0

@@ -1,16 +1,14 @@
-"""The operator's channel: named commands, asked from the same machine by whoever runs the app, and
-by nobody else.
+"""The operator's channel: commands from the user who runs the app, on the same machine.
 
 The app listens on a socket of the file system, in a folder that only its owner can open. A command
 is a function from words to something that JSON can hold; `areaviz/cli/serve.py` lists them, and a
-command line asks with `ask`:
+command line sends them with `ask`:
 
     with listening({"status": status}, port=8501): ...
     ask(8501, "status")
 
 A question is one line, {"command": "status", "words": []}; the reply is one, {"answer": ...} or
-{"problem": "..."}. It is answered by a thread of its own, so also while the web server is at work
-on something else.
+{"problem": "..."}. A thread of its own answers, even while the web server is busy.
 """
 
 from __future__ import annotations
@@ -31,30 +29,30 @@ from typing import Any
 from areaviz.trace.errors import BackendError, InputError
 
 log = logging.getLogger(__name__)
-Command = Callable[[Sequence[str]], object]
-"""Words of the command line -> what JSON can hold. InputError and BackendError are told to the
-operator.
-"""
 
+# Words of the command line -> what JSON can hold; InputError and BackendError reach the operator.
+Command = Callable[[Sequence[str]], object]
+
+# Environment variable with the folder of the socket, if not in the user's own runtime folder.
 SETTING = "AREAVIZ_RUNTIME"
-"""Environment variable: the folder of the socket; by default one in the user's own runtime folder.
-"""
 LINE_BYTES, SECONDS = 2**20, 20.0
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 @contextmanager
 def listening(commands: Mapping[str, Command], port: int) -> Iterator[None]:
-    """Answer these commands while the block runs; port: that of the app, by which the operator
-    names it.
+    """Answer these commands while the block runs.
 
     Where there can be no such socket the app runs without, and its log says why.
+
+    Args:
+        commands: by name.
+        port: of the app, by which the operator names it.
     """
     try:
         path = _socket_path(port)
-        path.unlink(
-            missing_ok=True
-        )  # of a run that was killed: nobody else listens at this port of the machine
+        # Left by a run that was killed: nobody else listens at this port of the machine.
+        path.unlink(missing_ok=True)
         server = _Server(commands, path)
     except (OSError, AttributeError, InputError) as error:
         log.warning("`areaviz status` will not work for this app: %s", error)
@@ -74,7 +72,7 @@ def ask(port: int, command: str, *words: str) -> Any:
     """The answer of the app that runs at this port of this machine.
 
     Raises:
-        InputError: no app is there, or the command cannot be done as it was asked.
+        InputError: no app is there, or the command cannot be done as it was given.
         BackendError: the app did not answer.
     """
     question = json.dumps({"command": command, "words": words}).encode() + b"\n"
@@ -95,15 +93,13 @@ def ask(port: int, command: str, *words: str) -> Any:
         ) from error
     if not reply.endswith(b"\n"):
         raise BackendError(f"The app at port {port} ended while it was asked; look at its log.")
-    told = json.loads(reply)
-    if "problem" in told:
-        raise InputError(told["problem"])
-    return told["answer"]
+    found = json.loads(reply)
+    if "problem" in found:
+        raise InputError(found["problem"])
+    return found["answer"]
 
 
 class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
-    """commands: by name."""
-
     daemon_threads = True
 
     def __init__(self, commands: Mapping[str, Command], path: Path) -> None:
@@ -118,7 +114,8 @@ class _Handler(socketserver.StreamRequestHandler):
 
     def handle(self) -> None:
         """One question, one reply."""
-        self.wfile.write(json.dumps(self._reply(self.rfile.readline(LINE_BYTES))).encode() + b"\n")
+        reply = self._reply(self.rfile.readline(LINE_BYTES))
+        self.wfile.write(json.dumps(reply).encode() + b"\n")
 
     def _reply(self, line: bytes) -> dict[str, object]:
         try:
@@ -140,7 +137,7 @@ class _Handler(socketserver.StreamRequestHandler):
 
 def _socket_path(port: int) -> Path:
     """Where the app of that port listens; InputError where others could open the folder."""
-    folder = Path(os.environ.get(SETTING) or _usual_folder())
+    folder = Path(os.environ.get(SETTING) or _default_folder())
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     about = folder.stat()
     if about.st_uid != os.getuid() or about.st_mode & _OTHERS:
@@ -150,6 +147,6 @@ def _socket_path(port: int) -> Path:
     return folder / f"{port}.sock"
 
 
-def _usual_folder() -> Path:
+def _default_folder() -> Path:
     own = os.environ.get("XDG_RUNTIME_DIR")
     return Path(own) / "areaviz" if own else Path(tempfile.gettempdir()) / f"areaviz-{os.getuid()}"

@@ -1,5 +1,4 @@
-"""uvicorn's two protocols, bounded: how long a head, a body and a silence may be, and how many
-connections there are.
+"""uvicorn's two protocols with bounds: on a head, a body, a silence, and on connections.
 
 uvicorn itself waits for a request's head for ever, and counts no sockets.
 """
@@ -15,18 +14,20 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from areaviz.door.limits import FULL, Connections
 
 HEAD_SECONDS, HEAD_BYTES = 10.0, 32768
+
+# The slowest that a body may come; how long a reader may take nothing of an answer, and may leave
+# the closing of a socket unanswered.
 BODY_BYTES_PER_SECOND, STALLED_SECONDS, CLOSE_SECONDS = 16_384, 60.0, 2.0
-"""The slowest that a body may come; how long a reader may take nothing of an answer, and say
-nothing to a good-bye.
-"""
+
+# In the state of a socket's scope: a function that begins its session, if there is room for one.
 SEAT = "areaviz_seat"
-"""In the state of a socket's scope: called when its session begins, it says whether there is room
-for one.
-"""
+
+# In place of the count of a head's bytes, while a body comes.
+_IN_BODY = -1
 
 
 class BoundedRequests(HttpToolsProtocol):
-    """A connection for requests. connections: all there are."""
+    """A connection for requests, with its seat among `connections`."""
 
     transport: asyncio.Transport
 
@@ -37,7 +38,7 @@ class BoundedRequests(HttpToolsProtocol):
         self._writing: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take it in, or say that there is no room; the first head is waited for from now on."""
+        """Wait for the first head from now on, or say that there is no room."""
         super().connection_made(transport)
         if self._seats.enter(transport):
             self._allow(HEAD_SECONDS)
@@ -45,7 +46,7 @@ class BoundedRequests(HttpToolsProtocol):
             self._end(503, FULL)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Nothing is waited for any more."""
+        """Give up the seat, and stop all clocks."""
         self._allow(None)
         self.resume_writing()
         self._seats.leave(self.transport)
@@ -53,36 +54,32 @@ class BoundedRequests(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Read on, unless the head has become too long."""
-        in_head = self._head_bytes >= 0
-        if in_head and self._head_bytes + len(data) > HEAD_BYTES:
-            first, data = (
-                data[: HEAD_BYTES - self._head_bytes],
-                data[HEAD_BYTES - self._head_bytes :],
-            )
-            self._feed(first)
-            if self._head_bytes >= 0 and not self.transport.is_closing():
+        left = HEAD_BYTES - self._head_bytes
+        if self._head_bytes != _IN_BODY and len(data) > left:
+            # What is still within the bound may hold the end of the head.
+            self._feed(data[:left])
+            data = data[left:]
+            if self._head_bytes != _IN_BODY and not self.transport.is_closing():
                 return self._end(431, f"The head of a request has at most {HEAD_BYTES:,} bytes.")
         if data and not self.transport.is_closing():
             self._feed(data)
         return None
 
     def _feed(self, data: bytes) -> None:
-        if self._head_bytes >= 0:
+        if self._head_bytes != _IN_BODY:
             self._head_bytes += len(data)
         super().data_received(data)
 
     def on_message_begin(self) -> None:
-        """The first byte of a head: the rest has to follow."""
+        """A head begins: the rest has to follow."""
         super().on_message_begin()
         self._head_bytes = max(self._head_bytes, 0)
         if self._reading is None:
             self._allow(HEAD_SECONDS)
 
     def on_headers_complete(self) -> None:
-        """The head is there: the connection stays, and its body has the time that its length asks
-        for.
-        """
-        self._head_bytes = -1
+        """The head is there: the connection stays, and its body gets time by its length."""
+        self._head_bytes = _IN_BODY
         self._seats.settle(self.transport)
         self._allow(HEAD_SECONDS + self._length() / BODY_BYTES_PER_SECOND)
         super().on_headers_complete()
@@ -94,7 +91,7 @@ class BoundedRequests(HttpToolsProtocol):
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """The answer is out; who comes next may have this one's place."""
+        """The answer is out; a new connection may take this one's place."""
         self._seats.wait(self.transport)
         super().on_response_complete()
 
@@ -104,13 +101,13 @@ class BoundedRequests(HttpToolsProtocol):
         super().handle_websocket_upgrade()
 
     def pause_writing(self) -> None:
-        """Its reader takes nothing at the moment."""
+        """The reader takes nothing at the moment."""
         super().pause_writing()
         if self._writing is None:
             self._writing = self.loop.call_later(STALLED_SECONDS, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """Its reader goes on."""
+        """The reader goes on."""
         super().resume_writing()
         if self._writing is not None:
             self._writing.cancel()
@@ -121,38 +118,38 @@ class BoundedRequests(HttpToolsProtocol):
         return int(given) if given.isdigit() and len(given) < 12 else 0
 
     def _allow(self, seconds: float | None) -> None:
-        """How long may be read from now on; None: as long as it takes."""
+        """End the connection if it still reads after so long; None: never."""
         if self._reading is not None:
             self._reading.cancel()
-        self._reading = (
-            None if seconds is None else self.loop.call_later(seconds, self.transport.abort)
-        )
+            self._reading = None
+        if seconds is not None:
+            self._reading = self.loop.call_later(seconds, self.transport.abort)
 
     def _end(self, status: int, sentence: str) -> None:
         """Say why, and close; the connection is new, or its request was not read."""
         body = sentence.encode()
         head = (
             f"HTTP/1.1 {status} Refused\r\ncontent-type: text/plain\r\ncontent-length:"
-            f" {len(body)}\r\n"
+            f" {len(body)}\r\nconnection: close\r\n\r\n"
         )
-        self.transport.write(f"{head}connection: close\r\n\r\n".encode() + body)
+        self.transport.write(head.encode() + body)
         self.transport.close()
 
 
 class BoundedSocket(WebSocketsSansIOProtocol):
-    """A WebSocket; it has the seat of the connection that it was made of."""
+    """A WebSocket, with the seat of the connection that it was made of."""
 
     def __init__(self, connections: Connections, **uvicorn: Any) -> None:
         super().__init__(**uvicorn)
         self._seats, self.close_timeout = connections, CLOSE_SECONDS
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """From here on it waits: it has said nothing yet."""
+        """It waits from now on: it has said nothing yet."""
         super().connection_made(transport)
         self._seats.wait(transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """It has ended."""
+        """Give up the seat."""
         self._seats.leave(self.transport)
         super().connection_lost(exc)
 

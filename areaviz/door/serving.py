@@ -1,12 +1,15 @@
-"""The app behind its door, under our own web server."""
+"""The app behind its door, under our own web server, with its log and its figures."""
 
 from __future__ import annotations
 
 import errno
+import logging
 import os
+import re
 import socket
+import threading
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -15,98 +18,136 @@ import uvicorn
 from streamlit import config
 from streamlit.starlette import App
 
-from areaviz.backend import cookies
-from areaviz.backend.access import LOOPBACK_NAMES
-from areaviz.door.door import Door, Rules
-from areaviz.door.head import name_and_port
+from areaviz.backend import access
+from areaviz.door import streamlit_parts
+from areaviz.door.door import AppPlace, Door
 from areaviz.door.limits import MOST, SESSION_DESCRIPTORS, Connections, raise_limit
-from areaviz.door.log_lines import bound_lines
 from areaviz.door.operator import Command, listening
 from areaviz.door.protocols import BoundedRequests, BoundedSocket
-from areaviz.door.sign_in import SignIn
 from areaviz.trace.errors import InputError
 
 SCRIPT = Path(__file__).with_name("script.py")
-EVERY_ADDRESS = ("0.0.0.0", "::")
 PING_SECONDS, LEAVE_SECONDS = 30.0, 5
+
+# Connections that the system keeps until they are taken, and how many are taken at once.
 QUEUE, AT_ONCE = 2048, 8
-"""Connections that the system keeps until they are taken, and those taken before any of them is
-looked at.
-"""
+
+# File descriptors that are enough for all connections there may be.
 ROOMY = MOST * (1 + SESSION_DESCRIPTORS)
-"""File descriptors that are enough for all connections there may be."""
 
-
-@dataclass(frozen=True, slots=True)
-class AppPlace:
-    """Where the app listens, and for whom.
-
-    names: by which readers reach this machine, besides its address and those of loopback. token: ""
-    where none is wanted. proxies: addresses of proxies whose word on a reader's address is taken.
-    framing: origins whose pages may hold the app in a frame.
-    """
-
-    host: str
-    port: int
-    names: tuple[str, ...] = ()
-    token: str = field(default="", repr=False)
-    proxies: tuple[str, ...] = ()
-    framing: tuple[str, ...] = ()
-
-    @property
-    def known_as(self) -> frozenset[str]:
-        """All names that a request may mean this server by."""
-        own = () if self.host in EVERY_ADDRESS else (self.host,)
-        return frozenset(
-            name_and_port(_bracketed(name))[0] for name in (*LOOPBACK_NAMES, *own, *self.names)
-        )
-
-    @property
-    def url(self) -> str:
-        """The address for people on this machine."""
-        host = "127.0.0.1" if self.host in EVERY_ADDRESS else self.host
-        return f"http://{_bracketed(host)}:{self.port}"
+LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+LOG_SECONDS, LOG_CAUSES = 1.0, 1024
 
 
 def serve_app(
     place: AppPlace, folder: Path, commands: Callable[[Connections], Mapping[str, Command]]
 ) -> None:
-    """Serve the app until it is stopped; raises InputError where nothing can listen there.
+    """Serve the app until it is stopped.
 
-    folder: that in which Streamlit's configuration lies. commands: what the operator may ask, of an
-    app with these connections.
+    Args:
+        place: where, and for whom.
+        folder: where Streamlit's configuration lies.
+        commands: makes the operator's commands for an app with these connections.
+
+    Raises:
+        InputError: nothing can listen there.
     """
     os.chdir(folder)
     opened = listen(place.host, place.port)
-    key = cookies.admission_key(place.token) if place.token else ""
-    os.environ[cookies.SETTING] = key
-    _tell_streamlit(place)
-    sign_in = SignIn(key, place.port, place.framing) if key else None
-    back = float(config.get_option("server.disconnectedSessionTTL"))
-    door = Door(App(SCRIPT), Rules(place.known_as, place.port, sign_in, place.framing, back))
+    os.environ[access.KEY_SETTING] = place.key
+    _configure_streamlit(place)
+    door = Door(App(SCRIPT), place, config.get_option("server.disconnectedSessionTTL"))
     connections = Connections(raise_limit(), place.proxies)
-    bound_lines()
-    print(f"areaviz is open at {place.url}; stop it with Ctrl-C.", flush=True)
+    _bound_log()
+    url = access.local_address(place.host, place.port)
+    print(f"areaviz is open at {url}; stop it with Ctrl-C.", flush=True)
     with listening(commands(connections), place.port):
         _Server(_server_options(door, place, connections)).run(sockets=[opened])
 
 
-class _Server(uvicorn.Server):
-    """Takes few connections at a time, as asyncio would take what there is, beyond all file
-    descriptors.
+def visitors(started: float, connections: Connections) -> dict[str, object]:
+    """Figures of the process and its visitors, for the operator.
+
+    Args:
+        started: when the app began, by `time.monotonic`.
+        connections: those of the app.
+    """
+    active, waiting = streamlit_parts.sessions()
+    used, limit = connections.descriptors()
+    return {
+        "process": os.getpid(),
+        "running_minutes": round((time.monotonic() - started) / 60),
+        "memory_megabytes": _memory_megabytes(),
+        "threads": threading.active_count(),
+        "connections": len(connections),
+        "file_descriptors": used,
+        "file_descriptors_limit": limit,
+        "sessions": active,
+        "sessions_kept_for_return": waiting,
+        "uploaded_megabytes": round(sum(streamlit_parts.uploaded_bytes().values()) / 2**20, 1),
+    }
+
+
+def _memory_megabytes() -> int | None:
+    """The memory of the process; None where the system does not say."""
+    try:
+        found = re.search(r"VmRSS:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    except OSError:
+        return None
+    return round(int(found[1]) / 1024) if found else None
+
+
+class OncePerSecond(logging.Filter):
+    """Drops a line whose cause was written within the last second, and counts how many it drops.
+
+    A cause is the logger, the text without what is filled in, and the kind of error. So nobody
+    fills the disk by causing one error again and again.
     """
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._last: dict[tuple[object, ...], tuple[float, int]] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the line is written."""
+        error = record.exc_info[0] if record.exc_info else None
+        cause = (record.name, record.levelno, str(record.msg)[:200], error)
+        now = time.monotonic()
+        when, dropped = self._last.get(cause, (-LOG_SECONDS, 0))
+        if now - when < LOG_SECONDS:
+            self._last[cause] = when, dropped + 1
+            return False
+        if len(self._last) >= LOG_CAUSES:
+            self._last.clear()
+        self._last[cause] = now, 0
+        if dropped:
+            record.msg = f"{record.getMessage()} ({dropped:,} more like this were not written)"
+            record.args = None
+        return True
+
+
+def _bound_log() -> None:
+    """Add the filter to every handler; to be called when all loggers exist."""
+    logging.basicConfig(format=LOG_FORMAT, level=logging.WARNING)
+    loggers = [logging.getLogger(name) for name in logging.root.manager.loggerDict]
+    for handler in {handler for logger in (logging.root, *loggers) for handler in logger.handlers}:
+        handler.addFilter(OncePerSecond())
+
+
+class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """As uvicorn does, but the system's queue stays as long as it was."""
+        """As uvicorn does, but keep the system's queue long.
+
+        asyncio takes as many connections at once as the backlog says (`AT_ONCE`), beyond all file
+        descriptors, and would set the system's queue to the same number.
+        """
         await super().startup(sockets)
         for one in sockets or ():
             one.listen(QUEUE)
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens there; InputError where the port is taken or the address is not this
-    machine's.
-    """
+    """A socket that listens there; InputError where the port or the address cannot be had."""
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         both = host == "::" and socket.has_dualstack_ipv6()
@@ -119,8 +160,8 @@ def listen(host: str, port: int) -> socket.socket:
         ) from error
 
 
-def _tell_streamlit(place: AppPlace) -> None:
-    """What Streamlit has to know of the server that it does not run itself."""
+def _configure_streamlit(place: AppPlace) -> None:
+    """Set what Streamlit has to know of a server that it does not run itself."""
     config.set_option("server.address", place.host)
     config.set_option("server.port", place.port)
     config.set_option("server.allowedHosts", sorted(place.known_as))
@@ -160,13 +201,10 @@ def _server_options(door: Door, place: AppPlace, connections: Connections) -> uv
 
 
 def _loop(connections: Connections) -> Literal["auto", "asyncio"]:
-    """uvloop, where it is installed, is quicker, but it takes all connections that wait at once,
-    and closes unseen those for which there is no file descriptor; so only where they cannot run out
-    by that.
+    """asyncio where file descriptors may run out, else uvloop where it is installed.
+
+    uvloop is quicker, but takes all connections that wait at once, and closes unseen those for
+    which there is no file descriptor.
     """
     _, limit = connections.descriptors()
     return "asyncio" if limit is not None and limit < ROOMY else "auto"
-
-
-def _bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host else host

@@ -1,6 +1,4 @@
-"""Admission with the access token: the form, the attempts that are allowed, and the cookie that
-shows it.
-"""
+"""Admission with the access token: the form, its attempts, and the cookie that shows it."""
 
 from __future__ import annotations
 
@@ -17,16 +15,16 @@ from collections import OrderedDict, deque
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote, urlencode
 
-from areaviz.backend import cookies
-from areaviz.door.answers import answer_page, answer_text, redirect
-from areaviz.door.head import Head
+from areaviz.backend import access
+from areaviz.door.http import Head, answer_page, answer_text, redirect
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Send
 
 log = logging.getLogger(__name__)
+
+# Where the form is sent to, and the part of an address that can have the token instead.
 PATH, PARAMETER = "/sign-in", "token"
-"""Where the form is sent to; what lets its reader in where an address has it."""
 WRONG = "This is not the access token; copy it again from whoever started the app."
 TOO_MANY = "Too many wrong tokens came from your address; try again in a minute."
 ATTEMPTS, WITHIN_SECONDS, ADDRESSES = 5, 60.0, 1024
@@ -34,10 +32,12 @@ BODY_BYTES, BODY_SECONDS = 8192, 10.0
 
 _STYLE = """
 :root { color-scheme: light dark; }
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 26rem; margin: 18vh auto 0; padding: 0 1rem; }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 26rem; margin: 18vh auto 0;
+  padding: 0 1rem; }
 h1 { font: 600 1.85rem/1.2 serif; }
 label { display: block; margin: 1.5rem 0 .75rem; }
-input { display: block; box-sizing: border-box; width: 100%; margin-top: .25rem; padding: .5rem; font: inherit; }
+input { display: block; box-sizing: border-box; width: 100%; margin-top: .25rem; padding: .5rem;
+  font: inherit; }
 button { padding: .45rem 1.1rem; font: inherit; }
 """
 _FORM = """<!doctype html>
@@ -46,38 +46,41 @@ _FORM = """<!doctype html>
 <style>{style}</style></head>
 <body><main><h1>areaviz</h1><p>This app is not public. Its owner has the access token.</p>
 <form method="post" action="{action}"><input type="hidden" name="next" value="{next}">
-<label>Access token <input name="token" type="password" autofocus required autocomplete="current-password"></label>
-<button>Open</button></form><p role="alert">{said}</p></main></body></html>
+<label>Access token <input name="token" type="password" autofocus required
+autocomplete="current-password"></label>
+<button>Open</button></form><p role="alert">{alert}</p></main></body></html>
 """
 _STYLE_HASH = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
 _POLICY = (
     f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; img-src data:; form-action 'self'; "
     "base-uri 'none'; frame-ancestors {ancestors}"
 )
+# A path of this server: a second slash would make it another server's address.
 _PLACE = re.compile(r"/(?![/\\])[\x21-\x7e]*")
 
 
 class SignIn:
     """Lets readers in who have the access token.
 
-    key: of the token; see `cookies.admission_key`. port: in the cookie's name. framing: origins
-    whose pages may hold the app in a frame.
+    Args:
+        key: of the token; see `access.admission_key`.
+        port: in the cookie's name.
+        framing: origins whose pages may hold the app in a frame.
     """
 
     def __init__(self, key: str, port: int, framing: tuple[str, ...] = ()) -> None:
-        self._key, self._cookie, self._framing = key, cookies.admission_cookie(port), framing
+        self._key, self._cookie, self._framing = key, access.admission_cookie(port), framing
         self._attempts = Attempts()
 
     def admits(self, head: Head) -> bool:
         """Whether the request shows admission."""
-        return cookies.is_admission(head.cookie(self._cookie), self._key)
+        return access.is_admission(head.cookie(self._cookie), self._key)
 
     async def answer(self, head: Head, receive: Receive, send: Send) -> None:
-        """In place of anything else for who is not admitted: the form, and what it sends."""
+        """The only answers to a reader who is not admitted: the form, and to what it sends."""
         if head.method == "POST" and head.path == PATH:
             fields = dict(parse_qsl((await _body(receive)).decode("latin-1")))
-            where = fields.get("next", "/")
-            await self._try(head, fields.get("token", ""), where, send)
+            await self._try(head, fields.get("token", ""), fields.get("next", "/"), send)
         elif head.method in ("GET", "HEAD"):
             token, where = without_token(head)
             if token:
@@ -90,34 +93,33 @@ class SignIn:
             )
 
     async def _try(self, head: Head, token: str, where: str, send: Send) -> None:
-        """One attempt; never compared where too many were wrong, so that guessing on
-        does not help.
-        """
+        """One attempt; after too many wrong ones not even compared, so that guessing is useless."""
         if self._attempts.too_many(head.client):
             return await self._form(send, 429, where, TOO_MANY)
-        if not hmac.compare_digest(cookies.admission_key(token.strip()), self._key):
+        if not hmac.compare_digest(access.admission_key(token.strip()), self._key):
             self._attempts.add(head.client)
             log.warning("A wrong access token was given from %s.", head.client)
             return await self._form(send, 401, where, WRONG)
         log.info("The access token was given from %s.", head.client)
-        value = cookies.admission(self._key)
-        header = cookies.set_cookie(
-            self._cookie, value, cookies.ADMITTED_DAYS, head.secure, bool(self._framing)
-        )
+        value, framed = access.admission(self._key), bool(self._framing)
+        header = access.set_cookie(self._cookie, value, access.ADMITTED_DAYS, head.secure, framed)
+        # It came with the form, so a foreign page may have written it.
         where = where if _PLACE.fullmatch(where) else "/"
         return await redirect(send, where, [("set-cookie", header)])
 
-    async def _form(self, send: Send, status: int, where: str, said: str) -> None:
+    async def _form(self, send: Send, status: int, where: str, alert: str) -> None:
         page = _FORM.format(
-            style=_STYLE, action=PATH, next=html.escape(where), said=html.escape(said)
+            style=_STYLE, action=PATH, next=html.escape(where), alert=html.escape(alert)
         )
         policy = _POLICY.format(ancestors=" ".join(self._framing) or "'none'")
-        wait = [("retry-after", str(round(WITHIN_SECONDS)))] if status == 429 else []
-        await answer_page(send, status, page, [("content-security-policy", policy), *wait])
+        headers = [("content-security-policy", policy)]
+        if status == 429:
+            headers.append(("retry-after", str(round(WITHIN_SECONDS))))
+        await answer_page(send, status, page, headers)
 
 
 class Attempts:
-    """The wrong tokens that came from each address of late."""
+    """The wrong tokens that came from each address lately."""
 
     def __init__(self) -> None:
         self._times: OrderedDict[str, deque[float]] = OrderedDict()
@@ -139,13 +141,16 @@ class Attempts:
 
 
 def without_token(head: Head) -> tuple[str, str]:
-    """The token that an address carries, or "", and the address without it."""
-    pairs = parse_qsl(head.query, keep_blank_values=True)
-    tokens = [value for name, value in pairs if name == PARAMETER]
-    kept = [(name, value) for name, value in pairs if name != PARAMETER]
+    """The token in an address, or "", and the address without it."""
+    token, rest = "", []
+    for name, value in parse_qsl(head.query, keep_blank_values=True):
+        if name == PARAMETER:
+            token = token or value
+        else:
+            rest.append((name, value))
     path = quote(head.path) if head.path != PATH else "/"
-    query = head.query if not tokens else urlencode(kept)
-    return (tokens[0] if tokens else ""), f"{path}?{query}" if query else path
+    query = urlencode(rest) if token else head.query
+    return token, f"{path}?{query}" if query else path
 
 
 def _network(client: str) -> str:

@@ -1,6 +1,4 @@
-"""What the door reads of Streamlit that is not public; each has a test, which an upgrade has to
-pass.
-"""
+"""What the door reads of Streamlit that is not public, with a test of each for upgrades."""
 
 from __future__ import annotations
 
@@ -27,14 +25,12 @@ def is_active_session(session: str) -> bool:
 
 
 def uploaded_bytes() -> dict[str, int]:
-    """The bytes of uploaded files that are held, by session."""
+    """The bytes of uploaded files, by session."""
     files = Runtime.instance().uploaded_file_mgr
     assert isinstance(files, MemoryUploadedFileManager)
     with files._lock:
-        return {
-            session: sum(len(one.data) for one in held.values())
-            for session, held in files.file_storage.items()
-        }
+        stored = files.file_storage.items()
+        return {session: sum(len(one.data) for one in own.values()) for session, own in stored}
 
 
 def _manager() -> WebsocketSessionManager:

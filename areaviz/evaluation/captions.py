@@ -6,37 +6,35 @@ Shapes: H heads, Q words, A areas.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from areaviz.cards.card import Card, read_card, write_card
 from areaviz.data.flickr8k import read_photos, read_pixels
 from areaviz.data.grounding import Box, Grounded
 from areaviz.data.scenes import scenes_of
-from areaviz.evaluation.pointing_head import check_chosen, noted, pointing_head
+from areaviz.evaluation.measure import Measured, Options, Place, check_chosen, pointing_head
 from areaviz.metrics.captions import caption_scores
 from areaviz.metrics.pointing import FloatArray, pointing_figures
-from areaviz.models.captioning import CaptionModel
-from areaviz.models.device import choose_device
+from areaviz.models.network import PictureNetwork
+from areaviz.models.writing import BATCH, WritingModel
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.picture import Picture
+from areaviz.trace.request import Request
 
-BATCH = 32
 SITE = "encoder-decoder"
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Held-out pictures. true: for each, every sentence that is true of it; empty where nobody
-    knows them all.
-    """
+    """Held-out pictures with their sentences."""
 
     pictures: Sequence[Picture]
     references: Sequence[Sequence[str]]
     grounded: Sequence[Sequence[Grounded]]
+    # for each, every sentence that is true of it; empty where nobody knows them all
     true: Sequence[Mapping[str, Grounded]]
 
 
@@ -44,128 +42,111 @@ def held_out(pictures: str, split: str, data: Path, side: int) -> Held:
     """The "photos" or "scenes" of a split, `side` pixels a side."""
     if pictures == "photos":
         photos = read_photos(data, split)
-        pixels = read_pixels(data, photos, side)
-        made = [Picture.of("photo", one) for one in pixels]
-        return Held(
-            made, [photo.captions for photo in photos], [photo.grounded for photo in photos], ()
-        )
+        made = [Picture.of("photo", pixels) for pixels in read_pixels(data, photos, side)]
+        captions = [photo.captions for photo in photos]
+        return Held(made, captions, [photo.grounded for photo in photos], ())
     scenes = scenes_of(split)
-    made = [Picture.of("scene", scene.pixels(side)) for scene in scenes]
-    references = [(scene.english.text,) for scene in scenes]
     return Held(
-        made, references, [(s.grounded,) for s in scenes], [s.true_sentences() for s in scenes]
+        [Picture.of("scene", scene.pixels(side)) for scene in scenes],
+        [(scene.english.text,) for scene in scenes],
+        [(scene.grounded,) for scene in scenes],
+        [scene.true_sentences() for scene in scenes],
     )
 
 
-def evaluate_captions(
-    folder: Path, data: Path, split: str, beam: int = 4, device: str = "auto"
-) -> tuple[Card, list[str]]:
-    """Measure a captioner on a split, "val" or "test", write the figures on its card and return it
-    with the captions.
+def evaluate_captions(model: WritingModel, data: Path, split: str, options: Options) -> Measured:
+    """Measure a captioner on "val" or "test".
 
-    The head that points best on "val" is noted on the card; "test" measures that head.
-
-    Raises:
-        FileNotFoundError: the photos are not in `data`.
-        BackendError: the checkpoint cannot be loaded.
-        InputError: "test" is asked for before "val".
+    The head that points best is chosen on "val" and noted on the card; "test" measures that head.
     """
-    card = read_card(folder / "card.json")
-    model = CaptionModel.load(folder, card, choose_device(device))
-    if model.network.config.layers:
+    card, network = model.card, model.network
+    assert isinstance(network, PictureNetwork)
+    attends = network.config.layers > 0
+    if attends:
         check_chosen(card, split)
-    held = held_out(str(card.recipe["pictures"]), split, data, model.network.encoder_config.side)
-    captions = describe(model, held.pictures, beam)
-    figures: dict[str, Any] = {**caption_scores(captions, held.references), "beam": beam}
+    held = held_out(card.pictures, split, data, network.encoder_config.side)
+    requests = [
+        Request(card.name, "", options.method, options.beam, picture=picture)
+        for picture in held.pictures
+    ]
+    captions = model.outputs(requests)
+    figures: dict[str, Any] = {**caption_scores(captions, held.references), "beam": options.beam}
     if held.true:
-        figures["true"] = 100 * float(
-            np.mean([text in true for text, true in zip(captions, held.true, strict=True)])
-        )
-    card = replace(card, figures={**card.figures, split: figures})
-    if model.network.config.layers:
-        card = _with_attention(card, model, held, captions, split)
-    write_card(card, folder / "card.json")
-    return card, captions
+        is_true = [text in true for text, true in zip(captions, held.true, strict=True)]
+        figures["true"] = 100 * float(np.mean(is_true))
+    if not attends:
+        return Measured(figures, outputs=captions)
+    place, attention = _attention(model, held, captions, split)
+    return Measured(figures, {f"{SITE}, {split}": attention}, place, captions)
 
 
-def describe(model: CaptionModel, pictures: Sequence[Picture], beam: int) -> list[str]:
-    """One caption a picture."""
-    captions = []
-    for first in range(0, len(pictures), BATCH):
-        features = model.look(pictures[first : first + BATCH])
-        found = model.decode(features, "greedy" if beam == 1 else "beam", beam)
-        captions += [model.tokenizer.decode(one.ids)[0] for one in found]
-    return captions
-
-
-def _with_attention(
-    card: Card, model: CaptionModel, held: Held, captions: Sequence[str], split: str
-) -> Card:
-    """The card with how well the attention points, of the head that points best on validation.
+def _attention(
+    model: WritingModel, held: Held, captions: Sequence[str], split: str
+) -> tuple[Place, dict[str, float]]:
+    """The head that points best on validation, and how well it points.
 
     The first grounded sentence of each picture is given, not the model's own, so that words and
     boxes are known. Where every true sentence is known, the model's own captions are read as well,
     as far as they are true.
     """
     config = model.network.config
-    places = [(layer, head) for layer in range(config.layers) for head in range(config.heads)]
     given = _read(model, held.pictures, [sentences[0] for sentences in held.grounded])
-    measured = {place: pointing_figures(_rows(given, *place)) for place in places}
-    layer, head = pointing_head(card, split, measured)
-    untrained = pointing_figures(
-        _rows(_read(model.untrained(), given.pictures, given.sentences), layer, head)
-    )
+    measured: dict[Place, dict[str, float]] = {}
+    for layer in range(config.layers):
+        for head in range(config.heads):
+            measured[layer, head] = pointing_figures(_rows(given, layer, head))
+    place = pointing_head(model.card, split, measured)
+    blank = _read(model.untrained(), given.pictures, given.sentences)
+    untrained = pointing_figures(_rows(blank, *place))
     figures = {
-        **measured[layer, head],
+        **measured[place],
         "pointing_untrained": untrained["pointing"],
         "mass_untrained": untrained["mass"],
         "pointing_mean_of_heads": float(np.mean([one["pointing"] for one in measured.values()])),
     }
-    said = [
-        (p, true[text])
-        for p, text, true in zip(held.pictures, captions, held.true, strict=False)
-        if text in true
-    ]
-    if said:
-        own = pointing_figures(_rows(_read(model, *zip(*said, strict=True)), layer, head))
+    pictures, sentences = [], []
+    for picture, text, true in zip(held.pictures, captions, held.true, strict=False):
+        if text in true:
+            pictures.append(picture)
+            sentences.append(true[text])
+    if pictures:
+        own = pointing_figures(_rows(_read(model, pictures, sentences), *place))
         figures |= {f"own_{name}": value for name, value in own.items()}
-    return replace(
-        card,
-        recipe=noted(card.recipe, (layer, head)),
-        attention={**card.attention, f"{SITE}, {split}": figures},
-    )
+    return place, figures
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Read:
-    """Pictures, a sentence of each, and what a model attends to as it reads them.
-
-    weights: of each picture, one array [H, Q, A] a layer. tokens: of each sentence, that of every
-    word. grids: of each layer.
-    """
+    """Pictures, a sentence of each, and what a model attends to as it reads them."""
 
     pictures: Sequence[Picture]
     sentences: Sequence[Grounded]
+    # of each picture, one array [H, Q, A] a layer
     weights: Sequence[Sequence[FloatArray]]
+    # of each sentence, the token of every word
     tokens: Sequence[Sequence[int]]
+    # of each layer
     grids: Sequence[AreaGrid]
 
 
-def _read(model: CaptionModel, pictures: Sequence[Picture], sentences: Sequence[Grounded]) -> Read:
+def _read(model: WritingModel, pictures: Sequence[Picture], sentences: Sequence[Grounded]) -> Read:
     """Every sentence given to the model, batch by batch."""
-    config, weights = model.network.config, []
+    network = model.network
+    weights: list[Sequence[FloatArray]] = []
     for first in range(0, len(pictures), BATCH):
-        part = slice(first, first + BATCH)
-        layers = model.pointing(model.look(pictures[part]), [one.text for one in sentences[part]])
-        weights += list(zip(*layers, strict=True))
-    grids = [config.areas(layer).grid(config.grid**2) for layer in range(config.layers)]
-    return Read(
-        pictures,
-        sentences,
-        weights,
-        [model.tokenizer.of_words(one.text) for one in sentences],
-        grids,
-    )
+        part = range(first, min(first + BATCH, len(pictures)))
+        run = model.attend(
+            [
+                Request(model.card.name, "", picture=pictures[i], target=sentences[i].text)
+                for i in part
+            ]
+        )
+        layers = [layer.float().cpu().numpy() for layer in run.weights[SITE]]
+        weights += zip(*layers, strict=True)
+    cells = network.areas("picture").grid(0).items
+    grids = [network.config.areas(layer).grid(cells) for layer in range(network.config.layers)]
+    tokens = [model.tokenizer.of_words(one.text) for one in sentences]
+    return Read(pictures, sentences, weights, tokens, grids)
 
 
 def _rows(

@@ -1,16 +1,14 @@
-"""A translator's heads over held-out sentences, beside those of the same network untrained; tables
-of trained forms.
+"""A translator's heads over held-out sentences, and tables of trained forms made of them.
 
 A table of forms compares networks that differ in how keys and values are made, each trained with
-several seeds. It is
-a JSON file of one entry a run: {run: {recipe, history, heads, untrained, ...}}, filled run by run.
+several seeds. It is a JSON file of one entry a run, filled run by run:
+{run: {recipe, history, heads, untrained, ...}}.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +16,12 @@ import numpy as np
 
 from areaviz.cards.card import Card, read_card
 from areaviz.data.hand_links import read_linked
-from areaviz.data.multi30k import Pair, read_split
+from areaviz.data.multi30k import Pair
 from areaviz.evaluation.links import error_rates
+from areaviz.evaluation.translation import read_pairs
 from areaviz.metrics.heads import HeadCounts, count_heads
 from areaviz.models.device import choose_device
-from areaviz.models.eval_mode import untrained
-from areaviz.models.transformer import Transformer
-from areaviz.models.translation import Translator
+from areaviz.models.writing import WritingModel
 from areaviz.trace.files import write_whole
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
@@ -33,7 +30,7 @@ EXAMPLES = 100
 """Sentences of a split that heads are measured over, its first ones."""
 
 
-def measure_heads(model: Translator, pairs: Sequence[Pair]) -> dict[str, HeadCounts]:
+def measure_heads(model: WritingModel, pairs: Sequence[Pair]) -> dict[str, HeadCounts]:
     """What every head does while it reads given pairs of sentences, by site."""
     return count_heads(_traces(model, pairs))
 
@@ -41,10 +38,9 @@ def measure_heads(model: Translator, pairs: Sequence[Pair]) -> dict[str, HeadCou
 def table_entry(
     folder: Path, data: Path, examples: int = EXAMPLES, device: str = "auto"
 ) -> tuple[str, dict[str, Any]]:
-    """The name of a checkpoint's run and its entry in a table: how it learned, and its heads on
-    validation.
+    """The name of a checkpoint's run, and its entry: how it learned, and its heads on validation.
 
-    aer_val: the least alignment error rate in percent of any head or mean of heads, on captions
+    aer_val is the least alignment error rate in percent of any head or mean of heads, on captions
     linked by hand.
 
     Raises:
@@ -52,13 +48,12 @@ def table_entry(
         BackendError: the checkpoint cannot be loaded.
     """
     card = read_card(folder / "card.json")
-    model = Translator.load(folder, card, choose_device(device))
-    pairs = read_split(data, "val", card.recipe["source"], card.recipe["target"])[:examples]
-    network = untrained(Transformer, model.network.config, model.network.embedding.weight.device)
-    heads = {
-        name: {site: _plain(counts) for site, counts in measure_heads(one, pairs).items()}
-        for name, one in (("heads", model), ("untrained", replace(model, network=network)))
-    }
+    model = WritingModel.load(folder, card, choose_device(device))
+    pairs = read_pairs(card, data, "val")[:examples]
+    heads = {}
+    for name, one in (("heads", model), ("untrained", model.untrained())):
+        counts = measure_heads(one, pairs)
+        heads[name] = {site: _plain(found) for site, found in counts.items()}
     rates = error_rates(model, read_linked(data, "val"))
     links = {"aer_val": round(min(rates.values()), 2)}
     return card.name, {**_about(card), "examples": len(pairs), **links, **heads}
@@ -73,16 +68,14 @@ def add_to_table(path: Path, name: str, entry: dict[str, Any]) -> None:
     write_whole(path, text.encode())
 
 
-def _traces(model: Translator, pairs: Sequence[Pair]) -> Iterator[Trace]:
+def _traces(model: WritingModel, pairs: Sequence[Pair]) -> Iterator[Trace]:
     """One trace a pair, of the given translation."""
     for source, target in pairs:
         yield from model.trace([Request(model.card.name, source, target=target)])
 
 
 def _about(card: Card) -> dict[str, Any]:
-    """What a table says of a run besides its heads; losses are cross-entropy a token on validation,
-    in nats.
-    """
+    """What a table says of a run besides its heads; losses are in nats a token on validation."""
     losses = {int(entry["step"]): round(entry["valid_loss"], 4) for entry in card.history}
     return {
         "pair": card.pair,
@@ -99,8 +92,9 @@ def _about(card: Card) -> dict[str, Any]:
 
 def _plain(counts: HeadCounts) -> dict[str, list[list[float | None]]]:
     """Figures as lists by layer and head; None where there is nothing to divide by."""
-    rounded = {name: np.round(values, 4) for name, values in counts.figures().items()}
-    return {
-        name: [[float(x) if np.isfinite(x) else None for x in row] for row in values]
-        for name, values in rounded.items()
-    }
+    plain = {}
+    for name, values in counts.figures().items():
+        rounded = np.round(values, 4).astype(object)
+        rounded[~np.isfinite(values)] = None
+        plain[name] = rounded.tolist()
+    return plain

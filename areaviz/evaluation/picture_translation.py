@@ -1,96 +1,184 @@
-"""A translator that looks and held-out pictures in, the figures of its card out: with the picture
-and without it.
+"""A translator that also reads pictures, measured with the picture and without it.
+
+Where gold boxes are known, so is whether it looks at the right place.
+Shapes: L layers, H heads, T target items, A areas.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from areaviz.cards.card import Card, read_card, write_card
-from areaviz.data.scenes import Scene
-from areaviz.evaluation.picture_attention import with_attention
-from areaviz.evaluation.picture_pairs import read_picture_pairs
-from areaviz.evaluation.pointing_head import check_chosen
+from areaviz.data.flickr8k import read_photos, read_pixels
+from areaviz.data.grounding import Box
+from areaviz.data.scenes import Scene, scenes_of
+from areaviz.evaluation.measure import Measured, Options, Place, check_chosen, pointing_head
 from areaviz.evaluation.scene_words import KINDS, asked_words, right_words
+from areaviz.metrics.pointing import FloatArray, pointing_figures
 from areaviz.metrics.translation import translation_scores
-from areaviz.models.device import choose_device
-from areaviz.models.picture_translation import PictureTranslator
+from areaviz.models.network import PictureNetwork
+from areaviz.models.two_memories import SITES
+from areaviz.models.writing import BATCH, WritingModel
+from areaviz.trace.areas import AreaGrid
 from areaviz.trace.picture import Picture
+from areaviz.trace.request import Request
 
 CONDITIONS = ("", "_without", "_blank", "_wrong")
 """With the true picture, without any, with a grey one, and with that of the next example."""
+Seen = Sequence[Picture | None]
 
 
-def evaluate_picture_translation(
-    folder: Path, data: Path, split: str, beam: int = 4, device: str = "auto"
-) -> tuple[Card, list[str]]:
-    """Measure a translator that looks on "val" or "test", write its card and return it with the
-    translations.
+@dataclass(frozen=True, slots=True)
+class PicturePairs:
+    """Held-out examples."""
 
-    Each figure is taken with the true picture, and again without one, with a grey one and with a
-    wrong one.
+    pictures: Sequence[Picture]
+    sources: Sequence[str]
+    targets: Sequence[str]
+    # what the pictures are of, where that is known
+    scenes: Sequence[Scene] = ()
+
+
+def read_picture_pairs(pictures: str, split: str, data: Path, side: int) -> PicturePairs:
+    """The "photos" that have a translation, or the "scenes", of a split, `side` pixels a side.
 
     Raises:
         FileNotFoundError: the photos are not in `data`.
-        BackendError: the checkpoint cannot be loaded.
-        InputError: "test" is asked for before "val".
     """
-    card = read_card(folder / "card.json")
-    model = PictureTranslator.load(folder, card, choose_device(device))
-    if card.recipe["pictures"] == "scenes":
+    if pictures == "scenes":
+        scenes = scenes_of(split)
+        made = [Picture.of("scene", scene.pixels(side)) for scene in scenes]
+        english = [scene.english.text for scene in scenes]
+        return PicturePairs(made, english, [scene.german.text for scene in scenes], scenes)
+    photos = [photo for photo in read_photos(data, split) if photo.pair is not None]
+    pairs = [photo.pair for photo in photos if photo.pair is not None]
+    made = [Picture.of("photo", pixels) for pixels in read_pixels(data, photos, side)]
+    return PicturePairs(made, [source for source, _ in pairs], [target for _, target in pairs])
+
+
+def evaluate_picture_translation(
+    model: WritingModel, data: Path, split: str, options: Options
+) -> Measured:
+    """Measure a translator on "val" or "test", in each of `CONDITIONS`."""
+    card, network = model.card, model.network
+    assert isinstance(network, PictureNetwork)
+    if card.pictures == "scenes":
         check_chosen(card, split)
-    held = read_picture_pairs(
-        str(card.recipe["pictures"]), split, data, model.network.encoder_config.side
-    )
+    held = read_picture_pairs(card.pictures, split, data, network.encoder_config.side)
     seen = conditions(held.pictures)
-    written = {
-        name: model.translate(held.sources, pictures, beam) for name, pictures in seen.items()
+    outputs = {
+        name: translate(model, held.sources, pictures, options) for name, pictures in seen.items()
     }
     figures: dict[str, float | int | str] = {
-        **translation_scores(written[""], held.targets),
-        "beam": beam,
+        **translation_scores(outputs[""], held.targets),
+        "beam": options.beam,
     }
     for name in CONDITIONS[1:]:
-        figures[f"bleu{name}"] = translation_scores(written[name], held.targets)["bleu"]
+        figures[f"bleu{name}"] = translation_scores(outputs[name], held.targets)["bleu"]
     if held.scenes:
-        figures |= _told(model, held.scenes, seen, beam)
-    card = replace(card, figures={**card.figures, split: figures})
-    card = with_attention(card, model, held, split)
-    write_card(card, folder / "card.json")
-    return card, written[""]
+        figures |= _hidden_words(model, held.scenes, seen, options)
+    place, attention = _attention(model, held, split)
+    return Measured(figures, {f"{SITES['picture']}, {split}": attention}, place, outputs[""])
 
 
-def conditions(pictures: Sequence[Picture]) -> Mapping[str, Sequence[Picture] | None]:
+def translate(
+    model: WritingModel, sources: Sequence[str], pictures: Seen, options: Options
+) -> list[str]:
+    """The translation of every text, each with its picture or without one."""
+    requests = [
+        Request(model.card.name, source, options.method, options.beam, picture=picture)
+        for source, picture in zip(sources, pictures, strict=True)
+    ]
+    return model.outputs(requests)
+
+
+def conditions(pictures: Sequence[Picture]) -> Mapping[str, Seen]:
     """What is seen with each example, in each of the conditions."""
     grey = Picture.of("grey", np.full((8, 8, 3), 128, np.uint8))
     return {
         "": pictures,
-        "_without": None,
+        "_without": [None] * len(pictures),
         "_blank": [grey] * len(pictures),
         "_wrong": [*pictures[1:], pictures[0]],
     }
 
 
-def _told(
-    model: PictureTranslator,
-    scenes: Sequence[Scene],
-    seen: Mapping[str, Sequence[Picture] | None],
-    beam: int,
+def _hidden_words(
+    model: WritingModel, scenes: Sequence[Scene], seen: Mapping[str, Seen], options: Options
 ) -> dict[str, float | int]:
-    """How often the word that only the picture tells is right, in each condition, with how many
-    sentences.
-    """
+    """How often the word that only the picture has is right, in each condition, and of how many."""
     figures: dict[str, float | int] = {}
     for kind in KINDS:
         asked = asked_words(scenes, kind)
+        sources = [one.source for one in asked]
         for name, pictures in seen.items():
-            part = None if pictures is None else [pictures[one.number] for one in asked]
-            figures[f"{kind}{name}"] = right_words(
-                model.translate([one.source for one in asked], part, beam), asked
-            )
+            part = [pictures[one.number] for one in asked]
+            translations = translate(model, sources, part, options)
+            figures[f"{kind}{name}"] = right_words(translations, asked)
         figures[f"{kind}_sentences"] = len(asked)
     return figures
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Looked:
+    """One example whose reference is given."""
+
+    # of the picture, [L, H, T, A]
+    weights: FloatArray
+    # the picture's part of the sum, [T]
+    share: FloatArray
+
+
+def _attention(
+    model: WritingModel, held: PicturePairs, split: str
+) -> tuple[Place | None, dict[str, float]]:
+    """The head that points best on "val", where boxes are known, and the measures of attention."""
+    looked = list(passes(model, held))
+    figures = {"picture_share": float(np.mean(np.concatenate([one.share for one in looked])))}
+    if not held.scenes:
+        return None, figures
+    config, areas = model.network.config, model.network.areas("picture")
+    grid = areas.grid(0)
+    measured: dict[Place, dict[str, float]] = {}
+    for layer in range(config.layers):
+        for head in range(config.heads):
+            rows = _rows(looked, held.scenes, grid, layer, head)
+            measured[layer, head] = pointing_figures(rows)
+    place = pointing_head(model.card, split, measured)
+    blank = passes(model.untrained(), held)
+    untrained = pointing_figures(_rows(blank, held.scenes, grid, *place))
+    figures |= measured[place]
+    figures |= {f"{name}_untrained": untrained[name] for name in ("pointing", "mass")}
+    return place, figures
+
+
+def passes(model: WritingModel, held: PicturePairs) -> Iterator[Looked]:
+    """Every example with its true picture."""
+    examples = zip(held.sources, held.pictures, held.targets, strict=True)
+    requests = [
+        Request(model.card.name, source, picture=picture, target=target)
+        for source, picture, target in examples
+    ]
+    for first in range(0, len(requests), BATCH):
+        part = requests[first : first + BATCH]
+        run = model.attend(part)
+        layers = [layer.float().cpu().numpy() for layer in run.weights[SITES["picture"]]]
+        weights_BLHTA = np.stack(layers, 1)
+        text = np.stack([layer.cpu().numpy() for layer in run.strength[SITES["text"]]])
+        picture = np.stack([layer.cpu().numpy() for layer in run.strength[SITES["picture"]]])
+        share_BT = (picture / (picture + text)).mean((0, 2))
+        for row, request in enumerate(part):
+            length = len(model.tokenizer.ids(request.target or ""))
+            yield Looked(weights_BLHTA[row, :, :, :length], share_BT[row, :length])
+
+
+def _rows(
+    looked: Iterable[Looked], scenes: Sequence[Scene], grid: AreaGrid, layer: int, head: int
+) -> Iterator[tuple[FloatArray, AreaGrid, Sequence[Box]]]:
+    """The weights of each German word that names an object, as one head has them, and its box."""
+    for one, scene in zip(looked, scenes, strict=True):
+        for place, boxes in scene.german_grounded.boxes:
+            yield one.weights[layer, head, place], grid, boxes

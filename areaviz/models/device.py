@@ -1,18 +1,20 @@
-"""Where models run: found by itself or chosen by name."""
+"""Where models run: found by itself or chosen by name; and networks ready to run there."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import torch
+from torch import nn
 
 from areaviz.trace.errors import InputError
 
+Network = TypeVar("Network", bound=nn.Module)
 DEVICES = ("auto", "cuda", "mps", "cpu")
 THREADS = "OMP_NUM_THREADS"
-"""The variable by which processors are shared out everywhere; Ray sets it to what a replica was
-given.
-"""
+"""The variable that shares out processors everywhere; Ray sets it to what a replica was given."""
 
 
 def choose_device(name: str = "auto") -> torch.device:
@@ -36,14 +38,14 @@ def choose_device(name: str = "auto") -> torch.device:
 
 
 def answering_threads() -> int:
-    """The processors one answer is computed with: as many as OMP_NUM_THREADS says, else one.
+    """The processors that one answer is computed with: what OMP_NUM_THREADS says, else one.
 
-    The models here are small: a second processor makes an answer at most a fifth faster, takes
+    The models here are small: a second processor makes an answer at most a fifth faster and takes
     twice the processor time, and where others want an answer, too, everybody waits several times as
     long (docs/reliability.md).
     """
-    told = os.environ.get(THREADS, "")
-    return max(1, int(told)) if told.isdecimal() else 1
+    count = os.environ.get(THREADS, "")
+    return max(1, int(count)) if count.isdecimal() else 1
 
 
 def use_threads(count: int) -> None:
@@ -53,9 +55,7 @@ def use_threads(count: int) -> None:
 
 
 def describe_device(device: torch.device, threads: int | None = None) -> str:
-    """The device in words, for people; threads: processors that compute, else as many as torch
-    takes.
-    """
+    """The device in words; threads: processors that compute, else as many as torch takes."""
     if device.type == "cuda":
         return f"CUDA: {torch.cuda.get_device_name(device)}"
     if device.type == "mps":
@@ -77,3 +77,14 @@ def free_memory(device: torch.device) -> None:
         torch.cuda.empty_cache()
     elif device.type == "mps":
         torch.mps.empty_cache()
+
+
+def eval_mode(network: Network, device: torch.device) -> Network:
+    """The same network on `device`, in evaluation mode and without gradients."""
+    return network.to(device).eval().requires_grad_(False)
+
+
+def untrained(build: Callable[[Any], Network], config: Any, device: torch.device) -> Network:
+    """A network before it learned anything, the same each time: a baseline."""
+    torch.manual_seed(0)
+    return eval_mode(build(config), device)

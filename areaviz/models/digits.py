@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isqrt
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -19,11 +19,11 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from areaviz.cards.card import Card
 from areaviz.data.digit_scenes import KINDS, DigitScenes
-from areaviz.models.base import NOTHING, OnStep
+from areaviz.models.base import OnStep
 from areaviz.models.canvas import Canvas, cell_field, fitted
 from areaviz.models.checkpoint import load_weights
+from areaviz.models.device import eval_mode, untrained
 from areaviz.models.dram import Dram, DramConfig
-from areaviz.models.eval_mode import ready, untrained
 from areaviz.models.items import Items, ItemsConfig
 from areaviz.models.ram import Ram, RamConfig
 from areaviz.models.reading import Reading
@@ -52,8 +52,6 @@ ALTERNATIVES = 5
 class DigitReader:
     """Reads the digits of a picture and records where it looked."""
 
-    takes: ClassVar[frozenset[str]] = NOTHING
-
     card: Card
     network: nn.Module
     side: int
@@ -76,7 +74,7 @@ class DigitReader:
             )
         options, build = NETWORKS[card.family]
         config = options(**card.config)
-        network = ready(build(config), device)
+        network = eval_mode(build(config), device)
         load_weights(network, folder, card.files)
         return cls(
             card, network, KINDS[config.kind], _multiply_adds(network, KINDS[config.kind], device)

@@ -1,22 +1,225 @@
-"""The encoders of pictures, by kind. To add one: a class like these, and a line here."""
+"""The encoders of pictures: pixels in, grids of features out.
+
+One is small and learns here. The other is ResNet-152 (He et al. 2016) up to its stage res4, which
+the successors of Show, attend and tell use (Arslan et al. 2018, section 4): from 224 x 224 pixels
+it makes 14 x 14 cells of 1024 features. Its weights have the names of torchvision's file
+resnet152-*.pth, which this reads; torchvision itself is not needed.
+Shapes: B pictures, H = W their side in pixels, C channels, G side of the grid, M = G * G cells.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from areaviz.models.resnet import ResNet152
-from areaviz.models.vision import EncoderConfig, GridEncoder, PictureEncoder
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from areaviz.trace.errors import InputError
+
+Colour = tuple[float, float, float]
+
+PHOTO_MEAN, PHOTO_STD = (0.45, 0.44, 0.40), (0.27, 0.27, 0.28)
+"""Roughly those of photographs, for each of red, green and blue."""
+RESNET_FILE = "resnet152.pth"
+RESNET_MEAN, RESNET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+"""Of ImageNet's pictures, for each of red, green and blue: the weights expect them."""
+RESNET_BLOCKS = (3, 8, 36)
+"""Of the stages res2, res3 and res4. res5 and the classifier are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderConfig:
+    """The options of an encoder.
+
+    Args:
+        side: of the pictures it reads, in pixels, a multiple of 16.
+        channels: of the first stage; the last has eight times as many ("resnet152" has its own).
+        grids: sides of the grids it gives.
+        kind: a key of `ENCODERS`.
+        context: whether there is a coarse stage, at a sixteenth of the side: grids no finer than
+            that are its cells, and the cells of finer ones also know what it saw far around them.
+            Without it a cell knows its own part of the picture.
+    """
+
+    side: int = 128
+    channels: int = 32
+    grids: tuple[int, ...] = (8, 14)
+    kind: str = "small"
+    context: bool = True
+
+    @property
+    def width(self) -> int:
+        """Channels of every grid."""
+        return 8 * self.channels
+
+
+class GridEncoder(nn.Module):
+    """The base of the encoders."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__()
+        self.config = config
+
+    def forward(self, pixels_BHWC: Tensor) -> Mapping[int, Tensor]:
+        """Features of uint8 pixels [B, side, side, 3], for each grid: [B, M, C], row by row."""
+        raise NotImplementedError
+
+
+class Block(nn.Module):
+    """Two convolutions around a shortcut (He et al. 2016)."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(
+            *_convolution(channels, channels), *_convolution(channels, channels)[:-1]
+        )
+
+    def forward(self, x_BCHW: Tensor) -> Tensor:
+        """The same shape."""
+        return F.relu(x_BCHW + self.layers(x_BCHW))
+
+
+class PictureEncoder(GridEncoder):
+    """Four stages to a sixteenth of the side; the third adds its detail to the finer grid."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__(config)
+        first = config.channels
+        self.fine = nn.Sequential(
+            *_convolution(3, first, 2),
+            *_convolution(first, 2 * first, 2),
+            Block(2 * first),
+            *_convolution(2 * first, 4 * first, 2),
+            Block(4 * first),
+        )
+        self.coarse = (
+            nn.Sequential(*_convolution(4 * first, 8 * first, 2), Block(8 * first))
+            if config.context
+            else None
+        )
+        self.lateral = nn.Sequential(
+            nn.Conv2d(4 * first, 8 * first, 1, bias=False), nn.BatchNorm2d(8 * first)
+        )
+
+    def forward(self, pixels_BHWC: Tensor) -> Mapping[int, Tensor]:
+        """Features of uint8 pixels [B, side, side, 3], for each grid: [B, M, C], row by row."""
+        fine = self.fine(normalised(pixels_BHWC, PHOTO_MEAN, PHOTO_STD))
+        whole, coarse = self.lateral(fine), None
+        if self.coarse is not None:
+            coarse = self.coarse(fine)
+            whole = whole + F.interpolate(coarse, scale_factor=2, mode="bilinear")
+        whole = F.relu(whole)
+        features = {}
+        for grid in self.config.grids:
+            source = whole
+            if coarse is not None and grid <= coarse.shape[2]:
+                source = coarse
+            features[grid] = cells(source, grid)
+        return features
+
+
+def _convolution(inside: int, outside: int, stride: int = 1) -> list[nn.Module]:
+    return [
+        nn.Conv2d(inside, outside, 3, stride, padding=1, bias=False),
+        nn.BatchNorm2d(outside),
+        nn.ReLU(inplace=True),
+    ]
+
+
+class Bottleneck(nn.Module):
+    """Three convolutions around a shortcut; the middle one takes the stride."""
+
+    def __init__(self, inside: int, middle: int, stride: int) -> None:
+        super().__init__()
+        outside = 4 * middle
+        self.conv1, self.bn1 = nn.Conv2d(inside, middle, 1, bias=False), nn.BatchNorm2d(middle)
+        self.conv2 = nn.Conv2d(middle, middle, 3, stride, padding=1, bias=False)
+        self.bn2 = nn.BatchNorm2d(middle)
+        self.conv3, self.bn3 = nn.Conv2d(middle, outside, 1, bias=False), nn.BatchNorm2d(outside)
+        self.downsample = nn.Sequential()
+        if stride > 1 or inside != outside:
+            self.downsample.append(nn.Conv2d(inside, outside, 1, stride, bias=False))
+            self.downsample.append(nn.BatchNorm2d(outside))
+
+    def forward(self, x_BCHW: Tensor) -> Tensor:
+        """The next features."""
+        y = F.relu(self.bn1(self.conv1(x_BCHW)))
+        y = F.relu(self.bn2(self.conv2(y)))
+        return F.relu(self.bn3(self.conv3(y)) + self.downsample(x_BCHW))
+
+
+class ResNet152(GridEncoder):
+    """The network for pictures of 224 x 224 pixels; other grids average its 14 x 14 cells."""
+
+    def __init__(self, config: EncoderConfig) -> None:
+        super().__init__(config)
+        self.conv1 = nn.Conv2d(3, 64, 7, 2, padding=3, bias=False)
+        self.bn1 = nn.BatchNorm2d(64)
+        self.layer1 = _stage(64, 64, RESNET_BLOCKS[0], 1)
+        self.layer2 = _stage(256, 128, RESNET_BLOCKS[1], 2)
+        self.layer3 = _stage(512, 256, RESNET_BLOCKS[2], 2)
+
+    def forward(self, pixels_BHWC: Tensor) -> Mapping[int, Tensor]:
+        """Features of uint8 pixels [B, 224, 224, 3], for each grid: [B, M, C], row by row."""
+        x_BCHW = self.conv1(normalised(pixels_BHWC, RESNET_MEAN, RESNET_STD))
+        x_BCHW = F.max_pool2d(F.relu(self.bn1(x_BCHW)), 3, 2, padding=1)
+        features_BCHW = self.layer3(self.layer2(self.layer1(x_BCHW)))
+        return {grid: cells(features_BCHW, grid) for grid in self.config.grids}
+
+    def read(self, folder: Path) -> None:
+        """Take the weights of `folder`/resnet152.pth, without res5 and the classifier.
+
+        Raises:
+            InputError: the file is missing, or is not that of ResNet-152.
+        """
+        path = folder / RESNET_FILE
+        if not path.exists():
+            raise InputError(
+                f"{path} is missing; fetch torchvision's file of ResNet-152, from"
+                " download.pytorch.org/models, and put it there under this name."
+            )
+        weights: dict[str, Tensor] = torch.load(path, map_location="cpu", weights_only=True)
+        for name in list(weights):
+            if name.startswith(("layer4.", "fc.")):
+                del weights[name]
+        try:
+            self.load_state_dict(weights)
+        except RuntimeError as error:
+            raise InputError(
+                f"{path} does not hold the weights of ResNet-152; fetch torchvision's file."
+            ) from error
+
+
+def _stage(inside: int, middle: int, blocks: int, stride: int) -> nn.Sequential:
+    rest = (Bottleneck(4 * middle, middle, 1) for _ in range(blocks - 1))
+    return nn.Sequential(Bottleneck(inside, middle, stride), *rest)
+
+
+def normalised(pixels_BHWC: Tensor, mean: Colour, std: Colour) -> Tensor:
+    """Bytes as floats around zero: [B, 3, H, W], laid out so that convolutions are fast."""
+    mean_3 = torch.tensor(mean, device=pixels_BHWC.device)
+    std_3 = torch.tensor(std, device=pixels_BHWC.device)
+    x_BCHW = ((pixels_BHWC.float() / 255 - mean_3) / std_3).permute(0, 3, 1, 2)
+    return x_BCHW.contiguous(memory_format=torch.channels_last)
+
+
+def cells(features_BCHW: Tensor, grid: int) -> Tensor:
+    """The features averaged over the cells of a grid: [B, M, C], row by row."""
+    return F.adaptive_avg_pool2d(features_BCHW, grid).flatten(2).transpose(1, 2)
+
 
 ENCODERS: Mapping[str, Callable[[EncoderConfig], GridEncoder]] = {
     "small": PictureEncoder,
     "resnet152": ResNet152,
 }
+"""Every encoder, by its kind. To add one: a class like these, and a line here."""
 
 
 def picture_encoder(options: Mapping[str, Any], grid: int) -> GridEncoder:
-    """The encoder of these options of `EncoderConfig`, which gives one grid unless they name
-    others.
-    """
+    """The encoder of these options of `EncoderConfig`; it gives one grid unless they name more."""
     config = EncoderConfig(**{"grids": (grid,), **options})
     return ENCODERS[config.kind](config)

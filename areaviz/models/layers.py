@@ -8,7 +8,8 @@ sentence.
 from __future__ import annotations
 
 import math
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import Self
 
 import torch
 from torch import Tensor, nn
@@ -16,26 +17,88 @@ from torch import Tensor, nn
 from areaviz.attention.interventions import UNCHANGED, Changed, Steering
 from areaviz.attention.memory import AreaMemory, AreaOptions, Remembered
 from areaviz.attention.multihead import MultiHeadAttention
+from areaviz.attention.spec import LEARNED_KEYS
+from areaviz.trace.errors import InputError
 
 
-class LayerSizes(Protocol):
-    """What a layer needs to know of a network's config."""
+@dataclass(frozen=True, slots=True)
+class TransformerOptions:
+    """The options that all Transformers share.
+
+    Args:
+        vocabulary: tokens.
+        layers: of the encoder and of the decoder.
+        width: of an item's vector.
+        filter: hidden width of the feed-forward sublayer.
+        heads: of every attention.
+        dropout: on embeddings and sublayer outputs, 0..1.
+        area_size: most items an area holds (of a grid: rows and columns), 1 for regular attention.
+        area_layers: how many of the first layers have areas.
+        key_mode: see `AreaOptions`.
+        value_mode: see `AreaOptions`.
+        convolution: taps over neighbouring keys and values of every layer, 1 for none.
+        size_bias: whether heads learn a number for each size of an area.
+        known_size: the largest area that learned keys and biases were trained with, 0 for
+            `area_size`.
+    """
+
+    vocabulary: int
+    layers: int = 2
+    width: int = 128
+    filter: int = 512
+    heads: int = 4
+    dropout: float = 0.1
+    area_size: int = 1
+    area_layers: int = 2
+    key_mode: str = "mean"
+    value_mode: str = "sum"
+    convolution: int = 1
+    size_bias: bool = False
+    known_size: int = 0
 
     @property
-    def width(self) -> int:
-        """Of an item's vector."""
+    def mechanism(self) -> str:
+        """The kind of attention, "area" or "regular"."""
+        return "area" if self.area_size > 1 else "regular"
+
+    def resized(self, area_size: int | None) -> Self:
+        """The options with another largest area, in every layer if it had areas in none.
+
+        Raises:
+            InputError: what is learned about areas was learned for smaller ones.
+        """
+        if area_size is None or area_size == self.area_size:
+            return self
+        known = 0
+        if self._learns_areas:
+            known = self.known_size or self.area_size
+            if area_size > known:
+                raise InputError(
+                    f"This model has learned what areas of up to {known} items mean, so its"
+                    f" largest area cannot be {area_size}; choose one of 1 to {known}."
+                )
+        layers = self.area_layers or self.layers
+        return replace(self, area_size=area_size, area_layers=layers, known_size=known)
+
+    def area_options(self, layer: int, shape: tuple[int, int] | None = None) -> AreaOptions:
+        """How the given layer (0-based) sees a memory; shape: rows and columns of a grid."""
+        size, known = self.area_size, self.known_size or self.area_size
+        if layer >= self.area_layers or (size == 1 and not self._learns_areas):
+            return AreaOptions(shape=shape, convolution=self.convolution)
+        return AreaOptions(
+            size if shape is None else (size, size),
+            self.key_mode,
+            self.value_mode,
+            shape,
+            self.convolution,
+            self.size_bias,
+            known_size=known if shape is None else (known, known),
+        )
 
     @property
-    def filter(self) -> int:
-        """Hidden width of the feed-forward sublayer."""
-
-    @property
-    def heads(self) -> int:
-        """Of every attention."""
-
-    @property
-    def dropout(self) -> float:
-        """On sublayer outputs, 0..1."""
+    def _learns_areas(self) -> bool:
+        """Whether the network has parameters that belong to sizes of areas."""
+        return self.key_mode in LEARNED_KEYS or self.size_bias
 
 
 def positions(first: int, count: int, width: int, device: torch.device) -> Tensor:
@@ -45,7 +108,7 @@ def positions(first: int, count: int, width: int, device: torch.device) -> Tenso
     return torch.cat([angle.sin(), angle.cos()], 1)
 
 
-def feed_forward(sizes: LayerSizes) -> nn.Sequential:
+def feed_forward(sizes: TransformerOptions) -> nn.Sequential:
     """Two linear layers with a rectifier between them."""
     return nn.Sequential(
         nn.Linear(sizes.width, sizes.filter), nn.ReLU(), nn.Linear(sizes.filter, sizes.width)
@@ -55,7 +118,7 @@ def feed_forward(sizes: LayerSizes) -> nn.Sequential:
 class EncoderLayer(nn.Module):
     """Self-attention and feed-forward, each normalised before and added to its input."""
 
-    def __init__(self, sizes: LayerSizes, areas: AreaOptions, impl: str) -> None:
+    def __init__(self, sizes: TransformerOptions, areas: AreaOptions, impl: str) -> None:
         super().__init__()
         self.self_attention = MultiHeadAttention(sizes.width, sizes.heads, areas, impl)
         self.feed_forward = feed_forward(sizes)
@@ -96,13 +159,13 @@ def encode(
     return x_BMW, weights
 
 
-class WritingLayer(nn.Module):
+class BaseDecoderLayer(nn.Module):
     """What decoder layers have in common: causal self-attention, attention to something else, and
     feed-forward.
     """
 
     def __init__(
-        self, sizes: LayerSizes, areas: AreaOptions, cross: MultiHeadAttention, impl: str
+        self, sizes: TransformerOptions, areas: AreaOptions, cross: MultiHeadAttention, impl: str
     ) -> None:
         super().__init__()
         self.self_attention = MultiHeadAttention(sizes.width, sizes.heads, areas, impl)
@@ -131,11 +194,11 @@ class WritingLayer(nn.Module):
         return x + self.feed_forward(self.norms[2](x)), history
 
 
-class DecoderLayer(WritingLayer):
+class DecoderLayer(BaseDecoderLayer):
     """A layer that attends to the encoder's output."""
 
     def __init__(
-        self, sizes: LayerSizes, areas: AreaOptions, memory_areas: AreaOptions, impl: str
+        self, sizes: TransformerOptions, areas: AreaOptions, memory_areas: AreaOptions, impl: str
     ) -> None:
         super().__init__(
             sizes, areas, MultiHeadAttention(sizes.width, sizes.heads, memory_areas, impl), impl

@@ -1,4 +1,4 @@
-"""From one pass of a Transformer to a Trace.
+"""From one pass of a network that writes to the parts of a Trace.
 
 Shapes: T target items, V vocabulary, L layers, H heads, Q queries, A areas.
 """
@@ -7,97 +7,62 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from areaviz.data.tokenizer import END, Token, Tokenizer
 from areaviz.decoding.stepper import Hypothesis
-from areaviz.models.stepper import token_log_probabilities
-from areaviz.models.transformer import Pass, TransformerConfig
+from areaviz.models.decoder import token_log_probabilities
+from areaviz.models.network import Pass, Sites
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Places
 from areaviz.trace.query import predicted_bytes
-from areaviz.trace.record import AttentionMap, Field, FloatArray, Output, Trace
-from areaviz.trace.request import Request
+from areaviz.trace.record import AttentionMap, Field, FloatArray, Output
 
 MAX_TRACE_BYTES = 256 * 2**20
 ALTERNATIVES = 5
 END_LABEL, START_LABEL = "⟨end⟩", "⟨start⟩"
-SITES = {
-    "encoder self": ("source", "source"),
-    "decoder self": ("target", "history"),
-    "encoder-decoder": ("target", "source"),
-}
-
-
-def record(
-    request: Request,
-    tokenizer: Tokenizer,
-    config: TransformerConfig,
-    run: Pass,
-    hypothesis: Hypothesis,
-    details: Mapping[str, str],
-) -> Trace:
-    """The trace of a pass over one sentence that produced a hypothesis."""
-    target_ids = hypothesis.ids
-    source = text_field("source", request.text, tokenizer.tokens(request.text), end=True)
-    fields = {"source": source, **target_fields(target_ids, tokenizer)}
-    size = config.area_size if config.area_layers else 1
-    grids = {name: AreaGrid.clamped((1, len(item)), (1, size)) for name, item in fields.items()}
-    maps = attention_maps(run, SITES, grids)
-    found = output(run.logits[0], target_ids, tokenizer)
-    details = {**details, "log-probability": log_probability(hypothesis, found)}
-    return Trace(request, fields, found, maps, details)
 
 
 def given(tokenizer: Tokenizer, target: str) -> Hypothesis:
-    """An output that is given and not found; the pass over it tells how likely it is."""
+    """A given output; the pass over it shows how likely it is."""
     return Hypothesis(tuple(tokenizer.ids(target)), math.nan, True)
 
 
 def log_probability(found: Hypothesis, result: Output) -> str:
-    """Of a whole output, natural, for the reader: as it was found, or where it was given, as the
-    pass has it.
-    """
-    likely = np.maximum(result.probabilities, np.finfo(np.float32).tiny)
-    return f"{np.log(likely).sum() if math.isnan(found.log_probability) else found.log_probability:.3f}"
+    """The natural logarithm of a whole output's probability: as found, or of a given one's pass."""
+    total = found.log_probability
+    if math.isnan(total):
+        total = float(np.log(np.maximum(result.probabilities, np.finfo(np.float32).tiny)).sum())
+    return f"{total:.3f}"
 
 
-def trace_bytes(config: TransformerConfig, source: int, target: int) -> int:
-    """How much memory the weights of a trace take, known before anything is computed; lengths in
-    items.
-    """
-    lengths = {"source": source, "target": target, "history": target}
-    return sum(
-        predicted_bytes(
-            config.layers,
-            config.heads,
-            lengths[query],
-            AreaGrid.clamped((1, lengths[memory]), (1, config.area_size)),
-        )
-        for query, memory in SITES.values()
-    )
+def weights_bytes(places: Places) -> int:
+    """The memory that the weights of a trace take; `places` has every field with its most items."""
+    size = 0
+    for query, memory in places.sites.values():
+        queries, grid = places.lengths[query], places.grids[memory]
+        size += predicted_bytes(places.layers, places.heads, queries, grid)
+    return size
 
 
-def check_maps(places: Places) -> None:
-    """Refuse what would take too much memory before a model runs; places: with every field, at its
-    most items.
+def fits(places: Places) -> bool:
+    """Whether the weights of a trace fit in memory, known before a model runs."""
+    return weights_bytes(places) <= MAX_TRACE_BYTES
 
-    Raises:
-        InputError: the weights of all sites would take more than 256 MiB.
-    """
-    size = sum(
-        predicted_bytes(places.layers, places.heads, places.lengths[query], places.grids[memory])
-        for query, memory in places.sites.values()
-    )
-    if size > MAX_TRACE_BYTES:
+
+def check_size(places: Places) -> None:
+    """InputError where they do not."""
+    if not fits(places):
         raise InputError(
-            f"The attention of this model would take {size / 2**20:,.0f} MiB but at most"
-            f" {MAX_TRACE_BYTES // 2**20} MiB are possible; choose a smaller largest area or a"
-            " shorter text."
+            f"The attention of this model would take {weights_bytes(places) / 2**20:,.0f} MiB but"
+            f" at most {MAX_TRACE_BYTES // 2**20} MiB are possible; choose a smaller largest area"
+            " or a shorter text."
         )
 
 
@@ -115,43 +80,45 @@ def text_field(
     name: str, raw: str, tokens: list[Token], start: bool = False, end: bool = False
 ) -> Field:
     """A text field with an optional symbol in front and behind, which stand for no text."""
-    labels = [
-        *([START_LABEL] if start else []),
-        *(token.text for token in tokens),
-        *([END_LABEL] if end else []),
-    ]
-    anchors = [*([(0, 0)] if start else []), *((token.start, token.end) for token in tokens)]
-    anchors += [(len(raw), len(raw))] if end else []
-    return Field(name, "text", raw, tuple(labels), np.array(anchors, dtype=np.int64).reshape(-1, 2))
+    labels = [token.text for token in tokens]
+    anchors = [(token.start, token.end) for token in tokens]
+    if start:
+        labels.insert(0, START_LABEL)
+        anchors.insert(0, (0, 0))
+    if end:
+        labels.append(END_LABEL)
+        anchors.append((len(raw), len(raw)))
+    anchors_N2 = np.array(anchors, dtype=np.int64).reshape(-1, 2)
+    return Field(name, "text", raw, tuple(labels), anchors_N2)
 
 
 def attention_maps(
-    run: Pass, sites: Mapping[str, tuple[str, str]], grids: Mapping[str, AreaGrid]
+    run: Pass, sites: Sites, grids: Mapping[str, AreaGrid]
 ) -> dict[str, AttentionMap]:
-    """The map of every site of a pass over one example; sites: the fields that attend and are
-    attended to.
-
-    grids: the areas of each field that is attended to, by its name.
-    """
-    return {site: _map(site, *sites[site], grids[sites[site][1]], run) for site in run.weights}
-
-
-def _map(site: str, query: str, memory: str, grid: AreaGrid, run: Pass) -> AttentionMap:
-    layers = np.stack(
-        [_widened(layer[0].float().cpu().numpy(), grid.count) for layer in run.weights[site]]
-    )
-    chosen, strength = (
-        np.stack([layer[0].cpu().numpy() for layer in part[site]]) if site in part else None
-        for part in (run.chosen, run.strength)
-    )
-    return AttentionMap(site, query, memory, grid, layers, chosen=chosen, strength=strength)
+    """The map of every site of a pass over one example; grids: the areas of each field."""
+    maps = {}
+    for site, layers in run.weights.items():
+        query, memory = sites[site]
+        grid = grids[memory]
+        weights_LHQA = np.stack([_on_grid(layer[0], grid) for layer in layers])
+        chosen, strength = _stacked(run.chosen, site), _stacked(run.strength, site)
+        maps[site] = AttentionMap(
+            site, query, memory, grid, weights_LHQA, chosen=chosen, strength=strength
+        )
+    return maps
 
 
-def _widened(weights_HQA: FloatArray, areas: int) -> FloatArray:
-    """Weights of a layer without large areas, on the grid of the others: zero for the
-    larger areas.
-    """
-    return np.pad(weights_HQA, ((0, 0), (0, 0), (0, areas - weights_HQA.shape[2])))
+def _on_grid(weights_HQA: Tensor, grid: AreaGrid) -> FloatArray:
+    """The weights of a layer; one without large areas has zeros for them."""
+    missing = grid.count - weights_HQA.shape[2]
+    return np.pad(weights_HQA.float().cpu().numpy(), ((0, 0), (0, 0), (0, missing)))
+
+
+def _stacked(layers: Mapping[str, list[Tensor]], site: str) -> npt.NDArray[Any] | None:
+    """What one site has of a single example, layer by layer."""
+    if site not in layers:
+        return None
+    return np.stack([layer[0].cpu().numpy() for layer in layers[site]])
 
 
 def output(logits_TV: Tensor, target_ids: Sequence[int], tokenizer: Tokenizer) -> Output:
@@ -159,11 +126,8 @@ def output(logits_TV: Tensor, target_ids: Sequence[int], tokenizer: Tokenizer) -
     likely_TV = token_log_probabilities(logits_TV).exp().cpu()
     chosen_T = likely_TV[torch.arange(len(target_ids)), torch.tensor(target_ids)]
     best = likely_TV.topk(min(ALTERNATIVES, likely_TV.shape[1]))
-    alternatives = tuple(
-        tuple(
-            (END_LABEL if token == END else tokenizer.label(token), likely)
-            for token, likely in zip(*row, strict=True)
-        )
-        for row in zip(best.indices.tolist(), best.values.tolist(), strict=True)
-    )
-    return Output("target", chosen_T.numpy().astype(np.float32), alternatives)
+    alternatives = []
+    for tokens, shares in zip(best.indices.tolist(), best.values.tolist(), strict=True):
+        labels = [END_LABEL if token == END else tokenizer.label(token) for token in tokens]
+        alternatives.append(tuple(zip(labels, shares, strict=True)))
+    return Output("target", chosen_T.numpy().astype(np.float32), tuple(alternatives))

@@ -4,8 +4,8 @@ each word.
 Soft attention reads the weighted sum of all cells (survey Eq. 9-14), hard attention reads one (Eq.
 15-17), and without attention only the first state knows the picture (Vinyals et al. 2015), which is
 the control.
-Shapes: B pictures, N = B * K sentences, picture by picture, M = G * G cells, C channels, T words, W
-hidden width, D width of the scores' hidden layer, V vocabulary.
+Shapes: B pictures, N = B * K sentences, picture by picture, M = G * G cells, C channels, T words,
+W hidden width, D width of the scores' hidden layer, V vocabulary.
 """
 
 from __future__ import annotations
@@ -22,9 +22,8 @@ from areaviz.attention.hard import choose_item
 from areaviz.attention.interventions import UNCHANGED, Changed
 from areaviz.attention.memory import AreaOptions
 from areaviz.data.tokenizer import PAD
-from areaviz.models.caption_network import CaptionNetwork
-from areaviz.models.stepper import token_log_probabilities
-from areaviz.models.transformer import Pass
+from areaviz.models.decoder import token_log_probabilities
+from areaviz.models.network import Pass, PictureNetwork
 from areaviz.trace.errors import InputError
 
 SITE = "encoder-decoder"
@@ -33,14 +32,20 @@ ATTENTIONS = ("soft", "hard", "none")
 
 @dataclass(frozen=True, slots=True)
 class TellerConfig:
-    """What the network is made of.
+    """The options of the network.
 
-    vocabulary: words. attention: "soft", "hard" or "none". encoder: of the pictures, see
-    `EncoderConfig`. grid: side of the grid that is attended to. width: hidden units and width of a
-    word. scoring: hidden units of the additive score. dropout: on words and on what is read out,
-    0..1. overview: whether the first state knows the mean of all cells (Xu et al. 2015, section
-    3.1.2); without it, all that is told has been looked at. forgetting: chance in training that a
-    look leaves no memory, 0..1, so that it pays to look again at what is told next.
+    Args:
+        vocabulary: words.
+        attention: "soft", "hard" or "none".
+        encoder: of the pictures, see `EncoderConfig`.
+        grid: side of the grid that is attended to.
+        width: hidden units, and width of a word.
+        scoring: hidden units of the additive score.
+        dropout: on words and on what is read out, 0..1.
+        overview: whether the first state knows the mean of all cells (Xu et al. 2015, section
+            3.1.2); without it, all that a sentence says has been looked at.
+        forgetting: chance in training that a look leaves no memory, 0..1, so that it pays to look
+            again at what is said next.
     """
 
     vocabulary: int
@@ -61,12 +66,12 @@ class TellerConfig:
 
     @property
     def layers(self) -> int:
-        """One, or none without attention."""
+        """1, or 0 without attention."""
         return int(self.attention != "none")
 
     @property
     def heads(self) -> int:
-        """One."""
+        """1: a single head."""
         return 1
 
     @property
@@ -86,7 +91,7 @@ class TellerConfig:
         return AreaOptions((1, 1), shape=(self.grid, self.grid))
 
     def resized(self, area_size: int | None) -> Self:
-        """Itself; InputError for areas of more than one cell."""
+        """The same options; InputError for areas of more than one cell."""
         if area_size is not None and area_size > 1:
             raise InputError(
                 "This model attends to single cells, not to areas; leave the largest area as"
@@ -97,10 +102,13 @@ class TellerConfig:
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """What is attended to: values [B, M, C], keys [B, M, D].
+    """What is attended to.
 
-    factors: what weights are multiplied by, [T or 1, M], None for nothing else; gate: what is read,
-    times this.
+    Args:
+        value: [B, M, C].
+        key: [B, M, D].
+        factors: what weights are multiplied by, [T or 1, M]; None for nothing.
+        gate: what is read is multiplied by this.
     """
 
     value: Tensor
@@ -108,14 +116,14 @@ class Cells:
     factors: Tensor | None = None
     gate: float = 1.0
 
-    def at(self, step: int) -> Tensor | None:
+    def factors_at(self, step: int) -> Tensor | None:
         """The factors of one step, [M]; the last is that of all later ones."""
         return None if self.factors is None else self.factors[min(step, len(self.factors) - 1)]
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Of the recurrent network after some words of N sentences: hidden and cell [N, W]."""
+    """The state of the recurrent network after some words of N sentences: both [N, W]."""
 
     hidden: Tensor
     cell: Tensor
@@ -123,8 +131,13 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One look a sentence: what was read [N, C], weights [N, M], the cell chosen [N] and its
-    log-probability [N].
+    """One look a sentence.
+
+    Args:
+        context: what was read, [N, C].
+        weights: [N, M].
+        chosen: the cell, int64 [N].
+        log_probability: of the choice, [N].
     """
 
     context: Tensor
@@ -134,9 +147,14 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """Whole sentences: logits [N, T, V]; weights [N, T, M], choices and their log-probabilities [N,
-    T].
+class CaptionPass:
+    """All words of N sentences and the looks before them.
+
+    Args:
+        logits: [N, T, V].
+        weights: [N, T, M].
+        chosen: the cells, int64 [N, T].
+        log_probability: of the choices, [N, T].
     """
 
     logits: Tensor
@@ -145,15 +163,16 @@ class Told:
     log_probability: Tensor
 
 
-class ShowAttendTell(CaptionNetwork):
-    """The whole network, from pixels to words. `usual` is for training: see `training.telling`."""
+class ShowAttendTell(PictureNetwork):
+    """The whole network, from pixels to words. `usual` is for training: see `choice_loss`."""
 
+    inputs = ("picture",)
     usual: Tensor
 
     def __init__(self, config: TellerConfig) -> None:
         super().__init__(config.encoder, config.grid)
         self.config: TellerConfig = config
-        self.sites = (SITE,) if config.layers else ()
+        self.sites = {SITE: ("target", "picture")} if config.layers else {}
         channels, width = self.encoder_config.width, config.width
         self.norm = nn.LayerNorm(channels)
         # Features say what is in a cell, not where it is; sentences need both.
@@ -161,42 +180,40 @@ class ShowAttendTell(CaptionNetwork):
         self.start = nn.Linear(channels, 2 * width) if config.overview else None
         self.embedding = nn.Embedding(config.vocabulary, width, padding_idx=PAD)
         nn.init.normal_(self.embedding.weight, std=width**-0.5)
-        self.key, self.query = (
-            nn.Linear(channels, config.scoring, bias=False),
-            nn.Linear(width, config.scoring),
-        )
-        self.score, self.gate = nn.Linear(config.scoring, 1), nn.Linear(width, 1)
+        self.key = nn.Linear(channels, config.scoring, bias=False)
+        self.query = nn.Linear(width, config.scoring)
+        self.score = nn.Linear(config.scoring, 1)
+        self.gate = nn.Linear(width, 1)
         self.core = nn.LSTMCell(width + channels, width)
-        self.from_hidden, self.from_context = (
-            nn.Linear(width, width),
-            nn.Linear(channels, width, bias=False),
-        )
+        self.from_hidden = nn.Linear(width, width)
+        self.from_context = nn.Linear(channels, width, bias=False)
         self.dropout = nn.Dropout(config.dropout)
         self.register_buffer("usual", torch.zeros(config.vocabulary))
 
+    def areas(self, name: str) -> AreaOptions:
+        """How a field is seen: item by item."""
+        return self.config.areas(0) if name == "picture" else AreaOptions()
+
     def forward(self, features_BMC: Tensor, target_NT: Tensor) -> Tensor:
         """Logits [N, T, V]; hard attention takes the heaviest cells."""
-        return self.tell(features_BMC, target_NT).logits
+        return self.run(features_BMC, target_NT).logits
 
     def attend(self, features_BMC: Tensor, target_BT: Tensor, changed: Changed = UNCHANGED) -> Pass:
         """The same, with the weights of the cells; nothing where there is no attention."""
-        told = self.tell(features_BMC, target_BT, changed=changed)
+        run = self.run(features_BMC, target_BT, changed=changed)
         if self.config.attention == "none":
-            return Pass(told.logits, {})
-        chosen = {SITE: [told.chosen[:, None]]} if self.config.attention == "hard" else {}
-        return Pass(told.logits, {SITE: [told.weights[:, None]]}, chosen)
+            return Pass(run.logits, {})
+        chosen = {SITE: [run.chosen[:, None]]} if self.config.attention == "hard" else {}
+        return Pass(run.logits, {SITE: [run.weights[:, None]]}, chosen)
 
-    def tell(
+    def run(
         self,
         features_BMC: Tensor,
         target_NT: Tensor,
         sample: bool = False,
         changed: Changed = UNCHANGED,
-    ) -> Told:
-        """All words of N sentences, teacher-forced; with `sample` hard attention draws its cells.
-
-        changed: what is done otherwise.
-        """
+    ) -> CaptionPass:
+        """All words of N sentences, teacher-forced; `sample`: hard attention draws its cells."""
         cells, state = self.remember(features_BMC, changed, target_NT.shape[1])
         state = repeated(state, len(target_NT))
         words_NTW = self.words(target_NT)
@@ -206,39 +223,37 @@ class ShowAttendTell(CaptionNetwork):
             state = self.next(word_NW, look, state)
             states.append(state.hidden)
             looks.append(look)
-        contexts, *rest = (torch.stack(part, 1) for part in zip(*map(_parts, looks), strict=True))
-        return Told(self.read_out(words_NTW, torch.stack(states, 1), contexts), *rest)
+        contexts = torch.stack([look.context for look in looks], 1)
+        return CaptionPass(
+            self.read_out(words_NTW, torch.stack(states, 1), contexts),
+            torch.stack([look.weights for look in looks], 1),
+            torch.stack([look.chosen for look in looks], 1),
+            torch.stack([look.log_probability for look in looks], 1),
+        )
 
     def remember(
         self, features_BMC: Tensor, changed: Changed = UNCHANGED, steps: int = 1
     ) -> tuple[Cells, State]:
-        """The cells of pictures, and the state before the first word, one a picture; changed: over
-        so many steps.
-        """
+        """The cells of pictures, under the interventions of so many steps, and the first state."""
         value_BMC = self.norm(features_BMC)
         state = self._begin(_mean(value_BMC, changed.hidden("picture")))
         value_BMC = value_BMC + self.place
+        cells = Cells(value_BMC, self.key(value_BMC))
         steering = changed.at(SITE, 0)
         if steering is None:
-            return Cells(value_BMC, self.key(value_BMC)), state
-        factors_1QM = steering.factors(
-            self.config.areas(0).grid(value_BMC.shape[1]), steps, value_BMC.device
-        )
+            return cells, state
+        grid = self.config.areas(0).grid(value_BMC.shape[1])
+        factors_1QM = steering.factors(grid, steps, value_BMC.device)
+        factors_QM = None if factors_1QM is None else factors_1QM[0]
         gate = float(steering.gated(torch.ones(1, 1, 1)))
-        return (
-            Cells(
-                value_BMC,
-                self.key(value_BMC),
-                None if factors_1QM is None else factors_1QM[0],
-                gate,
-            ),
-            state,
-        )
+        return replace(cells, factors=factors_QM, gate=gate), state
 
     def _begin(self, mean_BC: Tensor) -> State:
         if self.start is None:
-            return State(*(mean_BC.new_zeros(len(mean_BC), self.config.width) for _ in range(2)))
-        return State(*torch.tanh(self.start(mean_BC)).chunk(2, 1))
+            nothing_BW = mean_BC.new_zeros(len(mean_BC), self.config.width)
+            return State(nothing_BW, nothing_BW)
+        hidden_BW, cell_BW = torch.tanh(self.start(mean_BC)).chunk(2, 1)
+        return State(hidden_BW, cell_BW)
 
     def look_at(self, cells: Cells, state: State, sample: bool, step: int = 0) -> Look:
         """Attend to the cells, K sentences a picture: additive scores, then the sum or one cell."""
@@ -246,23 +261,21 @@ class ShowAttendTell(CaptionNetwork):
             return _blind(cells, state)
         query_BK1D = self.query(state.hidden).unflatten(0, (len(cells.key), -1)).unsqueeze(2)
         score_BKM = self.score(torch.tanh(cells.key[:, None] + query_BK1D)).squeeze(3)
-        weights_BKM = _weights(score_BKM, cells.at(step))
-        chosen_N, log_N = choose_item(weights_BKM.flatten(0, 1), sample)
-        one_BKM = F.one_hot(chosen_N, weights_BKM.shape[2]).to(weights_BKM).view_as(weights_BKM) * (
-            weights_BKM > 0
-        )
-        context_NC = (
-            (one_BKM if self.config.attention == "hard" else weights_BKM) @ cells.value
-        ).flatten(0, 1)
-        context_NC = context_NC if cells.gate == 1.0 else context_NC * cells.gate
+        weights_BKM = _weights(score_BKM, cells.factors_at(step))
+        weights_NM = weights_BKM.flatten(0, 1)
+        chosen_N, log_N = choose_item(weights_NM, sample)
+        read_BKM = weights_BKM
+        if self.config.attention == "hard":
+            one_BKM = F.one_hot(chosen_N, weights_BKM.shape[2]).to(weights_BKM)
+            # Where every cell is banned, none is read.
+            read_BKM = one_BKM.view_as(weights_BKM) * (weights_BKM > 0)
+        context_NC = (read_BKM @ cells.value).flatten(0, 1)
+        if cells.gate != 1.0:
+            context_NC = context_NC * cells.gate
         # A gate decides how much of what is seen matters to the next word (Xu et al. 2015, section
         # 4.2.1).
-        return Look(
-            self.gate(state.hidden).sigmoid() * context_NC,
-            weights_BKM.flatten(0, 1),
-            chosen_N,
-            log_N,
-        )
+        gate_N1 = self.gate(state.hidden).sigmoid()
+        return Look(gate_N1 * context_NC, weights_NM, chosen_N, log_N)
 
     def next(self, word_NW: Tensor, look: Look, state: State) -> State:
         """The state after one more word and the look before it."""
@@ -278,7 +291,7 @@ class ShowAttendTell(CaptionNetwork):
         return logits
 
     def write(self, features_BMC: Tensor, changed: Changed = UNCHANGED) -> TellerStepper:
-        """The decoder over these pictures, one word at a time; changed: what is done otherwise."""
+        """The decoder over these pictures, one word at a time."""
         return TellerStepper(self, *self.remember(features_BMC, changed))
 
     def words(self, ids: Tensor) -> Tensor:
@@ -288,9 +301,7 @@ class ShowAttendTell(CaptionNetwork):
 
 
 class TellerStepper:
-    """Decoding state: cells are shared by the beams of a picture, recurrent states are each row's
-    own.
-    """
+    """The state of decoding: the beams of a picture share its cells, each has its own state."""
 
     def __init__(self, network: ShowAttendTell, cells: Cells, state: State) -> None:
         self._network, self._cells, self._state = network, cells, state
@@ -315,9 +326,7 @@ def select(state: State, rows: Tensor) -> State:
 
 
 def repeated(state: State, rows: int) -> State:
-    """The states of pictures once for each of their sentences; itself where there are `rows`
-    already.
-    """
+    """The states of pictures, once for each of their sentences, `rows` in all."""
     count = len(state.cell)
     return state if count == rows else select(state, torch.arange(rows) // (rows // count))
 
@@ -335,20 +344,14 @@ def _weights(score_BKM: Tensor, factors_M: Tensor | None) -> Tensor:
     """The softmax, with every cell's weight times its factor; zeros where all are banned."""
     if factors_M is None:
         return score_BKM.softmax(2)
-    return (score_BKM + factors_M.log()).softmax(2).nan_to_num(0.0)
+    if not factors_M.any():
+        return torch.zeros_like(score_BKM)
+    return (score_BKM + factors_M.log()).softmax(2)
 
 
 def _blind(cells: Cells, state: State) -> Look:
     """A look that sees nothing."""
     rows = len(state.cell)
+    context_NC = cells.value.new_zeros(rows, cells.value.shape[2])
     nothing_N = state.cell.new_zeros(rows)
-    return Look(
-        cells.value.new_zeros(rows, cells.value.shape[2]),
-        nothing_N[:, None],
-        nothing_N.long(),
-        nothing_N,
-    )
-
-
-def _parts(look: Look) -> tuple[Tensor, ...]:
-    return look.context, look.weights, look.chosen, look.log_probability
+    return Look(context_NC, nothing_N[:, None], nothing_N.long(), nothing_N)

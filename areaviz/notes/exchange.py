@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
@@ -18,50 +18,48 @@ from areaviz.drawing.export import escape, unescape
 from areaviz.notes.annotations import Annotation
 from areaviz.trace.errors import InputError
 
-KINDS = ("csv", "jsonl", "parquet")
+# Endings of files, with the format's name for people and its media type.
+FORMATS = {
+    "csv": ("CSV", "text/csv"),
+    "jsonl": ("JSON Lines", "application/jsonl"),
+    "parquet": ("Parquet", "application/vnd.apache.parquet"),
+}
 MAX_MEGABYTES, MAX_NOTES = 20, 100_000
+# Bytes of a line: more than the longest note takes, however it is written.
 MAX_LINE = 1 << 16
-"""Bytes of a line: more than the longest note takes, however it is written."""
-PACKED, MAX_SPREAD = ("SNAPPY", "UNCOMPRESSED"), 200
-"""How Parquet may be packed: other ways unpack a small file to any size. Megabytes of all texts
-together.
-"""
-_COLUMNS = tuple(field.name for field in fields(Annotation))
-_NUMBERS = ("example", "version")
-_LATER = ("differs",)
-"""Columns that older files lack."""
-_NEEDED = tuple(name for name in _COLUMNS if name not in _LATER)
+# How Parquet may be packed: other ways unpack a small file to any size.
+PACKED = {"SNAPPY", "UNCOMPRESSED"}
+# Megabytes of all texts of a Parquet file together, each counted as often as it stands there.
+MAX_SPREAD = 200
+_COLUMNS = [field.name for field in fields(Annotation)]
+_NUMBERS = ["example", "version"]
+_TEXTS = [name for name in _COLUMNS if name not in _NUMBERS]
+# The column that older files lack.
+_LATER = "differs"
+_NEEDED = [name for name in _COLUMNS if name != _LATER]
 
 
 def to_bytes(notes: Sequence[Annotation], kind: str) -> bytes:
-    """Notes as a file of one of KINDS. In CSV, text that a spreadsheet would run gets an apostrophe
-    in front.
+    """Notes as a file of one of `FORMATS`.
+
+    In CSV, text that a spreadsheet would run gets an apostrophe in front.
     """
     rows = [asdict(note) for note in notes]
     if kind == "jsonl":
         return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows).encode()
+    frame = pd.DataFrame(rows, columns=_COLUMNS)
+    frame[_TEXTS] = frame[_TEXTS].astype("string")
     if kind == "csv":
-        rows = [
-            {
-                name: escape(value) if isinstance(value, str) else value
-                for name, value in row.items()
-            }
-            for row in rows
-        ]
-    frame = pd.DataFrame(rows, columns=list(_COLUMNS))
-    if kind == "csv":
+        frame[_TEXTS] = frame[_TEXTS].map(escape)
         return frame.to_csv(index=False, lineterminator="\r\n").encode()
+    frame[_NUMBERS] = frame[_NUMBERS].astype("int64")
     buffer = io.BytesIO()
-    frame.astype({name: "int64" if name in _NUMBERS else "string" for name in _COLUMNS}).to_parquet(
-        buffer, index=False
-    )
+    frame.to_parquet(buffer, index=False)
     return buffer.getvalue()
 
 
 def from_bytes(data: bytes, kind: str) -> list[Annotation]:
-    """The notes in a file that `to_bytes` made; InputError for one it did not make, naming what is
-    wrong.
-    """
+    """The notes in a file that `to_bytes` made; InputError says what is wrong with another file."""
     if len(data) > MAX_MEGABYTES << 20:
         raise InputError(
             f"The file has {len(data) >> 20} MB but at most {MAX_MEGABYTES} are possible; split it."
@@ -87,8 +85,8 @@ def _rows(data: bytes, kind: str) -> list[Mapping[str, object]]:
         return [json.loads(line) for line in data.decode("utf-8").split("\n") if line]
     rows: list[Mapping[str, object]] = []
     reader = csv.DictReader(io.StringIO(data.decode("utf-8"), newline=""), strict=True)
-    if missing := [name for name in _NEEDED if name not in (reader.fieldnames or ())]:
-        raise ValueError(f"There is no column {missing[0]}.")
+    if not set(_NEEDED) <= set(reader.fieldnames or ()):
+        raise ValueError("A column is missing.")
     for row in reader:
         rows.append({name: value for name, value in row.items() if value is not None})
         _check_count(len(rows))
@@ -114,32 +112,24 @@ def _check_count(notes: int) -> None:
 
 
 def _parquet_rows(data: bytes) -> list[Mapping[str, object]]:
-    """A text may stand once in the file and be meant a million times: counted and measured before
-    it is spread.
+    """The rows of a Parquet file, counted and measured before they are spread out.
+
+    A text may stand once in the file and be meant a million times.
     """
     footer = parquet.read_metadata(io.BytesIO(data))
-    groups = [footer.row_group(index) for index in range(footer.num_row_groups)]
-    columns = [group.column(index) for group in groups for index in range(group.num_columns)]
-    _check_count(
-        max(
-            (
-                footer.num_rows,
-                *(group.num_rows for group in groups),
-                *(one.num_values for one in columns),
-            )
-        )
-    )
-    packed = {one.compression for one in columns} - set(PACKED)
-    if packed:
+    packed = set()
+    _check_count(footer.num_rows)
+    for group in map(footer.row_group, range(footer.num_row_groups)):
+        _check_count(group.num_rows)
+        for column in map(group.column, range(group.num_columns)):
+            _check_count(column.num_values)
+            packed.add(column.compression)
+    if not packed <= PACKED:
         raise InputError(
-            f"The file is packed by {', '.join(sorted(packed))}; save it by Snappy or not packed at"
-            " all."
+            f"The file is packed by {', '.join(sorted(packed - PACKED))}; save it by Snappy or not"
+            " packed at all."
         )
-    texts = [
-        name
-        for name in footer.schema.to_arrow_schema().names
-        if name in _COLUMNS and name not in _NUMBERS
-    ]
+    texts = [name for name in footer.schema.to_arrow_schema().names if name in _TEXTS]
     table = parquet.read_table(io.BytesIO(data), columns=[*texts, *_NUMBERS], read_dictionary=texts)
     spread = sum(_spread(chunk) for name in texts for chunk in table[name].chunks)
     if spread > MAX_SPREAD << 20:
@@ -155,37 +145,37 @@ def _spread(texts: Any) -> int:
     """How many bytes a column's texts take once each stands for itself."""
     if not pa.types.is_dictionary(texts.type):
         return int(texts.nbytes)
-    return int(
-        compute.sum(compute.take(compute.binary_length(texts.dictionary), texts.indices)).as_py()
-        or 0
-    )
+    lengths = compute.take(compute.binary_length(texts.dictionary), texts.indices)
+    return int(compute.sum(lengths).as_py() or 0)
 
 
-def _note(number: int, row: Mapping[str, object], escaped: bool) -> Annotation:
+def _note(number: int, row: Mapping[str, object], from_csv: bool) -> Annotation:
+    """The note of a row; `number` names it in errors, from 1."""
     missing = [name for name in _NEEDED if not isinstance(row, Mapping) or name not in row]
     if missing:
         raise InputError(
             f"Note {number:,} lacks {', '.join(missing)}; export notes here to see what is needed."
         )
-    texts = {name: row.get(name, "") for name in _COLUMNS if name not in _NUMBERS}
-    held = _unescaping(row) if escaped else str
-    given = {name: held(text) for name, text in texts.items() if isinstance(text, str)}
-    if wrong := [name for name in texts if name not in given]:
-        raise InputError(f"Note {number:,} has no text as {wrong[0]}; mend or remove it.")
+    texts = {}
+    for name in _TEXTS:
+        text = row.get(name, "")
+        if not isinstance(text, str):
+            raise InputError(f"Note {number:,} has no text as {name}; fix or remove it.")
+        texts[name] = _unescape(text, _LATER in row) if from_csv else text
     try:
         example, version = (int(str(row[name])) for name in _NUMBERS)
     except ValueError:
         raise InputError(
-            f"Note {number:,} has no whole number as example or version; mend or remove it."
+            f"Note {number:,} has no whole number as example or version; fix or remove it."
         ) from None
-    if not given["id"] or version < 1 or example < 0:
-        raise InputError(f"Note {number:,} has no id, or a negative number; mend or remove it.")
+    if not texts["id"] or version < 1 or example < 0:
+        raise InputError(f"Note {number:,} has no id, or a negative number; fix or remove it.")
     try:
-        return Annotation(**given, example=example, version=version).checked()
+        return Annotation(**texts, example=example, version=version).checked()
     except InputError as error:
         raise InputError(f"Note {number:,} cannot be brought in: {error}") from error
 
 
-def _unescaping(row: Mapping[str, object]) -> Callable[[str], str]:
-    """How texts of a CSV file are read: older ones were held at their beginning alone."""
-    return unescape if _LATER[0] in row else lambda text: text.removeprefix("'")
+def _unescape(text: str, is_new: bool) -> str:
+    """A text of a CSV file; older files have the apostrophe at its beginning alone."""
+    return unescape(text) if is_new else text.removeprefix("'")

@@ -1,8 +1,7 @@
 """Where people's notes and slices are kept: one SQLite file or a PostgreSQL server, by its address.
 
-What is told as saved has been committed and, in SQLite, brought to the disk (WAL,
-synchronous=FULL). A file that is damaged gets another name; under every other fault it stays as it
-is.
+What is reported as saved has been committed and, in SQLite, brought to the disk (WAL,
+synchronous=FULL). A damaged file gets another name; under every other fault it stays as it is.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import logging
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
@@ -22,26 +21,31 @@ from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
 from areaviz.notes.store_faults import LOGS, WAITING, fault_of, set_aside_if_damaged
-from areaviz.notes.store_schema import VERSION, bring_up, version_of
+from areaviz.notes.store_schema import VERSION, upgrade, version_of
 from areaviz.trace.errors import BackendError
 from areaviz.trace.files import PRIVATE_FILE, aside_name, private_folder
 
 log = logging.getLogger(__name__)
-OPENING = 20  # seconds, for other processes that open it
+# Seconds to wait for other processes that open a store.
+OPENING = 20
+# The number by which those who open one PostgreSQL store at once wait for each other.
 _TURN = 0x61726561
-"""The number by which those who open one PostgreSQL store at once wait for each other."""
 
 
 class Store:
     """One store; one writer at a time in this process, any number of readers."""
 
     def __init__(self, engine: Engine) -> None:
-        self._engine, self._writing, self._path = engine, threading.Lock(), _path(engine)
+        self._engine, self._writing = engine, threading.Lock()
+        self._is_sqlite = engine.dialect.name == "sqlite"
+        name = engine.url.database
+        is_file = self._is_sqlite and name and name != ":memory:"
+        # The file of a store that is one, else None.
+        self.file = Path(str(name)) if is_file else None
 
     @classmethod
     def open(cls, url: str) -> Self:
-        """A store by its address, "sqlite:///FILE" or "postgresql+psycopg://...", made if it is not
-        there.
+        """A store by its address, "sqlite:///FILE" or "postgresql+psycopg://..."; made if missing.
 
         Raises:
             BackendError: the store cannot be opened: why, and what was done with a damaged file.
@@ -53,9 +57,9 @@ class Store:
                 f"The address of the store of notes cannot be used ({error}); it is like"
                 ' "sqlite:///notes.sqlite" or "postgresql+psycopg://user@host/name".'
             ) from error
-        if engine.dialect.name == "sqlite":
-            sql.event.listen(engine, "connect", _durable)
         store = cls(engine)
+        if store._is_sqlite:
+            sql.event.listen(engine, "connect", _make_durable)
         try:
             store._begin()
         except BackendError:
@@ -63,106 +67,109 @@ class Store:
             raise
         return store
 
-    @property
-    def file(self) -> Path | None:
-        """The file of a store that is one."""
-        return self._path
+    def rows(self, doing: str, query: sql.Select[Any]) -> Sequence[sql.RowMapping]:
+        """The rows that a query finds, each by the names of its columns.
 
-    @contextmanager
-    def reader(self, doing: str) -> Iterator[Connection]:
-        """A connection to read by; doing: for people, where it fails; raises BackendError."""
-        with self._named(doing), self._engine.connect() as connection:
-            yield connection
+        Args:
+            doing: for people, completes "Something went wrong while ...".
+            query: what to look for.
+
+        Raises:
+            BackendError: the store fails.
+        """
+        with self._errors(doing), self._engine.connect() as connection:
+            return connection.execute(query).mappings().all()
 
     @contextmanager
     def writer(self, doing: str) -> Iterator[Connection]:
-        """The one writing connection; what the block did is committed at its end, or undone; raises
-        BackendError.
+        """The one writing connection; what the block did is committed at its end, or undone.
+
+        Args and errors as of `rows`.
         """
-        with self._writing, self._named(doing), self._engine.begin() as connection:
-            if self._engine.dialect.name == "sqlite":
+        with self._writing, self._errors(doing), self._engine.begin() as connection:
+            if self._is_sqlite:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
             yield connection
 
+    def delete(self, doing: str, table: sql.Table, *which: sql.ColumnElement[bool]) -> int:
+        """Delete the rows of a table for which all conditions hold; returns how many."""
+        with self.writer(doing) as connection:
+            return connection.execute(sql.delete(table).where(*which)).rowcount
+
     def _begin(self) -> None:
         """Set a damaged file aside, make a new one, bring an older one to this version."""
-        with self._named("opening the notes"), self._alone():
-            if self._path:
-                set_aside_if_damaged(self._path)
+        with self._errors("opening the notes"), self._one_opener():
+            if self.file:
+                set_aside_if_damaged(self.file)
                 with suppress(FileExistsError):  # SQLite gives its log and index the same mode
-                    os.close(os.open(self._path, os.O_CREAT | os.O_EXCL, PRIVATE_FILE))
+                    _create(self.file)
             with self._engine.connect() as connection:
                 found = version_of(connection)
             if found == VERSION:
                 return
-            if self._path and found is not None:
-                self._copy(found)
+            if self.file and found is not None:
+                self._copy(self.file, found)
             with self.writer("opening the notes") as connection:
-                if self._engine.dialect.name == "postgresql":
+                if not self._is_sqlite:
                     connection.execute(sql.select(sql.func.pg_advisory_xact_lock(_TURN)))
-                bring_up(connection)
+                upgrade(connection)
 
-    def _copy(self, version: int) -> None:
-        """Keep a file of an older version as it was; from now on nobody else on this machine reads
-        the store.
-        """
-        assert self._path
-        copy = aside_name(self._path, f"version-{version}")
-        os.close(os.open(copy, os.O_CREAT | os.O_EXCL, PRIVATE_FILE))
+    def _copy(self, file: Path, version: int) -> None:
+        """Keep a file of an older version as it was, and make the store private to this user."""
+        copy = aside_name(file, f"version-{version}")
+        _create(copy)
         try:
             with self._engine.connect() as connection:
                 connection.exec_driver_sql("VACUUM INTO ?", (str(copy),))
-            with copy.open("rb") as file:
-                os.fsync(file.fileno())
+            with copy.open("rb") as written:
+                os.fsync(written.fileno())
         except BaseException:
             copy.unlink()
             raise
         for ending in ("", *LOGS):
             with suppress(OSError):  # another owner's: that it could be read is no fault here
-                Path(f"{self._path}{ending}").chmod(PRIVATE_FILE)
+                Path(f"{file}{ending}").chmod(PRIVATE_FILE)
         log.info(
             "The store of notes %s was of version %d; it is kept as %s.",
-            self._path.name,
+            file.name,
             version,
             copy.name,
         )
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Of processes that open one SQLite file at once, each waits for the other; a server sees
-        to that itself.
-        """
-        if not self._path:
+    def _one_opener(self) -> Iterator[None]:
+        """Let processes open one SQLite file one after the other; a server sees to that itself."""
+        if not self.file:
             yield
             return
-        private_folder(self._path.parent)
-        name = self._path.with_name(f".{self._path.name}.lock")
+        private_folder(self.file.parent)
+        name = self.file.with_name(f".{self.file.name}.lock")
         with FileLock(name, timeout=OPENING, mode=PRIVATE_FILE):
             yield
 
     @contextmanager
-    def _named(self, doing: str) -> Iterator[None]:
-        """What goes wrong, as one sentence."""
+    def _errors(self, doing: str) -> Iterator[None]:
+        """Raise what goes wrong as BackendError, in one sentence."""
         try:
             yield
         except (SQLAlchemyError, sqlite3.Error, OSError) as error:
             cause = error.orig if isinstance(error, DBAPIError) and error.orig else error
-            fault = fault_of(cause, self._path)
+            fault = fault_of(cause, self.file)
             advice = f"{fault.advice}, then try again" if fault.advice else "try again"
             raise BackendError(
                 f"Something went wrong while {doing} ({fault.what}); nothing was changed, {advice}."
             ) from error
 
 
-def _path(engine: Engine) -> Path | None:
-    """The file of a store that is one."""
-    name = engine.url.database
-    return Path(name) if engine.dialect.name == "sqlite" and name and name != ":memory:" else None
+def _create(path: Path) -> None:
+    """Make an empty file for this user alone; FileExistsError where there is one."""
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL, PRIVATE_FILE))
 
 
-def _durable(connection: Any, _: object) -> None:
-    """Of every SQLite connection: a log ahead of the file, brought to the disk with each commit;
-    what is removed is overwritten.
+def _make_durable(connection: Any, _: object) -> None:
+    """Set up an SQLite connection.
+
+    It has a log ahead of the file, brings each commit to the disk, and overwrites what is removed.
     """
     connection.isolation_level = None  # transactions are begun by `writer`, not by the driver
     settings = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON")

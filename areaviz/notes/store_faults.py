@@ -1,8 +1,7 @@
-"""What goes wrong with the store of notes, by name: which faults are damage, and what all others
-are called.
+"""Faults of the store of notes: which of them are damage, and what people are told of the others.
 
-Only what SQLite itself calls corrupt is damage. A full disk, a lock, a missing descriptor or right,
-an error of the disk pass by, and the file must then be as it was.
+Only what SQLite itself calls corrupt is damage. A full disk, a lock, a missing descriptor or right
+and an error of the disk go away again, and the file must then be as it was.
 """
 
 from __future__ import annotations
@@ -18,40 +17,39 @@ from typing import NamedTuple
 from areaviz.trace.errors import BackendError
 from areaviz.trace.files import set_aside
 
-WAITING = 5  # seconds, for other programs
+# Seconds to wait for other programs.
+WAITING = 5
+# Files that opening a store needs at once: the lock, the store, its log and index, and what those
+# two are made by.
 DESCRIPTORS = 6
-"""Files that an opening needs at once: the lock, the store, its log and index, and what those two
-are made by.
-"""
+# Bytes below which a disk counts as full where SQLite only says that it could not write.
 SPACE = 1 << 20
-"""Bytes below which a disk counts as full where SQLite only says that a file could not be written.
-"""
+# Endings of the files that SQLite keeps beside a store: its log and the index of that.
 LOGS = ("-wal", "-shm")
-"""Endings of the files that SQLite keeps beside a store: its log and the index of that."""
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _HELD = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
+# Errors behind which several faults may stand.
 _UNNAMED = (
     sqlite3.SQLITE_IOERR,
     sqlite3.SQLITE_CANTOPEN,
     sqlite3.SQLITE_PERM,
     sqlite3.SQLITE_READONLY,
 )
-"""Errors behind which several faults may stand."""
 
 
 class Fault(NamedTuple):
-    """what: the fault, in words that stand in brackets. advice: what to do about it, "" where that
-    is unknown.
-    """
+    """What went wrong, for people."""
 
+    # In words that stand in brackets.
     what: str
+    # What to do about it, "" where that is unknown.
     advice: str = ""
 
 
 FULL = Fault("the store's disk is full", "free some space")
 HELD = Fault("another program holds the store", "wait for that program or end it")
 MANY = Fault("this process has too many open files", "raise its limit of open files or restart it")
-BARRED = Fault("the store may not be read and written by this user", "mend its owner or mode")
+BARRED = Fault("the store may not be read and written by this user", "fix its owner or mode")
 UNREADABLE = Fault("the store's disk could not be read or written", "look after the disk")
 _BY_NUMBER = {
     errno.ENOSPC: FULL,
@@ -66,27 +64,29 @@ _BY_NUMBER = {
 
 
 def fault_of(error: BaseException, path: Path | None) -> Fault:
-    """What an error of the operating system, of SQLite or of a server means; path: of a store that
-    is a file.
+    """What an error means.
+
+    Args:
+        error: of the operating system, of SQLite or of a server.
+        path: of a store that is a file, else None.
     """
     if isinstance(error, OSError):
-        return _BY_NUMBER.get(
-            error.errno or 0, Fault(error.strerror or "another process is opening it")
-        )
+        unknown = Fault(error.strerror or "another process is opening it")
+        return _BY_NUMBER.get(error.errno or 0, unknown)
     code = _code(error)
     if code in _HELD:
         return HELD
     if code == sqlite3.SQLITE_FULL:
         return FULL
-    if path and code in _UNNAMED:
-        return _looked_for(path) or (
-            UNREADABLE if code == sqlite3.SQLITE_IOERR else Fault(_words(error))
-        )
-    return Fault(_words(error))
+    fault = _fault_behind(path) if path and code in _UNNAMED else None
+    if fault is None and path and code == sqlite3.SQLITE_IOERR:
+        fault = UNREADABLE
+    lines = str(error).splitlines()
+    return fault or Fault(lines[0] if lines else type(error).__name__)
 
 
 def set_aside_if_damaged(path: Path) -> None:
-    """Check a store that is a file; one that is damaged gets another name, with its log, unchanged.
+    """Check a store that is a file; a damaged one gets another name, with its log, unchanged.
 
     Raises:
         BackendError: it was damaged; says where it lies now.
@@ -95,14 +95,14 @@ def set_aside_if_damaged(path: Path) -> None:
     if not path.is_file():
         return
     path = path.resolve()
-    logs = [Path(f"{path}{ending}") for ending in LOGS]
-    there = (
-        [log for log in logs if log.exists()] if _size(logs[0]) else []
-    )  # the index is of no use without the log
+    logs = _logs(path)
+    # Without a log, the index is of no use.
+    has_log = logs[0].exists() and logs[0].stat().st_size > 0
+    there = [log for log in logs if has_log and log.exists()]
     with closing(sqlite3.connect(path, timeout=WAITING)) as connection:
         if _sound(connection):
             return
-        # Still open: SQLite then sees that the file has another name, and leaves the log as it is.
+        # While it is open: so SQLite sees that the file has another name, and leaves the log alone.
         try:
             aside = set_aside(path, *there)
         except OSError as error:
@@ -132,9 +132,7 @@ def _sound(connection: sqlite3.Connection) -> bool:
 
 
 def _read_all(connection: sqlite3.Connection) -> None:
-    """Raise what the disk says where it does not give a page: a check calls such a page malformed,
-    a copy does not.
-    """
+    """Raise the disk's error where a page cannot be read: a check calls such a page malformed."""
     try:
         with closing(sqlite3.connect("")) as copy:  # a temporary one
             connection.backup(copy)
@@ -143,8 +141,8 @@ def _read_all(connection: sqlite3.Connection) -> None:
             raise
 
 
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
+def _logs(path: Path) -> list[Path]:
+    return [Path(f"{path}{ending}") for ending in LOGS]
 
 
 def _code(error: BaseException) -> int:
@@ -153,14 +151,10 @@ def _code(error: BaseException) -> int:
     return -1 if code is None else int(code) & 0xFF
 
 
-def _words(error: BaseException) -> str:
-    lines = str(error).splitlines()
-    return lines[0] if lines else type(error).__name__
+def _fault_behind(path: Path) -> Fault | None:
+    """The fault behind SQLite's "unable to open" and "I/O error", None where it is not found.
 
-
-def _looked_for(path: Path) -> Fault | None:
-    """The fault behind SQLite's "unable to open" and "I/O error". The store itself is not opened:
-    to close it again would free the locks that this process has on it.
+    The store itself is not opened: to close it again would free the locks that this process has.
     """
     held: list[int] = []
     try:
@@ -174,7 +168,6 @@ def _looked_for(path: Path) -> Fault | None:
     with suppress(OSError):
         if shutil.disk_usage(path.parent).free < SPACE:
             return FULL
-    files = [one for one in (path, *(Path(f"{path}{ending}") for ending in LOGS)) if one.exists()]
-    if not all(os.access(one, os.R_OK | os.W_OK) for one in (*files, path.parent)):
-        return BARRED
-    return None
+    files = [one for one in (path, *_logs(path), path.parent) if one.exists()]
+    usable = all(os.access(one, os.R_OK | os.W_OK) for one in files)
+    return None if usable else BARRED

@@ -1,7 +1,7 @@
-"""The tables of the store of notes, their version, and the way from older ones.
+"""The tables of the store of notes, their version, and the steps from older versions.
 
-An older store is brought to this version in one transaction; a newer one is refused by name. To
-change a table: raise `VERSION`, add a step to `STEPS`, and put a store of the version before into
+An older store is brought to this version in one transaction; a newer one is refused. To change a
+table: raise `VERSION`, add a step to `STEPS`, and put a store of the version before into
 tests/notes/stores.
 """
 
@@ -17,25 +17,33 @@ from sqlalchemy.engine import Connection
 
 from areaviz.trace.errors import BackendError, InputError
 
+# Stores of version 0 have no table with their version, and some of them no slices.
 VERSION = 1
-"""Stores of version 0 have no table with their version, and some of them no slices."""
 LONGEST_NOTE, LONGEST_NAME, LONGEST_SLICE = 4000, 100, 60
-LENGTHS = {"id": 32, "dataset": 64, "model": LONGEST_NAME, "tag": LONGEST_NAME, "severity": 16, "note": LONGEST_NOTE,
-           "author": LONGEST_NAME, "changed": 32, "differs": 32, "reader": 64}  # fmt: skip
-"""Characters of each text of a note, at most."""
-
+# Characters of each text of a note, at most.
+LENGTHS = {
+    "id": 32,
+    "dataset": 64,
+    "model": LONGEST_NAME,
+    "tag": LONGEST_NAME,
+    "severity": 16,
+    "note": LONGEST_NOTE,
+    "author": LONGEST_NAME,
+    "changed": 32,
+    "differs": 32,
+    "reader": 64,
+}
+# Halves of surrogate pairs, and the character that ends a text in PostgreSQL.
 _BROKEN = re.compile("[\0\ud800-\udfff]")
-"""Halves of surrogate pairs, and the character that ends a text in PostgreSQL."""
 
 METADATA = sql.MetaData()
 
 
 def _text(name: str, later: bool = False, **options: Any) -> sql.Column[str]:
-    """later: the column came with a later version; rows of before have nothing in it."""
+    """A column of text; `later` where it came with a later version, so that old rows have ""."""
     default = "" if later else None
-    return sql.Column(
-        name, sql.String(LENGTHS[name]), nullable=False, server_default=default, **options
-    )
+    kind = sql.String(LENGTHS[name])
+    return sql.Column(name, kind, nullable=False, server_default=default, **options)
 
 
 NOTES = sql.Table(
@@ -51,13 +59,11 @@ NOTES = sql.Table(
     _text("author"),
     _text("changed"),
     sql.Column("version", sql.Integer, nullable=False),
+    # The id of the note with other words that was there when this one was brought in, else "".
     _text("differs", later=True),
+    # The mark of who first wrote it (`areaviz/ui/shell/reader.py`), "" where that is unknown.
     _text("reader", later=True),
 )
-"""differs: the id of the note with other words that was there when this one was brought in, else
-"".
-reader: the mark of who first wrote it (`areaviz/ui/shell/reader.py`), "" where that is unknown.
-"""
 SLICES = sql.Table(
     "slices",
     METADATA,
@@ -90,24 +96,24 @@ def version_of(connection: Connection) -> int | None:
     return found
 
 
-def bring_up(connection: Connection) -> None:
-    """Make the tables of an empty store, or bring an older one to `VERSION`, in the caller's
-    transaction.
+def upgrade(connection: Connection) -> None:
+    """Make the tables of an empty store, or bring an older one to `VERSION`.
+
+    All of it happens in the caller's transaction.
     """
     found = version_of(connection)
     if found == VERSION:
         return
-    for step in STEPS[found:] if found is not None else ():
-        step(connection)
+    if found is not None:
+        for step in STEPS[found:]:
+            step(connection)
     METADATA.create_all(connection)
     connection.execute(sql.delete(_VERSION))
     connection.execute(sql.insert(_VERSION).values(version=VERSION))
 
 
 def _from_0(connection: Connection) -> None:
-    """Marks of notes that were brought in beside others; of notes and slices who wrote them, of
-    slices when.
-    """
+    """Add who wrote notes and slices, when slices changed, and what imported notes differ from."""
     _add(connection, NOTES.c.differs)
     _add(connection, NOTES.c.reader)
     if sql.inspect(connection).has_table(SLICES.name):
@@ -123,13 +129,17 @@ def _add(connection: Connection, column: sql.Column[str]) -> None:
     )
 
 
+# From each version to the next.
 STEPS: tuple[Callable[[Connection], None], ...] = (_from_0,)
-"""From each version to the next."""
 
 
 def check_text(title: str, value: str, most: int) -> None:
-    """Raise InputError for a text that not every store takes as it is; title: what
-    people call it.
+    """Raise InputError for a text that not every store takes as it is.
+
+    Args:
+        title: what people call it.
+        value: the text.
+        most: its characters, at most.
     """
     if len(value) > most:
         raise InputError(

@@ -1,7 +1,7 @@
 """The server of models without its network: a request comes in as bytes, a reply goes out as bytes.
 
-Whatever listens (Ray Serve, a test's small server) hands every request to `Api.answer`, so that the
-token is asked for, and sizes are limited, in one place.
+Whatever listens (Ray Serve, a test's small server) passes every request to `Api.answer`, so that
+the token and the sizes are checked in one place.
 """
 
 from __future__ import annotations
@@ -11,19 +11,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from areaviz.backend import wire
-from areaviz.backend.access import opens
+from areaviz.backend.access import is_token
 from areaviz.backend.base import Backend
 from areaviz.backend.cached import key_of
 from areaviz.trace import codec
 from areaviz.trace.errors import BackendError, Busy, InputError
 
 log = logging.getLogger(__name__)
-_BEARER = "bearer "
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What goes back: HTTP status, type of the content, content."""
+    """An answer: HTTP status, type of the content, content."""
 
     status: int
     kind: str
@@ -36,10 +35,11 @@ class Reply:
 
 
 class Api:
-    """Answers for a backend, which should remember traces (`CachedBackend`), to whoever has the
-    token.
+    """Answers clients who have the token.
 
-    digest: of the token; see `access.digest_of`.
+    Args:
+        backend: runs the models; it should remember traces (`CachedBackend`).
+        digest: of the token; see `access.digest_of`.
     """
 
     def __init__(self, backend: Backend, digest: str) -> None:
@@ -51,20 +51,21 @@ class Api:
         }
 
     def refusal(self, method: str, path: str, authorization: str, length: int) -> Reply | None:
-        """Why a request is not answered, known from its head alone; None where it is. length: of
-        its body, in bytes.
+        """Why a request is refused by its head alone, or None.
+
+        Args:
+            length: of its body, in bytes.
         """
-        given = authorization[len(_BEARER) :] if authorization.lower().startswith(_BEARER) else ""
-        if not opens(given.strip(), self._digest):
+        # The token first: without it nobody learns which routes there are.
+        scheme, _, token = authorization.partition(" ")
+        if scheme.lower() != "bearer" or not is_token(token.strip(), self._digest):
             return Reply.failed("token", "This server wants its access token; name the right one.")
         if path not in self._routes:
-            return Reply.failed(
-                "route", f"There is no such place here; there are: {', '.join(self._routes)}."
-            )
-        if method != self._routes[path][0]:
-            return Reply.failed(
-                "method", f"{path} is asked with {self._routes[path][0]}; use that."
-            )
+            known = ", ".join(self._routes)
+            return Reply.failed("route", f"There is no such place here; there are: {known}.")
+        expected, _ = self._routes[path]
+        if method != expected:
+            return Reply.failed("method", f"{path} is asked with {expected}; use that.")
         if length > wire.MAX_REQUEST_BYTES:
             return Reply.failed(
                 "size",
@@ -95,20 +96,18 @@ class Api:
         return Reply(200, wire.JSON, wire.about_to_json(self._backend))
 
     def _trace(self, body: bytes) -> Reply:
-        asked = wire.trace_from_json(body)
-        found = self._backend.trace(asked.request, background=asked.background)
-        return Reply(200, wire.NPZ, codec.to_bytes(found, without=wire.large_sites(found)))
+        message = wire.trace_from_json(body)
+        trace = self._backend.trace(message.request, background=message.background)
+        return Reply(200, wire.NPZ, codec.to_bytes(trace, without=wire.large_sites(trace)))
 
     def _layer(self, body: bytes) -> Reply:
-        """Runs the request again where this replica does not remember it: another one may have
-        answered it.
-        """
-        asked = wire.layer_from_json(body)
-        if asked.key != key_of(
-            asked.request.checked(), self._backend.models().get(asked.request.model)
-        ):
+        """Runs the request again if it was another replica that answered it."""
+        message = wire.layer_from_json(body)
+        # The key has the model's card in it: layers of two models must not be mixed in one trace.
+        card = self._backend.models().get(message.request.model)
+        if message.key != key_of(message.request.checked(), card):
             raise BackendError("The model was exchanged since this was run; run it again.")
-        attention = self._backend.trace(asked.request).maps.get(asked.site)
-        if attention is None or not 0 <= asked.layer < attention.layers:
+        attention = self._backend.trace(message.request).maps.get(message.site)
+        if attention is None or not 0 <= message.layer < attention.layers:
             raise InputError("This result has no such site or layer; choose one that it has.")
-        return Reply(200, wire.NPZ, codec.layer_to_bytes(attention.weights[asked.layer]))
+        return Reply(200, wire.NPZ, codec.layer_to_bytes(attention.weights[message.layer]))

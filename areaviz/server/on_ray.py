@@ -1,6 +1,4 @@
-"""The models on Ray Serve: several replicas, on the GPUs and nodes there are, behind
-one address.
-"""
+"""The models on Ray Serve: replicas on the GPUs and nodes there are, behind one address."""
 
 from __future__ import annotations
 
@@ -10,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,31 +17,87 @@ import requests
 
 from areaviz.analysis.cluster import joined_ray
 from areaviz.backend import wire
+from areaviz.backend.access import bracketed, local_address
 from areaviz.backend.base import Backend
 from areaviz.backend.cached import CachedBackend
 from areaviz.server.api import Api, Reply
-from areaviz.server.options import Place, Scale
-from areaviz.trace.errors import BackendError
+from areaviz.trace.errors import BackendError, InputError
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
+# Opens a backend in the process of a replica; must be importable there.
 Open = Callable[[], Backend]
-"""Opens a backend in the process of a replica; must be importable there."""
 
-NAME, EVERY_ADDRESS = "areaviz", ("0.0.0.0", "::")
+NAME = "areaviz"
+
+# Requests with the same `wire.AFFINITY` go to one replica, which remembers the trace, or to the
+# next if it dies.
 ROUTER = "ray.serve.experimental.consistent_hash_router:ConsistentHashRouter"
-"""Requests with the same `wire.AFFINITY` go to one replica, which remembers the trace, or to the
-next if it dies.
-"""
 REQUEST_SECONDS, START_SECONDS = 150.0, 180.0
 
 
-class Replica:
-    """One copy of the models. Requests wait here for the backend's worker, which runs like ones as
-    one batch.
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How many replicas of the models there are, and what each may use.
+
+    Args:
+        replicas: how many there are, or the fewest while `most_replicas` is set.
+        most_replicas: up to how many Ray Serve adds while requests wait; None: it adds none.
+        cpus: processors of each replica.
+        gpus: GPUs of each replica; 0.5 puts two replicas on one.
+        together: requests a replica works on at once; like ones run in batches of at most 8.
+        waiting: requests that may wait for a replica before others are refused as busy.
+
+    Raises:
+        InputError: the numbers cannot be.
     """
+
+    replicas: int = 1
+    most_replicas: int | None = None
+    cpus: float = 1.0
+    gpus: float = 0.0
+    together: int = 16
+    waiting: int = 64
+
+    def __post_init__(self) -> None:
+        if min(self.replicas, self.together, self.waiting) < 1:
+            raise InputError(
+                "A server needs at least one replica, one request at a time and room for one to"
+                " wait."
+            )
+        if self.most_replicas is not None and self.most_replicas < self.replicas:
+            raise InputError(
+                f"There cannot be at least {self.replicas} and at most {self.most_replicas}"
+                " replicas; raise the second."
+            )
+        if self.cpus < 0 or self.gpus < 0:
+            raise InputError("A replica cannot use fewer than 0 processors; give 0 or more.")
+        if self.gpus > 1 and self.gpus != int(self.gpus):
+            raise InputError(
+                f"A replica cannot use {self.gpus} GPUs; give a part of one or a whole number."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the server is.
+
+    Args:
+        host: the address to listen at.
+        port: likewise.
+        cluster: the address of a Ray cluster ("auto" on one of its nodes, or "ray://head:10001");
+            None starts Ray on this machine alone and ends it with the server.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    cluster: str | None = None
+
+
+class Replica:
+    """One copy of the models, whose worker runs like requests in batches."""
 
     def __init__(self, open_backend: Open, digest: str, together: int) -> None:
         _stay_on_loopback()
@@ -67,10 +122,15 @@ class Replica:
 
 @contextmanager
 def serving(open_backend: Open, digest: str, scale: Scale, place: Place) -> Iterator[str]:
-    """Serve a backend to whoever has the token of this digest; gives the address, and ends the
-    server afterwards.
+    """Serve a backend while the block runs; gives the address.
 
-    On a cluster the server's own application ends, and nothing else there.
+    Afterwards the server ends, on a cluster its own application and nothing else there.
+
+    Args:
+        open_backend: run in every replica.
+        digest: of the token that clients need.
+        scale: how many replicas.
+        place: where to listen.
 
     Raises:
         BackendError: Ray is not installed or does not start, or the cluster does not answer.
@@ -81,9 +141,12 @@ def serving(open_backend: Open, digest: str, scale: Scale, place: Place) -> Iter
         logging.getLogger("ray.serve").setLevel(logging.WARNING)
         try:
             _start(application(open_backend, digest, scale), place)
-            yield f"http://{place.host}:{place.port}"
+            yield f"http://{bracketed(place.host)}:{place.port}"
         finally:
-            serve.delete(NAME) if place.cluster else serve.shutdown()  # type: ignore[no-untyped-call]
+            if place.cluster:
+                serve.delete(NAME)
+            else:
+                serve.shutdown()  # type: ignore[no-untyped-call]
 
 
 def _start(app: Any, place: Place) -> None:
@@ -93,14 +156,13 @@ def _start(app: Any, place: Place) -> None:
 
     options = {"host": place.host, "port": place.port, "request_timeout_s": REQUEST_SECONDS}
     try:
-        with suppress(
-            TimeoutError
-        ):  # of 60 s, in which a busy machine may not get so far; it goes on starting
+        # Ray waits for 60 s, in which a busy machine may not get so far; it goes on starting.
+        with suppress(TimeoutError):
             serve.start(http_options=options)
         serve.run(app, name=NAME, route_prefix="/")
-        if place.cluster is None:  # whose nodes need not be reached from here
-            host = "127.0.0.1" if place.host in EVERY_ADDRESS else place.host
-            _wait_for(f"http://{host}:{place.port}/-/healthz")
+        # The nodes of a cluster need not be reachable from here.
+        if place.cluster is None:
+            _wait_for(f"{local_address(place.host, place.port)}/-/healthz")
     except (RayError, RuntimeError) as error:
         reason = str(error).strip().splitlines()[0][:200]
         raise BackendError(
@@ -110,9 +172,7 @@ def _start(app: Any, place: Place) -> None:
 
 
 def _wait_for(address: str) -> None:
-    """Wait until an address answers; raises RuntimeError where it does not within
-    `START_SECONDS`.
-    """
+    """Wait until an address answers; RuntimeError where it does not in `START_SECONDS`."""
     late = time.monotonic() + START_SECONDS
     while time.monotonic() < late:
         with suppress(requests.RequestException):
@@ -127,11 +187,14 @@ def application(open_backend: Open, digest: str, scale: Scale) -> Any:
     from ray import serve
     from ray.serve.config import RequestRouterConfig
 
-    grows = {
-        "min_replicas": scale.replicas,
-        "max_replicas": scale.most_replicas,
-        "target_ongoing_requests": max(1, scale.together // 2),
-    }
+    replicas: dict[str, Any] = {"num_replicas": scale.replicas}
+    if scale.most_replicas:
+        growth = {
+            "min_replicas": scale.replicas,
+            "max_replicas": scale.most_replicas,
+            "target_ongoing_requests": max(1, scale.together // 2),
+        }
+        replicas = {"autoscaling_config": growth}
     deployment = serve.deployment(
         name=NAME,
         max_ongoing_requests=scale.together,
@@ -139,11 +202,7 @@ def application(open_backend: Open, digest: str, scale: Scale) -> Any:
         ray_actor_options={"num_cpus": scale.cpus, "num_gpus": scale.gpus},
         request_router_config=RequestRouterConfig.model_validate({"request_router_class": ROUTER}),
         graceful_shutdown_timeout_s=5,
-        **(
-            {"autoscaling_config": grows}
-            if scale.most_replicas
-            else {"num_replicas": scale.replicas}
-        ),
+        **replicas,
     )(Replica)
     return deployment.bind(open_backend, digest, scale.together)
 
@@ -156,12 +215,11 @@ def open_local(checkpoints: Path, device: str) -> Backend:
 
 
 def _stay_on_loopback() -> None:
-    """Have Ray Serve open a replica's door for other deployments on loopback, and not on every
-    address.
+    """Have Ray Serve open a replica's port for other deployments on loopback alone.
 
-    Behind it requests are pickled and no token is asked for, and no option closes it (Ray 2.60).
-    There is one deployment here, which nobody calls that way. A Ray without this place ends the
-    replica before it opens anything.
+    Behind it requests are pickled and need no token, and no option closes it (Ray 2.60). There is
+    one deployment here, which nobody calls that way. A Ray without this function ends the replica
+    before it opens anything.
     """
     replica: Any = import_module("ray.serve._private.replica")
     bind = replica.add_port_to_grpc_server
@@ -169,9 +227,9 @@ def _stay_on_loopback() -> None:
 
 
 def _length(request: Request) -> int:
-    """How long the body says it is; one that says nothing is counted while it is read."""
-    told = request.headers.get("content-length", "0")
-    return int(told) if told.isascii() and told.isdigit() else wire.MAX_REQUEST_BYTES + 1
+    """The length that the head gives; a body without one is counted while it is read."""
+    given = request.headers.get("content-length", "0")
+    return int(given) if given.isascii() and given.isdigit() else wire.MAX_REQUEST_BYTES + 1
 
 
 def _response(reply: Reply) -> Response:

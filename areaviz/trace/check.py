@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.trace.errors import InputError
+from areaviz.trace.kinds import KINDS
 from areaviz.trace.layered import LayeredWeights
 from areaviz.trace.record import (
-    KINDS,
     MOST,
     TOLERANCE,
     VERSION,
@@ -101,25 +101,14 @@ def _check_field(trace: Trace, item: Field) -> None:
         all(isinstance(label, str) for label in item.labels),
         f"{called} has labels that are no text.",
     )
-    anchors, width = item.anchors, 2 if item.kind == "text" else 4
+    anchors, kind = item.anchors, KINDS[item.kind]
     _require(anchors.dtype == np.int64, f"{called} has anchors of type {anchors.dtype}, not int64.")
-    shape = (len(item), width)
     _require(
-        anchors.shape == shape,
+        anchors.shape == (len(item), kind.anchor),
         f"{called} has {len(item)} labels but anchors of shape {anchors.shape}.",
     )
-    if item.kind == "text":
-        start, end = anchors.T
-        inside = bool(np.all((start >= 0) & (start <= end) & (end <= len(item.raw))))
-        _require(inside, f"{called} has anchors outside its {len(item.raw)} characters.")
-        return
-    picture = trace.request.picture
-    _require(picture is not None, f"{called} is a picture's but the request has none.")
-    assert picture is not None
-    left, top, right, bottom = anchors.T
-    inside = bool(np.all((left >= 0) & (left <= right) & (right <= picture.width)))
-    inside &= bool(np.all((top >= 0) & (top <= bottom) & (bottom <= picture.height)))
-    _require(inside, f"{called} has anchors outside its {picture.width} x {picture.height} pixels.")
+    problem = kind.problem(item, trace.request)
+    _require(not problem, f"{called} {problem}.")
 
 
 def _check_gaze(trace: Trace, gaze: Gaze) -> None:

@@ -23,7 +23,7 @@ def packed(items: Sequence[int]) -> str:
     )
 
 
-def unpacked(text: str) -> Iterator[int]:
+def unpacked(text: str, name: str = "items") -> Iterator[int]:
     """The items of "3-5,12"; nothing larger than `MAX_POSITION` is ever unrolled.
 
     Raises:
@@ -31,7 +31,7 @@ def unpacked(text: str) -> Iterator[int]:
     """
     if text and not _ITEMS.fullmatch(text):
         raise InputError(
-            f'"items" is "{shown(text)}" but must be positions such as 3-7,12; mend or remove it.'
+            f'"{name}" is "{shown(text)}" but must be positions such as 3-7,12; mend or remove it.'
         )
     left = MAX_POSITION
     for part in filter(None, text.split(",")):
@@ -40,7 +40,7 @@ def unpacked(text: str) -> Iterator[int]:
         left -= stop - start + 1
         if not 1 <= start <= stop <= MAX_POSITION or left < 0:
             raise InputError(
-                f'"items" has "{part}" but positions rise, from 1 to {MAX_POSITION:,}; mend or'
+                f'"{name}" has "{part}" but positions rise, from 1 to {MAX_POSITION:,}; mend or'
                 " remove it."
             )
         yield from range(start - 1, stop)

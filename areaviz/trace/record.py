@@ -19,7 +19,6 @@ from areaviz.trace.picture import Picture
 from areaviz.trace.request import Request
 
 VERSION = 3
-KINDS = ("text", "picture")
 TOLERANCE = 1e-3
 """How far a row of weights may be from summing to 1."""
 MOST = 1024

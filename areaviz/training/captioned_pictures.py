@@ -1,6 +1,6 @@
 """Pictures with sentences to learn from: photos with five captions each, or shape scenes with one.
 
-Shapes: B pictures, M cells, C channels.
+Shapes: B pictures, H = W their side, M cells, C channels.
 """
 
 from __future__ import annotations
@@ -15,33 +15,33 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
+from areaviz.data.batches import pad
+from areaviz.data.flickr8k import read_photos, read_pixels
 from areaviz.data.grounding import Grounded
 from areaviz.data.scenes import SIDE, SIZES_OF_SPLITS, scenes_of
-from areaviz.models.resnet import ResNet152
-from areaviz.models.vision import GridEncoder
-from areaviz.training.cached_array import kept
-from areaviz.training.photos import augment, packed_name, packed_photos
+from areaviz.data.tokenizer import Tokenizer
+from areaviz.models.encoders import GridEncoder, ResNet152
+from areaviz.trace.record import IntArray
+from areaviz.training.task import cached_array
 
 VIEWS = 5
-"""How many versions of each training photo a finished encoder looks at: the photo itself and
-changed ones.
-"""
+"""How many versions of each training photo a finished encoder looks at, the photo being one."""
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a card says of the pictures; `limits` leaves open, at {help}, what the encoder of
-    pictures owes others.
-    """
+    """What a card says of the pictures."""
 
     title: str
     data: Mapping[str, Any]
+    # leaves open, at {help}, what the encoder of pictures owes others
     limits: str
     licence: str
 
     def limits_of(self, encoder: str) -> str:
-        """The limits of what sees through an encoder of this kind, a key of `encoders.ENCODERS`."""
+        """The limits of a model with an encoder of this kind, a key of `ENCODERS`."""
         return self.limits.format(help=HELP[encoder])
 
 
@@ -49,7 +49,7 @@ HELP = {
     "small": "without any larger network's help",
     "resnet152": "beside the million pictures that its ResNet-152 had learned from",
 }
-"""What each kind of encoder learned from besides."""
+"""What each kind of encoder learned from before."""
 
 ABOUT = {
     "photos": About(
@@ -86,12 +86,17 @@ ABOUT = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Described:
-    """Pictures, as pixels uint8 [N, H, W, 3] or as features float16 [views, N, M, C], and their
-    sentences.
+class CaptionedPictures:
+    """Pictures, as pixels or as features, and their sentences.
 
-    captions: equally many for each picture. grounded: sentences with gold boxes. encoder: what is
-    known of the encoder that made the features.
+    Args:
+        about: for the card.
+        pixels: uint8 [N, H, W, 3].
+        captions: equally many for each picture.
+        grounded: sentences with gold boxes.
+        changes: whether pictures are changed a little in training.
+        features: float16 [views, N, M, C].
+        encoder: what is known of the encoder that made the features.
     """
 
     about: About
@@ -107,33 +112,35 @@ class Described:
 
     def texts(self) -> Iterator[str]:
         """Every caption."""
-        return (text for texts in self.captions for text in texts)
+        for texts in self.captions:
+            yield from texts
 
-    def look(self, chosen: npt.NDArray[np.int64], rng: np.random.Generator | None) -> Tensor:
-        """Pixels or features of some pictures; with `rng` photos are changed a little, as in
-        training.
-        """
+    def ids(self, tokenizer: Tokenizer, chosen: IntArray) -> Tensor:
+        """The captions of some pictures as token ids, picture by picture: [N, T]."""
+        texts = [text for index in chosen.tolist() for text in self.captions[index]]
+        return pad([tokenizer.ids(text) for text in texts])
+
+    def look(self, chosen: IntArray, rng: np.random.Generator | None) -> Tensor:
+        """Pixels or features of some pictures; with `rng` photos are changed a little."""
         if self.features is not None:
-            views = (
-                np.zeros(len(chosen), int)
-                if rng is None
-                else rng.integers(len(self.features), size=len(chosen))
-            )
+            views = np.zeros(len(chosen), int)
+            if rng is not None:
+                views = rng.integers(len(self.features), size=len(chosen))
             return torch.from_numpy(self.features[views, chosen])
         pixels = torch.from_numpy(self.pixels[chosen])
         if rng is None or not self.changes:
             return pixels
         return augment(pixels, torch.Generator().manual_seed(int(rng.integers(2**62))))
 
-    def encoded(self, encoder: GridEncoder, run: Path, device: torch.device) -> Described:
-        """The same as features of the encoder that `run` trained, which `encoder` becomes and
-        stays.
+    def encoded(self, encoder: GridEncoder, run: Path, device: torch.device) -> CaptionedPictures:
+        """The pictures as features of the encoder that `run` trained; `encoder` gets its weights
+        and learns no more.
         """
         load_encoder(encoder, run)
         encoder.requires_grad_(False)
         grid, views = encoder.config.grids[0], VIEWS if self.changes else 1
         path = run / f"features-{grid}-{len(self)}-{views}-{_digest(encoder, self.pixels)}.npy"
-        features = kept(path, lambda: self._encode(encoder, views, device))
+        features = cached_array(path, lambda: self._encode(encoder, views, device))
         return replace(self, features=features, encoder={"run": run.name})
 
     @torch.no_grad()
@@ -144,19 +151,16 @@ class Described:
         found, grid = [], encoder.config.grids[0]
         for view in range(views):
             rng = np.random.default_rng(view) if view else None
-            parts = [np.arange(i, min(i + 64, len(self))) for i in range(0, len(self), 64)]
-            looks = [
-                encoder(self.look(part, rng).to(device))[grid].half().cpu().numpy()
-                for part in parts
-            ]
+            looks = []
+            for part in np.split(np.arange(len(self)), range(64, len(self), 64)):
+                features_BMC = encoder(self.look(part, rng).to(device))[grid]
+                looks.append(features_BMC.half().cpu().numpy())
             found.append(np.concatenate(looks))
         return np.stack(found)
 
 
 def _digest(encoder: GridEncoder, pixels: npt.NDArray[np.uint8]) -> str:
-    """Eight letters that other weights or other pictures would change: features of those are not
-    taken for these.
-    """
+    """Eight letters that other weights or other pictures would change."""
     found = hashlib.blake2b(digest_size=4)
     for name, value in encoder.state_dict().items():
         found.update(name.encode() + value.cpu().numpy().tobytes())
@@ -170,33 +174,60 @@ def picture_side(model: Mapping[str, Any]) -> int:
 
 
 def load_encoder(encoder: GridEncoder, run: Path) -> None:
-    """Make an encoder that which a run of the task "encoder" trained, or that of a file which `run`
-    holds.
-    """
+    """Load the weights that a run of the task "encoder" trained, or ResNet-152's file in `run`."""
     if isinstance(encoder, ResNet152):
         encoder.read(run)
         return
     weights: dict[str, Any] = torch.load(run / "best.pt", map_location="cpu", weights_only=True)
     start = "captioner.pictures."
-    encoder.load_state_dict(
-        {name.removeprefix(start): x for name, x in weights.items() if name.startswith(start)}
-    )
+    own = {name.removeprefix(start): x for name, x in weights.items() if name.startswith(start)}
+    encoder.load_state_dict(own)
 
 
-def described(pictures: str, split: str, data: Path, runs: Path, side: int = SIDE) -> Described:
-    """The "photos" or "scenes" of a split, `side` pixels a side; decoded or drawn once and kept in
-    `runs`.
+def captioned_pictures(
+    pictures: str, split: str, data: Path, runs: Path, side: int = SIDE
+) -> CaptionedPictures:
+    """The "photos" or "scenes" of a split, `side` pixels a side; their pixels are cached in `runs`.
+
+    Raises:
+        FileNotFoundError: the photos are not in `data`.
     """
+    path = runs / pictures / (f"{split}.npy" if side == SIDE else f"{split}-{side}.npy")
     if pictures == "photos":
-        photos, pixels = packed_photos(data, runs, split, side)
-        captions, grounded = (
-            [photo.captions for photo in photos],
-            [photo.grounded for photo in photos],
-        )
-        return Described(ABOUT[pictures], pixels, captions, grounded, changes=split == "train")
-    scenes = scenes_of(split)
-    path = runs / packed_name("scenes", split, side)
-    pixels = kept(path, lambda: np.stack([scene.pixels(side) for scene in scenes]))
-    captions = [(scene.english.text,) for scene in scenes]
-    grounded = [(scene.grounded,) for scene in scenes]
-    return Described(ABOUT[pictures], pixels, captions, grounded, changes=False)
+        photos = read_photos(data, split)
+        pixels = cached_array(path, lambda: read_pixels(data, photos, side))
+        captions: Sequence[Sequence[str]] = [photo.captions for photo in photos]
+        grounded: Sequence[Sequence[Grounded]] = [photo.grounded for photo in photos]
+    else:
+        scenes = scenes_of(split)
+        pixels = cached_array(path, lambda: np.stack([scene.pixels(side) for scene in scenes]))
+        captions = [(scene.english.text,) for scene in scenes]
+        grounded = [(scene.grounded,) for scene in scenes]
+    changes = pictures == "photos" and split == "train"
+    return CaptionedPictures(ABOUT[pictures], pixels, captions, grounded, changes)
+
+
+def augment(pixels_BHWC: Tensor, generator: torch.Generator, least: float = 0.7) -> Tensor:
+    """Another cut, mirrored half of the time, lighter or darker: uint8, the same shape.
+
+    The smallest side of a cut is `least` of the picture's.
+    """
+    count, side = len(pixels_BHWC), pixels_BHWC.shape[1]
+
+    def draw(low: float, high: float, width: int = 1) -> Tensor:
+        return torch.rand(count, width, generator=generator) * (high - low) + low
+
+    scale_B2 = draw(least, 1, 2)
+    shift_B2 = draw(-1, 1, 2) * (1 - scale_B2)
+    mirror = torch.where(draw(0, 1) < 0.5, -1.0, 1.0)[:, 0]
+    theta = torch.zeros(count, 2, 3)
+    theta[:, 0, 0] = scale_B2[:, 0] * mirror
+    theta[:, 1, 1] = scale_B2[:, 1]
+    theta[:, :, 2] = shift_B2
+    x = pixels_BHWC.permute(0, 3, 1, 2).float()
+    grid = F.affine_grid(theta.to(x.device), [count, 3, side, side], align_corners=False)
+    cut = F.grid_sample(x, grid, padding_mode="reflection", align_corners=False)
+    light = draw(-20, 20)[..., None, None].to(x.device)
+    contrast = draw(0.8, 1.2)[..., None, None].to(x.device)
+    changed = (cut - 110) * contrast + 110 + light
+    return changed.clamp(0, 255).to(torch.uint8).permute(0, 2, 3, 1)

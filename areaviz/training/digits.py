@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 import torch
@@ -23,11 +23,9 @@ from areaviz.models.ram import RamConfig
 from areaviz.models.reading import reading_loss
 from areaviz.models.reading_figures import pixels, reading_figures
 from areaviz.models.stn import StnConfig
-from areaviz.training.cached_array import kept
 from areaviz.training.config import TrainConfig
 from areaviz.training.loop import take_best
-from areaviz.training.speed import fastest
-from areaviz.training.task import Description
+from areaviz.training.task import Description, cached_array, fastest
 
 DATA = {
     "name": "MNIST (LeCun et al. 1998), laid into larger pictures by our own generator",
@@ -54,10 +52,13 @@ LIMITS = (
 class DigitsConfig(TrainConfig):
     """The recipe of a digit reader.
 
-    network: "ram", "dram", "stn" or "items". batch: pictures an update. drawn: digits of our own
-    drawing mixed into MNIST's. early: weight of the cross-entropy before the last look. start_run:
-    name of a run whose best weights this one starts from, as hard attention does from soft; "" to
-    start from nothing.
+    Args:
+        network: "ram", "dram", "stn" or "items".
+        batch: pictures an update.
+        drawn: digits of our own drawing mixed into MNIST's.
+        early: weight of the cross-entropy before the last look.
+        start_run: name of a run whose best weights this one starts from, as hard attention does
+            from soft; "" to start from nothing.
     """
 
     network: str
@@ -71,6 +72,8 @@ class DigitsConfig(TrainConfig):
 class Digits:
     """The task: digits, and the pictures they are laid into."""
 
+    Recipe: ClassVar[type[TrainConfig]] = DigitsConfig
+
     config: DigitsConfig
     options: DigitOptions
     network: nn.Module
@@ -81,9 +84,7 @@ class Digits:
 
     @classmethod
     def build(cls, config: DigitsConfig, data: Path, folder: Path, device: torch.device) -> Self:
-        """Read MNIST in `data`, draw the further digits, and make the network; `folder` holds what
-        was drawn.
-        """
+        """Read MNIST in `data`, draw the further digits, and make the network."""
         options, network = NETWORKS[config.network]
         torch.manual_seed(config.seed)
         chosen: DigitOptions = options(**config.model)
@@ -93,8 +94,9 @@ class Digits:
         digits, labels = read_digits(data, "train")
         drawn, drawn_labels = _drawn(folder, config)
         valid = compose(chosen.kind, *read_digits(data, "val"), np.random.default_rng(0))
-        both = np.concatenate([digits, drawn]), np.concatenate([labels, drawn_labels])
-        return cls(config, chosen, made, *both, valid, device)
+        digits = np.concatenate([digits, drawn])
+        labels = np.concatenate([labels, drawn_labels])
+        return cls(config, chosen, made, digits, labels, valid, device)
 
     def batches(self, first_step: int) -> Iterator[DigitScenes]:
         """Random digits in random places for ever."""
@@ -110,9 +112,8 @@ class Digits:
     def loss(self, batch: DigitScenes) -> Tensor:
         """See `reading_loss`."""
         reading = self.network(pixels(batch.pictures, self.device), sample=True)
-        return reading_loss(
-            reading, torch.from_numpy(batch.labels).to(self.device), self.config.early
-        )
+        labels_BD = torch.from_numpy(batch.labels).to(self.device)
+        return reading_loss(reading, labels_BD, self.config.early)
 
     def validate(self, step: int) -> dict[str, float]:
         """Errors and how well the looks lie, see `reading_figures`; the score weighs both."""
@@ -132,7 +133,6 @@ class Digits:
             task="digits",
             level="digit",
             mechanism=mechanism,
-            size="",
             trained_length=self.valid.labels.shape[1],
             config=asdict(self.options),
             data={**DATA, "train": DATA["train"].format(drawn=self.config.drawn)},
@@ -164,17 +164,13 @@ def _named(config: DigitOptions) -> tuple[str, str]:
         case StnConfig():
             return f"No attention, {WHERE[config.kind]}", "none"
         case ItemsConfig():
-            hard = "hard" if config.hard else "soft"
-            return (
-                f"{hard.capitalize()} attention to cells, {WHERE[config.kind]}",
-                f"item-wise {hard}",
-            )
+            kind = "hard" if config.hard else "soft"
+            title = f"{kind.capitalize()} attention to cells, {WHERE[config.kind]}"
+            return title, f"item-wise {kind}"
 
 
 def _drawn(folder: Path, config: DigitsConfig) -> tuple[Images, Labels]:
-    """The drawn digits of a run, kept in its folder, for a machine without Pillow may go on with
-    it.
-    """
+    """The drawn digits of a run, cached in its folder for machines without Pillow."""
     labels = np.arange(config.drawn, dtype=np.int64) % 10
 
     def draw() -> Images:
@@ -182,4 +178,4 @@ def _drawn(folder: Path, config: DigitsConfig) -> tuple[Images, Labels]:
 
         return draw_digits(labels, np.random.default_rng(config.seed))
 
-    return kept(folder / f"drawn-{config.drawn}-{config.seed}.npy", draw), labels
+    return cached_array(folder / f"drawn-{config.drawn}-{config.seed}.npy", draw), labels

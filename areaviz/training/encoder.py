@@ -1,5 +1,4 @@
-"""Training of the picture encoder from scratch: the words of a picture's captions, then the
-captions themselves.
+"""Training of the picture encoder from scratch: the words of captions, then captions themselves.
 
 Shapes: B pictures, M cells, C channels, N captions, T words, V vocabulary.
 """
@@ -10,7 +9,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +22,7 @@ from areaviz.data.tokenizer import Tokenizer
 from areaviz.metrics.ranking import mean_average_precision
 from areaviz.models.captioner import CaptionerConfig, CaptionTransformer
 from areaviz.models.checkpoint import TOKENIZER
-from areaviz.training.captioned_pictures import Described, described, picture_side
+from areaviz.training.captioned_pictures import CaptionedPictures, captioned_pictures, picture_side
 from areaviz.training.config import TrainConfig
 from areaviz.training.sentences import (
     content_words,
@@ -36,8 +35,9 @@ from areaviz.training.sentences import (
 from areaviz.training.task import Description
 
 NAMING, NAMING_BESIDE = 0.1, 0.03
-"""Weight of the cross-entropy of all words of a picture, alone and beside that of the captions, a
-word: it is a sum over hundreds of words, and the captions shall count for more.
+"""Weight of the cross-entropy of a picture's words, alone and beside the captions.
+
+It is a sum over hundreds of words, and the captions shall count for more.
 """
 SMOOTHING = 0.1
 """Of the next word of a caption, as in the recipes of captioners."""
@@ -49,11 +49,13 @@ BATCH = 64
 class EncoderTaskConfig(TrainConfig):
     """The recipe of a picture encoder.
 
-    pictures: "photos" or "scenes". words: how many caption words are told apart. batch: pictures an
-    update.
-    captions_from: the step from which captions are learned as well. vocabulary: words of the
-    captions.
-    captions_each: how many captions of a picture an update learns.
+    Args:
+        pictures: "photos" or "scenes".
+        words: how many caption words are told apart.
+        batch: pictures an update.
+        captions_from: the step from which captions are learned as well.
+        captions_each: how many captions of a picture an update learns.
+        vocabulary: words of the captions.
     """
 
     pictures: str = "photos"
@@ -65,9 +67,7 @@ class EncoderTaskConfig(TrainConfig):
 
 
 class WordReader(nn.Module):
-    """A captioner with a second head that names the words of a picture, by every grid of its
-    encoder.
-    """
+    """A captioner with a second head, which names the words of a picture from every grid."""
 
     def __init__(self, config: CaptionerConfig, words: int) -> None:
         super().__init__()
@@ -86,11 +86,13 @@ class WordReader(nn.Module):
 class EncoderTask:
     """The task: pictures, the words of their captions, and the captions."""
 
+    Recipe: ClassVar[type[TrainConfig]] = EncoderTaskConfig
+
     config: EncoderTaskConfig
     network: WordReader
     tokenizer: Tokenizer
-    train: Described
-    valid: Described
+    train: CaptionedPictures
+    valid: CaptionedPictures
     labels: tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]
     device: torch.device
 
@@ -100,10 +102,8 @@ class EncoderTask:
     ) -> Self:
         """Read or draw the pictures, learn the words, and make the network."""
         side = picture_side(config.model)
-        train, valid = (
-            described(config.pictures, split, data, folder.parent, side)
-            for split in ("train", "val")
-        )
+        train = captioned_pictures(config.pictures, "train", data, folder.parent, side)
+        valid = captioned_pictures(config.pictures, "val", data, folder.parent, side)
         tokenizer = run_tokenizer(folder / TOKENIZER, train.texts(), config.vocabulary)
         words = content_words(train.captions, config.words)
         torch.manual_seed(config.seed)
@@ -118,22 +118,18 @@ class EncoderTask:
             rng = np.random.default_rng((self.config.seed, step))
             chosen = np.sort(rng.choice(len(self.train), self.config.batch, replace=False))
             pixels = self.train.look(chosen, rng)
-            told = [self.train.captions[i] for i in chosen.tolist()]
-            each = self.config.captions_each
-            texts = [
-                some[j]
-                for some in told
-                for j in rng.choice(len(some), each, replace=False).tolist()
-            ]
+            texts: list[str] = []
+            for index in chosen.tolist():
+                some = self.train.captions[index]
+                drawn = rng.choice(len(some), self.config.captions_each, replace=False)
+                texts += [some[number] for number in drawn.tolist()]
             captions = pad([self.tokenizer.ids(text) for text in texts])
             labels = torch.from_numpy(self.labels[0][chosen])
             yield step, pixels.to(self.device), labels.to(self.device), captions.to(self.device)
             step += 1
 
     def loss(self, batch: tuple[int, Tensor, Tensor, Tensor]) -> Tensor:
-        """Binary cross-entropy of the words, a picture; from `captions_from` on also that of the
-        captions, a word.
-        """
+        """Binary cross-entropy of the words; from `captions_from` on also that of the captions."""
         step, pixels, labels, captions = batch
         named, features = self.network.look(pixels)
         loss = F.binary_cross_entropy_with_logits(named, labels, reduction="sum") / len(labels)
@@ -143,17 +139,14 @@ class EncoderTask:
         return NAMING_BESIDE * loss + cross_entropy(logits.float(), captions, SMOOTHING)
 
     def validate(self, step: int) -> dict[str, float]:
-        """Mean average precision of the words, beside that of the words' frequencies, and the
-        captions' loss.
-        """
+        """Mean average precision of the words and of their frequencies, and the captions' loss."""
         found, totals = [], []
         for first in range(0, len(self.valid), BATCH):
             chosen = np.arange(first, min(first + BATCH, len(self.valid)))
             named, features = self.network.look(self.valid.look(chosen, None).to(self.device))
             found.append(named.float().cpu().numpy())
-            captions = pad(
-                [self.tokenizer.ids(self.valid.captions[i][0]) for i in chosen.tolist()]
-            ).to(self.device)
+            texts = [self.valid.captions[index][0] for index in chosen.tolist()]
+            captions = pad([self.tokenizer.ids(text) for text in texts]).to(self.device)
             totals.append(total_loss(self.network.captioner(features, shifted(captions)), captions))
         precision = mean_average_precision(np.concatenate(found), self.labels[1])
         prior, loss = float(self.labels[1].mean()), mean_loss(totals)
@@ -185,7 +178,6 @@ class EncoderTask:
             task="words of a picture",
             level="word",
             mechanism="none",
-            size="",
             trained_length=max(len(text.split()) for text in self.train.texts()),
             config=asdict(self.network.captioner.config),
             data=self.train.about.data,

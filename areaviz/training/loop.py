@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from areaviz.training.config import TrainConfig
 from areaviz.training.log import NoLog, RunLog
 from areaviz.training.parallel import ALONE, Ranks
-from areaviz.training.task import Task
+from areaviz.training.task import TrainingTask
 
 RESUME, BEST, RECENT = "resume.pt", "best.pt", "recent-"
 
@@ -47,7 +47,7 @@ class Trainer:
     in.
     """
 
-    task: Task
+    task: TrainingTask
     folder: Path
     device: torch.device
     step: int = 0

@@ -19,7 +19,7 @@ from torch import Tensor, distributed, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from areaviz.trace.errors import InputError
-from areaviz.training.task import Task
+from areaviz.training.task import TrainingTask
 
 Made = TypeVar("Made")
 PATIENCE = timedelta(hours=4)
@@ -44,7 +44,7 @@ class Ranks:
         """
         return islice(batches, self.rank, None, self.count)
 
-    def loss(self, task: Task) -> Callable[[Any], Tensor]:
+    def loss(self, task: TrainingTask) -> Callable[[Any], Tensor]:
         """The task's loss; gradients of the ranks' losses are averaged, and all begin with the
         first one's weights.
         """
@@ -101,7 +101,7 @@ def ranks_of(device: torch.device) -> Iterator[Ranks]:
 class _Loss(nn.Module):
     """A task's loss as a module, so that averaging finds its parameters."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: TrainingTask) -> None:
         super().__init__()
         self.network = task.network
         self._loss = task.loss

@@ -1,5 +1,4 @@
-"""Sentence pairs with pictures: what a translator that looks learns from, in batches of one kind
-each.
+"""Sentence pairs with pictures to learn from, in batches of one kind each.
 
 Shapes: B examples, M source items, T target items, P cells, C channels.
 """
@@ -21,7 +20,7 @@ from areaviz.data.multi30k import read_split
 from areaviz.data.scene_grammar import MASK, Sentence
 from areaviz.data.scenes import SIDE, scenes_of
 from areaviz.data.tokenizer import Tokenizer
-from areaviz.training.captioned_pictures import Described, described
+from areaviz.training.captioned_pictures import CaptionedPictures, captioned_pictures
 
 KINDS = ("text", "caption", "triple")
 """Of batches: sentence pairs, pictures with a sentence of the target language, and both."""
@@ -29,15 +28,16 @@ KINDS = ("text", "caption", "triple")
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """picture: its index, -1 for none. source: "" for none. maskable: words of the source that a
-    picture may tell.
-    boxes: for each word of the target that has any, its index and its gold boxes.
-    """
+    """One example; a picture, a source or both."""
 
+    # its index, -1 for none
     picture: int
+    # "" for none
     source: str
     target: str
+    # words of the source that a picture may tell
     maskable: tuple[int, ...] = ()
+    # for each word of the target that has any, its index and its gold boxes
     boxes: Boxes = ()
 
     def masked(self, share: float, rng: np.random.Generator) -> str:
@@ -48,28 +48,30 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True)
-class Mixed:
-    """A batch: source [B, M] or None, pictures or their features or None, target_in and target_out
-    [B, T].
-    """
+class PairBatch:
+    """A batch of one kind."""
 
+    # ids [B, M]
     source: Tensor | None
+    # features [B, P, C]
     pictures: Tensor | None
+    # ids [B, T] that begin with the start symbol
     target_in: Tensor
+    # ids [B, T]
     target_out: Tensor
 
-    def to(self, device: torch.device) -> Mixed:
-        """The same batch on `device`."""
+    def to(self, device: torch.device) -> PairBatch:
+        """The same batch on `device`, features in single precision."""
         source = None if self.source is None else self.source.to(device)
-        pictures = None if self.pictures is None else self.pictures.to(device)
-        return Mixed(source, pictures, self.target_in.to(device), self.target_out.to(device))
+        pictures = None if self.pictures is None else self.pictures.to(device).float()
+        return PairBatch(source, pictures, self.target_in.to(device), self.target_out.to(device))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Illustrated:
+class PicturePairs:
     """Pictures and the examples of each kind."""
 
-    pictures: Described
+    pictures: CaptionedPictures
     examples: Mapping[str, Sequence[Example]]
 
     def texts(self) -> Iterator[str]:
@@ -85,9 +87,10 @@ class Illustrated:
         tokenizer: Tokenizer,
         share: float,
         rng: np.random.Generator | None,
-    ) -> Mixed:
-        """Examples of a kind as a batch; without `rng` pictures are unchanged and the same words
-        are always hidden.
+    ) -> PairBatch:
+        """Examples of a kind as a batch; `share` of the maskable words are hidden.
+
+        Without `rng` pictures are unchanged and the same words are always hidden.
         """
         drawn = rng or np.random.default_rng(0)
         target_out = pad([tokenizer.ids(one.target) for one in chosen])
@@ -96,7 +99,7 @@ class Illustrated:
             source = pad([tokenizer.ids(one.masked(share, drawn)) for one in chosen])
         if kind != "text":
             pictures = self.pictures.look(np.array([one.picture for one in chosen]), rng)
-        return Mixed(source, pictures, shifted(target_out), target_out)
+        return PairBatch(source, pictures, shifted(target_out), target_out)
 
     def draw(self, kind: str, count: int, rng: np.random.Generator) -> list[Example]:
         """Some examples of a kind, with targets of like length so that little is padding."""
@@ -107,77 +110,62 @@ class Illustrated:
         return several[first : first + count]
 
 
-def illustrated(pictures: str, split: str, data: Path, runs: Path, side: int = SIDE) -> Illustrated:
+def picture_pairs(
+    pictures: str, split: str, data: Path, runs: Path, side: int = SIDE
+) -> PicturePairs:
     """The "photos" or "scenes" of "train" or "val", `side` pixels a side.
 
     Raises:
         FileNotFoundError: a corpus is not in `data`.
     """
-    seen = described(pictures, split, data, runs, side)
+    seen = captioned_pictures(pictures, split, data, runs, side)
     if pictures == "scenes":
-        return Illustrated(seen, _of_scenes(split))
+        return PicturePairs(seen, _of_scenes(split))
     photos = read_photos(data, split)
-    return Illustrated(seen, _of_photos(photos, _pairs(data, split, photos)))
+    return PicturePairs(seen, _of_photos(photos, _pairs(data, split, photos)))
 
 
 def _of_scenes(split: str) -> dict[str, list[Example]]:
-    scenes = scenes_of(split)
-    triples = [
-        Example(
-            number,
-            scene.english.text,
-            scene.german.text,
-            told(scene.english),
-            scene.german_grounded.boxes,
-        )
-        for number, scene in enumerate(scenes)
-    ]
-    return {
-        "text": triples,
-        "caption": [Example(one.picture, "", one.target) for one in triples],
-        "triple": triples,
-    }
+    triples, captions = [], []
+    for number, scene in enumerate(scenes_of(split)):
+        source, target = scene.english, scene.german.text
+        boxes = scene.german_grounded.boxes
+        triples.append(Example(number, source.text, target, seen_words(source), boxes))
+        captions.append(Example(number, "", target))
+    return {"text": triples, "caption": captions, "triple": triples}
 
 
-def told(sentence: Sentence) -> tuple[int, ...]:
+def seen_words(sentence: Sentence) -> tuple[int, ...]:
     """The words that the picture tells: sizes, colours and shapes."""
-    return tuple(
-        index for index, kind in enumerate(sentence.kinds) if kind in ("size", "colour", "noun")
-    )
+    kinds = enumerate(sentence.kinds)
+    return tuple(index for index, kind in kinds if kind in ("size", "colour", "noun"))
 
 
 def _of_photos(
     photos: Sequence[Photo], pairs: Sequence[tuple[str, str]]
 ) -> dict[str, list[Example]]:
-    triples = [
-        Example(number, photo.pair[0], photo.pair[1], _content(photo.pair[0]))
-        for number, photo in enumerate(photos)
-        if photo.pair is not None
-    ]
-    captions = [
-        Example(number, "", text) for number, photo in enumerate(photos) for text in photo.german
-    ]
+    triples, captions = [], []
+    for number, photo in enumerate(photos):
+        if photo.pair is not None:
+            triples.append(Example(number, *photo.pair, _content(photo.pair[0])))
+        captions += [Example(number, "", text) for text in photo.german]
     return {"text": [Example(-1, *pair) for pair in pairs], "caption": captions, "triple": triples}
 
 
 def _content(text: str) -> tuple[int, ...]:
-    return tuple(
-        i
-        for i, word in enumerate(text.split(" "))
-        if word.lower().strip(".,") not in FUNCTION_WORDS
-    )
+    """The words that are no function words."""
+    words = [word.lower().strip(".,") for word in text.split(" ")]
+    return tuple(index for index, word in enumerate(words) if word not in FUNCTION_WORDS)
 
 
 def _pairs(data: Path, split: str, photos: Sequence[Photo]) -> list[tuple[str, str]]:
-    """Sentence pairs of Multi30k that belong to no photo of another split, so that nothing held out
-    is ever read.
+    """Sentence pairs of Multi30k that belong to no photo of another split.
+
+    So nothing held out is ever read.
     """
     if split != "train":
         return [photo.pair for photo in photos if photo.pair is not None]
-    held = {
-        p.pair[0]
-        for other in ("val", "test")
-        for p in read_photos(data, other)
-        if p.pair is not None
-    }
+    held = set()
+    for other in ("val", "test"):
+        held |= {photo.pair[0] for photo in read_photos(data, other) if photo.pair is not None}
     return [pair for pair in read_split(data, "train") if pair[0] not in held]

@@ -1,7 +1,6 @@
-"""Training of the doubly attentive Transformer on a mixture of batches, each of one kind (Arslan et
-al. 2018, 6.1).
+"""Training of the Transformer with two memories on a mixture of batches, each of one kind.
 
-Shapes: B examples, P cells, C channels.
+Arslan et al. 2018, section 6.1. Shapes: B examples, T target items, A areas.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 import torch
@@ -17,14 +16,22 @@ from torch import Tensor
 
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.checkpoint import TOKENIZER
-from areaviz.models.doubly_attentive import SITES, DoublyAttentive, DoublyConfig
+from areaviz.models.two_memories import SITES, TwoMemoriesConfig, TwoMemoriesTransformer
 from areaviz.training.captioned_pictures import picture_side
 from areaviz.training.config import TrainConfig
-from areaviz.training.picture_pairs import KINDS, Example, Illustrated, Mixed, illustrated
-from areaviz.training.pointing import CHOSEN_BY, POINTED, WORTH, right_words
-from areaviz.training.sentences import cross_entropy, longest, mean_loss, run_tokenizer, total_loss
-from areaviz.training.speed import fastest
-from areaviz.training.task import Description
+from areaviz.training.picture_pairs import KINDS, Example, PairBatch, PicturePairs, picture_pairs
+from areaviz.training.sentences import (
+    CHOSEN_BY,
+    POINTED,
+    WORTH,
+    cross_entropy,
+    longest,
+    mean_loss,
+    pointed_right,
+    run_tokenizer,
+    total_loss,
+)
+from areaviz.training.task import Description, fastest
 from areaviz.training.translation import encode, length_limit
 
 LEVELS = {"photos": "token", "scenes": "word"}
@@ -32,12 +39,16 @@ LEVELS = {"photos": "token", "scenes": "word"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PictureTranslationConfig(TrainConfig):
-    """The recipe of a translator that looks.
+    """The recipe of a translator that also reads pictures.
 
-    pictures: "photos" or "scenes". encoder_run: name of the run whose picture encoder is taken over
-    and left as it is. mixture: share of the batches of each kind, see `KINDS`. hide: share of the
-    words that pictures may tell that are hidden in the source. batch: examples an update.
-    vocabulary: most items of the tokenizer.
+    Args:
+        pictures: "photos" or "scenes".
+        encoder_run: name of the run whose picture encoder is taken over and left as it is.
+        mixture: share of the batches of each kind, see `KINDS`.
+        hide: share of the words that pictures may tell that are hidden in the source.
+        batch: examples an update.
+        vocabulary: most items of the tokenizer.
+        label_smoothing: of the next token, 0..1.
     """
 
     pictures: str
@@ -55,11 +66,13 @@ class PictureTranslationConfig(TrainConfig):
 class PictureTranslation:
     """The task: sentence pairs, pictures, and both."""
 
+    Recipe: ClassVar[type[TrainConfig]] = PictureTranslationConfig
+
     config: PictureTranslationConfig
-    network: DoublyAttentive
+    network: TwoMemoriesTransformer
     tokenizer: Tokenizer
-    train: Illustrated
-    valid: Illustrated
+    train: PicturePairs
+    valid: PicturePairs
     device: torch.device
 
     @classmethod
@@ -68,53 +81,50 @@ class PictureTranslation:
     ) -> Self:
         """Read or draw the pictures, learn the tokenizer, and make the network."""
         side = picture_side(config.model)
-        train, valid = (
-            illustrated(config.pictures, split, data, folder.parent, side)
-            for split in ("train", "val")
-        )
-        tokenizer = run_tokenizer(
-            folder / TOKENIZER, train.texts(), config.vocabulary, LEVELS[config.pictures]
-        )
+        train = picture_pairs(config.pictures, "train", data, folder.parent, side)
+        valid = picture_pairs(config.pictures, "val", data, folder.parent, side)
+        level = LEVELS[config.pictures]
+        tokenizer = run_tokenizer(folder / TOKENIZER, train.texts(), config.vocabulary, level)
         torch.manual_seed(config.seed)
-        network = DoublyAttentive(DoublyConfig(len(tokenizer), **config.model))
+        network = TwoMemoriesTransformer(TwoMemoriesConfig(len(tokenizer), **config.model))
         network = fastest(network.to(device), device)
-        run = folder.parent / config.encoder_run
-        train, valid = (
-            replace(one, pictures=one.pictures.encoded(network.pictures, run, device))
-            for one in (train, valid)
-        )
+        run, encoder = folder.parent / config.encoder_run, network.pictures
+        train = replace(train, pictures=train.pictures.encoded(encoder, run, device))
+        valid = replace(valid, pictures=valid.pictures.encoded(encoder, run, device))
         return cls(config, network, tokenizer, train, valid, device)
 
-    def batches(self, first_step: int) -> Iterator[Mixed]:
+    def batches(self, first_step: int) -> Iterator[PairBatch]:
         """Batches of one kind each, the kind by chance, for ever."""
         step, shares = first_step, [self.config.mixture.get(kind, 0.0) for kind in KINDS]
         while True:
             rng = np.random.default_rng((self.config.seed, step))
             kind = str(rng.choice(KINDS, p=shares))
             chosen = self.train.draw(kind, self.config.batch, rng)
-            yield self.train.batch(kind, chosen, self.tokenizer, self.config.hide, rng).to(
-                self.device
-            )
+            batch = self.train.batch(kind, chosen, self.tokenizer, self.config.hide, rng)
+            yield batch.to(self.device)
             step += 1
 
-    def loss(self, batch: Mixed) -> Tensor:
+    def loss(self, batch: PairBatch) -> Tensor:
         """Cross-entropy of the next token with label smoothing, in nats."""
-        pictures = None if batch.pictures is None else batch.pictures.float()
-        logits = self.network(batch.source, pictures, batch.target_in)
+        logits = self.network(batch.source, batch.pictures, batch.target_in)
         return cross_entropy(logits.float(), batch.target_out, self.config.label_smoothing)
 
     def validate(self, step: int) -> dict[str, float]:
-        """Cross-entropy a token with the picture, without one, and with the next example's; where
-        gold boxes are known, the share of words that the best head points right for.
+        """Cross-entropy a token with the picture, without one, and with the next example's.
+
+        Where gold boxes are known, also the share of words that the best head points right for.
         """
         examples = self.valid.examples["triple"][:1024]
-        wrong = [
-            replace(one, picture=other.picture)
-            for one, other in zip(examples, _turned(examples), strict=True)
-        ]
+        turned = [*examples[1:], examples[0]]
+        wrong = []
+        for one, other in zip(examples, turned, strict=True):
+            wrong.append(replace(one, picture=other.picture))
         loss = self._loss("triple", examples)
-        without, swapped = self._loss("text", examples), self._loss("triple", wrong)
-        losses = {"valid_loss": loss, "valid_loss_without": without, "valid_loss_wrong": swapped}
+        losses = {
+            "valid_loss": loss,
+            "valid_loss_without": self._loss("text", examples),
+            "valid_loss_wrong": self._loss("triple", wrong),
+        }
         if not examples[0].boxes:
             return {**losses, "score": loss}
         pointing = self._pointing(examples[:POINTED])
@@ -127,17 +137,15 @@ class PictureTranslation:
     def describe(self) -> Description:
         """The task's part of the card."""
         about = self.train.pictures.about
-        pairs = encode(
-            self.tokenizer, [(one.source, one.target) for one in self.valid.examples["triple"]]
-        )
+        triples = self.valid.examples["triple"]
+        pairs = encode(self.tokenizer, [(one.source, one.target) for one in triples])
         counts = {kind: f"{len(examples):,}" for kind, examples in self.train.examples.items()}
         return Description(
             family="doubly",
             title=TITLES[self.config.pictures],
             task="picture translation",
             level=LEVELS[self.config.pictures],
-            mechanism="text and picture",
-            size="",
+            mechanism=self.network.config.mechanism,
             trained_length=longest(self.tokenizer.ids(source) for source in self._sources()),
             config=asdict(self.network.config),
             data={**about.data, "examples": counts},
@@ -155,36 +163,34 @@ class PictureTranslation:
         return {one.source for kind in ("text", "triple") for one in self.train.examples[kind]}
 
     def _pointing(self, examples: Sequence[Example]) -> float:
-        """The share of the boxed words of the targets whose attention lies on their boxes, for the
-        best head.
-        """
-        areas = self.network.config.areas(0).grid(self.network.config.grid**2)
+        """The share of the boxed words that the best head of any layer points right for."""
+        areas = self.network.areas("picture").grid(0)
         right: dict[int, list[bool]] = {}
-        for first in range(0, len(examples), 64):
-            part = examples[first : first + 64]
-            batch = self.valid.batch("triple", part, self.tokenizer, 0.0, None).to(self.device)
-            pictures = None if batch.pictures is None else batch.pictures.float()
-            run = self.network.attend(batch.source, pictures, batch.target_in)
-            told = [(one.target, one.boxes) for one in part]
-            for head, weights_BTA in enumerate(
-                torch.cat(run.weights[SITES["picture"]], 1).unbind(1)
-            ):
-                found = right_words(weights_BTA.float().cpu().numpy(), areas, self.tokenizer, told)
+        for part, batch in self._batches("triple", examples, 0.0):
+            run = self.network.attend(batch.source, batch.pictures, batch.target_in)
+            sentences = [(one.target, one.boxes) for one in part]
+            heads = torch.cat(run.weights[SITES["picture"]], 1).unbind(1)
+            for head, weights_BTA in enumerate(heads):
+                weights = weights_BTA.float().cpu().numpy()
+                found = pointed_right(weights, areas, self.tokenizer, sentences)
                 right.setdefault(head, []).extend(found)
         return max(float(np.mean(words)) for words in right.values())
 
     def _loss(self, kind: str, examples: Sequence[Example]) -> float:
         totals = []
-        for first in range(0, len(examples), 64):
-            batch = self.valid.batch(
-                kind, examples[first : first + 64], self.tokenizer, self.config.hide, None
-            )
-            batch = batch.to(self.device)
-            pictures = None if batch.pictures is None else batch.pictures.float()
-            totals.append(
-                total_loss(self.network(batch.source, pictures, batch.target_in), batch.target_out)
-            )
+        for _, batch in self._batches(kind, examples, self.config.hide):
+            logits = self.network(batch.source, batch.pictures, batch.target_in)
+            totals.append(total_loss(logits, batch.target_out))
         return mean_loss(totals)
+
+    def _batches(
+        self, kind: str, examples: Sequence[Example], hide: float
+    ) -> Iterator[tuple[Sequence[Example], PairBatch]]:
+        """Validation examples, 64 at a time."""
+        for first in range(0, len(examples), 64):
+            part = examples[first : first + 64]
+            batch = self.valid.batch(kind, part, self.tokenizer, hide, None)
+            yield part, batch.to(self.device)
 
 
 TITLES = {"photos": "Translation with a photo", "scenes": "Translation with a shape scene"}
@@ -199,8 +205,3 @@ LIMITS = {
     ),
     "scenes": "Knows the words of the shape scenes alone, and drawn shapes alone.",
 }
-
-
-def _turned(examples: Sequence[Example]) -> list[Example]:
-    """Each example's next one, round and round."""
-    return [*examples[1:], examples[0]]

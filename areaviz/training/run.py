@@ -4,39 +4,18 @@ from __future__ import annotations
 
 import platform
 import subprocess
-from collections.abc import Callable, Mapping
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
-
-import torch
 
 from areaviz import __version__
 from areaviz.cards.card import Card, write_card
+from areaviz.cards.tasks import TASKS, load
 from areaviz.models.checkpoint import digests_of, save_weights
 from areaviz.models.device import choose_device, describe_device
 from areaviz.trace.errors import InputError
-from areaviz.training.captions import Captions, CaptionsConfig
 from areaviz.training.config import TrainConfig, read_recipe
-from areaviz.training.digits import Digits, DigitsConfig
-from areaviz.training.encoder import EncoderTask, EncoderTaskConfig
 from areaviz.training.loop import Trainer, take_best
 from areaviz.training.parallel import ranks_of
-from areaviz.training.picture_translation import PictureTranslation, PictureTranslationConfig
-from areaviz.training.task import Task
-from areaviz.training.translation import Translation, TranslationConfig
-
-Build = Callable[[Any, Path, Path, torch.device], Task]
-
-TASKS: Mapping[str, tuple[type[TrainConfig], Build]] = {
-    "translation": (TranslationConfig, Translation.build),
-    "digits": (DigitsConfig, Digits.build),
-    "encoder": (EncoderTaskConfig, EncoderTask.build),
-    "captions": (CaptionsConfig, Captions.build),
-    "picture translation": (PictureTranslationConfig, PictureTranslation.build),
-}
-"""Every task: the options of its recipe, and what makes it of a recipe, the data, the run's folder
-and a device.
-"""
 
 
 def load_recipe(path: Path) -> TrainConfig:
@@ -47,20 +26,24 @@ def load_recipe(path: Path) -> TrainConfig:
             unknown or absent.
     """
     values = read_recipe(path)
-    task = values.get("task", "translation")
-    if task not in TASKS:
+    name, tasks = values.get("task", "translation"), trainings()
+    if name not in tasks:
         raise InputError(
-            f'The recipe {path} has the task "{task}"; choose one of: {", ".join(TASKS)}.'
+            f'The recipe {path} has the task "{name}"; choose one of: {", ".join(tasks)}.'
         )
-    return TASKS[task][0].of(values, path)
+    config: TrainConfig = load(tasks[name]).Recipe.of(values, path)
+    return config
+
+
+def trainings() -> dict[str, str]:
+    """The import path of what trains each task, by the task's name in recipes."""
+    return {task.recipe or task.key: task.training for task in TASKS.values()}
 
 
 def train(config: TrainConfig, data: Path, runs: Path, device: str = "auto") -> Path:
-    """Train, or go on training, and leave a checkpoint in `runs`/NAME/checkpoint; returns that
-    folder.
+    """Train, or go on training; returns the checkpoint's folder, `runs`/NAME/checkpoint.
 
-    In every process of `torchrun` the same call trains together: a step then takes a batch from
-    each of them.
+    The processes of `torchrun` train together: a step then takes a batch from each of them.
 
     Raises:
         FileNotFoundError: the corpus is not in `data`.
@@ -69,7 +52,8 @@ def train(config: TrainConfig, data: Path, runs: Path, device: str = "auto") -> 
     folder, chosen = runs / config.name, choose_device(device)
     folder.mkdir(parents=True, exist_ok=True)
     with ranks_of(chosen) as ranks:
-        task = ranks.in_turn(lambda: TASKS[config.task][1](config, data, folder, chosen))
+        build = load(trainings()[config.task]).build
+        task = ranks.in_turn(lambda: build(config, data, folder, chosen))
         trainer = Trainer(task, folder, chosen, ranks=ranks)
         trainer.train()
         return ship(trainer) if ranks.writes else folder / "checkpoint"
@@ -84,30 +68,19 @@ def ship(trainer: Trainer) -> Path:
     task.save(folder)
     about = task.describe()
     averaged = {"averaged": trainer.averaged} if trainer.averaged else {}
+    recipe = {**config.to_dict(), **about.recipe, **averaged, "optimiser": "AdamW, betas .9 .98"}
+    machine = f"{describe_device(trainer.device)}, {platform.machine()}"
+    entries = {entry.name: getattr(about, entry.name) for entry in fields(about)}
     card = Card(
+        **{**entries, "recipe": recipe},
         name=config.name,
-        family=about.family,
-        title=about.title,
-        task=about.task,
-        level=about.level,
-        mechanism=about.mechanism,
-        size=about.size,
         pair=config.pair or config.name,
         parameters=sum(value.numel() for value in task.network.parameters()),
-        trained_length=about.trained_length,
-        config=about.config,
-        recipe={**config.to_dict(), **about.recipe, **averaged, "optimiser": "AdamW, betas .9 .98"},
-        data=about.data,
         figures={},
         attention={},
         history=tuple(trainer.history),
         code_version=code_version(),
-        trained_on=(
-            f"{describe_device(trainer.device)}, {platform.machine()}, {trainer.seconds / 3600:.1f}"
-            " hours"
-        ),
-        limits=about.limits,
-        licence=about.licence,
+        trained_on=f"{machine}, {trainer.seconds / 3600:.1f} hours",
         gates=tuple(config.gates),
         files=digests_of(folder),
     )

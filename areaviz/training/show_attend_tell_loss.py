@@ -1,5 +1,4 @@
-"""What "Show, attend and tell" learns from: words, even looks, and for hard attention the reward of
-its choices.
+"""The loss of "Show, attend and tell": words, even looks, and the reward of hard choices.
 
 Shapes: N sentences, T words, M cells, V vocabulary.
 """
@@ -14,15 +13,15 @@ from torch import Tensor
 from areaviz.attention.hard import reinforce
 from areaviz.data.batches import shifted
 from areaviz.data.tokenizer import PAD
-from areaviz.models.show_attend_tell import ShowAttendTell, Told
+from areaviz.models.show_attend_tell import CaptionPass, ShowAttendTell
 from areaviz.training.sentences import cross_entropy
 
 RECENT = 0.9
 """How much of a moving average stays at each update."""
 
 
-class TellingOptions(Protocol):
-    """What of a recipe matters here."""
+class LossOptions(Protocol):
+    """The options of a recipe that the loss needs."""
 
     @property
     def label_smoothing(self) -> float:
@@ -37,55 +36,49 @@ class TellingOptions(Protocol):
         """Weight of the entropy of hard choices."""
 
 
-def telling_loss(
-    network: ShowAttendTell, features_BMC: Tensor, captions_NT: Tensor, options: TellingOptions
+def show_attend_tell_loss(
+    network: ShowAttendTell, features_BMC: Tensor, captions_NT: Tensor, options: LossOptions
 ) -> Tensor:
-    """Cross-entropy of the next word, and what the kind of attention asks for besides."""
+    """Cross-entropy of the next word, and the terms of the kind of attention."""
     hard = network.config.attention == "hard"
-    told = network.tell(features_BMC, shifted(captions_NT), sample=hard)
-    loss = cross_entropy(told.logits.float(), captions_NT, options.label_smoothing)
+    run = network.run(features_BMC, shifted(captions_NT), sample=hard)
+    loss = cross_entropy(run.logits.float(), captions_NT, options.label_smoothing)
     if hard:
-        return loss + choices(network.usual, told, captions_NT, options.entropy)
-    return (
-        loss + options.evenly * unevenness(told.weights, captions_NT)
-        if network.config.layers
-        else loss
-    )
+        return loss + choice_loss(network.usual, run, captions_NT, options.entropy)
+    if not network.config.layers:
+        return loss
+    return loss + options.evenly * unevenness(run.weights, captions_NT)
 
 
 def unevenness(weights_NTM: Tensor, captions_NT: Tensor) -> Tensor:
-    """How far each cell's attention over a sentence is from 1, squared (Xu et al. 2015, Eq. 14), a
-    cell.
-    """
+    """The squared distance of a cell's attention in a sentence from 1 (Xu et al. 2015, Eq. 14)."""
     said_NT1 = (captions_NT != PAD).unsqueeze(2)
     return ((1 - (weights_NTM * said_NT1).sum(1)) ** 2).mean()
 
 
-def choices(usual_V: Tensor, told: Told, captions_NT: Tensor, entropy: float) -> Tensor:
-    """REINFORCE for the choices of cells, each rewarded by the log-probability of its own next
-    word.
+def choice_loss(usual_V: Tensor, run: CaptionPass, captions_NT: Tensor, entropy: float) -> Tensor:
+    """REINFORCE for the choices of cells, each rewarded by its next word's log-probability.
 
     This departs from survey Eq. 43-50, where the log-probability of the whole sentence rewards
-    every choice: that also counts words told before a look, and many that have little to do with
-    it, so the estimate is noisier. The
-    price is a bias: what a look does for later words, by the state it leaves, is not rewarded.
-    usual_V: the baseline, a moving average of the log-probability of each word, which this updates:
-    words differ in how easily they are guessed, and that says nothing of where to look.
+    every choice: that also counts words said before a look, and many that have little to do with
+    it, so the estimate is noisier. The price is a bias: what a look does for later words, by the
+    state it leaves, is not rewarded.
+
+    Args:
+        usual_V: the baseline, a moving average of each word's log-probability, which this updates:
+            words differ in how easily they are guessed, and that says nothing of where to look.
+        run: the words and the looks.
+        captions_NT: what was to be said.
+        entropy: weight of the entropy of the choices.
     """
     said_NT = captions_NT != PAD
     words = captions_NT[said_NT]
-    reward = (
-        told.logits.detach()
-        .float()
-        .log_softmax(2)
-        .gather(2, captions_NT.unsqueeze(2))
-        .squeeze(2)[said_NT]
-    )
-    surrogate = reinforce(
-        told.log_probability[said_NT][:, None], reward[:, None], usual_V[words][:, None]
-    )
+    likely_NTV = run.logits.detach().float().log_softmax(2)
+    reward = likely_NTV.gather(2, captions_NT.unsqueeze(2)).squeeze(2)[said_NT]
+    chosen = run.log_probability[said_NT]
+    surrogate = reinforce(chosen[:, None], reward[:, None], usual_V[words][:, None])
     _follow(usual_V, words, reward)
-    weights = told.weights[said_NT]
+    weights = run.weights[said_NT]
     openness = -(weights * weights.clamp_min(1e-9).log()).sum(1).mean()
     return surrogate - entropy * openness
 

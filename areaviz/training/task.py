@@ -1,15 +1,23 @@
-"""What the training loop asks of a task: translation, reading digits, describing pictures."""
+"""What the training loop asks of a task, and what tasks share: cached arrays, the fastest form."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
+import numpy as np
+import numpy.typing as npt
+import torch
 from torch import Tensor, nn
 
+from areaviz.attention import fused
+from areaviz.attention.memory import AreaOptions, KeysAndValues
+from areaviz.attention.spec import LEARNED_KEYS
 from areaviz.training.config import TrainConfig
+
+Network = TypeVar("Network", bound=nn.Module)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,18 +29,21 @@ class Description:
     task: str
     level: str
     mechanism: str
-    size: str
     trained_length: int
     config: Mapping[str, Any]
     data: Mapping[str, Any]
     limits: str
     licence: str
     recipe: Mapping[str, Any]
+    size: str = ""
 
 
-class Task(Protocol):
-    """A network with its data. `loss` is asked in training mode, `validate` in evaluation mode
+class TrainingTask(Protocol):
+    """A network with its data. `loss` is called in training mode, `validate` in evaluation mode
     without gradients.
+
+    Its class also has `Recipe`, the class of its recipe, and `build`, which reads the data and
+    makes the network: (recipe, data folder, run's folder, device).
     """
 
     @property
@@ -49,11 +60,12 @@ class Task(Protocol):
         """
 
     def loss(self, batch: Any) -> Tensor:
-        """What is made small."""
+        """The number that training makes small."""
 
     def validate(self, step: int) -> dict[str, float]:
-        """Measures on held-out data after `step` updates. The weights with the smallest "score" are
-        kept; it is not logged.
+        """Measures on held-out data after `step` updates, and "score", which is not logged.
+
+        The weights with the smallest score are kept.
         """
 
     def save(self, folder: Path) -> None:
@@ -61,3 +73,37 @@ class Task(Protocol):
 
     def describe(self) -> Description:
         """The task's part of the card."""
+
+
+def cached_array(path: Path, make: Callable[[], npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """An array mapped from `path`; made on the first call, and saved whole or not at all."""
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(".part.npy")
+        np.save(part, make())
+        part.replace(path)
+    found: npt.NDArray[Any] = np.load(path, mmap_mode="c")
+    return found
+
+
+def fastest(network: Network, device: torch.device) -> Network:
+    """The same network in the form that trains fastest on the device.
+
+    On a CPU channels are last in memory (digit readers of pictures: 1.2 to 1.8 times as fast).
+    Areas of mean or boundary keys and sum values are attended to by the C kernel where it can be
+    compiled, other learned keys in the pooled form (benchmarks/README.md has what a step of each
+    costs).
+    """
+    if device.type != "cpu":
+        return network
+    network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # torch's types lack it
+    for module in network.modules():
+        if isinstance(module, KeysAndValues):
+            module.impl = _fastest_form(module.areas)
+    return network
+
+
+def _fastest_form(areas: AreaOptions) -> str:
+    if areas.key_mode in ("mean", "boundary") and areas.value_mode == "sum" and fused.available():
+        return "fused"
+    return "pooled" if areas.key_mode in LEARNED_KEYS or areas.size_bias else "auto"

@@ -1,5 +1,4 @@
-"""Training of translators: pairs of sentences in length buckets, cross-entropy with label
-smoothing.
+"""Training of translators: sentence pairs in length buckets, cross-entropy with label smoothing.
 
 Shapes: B sentences, T target items, V vocabulary.
 """
@@ -10,7 +9,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -20,11 +19,11 @@ from areaviz.data.batches import Batch, IdPair, buckets, collate
 from areaviz.data.multi30k import Pair, read_split
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.checkpoint import TOKENIZER
-from areaviz.models.transformer import Transformer, TransformerConfig
+from areaviz.models.network import WritingNetwork
+from areaviz.models.writing import WRITERS
 from areaviz.training.config import TrainConfig
 from areaviz.training.sentences import cross_entropy, longest, mean_loss, run_tokenizer, total_loss
-from areaviz.training.speed import fastest
-from areaviz.training.task import Description
+from areaviz.training.task import Description, fastest
 
 DATA = {
     "name": "Multi30k task 1 (Elliott et al. 2016), English to German",
@@ -44,16 +43,24 @@ LIMITS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TranslationConfig(TrainConfig):
-    """The recipe of a translation model.
+    """The recipe of a translator; its `model` has further options of the network.
 
-    level: "character" or "token". size: "Tiny", "Small", "Base" or "Big". vocabulary: most tokens
-    the tokenizer may have. batch_tokens: padded target tokens a batch. max_length: longer sentences
-    (in tokens) are left out of training. model: further options of `TransformerConfig`.
+    Args:
+        level: "character" or "token".
+        vocabulary: most tokens the tokenizer may have.
+        batch_tokens: padded target tokens a batch.
+        network: a key of `WRITERS`.
+        size: of a Transformer: "Tiny", "Small", "Base" or "Big"; "" for other networks.
+        max_length: longer sentences (in tokens) are left out of training.
+        label_smoothing: of the next token, 0..1.
+        source: language of the sources.
+        target: language of the targets.
     """
 
     level: str
     vocabulary: int
     batch_tokens: int
+    network: str = "transformer"
     size: str = "Tiny"
     max_length: int = 1000
     label_smoothing: float = 0.1
@@ -65,9 +72,11 @@ class TranslationConfig(TrainConfig):
 class Translation:
     """The task: sentence pairs as ids, each with its end symbol."""
 
+    Recipe: ClassVar[type[TrainConfig]] = TranslationConfig
+
     config: TranslationConfig
     tokenizer: Tokenizer
-    network: Transformer
+    network: WritingNetwork
     train_pairs: Sequence[IdPair]
     valid_pairs: Sequence[IdPair]
     device: torch.device
@@ -77,20 +86,16 @@ class Translation:
         cls, config: TranslationConfig, data: Path, folder: Path, device: torch.device
     ) -> Self:
         """Read the corpus in `data`, learn the run's tokenizer once, and make the network."""
-        pairs = {
-            split: read_split(data, split, config.source, config.target)
-            for split in ("train", "val")
-        }
-        sentences = (text for pair in pairs["train"] for text in pair)
+        train = read_split(data, "train", config.source, config.target)
+        valid = read_split(data, "val", config.source, config.target)
+        sentences = (text for pair in train for text in pair)
         tokenizer = run_tokenizer(folder / TOKENIZER, sentences, config.vocabulary, config.level)
-        train_pairs = [
-            pair
-            for pair in encode(tokenizer, pairs["train"])
-            if max(map(len, pair)) <= config.max_length
-        ]
+        pairs = encode(tokenizer, train)
+        short = [pair for pair in pairs if max(map(len, pair)) <= config.max_length]
         torch.manual_seed(config.seed)
-        network = fastest(Transformer(model_config(config, tokenizer)).to(device), device)
-        return cls(config, tokenizer, network, train_pairs, encode(tokenizer, pairs["val"]), device)
+        build = WRITERS[config.network][1]
+        network = fastest(build(network_options(config, len(tokenizer))).to(device), device)
+        return cls(config, tokenizer, network, short, encode(tokenizer, valid), device)
 
     def batches(self, first_step: int) -> Iterator[Batch]:
         """Shuffled length buckets for ever."""
@@ -122,17 +127,17 @@ class Translation:
 
     def describe(self) -> Description:
         """The task's part of the card."""
-        areas = self.network.config.area_size
-        attention = f"areas up to {areas}" if areas > 1 else "regular attention"
+        recipe, options = self.config, self.network.config
+        size = f" ({recipe.size})" if recipe.size else ""
         return Description(
-            family="transformer",
-            title=f"{self.config.level.capitalize()}s, {attention} ({self.config.size})",
+            family=recipe.network,
+            title=f"{recipe.level.capitalize()}s, {options.about}{size}",
             task="translation",
-            level=self.config.level,
-            mechanism="area" if areas > 1 else "regular",
-            size=self.config.size,
+            level=recipe.level,
+            mechanism=options.mechanism,
+            size=recipe.size,
             trained_length=longest(source for source, _ in self.train_pairs),
-            config=asdict(self.network.config),
+            config=asdict(options),
             data=DATA,
             limits=LIMITS,
             licence=LICENCE,
@@ -140,9 +145,12 @@ class Translation:
         )
 
 
-def model_config(config: TranslationConfig, tokenizer: Tokenizer) -> TransformerConfig:
-    """The network a recipe describes; InputError for a size that does not exist."""
-    return TransformerConfig.sized(config.size, len(tokenizer), **config.model)
+def network_options(config: TranslationConfig, vocabulary: int) -> Any:
+    """The options of the network a recipe describes; InputError for a size that does not exist."""
+    options = WRITERS[config.network][0]
+    if config.size:
+        return options.sized(config.size, vocabulary, **config.model)
+    return options(vocabulary, **config.model)
 
 
 def encode(tokenizer: Tokenizer, pairs: Sequence[Pair]) -> list[IdPair]:
@@ -151,12 +159,8 @@ def encode(tokenizer: Tokenizer, pairs: Sequence[Pair]) -> list[IdPair]:
 
 
 def length_limit(pairs: Sequence[IdPair]) -> dict[str, Any]:
-    """Ratio and extra items such that no validation target is longer than ratio *
-    source + extra.
-    """
-    lengths = np.array([(len(source), len(target)) for source, target in pairs])
-    ratio = round(float(np.quantile(lengths[:, 1] / lengths[:, 0], 0.99)), 2)
-    return {
-        "ratio": ratio,
-        "extra": max(0, math.ceil((lengths[:, 1] - ratio * lengths[:, 0]).max())),
-    }
+    """Ratio and extra such that no validation target is longer than ratio * source + extra."""
+    source = np.array([len(one) for one, _ in pairs])
+    target = np.array([len(one) for _, one in pairs])
+    ratio = round(float(np.quantile(target / source, 0.99)), 2)
+    return {"ratio": ratio, "extra": max(0, math.ceil((target - ratio * source).max()))}

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from areaviz.analysis.buckets import KINDS, bucket_table, word_table
+from areaviz.analysis.buckets import BUCKETINGS, bucket_table, word_table
 from areaviz.metrics.translation import translation_scores
 
 REFERENCES = ["der Hund rennt", "der Hund schläft im Haus", "eine Katze", ""]
@@ -28,7 +28,7 @@ def test_examples_of_a_length_are_scored_together() -> None:
     assert row["corpus_bleu_0"] == scores["bleu"] and row["corpus_chrf_0"] == scores["chrf"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", BUCKETINGS)
 def test_every_example_is_in_one_bucket_and_buckets_rise(kind: str) -> None:
     rng = np.random.default_rng(0)
     references = [" ".join(rng.choice(list("abcdefgh"), n)) for n in rng.integers(1, 70, 50)]

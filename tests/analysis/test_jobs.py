@@ -1,17 +1,19 @@
-"""Work beside the page: one job for all who ask for the same, told how far it is, stopped, and its
-problem kept.
+"""Work beside the page: one job for all who ask for the same, how far it is, its end and problem;
+and whose turn it is: those that are watched first, in the order they came.
 """
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
 
 from areaviz.analysis import jobs as jobs_module
-from areaviz.analysis.jobs import MOST, MOST_OF_A_READER, Job, Jobs
+from areaviz.analysis.jobs import MAX_JOBS, MAX_JOBS_OF_A_READER, Job, Jobs, Turns
+from areaviz.analysis.run import Stopped
 from areaviz.trace.errors import BackendError, InputError
 
 
@@ -35,9 +37,9 @@ def running(jobs: Jobs, *owners: str) -> Iterator[list[Job]]:
 
 
 def test_a_job_tells_how_far_it_is_and_ends() -> None:
-    job = Jobs().start("a", lambda job: job.tell(2, 3), "ada", "set, model")
+    job = Jobs().start("a", lambda job: job.report(2, 3), "ada", "set, model")
     job.wait(10)
-    assert not job.running and (job.done, job.most, job.problem) == (2, 3, "")
+    assert not job.running and (job.done, job.total, job.problem) == (2, 3, "")
 
 
 def test_who_asks_for_the_same_gets_the_same_job_until_it_ends() -> None:
@@ -73,7 +75,7 @@ def test_what_goes_wrong_is_one_sentence_and_stays_to_be_read(error: Exception, 
 
 
 def test_too_many_jobs_are_refused() -> None:
-    jobs, owners = Jobs(), [f"reader {number}" for number in range(MOST)]
+    jobs, owners = Jobs(), [f"reader {number}" for number in range(MAX_JOBS)]
     with (
         running(jobs, *owners),
         pytest.raises(BackendError, match="8 analyses are running already"),
@@ -83,7 +85,7 @@ def test_too_many_jobs_are_refused() -> None:
 
 def test_a_reader_has_few_at_a_time_and_others_still_begin() -> None:
     jobs = Jobs()
-    with running(jobs, *["ada"] * MOST_OF_A_READER):
+    with running(jobs, *["ada"] * MAX_JOBS_OF_A_READER):
         with pytest.raises(
             BackendError,
             match="You have 2 analyses running already; wait for one of them, or stop it",
@@ -99,7 +101,7 @@ def test_a_reader_has_few_at_a_time_and_others_still_begin() -> None:
 def test_the_operator_sees_all_and_stops_one() -> None:
     jobs = Jobs()
     with running(jobs, "ada", "bob") as (hers, his):
-        his.tell(300, 2000)
+        his.report(300, 2000)
         first, second = (job.entry for job in jobs.running())
         assert first == {
             **{"number": 1, "title": "set, model", "done": 0, "of": 0, "watched": True},
@@ -125,7 +127,7 @@ def test_a_job_is_watched_for_a_while_after_a_look(monkeypatch: pytest.MonkeyPat
         assert job.watched
         now[0] += 11
         assert not job.watched and job.entry["watched"] is False
-        job.look()
+        job.watch()
         assert job.watched
 
 
@@ -150,8 +152,76 @@ def test_all_jobs_together_have_few_requests_on_their_way() -> None:
             thread.join()
 
     begun = [
-        jobs.start(str(number), work, f"reader {number}", "set, model") for number in range(MOST)
+        jobs.start(str(number), work, f"reader {number}", "set, model")
+        for number in range(MAX_JOBS)
     ]
     for job in begun:
         job.wait(30)
     assert most[0] == 8
+
+
+class Line:
+    """Threads that wait for a turn, one behind the other, and note who got it."""
+
+    def __init__(self, turns: Turns) -> None:
+        self.turns, self.order, self.threads = turns, list[str](), list[threading.Thread]()
+        self.stop = threading.Event()
+        self.stopped = list[str]()
+
+    def join(self, name: str, watched: bool) -> None:
+        before = len(self.turns._waiting)
+        self.threads.append(threading.Thread(target=self._wait, args=(name, watched)))
+        self.threads[-1].start()
+        while len(self.turns._waiting) == before:
+            time.sleep(0.001)
+
+    def end(self) -> None:
+        for thread in self.threads:
+            thread.join(10)
+            assert not thread.is_alive()
+
+    def _wait(self, name: str, watched: bool) -> None:
+        try:
+            with self.turns.turn(lambda: watched, self.stop):
+                self.order.append(name)
+        except Stopped:
+            self.stopped.append(name)
+
+
+def test_watched_ones_go_first_and_each_kind_in_the_order_it_came() -> None:
+    turns = Turns(1)
+    line = Line(turns)
+    with turns.turn(lambda: True, threading.Event()):
+        for name, watched in (
+            ("left 1", False),
+            ("seen 1", True),
+            ("left 2", False),
+            ("seen 2", True),
+        ):
+            line.join(name, watched)
+        assert line.order == []
+    line.end()
+    assert line.order == ["seen 1", "seen 2", "left 1", "left 2"]
+
+
+def test_who_is_stopped_leaves_the_line_and_takes_no_turn_along() -> None:
+    turns = Turns(1)
+    line = Line(turns)
+    with turns.turn(lambda: True, threading.Event()):
+        line.join("a", True)
+        line.join("b", True)
+        line.stop.set()
+        line.end()
+    assert sorted(line.stopped) == ["a", "b"] and line.order == []
+    with turns.turn(lambda: True, threading.Event()):
+        line.order.append("free again")
+    with pytest.raises(Stopped), turns.turn(lambda: True, line.stop):
+        pass
+    assert line.order == ["free again"]
+
+
+def test_a_turn_is_given_back_where_the_run_fails() -> None:
+    turns = Turns(1)
+    for _ in range(2):
+        with pytest.raises(RuntimeError), turns.turn(lambda: True, threading.Event()):
+            raise RuntimeError

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from areaviz.analysis.retention import NOTES, make_private, notes_address, own_analyses
-from areaviz.analysis.rows import SETTING, Header, RowFile
+from areaviz.analysis.row_lines import Header
+from areaviz.analysis.rows import SETTING, RowFile
 
 HEADER = Header("set", "d" * 64, "model", "c" * 64)
 

@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from areaviz.analysis.rows import VERSION, Header, Row, RowFile, remove_rows, rows_path
+from areaviz.analysis.row_lines import VERSION, Header, Row
+from areaviz.analysis.rows import RowFile, remove_rows, rows_path
 from areaviz.trace.errors import BackendError, InputError
 
 HEADER = Header("set", "d" * 64, "model", "c" * 64)
@@ -50,12 +51,16 @@ def test_a_file_has_one_writer_and_any_number_of_readers(tmp_path: Path) -> None
     with RowFile.open(path, HEADER) as file:
         with pytest.raises(InputError, match="running already.*wait for its end or stop it there"):
             RowFile.open(path, HEADER)
-        code = (
-            "import sys\nfrom pathlib import Path\nfrom areaviz.analysis.rows import Header,"
-            " RowFile\nfrom areaviz.trace.errors import BackendError, InputError\ntry:\n   "
-            f" RowFile.open(Path({str(path)!r}), Header('set', 'd' * 64, 'model', 'c' *"
-            " 64))\nexcept InputError as error:\n    print(error)\n"
-        )
+        code = f"""
+from pathlib import Path
+from areaviz.analysis.row_lines import Header
+from areaviz.analysis.rows import RowFile
+from areaviz.trace.errors import InputError
+try:
+    RowFile.open(Path({str(path)!r}), Header('set', 'd' * 64, 'model', 'c' * 64))
+except InputError as error:
+    print(error)
+"""
         elsewhere = subprocess.run(
             [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True
         )
@@ -240,12 +245,15 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path, content: bytes) -> No
 
 def test_no_row_that_was_acknowledged_is_lost_by_a_kill(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    code = (
-        "import sys\nfrom pathlib import Path\nfrom areaviz.analysis.rows import Header, Row,"
-        f" RowFile\nfile = RowFile.open(Path({str(path)!r}), Header('set', 'd' * 64, 'model', 'c' *"
-        " 64))\nfor index in range(10**6):\n    file.add(Row(index, 'x' * 200)); print(index,"
-        " flush=True)\n"
-    )
+    code = f"""
+from pathlib import Path
+from areaviz.analysis.row_lines import Header, Row
+from areaviz.analysis.rows import RowFile
+file = RowFile.open(Path({str(path)!r}), Header('set', 'd' * 64, 'model', 'c' * 64))
+for index in range(10**6):
+    file.add(Row(index, 'x' * 200))
+    print(index, flush=True)
+"""
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     told = [process.stdout.readline() for _ in range(20)]

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from threading import Event
+from threading import Event, Semaphore
 
 import pytest
 
 from areaviz.analysis import run as run_module
 from areaviz.analysis.measures import MEASURES
 from areaviz.analysis.rows import RowFile
-from areaviz.analysis.run import analyse, header
+from areaviz.analysis.run import IN_FLIGHT, analyse, header
 from areaviz.data.examples import Dataset, read_lines
 from areaviz.trace.errors import BackendError, Busy, InputError
 from areaviz.trace.record import Trace
@@ -104,8 +105,32 @@ def test_a_backend_that_fails_keeps_the_rows_so_far(tmp_path: Path) -> None:
     assert analyse(found, REQUEST, run, opened(tmp_path, found))
 
 
+def test_answers_on_their_way_when_the_backend_fails_are_written(tmp_path: Path) -> None:
+    found, failed, begun = dataset(), Event(), Semaphore(0)
+    asked: Counter[str] = Counter()
+
+    def failing(request: Request) -> Trace:
+        asked[request.text] += 1
+        if request.text.endswith("number 0"):
+            for _ in range(IN_FLIGHT - 1):
+                assert begun.acquire(timeout=10)
+            failed.set()
+            raise BackendError("The device is gone; try again.")
+        begun.release()
+        assert failed.wait(10)
+        return run(request)
+
+    with opened(tmp_path, found) as file, pytest.raises(BackendError, match="The device is gone"):
+        analyse(found, REQUEST, failing, file)
+    assert set(range(1, IN_FLIGHT)) <= set(file.rows) and 0 not in file.rows
+    begun = Semaphore(IN_FLIGHT)
+    with opened(tmp_path, found) as again, pytest.raises(BackendError):
+        analyse(found, REQUEST, failing, again)
+    assert asked.pop("Sentence number 0") == 2 and set(asked.values()) == {1}
+
+
 def test_a_busy_backend_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_module, "AGAIN", 0.001)
+    monkeypatch.setattr(run_module, "RETRY_SECONDS", 0.001)
     found, refused = dataset(), set()
 
     def busy(request: Request) -> Trace:

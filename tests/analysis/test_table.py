@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from areaviz.analysis.rows import Row
+from areaviz.analysis.row_lines import Row
 from areaviz.analysis.table import summary, table_of
 from areaviz.data.examples import Dataset, Example
 

@@ -1,4 +1,4 @@
-"""Tokens: made at random, kept private, read whole, and compared by digest."""
+"""Tokens are random, private and compared by digest; cookies of readers and of admission."""
 
 from __future__ import annotations
 
@@ -12,8 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from areaviz.backend import access
-from areaviz.backend.access import digest_of, is_loopback, opens, read_token, write_token
+from areaviz.backend.access import digest_of, is_loopback, is_token, read_token, write_token
 from areaviz.trace.errors import BackendError, InputError
+
+KEY = access.admission_key("a-token-that-only-friends-have")
+OTHER = access.admission_key("another-one-of-them")
+DAY = 24 * 60 * 60
 
 
 def test_a_new_token_is_long_private_and_unlike_the_last(tmp_path: Path) -> None:
@@ -58,8 +62,8 @@ def test_the_line_break_of_an_editor_is_no_part_of_a_token(tmp_path: Path) -> No
 
 @given(st.text(max_size=30), st.text(max_size=30))
 def test_only_the_token_itself_opens(one: str, other: str) -> None:
-    assert opens(one, digest_of(one))
-    assert opens(other, digest_of(one)) == (one == other)
+    assert is_token(one, digest_of(one))
+    assert is_token(other, digest_of(one)) == (one == other)
 
 
 def test_tokens_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,7 +74,7 @@ def test_tokens_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -
         return hmac.compare_digest(one, other)
 
     monkeypatch.setattr(access, "hmac", SimpleNamespace(compare_digest=compare))
-    assert not opens("given", digest_of("kept"))
+    assert not is_token("given", digest_of("kept"))
     assert compared == [(digest_of("given"), digest_of("kept"))]
 
 
@@ -84,3 +88,58 @@ def test_loopback(host: str) -> None:
 )
 def test_everything_else_is_reached_from_elsewhere(host: str | None) -> None:
     assert not is_loopback(host)
+
+
+def test_an_admission_is_its_key_s_for_thirty_days() -> None:
+    value = access.admission(KEY, 1000.0)
+    assert access.is_admission(value, KEY, 1000.0) and access.is_admission(
+        value, KEY, 1000.0 + 29 * DAY
+    )
+    assert not access.is_admission(value, OTHER, 1000.0)
+    assert not access.is_admission(value, KEY, 1000.0 + 31 * DAY)
+
+
+def test_what_was_changed_is_none() -> None:
+    second, _, signature = access.admission(KEY, 1000.0).partition(".")
+    changed = [
+        "",
+        ".",
+        second,
+        f".{signature}",
+        f"1001.{signature}",
+        f"{second}.{signature}0",
+        f"²{second}.{signature}",
+    ]
+    changed += [
+        f"-{second}.{signature}",
+        f"{second}.{signature.upper()}",
+        f"{'9' * 5000}.{signature}",
+        f"{second}.ü",
+    ]
+    assert [value for value in changed if access.is_admission(value, KEY, 1000.0)] == []
+
+
+def test_the_token_is_not_in_it() -> None:
+    assert "friends" not in KEY and KEY not in access.admission(KEY)
+
+
+def test_readers_are_told_apart() -> None:
+    readers = {access.new_reader() for _ in range(100)}
+    assert len(readers) == 100 and all(map(access.is_reader, readers))
+    assert not any(map(access.is_reader, ("", "A" * 32, "a" * 31, "a" * 33, "a" * 32 + "\n")))
+
+
+def test_what_browsers_are_told() -> None:
+    plain = access.set_cookie("a", "b", 1, secure=False, framed=False)
+    assert plain == "a=b; Path=/; Max-Age=86400; HttpOnly; SameSite=Lax"
+    assert access.set_cookie("a", "b", 1, secure=True, framed=False).endswith(
+        "HttpOnly; SameSite=Lax; Secure"
+    )
+    assert access.set_cookie("a", "b", 1, secure=False, framed=True).endswith(
+        "HttpOnly; SameSite=None; Secure"
+    )
+
+
+def test_ports_have_their_own() -> None:
+    assert access.reader_cookie(1) != access.reader_cookie(2)
+    assert access.admission_cookie(1) != access.admission_cookie(2)

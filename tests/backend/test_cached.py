@@ -152,7 +152,7 @@ def test_a_cache_without_room_is_refused() -> None:
 def test_who_is_held_back_by_an_equal_request_is_told_and_may_leave(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(cached_module, "TELL_SECONDS", 0.01)
+    monkeypatch.setattr(cached_module, "PROGRESS_SECONDS", 0.01)
     inner, told = Counting(), []
     inner.may_run.clear()
     backend = CachedBackend(inner)

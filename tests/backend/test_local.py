@@ -14,7 +14,7 @@ from areaviz.cards.card import read_card, write_card
 from areaviz.models.base import OnStep
 from areaviz.models.checkpoint import digests_of
 from areaviz.models.device import choose_device
-from areaviz.models.translation import Translator
+from areaviz.models.writing import WritingModel
 from areaviz.trace.check import validate
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
@@ -88,7 +88,7 @@ def test_out_of_memory_is_told_and_the_next_request_works(
     backend: LocalBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(Translator, "decode", _no_memory)
+        patch.setattr(WritingModel, "decode", _no_memory)
         with pytest.raises(BackendError, match="ran out of memory; shorten"):
             backend.trace(Request("tiny-area", "A dog"))
     validate(backend.trace(Request("tiny-area", "A dog")))
@@ -111,15 +111,15 @@ def test_an_answer_takes_one_processor_or_as_many_as_are_told(
     backend: LocalBackend, monkeypatch: pytest.MonkeyPatch, told: str, threads: int
 ) -> None:
     seen = []
-    traced = Translator.trace
+    traced = WritingModel.trace
 
     def watched(
-        self: Translator, requests: Sequence[Request], on_step: OnStep | None = None
+        self: WritingModel, requests: Sequence[Request], on_step: OnStep | None = None
     ) -> list[Trace]:
         seen.append(torch.get_num_threads())
         return traced(self, requests, on_step)
 
-    monkeypatch.setattr(Translator, "trace", watched)
+    monkeypatch.setattr(WritingModel, "trace", watched)
     monkeypatch.setenv("OMP_NUM_THREADS", told)
     backend.trace(Request("tiny-area", "A small dog"))
     assert seen == [threads]

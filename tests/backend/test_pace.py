@@ -1,12 +1,10 @@
-"""How many requests of analyses run together: all when nobody else is there, few while readers are
-about.
-"""
+"""How many requests of analyses run together: all without readers, few while they are active."""
 
 from __future__ import annotations
 
 import pytest
 
-from areaviz.backend.pace import ABOUT_SECONDS, KINDS, SLICE_SECONDS, Pace
+from areaviz.backend.pace import ACTIVE_SECONDS, KINDS, SLICE_SECONDS, Pace
 from areaviz.trace.request import Request
 
 KIND = Request("a", "")
@@ -23,34 +21,34 @@ def pace(now: list[float]) -> Pace:
 
 
 def test_without_readers_a_batch_is_full(pace: Pace) -> None:
-    pace.took(KIND, 1, 100.0)
-    assert not pace.readers_about and pace.most(KIND, 8) == 8
+    pace.add(KIND, 1, 100.0)
+    assert not pace.readers_active and pace.batch_size(KIND, 8) == 8
 
 
 def test_while_readers_are_about_a_batch_fits_into_a_slice(pace: Pace, now: list[float]) -> None:
     pace.reader_came()
-    assert pace.most(KIND, 8) == 1, "its time is not known yet"
-    pace.took(KIND, 1, SLICE_SECONDS / 3.5)
-    assert pace.most(KIND, 8) == 3
-    pace.took(KIND, 3, 0.001)
-    assert pace.most(KIND, 8) > 3
+    assert pace.batch_size(KIND, 8) == 1, "its time is not known yet"
+    pace.add(KIND, 1, SLICE_SECONDS / 3.5)
+    assert pace.batch_size(KIND, 8) == 3
+    pace.add(KIND, 3, 0.001)
+    assert pace.batch_size(KIND, 8) > 3
     for _ in range(8):
-        pace.took(KIND, 1, 0.0)
-    assert pace.most(KIND, 8) == 8
+        pace.add(KIND, 1, 0.0)
+    assert pace.batch_size(KIND, 8) == 8
     for _ in range(8):
-        pace.took(KIND, 2, 40.0)
-    assert pace.most(KIND, 8) == 1, "one always runs"
-    now[0] += ABOUT_SECONDS
-    assert pace.most(KIND, 8) == 8
+        pace.add(KIND, 2, 40.0)
+    assert pace.batch_size(KIND, 8) == 1, "one always runs"
+    now[0] += ACTIVE_SECONDS
+    assert pace.batch_size(KIND, 8) == 8
 
 
 def test_kinds_are_measured_apart_and_not_without_end(pace: Pace) -> None:
     pace.reader_came()
-    pace.took(KIND, 8, 0.1)
+    pace.add(KIND, 8, 0.1)
     for seed in range(KINDS - 1):
-        pace.took(Request("b", "", seed=seed), 1, 10.0)
-    assert pace.most(KIND, 8) == 8 and pace.most(Request("b", "", seed=1), 8) == 1
-    pace.took(Request("c", ""), 1, 10.0)
-    assert len(pace._seconds) == KINDS and pace.most(KIND, 8) == 1, (
+        pace.add(Request("b", "", seed=seed), 1, 10.0)
+    assert pace.batch_size(KIND, 8) == 8 and pace.batch_size(Request("b", "", seed=1), 8) == 1
+    pace.add(Request("c", ""), 1, 10.0)
+    assert len(pace._seconds) == KINDS and pace.batch_size(KIND, 8) == 1, (
         "the one unmeasured for longest is forgotten"
     )

@@ -1,11 +1,12 @@
-"""The models of a server: the same answers as in this process, large weights on demand, and every
-fault has a name.
-"""
+"""The models of a server: the same answers, large weights on demand, a name for every fault."""
 
 from __future__ import annotations
 
 import logging
+import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -186,6 +187,29 @@ def test_descriptions_are_asked_for_once_in_a_while(backend: RemoteBackend, serv
     for _ in range(20):
         backend.models(), backend.problems(), backend.device()
     assert server.paths == [wire.MODELS]
+
+
+def test_one_slow_answer_holds_nobody_else_up(
+    backend: RemoteBackend, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote, "ABOUT_SECONDS", 0.0)
+    known = backend.models()
+    server.faults = ["hang"]
+    slow = threading.Thread(target=backend.models)
+    slow.start()
+    while server.faults:
+        time.sleep(0.01)
+    start = time.monotonic()
+    assert backend.models() == known and backend.problems()
+    assert time.monotonic() - start < 1 and slow.is_alive()
+    server.released.set()
+    slow.join()
+
+
+def test_all_wait_for_the_first_answer(backend: RemoteBackend, server: Server) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda _: backend.models(), range(8)))
+    assert all(found) and server.paths == [wire.MODELS]
 
 
 def test_a_wrong_token_is_named(server: Server) -> None:

@@ -1,6 +1,4 @@
-"""Stored traces are served by the content of the request; what cannot be read is left
-out and told.
-"""
+"""Stored traces are served by the content of the request; unreadable ones are reported."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The owner of the device: like requests run together, failures stay apart, a full
-queue says so.
-"""
+"""The owner of the device: like requests run together, failures stay apart, queues are bounded."""
 
 from __future__ import annotations
 
@@ -12,7 +10,8 @@ from dataclasses import replace
 
 import pytest
 
-from areaviz.backend.worker import GIVE_WAY, Report, Worker
+from areaviz.backend.base import Progress
+from areaviz.backend.worker import MAX_INTERRUPTIONS, Worker
 from areaviz.trace.errors import BackendError, Busy, InputError
 from areaviz.trace.interventions import Gate
 from areaviz.trace.record import Trace
@@ -21,7 +20,7 @@ from tests.fakes import trace
 
 
 class Recorder:
-    """A run that notes its batches and waits until it is let go."""
+    """A run that notes its batches and waits for `go`."""
 
     def __init__(
         self, fails: Callable[[Sequence[Request]], Exception | None] = lambda requests: None
@@ -30,7 +29,7 @@ class Recorder:
         self.go, self.began = threading.Event(), threading.Event()
         self.fails = fails
 
-    def __call__(self, requests: Sequence[Request], report: Report) -> list[Trace]:
+    def __call__(self, requests: Sequence[Request], report: Progress) -> list[Trace]:
         self.batches.append([request.text for request in requests])
         self.began.set()
         report(0.5, "half way")
@@ -43,9 +42,7 @@ class Recorder:
 
 @contextmanager
 def asked(worker: Worker, run: Recorder, *requests: Request) -> Iterator[list[Future[Trace]]]:
-    """The first request runs and the others wait behind it, in order; at the end of the block they
-    are let go.
-    """
+    """The first request runs and the others wait behind it, in order, until the block ends."""
     with ThreadPoolExecutor(len(requests)) as pool:
         futures: list[Future[Trace]] = []
         try:
@@ -141,7 +138,7 @@ def test_who_waits_is_told_how_many_stand_before() -> None:
 
 
 class Left(BaseException):
-    """What a page raises that is not there any more."""
+    """What a page raises once its reader has left."""
 
 
 def leave(share: float, what: str) -> None:
@@ -163,7 +160,7 @@ def test_who_leaves_while_waiting_is_not_run() -> None:
 def test_a_run_that_all_have_left_ends_early() -> None:
     steps, running, over = [], threading.Event(), threading.Event()
 
-    def run(requests: Sequence[Request], report: Report) -> list[Trace]:
+    def run(requests: Sequence[Request], report: Progress) -> list[Trace]:
         try:
             for step in range(2000):
                 report(step / 2000, "writing")
@@ -191,7 +188,7 @@ def test_a_run_that_all_have_left_ends_early() -> None:
 def test_whatever_a_run_raises_has_a_name_and_the_next_request_works(error: BaseException) -> None:
     failing = [True]
 
-    def run(requests: Sequence[Request], report: Report) -> list[Trace]:
+    def run(requests: Sequence[Request], report: Progress) -> list[Trace]:
         if failing and failing.pop():
             raise error
         return [replace(trace("x", "y"), request=request) for request in requests]
@@ -265,7 +262,7 @@ class Stepping:
         self.batches: list[tuple[list[str], bool]] = []
         self.began = threading.Event()
 
-    def __call__(self, requests: Sequence[Request], report: Report) -> list[Trace]:
+    def __call__(self, requests: Sequence[Request], report: Progress) -> list[Trace]:
         texts, whole = [request.text for request in requests], False
         self.began.set()
         try:
@@ -308,5 +305,5 @@ def test_a_request_of_the_background_runs_to_its_end_however_many_readers_come()
             worker.submit(Request("a", "reader"))
         assert analysis.result(10).request.text == "analysis"
     ends = [whole for texts, whole in run.batches if texts == ["analysis"]]
-    assert ends == [False] * GIVE_WAY + [True]
+    assert ends == [False] * MAX_INTERRUPTIONS + [True]
     assert all(whole for texts, whole in run.batches if texts == ["reader"])

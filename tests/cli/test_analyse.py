@@ -1,6 +1,4 @@
-"""`analyse` reads whatever holds a set, runs it, goes on where it was, and writes a table no
-spreadsheet runs.
-"""
+"""`analyse` reads every kind of set, goes on where it was, and writes a table safe to open."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ from tests.pages import folder
 
 
 class Backend:
-    """Stands in for the local one; counts what it is asked."""
+    """Stands in for the local backend and counts its requests."""
 
     asked = 0
 

@@ -1,4 +1,4 @@
-"""`bench` lists the benchmarks, runs one of them, and says where they are to be had."""
+"""`bench` lists the benchmarks, runs one of them, and says where to get them."""
 
 from __future__ import annotations
 

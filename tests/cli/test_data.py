@@ -1,4 +1,4 @@
-"""The command line: what is listed, what is imported, how failure is told."""
+"""The command line: what is listed, what is imported, how a failure is shown."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The command adds digests that are missing, and never changes one that is there unless it is told
-to.
-"""
+"""`digests` adds missing digests, and changes one that is there only on --renew."""
 
 from __future__ import annotations
 

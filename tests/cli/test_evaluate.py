@@ -26,10 +26,10 @@ def checkpoint(tmp_path: Path) -> Path:
 def test_the_figures_of_the_asked_split_are_told(
     checkpoint: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def measured(place: Path, *_: object) -> Card:
-        return read_card(place / "card.json")
+    def measured(place: Path, *_: object) -> tuple[Card, list[str]]:
+        return read_card(place / "card.json"), []
 
-    monkeypatch.setattr(module, "evaluate_digits", measured)
+    monkeypatch.setattr(module, "measure", measured)
     with pytest.raises(SystemExit) as done:
         main(["evaluate", str(checkpoint), "--split", "val"])
     assert not done.value.code and capsys.readouterr().out.split() == ["val", "error:", "0.500"]

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from areaviz.cli import build
-from areaviz.cli.faithfulness import told
+from areaviz.cli.faithfulness import as_lines
 from areaviz.evaluation.faithfulness import Faithfulness
 from tests.tiny import checkpoint
 
@@ -72,7 +72,7 @@ def test_examples_with_too_few_items_are_left_out_aloud(tmp_path: Path) -> None:
 
 
 def test_figures_are_beside_chance() -> None:
-    lines = told(Faithfulness(0.5, 0.1, (0.1, 0.3), (0.4, 0.4), 0.9, 7), 2)
+    lines = as_lines(Faithfulness(0.5, 0.1, (0.1, 0.3), (0.4, 0.4), 0.9, 7), 2)
     assert lines == [
         "examples: 2, output items: 7, mean probability: 0.900",
         "comprehensiveness: 0.500, by chance 0.200 (standard deviation 0.141)",

@@ -11,7 +11,8 @@ import pytest
 import sqlalchemy as sql
 
 from areaviz.analysis.retention import DAYS, NOTES, keep_days
-from areaviz.analysis.rows import SETTING, Header, RowFile
+from areaviz.analysis.row_lines import Header
+from areaviz.analysis.rows import SETTING, RowFile
 from areaviz.cli import main
 from areaviz.notes.annotations import Annotation, Annotations
 from areaviz.notes.slices import Slices

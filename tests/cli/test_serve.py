@@ -16,8 +16,8 @@ from areaviz.backend.access import digest_of, read_token
 from areaviz.cli import build, main
 from areaviz.cli import serve as serve_module
 from areaviz.door import serving as door
-from areaviz.door.serving import AppPlace
-from areaviz.server.options import Place, Scale
+from areaviz.door.door import AppPlace
+from areaviz.server.on_ray import Place, Scale
 from areaviz.ui.look import opened
 
 ALLOWED = {"localhost", "127.0.0.1", "::1"}
@@ -44,7 +44,7 @@ def token_file(tmp_path: Path) -> Path:
 
 
 def serve(*arguments: str) -> None:
-    """As on the command line: what the user can mend ends with one sentence and code 1."""
+    """As on the command line: what the user can fix ends with one sentence and code 1."""
     try:
         main(["serve", *arguments])
     except SystemExit as end:

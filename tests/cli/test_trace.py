@@ -20,7 +20,7 @@ from tests import fakes
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[Request]:
-    """What a stand-in for the models was asked."""
+    """The requests that a stand-in for the models got."""
     requests: list[Request] = []
 
     class Backend:

@@ -1,4 +1,4 @@
-"""`streamlit run app.py`, without the door: it goes on working on this machine, and only there."""
+"""`streamlit run app.py`, without the door: it works on this machine, and only there."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
-from areaviz.backend.cookies import SETTING, admission, admission_cookie, admission_key
+from areaviz.backend.access import KEY_SETTING, admission, admission_cookie, admission_key
 from tests.door.test_serving import PAGES, TOKEN
 from tests.faults.client import Session, Shown
 from tests.faults.served import ROOT, free_port, wait_until_it_answers
@@ -57,8 +57,9 @@ def test_it_shows_its_pages_on_this_machine(tmp_path: Path) -> None:
 
 
 def test_with_a_key_no_page_is_drawn_for_many_at_once(tmp_path: Path) -> None:
-    """The second lock alone: Streamlit runs files of `pages` by themselves for the first visitors
-    of a process.
+    """The second lock alone, without the door.
+
+    Streamlit runs files of `pages` by themselves for the first visitors of a process.
     """
     start = threading.Barrier(8)
 
@@ -67,7 +68,7 @@ def test_with_a_key_no_page_is_drawn_for_many_at_once(tmp_path: Path) -> None:
         with Session.open(url) as visitor:
             return said(visitor.visit(page))
 
-    with by_hand(tmp_path / "log", **{SETTING: admission_key(TOKEN)}) as (url, port):
+    with by_hand(tmp_path / "log", **{KEY_SETTING: admission_key(TOKEN)}) as (url, port):
         with ThreadPoolExecutor(8) as pool:
             got = list(pool.map(drawn, [url] * 8, PAGES))
         assert all(kinds in (["heading", "alert"], ["heading", "alert"] * 2) for kinds in got), got

@@ -1,4 +1,4 @@
-"""Connections are bounded by the file descriptors that are left, and who says nothing has to go."""
+"""Connections are bounded by the file descriptors left, and silent ones make room."""
 
 from __future__ import annotations
 

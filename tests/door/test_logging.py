@@ -1,6 +1,4 @@
-"""What the app logs, and whom it asks: one line a second for one cause, no word of a reader's, and
-nobody elsewhere.
-"""
+"""What the app logs and whom it contacts: one line a second for a cause, no reader's words."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.door.log_lines import OncePerSecond
+from areaviz.door.serving import OncePerSecond
 from tests.door.test_limits import connected
 from tests.door.test_serving import FOREIGN_ORIGINS, handshake
 from tests.faults.client import Session

@@ -13,7 +13,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.exceptions import ConnectionClosed
 
-from areaviz.door.uploads import ALL_BYTES, SESSION_BYTES
+from areaviz.door.files import ALL_BYTES, SESSION_BYTES
 from tests.door.test_limits import status
 from tests.door.test_serving import asked, port_of
 from tests.faults.client import Session

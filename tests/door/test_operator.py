@@ -102,8 +102,8 @@ def test_a_socket_left_by_a_kill_is_replaced(folder: Path) -> None:
         assert ask(PORT, "echo", "a") == ["a"]
 
 
-def test_the_usual_folder_is_the_user_s_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_folder_is_the_user_s_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", "/run/user/1000")
-    assert operator._usual_folder() == Path("/run/user/1000/areaviz")
+    assert operator._default_folder() == Path("/run/user/1000/areaviz")
     monkeypatch.delenv("XDG_RUNTIME_DIR")
-    assert operator._usual_folder().name.startswith("areaviz-")
+    assert operator._default_folder().name.startswith("areaviz-")

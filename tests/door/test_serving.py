@@ -15,7 +15,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin, Subprotocol
 
-from areaviz.backend import cookies
+from areaviz.backend import access
 from tests.faults.client import Session
 from tests.faults.served import Served, served
 
@@ -216,7 +216,7 @@ def test_a_restart_keeps_readers_in_and_a_new_token_puts_them_out(
         with served(
             tmp_path / "log", {"OMP_NUM_THREADS": "1"}, options=["--token-file", str(file)]
         ) as app:
-            cookie = f"{cookies.admission_cookie(port_of(app))}={value}"
+            cookie = f"{access.admission_cookie(port_of(app))}={value}"
             assert handshake(app, app.url, cookie=cookie) == admitted
 
 

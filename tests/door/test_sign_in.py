@@ -8,7 +8,7 @@ import pytest
 
 from areaviz.door import sign_in
 from areaviz.door.sign_in import ADDRESSES, ATTEMPTS, WITHIN_SECONDS, Attempts, without_token
-from tests.door.test_head import head
+from tests.door.test_http import head
 
 
 def test_an_address_waits_after_too_many(monkeypatch: pytest.MonkeyPatch) -> None:

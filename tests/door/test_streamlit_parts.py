@@ -1,6 +1,4 @@
-"""What is read of Streamlit that is not public, with Streamlit's own classes and sessions that only
-have an id.
-"""
+"""What is read of Streamlit that is not public, with its own classes and sessions of an id."""
 
 from __future__ import annotations
 

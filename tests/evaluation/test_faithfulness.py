@@ -21,7 +21,7 @@ from areaviz.evaluation.faithfulness import (
     pooled,
     spread,
 )
-from areaviz.models.translation import Translator
+from areaviz.models.writing import WritingModel
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Weigh, area_factors
@@ -158,7 +158,7 @@ def test_inputs_with_too_few_items_are_left_out_and_only_none_is_an_error() -> N
 @pytest.mark.parametrize("unit", ["item", "area"])
 def test_a_real_model_is_measured_the_same_each_time(tmp_path: Path, unit: str) -> None:
     folder = checkpoint(tmp_path)
-    model = Translator.load(folder, read_card(folder / "card.json"), torch.device("cpu"))
+    model = WritingModel.load(folder, read_card(folder / "card.json"), torch.device("cpu"))
     asked, done = Request("tiny-area", "A small dog", target="Ein Hund"), []
     probe = Probe(layer=1, head=1, k=3, unit=unit, draws=2)
     found = [

@@ -33,7 +33,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     }
     history = ({"step": 4, "valid_loss": 2.0}, {"step": 8, "valid_loss": 1.5})
     write_card(replace(card, recipe=recipe, history=history), folder / "card.json")
-    monkeypatch.setattr(module, "read_split", lambda *_: [(text, text) for text in SENTENCES[:2]])
+    monkeypatch.setattr(module, "read_pairs", lambda *_: [(text, text) for text in SENTENCES[:2]])
     linked = read_lines(
         "s", {"s": b"a dog runs", "t": b"a dog runs", "l": b"0-0 1-1 2-2"}, ("t",), "l"
     )

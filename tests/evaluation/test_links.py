@@ -13,7 +13,7 @@ from areaviz.cards.card import read_card
 from areaviz.data.examples import Dataset, read_lines
 from areaviz.evaluation import links as module
 from areaviz.evaluation.links import error_rates, link_figures
-from areaviz.models.translation import Translator
+from areaviz.models.writing import WritingModel
 from tests.tiny import checkpoint
 
 CPU = torch.device("cpu")
@@ -31,19 +31,19 @@ def linked(*texts: str) -> Dataset:
 
 
 @pytest.fixture
-def model(tmp_path: Path) -> Translator:
+def model(tmp_path: Path) -> WritingModel:
     folder = checkpoint(tmp_path, level="character")
-    return Translator.load(folder, read_card(folder / "card.json"), CPU)
+    return WritingModel.load(folder, read_card(folder / "card.json"), CPU)
 
 
-def test_every_head_and_every_mean_of_heads_has_a_rate(model: Translator) -> None:
+def test_every_head_and_every_mean_of_heads_has_a_rate(model: WritingModel) -> None:
     rates = error_rates(model, linked("a dog runs", "two dogs run"))
     assert set(rates) == {(layer, head) for layer in range(2) for head in (0, 1, None)}
     assert all(0 <= rate <= 100 for rate in rates.values())
 
 
 def test_the_place_is_chosen_on_validation_and_the_baselines_stand_beside(
-    model: Translator, monkeypatch: pytest.MonkeyPatch
+    model: WritingModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sets = {"val": linked("a dog runs", "a man runs"), "test": linked("two dogs run")}
     monkeypatch.setattr(module, "read_linked", lambda data, split: sets[split])

@@ -19,8 +19,11 @@ SENTENCE = "A {age} dog number {number} runs over the green grass near a tall ma
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """Translate beside analyses. count: how many run. found: the questions of one session
-    meanwhile.
+    """Readers beside analyses.
+
+    Args:
+        count: how many analyses run.
+        found: the questions of one session meanwhile.
     """
 
     count: int
@@ -34,9 +37,7 @@ class Beside:
 
 
 def write_sets(folder: Path, count: int, sentences: int) -> None:
-    """Sets that are long enough to last, each in a folder of its own: `AREAVIZ_DATASETS` is
-    `folder`.
-    """
+    """Sets long enough to last, each in a folder of its own below `AREAVIZ_DATASETS`."""
     for number in range(count):
         (folder / f"set{number}").mkdir(parents=True)
         lines = (SENTENCE.format(age=f"set {number}", number=line) for line in range(sentences))
@@ -63,9 +64,7 @@ def beside(
     questions: int,
     rest: float,
 ) -> Iterator[Beside]:
-    """For each count, in rising order, so many analyses at once and a session that asks
-    meanwhile.
-    """
+    """For each count, in rising order: so many analyses at once, and a session that asks."""
     begun = 0
     for count in counts:
         for number in range(begun, count):

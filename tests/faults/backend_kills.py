@@ -1,5 +1,4 @@
-"""Kills of what runs the models: an error with a name, the others get their answer, and the next
-request works.
+"""Kills of what runs the models: an error with a name, and the next request works.
 
 Three people ask at once, and the model's thread is hit at the request of one of them: by an error,
 by a full memory, by an exit, from outside while it runs, and from outside while it rests.
@@ -63,9 +62,15 @@ KINDS: Sequence[Callable[[], None] | None] = (
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """kills: of the thread. named: answers that were an error with a name; unnamed: with none.
-    wrong: answers that were not the model's. stuck: that never came. slowest: seconds from the kill
-    to the last of its errors.
+    """What kills led to.
+
+    Args:
+        kills: of the thread.
+        named: answers that were an error with a name.
+        unnamed: errors without one.
+        wrong: answers that were not the model's.
+        stuck: answers that never came.
+        slowest: seconds from the kill to the last of its errors.
     """
 
     kills: int
@@ -83,10 +88,11 @@ class Hit:
 
 
 class Struck(LocalBackend):
-    """A backend whose model fails, as `fault` says, at every run that has the victim among its
-    requests.
+    """A backend whose model fails at every run with the victim among its requests.
 
-    when: the moment of the last failure.
+    Args:
+        fault: how it fails.
+        when: gets the moment of the last failure.
     """
 
     def __init__(self, checkpoints: Path) -> None:
@@ -101,9 +107,7 @@ class Struck(LocalBackend):
         return super()._run(requests, report)
 
     def _model(self, name: str, area_size: int | None) -> Model:
-        """Where a model begins to work: what fails here is met by all that the backend does about
-        failures.
-        """
+        """Where a model begins to work, so that all of the backend's handling meets the failure."""
         if self.fault and self._hit:
             self.when = time.monotonic()
             self.fault()

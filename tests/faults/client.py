@@ -1,6 +1,4 @@
-"""A session as a browser has it, without the browser: Streamlit's WebSocket protocol, one page at a
-time.
-"""
+"""A session as a browser has it: Streamlit's WebSocket protocol, one page at a time."""
 
 from __future__ import annotations
 
@@ -27,8 +25,11 @@ LABELLED = ("text_area", "selectbox", "button_group", "button", "file_uploader")
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a rerun of a page sent. seconds: from asking to its end. messages: all of it, as it came
-    over the wire.
+    """What a rerun of a page sent.
+
+    Args:
+        seconds: from asking to its end.
+        messages: all of it, as it came over the wire.
     """
 
     seconds: float
@@ -118,7 +119,7 @@ class Session:
         return self._shown(self._changed(WidgetState(id=self.widgets[label], trigger_value=True)))
 
     def again(self) -> Shown:
-        """Let the page run once more, as any act does."""
+        """Let the page run once more, as any interaction does."""
         return self._shown(self._act())
 
     def bring(self, label: str, name: str, content: bytes) -> Shown:
@@ -127,7 +128,7 @@ class Session:
         return self.again()
 
     def upload(self, label: str, name: str, content: bytes) -> None:
-        """Send a file to the app; the next act brings it to the page."""
+        """Send a file to the app; the next interaction brings it to the page."""
         asked = BackMsg()
         asked.file_urls_request.request_id, asked.file_urls_request.file_names[:] = "1", [name]
         self.socket.send(asked.SerializeToString())
@@ -208,7 +209,7 @@ class Session:
                 return
 
     def _note(self, element: Element) -> None:
-        """Keep the id of a widget that can be used."""
+        """Remember the id of a widget that can be used."""
         kind = element.WhichOneof("type")
         if kind in LABELLED:
             widget = getattr(element, kind)

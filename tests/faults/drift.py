@@ -1,6 +1,4 @@
-"""What the app keeps of people who have left: its memory over many cycles of coming, asking and
-leaving.
-"""
+"""The app's memory over many cycles of visitors who come, ask and leave."""
 
 from __future__ import annotations
 
@@ -17,9 +15,14 @@ EARLY = 4
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """cycles: visitors, one after the other. before, after: the app's megabytes, after those that
-    warm it up and at the end. threads: how many more there are at the end. errors: told to
-    visitors.
+    """Memory after many visitors.
+
+    Args:
+        cycles: visitors, one after the other.
+        before: the app's megabytes after the visitors that warm it up.
+        after: its megabytes at the end.
+        threads: how many more there are at the end.
+        errors: shown to visitors.
     """
 
     cycles: int

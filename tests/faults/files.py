@@ -1,6 +1,4 @@
-"""Good files of every format a stranger can hand in, what reads them, and bombs: small files that
-ask for much.
-"""
+"""Good files of every format a stranger can send, their readers, and bombs that ask for much."""
 
 from __future__ import annotations
 
@@ -36,8 +34,12 @@ MEGA = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """good: a whole file. read: what the app does with one, up to what it shows. bombs:
-    see above.
+    """A kind of file.
+
+    Args:
+        good: a whole file.
+        read: what the app does with one, up to what it shows.
+        bombs: small files that ask for much.
     """
 
     good: bytes
@@ -124,9 +126,7 @@ def _notes() -> list[Annotation]:
 
 
 def _used(found: Dataset) -> int:
-    """What the page does with a set before it runs: every request of it checked, where there is a
-    text.
-    """
+    """What the page does with a set before it runs: every request with a text is checked."""
     asked = [Request("model", one.text).checked() for one in found.examples if one.text.strip()]
     return len(asked) + len(found.digest)
 
@@ -153,9 +153,7 @@ def _trace(data: bytes) -> object:
 
 
 def _png_bombs() -> Iterator[bytes]:
-    """Headers that promise more than any memory has, and a picture that unpacks to 400 times its
-    file.
-    """
+    """Headers that promise more than any memory has, and a picture that unpacks 400-fold."""
 
     def png(width: int, height: int, data: bytes, more: bytes = b"") -> bytes:
         header = _chunk(b"IHDR", struct.pack(">2I5B", width, height, 8, 2, 0, 0, 0))
@@ -201,9 +199,7 @@ def _text_bombs() -> Iterator[bytes]:
 
 
 def _trace_bombs() -> Iterator[bytes]:
-    """Entries that unpack to far more than they take, and headers that promise more
-    than is there.
-    """
+    """Entries that unpack to far more than they take, and headers that promise too much."""
     good, weights = (
         codec.to_bytes(fakes.trace("A dog.", "Ein Hund.", 1, 1)),
         "map.encoder-decoder.weights.npy",
@@ -262,9 +258,7 @@ def repacked(archive: bytes, changed: Mapping[str, bytes]) -> bytes:
 
 
 def _parquet_bombs() -> Iterator[bytes]:
-    """A column of few different values takes next to nothing in the file, however long they are and
-    however often.
-    """
+    """A column of few values takes almost nothing in the file, however long they are."""
     columns = exchange.to_bytes(_notes()[:1], "parquet")
     table = parquet.read_table(io.BytesIO(columns))
     many = pa.table(

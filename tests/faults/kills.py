@@ -1,6 +1,4 @@
-"""`kill -9` while notes and rows are being saved: what was acknowledged is there
-afterwards, once.
-"""
+"""`kill -9` while notes and rows are being saved: what was acknowledged is there, once."""
 
 from __future__ import annotations
 
@@ -28,9 +26,15 @@ REMOVED = 0
 
 @dataclass(frozen=True, slots=True)
 class Killed:
-    """kills: processes killed while they wrote. ended: those that ended by themselves, by an error,
-    before their kill came. acknowledged: writes that were promised to be there. lost: promised and
-    not there. doubled: there more than once. damaged: times the store was found damaged.
+    """What kills led to.
+
+    Args:
+        kills: processes killed while they wrote.
+        ended: those that ended by themselves, by an error, before their kill came.
+        acknowledged: writes that were promised to be there.
+        lost: promised and not there.
+        doubled: there more than once.
+        damaged: times the store was found damaged.
     """
 
     kills: int
@@ -49,9 +53,7 @@ class Killed:
 
 
 def note_kills(folder: Path, kills: int, seed: int = 0) -> Killed:
-    """Kill processes that add, change and remove notes in one store, two at a time; look after
-    every kill.
-    """
+    """Kill processes that change notes in one store, two at a time; check after every kill."""
     path, chance = folder / "notes.db", random.Random(seed)
     promised: dict[str, int] = {}
     acknowledged = lost = doubled = damaged = killed = ended = 0
@@ -76,9 +78,7 @@ def note_kills(folder: Path, kills: int, seed: int = 0) -> Killed:
 
 
 def _lost_notes(promised: Mapping[str, int], there: Mapping[str, int]) -> list[str]:
-    """Promised notes that are not there as promised. One more change than was told may be there, or
-    the removal.
-    """
+    """Promised notes that are not there; one more change or removal than promised may be."""
 
     def kept(key: str, version: int) -> bool:
         if version == REMOVED:
@@ -93,7 +93,7 @@ def _lost_notes(promised: Mapping[str, int], there: Mapping[str, int]) -> list[s
 
 
 def row_kills(folder: Path, kills: int, seed: int = 0) -> Killed:
-    """Kill a process that adds rows to one file, and let the next go on; look after every kill."""
+    """Kill a process that adds rows to one file, again and again; check after every kill."""
     path, chance = folder / "rows.jsonl", random.Random(seed)
     acknowledged = lost = doubled = damaged = killed = 0
     for number in range(kills):
@@ -112,9 +112,7 @@ def row_kills(folder: Path, kills: int, seed: int = 0) -> Killed:
 def _told(
     kind: str, path: Path, names: Sequence[str], chance: random.Random
 ) -> tuple[list[list[str]], int]:
-    """What processes of these names acknowledged before each was killed at a moment of its own, and
-    how many of them were still at work then.
-    """
+    """What processes acknowledged before each was killed, and how many still worked then."""
     processes = [
         subprocess.Popen(
             [sys.executable, "-m", "tests.faults.writer", kind, str(path), name],

@@ -1,6 +1,4 @@
-"""A page that opens uploads as the app does and says what is held; who left is let go of after a
-second.
-"""
+"""A page that opens uploads as the app does; what a visitor had is dropped after a second."""
 
 from __future__ import annotations
 

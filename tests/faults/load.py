@@ -1,5 +1,4 @@
-"""Many sessions at once: each asks for sentences that only it knows, and looks at every byte that
-it gets.
+"""Many sessions at once, each with sentences of its own, which look at every byte they get.
 
 A sentence has a mark, "wm03x07": session 3, question 7. Whatever a session is sent may have marks
 of its own alone, and the answer must be the one that the model gives to this sentence.
@@ -52,9 +51,7 @@ class Answer:
         return any(int(session) != self.session for session, _ in _MARK.findall(self.shown.content))
 
     def wrong(self, expected: str) -> str:
-        """What is not as it must be, or "": the model's answer must be shown, and the ribbon of
-        this very text.
-        """
+        """What is wrong, or "": the model's answer must be shown, and the ribbon of this text."""
         bodies = [
             message.delta.new_element.bidi_component.SerializeToString()
             for message in self.shown.messages
@@ -71,8 +68,16 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """sessions: at once. answers: questions answered. mixed, wrong: see `Answer`. errors: what was
-    told instead of an answer. p50, p95: seconds from asking to the whole page.
+    """Figures of a load.
+
+    Args:
+        sessions: at once.
+        answers: questions answered.
+        mixed: see `Answer`.
+        wrong: see `Answer`.
+        errors: what was shown instead of an answer.
+        p50: seconds from asking to the whole page, the median.
+        p95: the same, of all but 5 %.
     """
 
     sessions: int
@@ -94,9 +99,7 @@ class Load:
 def load(
     app: Served, checkpoints: Path, model: str, sessions: int, questions: int, rest: float
 ) -> Load:
-    """Sessions that each ask `questions` times, once in `rest` seconds, with a shift so that they
-    spread.
-    """
+    """Sessions that each ask `questions` times, once in `rest` seconds, out of step."""
     errors: list[str] = []
     start = threading.Barrier(sessions)
 

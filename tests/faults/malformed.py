@@ -1,5 +1,4 @@
-"""Malformed files: whatever a stranger hands in gives a result or a named refusal, never a crash,
-in bounded memory.
+"""Malformed files give a result or a named refusal, never a crash, in bounded memory.
 
     python -m tests.faults.malformed COUNT SEED FORMAT ...
 
@@ -41,10 +40,36 @@ EXTREMES = (
     b"\0\0\0\x80",
 )
 WORDS = (
-    b"\0", b'"', b"'", b",", b"\t", b"\r", b"\n", b"\r\n", b"{", b"[", b"}", b"\\ud800", b"\xed\xa0\x80", b"\xff\xfe",
-    b"\xef\xbb\xbf", b"NaN", b"null", b"true", b"-1", b"1e999", b"99999999999999999999", b"[[[[", b'"text":', b"0-0",
-    "\u202e".encode(), "\u0300".encode() * 40, b"=cmd|' /C calc'!A0", b"<script>", b"../../etc/passwd",
-)  # fmt: skip
+    b"\0",
+    b'"',
+    b"'",
+    b",",
+    b"\t",
+    b"\r",
+    b"\n",
+    b"\r\n",
+    b"{",
+    b"[",
+    b"}",
+    b"\\ud800",
+    b"\xed\xa0\x80",
+    b"\xff\xfe",
+    b"\xef\xbb\xbf",
+    b"NaN",
+    b"null",
+    b"true",
+    b"-1",
+    b"1e999",
+    b"99999999999999999999",
+    b"[[[[",
+    b'"text":',
+    b"0-0",
+    "\u202e".encode(),
+    "\u0300".encode() * 40,
+    b"=cmd|' /C calc'!A0",
+    b"<script>",
+    b"../../etc/passwd",
+)
 
 
 LIES: tuple[object, ...] = (
@@ -55,9 +80,17 @@ LIES: tuple[object, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Survived:
-    """files: read. results, refused: how they ended. unnamed: tracebacks of other errors. crashed:
-    whether the process died. grown: megabytes the process needed at most above what it had before.
-    slowest: seconds of one file.
+    """What became of damaged files.
+
+    Args:
+        format: of all of them.
+        files: read.
+        results: how many were read to a result.
+        refused: how many were refused by name.
+        unnamed: tracebacks of other errors.
+        crashed: how the process died, or "".
+        grown: megabytes the process needed at most above what it had before.
+        slowest: seconds of one file.
     """
 
     format: str
@@ -100,9 +133,7 @@ def malformed(names: Sequence[str], files: int, seed: int = 0) -> list[Survived]
 
 
 def damaged(good: bytes, chance: random.Random) -> bytes:
-    """The file after one to four accidents; an archive is sometimes damaged inside, with its
-    checksums right.
-    """
+    """The file after one to four accidents, some inside an archive with right checksums."""
     if good.startswith(b"PK") and chance.random() < 0.8:
         with zipfile.ZipFile(io.BytesIO(good)) as archive:
             name = chance.choice(archive.namelist())

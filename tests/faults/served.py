@@ -1,6 +1,4 @@
-"""The app as people start it: `python -m areaviz serve`, on a free port, ended when the block is
-left.
-"""
+"""The app as people start it: `python -m areaviz serve` on a free port, for a block."""
 
 from __future__ import annotations
 
@@ -23,7 +21,13 @@ PATIENCE = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """url: without a slash at its end. process: the one that serves. log: what it prints."""
+    """An app that runs.
+
+    Args:
+        url: without a slash at its end.
+        process: the one that serves.
+        log: what it prints.
+    """
 
     url: str
     process: subprocess.Popen[bytes]
@@ -103,9 +107,7 @@ def served(
 
 
 def wait_until_it_answers(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    """Until a server that was just started answers there; RuntimeError with its log where it does
-    not.
-    """
+    """Wait until a new server answers; RuntimeError with its log where it does not."""
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline and process.poll() is None:
         try:

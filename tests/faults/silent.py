@@ -23,9 +23,13 @@ _HANDSHAKE = (
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """many: silent connections. seconds: a new visitor waits for a page while they are there. gone:
-    seconds from their coming until the server has closed all of them. log: bytes that were logged
-    meanwhile.
+    """Silent connections.
+
+    Args:
+        many: how many.
+        seconds: a new visitor waits for a page while they are there.
+        gone: seconds until the server has closed all of them.
+        log: bytes that were logged meanwhile.
     """
 
     many: int

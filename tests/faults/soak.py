@@ -1,5 +1,4 @@
-"""The long versions: prints a figure for each part, and writes the table of docs/reliability.md
-when asked to.
+"""The long versions: a figure for each part, and with --write the table of docs/reliability.md.
 
 python -m tests.faults.soak [load analyses malformed kills backend drift silent uploads] [--write]
 """
@@ -137,7 +136,7 @@ def _silent() -> Iterator[Row]:
 
 
 def _uploads() -> Iterator[Row]:
-    """What uploads cost an app that has drawn these pages before; who left is waited for."""
+    """The cost of uploads to an app that has drawn these pages before."""
     with _app() as app:
         _begin(app)
         before = app.memory()
@@ -170,7 +169,7 @@ def _uploads() -> Iterator[Row]:
 
 
 def _begin(app: Served) -> None:
-    """Have the models opened, which would count as the first upload's else."""
+    """Open the models, which would else count as the first upload's cost."""
     with Session.open(app.url) as session:
         session.visit("translate", urlencode({"model": MODEL, "text": "A dog sees a cat."}))
         for page in ("analyse", "your_tensors"):

@@ -1,6 +1,4 @@
-"""A reader beside analyses in the real app: answered, never refused, and not much later
-than alone.
-"""
+"""A reader beside analyses in the real app is answered, and not much later than alone."""
 
 from __future__ import annotations
 
@@ -17,9 +15,7 @@ SENTENCES, COUNTS = 2000, (0, 8)
 
 @pytest.mark.slow
 def test_a_reader_is_answered_while_eight_analyses_run(tmp_path: Path) -> None:
-    """The ratio is measured by `python -m tests.faults.soak analyses`; here is what holds on a busy
-    machine too.
-    """
+    """Holds on a busy machine too; `python -m tests.faults.soak analyses` measures the ratio."""
     checkpoint(tmp_path / "models")
     write_sets(tmp_path / "sets", 8, SENTENCES)
     settings = {

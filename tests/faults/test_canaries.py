@@ -1,6 +1,4 @@
-"""Files that would run if they were unpickled or executed, through every upload: one sentence, and
-nothing ran.
-"""
+"""Files that would run if unpickled or executed, through every upload: nothing ran."""
 
 from __future__ import annotations
 
@@ -80,7 +78,7 @@ def given(app: AppTest, key: str, name: str, content: bytes) -> AppTest:
 
 
 def refused(app: AppTest, canary: Path) -> None:
-    """One sentence, and no song."""
+    """One sentence, and nothing was written."""
     assert not app.exception and not canary.exists()
     assert len(app.error) == 1
     said = app.error[0].value

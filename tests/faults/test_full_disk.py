@@ -1,6 +1,4 @@
-"""The app as it is served, with its notes on a full disk: visitors are told, and all notes are
-there afterwards.
-"""
+"""The app with its notes on a full disk: visitors are told, and no note is lost."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Uploads that ask for much memory, sent to the app as people start it: what they cost at their
-peak, and for good.
+"""What uploads that ask for much memory cost the app as people start it, at peak and for good.
 
 A bomb is a small file that unpacks to much. The largest trace is the largest that the app accepts.
 """
@@ -36,10 +35,14 @@ GONE = 180.0
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A file for one of the app's uploaders: its page, the label of the uploader, the file's name
-    and content.
+    """A file for one of the app's uploaders.
 
-    picks: what is chosen on the page afterwards, as (label, option).
+    Args:
+        page: with the uploader.
+        label: of the uploader.
+        name: of the file.
+        make: makes its bytes.
+        picks: what is chosen on the page afterwards, as (label, option).
     """
 
     page: str
@@ -51,8 +54,13 @@ class Upload:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """name: of the upload. peak: megabytes above what the app had before. seconds: of the page.
-    said: its errors.
+    """What an upload cost.
+
+    Args:
+        name: of the upload.
+        peak: megabytes above what the app had before.
+        seconds: of the page.
+        said: its errors.
     """
 
     name: str
@@ -62,7 +70,7 @@ class Cost:
 
     @property
     def unforeseen(self) -> bool:
-        """Whether the page told of an error that nobody foresaw."""
+        """Whether the page showed an error that nobody foresaw."""
         return any("Something went wrong" in sentence for sentence in self.said)
 
     def __str__(self) -> str:
@@ -96,16 +104,12 @@ def largest() -> Upload:
 
 
 def lying_arrays(megabytes: int = 1536) -> bytes:
-    """An array that says it has four numbers, and has zeros behind them: 1.5 MB that unpack to 1.5
-    GB.
-    """
+    """An array with a header of four numbers and zeros behind: 1.5 MB that unpack to 1.5 GB."""
     return _zipped({"weights.npy": _zeros((1, 1, 2, 2), megabytes * MEGA)})
 
 
 def zeros_trace(layers: int, heads: int, queries: int, items: int) -> bytes:
-    """A stored trace whose weights are all 0, as where everything is masked: it packs to a
-    thousandth.
-    """
+    """A stored trace with weights of 0, as where everything is masked; packs to a thousandth."""
     fields = (
         fakes.text_field("target", "b" * queries, end=""),
         fakes.text_field("source", "a" * items, end=""),
@@ -129,9 +133,7 @@ def zeros_trace(layers: int, heads: int, queries: int, items: int) -> bytes:
 
 
 def large_picture() -> bytes:
-    """One query over 64 x 64 cells: 16 KB, but with areas of up to 3 x 3 cells there are 35,721 of
-    them.
-    """
+    """One query over 64 x 64 cells: 16 KB, but 35,721 areas of up to 3 x 3 cells."""
     file = io.BytesIO()
     np.savez_compressed(
         file, weights=np.full((1, 1, 1, 4096), 1 / 4096, np.float32), shape=np.array([64, 64])
@@ -147,9 +149,7 @@ def table_of_boxes() -> bytes:
 
 
 def long_letters() -> bytes:
-    """Texts with one letter in each that takes four bytes, so that Python keeps four for all of
-    them.
-    """
+    """Texts with one letter of four bytes each, so that Python takes four for every letter."""
     row = json.dumps(
         {"text": "a" * 4000 + "\U0001f415", "reference": "b" * 4000}, ensure_ascii=False
     )
@@ -190,9 +190,7 @@ def visitor(app: Served, upload: Upload) -> Iterator[Session]:
 
 
 def cost(app: Served, name: str, upload: Upload) -> Cost:
-    """What one upload costs: the page runs with it, is turned to what costs most, and
-    runs again.
-    """
+    """The cost of one upload: the page runs with it, then with its costliest options."""
     content = upload.make()
     with visitor(app, upload) as session:
         before = app.memory()
@@ -207,8 +205,13 @@ def cost(app: Served, name: str, upload: Upload) -> Cost:
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """Visitors who all look at an upload at once. peak: the app's megabytes. seconds: of the
-    slowest page.
+    """Visitors who all look at an upload at once.
+
+    Args:
+        visitors: how many.
+        peak: the app's megabytes.
+        seconds: of the slowest page.
+        said: errors that they were shown.
     """
 
     visitors: int
@@ -224,9 +227,7 @@ class Together:
 
 
 def together(app: Served, upload: Upload, visitors: int) -> Together:
-    """Several visitors choose the same file at the same time, then each has the page
-    run once more.
-    """
+    """Visitors choose the same file at once, then each page runs once more."""
     content = upload.make()
 
     def choose(session: Session) -> Shown:

@@ -15,7 +15,8 @@ from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
-from areaviz.analysis.rows import Header, Row, RowFile
+from areaviz.analysis.row_lines import Header, Row
+from areaviz.analysis.rows import RowFile
 from areaviz.notes.annotations import Annotation, Annotations
 
 DATASET = "d" * 64

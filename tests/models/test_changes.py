@@ -14,11 +14,11 @@ import torch
 
 from areaviz.attention.interventions import Changed
 from areaviz.cards.card import read_card
-from areaviz.models.base import check_takes
-from areaviz.models.digits import DigitReader
-from areaviz.models.recording import SITES
-from areaviz.models.stepper import token_log_probabilities
-from areaviz.models.translation import Translator
+from areaviz.cards.tasks import TASKS, WRITES
+from areaviz.models.base import check_can
+from areaviz.models.decoder import token_log_probabilities
+from areaviz.models.transformer import SITES
+from areaviz.models.writing import WritingModel
 from areaviz.trace.areas import Area
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
@@ -42,9 +42,9 @@ CHANGES: list[tuple[Change, ...]] = [
 
 
 @pytest.fixture(params=["character", "token"])
-def model(request: pytest.FixtureRequest, tmp_path: Path) -> Translator:
+def model(request: pytest.FixtureRequest, tmp_path: Path) -> WritingModel:
     folder = checkpoint(tmp_path, level=request.param)
-    return Translator.load(folder, read_card(folder / "card.json"), CPU)
+    return WritingModel.load(folder, read_card(folder / "card.json"), CPU)
 
 
 @pytest.mark.parametrize("changes", CHANGES)
@@ -85,7 +85,7 @@ def test_hidden_items_are_as_if_they_were_padding(form: dict[str, Any]) -> None:
     torch.testing.assert_close(hidden.logits, made(padded, TARGET), atol=1e-5, rtol=1e-4)
 
 
-def test_a_trace_shows_the_weights_of_the_changed_pass(model: Translator) -> None:
+def test_a_trace_shows_the_weights_of_the_changed_pass(model: WritingModel) -> None:
     (before,) = model.trace([ASKED])
     ban = Weigh("encoder-decoder", (0,), layer=0, head=1)
     (after,) = model.trace([replace(ASKED, target=before.fields["target"].raw, changes=(ban,))])
@@ -103,7 +103,7 @@ def test_a_trace_shows_the_weights_of_the_changed_pass(model: Translator) -> Non
 
 def test_a_given_output_is_read_and_has_the_probabilities_it_was_found_with(tmp_path: Path) -> None:
     folder = checkpoint(tmp_path)
-    model = Translator.load(folder, read_card(folder / "card.json"), CPU)
+    model = WritingModel.load(folder, read_card(folder / "card.json"), CPU)
     (trace,) = model.trace([replace(ASKED, target="Ein Hund")])
     validate(trace)
     assert trace.fields["target"].raw == "Ein Hund"
@@ -120,10 +120,10 @@ def test_a_given_output_is_read_and_has_the_probabilities_it_was_found_with(tmp_
     )
 
 
-def test_the_probability_of_a_run_is_that_of_its_pass(model: Translator) -> None:
+def test_the_probability_of_a_run_is_that_of_its_pass(model: WritingModel) -> None:
     changed = replace(ASKED, changes=(Gate("encoder-decoder", 0), Hide("source", (1,))))
     (trace,) = model.trace([changed])
-    (hypothesis,) = model.decode([ASKED.text], changed=Changed.of(changed.changes, SITES, 2))
+    (hypothesis,) = model.decode(changed, model.read([changed]))
     assert np.log(trace.output.probabilities).sum() == pytest.approx(
         hypothesis.log_probability, abs=1e-3
     )
@@ -132,7 +132,7 @@ def test_the_probability_of_a_run_is_that_of_its_pass(model: Translator) -> None
     )
 
 
-def test_neighbours_change_nothing_under_a_change(model: Translator) -> None:
+def test_neighbours_change_nothing_under_a_change(model: WritingModel) -> None:
     asked = [
         replace(ASKED, text=text, changes=(Hide("source", (1,)),))
         for text in ("A dog", "Two old friends", "xyz")
@@ -152,7 +152,7 @@ def test_neighbours_change_nothing_under_a_change(model: Translator) -> None:
     ],
 )
 def test_what_is_not_there_is_named(
-    model: Translator, changes: tuple[Change, ...], part: str
+    model: WritingModel, changes: tuple[Change, ...], part: str
 ) -> None:
     with pytest.raises(InputError, match=part) as refusal:
         model.trace([replace(ASKED, changes=changes)])
@@ -160,7 +160,7 @@ def test_what_is_not_there_is_named(
 
 
 def test_what_a_family_cannot_do_is_refused_in_a_sentence() -> None:
-    check_takes(replace(ASKED, changes=(Hide("source", (0,)),), target="x"), Translator.takes, "T")
+    check_can(replace(ASKED, changes=(Hide("source", (0,)),), target="x"), WRITES, "T")
     asked = [
         replace(ASKED, changes=(Gate("encoder self"), Hide("source", (0,)))),
         replace(ASKED, target="7"),
@@ -169,9 +169,9 @@ def test_what_a_family_cannot_do_is_refused_in_a_sentence() -> None:
         asked, ("switch heads off and hide items", "given an output"), strict=True
     ):
         with pytest.raises(InputError, match=part) as refusal:
-            check_takes(request, DigitReader.takes, "“Digits”")
+            check_can(request, TASKS["digits"].can, "“Digits”")
         assert_one_sentence(refusal.value)
     with pytest.raises(
         InputError, match="cannot hide items of its input; it can only weigh areas otherwise"
     ):
-        check_takes(asked[0], frozenset({"weigh", "gate"}), "“T”")
+        check_can(asked[0], frozenset({"weigh", "gate"}), "“T”")

@@ -16,7 +16,7 @@ from areaviz.cards.card import Card, read_card
 from areaviz.data.places import CHECKPOINTS
 from areaviz.models import MODELS
 from areaviz.models.checkpoint import TOKENIZER, WEIGHTS, digests_of
-from areaviz.models.translation import Translator
+from areaviz.models.writing import WritingModel
 from areaviz.trace.errors import BackendError
 from tests.tiny import checkpoint
 
@@ -55,7 +55,7 @@ def test_the_digests_are_those_of_both_files(folder: Path, card: Card) -> None:
         name: hashlib.sha256((folder / name).read_bytes()).hexdigest()
         for name in (WEIGHTS, TOKENIZER)
     }
-    assert Translator.load(folder, card, CPU)
+    assert WritingModel.load(folder, card, CPU)
 
 
 @pytest.mark.parametrize("place", [-1, -1000])
@@ -66,9 +66,9 @@ def test_a_flipped_bit_is_refused_by_name(folder: Path, card: Card, name: str, p
         BackendError,
         match=f"tiny-area cannot be loaded: {name} is not the file that its card names",
     ):
-        Translator.load(folder, card, CPU)
+        WritingModel.load(folder, card, CPU)
     flip(folder / name, place)
-    assert Translator.load(folder, card, CPU)
+    assert WritingModel.load(folder, card, CPU)
 
 
 def test_a_flipped_bit_of_a_shipped_model_of_every_family_is_refused(tmp_path: Path) -> None:
@@ -84,11 +84,11 @@ def test_a_flipped_bit_of_a_shipped_model_of_every_family_is_refused(tmp_path: P
 def test_a_file_that_the_card_does_not_name_is_refused(folder: Path, card: Card) -> None:
     unnamed = replace(card, files={WEIGHTS: card.files[WEIGHTS]})
     with pytest.raises(BackendError, match=r"tokenizer\.model is not the file that its card names"):
-        Translator.load(folder, unnamed, CPU)
+        WritingModel.load(folder, unnamed, CPU)
 
 
 def test_a_card_without_digests_is_older_and_loads(folder: Path, card: Card) -> None:
-    assert Translator.load(folder, replace(card, files={}), CPU)
+    assert WritingModel.load(folder, replace(card, files={}), CPU)
 
 
 def test_digests_added_later_keep_the_identity(card: Card) -> None:

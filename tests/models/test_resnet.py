@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from areaviz.models.encoders import picture_encoder
-from areaviz.models.resnet import FILE, ResNet152
+from areaviz.models.encoders import RESNET_FILE, ResNet152, picture_encoder
 from areaviz.trace.errors import InputError
 from areaviz.training.captioned_pictures import load_encoder
 
@@ -49,7 +48,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = picture_encoder(OPTIONS, 14).state_dict()
     torch.save(
         {**made, "layer4.0.conv1.weight": torch.zeros(1), "fc.weight": torch.zeros(1)},
-        folder / FILE,
+        folder / RESNET_FILE,
     )
     return folder
 
@@ -57,7 +56,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_file_of_weights_makes_the_grids(weights: Path) -> None:
     encoder = picture_encoder({**OPTIONS, "grids": [8, 14]}, 14)
     load_encoder(encoder, weights)
-    stored = torch.load(weights / FILE, weights_only=True)
+    stored = torch.load(weights / RESNET_FILE, weights_only=True)
     torch.testing.assert_close(
         encoder.state_dict()["layer3.35.conv3.weight"], stored["layer3.35.conv3.weight"]
     )
@@ -76,6 +75,6 @@ def test_a_missing_or_other_file_is_told(tmp_path: Path) -> None:
     encoder = picture_encoder(OPTIONS, 14)
     with pytest.raises(InputError, match="is missing; fetch"):
         load_encoder(encoder, tmp_path)
-    torch.save({"conv1.weight": torch.zeros(1)}, tmp_path / FILE)
+    torch.save({"conv1.weight": torch.zeros(1)}, tmp_path / RESNET_FILE)
     with pytest.raises(InputError, match="does not hold the weights"):
         load_encoder(encoder, tmp_path)

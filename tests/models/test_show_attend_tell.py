@@ -14,10 +14,9 @@ from torch import Tensor
 
 from areaviz.attention.interventions import Changed
 from areaviz.data.tokenizer import START, Tokenizer
-from areaviz.decoding.stepper import Hypothesis
-from areaviz.models.captioning import CaptionModel
 from areaviz.models.checkpoint import TOKENIZER, save_weights
 from areaviz.models.show_attend_tell import SITE, ShowAttendTell, TellerConfig
+from areaviz.models.writing import WritingModel
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Change, Gate, Hide, Weigh
@@ -40,7 +39,7 @@ def network(kind: str, words: int = 20) -> ShowAttendTell:
     return ShowAttendTell(config).eval().requires_grad_(False)
 
 
-def model(kind: str, path: Path) -> CaptionModel:
+def model(kind: str, path: Path) -> WritingModel:
     tokenizer = Tokenizer.train(LINES * 3, "word", 40)
     tokenizer.save(path / TOKENIZER)
     made = network(kind, len(tokenizer))
@@ -48,7 +47,7 @@ def model(kind: str, path: Path) -> CaptionModel:
     card = replace(
         folder.card("teller", "area"), family="teller", task="caption", config=asdict(made.config)
     )
-    return CaptionModel.load(path, card, torch.device("cpu"))
+    return WritingModel.load(path, card, torch.device("cpu"))
 
 
 def read(made: ShowAttendTell, cell_MC: Tensor, hidden_W: Tensor) -> tuple[Tensor, Tensor]:
@@ -75,16 +74,16 @@ def test_an_attention_that_does_not_exist_is_refused() -> None:
 @pytest.mark.parametrize("kind", ["soft", "hard"])
 def test_every_look_is_the_sum_of_cells_or_one_of_them(kind: str) -> None:
     made, features, words = network(kind), torch.randn(1, 16, 16), torch.tensor([[START, 5, 9, 7]])
-    told = made.tell(features, words)
+    run = made.run(features, words)
     cells, state = made.remember(features)
     hidden, cell = state.hidden, state.cell
     for step, word in enumerate(words[0]):
         seen, weights = read(made, cells.value[0], hidden[0])
-        torch.testing.assert_close(told.weights[0, step], weights)
+        torch.testing.assert_close(run.weights[0, step], weights)
         embedded = made.embedding.weight[word] * 8**0.5
         hidden, cell = made.core(torch.cat([embedded, seen])[None], (hidden, cell))
         mixed = torch.tanh(embedded + made.from_hidden(hidden[0]) + made.from_context(seen))
-        torch.testing.assert_close(told.logits[0, step], made.embedding.weight @ mixed)
+        torch.testing.assert_close(run.logits[0, step], made.embedding.weight @ mixed)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -146,7 +145,7 @@ def test_a_look_is_forgotten_in_training_alone_and_read_out_all_the_same() -> No
     after = made.train().next(word, look, state).hidden
     torch.testing.assert_close(after[0], after[1])
     assert not torch.allclose(*made.eval().next(word, look, state).hidden)
-    assert not torch.allclose(*made.train().tell(pictures, words).logits)
+    assert not torch.allclose(*made.train().run(pictures, words).logits)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -170,11 +169,9 @@ def test_a_picture_gives_a_valid_trace(kind: str, method: str, tmp_path: Path) -
 def test_a_trace_is_of_the_pass_that_wrote_the_sentence(tmp_path: Path) -> None:
     loaded = model("soft", tmp_path)
     request = Request("teller", "", picture=fakes.picture())
-    features = loaded.look([fakes.picture()])
-    found = loaded.decode(features)[0]
-    trace = loaded.record(
-        request, features, Hypothesis(found.ids, found.log_probability, found.finished)
-    )
+    parts = loaded.read([request])
+    (found,) = loaded.decode(request, parts)
+    trace = loaded.record(request, parts[0], found)
     assert np.log(trace.output.probabilities).sum() == pytest.approx(
         found.log_probability, abs=1e-3
     )
@@ -182,9 +179,9 @@ def test_a_trace_is_of_the_pass_that_wrote_the_sentence(tmp_path: Path) -> None:
 
 def test_areas_are_single_cells(tmp_path: Path) -> None:
     loaded = model("soft", tmp_path)
-    CaptionModel.load(tmp_path, loaded.card, torch.device("cpu"), area_size=1)
+    WritingModel.load(tmp_path, loaded.card, torch.device("cpu"), area_size=1)
     with pytest.raises(InputError, match="single cells"):
-        CaptionModel.load(tmp_path, loaded.card, torch.device("cpu"), area_size=3)
+        WritingModel.load(tmp_path, loaded.card, torch.device("cpu"), area_size=3)
 
 
 SITES = {SITE: ("target", "picture")}
@@ -241,3 +238,11 @@ def test_without_attention_nothing_can_be_changed(tmp_path: Path) -> None:
     asked = Request("teller", "", picture=fakes.picture(), changes=(Gate(SITE),))
     with pytest.raises(InputError, match="attends to nothing"):
         model("none", tmp_path).trace([asked])
+
+
+def test_scores_that_are_no_numbers_stay_so_under_a_change() -> None:
+    """A damaged network is not shown as one that attends to nothing."""
+    made, features, words = network("soft"), torch.randn(1, 16, 16), torch.tensor([[START, 5]])
+    made.score.bias.fill_(torch.nan)
+    changed = Changed.of((Weigh(SITE, (1,)),), made.sites, 1)
+    assert made.run(features, words, changed=changed).weights.isnan().all()

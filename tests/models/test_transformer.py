@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from areaviz.data.batches import pad
-from areaviz.models.stepper import token_log_probabilities
+from areaviz.models.decoder import token_log_probabilities
 from areaviz.models.transformer import SIZES, Transformer, TransformerConfig
 from tests.tiny import FORMS, network
 

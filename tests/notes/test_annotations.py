@@ -18,7 +18,8 @@ from typing import Any
 
 import pytest
 
-from areaviz.notes.annotations import LONGEST_NOTE, MOST, Annotation, Annotations, Stale
+from areaviz.notes.annotations import MAX_NUMBER, Annotation, Annotations, Stale
+from areaviz.notes.store_schema import LONGEST_NOTE
 from areaviz.trace.errors import BackendError, InputError
 
 NOTE = Annotation("d" * 64, 3, "model", "Accuracy", "minor", "said “dog” for “cat”\n=1+1", "Ada")
@@ -157,10 +158,10 @@ def test_all_notes_of_a_file_come_in_or_none(store: Annotations) -> None:
 
 
 def test_the_largest_version_can_be_changed(store: Annotations) -> None:
-    given = replace(NOTE, id="x", version=MOST)
+    given = replace(NOTE, id="x", version=MAX_NUMBER)
     store.merge([given])
     changed = store.save(replace(given, note="again"))
-    assert 0 < changed.version < MOST and store.of(NOTE.dataset) == [changed]
+    assert 0 < changed.version < MAX_NUMBER and store.of(NOTE.dataset) == [changed]
 
 
 @pytest.mark.parametrize(

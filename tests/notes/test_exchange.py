@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from areaviz.notes.annotations import SEVERITIES, Annotation
-from areaviz.notes.exchange import KINDS, from_bytes, to_bytes
+from areaviz.notes.exchange import FORMATS, from_bytes, to_bytes
 from areaviz.trace.errors import InputError
 
 NOTE = Annotation(
@@ -49,7 +49,7 @@ def parquet_file(notes: list[str], **options: str) -> bytes:
     return buffer.getvalue()
 
 
-@given(st.lists(NOTES, max_size=5), st.sampled_from(KINDS))
+@given(st.lists(NOTES, max_size=5), st.sampled_from(list(FORMATS)))
 def test_out_and_in_again_they_are_the_same(notes: list[Annotation], kind: str) -> None:
     assert from_bytes(to_bytes(notes, kind), kind) == notes
 
@@ -57,7 +57,7 @@ def test_out_and_in_again_they_are_the_same(notes: list[Annotation], kind: str) 
 @pytest.mark.parametrize(
     "text", ["=1+1", "+x", "-x", "@x", "\tx", "\rx", "'x", '"=1"', "a,b\nc", "NA", "null", "1e5"]
 )
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", FORMATS)
 def test_awkward_texts_stay_what_they_are(text: str, kind: str) -> None:
     note = replace(NOTE, note=text)
     assert from_bytes(to_bytes([note], kind), kind) == [note]

@@ -13,7 +13,7 @@ import pytest
 import sqlalchemy as sql
 
 from areaviz.notes.annotations import Annotation, Annotations, Stale
-from areaviz.notes.exchange import KINDS, from_bytes, to_bytes
+from areaviz.notes.exchange import FORMATS, from_bytes, to_bytes
 from areaviz.notes.slices import Slices
 from areaviz.notes.store import Store
 from areaviz.trace.errors import BackendError
@@ -74,7 +74,7 @@ def test_slices_counts_and_files_work_alike(store: Store) -> None:
     saved = [notes.save(replace(NOTE, dataset="c", example=place)) for place in (3, 4, 9)]
     slices.save("c", "first two", [3, 4])
     assert notes.counts("c", slices.of("c")[0].examples) == {"Accuracy": 2}
-    for kind in KINDS:
+    for kind in FORMATS:
         assert from_bytes(to_bytes(saved, kind), kind) == saved
     for note in saved:
         notes.remove(note)

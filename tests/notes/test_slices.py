@@ -8,8 +8,9 @@ import pytest
 
 from areaviz.notes import slices
 from areaviz.notes.annotations import Annotation, Annotations
-from areaviz.notes.slices import LONGEST_NAME, Slices
+from areaviz.notes.slices import Slices
 from areaviz.notes.store import Store
+from areaviz.notes.store_schema import LONGEST_SLICE
 from areaviz.trace.errors import BackendError, InputError
 
 
@@ -42,7 +43,7 @@ def test_a_slice_is_kept_under_its_name_until_it_is_replaced_or_removed(
     ("name", "examples", "said"),
     [
         ("  ", [1], "has 0 characters but 1 to"),
-        ("x" * (LONGEST_NAME + 1), [1], "has 61 characters"),
+        ("x" * (LONGEST_SLICE + 1), [1], "has 61 characters"),
         ("a", [], "at least one"),
         ("a\ud800", [1], "The name has a broken character"),
         ("a\0", [1], "The name has a broken character"),
@@ -59,7 +60,7 @@ def test_what_is_no_slice_is_refused(
 def test_a_set_has_no_more_slices_than_are_possible(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(slices, "MOST", 2)
+    monkeypatch.setattr(slices, "MAX_SLICES", 2)
     mine = Slices(store)
     for name in "ab":
         mine.save("set", name, [1])

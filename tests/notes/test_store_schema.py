@@ -14,7 +14,7 @@ import sqlalchemy as sql
 
 from areaviz.notes import store_schema
 from areaviz.notes.annotations import Annotation, Annotations
-from areaviz.notes.exchange import KINDS, from_bytes
+from areaviz.notes.exchange import FORMATS, from_bytes
 from areaviz.notes.slices import Slices
 from areaviz.notes.store import Store
 from areaviz.notes.store_schema import VERSION
@@ -56,7 +56,7 @@ def test_notes_and_slices_of_every_version_are_read(tmp_path: Path) -> None:
         assert found == ([] if "without" in name else [("short ones", (3, 7))])
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", FORMATS)
 def test_files_of_notes_of_every_version_are_read(kind: str) -> None:
     for version in range(VERSION + 1):
         notes = from_bytes((STORES / f"notes_{version}.{kind}").read_bytes(), kind)

@@ -11,7 +11,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from areaviz.analysis import rows as rows_module
+from areaviz.analysis.jobs import Job
 from areaviz.analysis.rows import SETTING
+from areaviz.analysis.run import IN_FLIGHT
 from areaviz.backend.base import Backend, Progress
 from areaviz.cards.card import Card
 from areaviz.trace.errors import BackendError, InputError
@@ -19,10 +21,9 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.analyse import dataset_form
 from areaviz.ui.analyse.contrast import AGAINST, BUCKETS, KIND
-from areaviz.ui.analyse.filter import SEARCH
+from areaviz.ui.analyse.filter import SEARCH, SLICE, SLICE_NAME, SLICE_TABLE
 from areaviz.ui.analyse.notes import AUTHOR
-from areaviz.ui.analyse.slices import CHOSEN, NAME, TABLE
-from areaviz.ui.analyse.table import OPENED, ORDERED
+from areaviz.ui.analyse.result import LISTED, OPENED
 from areaviz.ui.shell.jobs import jobs
 from tests.pages import folder
 from tests.pages.conftest import Open, shown
@@ -141,26 +142,43 @@ def test_a_model_that_runs_already_is_told_and_not_run_twice(
     assert all(len(path.read_text().splitlines()) == 1 + COUNT for path in rows.glob("*.jsonl"))
 
 
-def test_stopped_it_goes_on_where_it_was(open_page: Open, use_backend: Use) -> None:
-    gate = threading.Event()
+@pytest.fixture
+def stopped(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Set once somebody has pressed Stop, before the page waits for the end of the analysis."""
+    pressed, stop = threading.Event(), Job.stop
+
+    def stop_and_note(job: Job, reason: str = "") -> None:
+        stop(job, reason)
+        pressed.set()
+
+    monkeypatch.setattr(Job, "stop", stop_and_note)
+    return pressed
+
+
+def test_stopped_it_goes_on_where_it_was(
+    open_page: Open, use_backend: Use, stopped: threading.Event
+) -> None:
+    begun = threading.Semaphore(0)
 
     def hold(request: Request) -> None:
+        begun.release()
         if "dog runs" not in request.text:
-            gate.wait(60)
+            assert stopped.wait(60)
 
     backend = Translating(hold)
     use_backend(backend)
     app = open_page("analyse")
     button(app, "Run").click().run()
-    stop = button(app, "Stop")
-    threading.Timer(0.2, gate.set).start()
-    stop.click().run()
+    for _ in range(IN_FLIGHT):
+        assert begun.acquire(timeout=60)
+    button(app, "Stop").click().run()
     for job in list(jobs()._jobs.values()):
         job.wait(60)
     app.run()
     done = backend.asked
-    assert 0 < done < COUNT
-    button(app, "Go on with the other").click().run()
+    assert IN_FLIGHT <= done < COUNT
+    assert len(app.dataframe[0].value) == done, "answers that came after Stop are kept"
+    button(app, f"Go on with the other {COUNT - done}").click().run()
     for job in list(jobs()._jobs.values()):
         job.wait(60)
     app.run()
@@ -202,7 +220,7 @@ def test_a_search_leaves_what_it_finds(open_page: Open, use_backend: Use) -> Non
 def test_an_example_is_opened_and_left_for_the_next(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
     app = ran(open_page("analyse"))
-    order = app.session_state[ORDERED]
+    order = app.session_state[LISTED]
     app.session_state[OPENED] = order[0]
     app.run()
     assert not app.exception and f"1 of {COUNT}" in shown(app) and "Reference: " in shown(app)
@@ -212,7 +230,7 @@ def test_an_example_is_opened_and_left_for_the_next(open_page: Open, use_backend
 
 
 def opened_first(app: AppTest) -> AppTest:
-    app.session_state[OPENED] = app.session_state[ORDERED][0]
+    app.session_state[OPENED] = app.session_state[LISTED][0]
     return app.run()
 
 
@@ -291,13 +309,13 @@ def test_a_slice_is_saved_chosen_and_measured(open_page: Open, use_backend: Use)
     app.text_input(key=SEARCH).set_value("dog").run()
     listed = len(app.dataframe[0].value)
     assert 1 < listed < COUNT
-    app.text_input(key=NAME).set_value("dogs").run()
+    app.text_input(key=SLICE_NAME).set_value("dogs").run()
     button(app, "Save these").click().run()
     app.text_input(key=SEARCH).set_value("").run()
     assert not app.exception and not app.error
     assert len(app.dataframe) == 1, "slices are measured only while they are looked at"
-    app.session_state[TABLE] = True
-    app.selectbox(key=CHOSEN).set_value("dogs").run()
+    app.session_state[SLICE_TABLE] = True
+    app.selectbox(key=SLICE).set_value("dogs").run()
     slices, table = app.dataframe[0].value, app.dataframe[1].value
     assert list(slices["Slice"]) == ["All examples", "dogs"] and list(slices["Examples"]) == [
         COUNT,
@@ -388,10 +406,9 @@ def held(gate: threading.Event) -> None:
 
 
 def test_a_reader_has_two_at_a_time_and_sees_those_of_other_sets(
-    open_page: Open, use_backend: Use
+    open_page: Open, use_backend: Use, stopped: threading.Event
 ) -> None:
-    gate = threading.Event()
-    use_backend(Translating(lambda _: held(gate)))
+    use_backend(Translating(lambda _: held(stopped)))
     app = open_page("analyse")
     for model in ("char-area", "char-regular"):
         app.selectbox(key="analyse_model").set_value(model).run()
@@ -403,9 +420,7 @@ def test_a_reader_has_two_at_a_time_and_sees_those_of_other_sets(
     button(app, "Run").click().run()
     assert "You have 2 analyses running already" in app.error[0].value
     other, _ = jobs().running()
-    stop = button(app, "Stop")
-    threading.Timer(0.2, gate.set).start()
-    stop.click().run()
+    button(app, "Stop").click().run()
     assert other.stopping.is_set() and not other.running
 
 

@@ -30,8 +30,8 @@ from areaviz.notes.exchange import to_bytes
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.analyse import dataset_form
-from areaviz.ui.analyse.notes import notebook
-from areaviz.ui.analyse.table import ORDERED
+from areaviz.ui.analyse.result import LISTED
+from areaviz.ui.analyse.stored import note_store
 from areaviz.ui.shell.jobs import jobs
 from areaviz.ui.shell.reader import reader_cookie
 from tests import fakes
@@ -128,15 +128,15 @@ def test_analyses_from_before_are_told_and_their_notes_brought_along(
     dataset = read_pictures({"0.png": picture("red")})
     before = replace(RowFile.read(path).header, digest=dataset.earlier_digest)
     RowFile.open(rows_path(before), before).close()
-    notebook().notes.save(Annotation(dataset.earlier_digest, 0, "", "Style", note="of that time"))
-    notebook().slices.save(dataset.earlier_digest, "mine", [0])
+    note_store().notes.save(Annotation(dataset.earlier_digest, 0, "", "Style", note="of that time"))
+    note_store().slices.save(dataset.earlier_digest, "mine", [0])
     app = uploaded(open_page, {"0.png": "red"})
     assert f"is kept as {rows_path(before).name}" in shown(app) and "run it again" in shown(app)
     assert "1 notes and 1 slices were written" in shown(app) and "of that time" not in shown(app)
     button(app, "Bring them to this set").click().run()
     assert "1 notes and 1 slices were brought to this set" in app.toast[0].value
-    assert [note.note for note in notebook().notes.of(dataset.digest)] == ["of that time"]
-    assert len(notebook().notes.of(dataset.earlier_digest)) == 1
+    assert [note.note for note in note_store().notes.of(dataset.digest)] == ["of that time"]
+    assert len(note_store().notes.of(dataset.earlier_digest)) == 1
     assert not any(one.label.startswith("Bring them") for one in app.run().button)
 
 
@@ -188,7 +188,7 @@ def test_all_that_is_one_s_own_goes_and_the_work_of_others_stays(
     assert len(list(rows.glob("*.jsonl"))) == 2
     button(mine.run(), "Delete all of mine").click().run()
     assert "Deleted: 2 analyses, 1 notes, 0 slices" in mine.toast[0].value
-    assert [note.note for note in notebook().notes.of(digest)] == ["hers"] and not list(
+    assert [note.note for note in note_store().notes.of(digest)] == ["hers"] and not list(
         rows.glob("*.jsonl")
     )
     assert not mine.dataframe
@@ -249,7 +249,7 @@ def test_a_note_brought_in_beside_another_is_marked(open_page: Open, use_backend
     use_backend(Translating())
     app = opened_first(ran(open_page("analyse")))
     write(app, "Style", "later words")
-    (note,) = notebook().notes.of(SAMPLE_SETS["Sentences"]().digest)
+    (note,) = note_store().notes.of(SAMPLE_SETS["Sentences"]().digest)
     file = to_bytes([replace(note, note="first words", version=9)], "csv")
     app.file_uploader(key="notes_given").upload("a.csv", file, "text/csv").run()
     assert "1 differ from a note that was here and stand beside it" in shown(app)
@@ -266,9 +266,9 @@ def test_a_note_that_came_from_a_file_and_is_removed_stays_removed(
     app = ran(open_page("analyse"))
     digest = SAMPLE_SETS["Sentences"]().digest
     note = Annotation(
-        digest, app.session_state[ORDERED][0], "", "Style", note="from a file", id="x", version=1
+        digest, app.session_state[LISTED][0], "", "Style", note="from a file", id="x", version=1
     )
     app.file_uploader(key="notes_given").upload("a.csv", to_bytes([note], "csv"), "text/csv").run()
     assert "1 notes read; 1 were new" in shown(app)
     button(opened_first(app), "Remove").click().run()
-    assert not notebook().notes.of(digest) and "1 notes read; 1 were new" in shown(app)
+    assert not note_store().notes.of(digest) and "1 notes read; 1 were new" in shown(app)

@@ -12,8 +12,7 @@ from streamlit.runtime.pages_manager import PagesManager
 from areaviz.trace.link import from_params
 from areaviz.trace.request import Focus
 from areaviz.ui.forms.samples import EXAMPLES, SAMPLES, Example
-from areaviz.ui.home.gallery import link_of
-from areaviz.ui.home.taxonomy import KINDS
+from areaviz.ui.home.sections import KINDS, link_of
 from tests.pages import folder
 from tests.pages.conftest import APP, Open, shown
 

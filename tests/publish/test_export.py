@@ -103,8 +103,8 @@ def test_what_is_public_is_listed_and_nothing_else_is_there() -> None:
 
 def test_an_editor_sees_the_types_of_what_is_public(tmp_path: Path) -> None:
     """mypy checks `assert_type`, and fails where a name of the package is Any to it."""
-    trace: areaviz.Trace = fakes.trace("A dog.", "Hund.")
-    assert_type(trace, Trace)
+    assert_type(areaviz.Trace, type[Trace])
+    trace = fakes.trace("A dog.", "Hund.")
     assert_type(areaviz.export(trace, tmp_path / "a.csv"), Path)
     assert_type(areaviz.show(trace).height, int)
     assert_type(areaviz.PageOptions(areas=4).areas, int)

@@ -20,9 +20,7 @@ TOKEN = "a-token-for-the-tests"
 
 
 class FakeModels:
-    """Translates to the text itself; "fail" and "refuse" in the text do what they say; remembers
-    what it was asked.
-    """
+    """Translates to the text itself, fails as words in the text say, and remembers its requests."""
 
     def __init__(self) -> None:
         self.asked: list[Request] = []
@@ -68,9 +66,7 @@ class FakeModels:
 
 
 class MortalModels(FakeModels):
-    """Ends its own process in mid-request: "die once" the first time a folder sees it, "die always"
-    each time.
-    """
+    """Ends its process in mid-request: at "die once" once a folder, at "die always" each time."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__()

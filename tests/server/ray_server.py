@@ -1,6 +1,4 @@
-"""A server of models on a real Ray of this machine, for tests: two replicas, loopback only, ended
-afterwards.
-"""
+"""A server of models on a real Ray of this machine: two replicas, loopback only."""
 
 from __future__ import annotations
 
@@ -12,8 +10,7 @@ from pathlib import Path
 
 from areaviz.analysis.cluster import joined_ray
 from areaviz.backend.access import digest_of
-from areaviz.server.on_ray import Open, serving
-from areaviz.server.options import Place, Scale
+from areaviz.server.on_ray import Open, Place, Scale, serving
 from tests.server.models import TOKEN
 
 OPTIONS = {"num_cpus": 2, "object_store_memory": 200 * 2**20}

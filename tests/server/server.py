@@ -1,6 +1,4 @@
-"""A small server of models in this process: `Api` behind Python's own HTTP server, with faults on
-demand.
-"""
+"""A small server of models: `Api` behind Python's own HTTP server, with faults on demand."""
 
 from __future__ import annotations
 

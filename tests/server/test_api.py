@@ -1,6 +1,4 @@
-"""The server of models without its network: a token on every route, limits, and failures that have
-a name.
-"""
+"""The server of models without its network: token, limits, and a name for every failure."""
 
 from __future__ import annotations
 
@@ -56,7 +54,7 @@ def test_every_route_is_tried_here(api: Api) -> None:
 def test_without_the_token_nothing_is_told_and_nothing_runs(
     api: Api, models: FakeModels, method: str, path: str, authorization: str
 ) -> None:
-    reply = api.answer(method, path, authorization, wire.trace_to_json(wire.TraceAsked(ASKED)))
+    reply = api.answer(method, path, authorization, wire.trace_to_json(wire.TraceMessage(ASKED)))
     assert reply.status == 401 and models.asked == []
     assert wire.failure_from_json(reply.content) == (
         "token",
@@ -74,7 +72,7 @@ def test_with_it_the_routes_answer(api: Api) -> None:
         wire.about_from_json(api.answer("GET", wire.MODELS, BEARER, b"").content).device
         == "made-up device"
     )
-    reply = api.answer("POST", wire.TRACE, BEARER, wire.trace_to_json(wire.TraceAsked(ASKED)))
+    reply = api.answer("POST", wire.TRACE, BEARER, wire.trace_to_json(wire.TraceMessage(ASKED)))
     assert (reply.status, reply.kind) == (200, wire.NPZ) and codec.from_bytes(
         reply.content
     ).request == ASKED
@@ -105,7 +103,7 @@ def test_a_request_that_is_too_large_is_refused_by_its_head(api: Api) -> None:
 
 def test_the_largest_request_fits() -> None:
     largest = Request("m" * 100, "\U0001f642" * 4096, picture=fakes.picture("p" * 60, 640, 640))
-    assert len(wire.trace_to_json(wire.TraceAsked(largest))) < wire.MAX_REQUEST_BYTES
+    assert len(wire.trace_to_json(wire.TraceMessage(largest))) < wire.MAX_REQUEST_BYTES
 
 
 @pytest.mark.parametrize(
@@ -119,7 +117,10 @@ def test_the_largest_request_fits() -> None:
 )
 def test_failures_have_a_kind_and_a_sentence(api: Api, text: str, status: int, kind: str) -> None:
     reply = api.answer(
-        "POST", wire.TRACE, BEARER, wire.trace_to_json(wire.TraceAsked(Request("char-area", text)))
+        "POST",
+        wire.TRACE,
+        BEARER,
+        wire.trace_to_json(wire.TraceMessage(Request("char-area", text))),
     )
     found, sentence = wire.failure_from_json(reply.content)
     assert (
@@ -163,7 +164,7 @@ def test_bodies_that_are_no_requests(api: Api, models: FakeModels, path: str, bo
 )
 def test_pictures_that_are_none(api: Api, models: FakeModels, pixels: object) -> None:
     asked = json.loads(
-        wire.trace_to_json(wire.TraceAsked(Request("char-area", "", picture=fakes.picture())))
+        wire.trace_to_json(wire.TraceMessage(Request("char-area", "", picture=fakes.picture())))
     )
     reply = api.answer("POST", wire.TRACE, BEARER, json.dumps({**asked, "pixels": pixels}).encode())
     assert wire.failure_from_json(reply.content)[0] == "input" and models.asked == []
@@ -175,7 +176,7 @@ def test_pictures_that_are_none(api: Api, models: FakeModels, pixels: object) ->
 def test_layers_that_are_not_there(api: Api, models: FakeModels, site: str, layer: int) -> None:
     from areaviz.backend.cached import key_of
 
-    asked = wire.LayerAsked(ASKED, key_of(ASKED, models.cards["char-area"]), site, layer)
+    asked = wire.LayerMessage(ASKED, key_of(ASKED, models.cards["char-area"]), site, layer)
     reply = api.answer("POST", wire.LAYER, BEARER, wire.layer_to_json(asked))
     assert wire.failure_from_json(reply.content)[0] == "input"
 
@@ -196,14 +197,14 @@ def test_layers_that_are_not_there(api: Api, models: FakeModels, site: str, laye
 )
 def test_a_request_comes_over_as_it_was(request: Request) -> None:
     for background in (False, True):
-        trace_asked = wire.TraceAsked(request, background)
+        trace_asked = wire.TraceMessage(request, background)
         assert wire.trace_from_json(wire.trace_to_json(trace_asked)) == trace_asked
-    asked = wire.LayerAsked(request, "key", "site", 3)
+    asked = wire.LayerMessage(request, "key", "site", 3)
     assert wire.layer_from_json(wire.layer_to_json(asked)) == asked
 
 
 def test_who_does_not_know_of_the_background_asks_as_a_reader(api: Api, models: FakeModels) -> None:
-    entries = json.loads(wire.trace_to_json(wire.TraceAsked(ASKED, background=True)))
+    entries = json.loads(wire.trace_to_json(wire.TraceMessage(ASKED, background=True)))
     for told in ({}, {"background": "yes"}, {"background": 1}, {"background": True}):
         body = json.dumps({**{key: entries[key] for key in ("request", "pixels")}, **told})
         assert api.answer("POST", wire.TRACE, BEARER, body.encode()).status == 200

@@ -1,6 +1,4 @@
-"""The models on a real Ray Serve: the same answers, the token on every route, replicas that may die
-at any moment.
-"""
+"""The models on a real Ray Serve: the same answers, the token, and replicas that may die."""
 
 from __future__ import annotations
 

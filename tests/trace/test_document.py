@@ -59,7 +59,7 @@ def test_the_limits_are_the_codes() -> None:
         f"than {codec.MAX_DOCUMENT_BYTES // 2**20} MiB",
     ):
         assert limit in " ".join(TEXT.split())
-    assert all(f'"{choice}"' in TEXT for choice in (*limits.METHODS, *limits.UNITS, *record.KINDS))
+    assert all(f'"{choice}"' in TEXT for choice in (*limits.METHODS, *limits.UNITS, *kinds.KINDS))
 
 
 def test_the_order_of_areas_is_the_codes() -> None:

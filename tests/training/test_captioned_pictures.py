@@ -9,17 +9,16 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from areaviz.models.encoders import ENCODERS
-from areaviz.models.vision import EncoderConfig, PictureEncoder
-from areaviz.training.cached_array import kept
-from areaviz.training.captioned_pictures import ABOUT, Described
+from areaviz.models.encoders import ENCODERS, EncoderConfig, PictureEncoder
+from areaviz.training.captioned_pictures import ABOUT, CaptionedPictures
+from areaviz.training.task import cached_array
 
 CPU = torch.device("cpu")
 
 
-def pictures(first: int = 0) -> Described:
+def pictures(first: int = 0) -> CaptionedPictures:
     pixels = np.arange(first, first + 2 * 32 * 32 * 3).astype(np.uint8).reshape(2, 32, 32, 3)
-    return Described(ABOUT["scenes"], pixels, [("one",), ("two",)], [(), ()], changes=False)
+    return CaptionedPictures(ABOUT["scenes"], pixels, [("one",), ("two",)], [(), ()], changes=False)
 
 
 def encoder() -> PictureEncoder:
@@ -37,7 +36,7 @@ def trained(run: Path, seed: int) -> Path:
     return run
 
 
-def seen(given: Described, run: Path) -> np.ndarray:
+def seen(given: CaptionedPictures, run: Path) -> np.ndarray:
     features = given.encoded(encoder(), run, CPU).features
     assert features is not None
     return np.array(features)
@@ -62,7 +61,7 @@ def test_what_is_kept_is_made_once_and_whole(tmp_path: Path) -> None:
         return np.arange(3)
 
     for _ in range(2):
-        assert kept(path, make).tolist() == [0, 1, 2]
+        assert cached_array(path, make).tolist() == [0, 1, 2]
     assert len(made) == 1 and [one.name for one in path.parent.iterdir()] == ["one.npy"]
 
 

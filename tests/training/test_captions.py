@@ -15,14 +15,14 @@ import torch
 from areaviz.cards.card import read_card
 from areaviz.data import scenes
 from areaviz.data.scenes import make_scene
-from areaviz.evaluation import captions as analysis
+from areaviz.evaluation.measure import Options, evaluate
 from areaviz.models import MODELS
 from areaviz.models.device import choose_device
+from areaviz.models.writing import WritingModel
 from areaviz.trace.errors import InputError
-from areaviz.training import captioned_pictures as described
+from areaviz.training.captioned_pictures import VIEWS, augment
 from areaviz.training.captions import Captions, CaptionsConfig
 from areaviz.training.encoder import EncoderTaskConfig
-from areaviz.training.photos import augment
 from areaviz.training.run import train
 from areaviz.training.sentences import content_words, word_labels
 from tests import flickr
@@ -62,8 +62,8 @@ def test_scenes_become_a_measured_captioner(tmp_path: Path) -> None:
     assert (card.family, card.task, card.mechanism) == ("captioner", "caption", "area")
     assert {"valid_loss", "valid_pointing"} <= card.history[0].keys()
     with pytest.raises(InputError, match='Measure the split "val" first'):
-        analysis.evaluate_captions(folder, tmp_path, "test", beam=2, device="cpu")
-    measured, captions = analysis.evaluate_captions(folder, tmp_path, "val", beam=2, device="cpu")
+        evaluate(folder, tmp_path, "test", Options(2), "cpu")
+    measured, captions = evaluate(folder, tmp_path, "val", Options(2), "cpu")
     assert measured == read_card(folder / "card.json") and len(captions) == 4
     assert {"bleu_4", "rouge_l", "cider_d", "true", "beam"} <= measured.figures["val"].keys()
     quality = measured.attention["encoder-decoder, val"]
@@ -94,14 +94,9 @@ def test_photos_are_described_by_what_a_finished_encoder_sees(data: Path, tmp_pa
     kept = task.network.pictures.state_dict()
     for name, value in kept.items():
         torch.testing.assert_close(value, weights[f"captioner.pictures.{name}"])
-    assert task.train.features is not None and task.train.features.shape == (
-        described.VIEWS,
-        12,
-        64,
-        16,
-    )
-    analysis.evaluate_captions(folder, data, "val", beam=1, device="cpu")  # chooses the head
-    measured, _ = analysis.evaluate_captions(folder, data, "test", beam=1, device="cpu")
+    assert task.train.features is not None and task.train.features.shape == (VIEWS, 12, 64, 16)
+    evaluate(folder, data, "val", Options(1), "cpu")  # chooses the head
+    measured, _ = evaluate(folder, data, "test", Options(1), "cpu")
     assert "true" not in measured.figures["test"] and measured.figures["test"]["captions"] == 4
 
 
@@ -112,9 +107,9 @@ def test_a_captions_own_words_are_measured_where_it_is_true(
     folder = train(recipe("scenes"), tmp_path, tmp_path / "runs", "cpu")
     true = [make_scene("test", number).true_sentences() for number in range(4)]
     said = ["a bird", *(list(sentences)[-1] for sentences in true[1:])]
-    analysis.evaluate_captions(folder, tmp_path, "val", beam=1, device="cpu")  # chooses the head
-    monkeypatch.setattr(analysis, "describe", lambda *_: said)
-    measured, _ = analysis.evaluate_captions(folder, tmp_path, "test", beam=1, device="cpu")
+    evaluate(folder, tmp_path, "val", Options(1), "cpu")  # chooses the head
+    monkeypatch.setattr(WritingModel, "outputs", lambda *_: said)
+    measured, _ = evaluate(folder, tmp_path, "test", Options(1), "cpu")
     boxed = [len(sentences[text].boxes) for sentences, text in zip(true[1:], said[1:], strict=True)]
     quality = measured.attention["encoder-decoder, test"]
     assert measured.figures["test"]["true"] == 75 and quality["own_words"] == sum(boxed)
@@ -201,7 +196,7 @@ def test_tellers_are_trained_and_measured(attention: str, tmp_path: Path) -> Non
     )
     folder = train(plan, tmp_path, tmp_path / "runs", "cpu")
     assert list((tmp_path / "runs" / "encoder").glob("features-14-8-1-*.npy"))
-    card, captions = analysis.evaluate_captions(folder, tmp_path, "val", beam=2, device="cpu")
+    card, captions = evaluate(folder, tmp_path, "val", Options(2), "cpu")
     assert len(captions) == 4 and card.family == "teller" and card.figures["val"]["captions"] == 4
     assert bool(card.attention) == (attention != "none")
     again = Captions.build(

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from areaviz.cards.tasks import load
 from areaviz.trace.errors import InputError
-from areaviz.training.run import TASKS, load_recipe
-from areaviz.training.translation import TranslationConfig, model_config
+from areaviz.training.run import load_recipe, trainings
+from areaviz.training.translation import TranslationConfig, network_options
 from tests.tiny import tokenizer
 
 CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("*.toml"))
@@ -18,9 +19,9 @@ CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("*.toml"))
 def test_every_recipe_is_whole(path: Path) -> None:
     config = load_recipe(path)
     assert config.name == path.stem
-    assert isinstance(config, TASKS[config.task][0])
+    assert isinstance(config, load(trainings()[config.task]).Recipe)
     if isinstance(config, TranslationConfig):
-        assert model_config(config, tokenizer()).area_size in (1, 5)
+        assert network_options(config, len(tokenizer())).area_size in (1, 5)
 
 
 def test_the_models_of_a_pair_differ_in_their_attention_alone() -> None:

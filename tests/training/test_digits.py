@@ -15,7 +15,7 @@ import torch
 from areaviz.cards.card import read_card
 from areaviz.data.mnist import VALIDATION
 from areaviz.data.strokes import draw_digits
-from areaviz.evaluation.digits import evaluate_digits
+from areaviz.evaluation.measure import Options, evaluate
 from areaviz.models import MODELS
 from areaviz.models.device import choose_device
 from areaviz.training.digits import Digits, DigitsConfig
@@ -71,7 +71,7 @@ def test_a_recipe_becomes_a_measured_checkpoint(network: str, corpus: Path, tmp_
     assert {"valid_loss", "valid_error", "train_loss"} <= card.history[
         0
     ].keys() and "score" not in card.history[0]
-    measured = evaluate_digits(folder, corpus, "test", "cpu")
+    measured, _ = evaluate(folder, corpus, "test", Options(), "cpu")
     assert measured == read_card(folder / "card.json")
     assert measured.figures["test"]["pictures"] == (10 if network == "dram" else 20)
     looks = measured.attention["looks, test"]

@@ -19,11 +19,12 @@ from areaviz.data.flickr8k import read_photos
 from areaviz.data.scene_grammar import MASK
 from areaviz.data.scenes import make_scene
 from areaviz.data.tokenizer import UNKNOWN
-from areaviz.evaluation.picture_translation import CONDITIONS, evaluate_picture_translation
+from areaviz.evaluation.measure import Options, evaluate
+from areaviz.evaluation.picture_translation import CONDITIONS
 from areaviz.models import MODELS
 from areaviz.models.device import choose_device
 from areaviz.training.encoder import EncoderTaskConfig
-from areaviz.training.picture_pairs import KINDS, Example, told
+from areaviz.training.picture_pairs import KINDS, Example, seen_words
 from areaviz.training.picture_translation import PictureTranslation, PictureTranslationConfig
 from areaviz.training.run import train
 from tests import flickr
@@ -105,7 +106,7 @@ def test_scenes_become_a_translator_that_looks(
     assert {"valid_loss", "valid_loss_without", "valid_loss_wrong"} <= card.history[0].keys()
     assert 0 <= card.history[0]["valid_pointing"] <= 1 and "pointing" in card.recipe["chosen by"]
     MODELS[card.family].load(folder, card, choose_device("cpu"))
-    measured, written = evaluate_picture_translation(folder, tmp_path, "val", beam=1, device="cpu")
+    measured, written = evaluate(folder, tmp_path, "val", Options(1), "cpu")
     assert measured == read_card(folder / "card.json") and len(written) == 8
     kinds = {
         f"{kind}{condition}"
@@ -132,7 +133,7 @@ def test_scenes_become_a_translator_that_looks(
 def test_photos_become_one_too_and_nothing_held_out_is_read(data: Path, tmp_path: Path) -> None:
     train(encoder("photos"), data, tmp_path, "cpu")
     folder = train(recipe("photos"), data, tmp_path, "cpu")
-    card, written = evaluate_picture_translation(folder, data, "test", beam=2, device="cpu")
+    card, written = evaluate(folder, data, "test", Options(2), "cpu")
     assert (
         len(written) == card.figures["test"]["sentences"] == 2
         and "colour" not in card.figures["test"]
@@ -174,7 +175,7 @@ def test_the_longest_source_is_that_of_training(data: Path, tmp_path: Path) -> N
 
 def test_hidden_words_are_those_a_picture_tells() -> None:
     sentence = make_scene("samples", 3).english
-    example = Example(0, sentence.text, "", told(sentence))
+    example = Example(0, sentence.text, "", seen_words(sentence))
     rng = np.random.default_rng(0)
     assert example.masked(0, rng) == sentence.text
     hidden = example.masked(1, rng).split()

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from areaviz.cards.card import read_card
-from areaviz.evaluation.translation import evaluate, translate_all
+from areaviz.evaluation.measure import Options, evaluate
 from areaviz.models.checkpoint import digests_of
 from areaviz.models.device import choose_device
-from areaviz.models.translation import Translator
+from areaviz.models.writing import WritingModel
+from areaviz.trace.request import Request
 from areaviz.training.run import train
 from areaviz.training.translation import TranslationConfig, length_limit
 from tests.tiny import SENTENCES
@@ -55,16 +56,15 @@ def test_a_recipe_becomes_a_measured_checkpoint(corpus: Path, tmp_path: Path, le
         1,
     )
     assert card.files == digests_of(folder) and len(card.files) == 2
-    words = Translator.load(folder, card, choose_device("cpu")).tokenizer
+    words = WritingModel.load(folder, card, choose_device("cpu")).tokenizer
     assert card.trained_length == max(len(words.tokens(source)) for source, _ in PAIRS)
-    measured, hypotheses = evaluate(
-        folder, corpus, "test_2016_flickr", beam=2, traces=2, device="cpu"
-    )
+    measured, hypotheses = evaluate(folder, corpus, "test_2016_flickr", Options(2, 2), "cpu")
     assert measured == read_card(folder / "card.json")
     assert measured.figures["test_2016_flickr"]["sentences"] == len(hypotheses) == len(PAIRS)
     assert "encoder self" in measured.attention
-    model = Translator.load(folder, card, choose_device("cpu"))
-    assert translate_all(model, [pair[0] for pair in PAIRS], "beam", 2) == hypotheses
+    model = WritingModel.load(folder, card, choose_device("cpu"))
+    requests = [Request("tiny", source, "beam", 2) for source, _ in PAIRS]
+    assert model.outputs(requests) == hypotheses
 
 
 def test_no_reference_exceeds_the_length_limit() -> None:
@@ -96,6 +96,9 @@ def test_training_needs_little_more_than_torch() -> None:
         "import sys\n"
         "sys.dont_write_bytecode = True\n"
         f"sys.modules.update(dict.fromkeys({absent!r}))\n"
-        "import areaviz.training.run, areaviz.evaluation.translation\n"
+        "import areaviz.training.run, areaviz.evaluation.measure\n"
+        "from areaviz.cards.tasks import TASKS, load\n"
+        "for task in TASKS.values():\n"
+        "    assert load(task.training) and (not task.evaluate or load(task.evaluate))\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parents[2])

@@ -1,14 +1,25 @@
-"""What tasks with sentences share: losses a token, longest sentences, and the words that occur."""
+"""What tasks with sentences share: losses, lengths, words, and whether attention points right."""
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
-from areaviz.data.tokenizer import PAD
-from areaviz.training.sentences import content_words, longest, mean_loss, total_loss
+from areaviz.data.grounding import Boxes
+from areaviz.data.tokenizer import PAD, Tokenizer
+from areaviz.trace.areas import AreaGrid
+from areaviz.training.sentences import (
+    content_words,
+    longest,
+    mean_loss,
+    pointed_right,
+    total_loss,
+)
+
+LEFT, RIGHT = (0.0, 0.0, 0.5, 1.0), (0.5, 0.0, 1.0, 1.0)
 
 
 def test_every_token_counts_as_much_whatever_its_batch() -> None:
@@ -29,3 +40,16 @@ def test_of_words_as_frequent_the_first_by_letter_comes_first() -> None:
     captions = [("the zebra meets an ape", "yak"), ("a yak", "bear"), ("owl",)]
     assert content_words(captions, 10) == ["yak", "ape", "bear", "meets", "owl", "zebra"]
     assert content_words(captions, 3) == ["yak", "ape", "bear"]
+
+
+def test_each_boxed_word_is_asked_where_its_own_token_looks() -> None:
+    tokenizer = Tokenizer.train(["a red star", "a blue circle"] * 3, "word", 40)
+    boxed: Boxes = ((1, (LEFT,)), (2, (RIGHT,)))
+    left, right = [0.9, 0.1], [0.1, 0.9]
+    weights_BQA = np.array([[right, left, right, left], [left, right, left, left]])
+    sentences = [("a red star", boxed), ("a blue circle", boxed[1:])]
+    assert pointed_right(weights_BQA, AreaGrid(1, 2, 1, 1), tokenizer, sentences) == [
+        True,
+        True,
+        False,
+    ]

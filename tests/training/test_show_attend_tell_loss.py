@@ -1,4 +1,4 @@
-"""What "Show, attend and tell" learns from: even looks, and choices by their reward."""
+"""What "Show, attend and tell" learns from: even looks, and choice_loss by their reward."""
 
 from __future__ import annotations
 
@@ -9,8 +9,13 @@ import pytest
 import torch
 
 from areaviz.data.tokenizer import PAD
-from areaviz.models.show_attend_tell import ShowAttendTell, TellerConfig, Told
-from areaviz.training.show_attend_tell_loss import RECENT, choices, telling_loss, unevenness
+from areaviz.models.show_attend_tell import CaptionPass, ShowAttendTell, TellerConfig
+from areaviz.training.show_attend_tell_loss import (
+    RECENT,
+    choice_loss,
+    show_attend_tell_loss,
+    unevenness,
+)
 
 
 def test_unevenness_by_hand() -> None:
@@ -39,8 +44,8 @@ def test_the_estimate_of_a_choice_is_right_on_average() -> None:
             share = likely[sentence, drawn[sentence]]
             logits[sentence, 0, word], logits[sentence, 0, 3] = share.log(), (1 - share).log()
         log = weights.log()[list(drawn)][:, None]
-        told = Told(logits, weights.expand(2, 1, 2), torch.tensor(drawn)[:, None], log)
-        (gradient,) = torch.autograd.grad(choices(usual.clone(), told, captions, 0.0), scores)
+        run = CaptionPass(logits, weights.expand(2, 1, 2), torch.tensor(drawn)[:, None], log)
+        (gradient,) = torch.autograd.grad(choice_loss(usual.clone(), run, captions, 0.0), scores)
         total += chance.detach() * gradient
     torch.testing.assert_close(total, expected)
 
@@ -48,10 +53,10 @@ def test_the_estimate_of_a_choice_is_right_on_average() -> None:
 def test_the_baseline_follows_each_word() -> None:
     usual = torch.full((6,), -1.0)
     logits = torch.zeros(1, 2, 6).log_softmax(2)
-    told = Told(
+    run = CaptionPass(
         logits, torch.full((1, 2, 2), 0.5), torch.zeros(1, 2, dtype=torch.int64), torch.zeros(1, 2)
     )
-    choices(usual, told, torch.tensor([[4, PAD]]), 0.0)
+    choice_loss(usual, run, torch.tensor([[4, PAD]]), 0.0)
     assert usual[4].item() == pytest.approx(-RECENT + (1 - RECENT) * logits[0, 0, 4].item())
     assert usual[[0, 1, 2, 3, 5]].tolist() == [-1.0] * 5
 
@@ -59,10 +64,10 @@ def test_the_baseline_follows_each_word() -> None:
 def test_the_first_mean_of_a_word_becomes_its_average() -> None:
     usual = torch.zeros(6)
     logits = torch.randn(2, 1, 6).log_softmax(2)
-    told = Told(
+    run = CaptionPass(
         logits, torch.full((2, 1, 2), 0.5), torch.zeros(2, 1, dtype=torch.int64), torch.zeros(2, 1)
     )
-    choices(usual, told, torch.tensor([[4], [4]]), 0.0)
+    choice_loss(usual, run, torch.tensor([[4], [4]]), 0.0)
     assert usual[4].item() == pytest.approx(logits[:, 0, 4].mean().item())
     assert usual[[0, 1, 2, 3, 5]].tolist() == [0.0] * 5
 
@@ -74,7 +79,9 @@ def test_every_part_of_a_network_learns(kind: str) -> None:
         TellerConfig(20, kind, {"side": 32, "channels": 2}, grid=4, width=8, scoring=6)
     )
     options = SimpleNamespace(label_smoothing=0.1, evenly=1.0, entropy=0.1)
-    telling_loss(made, torch.randn(2, 16, 16), torch.randint(4, 20, (4, 5)), options).backward()
+    show_attend_tell_loss(
+        made, torch.randn(2, 16, 16), torch.randint(4, 20, (4, 5)), options
+    ).backward()
     still = {
         name
         for name, value in made.named_parameters()

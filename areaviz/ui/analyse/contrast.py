@@ -2,36 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 import streamlit as st
 
-from areaviz.analysis.buckets import KINDS, bucket_table, word_table
-from areaviz.analysis.contrast import Gram, corpus_change, grams, mean_change, wins
-from areaviz.analysis.measures import MEASURES
-from areaviz.ui.analyse.filter import TITLES
+from areaviz.analysis.buckets import BUCKETINGS, bucket_table, word_table
+from areaviz.analysis.contrast import corpus_change, grams, mean_change, wins
+from areaviz.analysis.table import ALL_MEASURES
 from areaviz.ui.shell.markdown import visible
 from areaviz.views.buckets import bars
 
+# Keys of widgets.
 BUCKETS, AGAINST = "buckets", "against"
-KIND, SHOWN, SIZE, TEST = (f"analyse_{name}" for name in ("bucket", "bucket_shown", "gram", "test"))
+KIND = "analyse_bucket"
+# In the session: the last test of the whole set, and of which outputs it was.
+TEST = "analyse_test"
 WORDS = "words"
 CORPUS = {"corpus_bleu": "BLEU of the bucket", "corpus_chrf": "chrF of the bucket"}
-_CONFIG = {"displayModeBar": False}
 
 
 def by_bucket(table: pd.DataFrame, titles: Sequence[str]) -> None:
-    """Scores and attention of the examples of each bucket."""
+    """Draw scores and attention of the examples of each bucket."""
     if table.empty:
         return
-    kinds = {
-        name: kind.title for name, kind in KINDS.items() if name != "score" or "chrf_0" in table
-    }
-    if (table["reference"] != "").any():
+    kinds = {name: how.title for name, how in BUCKETINGS.items()}
+    if "chrf_0" not in table:
+        del kinds["score"]
+    shown_names = {}
+    if _has_references(table):
         kinds[WORDS] = "Frequency of words"
+        shown_names.update(CORPUS)
+    for name, measure in ALL_MEASURES.items():
+        if f"{name}_0" in table:
+            shown_names[name] = f"{measure.title}, mean"
     # Computed only while it is open: scores of a thousand examples take a second.
-    opened = st.expander("By bucket", key=BUCKETS, type="compact", on_change="rerun")
+    opened = st.expander(
+        "By bucket",
+        key=BUCKETS,
+        type="compact",
+        on_change="rerun",
+    )
     if not opened.open:
         return
     with opened:
@@ -45,38 +56,78 @@ def by_bucket(table: pd.DataFrame, titles: Sequence[str]) -> None:
                 required=True,
             )
             if kind != WORDS:
-                offered = _offered(table)
+                names = list(shown_names)
                 shown = st.selectbox(
-                    "Show", list(offered), key=SHOWN, format_func=offered.__getitem__, width=260
+                    "Show",
+                    names,
+                    key="analyse_bucket_shown",
+                    format_func=shown_names.__getitem__,
+                    width=260,
                 )
-        names = _names(titles)
         if kind == WORDS:
-            found = word_table(table, len(titles))
-            values = {name: list(found[f"f1_{run}"]) for run, name in enumerate(names)}
+            found, column, counted = word_table(table, len(titles)), "f1", "words"
             axes = "how often references have the word", "F-measure"
             title = "Words written where the reference has them, by how frequent they are"
-            counts = found.rename(columns={"words": "Words"})[["bucket", "Words"]]
         else:
-            found = bucket_table(table, kind or "length", _measure(shown), len(titles))
-            column = shown if shown in CORPUS else "mean"
-            values = {name: list(found[f"{column}_{run}"]) for run, name in enumerate(names)}
-            axes = KINDS[kind or "length"].about, offered[shown]
-            title = f"{offered[shown]} by {kinds[kind or 'length'].lower()}"
-            counts = found.rename(columns={"examples": "Examples"})[["bucket", "Examples"]]
-        buckets = [str(name) for name in found["bucket"]]
-        st.plotly_chart(
-            bars(buckets, values, axes, title), key="analyse_bucket_bars", config=_CONFIG, alt=title
-        )
-        st.table(_beside(counts, values), border="horizontal", hide_index=True)
+            kind = kind or "length"
+            is_corpus = shown in CORPUS
+            column = shown if is_corpus else "mean"
+            taken = "length" if is_corpus else shown
+            found, counted = bucket_table(table, kind, taken, len(titles)), "examples"
+            axes = BUCKETINGS[kind].about, shown_names[shown]
+            title = f"{shown_names[shown]} by {kinds[kind].lower()}"
+        _draw(found, column, counted, titles, axes, title)
+
+
+def _draw(
+    found: pd.DataFrame,
+    column: str,
+    counted: str,
+    titles: Sequence[str],
+    axes: tuple[str, str],
+    title: str,
+) -> None:
+    """Bars and their table.
+
+    Args:
+        found: a line for each bucket.
+        column: what is shown; its name ends in the number of the run.
+        counted: the column of what is in the buckets.
+        titles: of the runs' models.
+        axes: titles of x and y.
+        title: of the figure.
+    """
+    buckets = list(found["bucket"])
+    counts = [f"{count:,}" for count in found[counted]]
+    cells, values = {"Bucket": buckets, counted.capitalize(): counts}, {}
+    for run, model in enumerate(titles):
+        name = f"({run + 1}) {model}" if len(titles) > 1 else model
+        heights = found[f"{column}_{run}"]
+        values[name] = list(heights)
+        cells[name] = list(heights.map("{:.3g}".format).where(heights.notna(), "–"))
+    st.plotly_chart(
+        bars(buckets, values, axes, title),
+        key="analyse_bucket_bars",
+        config={"displayModeBar": False},
+        alt=title,
+    )
+    st.table(cells, border="horizontal", hide_index=True)
+
+
+def _has_references(table: pd.DataFrame) -> bool:
+    return bool((table["reference"] != "").any())
 
 
 def against(table: pd.DataFrame, titles: Sequence[str]) -> None:
-    """Of two models: in how many examples each wins, whether that is chance, and the words one has
-    right more often.
-    """
+    """Draw how often each of two models wins, whether by chance, and with which words."""
     if len(titles) != 2 or table.empty:
         return
-    opened = st.expander("Model against model", key=AGAINST, type="compact", on_change="rerun")
+    opened = st.expander(
+        "Model against model",
+        key=AGAINST,
+        type="compact",
+        on_change="rerun",
+    )
     if not opened.open:
         return
     with opened:
@@ -86,25 +137,26 @@ def against(table: pd.DataFrame, titles: Sequence[str]) -> None:
             " where it leaves out 0, the change is hardly chance."
         )
         st.table(_changes(table), border="horizontal", hide_index=True)
-        if (table["reference"] != "").any():
+        if _has_references(table):
             st.button("Test BLEU and chrF of the whole set", on_click=_test, args=(table,))
             _tested(table)
             _grams(table, titles)
 
 
-def _changes(table: pd.DataFrame) -> Mapping[str, list[str]]:
+def _changes(table: pd.DataFrame) -> pd.DataFrame:
+    """Wins and changes, a line for each measure."""
     rows = []
-    for name, title in TITLES.items():
+    for name, measure in ALL_MEASURES.items():
         if f"{name}_change" not in table:
             continue
         change = table[f"{name}_change"].to_numpy(float)
-        better = MEASURES[name].better if name in MEASURES else "high"
-        won, same, lost = wins(change, better or "high")
-        mean, low, high = mean_change(change)
-        counts = [f"{won:,}", f"{same:,}", f"{lost:,}"] if better else ["–", f"{same:,}", "–"]
-        rows.append([title, *counts, _signed(mean), f"{_signed(low)} to {_signed(high)}"])
-    heads = ("Measure", "Wins", "Ties", "Losses", "Mean change", "95 % interval")
-    return {head: [row[place] for row in rows] for place, head in enumerate(heads)}
+        counts = [f"{count:,}" for count in wins(change, measure.better)]
+        if not measure.better:
+            counts[0] = counts[2] = "–"
+        mean, low, high = (f"{value:+.3g}".replace("-", "−") for value in mean_change(change))
+        rows.append((measure.title, *counts, mean, f"{low} to {high}"))
+    heads = ["Measure", "Wins", "Ties", "Losses", "Mean change", "95 % interval"]
+    return pd.DataFrame(rows, columns=heads)
 
 
 def _test(table: pd.DataFrame) -> None:
@@ -126,61 +178,30 @@ def _tested(table: pd.DataFrame) -> None:
 
 
 def _mark(table: pd.DataFrame) -> int:
-    """What tells these outputs from others."""
+    """Tells these outputs from others."""
     return hash((tuple(table.index), tuple(table["output_0"]), tuple(table["output_1"])))
 
 
 def _grams(table: pd.DataFrame, titles: Sequence[str]) -> None:
-    size = st.segmented_control("Words in a row", [1, 2, 3, 4], key=SIZE, default=1, required=True)
-    sides = grams(table, size or 1, most=12)
-    for column, title, found, number in zip(
-        st.columns(2, gap="medium"), titles, sides, (1, 2), strict=True
-    ):
+    size = st.segmented_control(
+        "Words in a row",
+        [1, 2, 3, 4],
+        key="analyse_gram",
+        default=1,
+        required=True,
+    )
+    sides = grams(table, size or 1)
+    columns = st.columns(2, gap="medium")
+    for number, (column, title, found) in enumerate(zip(columns, titles, sides, strict=True), 1):
         with column:
             st.caption(f"Right more often in ({number}) {visible(title)}")
-            if found:
-                st.table(_gram_table(found), border="horizontal", hide_index=True)
+            rows = []
+            for gram in found:
+                words = visible(gram.text).replace("\\", "\\\\")
+                counts = (gram.first, gram.second, len(gram.examples))
+                rows.append((words, *[f"{count:,}" for count in counts]))
+            if rows:
+                shown = pd.DataFrame(rows, columns=["Words", "(1)", "(2)", "Examples"])
+                st.table(shown, border="horizontal", hide_index=True)
             else:
                 st.caption("none")
-
-
-def _gram_table(found: Sequence[Gram]) -> Mapping[str, list[str]]:
-    return {
-        "Words": [visible(one.text).replace("\\", "\\\\") for one in found],
-        "(1)": [f"{one.first:,}" for one in found],
-        "(2)": [f"{one.second:,}" for one in found],
-        "Examples": [f"{len(one.examples):,}" for one in found],
-    }
-
-
-def _signed(value: float) -> str:
-    return f"{value:+.3g}".replace("-", "−")
-
-
-def _offered(table: pd.DataFrame) -> Mapping[str, str]:
-    """What can be shown of buckets: scores of a bucket as one corpus, and means of measures."""
-    scores = CORPUS if (table["reference"] != "").any() else {}
-    return {
-        **scores,
-        **{name: f"{title}, mean" for name, title in TITLES.items() if f"{name}_0" in table},
-    }
-
-
-def _measure(shown: str) -> str:
-    return "length" if shown in CORPUS else shown
-
-
-def _beside(counts: pd.DataFrame, values: Mapping[str, Sequence[float]]) -> Mapping[str, list[str]]:
-    columns = {
-        str(name).capitalize(): [f"{x:,}" if isinstance(x, int) else str(x) for x in counts[name]]
-        for name in counts
-    }
-    return columns | {
-        name: ["–" if x != x else f"{x:.3g}" for x in heights] for name, heights in values.items()
-    }
-
-
-def _names(titles: Sequence[str]) -> list[str]:
-    if len(titles) == 1:
-        return list(titles)
-    return [f"({number}) {title}" for number, title in enumerate(titles, 1)]

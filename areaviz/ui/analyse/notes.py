@@ -2,114 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from areaviz.analysis.retention import Removed, keep_days, make_private, notes_address, remove_old
-from areaviz.analysis.rows import analyses_folder
-from areaviz.notes.annotations import (
-    LONGEST_NAME,
-    LONGEST_NOTE,
-    SEVERITIES,
-    TAGS,
-    Annotation,
-    Annotations,
-    Stale,
-)
-from areaviz.notes.exchange import KINDS, MAX_MEGABYTES, from_bytes, to_bytes
-from areaviz.notes.slices import Slices
-from areaviz.notes.store import Store
+from areaviz.notes.annotations import SEVERITIES, TAGS, Annotation, Annotations, Stale
+from areaviz.notes.exchange import FORMATS, MAX_MEGABYTES, from_bytes, to_bytes
+from areaviz.notes.store_schema import LONGEST_NAME, LONGEST_NOTE
 from areaviz.trace.errors import InputError
+from areaviz.ui.analyse.stored import note_store
 from areaviz.ui.shell.errors import calm, calm_later, told_later
 from areaviz.ui.shell.markdown import escaped, visible
 from areaviz.ui.shell.reader import reader_mark
 
-HOUR = 3600  # seconds
-FORM, EDITED, AUTHOR, STALE, SAID, PROBLEM, BROUGHT = (
-    f"note_{name}" for name in ("form", "edited", "author", "stale", "said", "problem", "brought")
-)
+# The beginning of the keys of the form's widgets, and the key of one that every form shares.
+FORM, AUTHOR = "note_form", "note_author"
+# In the session: the note that is edited, the `Stale` that waits for a choice, what was done, what
+# went wrong, and which file was brought in, with what came of it.
+EDITED, STALE, SAID = "note_edited", "note_stale", "note_said"
+PROBLEM, BROUGHT = "note_problem", "note_brought"
 FIELDS = ("tag", "model", "severity", "text")
-EXAMPLE_ITSELF = ""
-LABELS = {"csv": "CSV", "jsonl": "JSON Lines", "parquet": "Parquet"}
-MIME = {
-    "csv": "text/csv",
-    "jsonl": "application/jsonl",
-    "parquet": "application/vnd.apache.parquet",
-}
 
 
-@dataclass(frozen=True, slots=True)
-class Notebook:
-    """One store, with its notes and slices; opened once for all sessions."""
+def notes_on(dataset: str, example: int, models: Mapping[str, str]) -> None:
+    """Draw the notes on one example, and a form for another.
 
-    store: Store
-    notes: Annotations
-    slices: Slices
-
-
-def notebook() -> Notebook:
-    """What is kept of people's work; raises BackendError where the store cannot be opened."""
-    return _opened(notes_address())
-
-
-def remove_old_work() -> None:
-    """Remove what is older than the operator's days, at most once an hour; raises InputError,
-    BackendError.
+    Args:
+        dataset: the digest of its set.
+        example: its place in the set.
+        models: whose outputs are shown, name -> title.
     """
-    days = keep_days()
-    if days is not None:
-        _removed_old(days, notes_address(), str(analyses_folder()))
-
-
-@st.cache_resource(show_spinner=False, max_entries=4, ttl=HOUR)
-def _removed_old(days: float, url: str, folder: str) -> Removed:
-    return remove_old(_opened(url).store, Path(folder), days)
-
-
-@st.cache_resource(show_spinner="Opening the notes", max_entries=4)
-def _opened(url: str) -> Notebook:
-    make_private(analyses_folder())
-    store = Store.open(url)
-    return Notebook(store, Annotations(store), Slices(store))
-
-
-def notes_on(dataset: str, example: int, models: Sequence[str], titles: Sequence[str]) -> None:
-    """The notes on one example, and a form for another; dataset: the digest of its set."""
-    notes = notebook().notes
-    named = {EXAMPLE_ITSELF: "The example itself", **dict(zip(models, titles, strict=True))}
+    notes = note_store().notes
+    # A note on the example itself has no model.
+    names = {"": "The example itself", **models}
     here = [note for note in notes.of(dataset) if note.example == example]
-    with st.expander(
-        f"Notes ({len(here)})" if here else "Notes",
-        key="notes",
-        expanded=bool(here),
-        type="compact",
-    ):
+    label = f"Notes ({len(here)})" if here else "Notes"
+    with st.expander(label, key="notes", expanded=bool(here), type="compact"):
         for note in here:
-            _note(notes, note, named)
-        _form(notes, Annotation(dataset, example, "", ""), named, notes.counts(dataset))
+            _note(notes, note, names)
+        _form(notes, Annotation(dataset, example, "", ""), names)
 
 
-def _note(notes: Annotations, note: Annotation, named: dict[str, str]) -> None:
+def _note(notes: Annotations, note: Annotation, names: Mapping[str, str]) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         when = f"{note.changed[:16].replace('T', ' ')} UTC"
-        about = [
-            note.severity,
-            named.get(note.model, note.model),
-            note.author or "nobody named",
-            when,
-        ]
+        model = names.get(note.model, note.model)
+        about = " · ".join([note.severity, model, note.author or "anonymous", when])
         st.badge(escaped(note.tag))
-        st.caption(escaped(" · ".join(about)), width="stretch")
-        st.button("Edit", key=f"edit_{note.id}", on_click=_edit, args=(note,), type="tertiary")
+        st.caption(escaped(about), width="stretch")
+        st.button(
+            "Edit",
+            key=f"edit_{note.id}",
+            on_click=_edit,
+            args=(note,),
+            type="tertiary",
+        )
         with st.popover("Remove", key=f"removing_{note.id}", type="tertiary"):
             st.caption("It is removed for everybody who has this set.")
+            key = f"remove_{note.id}"
             st.button(
-                "Remove the note", key=f"remove_{note.id}", on_click=_remove, args=(notes, note)
+                "Remove the note",
+                key=key,
+                on_click=_remove,
+                args=(notes, note),
             )
     if note.differs:
         st.caption(
@@ -120,26 +80,22 @@ def _note(notes: Annotations, note: Annotation, named: dict[str, str]) -> None:
         st.text(visible(note.note))
 
 
-def _form(
-    notes: Annotations, fresh: Annotation, named: dict[str, str], used: dict[str, int]
-) -> None:
-    """What is typed stays until it has been saved."""
-    edited: Annotation | None = st.session_state.get(EDITED)
-    if edited and (edited.dataset, edited.example) != (fresh.dataset, fresh.example):
-        edited = None
-    key = edited.id if edited else f"{fresh.dataset[:12]}_{fresh.example}"
+def _form(notes: Annotations, fresh: Annotation, names: Mapping[str, str]) -> None:
+    """A form for a new note or the one that is edited; what is typed stays until it is saved."""
+    start: Annotation = st.session_state.get(EDITED) or fresh
+    if (start.dataset, start.example) != (fresh.dataset, fresh.example):
+        start = fresh
+    key = start.id or f"{fresh.dataset[:12]}_{fresh.example}"
     keys = {name: f"{FORM}_{name}_{key}" for name in FIELDS}
-    start = edited or fresh
-    for name, value in zip(
-        FIELDS, (start.tag or None, start.model, start.severity, start.note), strict=True
-    ):
+    values = (start.tag or None, start.model, start.severity, start.note)
+    for name, value in zip(FIELDS, values, strict=True):
         st.session_state.setdefault(keys[name], value)
-    tags = list(dict.fromkeys([*TAGS, *used, *([edited.tag] if edited else [])]))
+    tags = dict.fromkeys(filter(None, [*TAGS, *notes.counts(fresh.dataset), start.tag]))
     with st.form(f"{FORM}_{key}", border=False):
         with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
             st.selectbox(
                 "Tag",
-                tags,
+                list(tags),
                 key=keys["tag"],
                 accept_new_options=True,
                 placeholder="Choose or type",
@@ -148,47 +104,68 @@ def _form(
             )
             st.selectbox(
                 "About",
-                list(named),
+                list(names),
                 key=keys["model"],
-                format_func=lambda name: named.get(name, name),
+                format_func=lambda name: names.get(name, name),
                 width=230,
             )
-            st.segmented_control("Severity", SEVERITIES, key=keys["severity"], required=True)
+            st.segmented_control(
+                "Severity",
+                SEVERITIES,
+                key=keys["severity"],
+                required=True,
+            )
             st.text_input(
-                "Your name", key=AUTHOR, max_chars=LONGEST_NAME, width=160, persist_state="session"
+                "Your name",
+                key=AUTHOR,
+                max_chars=LONGEST_NAME,
+                width=160,
+                persist_state="session",
             )
         st.text_area("Note", key=keys["text"], max_chars=LONGEST_NOTE, height=80)
-        label = "Save the change" if edited else "Save the note"
-        st.form_submit_button(label, on_click=_save, args=(notes, edited or fresh, keys))
+        label = "Save the change" if start.id else "Save the note"
+        st.form_submit_button(label, on_click=_save, args=(notes, start, keys))
     told_later(PROBLEM)
-    if said := st.session_state.pop(SAID, ""):
+    said = st.session_state.pop(SAID, "")
+    if said:
         st.caption(said)
     _stale(notes)
 
 
-def _save(notes: Annotations, note: Annotation, keys: dict[str, str]) -> None:
+@contextmanager
+def _changing(doing: str) -> Iterator[None]:
+    """Show in the form what goes wrong in the block, or what somebody else saved meanwhile."""
+    with calm_later(doing, PROBLEM):
+        try:
+            yield
+        except Stale as stale:
+            st.session_state[STALE] = stale
+
+
+def _save(notes: Annotations, note: Annotation, keys: Mapping[str, str]) -> None:
     """Committed when the page says so; otherwise the form keeps what was typed."""
     state = st.session_state
-    with calm_later("saving the note", PROBLEM):
+    with _changing("saving the note"):
         tag, model, severity, text = (state.get(keys[name]) or "" for name in FIELDS)
+        author = state.get(AUTHOR) or ""
         own = replace(
-            note, tag=tag, model=model, severity=severity, note=text, author=state.get(AUTHOR) or ""
+            note,
+            tag=tag,
+            model=model,
+            severity=severity,
+            note=text,
+            author=author,
         )
-        try:
-            notes.save(own, reader_mark())
-        except Stale as stale:
-            state[STALE] = stale
-            return
-        _done("Saved.", keys)
+        notes.save(own, reader_mark())
+        for key in keys.values():
+            state.pop(key, None)
+        _done("Saved.")
 
 
-def _done(said: str, keys: dict[str, str] | None = None) -> None:
-    state = st.session_state
-    for key in (keys or {}).values():
-        state.pop(key, None)
-    state.pop(EDITED, None)
-    state.pop(STALE, None)
-    state[SAID] = said
+def _done(said: str) -> None:
+    st.session_state.pop(EDITED, None)
+    st.session_state.pop(STALE, None)
+    st.session_state[SAID] = said
 
 
 def _edit(note: Annotation) -> None:
@@ -197,12 +174,8 @@ def _edit(note: Annotation) -> None:
 
 
 def _remove(notes: Annotations, note: Annotation) -> None:
-    with calm_later("removing the note", PROBLEM):
-        try:
-            notes.remove(note)
-        except Stale as stale:
-            st.session_state[STALE] = stale
-            return
+    with _changing("removing the note"):
+        notes.remove(note)
         _done("Removed.")
 
 
@@ -211,8 +184,9 @@ def _stale(notes: Annotations) -> None:
     stale: Stale | None = st.session_state.get(STALE)
     if stale is None:
         return
-    who = (stale.there.author or "Somebody") if stale.there else "Somebody"
-    did = "saved another text meanwhile" if stale.there else "removed this note meanwhile"
+    who, did = "Somebody", "removed this note meanwhile"
+    if stale.there:
+        who, did = stale.there.author or who, "saved another text meanwhile"
     st.warning(escaped(f"{who} {did}; nothing was overwritten. Choose which of the two stays."))
     for title, note in (("Theirs", stale.there), ("Yours", stale.own)):
         if note is not None:
@@ -225,35 +199,34 @@ def _stale(notes: Annotations) -> None:
 
 
 def _overwrite(notes: Annotations, stale: Stale) -> None:
-    there = stale.there
-    own = (
-        replace(stale.own, version=there.version) if there else replace(stale.own, id="", version=0)
-    )
-    with calm_later("saving the note", PROBLEM):
-        try:
-            notes.save(own, reader_mark())
-        except Stale as again:
-            st.session_state[STALE] = again
-            return
+    if stale.there:
+        own = replace(stale.own, version=stale.there.version)
+    else:
+        own = replace(stale.own, id="", version=0)
+    with _changing("saving the note"):
+        notes.save(own, reader_mark())
         _done("Saved.")
 
 
 def exchange(dataset: str) -> None:
-    """All notes on a set as files, and files of notes brought in."""
-    notes = notebook().notes
+    """Draw all notes on a set as files, and an uploader for files of notes."""
+    notes = note_store().notes
     found = notes.of(dataset)
     with st.expander("Notes as files", key="notes_files", type="compact"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(f"{len(found):,} notes on this set", width="content")
-            for kind in KINDS if found else ():
-                file = f"areaviz-notes.{kind}"
-                make = partial(to_bytes, found, kind)
+            for kind, (label, mime) in FORMATS.items() if found else ():
                 st.download_button(
-                    LABELS[kind], make, file, MIME[kind], key=f"notes_{kind}", on_click="ignore"
+                    label,
+                    partial(to_bytes, found, kind),
+                    f"areaviz-notes.{kind}",
+                    mime,
+                    key=f"notes_{kind}",
+                    on_click="ignore",
                 )
         given = st.file_uploader(
             "Bring in notes that were exported here",
-            type=list(KINDS),
+            type=list(FORMATS),
             key="notes_given",
             max_upload_size=MAX_MEGABYTES,
         )
@@ -273,20 +246,17 @@ def _brought_in(notes: Annotations, dataset: str, given: UploadedFile) -> str:
 
 def _bring_in(notes: Annotations, dataset: str, name: str, data: bytes) -> str:
     kind = PurePosixPath(name).suffix.lower().removeprefix(".")
-    if kind not in KINDS:
+    if kind not in FORMATS:
         raise InputError(
-            f"Notes are brought in from {', '.join(KINDS)} files; choose one of those."
+            f"Notes are brought in from {', '.join(FORMATS)} files; choose one of those."
         )
     read = from_bytes(data, kind)
-    others = sum(note.dataset != dataset for note in read)
     merged = notes.merge(read)
-    more = f", {others:,} of them on other sets" if others else ""
-    beside = (
-        f" {merged.differing:,} differ from a note that was here and stand beside it."
-        if merged.differing
-        else ""
-    )
-    return (
-        f"{len(read):,} notes read{more}; {merged.new + merged.differing:,} were new and are"
-        f" saved.{beside}"
-    )
+    said = f"{len(read):,} notes read"
+    others = sum(note.dataset != dataset for note in read)
+    if others:
+        said += f", {others:,} of them on other sets"
+    said += f"; {merged.new + merged.differing:,} were new and are saved."
+    if merged.differing:
+        said += f" {merged.differing:,} differ from a note that was here and stand beside it."
+    return said

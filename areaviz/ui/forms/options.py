@@ -63,7 +63,7 @@ class Asking:
             other = self._compare(card, cards) if compare else None
         with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
             self._decoding()
-            if card.has_areas:
+            if "areas" in card.can:
                 self._area(card, largest)
                 size = st.session_state[self.key("area_size")]
                 st.caption(about_areas(size, self.extent, card.largest_learned))

@@ -54,7 +54,7 @@ def begin_with(card: Card) -> None:
     """
     state, begun = st.session_state, st.session_state.get(_BEGUN)
     state[_BEGUN] = card.name
-    place, linked = card.recipe.get("pointing head"), begun is None and LAYER in state
+    place, linked = card.pointing_head, begun is None and LAYER in state
     if place and begun != card.name and not linked:
         state[LAYER] = int(place[0])
 

@@ -14,7 +14,7 @@ from areaviz.cards.tasks import TASKS
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.look.look_closer import STEP, chosen_number, look_closer
-from areaviz.ui.models.measures import measured
+from areaviz.ui.models.card_tables import measured
 from areaviz.ui.shell.markdown import escaped
 from areaviz.views.look import look_picture, steps
 

@@ -1,18 +1,21 @@
-"""What a model measured, as tables in words: translation on each set of sentences, and what its
-attention follows.
-"""
+"""Tables of what models measured, cells in words: quality, gates, and what attention follows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+import streamlit as st
+
+from areaviz.cards.card import Card
 from areaviz.cards.gates import Judged
 from areaviz.cards.tasks import TASKS
 from areaviz.drawing.sites import TEXT_SITES
-from areaviz.ui.models.measures import measure_name, measured, number
+from areaviz.ui.shell.markdown import escaped
 
 Columns = dict[str, list[str]]
+# Site or set -> measure -> value, as in `Card.attention`.
+Attention = Mapping[str, Mapping[str, float]]
 
 SETS = {
     "test": "Test",
@@ -20,13 +23,29 @@ SETS = {
     "test_2017_flickr": "Test 2017",
     "val": "Validation, which chose the checkpoint",
 }
+COUNTS = {"sentences": "Sentences", "captions": "Pictures", "pictures": "Pictures", "beam": "Beam"}
+# What an area may be to words, and the ends of keys of what it is compared with.
 KINDS = {
     "purity": "lies within one word",
     "cover": "holds a whole word",
     "exact": "is exactly one word",
 }
 BASELINES = {"": "Measured", "_random": "Random places", "_position": "Positions alone"}
-COUNTS = {"sentences": "Sentences", "captions": "Pictures", "pictures": "Pictures", "beam": "Beam"}
+# Beginnings of keys: whether all areas count by their weight, or the heaviest of several items.
+WEIGHTED, HEAVIEST = "weighted_", "multi_"
+WHAT_IS_COUNTED = {
+    WEIGHTED: (
+        "All areas by their weight: the share of its attention on areas of which this is true"
+    ),
+    HEAVIEST: "The heaviest area of two or more items of every query: how often this is true of it",
+}
+WHAT_IT_MEANS = (
+    "Over all layers and heads, on held-out sentences. Random places: areas of the same sizes and"
+    " weights anywhere in the same sentence. Positions alone: a head that knows distances but no"
+    " text. Lift: measured over random. Where keys are means, no area outweighs its best item, so"
+    " the heaviest area of all is always a single item: a table of heaviest areas leaves those out."
+)
+# Measures of looks at pictures, and the ends of keys of looks that know nothing.
 LOOKS = {
     "pointing": "Words whose heaviest cell lies in the gold box",
     "mass": "Attention inside the gold box",
@@ -43,133 +62,173 @@ BLIND = {
     "_position": "Blind to the picture",
     "_untrained": "Untrained",
 }
-WEIGHTED, HEAVIEST = "weighted_", "multi_"
-WHAT_IS_COUNTED = {
-    WEIGHTED: (
-        "All areas by their weight: the share of its attention on areas of which this is true"
-    ),
-    HEAVIEST: "The heaviest area of two or more items of every query: how often this is true of it",
-}
 WHAT_BLIND_MEANS = (
     "Any place alike: attention that is the same everywhere, or looks at random places. Blind to"
     " the picture: one mean map for all words, or the looks at another picture. Untrained: the same"
     " network before it learned anything."
 )
-WHAT_IT_MEANS = (
-    "Over all layers and heads, on held-out sentences. Random places: areas of the same sizes and"
-    " weights anywhere in the same sentence. Positions alone: a head that knows distances but no"
-    " text. Lift: measured over random. Where keys are means, no area outweighs its best item, so"
-    " the heaviest area of all is always a single item: a table of heaviest areas leaves those out."
-)
+SIZES = {
+    "area_size": "Mean area size (items)",
+    "uniform_area_size": "If all areas weighed the same",
+    "entropy": "Entropy (bits)",
+}
+
+
+def draw_table(columns: Columns) -> None:
+    """Draw a table whose cells are text, whatever they hold."""
+    safe = {name: [escaped(cell) for cell in cells] for name, cells in columns.items()}
+    st.table(safe, border="horizontal", hide_index=True)
+
+
+def measure_name(key: str) -> str:
+    """The key of a measure or a setting as words."""
+    for task in TASKS.values():
+        if key in task.measures:
+            return task.measures[key]
+    return key.replace("_", " ").capitalize()
+
+
+def measured(task: str, key: str, value: object) -> str:
+    """A measure of a task as a reader wants it: shares in percent."""
+    if isinstance(value, float) and key in TASKS[task].percent:
+        return f"{value:.2%}"
+    return number(value)
+
+
+def number(value: object, decimals: int = 2) -> str:
+    """A value with so many decimals if it is no whole number; a dash where there is none."""
+    match value:
+        case None:
+            return "–"
+        case float():
+            return f"{value:,.{decimals}f}"
+        case int():
+            return f"{value:,}"
+    return str(value)
+
+
+def columns_of(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Columns:
+    """A table of rows as columns by their heads."""
+    return {head: [row[place] for row in rows] for place, head in enumerate(heads)}
 
 
 def figure_table(task: str, figures: Mapping[str, Mapping[str, Any]]) -> Columns:
-    """One row a set of examples and condition, the test sets first; measures nobody took are left
-    out.
-    """
+    """What one model measured: a row for each set of examples and condition, test sets first."""
+    names = [name for name in SETS if name in figures]
+    names += [name for name in figures if name not in SETS]
+    places, rows = [], []
+    for name in names:
+        counts = {key: figures[name][key] for key in COUNTS if key in figures[name]}
+        for condition, values in TASKS[task].by_condition(figures[name]).items():
+            places.append(SETS.get(name, measure_name(name)))
+            rows.append((condition, counts | dict(values)))
+    measures = TASKS[task].measures
+    return {"Examples from": places, **_measures(task, rows, {**measures, **COUNTS}, measures)}
+
+
+def task_table(task: str, cards: Sequence[Card]) -> Columns:
+    """Models of a task beside each other: a row for each model and condition."""
     about = TASKS[task]
-    names = sorted(figures, key=lambda name: list(SETS).index(name) if name in SETS else len(SETS))
-    rows = [
-        (name, condition, {**counted(figures[name]), **values})
-        for name in names
-        for condition, values in about.by_condition(figures[name]).items()
-    ]
-    shown = {**about.measures, **COUNTS}
-    taken = [
-        key for key in shown if any(key in values for _, _, values in rows) or key in about.measures
-    ]
-    columns = {
-        shown[key]: [measured(task, key, values.get(key)) for _, _, values in rows] for key in taken
-    }
-    seen = {"Sees": [condition for _, condition, _ in rows]} if len(about.conditions) > 1 else {}
-    return {
-        "Examples from": [SETS.get(name, measure_name(name)) for name, _, _ in rows],
-        **seen,
-        **columns,
-    }
+    models, rows = [], []
+    for card in cards:
+        figures = card.figures.get(about.headline, {})
+        for condition, values in about.by_condition(figures).items():
+            models.append((card.title, card.mechanism))
+            rows.append((condition, values))
+    return columns_of(("Model", "Attention"), models) | _measures(task, rows, about.measures)
 
 
-def counted(figures: Mapping[str, Any]) -> dict[str, Any]:
-    """How many examples there were, and how they were decoded."""
-    return {key: figures[key] for key in COUNTS if key in figures}
+def _measures(
+    task: str,
+    rows: Sequence[tuple[str, Mapping[str, Any]]],
+    titles: Mapping[str, str],
+    always: Collection[str] = (),
+) -> Columns:
+    """The columns of conditions, where a task has several, and of measures.
+
+    Args:
+        task: a key of `TASKS`.
+        rows: condition and values.
+        titles: of measures.
+        always: measures that have a column even where no row has them.
+    """
+    columns = {}
+    if len(TASKS[task].conditions) > 1:
+        columns["Sees"] = [condition for condition, _ in rows]
+    for key, title in titles.items():
+        if key in always or any(key in values for _, values in rows):
+            columns[title] = [measured(task, key, values.get(key)) for _, values in rows]
+    return columns
 
 
 def gate_table(gates: Sequence[Judged]) -> Columns:
     """What a model had to reach before it was shipped, one row a gate."""
     verdicts = {True: "reached", False: "missed", None: "not measured yet"}
-    return {
-        "Gate": [gate.what for gate in gates],
-        "Wanted": [gate.wanted for gate in gates],
-        "Measured": [gate.measured for gate in gates],
-        "Verdict": [verdicts[gate.reached] for gate in gates],
-    }
+    rows = [(gate.what, gate.wanted, gate.measured, verdicts[gate.reached]) for gate in gates]
+    return columns_of(("Gate", "Wanted", "Measured", "Verdict"), rows)
 
 
-def quality_table(attention: Mapping[str, Mapping[str, float]]) -> Columns:
-    """How well looks at pictures lie on what is there: one row a set and measure, beside looks that
-    know nothing.
-    """
+def quality_table(attention: Attention) -> Columns:
+    """How well looks at pictures lie on what is there, beside looks that know nothing."""
     rows = [(place, key) for place in attention for key in LOOKS if key in attention[place]]
-    table = {
+    return {
         "Measured on": [SETS.get(place.split(", ")[-1], place) for place, _ in rows],
         "Share": [LOOKS[key] for _, key in rows],
-        "Measured": [_share(attention[place][key]) for place, key in rows],
+        **_shares(attention, rows, {"": "Measured", **BLIND}),
     }
-    for suffix, title in BLIND.items():
-        cells = [_share(attention[place].get(f"{key}{suffix}")) for place, key in rows]
-        if any(cell != "–" for cell in cells):
-            table[title] = cells
-    return table
 
 
-def attention_table(attention: Mapping[str, Mapping[str, float]], counted: str) -> Columns:
-    """One row a site and kind of hit: how often, how often by chance, and the ratio; no row where
-    nothing is known.
+def attention_table(attention: Attention, counted: str) -> Columns:
+    """How attention follows words, and how by chance: a row for each site and kind that is known.
 
-    counted: WEIGHTED or HEAVIEST.
+    Args:
+        attention: site -> measure -> value.
+        counted: WEIGHTED or HEAVIEST.
     """
-    rows = [(site, f"{counted}{kind}", kind) for site in attention for kind in KINDS]
-    rows = [(site, key, kind) for site, key, kind in rows if key in attention[site]]
-    table = {
-        "Attention": [TEXT_SITES.get(site, site) for site, _, _ in rows],
-        "The area": [KINDS[kind] for _, _, kind in rows],
-    }
-    for suffix, title in BASELINES.items():
-        cells = [_share(attention[site].get(f"{key}{suffix}")) for site, key, _ in rows]
-        if any(f"{key}{suffix}" in attention[site] for site, key, _ in rows):
-            table[title] = cells
-    return table | {"Lift": [number(attention[site].get(f"{key}_lift")) for site, key, _ in rows]}
+    rows, kinds, lifts = [], [], []
+    for site, values in attention.items():
+        for kind, title in KINDS.items():
+            key = counted + kind
+            if key in values:
+                rows.append((site, key))
+                kinds.append(title)
+                lifts.append(number(values.get(f"{key}_lift")))
+    table = {"Attention": [_site(site) for site, _ in rows], "The area": kinds}
+    return table | _shares(attention, rows, BASELINES) | {"Lift": lifts}
 
 
-def size_table(attention: Mapping[str, Mapping[str, float]]) -> Columns:
-    """One row a site: how large its areas are and how spread its weights."""
-    sites = list(attention)
-    measures = {
-        "area_size": "Mean area size (items)",
-        "uniform_area_size": "If all areas weighed the same",
-        "entropy": "Entropy (bits)",
-    }
-    columns = {
-        title: [number(attention[site].get(key)) for site in sites]
-        for key, title in measures.items()
-    }
-    return {
-        "Attention": [TEXT_SITES.get(site, site) for site in sites],
-        **columns,
-        "Entropy, share of the most possible": [
-            _share(attention[site].get("entropy_normalised")) for site in sites
-        ],
-    }
+def _shares(
+    attention: Attention, rows: Sequence[tuple[str, str]], endings: Mapping[str, str]
+) -> Columns:
+    """A column of shares for each ending of the rows' keys that is known of some row."""
+    columns = {}
+    for ending, title in endings.items():
+        cells = [_share(attention[site].get(key + ending)) for site, key in rows]
+        if set(cells) - {"–"}:
+            columns[title] = cells
+    return columns
 
 
-def all_measures(attention: Mapping[str, Mapping[str, float]]) -> Columns:
+def size_table(attention: Attention) -> Columns:
+    """How large areas are and how spread their weights: one row a site."""
+    columns = {"Attention": [_site(site) for site in attention]}
+    for key, title in SIZES.items():
+        columns[title] = [number(values.get(key)) for values in attention.values()]
+    shares = [_share(values.get("entropy_normalised")) for values in attention.values()]
+    return columns | {"Entropy, share of the most possible": shares}
+
+
+def all_measures(attention: Attention) -> Columns:
     """Every measure as a row, every site as a column."""
     names = list(dict.fromkeys(name for values in attention.values() for name in values))
-    columns = {
-        TEXT_SITES.get(site, site): [number(values.get(name), 4) for name in names]
-        for site, values in attention.items()
-    }
-    return {"Measure": [measure_name(name) for name in names], **columns}
+    columns = {"Measure": [measure_name(name) for name in names]}
+    for site, values in attention.items():
+        columns[_site(site)] = [number(values.get(name), 4) for name in names]
+    return columns
+
+
+def _site(site: str) -> str:
+    return TEXT_SITES.get(site, site)
 
 
 def _share(value: float | None) -> str:

@@ -1,4 +1,4 @@
-"""Our figures beside the papers', with what differs said plainly."""
+"""Models beside each other: our figures beside the papers', and what different keys learn."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 import streamlit as st
 
 from areaviz.cards.card import Card
-from areaviz.cards.published import HEADLINE, PUBLISHED
-from areaviz.cards.tasks import TASKS
-from areaviz.ui.models.measures import measured, number
+from areaviz.cards.tasks import TASKS, Task
+from areaviz.data.places import LETTERS
+from areaviz.evaluation.forms import COLUMNS, read_forms
+from areaviz.ui.models.card_tables import Columns, columns_of, draw_table, number, task_table
 
 WHAT_DIFFERS = (
     "The paper's figures are BLEU for English to German on WMT 2014 newstest: news, trained on 4.5"
@@ -18,79 +19,77 @@ WHAT_DIFFERS = (
     " than news, so compare regular with area attention, never ours with theirs; differences of a"
     " few tenths are noise."
 )
+WHAT_KEYS_LEARN = (
+    "The network for letters in six forms that differ in their keys alone, 3,000 steps each;"
+    " validation loss is cross-entropy a letter, lower is better. Spans on top: the share of"
+    " queries whose heaviest area has two letters or more, in one head that depends on its query."
+    " Where a dash stands, nothing was trained yet, or no span wins. Rows of a single seed are"
+    " hints, not results."
+)
+# Level, size and mechanism: where the paper's table has a model of ours.
+Place = tuple[str, str, str]
 
 
 def by_task(cards: Iterable[Card]) -> Mapping[str, list[Card]]:
     """The cards of each task that has any, in the order of `TASKS`."""
-    listed = list(cards)
-    groups = {task: [card for card in listed if card.task == task] for task in TASKS}
+    groups: dict[str, list[Card]] = {task: [] for task in TASKS}
+    for card in cards:
+        if card.task in groups:
+            groups[card.task].append(card)
     return {task: group for task, group in groups.items() if group}
 
 
 def beside(task: str, cards: Sequence[Card]) -> None:
-    """Our figures of a task and the papers'."""
-    if task == "translation":
-        comparison(cards)
+    """Draw our figures of a task and the papers'."""
+    if TASKS[task].by_size:
+        _by_size(TASKS[task], cards)
         return
-    st.table(task_table(task, cards), border="horizontal", hide_index=True)
+    draw_table(task_table(task, cards))
     published = TASKS[task].published
     if published:
         st.caption("For scale, what papers report, on other data or with larger networks:")
-        st.table(
-            {"System": list(published), "Reported": list(published.values())},
-            border="horizontal",
-            hide_index=True,
-        )
+        draw_table(columns_of(("System", "Reported"), list(published.items())))
 
 
-def task_table(task: str, cards: Sequence[Card]) -> Mapping[str, list[str]]:
-    """Our models of a task, one row each and condition."""
-    about = TASKS[task]
-    rows = [
-        (card, condition, figures)
-        for card in cards
-        for condition, figures in about.by_condition(card.figures.get(about.headline, {})).items()
-    ]
-    taken = [key for key in about.measures if any(key in figures for _, _, figures in rows)]
-    columns = {
-        about.measures[key]: [measured(task, key, figures.get(key)) for _, _, figures in rows]
-        for key in taken
-    }
-    seen = {"Sees": [condition for _, condition, _ in rows]} if len(about.conditions) > 1 else {}
-    models = {
-        "Model": [card.title for card, _, _ in rows],
-        "Attention": [card.mechanism for card, _, _ in rows],
-    }
-    return {**models, **seen, **columns}
-
-
-def comparison(cards: Iterable[Card]) -> None:
-    """A table of every size of the paper with our models beside it."""
-    st.table(comparison_table(cards), border="horizontal", hide_index=True)
+def _by_size(task: Task, cards: Sequence[Card]) -> None:
+    """A table of every size of the paper with our models in it, and one of our other models."""
+    places = beside_the_paper(task, cards)
+    draw_table(comparison_table(task, places))
     st.caption(WHAT_DIFFERS)
     st.caption(
         "Source: Li, Kaiser, Bengio and Si, “Area Attention”, ICML 2019, tables 1 and 3. Area"
         " attention is theirs and ours with Eq. 3 and 4: the key of an area is the mean, its value"
         " the sum of its items."
     )
+    shown = {card.name for card in places.values()}
+    others = [card for card in cards if card.name not in shown]
+    if others:
+        st.caption("Translators of ours that this table of the paper has no place for:")
+        draw_table(task_table(task.key, others))
 
 
-def comparison_table(cards: Iterable[Card]) -> Mapping[str, list[str]]:
-    """Columns of the table; a dash where there is no such model of ours."""
-    ours = {(card.level, card.size, card.mechanism): _bleu(card) for card in cards}
-    rows = list(PUBLISHED.items())
-    return {
-        "Level": [level for (level, _), _ in rows],
-        "Size": [size for (_, size), _ in rows],
-        "Paper, regular": [number(published.regular) for _, published in rows],
-        "Paper, area": [number(published.area) for _, published in rows],
-        "Paper, gain": [_gain(published.regular, published.area) for _, published in rows],
-        "Ours, regular": [number(ours.get((*key, "regular"))) for key, _ in rows],
-        "Ours, area": [number(ours.get((*key, "area"))) for key, _ in rows],
-        "Ours, gain": [
-            _gain(ours.get((*key, "regular")), ours.get((*key, "area"))) for key, _ in rows
-        ],
-    }
+def beside_the_paper(task: Task, cards: Iterable[Card]) -> Mapping[Place, Card]:
+    """The first of our models for each place in the paper's table; others have none there."""
+    places: dict[Place, Card] = {}
+    for card in cards:
+        paper = task.by_size.get((card.level, card.size))
+        if paper and paper.of(card.mechanism) is not None:
+            places.setdefault((card.level, card.size, card.mechanism), card)
+    return places
+
+
+def comparison_table(task: Task, places: Mapping[Place, Card]) -> Columns:
+    """Every size of the paper with ours beside it; a dash where there is no such model of ours."""
+    rows = []
+    for (level, size), paper in task.by_size.items():
+        regular = _bleu(task, places.get((level, size, "regular")))
+        area = _bleu(task, places.get((level, size, "area")))
+        ours = number(regular), number(area), _gain(regular, area)
+        theirs = number(paper.regular), number(paper.area), _gain(paper.regular, paper.area)
+        rows.append((level, size, *theirs, *ours))
+    kinds = ("regular", "area", "gain")
+    heads = [f"{whose}, {kind}" for whose in ("Paper", "Ours") for kind in kinds]
+    return columns_of(("Level", "Size", *heads), rows)
 
 
 def _gain(regular: float | None, area: float | None) -> str:
@@ -98,6 +97,15 @@ def _gain(regular: float | None, area: float | None) -> str:
     return "–" if regular is None or area is None else f"{area - regular:+.2f}".replace("-", "−")
 
 
-def _bleu(card: Card) -> float | None:
-    value = card.figures.get(HEADLINE, {}).get("bleu")
+def _bleu(task: Task, card: Card | None) -> float | None:
+    value = card.figures.get(task.headline, {}).get("bleu") if card else None
     return None if value is None else float(value)
+
+
+def trained_forms() -> None:
+    """Draw what different keys learn, by seed, where that was measured."""
+    rows = read_forms(LETTERS, "letters")
+    if any(row.seeds for row in rows):
+        st.header("What different keys learn", anchor="keys")
+        st.caption(WHAT_KEYS_LEARN)
+        st.table(columns_of(COLUMNS, [row.cells() for row in rows]))

@@ -15,15 +15,17 @@ from areaviz.ui.models.card_tables import (
     WHAT_BLIND_MEANS,
     WHAT_IS_COUNTED,
     WHAT_IT_MEANS,
-    Columns,
+    Attention,
     all_measures,
     attention_table,
+    draw_table,
     figure_table,
     gate_table,
+    measure_name,
+    measured,
     quality_table,
     size_table,
 )
-from areaviz.ui.models.measures import measure_name, measured
 from areaviz.ui.shell.markdown import escaped
 from areaviz.views.history import history_figure, history_table
 
@@ -48,9 +50,7 @@ def choose_card(task: str, group: Sequence[Card]) -> Card:
 
 
 def model_card(card: Card, cards: Mapping[str, Card]) -> None:
-    """Draw the card of a model; `cards` are those of all models, as some are measured against
-    others.
-    """
+    """Draw the card of a model; `cards` are those of all, as some are measured against others."""
     with st.container(border=True, key=f"model_{card.name}"):
         st.subheader(escaped(card.title), anchor=False)
         st.caption(escaped(_summary(card)))
@@ -70,9 +70,9 @@ def model_card(card: Card, cards: Mapping[str, Card]) -> None:
 
 def _summary(card: Card) -> str:
     size = f", size {card.size}" if card.size else ""
-    reach = (
-        f", with texts of up to {card.trained_length:,} items" if card.task == "translation" else ""
-    )
+    reach = ""
+    if TASKS[card.task].follows_words:
+        reach = f", with texts of up to {card.trained_length:,} items"
     return (
         f"{card.name}: {card.level} level, {card.mechanism} attention{size}, {card.parameters:,}"
         f" parameters. Trained on {card.trained_on}{reach}; code version {card.code_version}."
@@ -82,9 +82,8 @@ def _summary(card: Card) -> str:
 def _gates(card: Card, cards: Mapping[str, Card]) -> None:
     """What the model had to reach, whether it did, and why not."""
     gates = judged(card, cards)
-    if not gates:
-        return
-    _table(gate_table(gates))
+    if gates:
+        draw_table(gate_table(gates))
     for gate in gates:
         if gate.why:
             st.caption(escaped(f"Missed: {gate.what[0].lower()}{gate.what[1:]}. {gate.why}"))
@@ -97,17 +96,19 @@ def _figures(card: Card) -> None:
     with st.container(horizontal=True):
         for key, title in task.measures.items():
             if key in figures:
-                st.metric(title, measured(card.task, key, figures[key]), border=True, width=150)
+                st.metric(
+                    title,
+                    measured(card.task, key, figures[key]),
+                    border=True,
+                    width=150,
+                )
     st.caption(task.about)
-    _table(figure_table(card.task, card.figures))
-    signatures = {
-        value
-        for values in card.figures.values()
-        for name, value in values.items()
-        if "signature" in name
-    }
+    draw_table(figure_table(card.task, card.figures))
+    signatures = set()
+    for values in card.figures.values():
+        signatures |= {str(values[name]) for name in values if "signature" in name}
     if signatures:
-        st.caption(escaped("Signatures: " + ", ".join(sorted(map(str, signatures)))))
+        st.caption(escaped("Signatures: " + ", ".join(sorted(signatures))))
 
 
 def _training(card: Card) -> None:
@@ -123,45 +124,38 @@ def _training(card: Card) -> None:
 
 def _attention(card: Card) -> None:
     """What the attention follows, beside what chance would give."""
-    if card.task == "translation":
+    if TASKS[card.task].follows_words:
         _follows_words(card.attention)
         return
     st.write("**Does it look at what it speaks of?**")
-    _table(quality_table(card.attention))
-    if any(name.endswith(tuple(BLIND)) for values in card.attention.values() for name in values):
+    draw_table(quality_table(card.attention))
+    if _has_key(card.attention, tuple(BLIND)):
         st.caption(WHAT_BLIND_MEANS)
 
 
-def _follows_words(measured: Mapping[str, Mapping[str, float]]) -> None:
+def _follows_words(attention: Attention) -> None:
     st.write("**Does its attention follow words?**")
     for counted, words in WHAT_IS_COUNTED.items():
-        if any(f"{counted}purity" in values for values in measured.values()):
+        if _has_key(attention, f"{counted}purity"):
             st.caption(words)
-            _table(attention_table(measured, counted))
+            draw_table(attention_table(attention, counted))
     st.caption(WHAT_IT_MEANS)
-    _table(size_table(measured))
+    draw_table(size_table(attention))
+
+
+def _has_key(attention: Attention, ending: str | tuple[str, ...]) -> bool:
+    """Whether some measure's key ends so."""
+    return any(key.endswith(ending) for values in attention.values() for key in values)
 
 
 def _recipe(card: Card) -> None:
-    with st.expander(
-        "Data, recipe, configuration and all measures", key=f"recipe_{card.name}", type="compact"
-    ):
-        for title, content in (
-            ("Data", card.data),
-            ("Recipe", card.recipe),
-            ("Configuration", card.config),
-        ):
+    """Everything else that the card has."""
+    parts = {"Data": card.data, "Recipe": card.recipe, "Configuration": card.config}
+    label = "Data, recipe, configuration and all measures"
+    with st.expander(label, key=f"recipe_{card.name}", type="compact"):
+        for title, content in parts.items():
             st.caption(title)
-            names, values = (
-                [measure_name(name) for name in content],
-                [str(value) for value in content.values()],
-            )
-            _table({"Setting": names, "Value": values})
+            names = [measure_name(name) for name in content]
+            draw_table({"Setting": names, "Value": [str(value) for value in content.values()]})
         st.caption("All measures of attention")
-        _table(all_measures(card.attention))
-
-
-def _table(columns: Columns) -> None:
-    """A table whose cells are text, whatever they hold."""
-    safe = {name: [escaped(cell) for cell in cells] for name, cells in columns.items()}
-    st.table(safe, border="horizontal", hide_index=True)
+        draw_table(all_measures(card.attention))

@@ -11,14 +11,13 @@ import os
 
 import streamlit as st
 
-from areaviz.backend.access import is_loopback
-from areaviz.backend.cookies import SETTING, admission_cookie, is_admission
+from areaviz.backend.access import KEY_SETTING, admission_cookie, is_admission, is_loopback
 from areaviz.ui.shell.errors import problem
 
 
 def admitted() -> bool:
     """Whether this session may see the app."""
-    key = os.environ.get(SETTING, "")
+    key = os.environ.get(KEY_SETTING, "")
     if not key:
         return is_loopback(st.get_option("server.address"))
     given = st.context.cookies.get(admission_cookie(st.get_option("server.port")), "")
@@ -28,7 +27,7 @@ def admitted() -> bool:
 def refuse() -> None:
     """In place of a page: what has to be done to see it."""
     st.title("areaviz", anchor=False)
-    if os.environ.get(SETTING):
+    if os.environ.get(KEY_SETTING):
         problem("This app is not public; load this page again to sign in with its access token.")
     else:
         problem(

@@ -11,7 +11,7 @@ import hashlib
 
 import streamlit as st
 
-from areaviz.backend.cookies import is_reader, new_reader, reader_cookie
+from areaviz.backend.access import is_reader, new_reader, reader_cookie
 
 _KEY = "reader_id"
 

@@ -8,10 +8,11 @@ from areaviz.ui.models.card_tables import (
     all_measures,
     attention_table,
     figure_table,
+    measure_name,
+    number,
     quality_table,
     size_table,
 )
-from areaviz.ui.models.measures import measure_name, number
 
 ATTENTION = {
     "encoder self": {"multi_purity": 0.6, "multi_purity_random": 0.3, "multi_purity_lift": 2.0},

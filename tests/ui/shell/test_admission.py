@@ -8,7 +8,7 @@ import pytest
 from streamlit import config
 from streamlit.testing.v1 import AppTest
 
-from areaviz.backend.cookies import SETTING, admission, admission_cookie, admission_key
+from areaviz.backend.access import KEY_SETTING, admission, admission_cookie, admission_key
 from tests.pages.conftest import Open, bring_cookies, open_page, shown, stored
 
 __all__ = ["open_page", "stored"]  # fixtures
@@ -19,7 +19,7 @@ PAGES = tuple(path.stem for path in sorted((ROOT / "pages").glob("*.py")))
 
 @pytest.fixture
 def locked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(SETTING, admission_key(TOKEN))
+    monkeypatch.setenv(KEY_SETTING, admission_key(TOKEN))
 
 
 def bring(monkeypatch: pytest.MonkeyPatch, token: str) -> None:
@@ -65,7 +65,7 @@ def test_a_changed_token_ends_sessions(
     bring(monkeypatch, TOKEN)
     app = open_page("home")
     assert not is_shut(app)
-    monkeypatch.setenv(SETTING, admission_key("another-token-since-then"))
+    monkeypatch.setenv(KEY_SETTING, admission_key("another-token-since-then"))
     assert is_shut(app.run())
 
 
@@ -73,7 +73,7 @@ def test_a_changed_token_ends_sessions(
 def test_started_by_hand_beyond_this_machine_it_stays_shut(
     address: str | None, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(SETTING, raising=False)
+    monkeypatch.delenv(KEY_SETTING, raising=False)
     before = config.get_option("server.address")
     config.set_option("server.address", address)
     try:

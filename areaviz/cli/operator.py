@@ -1,0 +1,79 @@
+"""`status` and `jobs`: what an app that runs on this machine is doing, for its operator."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+from areaviz.door.operator import ask
+from areaviz.drawing.labels import readable
+
+Port = Annotated[int, typer.Option(min=1, max=65535, help="The port of the app.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Write JSON, for programs.")]
+jobs = typer.Typer(no_args_is_help=False)
+
+
+def status(
+    port: Port = 8501,
+    as_json: AsJson = False,
+) -> None:
+    """Say how many visitors, requests and analyses an app of yours has, and its memory."""
+    found = ask(port, "status")
+    typer.echo(json.dumps(found, indent=2) if as_json else as_text(found))
+
+
+@jobs.callback(invoke_without_command=True)
+def list_jobs(
+    context: typer.Context,
+    port: Port = 8501,
+    as_json: AsJson = False,
+) -> None:
+    """List the analyses of an app of yours: number, progress, start, whether watched, title."""
+    if context.invoked_subcommand is not None:
+        return  # typer runs this before `stop`, too
+    found = ask(port, "jobs")
+    lines = "\n".join(map(job_line, found)) or "No analysis is running."
+    typer.echo(json.dumps(found, indent=2) if as_json else lines)
+
+
+@jobs.command()
+def stop(
+    number: Annotated[int, typer.Argument(min=1, help="The number in the list.")],
+    port: Port = 8501,
+) -> None:
+    """Stop an analysis; what is done is kept, and its reader is told."""
+    typer.echo(f"Stopped: {job_line(ask(port, 'jobs stop', str(number)))}")
+
+
+def as_text(figures: Mapping[str, Any]) -> str:
+    """A line for each figure, with the names aligned."""
+    widest = max(len(name) for name in figures)
+    lines = []
+    for name, value in figures.items():
+        lines.append(f"{name.replace('_', ' '):{widest}}  {_shown(value)}")
+    return "\n".join(lines)
+
+
+def _shown(value: object) -> str:
+    match value:
+        case None:
+            return "not known"
+        case list():
+            return "; ".join(map(_shown, value)) or "none"
+        case dict():
+            parts = [f"{name.replace('_', ' ')} {_shown(one)}" for name, one in value.items()]
+            return ", ".join(parts)
+        case int():
+            return f"{value:,}"
+    return str(value)
+
+
+def job_line(entry: Mapping[str, Any]) -> str:
+    """One analysis; in its title, which readers chose, control characters stand as codes."""
+    progress = f"{entry['done']:,} of {entry['of']:,}" if entry["of"] else "starting"
+    watched = "watched" if entry["watched"] else "not watched"
+    title = " ".join(readable(entry["title"]).split())
+    return f"{entry['number']:3}  {progress}  since {entry['begun']}  {watched}  {title}"

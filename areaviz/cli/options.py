@@ -1,0 +1,18 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Checkpoints = Annotated[Path, typer.Option(help="The folder of models.")]
+Device = Annotated[str, typer.Option(help="auto, cuda, mps or cpu.")]
+Beam = Annotated[int, typer.Option(min=1, max=16, help="Beam width; 1 is greedy.")]
+AreaSize = Annotated[int | None, typer.Option(min=1, max=16, help="Largest area; else as trained.")]
+
+
+def decoding(beam: int) -> tuple[str, int]:
+    """The method and the beam width of a request; a greedy one has the width it has by default."""
+    return ("greedy", 4) if beam == 1 else ("beam", beam)

@@ -1,0 +1,150 @@
+"""`show TRACE` and `export TRACE FILE`: a saved trace in the browser, as a page or as a figure."""
+
+from __future__ import annotations
+
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from areaviz.drawing.sites import sites
+from areaviz.publish.export import ENDINGS
+from areaviz.publish.export import export as write
+from areaviz.publish.options import LEAST_AREAS, MOST_AREAS, PageOptions
+from areaviz.publish.page import page
+from areaviz.publish.show import PageServer
+from areaviz.trace import codec
+from areaviz.trace.errors import InputError
+from areaviz.trace.positions import unpacked
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
+from areaviz.views import VIEWS
+
+# What is looked at first.
+SavedTrace = Annotated[Path, typer.Argument(help="A saved trace (.npz).")]
+Site = Annotated[
+    str | None, typer.Option(help='Which attention is looked at, such as "encoder-decoder".')
+]
+Layer = Annotated[int | None, typer.Option(min=1, help="Which layer, counted from 1.")]
+Head = Annotated[
+    int | None, typer.Option(min=1, help="Which head, counted from 1; all heads if left out.")
+]
+
+# What a page carries.
+Layers = Annotated[
+    str, typer.Option(help="The layers a page carries, such as 1-4,12; all if left out.")
+]
+Sites = Annotated[
+    str, typer.Option(help="The attention a page carries, with commas between; all if left out.")
+]
+Areas = Annotated[
+    int,
+    typer.Option(
+        min=LEAST_AREAS, max=MOST_AREAS, help="Most areas of a query that a page carries."
+    ),
+]
+Title = Annotated[str, typer.Option(help="The title of a page; else the model's name.")]
+Note = Annotated[str, typer.Option(help="What you have to say, below the title of a page.")]
+Limit = Annotated[float, typer.Option(min=0.125, max=256, help="Most megabytes (MiB) of a page.")]
+
+
+def show(
+    trace: SavedTrace,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="The port of the page; 0 takes a free one.")
+    ] = 0,
+    browser: Annotated[
+        bool, typer.Option(help="Open the browser, or only say the address.")
+    ] = True,
+    site: Site = None,
+    layer: Layer = None,
+    head: Head = None,
+    layers: Layers = "",
+    sites: Sites = "",
+    areas: Areas = MOST_AREAS,
+    title: Title = "",
+    note: Note = "",
+    limit: Limit = 16,
+) -> None:
+    """Look into a saved trace in the browser, on this machine only, until Ctrl-C.
+
+    Site, layer and head say where it opens. To send it to somebody, write it as a file by `export`.
+    """
+    found = codec.load(trace)
+    options = page_options(layers, sites, areas, title, note, limit)
+    html = page(found, chosen_focus(found, site, layer, head), options)
+
+    with PageServer(html, port) as server:
+        typer.echo(f"{trace.name} is shown on {server.url} until Ctrl-C.")
+        if browser:
+            webbrowser.open(server.url)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            typer.echo()
+
+
+def export(
+    trace: SavedTrace,
+    file: Annotated[
+        Path, typer.Argument(help=f"What to write; its ending says what: {', '.join(ENDINGS)}.")
+    ],
+    view: Annotated[
+        str | None, typer.Option(help=f"Of a figure or numbers: one of {', '.join(VIEWS)}.")
+    ] = None,
+    site: Site = None,
+    layer: Layer = None,
+    head: Head = None,
+    layers: Layers = "",
+    sites: Sites = "",
+    areas: Areas = MOST_AREAS,
+    title: Title = "",
+    note: Note = "",
+    limit: Limit = 16,
+) -> None:
+    """Write a saved trace as a page, a figure, its numbers or a film, as the file's ending says.
+
+    The page is one file that opens in any browser, without this program: every layer and head can
+    be pointed at. Site, layer and head say where it opens, or what a figure shows.
+    """
+    found = codec.load(trace)
+    options = page_options(layers, sites, areas, title, note, limit)
+    write(found, file, chosen_focus(found, site, layer, head), options, view)
+    typer.echo(f"{file}: {file.stat().st_size / 1000:,.0f} KB.")
+
+
+def chosen_focus(
+    trace: Trace, site: str | None, layer: int | None, head: int | None
+) -> Focus | None:
+    """Where to look, None where nothing is chosen; InputError for what the trace does not have.
+
+    Args:
+        layer: counted from 1, as is `head`; without one, the first layer and all heads.
+    """
+    if site is None and layer is None and head is None:
+        return None
+    sizes = {name: (one.layers, one.heads) for name, one in trace.maps.items()}
+    sizes |= dict.fromkeys(trace.gazes, (1, 1))
+    site, layer = site or next(iter(sites(trace)), ""), layer or 1
+    most_layers, most_heads = sizes.get(site, (0, 0))
+    if layer > most_layers or (head or 1) > most_heads:
+        known = [f"{name} ({one[0]} layers, {one[1]} heads)" for name, one in sizes.items()]
+        raise InputError(
+            f"This trace has no such site, layer or head; it has: {', '.join(known) or 'none'}."
+        )
+    return Focus(site, layer - 1, None if head is None else head - 1)
+
+
+def page_options(
+    layers: str, sites: str, areas: int, title: str, note: str, limit: float
+) -> PageOptions:
+    """The options of a page; InputError where `layers` is no list such as "1-4,12"."""
+    return PageOptions(
+        title=title,
+        note=note,
+        layers=tuple(sorted(set(unpacked(layers, "layers")))),
+        sites=tuple(filter(None, map(str.strip, sites.split(",")))),
+        areas=areas,
+        limit=round(limit * 2**20),
+    )

@@ -1,0 +1,269 @@
+"""A model that writes: a text, a picture or both in, a sentence and its Trace out.
+
+Which network it is does not matter here: any subclass of `WritingNetwork` that `WRITERS` lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+import torch
+from torch import Tensor
+
+from areaviz.attention.interventions import Changed
+from areaviz.cards.card import Card
+from areaviz.data.batches import pad, shifted
+from areaviz.data.tokenizer import UNKNOWN, Tokenizer
+from areaviz.decoding.stepper import Hypothesis
+from areaviz.models.base import OnStep
+from areaviz.models.captioner import CaptionerConfig, CaptionTransformer
+from areaviz.models.checkpoint import load_tokenizer, load_weights
+from areaviz.models.decoder import search
+from areaviz.models.device import eval_mode, untrained
+from areaviz.models.inputs import INPUTS, Input
+from areaviz.models.network import Pass, WritingNetwork
+from areaviz.models.recording import (
+    attention_maps,
+    check_size,
+    fits,
+    given,
+    log_probability,
+    output,
+    target_fields,
+)
+from areaviz.models.show_attend_tell import ShowAttendTell, TellerConfig
+from areaviz.models.transformer import Transformer, TransformerConfig
+from areaviz.models.two_memories import TwoMemoriesConfig, TwoMemoriesTransformer
+from areaviz.trace.errors import InputError
+from areaviz.trace.interventions import Places
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Request
+
+WRITERS: Mapping[str, tuple[Any, Callable[[Any], WritingNetwork]]] = {
+    "transformer": (TransformerConfig, Transformer),
+    "captioner": (CaptionerConfig, CaptionTransformer),
+    "teller": (TellerConfig, ShowAttendTell),
+    "doubly": (TwoMemoriesConfig, TwoMemoriesTransformer),
+}
+"""Every network that writes, by its family: its options and its class."""
+
+BATCH = 32
+"""How many requests run together where many are given."""
+
+
+@dataclass(frozen=True, slots=True)
+class WritingModel:
+    """Writes, and records what it attended to."""
+
+    card: Card
+    tokenizer: Tokenizer
+    network: WritingNetwork
+
+    @classmethod
+    def load(
+        cls, folder: Path, card: Card, device: torch.device, area_size: int | None = None
+    ) -> Self:
+        """Read a checkpoint; `area_size` replaces the trained one where areas have no parameters.
+
+        Raises:
+            InputError: when this model's areas cannot be resized.
+            BackendError: when a file is missing or damaged.
+        """
+        options, build = WRITERS[card.family]
+        network = build(options(**card.config).resized(area_size))
+        load_weights(network, folder, card.files)
+        return cls(card, load_tokenizer(folder, card.files), eval_mode(network, device))
+
+    def untrained(self) -> Self:
+        """The same network before it learned anything: a baseline."""
+        build = WRITERS[self.card.family][1]
+        return replace(self, network=untrained(build, self.network.config, self.device))
+
+    @property
+    def device(self) -> torch.device:
+        """Where the network is."""
+        return next(self.network.parameters()).device
+
+    def trace(self, requests: Sequence[Request], on_step: OnStep | None = None) -> list[Trace]:
+        """Write together for requests that share their options, then record one pass each.
+
+        Raises:
+            InputError: an input is missing or too long, the trace would be too large, or a change
+                is of what is not there.
+        """
+        for request in requests:
+            self._check(request)
+        if len({tuple(self._given(request)) for request in requests}) > 1:
+            return [trace for request in requests for trace in self.trace([request], on_step)]
+        parts = self.read(requests)
+        if requests[0].target is None:
+            found = self.decode(requests[0], parts, on_step)
+        else:
+            found = [given(self.tokenizer, request.target or "") for request in requests]
+        return [self.record(*one) for one in zip(requests, parts, found, strict=True)]
+
+    def outputs(self, requests: Sequence[Request]) -> list[str]:
+        """What is written for each of many requests that share their options."""
+        # Texts of like length cost least together.
+        order = sorted(range(len(requests)), key=lambda index: len(requests[index].text))
+        written = [""] * len(requests)
+        for first in range(0, len(order), BATCH):
+            chosen = order[first : first + BATCH]
+            part = [requests[index] for index in chosen]
+            for index, found in zip(chosen, self.decode(part[0], self.read(part)), strict=True):
+                written[index] = self.tokenizer.decode(found.ids)[0]
+        return written
+
+    @torch.inference_mode()
+    def read(self, requests: Sequence[Request]) -> list[dict[str, Tensor]]:
+        """What the network reads of each request, by field; all have the same inputs."""
+        found: list[dict[str, Tensor]] = [{} for _ in requests]
+        for name, one in self._given(requests[0]).items():
+            for parts, tensor in zip(found, one.read(requests), strict=True):
+                parts[name] = tensor
+        return found
+
+    @torch.inference_mode()
+    def decode(
+        self, request: Request, parts: Sequence[Mapping[str, Tensor]], on_step: OnStep | None = None
+    ) -> list[Hypothesis]:
+        """The best output for all that was read, by the options of a request."""
+        stepper = self.network.write(*self._batch(parts), changed=self._changed(request))
+        limits = [self._limit(one["source"].shape[0] if "source" in one else 0) for one in parts]
+        return search(stepper, limits, request.method, request.beam, on_step)
+
+    @torch.inference_mode()
+    def attend(self, requests: Sequence[Request]) -> Pass:
+        """One pass over the given outputs of requests; behind an end nothing has a meaning."""
+        ids = pad([self.tokenizer.ids(request.target or "") for request in requests])
+        batch = self._batch(self.read(requests))
+        return self.network.attend(*batch, shifted(ids.to(self.device)))
+
+    @torch.inference_mode()
+    def record(self, request: Request, parts: Mapping[str, Tensor], found: Hypothesis) -> Trace:
+        """The trace of an output: weights, probabilities and alternatives of the same pass."""
+        target = shifted(pad([list(found.ids)]).to(self.device))
+        changed = self._changed(request)
+        run = self.network.attend(*self._batch([parts]), target, changed=changed)
+        fields = {name: INPUTS[name](self.network, self.tokenizer).field(request) for name in parts}
+        fields |= target_fields(found.ids, self.tokenizer)
+        grids = {name: self.network.areas(name).grid(len(item)) for name, item in fields.items()}
+        maps = attention_maps(run, self.network.sites, grids)
+        result = output(run.logits[0], found.ids, self.tokenizer)
+        details = {
+            "device": self.device.type,
+            "log-probability": log_probability(found, result),
+        }
+        text = request.text if "source" in parts else ""
+        if warnings := notes(self.card, self.tokenizer, text, found):
+            details["warning"] = " ".join(warnings)
+        return Trace(request, fields, result, maps, details)
+
+    def _given(self, request: Request) -> dict[str, Input]:
+        """The inputs of the network that a request has."""
+        given: dict[str, Input] = {}
+        for name in self.network.inputs:
+            one = INPUTS[name](self.network, self.tokenizer)
+            if one.items(request):
+                given[name] = one
+        return given
+
+    def _batch(self, parts: Sequence[Mapping[str, Tensor]]) -> list[Tensor | None]:
+        """The inputs of the network side by side, None for a missing one."""
+        batch: list[Tensor | None] = []
+        for name in self.network.inputs:
+            one = INPUTS[name](self.network, self.tokenizer)
+            batch.append(one.batch([part[name] for part in parts]) if name in parts[0] else None)
+        return batch
+
+    def _limit(self, source: int) -> int:
+        """The most items that are written for a text of so many, 0 for none."""
+        limit = self.card.length_limit
+        return limit(source) if limit and source else self.network.longest
+
+    def _changed(self, request: Request) -> Changed:
+        return Changed.of(request.changes, self.network.sites, self.network.config.heads)
+
+    def _check(self, request: Request) -> None:
+        """Check that the model can take a request before it runs; InputError says why not."""
+        lengths = {name: one.items(request) for name, one in self._given(request).items()}
+        if not lengths:
+            kinds = [INPUTS[name] for name in self.network.inputs]
+            if len(kinds) == 1:
+                raise InputError(kinds[0].missing)
+            nouns = " nor a ".join(kind.noun for kind in kinds)
+            raise InputError(f"There is neither a {nouns}; give one of them or both.")
+        target = 0 if request.target is None else len(self.tokenizer.ids(request.target))
+        for name, count in (("text", lengths.get("source", 1) - 1), ("given output", target)):
+            if count > self.network.most_items:
+                raise InputError(
+                    f"The {name} has {count} {self.card.level}s, at most"
+                    f" {self.network.most_items} are read; shorten it."
+                )
+        self._places(lengths, target).check(request.changes)
+        self._check_size(lengths, target)
+
+    def _check_size(self, lengths: Mapping[str, int], target: int) -> None:
+        """Refuse a request whose trace would be too large, with what helps."""
+        source = lengths.get("source", 0)
+        places = self._places(lengths, target or self._limit(source))
+        if fits(places):
+            return
+        if len(lengths) > 1 or not source:
+            check_size(places)
+        largest = self._largest_source()
+        if source > largest:
+            raise InputError(
+                f"The text has {source - 1} {self.card.level}s, but the attention of this model"
+                f" fits in memory for at most {largest - 1}; shorten the text or choose a smaller"
+                " area size."
+            )
+        raise InputError(
+            "The given output is too long for its attention to fit in memory; shorten it."
+        )
+
+    def _largest_source(self) -> int:
+        """The longest text alone, in items, whose trace fits in memory."""
+        low, high = 1, 1 << 16
+        while low < high:
+            middle = (low + high + 1) // 2
+            if fits(self._places({"source": middle}, self._limit(middle))):
+                low = middle
+            else:
+                high = middle - 1
+        return low
+
+    def _places(self, inputs: Mapping[str, int], target: int) -> Places:
+        """Where it can be changed, for inputs of so many items; target: of a given output, or 0."""
+        lengths = dict(inputs)
+        if target:
+            lengths |= {"target": target, "history": target}
+        known = {*inputs, "target", "history"}
+        sites = {site: ends for site, ends in self.network.sites.items() if known.issuperset(ends)}
+        grids = {name: self.network.areas(name).grid(count) for name, count in lengths.items()}
+        config = self.network.config
+        return Places(sites, config.layers, config.heads, lengths, grids)
+
+
+def notes(card: Card, tokenizer: Tokenizer, text: str, found: Hypothesis) -> list[str]:
+    """What the reader should know about the output for `text`, one sentence each."""
+    tokens, unit = tokenizer.tokens(text), f"{card.level}s"
+    unknown = sorted({token.text for token in tokens if token.id == UNKNOWN})
+    sentences = []
+    if unknown:
+        sentences.append(
+            f"This model has never seen {', '.join(unknown[:8])}: all of it reads as one unknown"
+            " symbol."
+        )
+    if len(tokens) > card.trained_length:
+        sentences.append(
+            f"Longer than anything this model was trained on ({card.trained_length} {unit})."
+        )
+    if not found.finished:
+        sentences.append(
+            f"The model did not come to an end and was stopped after {len(found.ids)} {unit}."
+        )
+    return sentences

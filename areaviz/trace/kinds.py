@@ -1,0 +1,53 @@
+"""The kinds of fields: what the anchors of each are, and what has to hold for them.
+
+The input itself is in the request: its text, or its picture. So a new kind whose input can be
+written as text is a file like this one and a line in `KINDS`; files, links and the wire carry it.
+Shapes: N items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from areaviz.trace.record import Field
+from areaviz.trace.request import Request
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of fields."""
+
+    # how many whole numbers an anchor has
+    anchor: int
+    # what is wrong with a field of this request, as in "The field has ..."; "" for nothing
+    problem: Callable[[Field, Request], str]
+
+
+def text_problem(field: Field, request: Request) -> str:
+    """Anchors are start and end (exclusive) in `raw`, in characters."""
+    start_N, end_N = field.anchors.T
+    inside_N = (start_N >= 0) & (start_N <= end_N) & (end_N <= len(field.raw))
+    return "" if np.all(inside_N) else f"has anchors outside its {len(field.raw)} characters"
+
+
+def picture_problem(field: Field, request: Request) -> str:
+    """Anchors are left, top, right and bottom in the request's picture, in pixels."""
+    picture = request.picture
+    if picture is None:
+        return "is a picture's but the request has none"
+    left_N, top_N, right_N, bottom_N = field.anchors.T
+    inside_N = (left_N >= 0) & (left_N <= right_N) & (right_N <= picture.width)
+    inside_N &= (top_N >= 0) & (top_N <= bottom_N) & (bottom_N <= picture.height)
+    if np.all(inside_N):
+        return ""
+    return f"has anchors outside its {picture.width} x {picture.height} pixels"
+
+
+KINDS: Mapping[str, Kind] = {
+    "text": Kind(2, text_problem),
+    "picture": Kind(4, picture_problem),
+}
+"""Every kind, by `Field.kind`."""

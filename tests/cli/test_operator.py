@@ -1,0 +1,79 @@
+"""The operator lists the analyses of an app that runs, and stops one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from areaviz.analysis.jobs import Job, Jobs
+from areaviz.cli import main
+from areaviz.cli.serve import operator_commands
+from areaviz.door.limits import Connections
+from areaviz.door.operator import SETTING, listening
+from areaviz.ui.shell import status
+
+PORT = 8598
+ASKED = ["--port", str(PORT)]
+
+
+@pytest.fixture
+def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Jobs]:
+    """Those of an app at `PORT`, of which two run."""
+    monkeypatch.setenv(SETTING, str(tmp_path / "runtime"))
+    found = Jobs()
+    monkeypatch.setattr(status, "jobs", lambda: found)
+
+    def work(job: Job) -> None:
+        job.report(3, 2000)
+        job.stopping.wait(20)
+
+    for number, title in enumerate(("dogs.en, letters", "cats\x1b[2J.en, words\nand more")):
+        found.start(str(number), work, f"reader {number}", title)
+    with listening(operator_commands(Connections(None)), PORT):
+        yield found
+    for job in found.running():
+        job.stop()
+        job.wait(10)
+
+
+def told(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    with pytest.raises(SystemExit) as ended:
+        main(["jobs", *words])
+    assert ended.value.code in (0, 1)
+    both = capsys.readouterr()
+    return both.out + both.err
+
+
+def test_the_running_ones_are_listed_and_one_is_stopped(
+    jobs: Jobs, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = told(capsys, *ASKED).splitlines()
+    assert first.startswith("  1  3 of 2,000  since 2") and first.endswith(
+        "  watched  dogs.en, letters"
+    )
+    assert second.endswith("cats⟨U+001B⟩[2J.en, words and more"), (
+        "no sign of a title moves the cursor"
+    )
+    assert [one["number"] for one in json.loads(told(capsys, "--json", *ASKED))] == [1, 2]
+    stopped = jobs.running()[0]
+    assert "Stopped:   1  3 of 2,000" in told(capsys, "stop", "1", *ASKED)
+    stopped.wait(10)
+    assert [job.number for job in jobs.running()] == [2]
+    assert "No analysis 1 is running; running are: 2." in told(capsys, "stop", "1", *ASKED)
+
+
+def test_no_app_and_no_analysis_are_told(jobs: Jobs, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "No app of yours runs at port 8597" in told(capsys, "--port", "8597")
+    for job in jobs.running():
+        job.stop()
+        job.wait(10)
+    assert told(capsys, *ASKED) == "No analysis is running.\n"
+
+
+@pytest.mark.parametrize("words", [[], ["x"], ["1", "2"], ["²"], ["-1"]])
+def test_what_is_no_number_is_refused(words: list[str]) -> None:
+    with pytest.raises(status.InputError, match="Name the number of one analysis"):
+        status.stop_analysis(words)

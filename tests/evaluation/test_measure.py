@@ -1,0 +1,31 @@
+"""The head that points best is chosen on "val", and never on what it is tested on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from areaviz.cards.card import POINTING_HEAD
+from areaviz.evaluation.measure import check_chosen, pointing_head
+from areaviz.trace.errors import InputError
+from tests.pages import folder
+
+MEASURED = {(0, 1): {"pointing": 0.2}, (1, 0): {"pointing": 0.7}}
+CARD = folder.card("scene-area", "area")
+
+
+def test_val_chooses_the_best() -> None:
+    assert pointing_head(CARD, "val", MEASURED) == (1, 0)
+
+
+def test_test_takes_what_val_chose_though_another_is_better_there() -> None:
+    chosen = replace(CARD, recipe={**CARD.recipe, POINTING_HEAD: [0, 1]})
+    assert pointing_head(chosen, "test", MEASURED) == (0, 1)
+
+
+def test_test_without_val_is_refused() -> None:
+    bare = replace(CARD, recipe={})
+    with pytest.raises(InputError, match='Measure the split "val" first: .* not on "test"'):
+        pointing_head(bare, "test", MEASURED)
+    check_chosen(bare, "val")

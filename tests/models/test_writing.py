@@ -1,0 +1,165 @@
+"""A translator: its traces are whole, consistent and anchored in what was typed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from areaviz.cards.card import LengthLimit, read_card
+from areaviz.decoding.stepper import Hypothesis
+from areaviz.models import MODELS
+from areaviz.models.checkpoint import load_weights
+from areaviz.models.writing import WritingModel, notes
+from areaviz.trace.areas import AreaGrid
+from areaviz.trace.check import validate
+from areaviz.trace.errors import BackendError, InputError
+from areaviz.trace.request import Request
+from tests.tiny import checkpoint, network
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(params=["character", "token"])
+def model(request: pytest.FixtureRequest, tmp_path: Path) -> WritingModel:
+    folder = checkpoint(tmp_path, level=request.param)
+    return WritingModel.load(folder, read_card(folder / "card.json"), CPU)
+
+
+@pytest.mark.parametrize(
+    "text", ["A dog.", "x", "  Two  dogs\nrun ", "Ünïcode 😀 שלום e\u0301", "ﬁne ½", "a" * 90]
+)
+def test_traces_are_valid_for_any_text(model: WritingModel, text: str) -> None:
+    (trace,) = model.trace([Request("tiny-area", text)])
+    validate(trace)
+    source = trace.fields["source"]
+    assert source.raw == text
+    for label, (start, end) in zip(source.labels[:-1], source.anchors[:-1], strict=True):
+        assert text[start:end].strip() in (label, label.strip())
+
+
+def test_the_target_reads_as_its_text(model: WritingModel) -> None:
+    (trace,) = model.trace([Request("tiny-area", "A small dog")])
+    target = trace.fields["target"]
+    spans = "".join(target.raw[start:end] for start, end in target.anchors)
+    assert "".join(spans.split()) == "".join(target.raw.split())
+    assert len(trace.output.probabilities) == len(trace.output.alternatives) == len(target)
+
+
+def test_the_history_is_what_the_decoder_was_fed(model: WritingModel) -> None:
+    (trace,) = model.trace([Request("tiny-area", "A small dog")])
+    assert trace.fields["history"].labels == ("⟨start⟩", *trace.fields["target"].labels[:-1])
+
+
+def test_probabilities_are_those_of_the_decoding(model: WritingModel) -> None:
+    asked = Request("tiny-area", "A small dog")
+    parts = model.read([asked])
+    (hypothesis,) = model.decode(asked, parts)
+    trace = model.record(asked, parts[0], hypothesis)
+    assert np.log(trace.output.probabilities).sum() == pytest.approx(
+        hypothesis.log_probability, abs=1e-3
+    )
+
+
+@pytest.mark.parametrize("method", ["greedy", "beam"])
+def test_neighbours_change_nothing(model: WritingModel, method: str) -> None:
+    texts = ["A dog", "Two old friends drink tea", "x"]
+    requests = [Request("tiny-area", text, method, 3) for text in texts]
+    alone = [model.outputs([request])[0] for request in requests]
+    assert model.outputs(requests) == alone
+
+
+def test_area_size_one_is_regular_attention(tmp_path: Path) -> None:
+    folder = checkpoint(tmp_path)
+    card = read_card(folder / "card.json")
+    resized = WritingModel.load(folder, card, CPU, area_size=1)
+    regular = network(card.config["vocabulary"], area_size=1)
+    load_weights(regular, folder, card.files)
+    ids = torch.tensor([[4, 5, 6, 3]])
+    torch.testing.assert_close(resized.network(ids, ids), regular(ids, ids))
+
+
+@pytest.mark.parametrize(
+    "learned", [{"key_mode": "features"}, {"key_mode": "boundary"}, {"size_bias": True}]
+)
+def test_learned_areas_go_up_to_the_size_they_were_learned_for(
+    tmp_path: Path, learned: dict[str, Any]
+) -> None:
+    """Smaller ones leave the larger out, which is masking them: the weights are renormalised,
+    nothing else.
+    """
+    folder = checkpoint(tmp_path, **learned)
+    card = read_card(folder / "card.json")
+    whole, smaller = (
+        WritingModel.load(folder, card, CPU, area_size=size).network for size in (None, 2)
+    )
+    ids = torch.tensor([[4, 5, 6, 7, 3]])
+    count = AreaGrid(1, 5, 1, 2).count
+    kept = whole.attend(ids, ids).weights["encoder self"][0][..., :count]
+    found = smaller.attend(ids, ids).weights["encoder self"][0]
+    torch.testing.assert_close(found, kept / kept.sum(-1, keepdim=True))
+    with pytest.raises(InputError, match="choose one of 1 to 3"):
+        WritingModel.load(folder, card, CPU, area_size=4)
+
+
+def test_a_layer_without_areas_has_no_weight_on_large_areas(tmp_path: Path) -> None:
+    folder = checkpoint(tmp_path, area_layers=1)
+    (trace,) = WritingModel.load(folder, read_card(folder / "card.json"), CPU).trace(
+        [Request("tiny-area", "A dog runs")]
+    )
+    weights_LHQA = trace.maps["encoder self"].weights
+    items = len(trace.fields["source"])
+    assert weights_LHQA[0, ..., items:].sum() > 0
+    assert weights_LHQA[1, ..., items:].sum() == 0
+
+
+def test_invisible_text_is_refused(model: WritingModel) -> None:
+    with pytest.raises(InputError, match="no visible character"):
+        model.trace([Request("tiny-area", "\u200b \u200b")])
+
+
+def test_a_trace_that_would_not_fit_is_refused_with_the_limit(
+    model: WritingModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(WritingModel, "decode", lambda *_: pytest.fail("it ran"))
+    with pytest.raises(InputError, match="at most [0-9]+; shorten"):
+        model.trace([Request("tiny-area", "ab " * 1365)])
+
+
+def test_unknown_symbols_are_told(model: WritingModel) -> None:
+    (trace,) = model.trace([Request("tiny-area", "A dog 😀")])
+    assert "😀" in trace.details["warning"]
+
+
+def test_only_what_is_longer_than_all_training_is_told(model: WritingModel) -> None:
+    text, found = "A dog runs.", Hypothesis((3,), 0.0, True)
+    tokens = len(model.tokenizer.tokens(text))
+    for trained, told in ((tokens, False), (tokens - 1, True)):
+        said = notes(replace(model.card, trained_length=trained), model.tokenizer, text, found)
+        assert any("Longer than anything" in note for note in said) == told
+
+
+def test_output_length_is_limited() -> None:
+    assert LengthLimit(1.5, 4)(10) == 19
+
+
+def test_damaged_files_are_named(tmp_path: Path) -> None:
+    folder = checkpoint(tmp_path)
+    card = read_card(folder / "card.json")
+    whole = (folder / "model.safetensors").read_bytes()
+    for content in (whole[:100], b"", b"\x00" * len(whole)):
+        (folder / "model.safetensors").write_bytes(content)
+        with pytest.raises(BackendError, match=r"model\.safetensors is damaged"):
+            WritingModel.load(folder, card, CPU)
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(BackendError, match=r"model\.safetensors is missing"):
+        WritingModel.load(folder, card, CPU)
+
+
+def test_every_family_loads_and_traces() -> None:
+    for family in MODELS.values():
+        assert callable(family.load) and callable(family.trace)

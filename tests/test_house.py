@@ -1,0 +1,118 @@
+"""The code reads as CONTRIBUTING says: no circle of imports, signs on rooms, short modules."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from benchmarks.house import Source, by_room, code_line_count, comment_count, report, sources
+
+ROOT = Path(__file__).parents[1]
+FILES = sources(ROOT)
+LONGEST_MODULE, LONGEST_PAGE = 320, 45
+
+
+def imports_at_start(file: Source, names: frozenset[str]) -> Iterator[str]:
+    """Modules of ours that are imported when `file` is: not within functions, not for types."""
+    pending: list[ast.stmt] = list(file.tree.body)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                yield whole if whole in names else node.module
+        elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            pending += [
+                child for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt)
+            ]
+
+
+def circle(arrows: Mapping[str, set[str]]) -> list[str]:
+    """The names of one circle, in order; [] where there is none."""
+    finished: set[str] = set()
+    path: list[str] = []
+
+    def walk(name: str) -> list[str]:
+        if name in path:
+            return path[path.index(name) :]
+        if name in finished:
+            return []
+        path.append(name)
+        for target in sorted(arrows.get(name, ())):
+            if found := walk(target):
+                return found
+        finished.add(path.pop())
+        return []
+
+    for name in sorted(arrows):
+        if found := walk(name):
+            return found
+    return []
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    names = {file.name.removesuffix(".__init__"): file for file in FILES}
+    known = frozenset(names)
+    assert circle({name: set(imports_at_start(file, known)) for name, file in names.items()}) == []
+
+
+def test_a_circle_is_found() -> None:
+    assert circle({"a": {"b"}, "b": {"c", "d"}, "c": set(), "d": {"b"}}) == ["b", "d"]
+    assert circle({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
+
+
+@pytest.mark.parametrize(
+    "file", [file for file in FILES if file.name.endswith("__init__")], ids=lambda file: file.name
+)
+def test_every_room_says_what_it_is(file: Source) -> None:
+    assert ast.get_docstring(file.tree), f"{file.name} has no docstring"
+
+
+def test_modules_are_short_enough_to_read() -> None:
+    lengths = {file.name: len(file.lines) for file in FILES}
+    assert {name: count for name, count in lengths.items() if count > LONGEST_MODULE} == {}
+
+
+def test_pages_hold_no_logic() -> None:
+    pages = [ROOT / "app.py", *sorted((ROOT / "pages").glob("*.py"))]
+    lengths = {page.name: len(page.read_text("utf-8").splitlines()) for page in pages}
+    assert {name: count for name, count in lengths.items() if count > LONGEST_PAGE} == {}
+
+
+SMALL = '''"""A sign.
+
+Two lines more.
+"""
+
+# A comment on a line of its own.
+def double(x: int) -> int:
+    """Twice `x`."""
+    return 2 * x  # and one behind
+
+
+TABLE = [double(x) for x in range(3)]  # type: ignore
+'''
+
+
+def test_the_measure_counts_what_it_says() -> None:
+    file = Source("areaviz.room.small", SMALL)
+    assert file.room == "room"
+    assert code_line_count(file) == 3
+    assert comment_count(file) == 2
+
+
+def test_the_report_is_of_the_folder_it_is_given(tmp_path: Path) -> None:
+    room = tmp_path / "areaviz" / "room"
+    room.mkdir(parents=True)
+    (room / "small.py").write_text(SMALL, encoding="utf-8")
+    lines = list(report(tmp_path))
+    assert lines[0].split() == ["files", "1"]
+    assert "syntax nodes a code line" in "\n".join(lines)
+    assert "room" in list(by_room(tmp_path))[1]
