@@ -155,13 +155,10 @@ def attend(query: Floats, size: int) -> Attention:
     values = area_sums(VALUES_ND[None], grid)
     logits = keys @ query
     weights = softmax(logits)
-    return Attention(grid, query, keys, logits, weights, held(grid).T @ weights, weights @ values)
-
-
-def held(grid: AreaGrid) -> Floats:
-    """1 where an area holds an item, else 0: [A, N]."""
-    items = range(grid.width)
-    return np.array([[float(holds(area, 0, item)) for item in items] for area in areas_of(grid)])
+    coverage = np.zeros(len(KEYS_ND))
+    for area, weight in zip(areas_of(grid), weights, strict=True):
+        coverage[area.left : area.left + area.width] += weight
+    return Attention(grid, query, keys, logits, weights, coverage, weights @ values)
 
 
 def heaviest(found: Attention, min_size: int = 1) -> tuple[Area, float]:

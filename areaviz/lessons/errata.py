@@ -146,7 +146,7 @@ def _count() -> tuple[int, int]:
 def _metrics(key: str, names: tuple[str, str], values: tuple[object, object]) -> None:
     places = controls(f"errata-{key}-numbers", 2)
     for place, name, value in zip(places, names, values, strict=True):
-        place.metric(name, f"{value}")
+        place.metric(name, str(value))
 
 
 def loops(side: int, largest: int, printed: bool) -> Loops:

@@ -116,7 +116,12 @@ def places(trace: Trace, options: PageOptions) -> list[Place]:
         if not kind:
             continue
         one = trace.maps[site]
-        layers = _layers(site, one.layers, options.layers)
+        layers = tuple(n for n in range(one.layers) if not options.layers or n in options.layers)
+        if not layers:
+            raise InputError(
+                f'The site "{site}" has {one.layers:,} layers but none of those asked for; choose'
+                " some of them."
+            )
         heads += len(layers) * one.heads
         found.append(Place(site, kind, site_name(trace, site), one.query, one.memory, layers))
     if heads > MOST_HEADS:
@@ -125,16 +130,6 @@ def places(trace: Trace, options: PageOptions) -> list[Place]:
             " fewer layers or sites."
         )
     return found
-
-
-def _layers(site: str, count: int, wanted: Sequence[int]) -> tuple[int, ...]:
-    layers = tuple(layer for layer in range(count) if layer in (wanted or range(count)))
-    if not layers:
-        raise InputError(
-            f'The site "{site}" has {count:,} layers but none of those asked for; choose some of'
-            " them."
-        )
-    return layers
 
 
 def payloads(

@@ -93,10 +93,8 @@ def page(trace: Trace, focus: Focus | None = None, options: PageOptions | None =
     options = (options or PageOptions()).checked()
     found = places(trace, options)
     shown: dict[str, list[Place]] = {}
-    for kind in KINDS:
-        some = [place for place in found if place.kind == kind]
-        if some:
-            shown[kind] = some
+    for place in sorted(found, key=lambda place: KINDS.index(place.kind)):
+        shown.setdefault(place.kind, []).append(place)
     rest = [site for site in wanted_sites(trace, options) if not kind_of(trace, site)]
     opening = initial_focus(trace, found, focus)
     content = _Content(trace, options, shown, stills(trace, rest), opening)
