@@ -88,13 +88,7 @@ class Board:
         path = _rounded(x + 0.04, y + 0.04, x + width - 0.04, y + height - 0.04)
         line = {"color": edge or fill, "width": 2.5 if edge else 0}
         self._shapes.append(
-            {
-                "type": "path",
-                "path": path,
-                "fillcolor": fill,
-                "line": line,
-                "layer": "below",
-            }
+            {"type": "path", "path": path, "fillcolor": fill, "line": line, "layer": "below"}
         )
         if text:
             self.text(x + width / 2, y + height / 2, text, size=size, ink=ink)
@@ -201,16 +195,8 @@ def axes_layout(height: float, x_title: str, y_title: str, legend_rows: int = 1)
     Args:
         legend_rows: how many lines the legend needs where it is narrow.
     """
-    legend = {
-        "orientation": "h",
-        "x": 0,
-        "y": 1,
-        "xanchor": "left",
-        "yanchor": "bottom",
-        "itemclick": False,
-        "itemdoubleclick": False,
-        "title": {"text": ""},
-    }
+    legend = {"orientation": "h", "x": 0, "y": 1, "xanchor": "left", "yanchor": "bottom"}
+    legend |= {"itemclick": False, "itemdoubleclick": False, "title": {"text": ""}}
     axis: dict[str, Any] = {"fixedrange": True, "zeroline": False}
     return base_layout(height) | {
         "margin": {"l": 56, "r": 8, "t": 6 + 24 * legend_rows, "b": 46},
@@ -236,14 +222,8 @@ def dots(x: Any, y: Any, name: str, colour: str, size: float, opacity: float = 1
 
 def lines(x: Any, y: Any, colour: str, width: float, **more: Any) -> dict[str, Any]:
     """A line through points, which ends where one of them is None; `more` as Plotly names it."""
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": x,
-        "y": y,
-        "line": {"color": colour, "width": width},
-        **more,
-    }
+    look = {"color": colour, "width": width}
+    return {"type": "scatter", "mode": "lines", "x": x, "y": y, "line": look, **more}
 
 
 def memory_figure(
@@ -252,8 +232,7 @@ def memory_figure(
     """A memory with the items of the chosen area lit.
 
     Args:
-        cell: side of a cell in pixels.
-        size: of the letters.
+        cell: side of a cell in pixels; size: of the letters.
         label: what is shown of an item under the pointer, with {number}, counted from 1, and
             {text}; without it the items cannot be clicked.
     """
