@@ -16,7 +16,7 @@ import streamlit as st
 from areaviz.analysis.table import ALL_MEASURES, CIDER
 from areaviz.notes.store_schema import LONGEST_SLICE
 from areaviz.ui.analyse.stored import StoredRows, figures, note_store
-from areaviz.ui.shell.errors import calm_later, told_later
+from areaviz.ui.shell.errors import defer_errors, show_deferred
 from areaviz.ui.shell.markdown import visible
 from areaviz.ui.shell.reader import reader_mark
 from areaviz.views.distribution import histogram, scatter
@@ -181,7 +181,7 @@ def in_slice(table: pd.DataFrame, slices: Slices) -> pd.DataFrame:
 
 def save_slice(digest: str, chosen: pd.DataFrame) -> None:
     """Draw a menu that saves the examples listed now under a name, and removes slices."""
-    told_later(PROBLEM)
+    show_deferred(PROBLEM)
     with st.popover("Save as a slice", disabled=chosen.empty, key="slice_menu"):
         st.text_input("Name", key=SLICE_NAME, max_chars=LONGEST_SLICE)
         places = [int(place) for place in chosen.index]
@@ -205,7 +205,7 @@ def save_slice(digest: str, chosen: pd.DataFrame) -> None:
 
 
 def _save(digest: str, places: Sequence[int]) -> None:
-    with calm_later("saving the slice", PROBLEM):
+    with defer_errors("saving the slice", PROBLEM):
         name = st.session_state.get(SLICE_NAME) or ""
         made = note_store().slices.save(digest, name, places, reader_mark())
         st.session_state[SLICE_NAME] = ""
@@ -213,7 +213,7 @@ def _save(digest: str, places: Sequence[int]) -> None:
 
 
 def _remove(digest: str, name: str) -> None:
-    with calm_later("removing the slice", PROBLEM):
+    with defer_errors("removing the slice", PROBLEM):
         note_store().slices.remove(digest, name)
 
 

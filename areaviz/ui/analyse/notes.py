@@ -16,7 +16,7 @@ from areaviz.notes.exchange import FORMATS, MAX_MEGABYTES, from_bytes, to_bytes
 from areaviz.notes.store_schema import LONGEST_NAME, LONGEST_NOTE
 from areaviz.trace.errors import InputError
 from areaviz.ui.analyse.stored import note_store
-from areaviz.ui.shell.errors import calm, calm_later, told_later
+from areaviz.ui.shell.errors import defer_errors, show_deferred, show_errors
 from areaviz.ui.shell.markdown import escaped, visible
 from areaviz.ui.shell.reader import reader_mark
 
@@ -125,7 +125,7 @@ def _form(notes: Annotations, fresh: Annotation, names: Mapping[str, str]) -> No
         st.text_area("Note", key=keys["text"], max_chars=LONGEST_NOTE, height=80)
         label = "Save the change" if start.id else "Save the note"
         st.form_submit_button(label, on_click=_save, args=(notes, start, keys))
-    told_later(PROBLEM)
+    show_deferred(PROBLEM)
     said = st.session_state.pop(SAID, "")
     if said:
         st.caption(said)
@@ -135,7 +135,7 @@ def _form(notes: Annotations, fresh: Annotation, names: Mapping[str, str]) -> No
 @contextmanager
 def _changing(doing: str) -> Iterator[None]:
     """Show in the form what goes wrong in the block, or what somebody else saved meanwhile."""
-    with calm_later(doing, PROBLEM):
+    with defer_errors(doing, PROBLEM):
         try:
             yield
         except Stale as stale:
@@ -231,7 +231,7 @@ def exchange(dataset: str) -> None:
             max_upload_size=MAX_MEGABYTES,
         )
         if given is not None:
-            with calm("reading the notes"):
+            with show_errors("reading the notes"):
                 st.caption(_brought_in(notes, dataset, given))
 
 

@@ -26,8 +26,9 @@ from areaviz.ui.analyse.filter import (
 from areaviz.ui.analyse.notes import exchange, notes_on
 from areaviz.ui.analyse.stored import Analysis, StoredRows, examples_table, figures
 from areaviz.ui.look.explore import explore
-from areaviz.ui.shell.errors import calm
+from areaviz.ui.shell.errors import show_errors
 from areaviz.ui.shell.markdown import escaped, visible
+from areaviz.ui.shell.page import open_page
 from areaviz.ui.shell.waiting import traced
 
 TABLE = "analyse_table"
@@ -148,12 +149,12 @@ def _opened(
         st.subheader(f"Example {escaped(example.name)}", anchor=False, width="content")
         _neighbours(index)
     _references(example)
-    with calm("reading the notes"):
+    with show_errors("reading the notes"):
         models = {analysis.request.model: analysis.title for analysis in analyses}
         notes_on(dataset.digest, index, models)
     picture, titles = dataset.picture(example), [analysis.title for analysis in analyses]
     own = [replace(one.request, text=example.text, picture=picture) for one in analyses]
-    explore(traced(backend, own, "Running the example"), titles, None)
+    explore(open_page(), traced(backend, own, "Running the example"), titles)
 
 
 def _neighbours(index: int) -> None:

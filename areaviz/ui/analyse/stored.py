@@ -26,7 +26,7 @@ from areaviz.notes.slices import Slices
 from areaviz.notes.store import Store
 from areaviz.trace.request import Request
 from areaviz.ui.analyse.dataset_form import delete_files, has_files
-from areaviz.ui.shell.errors import calm_later, problem, told_later
+from areaviz.ui.shell.errors import defer_errors, problem, show_deferred
 from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.reader import reader_mark
 
@@ -184,7 +184,7 @@ def show_ownership(
         analyses: of the set.
         runs: the rows of each.
     """
-    told_later(PROBLEM)
+    show_deferred(PROBLEM)
     for run in runs:
         if run.damage:
             problem(run.damage)
@@ -230,7 +230,7 @@ def _earlier(dataset: Dataset, analyses: Sequence[Analysis]) -> None:
 
 
 def _take_over(earlier: str, digest: str) -> None:
-    with calm_later("bringing the notes to this set", PROBLEM):
+    with defer_errors("bringing the notes to this set", PROBLEM):
         notes = note_store().notes.take_over(earlier, digest)
         slices = note_store().slices.take_over(earlier, digest, reader_mark())
         st.toast(f"{notes:,} notes and {slices:,} slices were brought to this set.")
@@ -265,7 +265,7 @@ def _delete_menu(dataset: Dataset, begun: Sequence[StoredRows]) -> None:
 
 
 def _delete_rows(paths: Sequence[Path]) -> None:
-    with calm_later("deleting the analysis", PROBLEM):
+    with defer_errors("deleting the analysis", PROBLEM):
         for path in paths:
             remove_rows(path, reader_mark())
         st.toast("The analysis was deleted.")
@@ -273,7 +273,7 @@ def _delete_rows(paths: Sequence[Path]) -> None:
 
 def _delete_all(digest: str) -> None:
     mark, analyses = reader_mark(), 0
-    with calm_later("deleting what is yours", PROBLEM):
+    with defer_errors("deleting what is yours", PROBLEM):
         for path, header in own_analyses(analyses_folder(), mark):
             if header.digest == digest:
                 remove_rows(path, mark)
