@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.trace import codec, limits, link, record, request
+from areaviz.trace import codec, kinds, limits, link, record, request
 from areaviz.trace.areas import AreaGrid
 from tests import fakes
 
