@@ -4,7 +4,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from areaviz.ui.shell.admission import admitted, refuse
+from areaviz.ui.shell.frame import admitted, refuse
+from areaviz.ui.shell.page import TITLES
 from areaviz.ui.shell.restart_recovery import begin, take_up
 
 ROOT = Path(__file__).parent
@@ -13,15 +14,8 @@ begin()
 is_open = admitted()
 page = st.navigation(
     [
-        st.Page(ROOT / "pages" / "home.py", title="Home", default=True),
-        st.Page(ROOT / "pages" / "translate.py", title="Translate"),
-        st.Page(ROOT / "pages" / "caption.py", title="Caption"),
-        st.Page(ROOT / "pages" / "translate_picture.py", title="Translate with a picture"),
-        st.Page(ROOT / "pages" / "four_ways.py", title="Four ways to look"),
-        st.Page(ROOT / "pages" / "analyse.py", title="Analyse"),
-        st.Page(ROOT / "pages" / "your_tensors.py", title="Your tensors"),
-        st.Page(ROOT / "pages" / "how_areas_work.py", title="How areas work"),
-        st.Page(ROOT / "pages" / "models.py", title="Models"),
+        st.Page(ROOT / "pages" / f"{name}.py", title=title, default=name == "home")
+        for name, title in TITLES.items()
     ],
     position="top" if is_open else "hidden",
 )

@@ -1,7 +1,7 @@
 """See which areas of a memory every attention head of a trained model attends to.
 
-`attend` runs a model of others and records a `Trace`; `show` and `export` make it seen, as
-`PageOptions` say.
+`attend` runs a model of others and records a `Trace`, `from_arrays` makes one of weights; `show`
+and `export` make it seen, as `PageOptions` say.
 """
 
 from collections.abc import Mapping
@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from areaviz.publish.export import export
     from areaviz.publish.options import PageOptions
     from areaviz.publish.show import show
+    from areaviz.trace.arrays import from_arrays
     from areaviz.trace.record import Trace
 
-__all__ = ["PageOptions", "Trace", "attend", "export", "show"]
+__all__ = ["PageOptions", "Trace", "attend", "export", "from_arrays", "show"]
 __version__ = "0.1.0"
 
 EXPORTS: Mapping[str, str] = {
@@ -24,6 +25,7 @@ EXPORTS: Mapping[str, str] = {
     "Trace": "areaviz.trace.record",
     "attend": "areaviz.adapters.attend",
     "export": "areaviz.publish.export",
+    "from_arrays": "areaviz.trace.arrays",
     "show": "areaviz.publish.show",
 }
 """Where the names of `__all__` lie: imported when first used, as they may bring torch along."""

@@ -1,14 +1,16 @@
-"""Describe a picture and see, word by word and cell by cell, which rectangles every attention head
-attends to.
-"""
+"""Describe a picture and see which of its rectangles every attention head attends to."""
 
-from areaviz.ui.forms.caption_form import caption_form, recall_caption
-from areaviz.ui.look.result_page import beside, result_page
-from areaviz.ui.shell.chrome import page_frame
+from areaviz.ui.forms.caption_form import CaptionState, caption_form
+from areaviz.ui.look.result_page import ResultPage, result_page, show_traces
 
-page_frame(
-    "Caption",
-    "Choose a picture, get it described in words, and point at any word or cell to see which"
-    " rectangles of the picture the model attended to.",
+result_page(
+    ResultPage(
+        name="caption",
+        purpose="Choose a picture, get it described in words, and point at any word or cell to see"
+        " which rectangles of the picture the model attended to.",
+        first=CaptionState(),
+        task="caption",
+        form=caption_form,
+        show=show_traces,
+    )
 )
-result_page("caption", recall_caption, caption_form, beside("caption"))

@@ -3,11 +3,16 @@
 import streamlit as st
 
 from areaviz.ui.home.sections import gallery, picture, taxonomy
-from areaviz.ui.shell.chrome import page_frame, page_link
+from areaviz.ui.shell.frame import page_frame, page_link
+from areaviz.ui.shell.page import Page, State
 
 page_frame(
-    "See what attention attends to",
-    "areaviz shows which areas, with what weight, for every head of a trained model.",
+    Page(
+        "home",
+        "areaviz shows which areas, with what weight, for every head of a trained model.",
+        State(),
+        heading="See what attention attends to",
+    )
 )
 picture()
 st.write(

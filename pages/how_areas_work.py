@@ -1,16 +1,18 @@
-"""How areas work: twelve live lessons, from the items of a memory to the misprints of
-the papers.
-"""
+"""How areas work: live lessons, from the items of a memory to the misprints of the papers."""
 
 import streamlit as st
 
 from areaviz.lessons import LESSONS, card, contents
-from areaviz.ui.shell.chrome import page_frame
+from areaviz.ui.shell.frame import page_frame
+from areaviz.ui.shell.page import Page, State
 
 page_frame(
-    "How areas work",
-    "Area attention, and two other ways to look, in short lessons. Every picture is live: move the"
-    " sliders, click the cells.",
+    Page(
+        "how_areas_work",
+        "Area attention, and two other ways to look, in short lessons. Every picture is live: move"
+        " the sliders, click the cells.",
+        State(),
+    )
 )
 
 st.markdown(

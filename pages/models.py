@@ -5,15 +5,20 @@ import streamlit as st
 from areaviz.cards.tasks import TASKS
 from areaviz.ui.models.comparison import beside, by_task, trained_forms
 from areaviz.ui.models.model_card import choose_card, model_card
-from areaviz.ui.shell.chrome import page_frame
 from areaviz.ui.shell.engine import engine
-from areaviz.ui.shell.errors import calm, problem
+from areaviz.ui.shell.errors import problem, show_errors
+from areaviz.ui.shell.frame import page_frame
+from areaviz.ui.shell.page import Page, State
 
 page_frame(
-    "Models",
-    "The models of this app, trained from scratch, with their measured figures and their limits.",
+    Page(
+        "models",
+        "The models of this app, trained from scratch, with their measured figures and their"
+        " limits.",
+        State(),
+    )
 )
-with calm("reading the model cards"):
+with show_errors("reading the model cards"):
     backend = engine()
     cards = backend.models()
     st.caption(f"Models run on: {backend.device()}")
@@ -23,7 +28,7 @@ with calm("reading the model cards"):
         st.header(TASKS[task].title, anchor=False)
         beside(task, group)
         chosen = choose_card(task, group)
-        with calm(f"showing the card of {chosen.name}"):
+        with show_errors(f"showing the card of {chosen.name}"):
             model_card(chosen, cards)
-    with calm("showing what different keys learn"):
+    with show_errors("showing what different keys learn"):
         trained_forms()

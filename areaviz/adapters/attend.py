@@ -1,5 +1,6 @@
-"""The one function of this room: any model and an input in, a trace out. Add a kind of models to
-`ADAPTERS`.
+"""The one function of this room: any model and an input in, a trace out.
+
+Add a kind of models to `ADAPTERS`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from torch import nn
 
 from areaviz.adapters import timm_models, torch_modules, transformers_models
 from areaviz.adapters.loading import load
-from areaviz.adapters.options import Options
+from areaviz.adapters.model_run import Options
 from areaviz.adapters.probes import Probe
 from areaviz.trace.arrays import AREA_SIZE
 from areaviz.trace.errors import InputError
@@ -22,16 +23,18 @@ from areaviz.trace.record import Trace
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
-    """A kind of models: whether a model is one, and how it is run."""
+    """A kind of models."""
 
+    # Whether a model is one.
     fits: Callable[[nn.Module], bool]
+    # How it is run.
     attend: Callable[[Any, object, Options], Trace]
 
 
+# The first that fits is taken, and the last fits every module.
 ADAPTERS: tuple[Adapter, ...] = tuple(
     Adapter(kind.fits, kind.attend) for kind in (transformers_models, timm_models, torch_modules)
 )
-"""Every kind of models; the first that fits is taken, and the last fits every module."""
 
 
 def attend(
@@ -47,8 +50,7 @@ def attend(
     processor: Any = None,
     probes: Mapping[str, Probe] | None = None,
 ) -> Trace:
-    """What a model attends to, as a trace: a `transformers` model, a `timm` ViT or any module with
-    attention in it.
+    """What a `transformers` model, a `timm` ViT or any module with attention attends to.
 
     Each head is there three times: its weights on single items, and, derived from it and labelled
     so, the area distribution of its own queries and keys ("... as areas") and the sums of its

@@ -19,17 +19,17 @@ _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A model, what turns its inputs into numbers (None where it has none), and its name."""
+    """A model as it was stored."""
 
     model: Any
+    # What turns its inputs into numbers, None where it has none.
     tokenizer: Any
     processor: Any
     name: str
 
 
 def load(place: str | Path) -> Loaded:
-    """A `transformers` model from a local folder or, where there is none of that name, from the
-    hub.
+    """A `transformers` model from a local folder or, where there is none, from the hub.
 
     Raises:
         InputError: it is neither, it holds its weights only as a pickle, or it needs code of its
@@ -47,23 +47,17 @@ def load(place: str | Path) -> Loaded:
     options = {"trust_remote_code": False, "local_files_only": local}
     try:
         model = _model(source, options)
-    except (
-        Exception
-    ) as error:  # a stranger's files: whatever the parsers raise means that they cannot be used
+    except Exception as error:
+        # A stranger's files: whatever the parsers raise means that they cannot be used.
         reason = " ".join(str(error).split()).rstrip(".")[:200]
         raise InputError(
             f"The model {folder.name if local else place} cannot be opened ({reason}); "
             "only models of the transformers library with weights as safetensors can."
         ) from error
-    tokenizer = (
-        _part("AutoTokenizer", source, options) if model.main_input_name == "input_ids" else None
-    )
-    processor = (
-        _part("AutoImageProcessor", source, options)
-        if model.main_input_name == "pixel_values"
-        else None
-    )
-    if processor is not None:
+    tokenizer = processor = None
+    if model.main_input_name == "pixel_values":
+        processor = _part("AutoImageProcessor", source, options)
+    if processor is not None or model.main_input_name == "input_ids":
         tokenizer = _part("AutoTokenizer", source, options)
     return Loaded(model, tokenizer, processor, folder.resolve().name if local else str(place))
 
@@ -80,15 +74,10 @@ def check_folder(folder: Path) -> None:
             " model."
         )
     if not any(folder.glob("*.safetensors")):
-        pickled = next(
-            (path.name for ending in ("*.bin", "*.pt", "*.pth") for path in folder.glob(ending)),
-            None,
-        )
-        found = (
-            f"only as a pickle ({pickled}), which can run any code when it is opened"
-            if pickled
-            else "in no file"
-        )
+        found = "in no file"
+        for path in folder.iterdir():
+            if path.suffix in {".bin", ".pt", ".pth"}:
+                found = f"only as a pickle ({path.name}), which can run any code when it is opened"
         raise InputError(
             f"The folder {folder.name} has its weights {found}; save the model with"
             " safe_serialization=True where you trust it, so that there is a model.safetensors."
@@ -108,10 +97,10 @@ def _model(source: str, options: dict[str, Any]) -> Any:
     import transformers
 
     config = transformers.AutoConfig.from_pretrained(source, **options)
-    named = (getattr(config, "architectures", None) or [""])[0]
-    kind = getattr(transformers, named, None) if named else None
-    known = isinstance(kind, type) and issubclass(kind, transformers.PreTrainedModel)
-    family: Any = kind if known else transformers.AutoModel
+    [named, *_] = getattr(config, "architectures", None) or [""]
+    family: Any = getattr(transformers, named, None)
+    if not (isinstance(family, type) and issubclass(family, transformers.PreTrainedModel)):
+        family = transformers.AutoModel
     return family.from_pretrained(
         source, config=config, use_safetensors=True, weights_only=True, **options
     )

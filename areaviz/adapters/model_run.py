@@ -1,22 +1,26 @@
-"""What a run of somebody else's model comes to, and the trace that is made of it.
+"""What a run of somebody else's model gives, and the trace that is made of it.
 
-Shapes: T target items, V vocabulary, L layers, H heads.
+Shapes: T target items, V vocabulary.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from areaviz.adapters.heads import Heads, site_maps
-from areaviz.trace.arrays import NO_OUTPUT, nothing, text_of
+from areaviz.adapters.probes import Probe
+from areaviz.trace.arrays import AREA_SIZE, NO_OUTPUT, nothing, text_of
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
+from areaviz.trace.limits import AREA_SIZES, check_range
 from areaviz.trace.picture import Picture
 from areaviz.trace.record import Field, Output, Trace
 from areaviz.trace.request import Request, check_options
@@ -24,92 +28,116 @@ from areaviz.trace.request import Request, check_options
 ALTERNATIVES = 5
 
 
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a model is run and shown; `areaviz.attend` says what each means."""
+
+    target: object = None
+    steps: int = 64
+    tokenizer: Any = None
+    labels: Sequence[str] | None = None
+    area_size: int = AREA_SIZE
+    name: str = ""
+    processor: Any = None
+    probes: Mapping[str, Probe] | None = None
+
+    def __post_init__(self) -> None:
+        check_range("area_size", self.area_size, AREA_SIZES)
+        check_range("steps", self.steps, (1, 1024))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Site:
-    """One place where a model attends: names of its fields, rows and columns of the memory, and
-    every layer's heads.
-    """
+    """One place where a model attends."""
 
     name: str
+    # Names of the fields that attend and are attended to.
     query: str
     memory: str
+    # Rows and columns of the memory; (1, N) for a text.
     shape: tuple[int, int]
     layers: Sequence[Heads]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Story:
-    """fields, sites: as in the trace. text, picture: what was asked. output: None where the model
-    gave none.
-    """
+class ModelRun:
+    """One run of a model; fields and sites are those of the trace."""
 
     fields: Sequence[Field]
     sites: Sequence[Site]
+    # The input.
     text: str = ""
     picture: Picture | None = None
+    # None where the model gave none.
     output: Output | None = None
     details: Mapping[str, str] = field(default_factory=dict)
 
 
-def told(story: Story, name: str, area_size: int) -> Trace:
-    """The trace of a run; name: what the model is called.
+def to_trace(run: ModelRun, model: object, options: Options) -> Trace:
+    """The trace of a run of a model.
 
     Raises:
-        InputError: there is no attention in it, layers of a site differ, or its maps would take too
-            much memory.
+        InputError: there is no attention in it, layers of a site differ or are not finite, or its
+            maps would take too much memory.
     """
-    if not story.sites:
+    if not run.sites:
         raise InputError(
             "No attention was seen in this model; give a probe for its attention layers (see"
             " docs/your_models.md)."
         )
-    request = Request(named(name), story.text, picture=story.picture)
+    # A request may have fewer signs than the name of a class, a folder or a hub's model.
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", options.name or type(model).__name__)
+    request = Request(name.strip("-._")[:100] or "model", run.text, picture=run.picture)
     check_options(request)
-    maps = [
-        attention
-        for site in story.sites
+    maps = {}
+    for site in run.sites:
         for attention in site_maps(
-            site.name, site.query, site.memory, site.shape, site.layers, area_size
-        )
-    ]
-    fields = [*story.fields, *([] if story.output else [nothing()])]
-    trace = Trace(
-        request,
-        {item.name: item for item in fields},
-        story.output or NO_OUTPUT,
-        {attention.site: attention for attention in maps},
-        story.details,
-    )
+            site.name, site.query, site.memory, site.shape, site.layers, options.area_size
+        ):
+            maps[attention.site] = attention
+    fields = {item.name: item for item in run.fields}
+    if run.output is None:
+        fields[NO_OUTPUT.field] = nothing()
+    trace = Trace(request, fields, run.output or NO_OUTPUT, maps, run.details)
     validate(trace)
     return trace
 
 
-def named(name: str) -> str:
-    """A name that a request may have: of a class, a folder or a hub's model."""
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-._")[:100] or "model"
+@contextmanager
+def frozen(model: nn.Module) -> Iterator[None]:
+    """Run a model without dropout and gradients, and leave every part in its mode of before."""
+    training = {module: module.training for module in model.modules()}
+    try:
+        model.eval()
+        with torch.no_grad():
+            yield
+    finally:
+        for module, before in training.items():
+            module.training = before
 
 
 def most_probable(logits_TV: Tensor, label: Callable[[int], str]) -> tuple[Field, Output]:
-    """The field "target" of the most probable class or token at each place, and their
-    probabilities.
-    """
+    """The field "target" of the most probable class or token at each place, and their output."""
     chosen = logits_TV.argmax(-1).tolist()
     return text_of("target", [label(index) for index in chosen]), output_of(
-        "target", logits_TV, chosen, label
+        logits_TV, chosen, label
     )
 
 
-def output_of(
-    field: str, logits_TV: Tensor, chosen: Sequence[int], label: Callable[[int], str]
-) -> Output:
-    """Probabilities of what was chosen, with the most probable alternatives; label: what a class or
-    token shows.
+def output_of(logits_TV: Tensor, chosen: Sequence[int], label: Callable[[int], str]) -> Output:
+    """Probabilities of what was chosen for the field "target", and the best alternatives.
+
+    Args:
+        logits_TV: of every class or token at each place.
+        chosen: one at each place.
+        label: what a class or token shows.
     """
     likely_TV = logits_TV.detach().float().cpu().softmax(-1)
     best = likely_TV.topk(min(ALTERNATIVES, likely_TV.shape[-1]))
-    alternatives = tuple(
-        tuple((label(token), min(likely, 1.0)) for token, likely in zip(*row, strict=True))
-        for row in zip(best.indices.tolist(), best.values.tolist(), strict=True)
-    )
-    probabilities = likely_TV[torch.arange(len(chosen)), torch.tensor(list(chosen))]
-    return Output(field, probabilities.numpy().astype(np.float32), alternatives)
+    alternatives = []
+    for tokens, shares in zip(
+        best.indices.tolist(), best.values.clamp_max(1).tolist(), strict=True
+    ):
+        alternatives.append(tuple(zip(map(label, tokens), shares, strict=True)))
+    probabilities = likely_TV[torch.arange(len(chosen)), torch.tensor(chosen)]
+    return Output("target", probabilities.numpy().astype(np.float32), tuple(alternatives))

@@ -1,24 +1,21 @@
-"""Pictures as others' models read them: pixel values, the picture to be shown, and the cells it is
-cut into.
+"""Pictures as others' models read them: pixel values, the picture to be shown, and its cells.
 
-Shapes: C colours, H, W pixels, N items, of which the first P are no cells (the class token and the
-like).
+Shapes: C colours, H, W pixels, T queries, V classes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from PIL import Image
 from torch import Tensor
 
 from areaviz.adapters.heads import Heads
-from areaviz.adapters.model_run import Site
+from areaviz.adapters.model_run import ModelRun, Site, most_probable
 from areaviz.trace.arrays import cells, text_of
 from areaviz.trace.errors import InputError
 from areaviz.trace.picture import MAX_SIDE, Picture
@@ -30,9 +27,11 @@ MEAN = STD = (0.5, 0.5, 0.5)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pixels:
-    """values: float [1, C, H, W], what the model is given. picture: the same for the reader."""
+    """A picture."""
 
+    # float [1, C, H, W], what the model is given.
     values: Tensor
+    # The same for the reader.
     picture: Picture
 
 
@@ -57,12 +56,16 @@ def pixels(
     mean: Sequence[float] = MEAN,
     std: Sequence[float] = STD,
 ) -> Pixels:
-    """A picture (`Picture`, PIL or uint8 [H, W, 3]) or pixel values (float [C, H, W], as the model
-    takes them).
+    """A picture, or pixel values, as a model takes them.
 
-    A picture is read by the processor if there is one, else resized to `size` (height, width) and
-    scaled by mean and standard deviation. What is shown is the picture, or, where a processor may
-    have cut it, what came out of that.
+    What is shown is the picture, or, where a processor may have cut it, what came out of that.
+
+    Args:
+        given: `Picture`, PIL, uint8 [H, W, 3], or float [C, H, W], which is taken as it is.
+        size: height and width to which a picture is resized where there is no processor.
+        processor: of `transformers`, or None.
+        mean: of every colour; where there is no processor it is subtracted.
+        std: what is then divided by.
 
     Raises:
         InputError: it is neither.
@@ -78,23 +81,22 @@ def pixels(
         return Pixels(values, _shown(values[0]))
     image = _image(given)
     if processor is not None:
-        values = torch.as_tensor(
-            processor(images=image, return_tensors="pt")["pixel_values"]
-        ).float()
+        read = processor(images=image, return_tensors="pt")["pixel_values"]
+        values = torch.as_tensor(read).float()
         return Pixels(values, _shown(values[0]))
-    read_HWC = (
-        np.asarray(image.resize(size[::-1], Image.Resampling.BILINEAR), dtype=np.float32) / 255
-    )
-    scaled_HWC = (read_HWC - np.array(mean, dtype=np.float32)) / np.array(std, dtype=np.float32)
-    image.thumbnail((MAX_SIDE, MAX_SIDE))
-    return Pixels(
-        torch.from_numpy(scaled_HWC).permute(2, 0, 1)[None], Picture.of("yours", np.asarray(image))
-    )
+    resized = image.resize(size[::-1], Image.Resampling.BILINEAR)
+    scaled_HWC = np.asarray(resized, np.float32) / 255 - np.array(mean, np.float32)
+    scaled_HWC /= np.array(std, np.float32)
+    return Pixels(torch.from_numpy(scaled_HWC).permute(2, 0, 1)[None], _small(image))
 
 
 def patches(values: Tensor, patch: Any, items: int) -> Patches:
-    """The cells of a picture of which a model made `items` items; patch: the side of one in pixels,
-    or both.
+    """The cells of a picture of which a model made `items` items.
+
+    Args:
+        values: the pixels.
+        patch: the side of a cell in pixels, or its height and width.
+        items: how many the model attends to.
 
     Raises:
         InputError: the items are fewer than the patches.
@@ -116,31 +118,27 @@ def picture_fields(picture: Picture, cut: Patches) -> list[Field]:
         return [cells(picture, cut.shape)]
     labels = ["⟨class⟩", *(f"⟨extra {number}⟩" for number in range(1, cut.extra))]
     symbols = text_of(CLASS_TOKEN, labels)
-    anchors = np.zeros((cut.extra, 2), dtype=np.int64)
-    return [cells(picture, cut.shape), Field(CLASS_TOKEN, "text", "", symbols.labels, anchors)]
+    # They stand for no text.
+    unplaced = replace(symbols, raw="", anchors=np.zeros_like(symbols.anchors))
+    return [cells(picture, cut.shape), unplaced]
 
 
 def picture_sites(layers: Sequence[Heads], cut: Patches) -> list[Site]:
-    """Attention within a picture: of the cells to the cells, and of the class token to
-    the cells.
-    """
+    """Attention within a picture: of the cells, and of the class token, to the cells."""
     inner = [heads.cut(slice(cut.extra, None), slice(cut.extra, None)) for heads in layers]
     sites = [Site("encoder self", "picture", "picture", cut.shape, inner)]
     if cut.extra:
-        asking = [heads.cut(slice(0, cut.extra), slice(cut.extra, None)) for heads in layers]
-        sites.insert(0, Site(CLASS_TOKEN, CLASS_TOKEN, "picture", cut.shape, asking))
+        outer = [heads.cut(slice(cut.extra), slice(cut.extra, None)) for heads in layers]
+        sites.insert(0, Site(CLASS_TOKEN, CLASS_TOKEN, "picture", cut.shape, outer))
     return sites
 
 
 def left_out(layers: Sequence[Heads], cut: Patches) -> dict[str, str]:
-    """For the reader: how much attention went to items that are no cells and cannot be shown in the
-    picture.
-    """
+    """For the reader: how much attention went to items that have no place in the picture."""
     if not cut.extra:
         return {}
-    share = float(
-        np.mean([float(heads.weights[:, :, : cut.extra].sum(-1).mean()) for heads in layers])
-    )
+    shares = [float(heads.weights[..., : cut.extra].sum(-1).mean()) for heads in layers]
+    share = np.mean(shares)
     return {
         "warning": (
             f"{share:.0%} of the attention goes to the class token, which has no place in the"
@@ -149,17 +147,36 @@ def left_out(layers: Sequence[Heads], cut: Patches) -> dict[str, str]:
     }
 
 
+def picture_run(
+    seen: Pixels,
+    cut: Patches,
+    layers: Sequence[Heads],
+    logits: Tensor | None,
+    label: Callable[[int], str],
+) -> ModelRun:
+    """A run over one picture; "target" is the class it chose, if it chose one.
+
+    Args:
+        seen: the picture.
+        cut: how the items lie in it.
+        layers: what each did.
+        logits: [T, V] where there are classes.
+        label: what a class is called.
+    """
+    fields, output = picture_fields(seen.picture, cut), None
+    if logits is not None and logits.dim() == 2:
+        field, output = most_probable(logits, label)
+        fields.append(field)
+    sites = picture_sites(layers, cut)
+    return ModelRun(fields, sites, "", seen.picture, output, left_out(layers, cut))
+
+
 def _image(given: object) -> Image.Image:
     if isinstance(given, Picture):
         return Image.fromarray(given.pixels)
     if isinstance(given, Image.Image):
         return given.convert("RGB")
-    if (
-        isinstance(given, np.ndarray)
-        and given.dtype == np.uint8
-        and given.ndim == 3
-        and given.shape[2] == 3
-    ):
+    if isinstance(given, np.ndarray) and given.dtype == np.uint8 and given.shape[2:] == (3,):
         return Image.fromarray(given)
     raise InputError(
         "The input must be a picture (height x width x 3 bytes) or pixel values; give one of them."
@@ -167,14 +184,14 @@ def _image(given: object) -> Image.Image:
 
 
 def _shown(values_CHW: Tensor) -> Picture:
-    """Pixel values as a picture: the smallest black, the largest white, at most 640
-    pixels a side.
-    """
+    """Pixel values as a picture: the smallest black, the largest white."""
     low, high = values_CHW.min(), values_CHW.max()
     grey_CHW = (values_CHW - low) / (high - low).clamp_min(1e-6) * 255
-    pixels_HWC: npt.NDArray[np.uint8] = (
-        grey_CHW.expand(3, -1, -1).permute(1, 2, 0).byte().cpu().numpy()
-    )
-    image = Image.fromarray(np.ascontiguousarray(pixels_HWC))
+    pixels_HWC = grey_CHW.expand(3, -1, -1).permute(1, 2, 0).byte().cpu().contiguous().numpy()
+    return _small(Image.fromarray(pixels_HWC))
+
+
+def _small(image: Image.Image) -> Picture:
+    """A picture of at most 640 pixels a side."""
     image.thumbnail((MAX_SIDE, MAX_SIDE))
     return Picture.of("yours", np.asarray(image))

@@ -12,21 +12,28 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from areaviz.adapters.heads import Heads, hidden, plain
+from areaviz.adapters.heads import Heads, hidden, plain, softmax
 from areaviz.trace.errors import InputError
 
+# Called after a layer has run, with the layer, its arguments, its named arguments and its output.
 Probe = Callable[[nn.Module, tuple[Any, ...], Mapping[str, Any], Any], Heads]
-"""Called after a layer has run, with the layer, its arguments, its named arguments and its output.
-"""
+_ARGUMENTS = (
+    "query",
+    "key",
+    "value",
+    "key_padding_mask",
+    "need_weights",
+    "attn_mask",
+    "average_attn_weights",
+)
 
 
 def multihead(
     module: nn.Module, given: tuple[Any, ...], named: Mapping[str, Any], output: Any
 ) -> Heads:
-    """What the heads of an `nn.MultiheadAttention` did to the first example: its projections,
-    computed again.
+    """What the heads of an `nn.MultiheadAttention` did to the first example.
 
-    It works whether the layer was asked for weights or not.
+    Its projections are computed again, so it works whether the layer was asked for weights or not.
 
     Raises:
         InputError: the layer adds items of its own to the memory (`bias_k`, `add_zero_attn`).
@@ -37,31 +44,23 @@ def multihead(
             "This attention layer adds items to its memory (add_bias_kv or add_zero_attn), which"
             " have no label; give a probe of your own."
         )
-    names = (
-        "query",
-        "key",
-        "value",
-        "key_padding_mask",
-        "need_weights",
-        "attn_mask",
-        "average_attn_weights",
-    )
-    asked = dict(zip(names, given, strict=False)) | dict(named)
+    asked = _asked(given, named)
     query_QW, key_NW = (_first(asked[side], module.batch_first) for side in ("query", "key"))
     query_HQD, key_HND = (_split(x, module.num_heads) for x in _project(module, query_QW, key_NW))
     bias = _bias(module, asked)
     scale = query_HQD.shape[-1] ** -0.5
-    scores = query_HQD @ key_HND.transpose(-1, -2) * scale
-    weights = (scores if bias is None else scores + bias).softmax(-1).nan_to_num(0.0)
-    return Heads(weights, query_HQD, key_HND, scale, bias)
+    return Heads(softmax(query_HQD, key_HND, scale, bias), query_HQD, key_HND, scale, bias)
 
 
 def across(module: nn.Module, given: tuple[Any, ...], named: Mapping[str, Any]) -> bool:
-    """Whether an `nn.MultiheadAttention` was given other items to attend to than those
-    that attend.
-    """
-    asked = dict(zip(("query", "key"), given, strict=False)) | dict(named)
+    """Whether an `nn.MultiheadAttention` was given another memory than the items that attend."""
+    asked = _asked(given, named)
     return isinstance(module, nn.MultiheadAttention) and asked["query"] is not asked["key"]
+
+
+def _asked(given: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a call by name."""
+    return dict(zip(_ARGUMENTS, given, strict=False)) | dict(named)
 
 
 def _first(x: Tensor, batch_first: bool) -> Tensor:
@@ -72,17 +71,15 @@ def _first(x: Tensor, batch_first: bool) -> Tensor:
 def _project(
     module: nn.MultiheadAttention, query_QW: Tensor, key_NW: Tensor
 ) -> tuple[Tensor, Tensor]:
-    width = module.embed_dim
     if module.in_proj_weight is not None:
-        query_weight, key_weight = (
-            module.in_proj_weight[:width],
-            module.in_proj_weight[width : 2 * width],
-        )
+        query_weight, key_weight, _ = module.in_proj_weight.chunk(3)
     else:
         query_weight, key_weight = module.q_proj_weight, module.k_proj_weight
-    bias = module.in_proj_bias
-    query_bias, key_bias = (None, None) if bias is None else (bias[:width], bias[width : 2 * width])
-    return F.linear(query_QW, query_weight, query_bias), F.linear(key_NW, key_weight, key_bias)
+    query_QW, key_NW = F.linear(query_QW, query_weight), F.linear(key_NW, key_weight)
+    if module.in_proj_bias is not None:
+        query_bias, key_bias, _ = module.in_proj_bias.chunk(3)
+        query_QW, key_NW = query_QW + query_bias, key_NW + key_bias
+    return query_QW, key_NW
 
 
 def _split(x_NW: Tensor, heads: int) -> Tensor:

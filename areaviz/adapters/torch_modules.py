@@ -1,8 +1,4 @@
-"""Any `nn.Module`: its attention layers are found by their class or by the reader's probes, and
-read by hooks.
-
-Shapes: Q queries, N memory items.
-"""
+"""Any `nn.Module`: its attention layers, by class or by the reader's probes, read by hooks."""
 
 from __future__ import annotations
 
@@ -13,17 +9,13 @@ from typing import Any
 
 from torch import nn
 
-from areaviz.adapters.heads import Heads, check_layers
-from areaviz.adapters.model_run import Site, Story, told
-from areaviz.adapters.options import Options
+from areaviz.adapters.heads import check_layers
+from areaviz.adapters.model_run import ModelRun, Options, Site, frozen, to_trace
 from areaviz.adapters.probes import Probe, across, multihead
-from areaviz.adapters.record_attention import at_rest
-from areaviz.adapters.transformers_sites import CROSS, DECODER, ENCODER, looks_back
+from areaviz.adapters.transformers_record import CROSS, DECODER, ENCODER, Found, looks_back
 from areaviz.trace.arrays import text_of
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Field, Trace
-
-Found = dict[str, list[Heads]]
 
 
 def fits(model: nn.Module) -> bool:
@@ -39,22 +31,32 @@ def attend(model: nn.Module, inputs: object, options: Options) -> Trace:
     across, "target".
     """
     probed = _probed(model, options.probes)
-    with at_rest(model), watched(probed) as found:
-        _call(model, inputs)
+    with frozen(model), record(probed) as found:
+        if isinstance(inputs, Mapping):
+            model(**inputs)
+        else:
+            model(*(inputs if isinstance(inputs, tuple) else (inputs,)))
+    sites = []
     for site, layers in found.items():
         check_layers(site, layers)
-    story = Story(_fields(found, options), [_site(site, found) for site in found])
-    return told(story, options.name or type(model).__name__, options.area_size)
+        shape = (1, layers[0].weights.shape[-1])
+        sites.append(Site(site, *_sides(site, found), shape, layers))
+    return to_trace(ModelRun(_fields(found, options), sites), model, options)
 
 
 @contextmanager
-def watched(probed: Mapping[nn.Module, Probe]) -> Iterator[Found]:
+def record(probed: Mapping[nn.Module, Probe]) -> Iterator[Found]:
     """Record, by site, what layers do while hooks are on them."""
     found: Found = {}
 
     def note(module: nn.Module, given: tuple[Any, ...], named: dict[str, Any], output: Any) -> None:
         heads = probed[module](module, given, named, output).plain()
-        found.setdefault(_site_of(module, given, named, heads), []).append(heads)
+        _, queries, items = heads.weights.shape
+        if queries != items or across(module, given, named):
+            site = CROSS
+        else:
+            site = DECODER if looks_back(heads) else ENCODER
+        found.setdefault(site, []).append(heads)
 
     hooks = [module.register_forward_hook(note, with_kwargs=True) for module in probed]
     try:
@@ -65,15 +67,10 @@ def watched(probed: Mapping[nn.Module, Probe]) -> Iterator[Found]:
 
 
 def _probed(model: nn.Module, probes: Mapping[str, Probe] | None) -> dict[nn.Module, Probe]:
-    """The layers that are read and how: those the reader named, else every
-    `nn.MultiheadAttention`.
-    """
+    """The layers that are read, and how: those that are named, or `nn.MultiheadAttention`."""
     if probes is None:
-        return {
-            module: multihead
-            for module in model.modules()
-            if isinstance(module, nn.MultiheadAttention)
-        }
+        layers = [one for one in model.modules() if isinstance(one, nn.MultiheadAttention)]
+        return dict.fromkeys(layers, multihead)
     found: dict[nn.Module, Probe] = {}
     for pattern, probe in probes.items():
         named = [module for name, module in model.named_modules() if _matches(name, pattern)]
@@ -87,38 +84,10 @@ def _probed(model: nn.Module, probes: Mapping[str, Probe] | None) -> dict[nn.Mod
 
 
 def _matches(name: str, pattern: str) -> bool:
-    """Whether a layer is meant; a star stands for one part of the name, and "" is the
-    model itself.
-    """
+    """Whether a layer is meant; a star stands for one part of the name, "" for the model itself."""
     parts, wanted = name.split("."), pattern.split(".")
-    return (
-        bool(name) == bool(pattern)
-        and len(parts) == len(wanted)
-        and all(map(fnmatchcase, parts, wanted))
-    )
-
-
-def _call(model: nn.Module, inputs: object) -> None:
-    if isinstance(inputs, Mapping):
-        model(**inputs)
-    elif isinstance(inputs, tuple):
-        model(*inputs)
-    else:
-        model(inputs)
-
-
-def _site_of(
-    module: nn.Module, given: tuple[Any, ...], named: Mapping[str, Any], heads: Heads
-) -> str:
-    _, queries, items = heads.weights.shape
-    if queries != items or across(module, given, named):
-        return CROSS
-    return DECODER if looks_back(heads) else ENCODER
-
-
-def _site(site: str, found: Found) -> Site:
-    query, memory = _sides(site, found)
-    return Site(site, query, memory, (1, found[site][0].weights.shape[-1]), found[site])
+    same = bool(name) == bool(pattern) and len(parts) == len(wanted)
+    return same and all(map(fnmatchcase, parts, wanted))
 
 
 def _sides(site: str, found: Found) -> tuple[str, str]:

@@ -35,14 +35,24 @@ class Bucketing:
     number: Callable[[pd.DataFrame], pd.Series]
 
 
-def bucket_table(table: pd.DataFrame, name: str, measure: str, runs: int) -> pd.DataFrame:
+def bucket_table(
+    table: pd.DataFrame,
+    name: str,
+    measure: str,
+    runs: int,
+) -> pd.DataFrame:
     """A line for each bucket of `BUCKETINGS[name]` that has examples, in rising order.
 
     Columns: bucket, examples; for each run R corpus_bleu_R and corpus_chrf_R, of the bucket's
     examples as one corpus (first references; NaN without any), and mean_R, the mean of the measure.
     """
     how = BUCKETINGS[name]
-    buckets = pd.cut(how.number(table), how.edges, right=False, labels=_names(how.edges))
+    buckets = pd.cut(
+        how.number(table),
+        how.edges,
+        right=False,
+        labels=_names(how.edges),
+    )
     rows = []
     for bucket, part in table.groupby(buckets, observed=True):
         scores = _scores(part, measure, runs)

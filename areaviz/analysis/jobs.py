@@ -95,7 +95,10 @@ class Job:
         self.stopping = threading.Event()
         self._seen = time.monotonic()
         self._thread = threading.Thread(
-            target=self._run, args=(work,), name="areaviz-job", daemon=True
+            target=self._run,
+            args=(work,),
+            name="areaviz-job",
+            daemon=True,
         )
         self._thread.start()
 

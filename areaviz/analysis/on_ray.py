@@ -78,7 +78,11 @@ def analyse_on_ray(
 
 
 def _rows(
-    dataset: Dataset, request: Request, open_run: Open, left: Sequence[int], workers: Workers
+    dataset: Dataset,
+    request: Request,
+    open_run: Open,
+    left: Sequence[int],
+    workers: Workers,
 ) -> Generator[Row, None, None]:
     """The rows as they are finished, in any order; raises BackendError."""
     from ray import data

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,6 @@ from areaviz.metrics.cider import cider_d
 from areaviz.metrics.translation import bleu_and_chrf
 
 Rows = Mapping[int, Row]
-Values = np.ndarray[tuple[int], np.dtype[np.float64]]
 CIDER = "cider_d"
 # By name, in the order tables show them: those of rows, and what needs the whole set.
 ALL_MEASURES: Mapping[str, Measure] = {
@@ -34,43 +34,35 @@ def table_of(dataset: Dataset, runs: Sequence[Rows]) -> pd.DataFrame:
     """
     places = sorted(set.intersection(*map(set, runs)))
     examples = [dataset.examples[place] for place in places]
-    columns: dict[str, list[str] | Values] = {
-        "name": [one.name for one in examples],
-        "text": [one.text for one in examples],
-        "picture": [one.picture for one in examples],
-        "reference": [next(iter(one.references), "") for one in examples],
-    }
+    table: dict[str, Any] = {}
+    for name in ("name", "text", "picture"):
+        table[name] = [getattr(one, name) for one in examples]
+    table["reference"] = [next(iter(one.references), "") for one in examples]
     measured = []
     for run, rows in enumerate(runs):
         chosen = [rows[place] for place in places]
-        columns[f"output_{run}"] = [row.output for row in chosen]
-        columns[f"error_{run}"] = [row.error for row in chosen]
-        measured.append(_values(examples, chosen))
+        table[f"output_{run}"] = [row.output for row in chosen]
+        table[f"error_{run}"] = [row.error for row in chosen]
+        measured.append(_measured(examples, chosen))
     for name in ALL_MEASURES:
-        values = [one[name] for one in measured if name in one]
-        if len(values) < len(runs):
-            continue
-        for run, column in enumerate(values):
-            columns[f"{name}_{run}"] = column
-        if len(values) == 2:
-            columns[f"{name}_change"] = values[1] - values[0]
-    return pd.DataFrame(columns, index=pd.Index(places, name="index"))
+        if all(name in one for one in measured):
+            for run, one in enumerate(measured):
+                table[f"{name}_{run}"] = one[name].to_numpy()
+            if len(runs) == 2:
+                table[f"{name}_change"] = table[f"{name}_1"] - table[f"{name}_0"]
+    return pd.DataFrame(table, index=pd.Index(places, name="index"))
 
 
-def _values(examples: Sequence[Example], rows: Sequence[Row]) -> dict[str, Values]:
-    """Every measure that some row has, NaN where a row lacks it; CIDEr-D of captions."""
-    found = {}
-    for name in MEASURES:
-        if any(name in row.measures for row in rows):
-            found[name] = np.array([row.measures.get(name, np.nan) for row in rows])
+def _measured(examples: Sequence[Example], rows: Sequence[Row]) -> pd.DataFrame:
+    """A column for every measure that some row has, NaN where a row lacks it."""
+    found = pd.DataFrame([row.measures for row in rows])
     # CIDEr-D weighs words by how rare they are in the set, so it is taken of all rows together.
     pairs = list(zip(examples, rows, strict=True))
     scored = [n for n, (example, row) in enumerate(pairs) if example.references and not row.error]
     if scored and all(examples[n].picture and not examples[n].text for n in scored):
         outputs = [caption_words(rows[n].output) for n in scored]
         references = [[caption_words(text) for text in examples[n].references] for n in scored]
-        found[CIDER] = np.full(len(rows), np.nan)
-        found[CIDER][scored] = cider_d(outputs, references)
+        found.loc[scored, CIDER] = cider_d(outputs, references)
     return found
 
 

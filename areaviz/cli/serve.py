@@ -195,7 +195,7 @@ def check_origins(origins: list[str]) -> None:
 def operator_commands(connections: Connections) -> dict[str, Command]:
     """The operator's commands, by name; see `areaviz/door/operator.py`."""
     from areaviz.door.serving import visitors
-    from areaviz.ui.shell.status import analyses, stop_analysis, work
+    from areaviz.ui.shell.jobs import analyses, stop_analysis, work
 
     started = time.monotonic()
     return {

@@ -16,7 +16,7 @@ from areaviz.publish.page import page
 from areaviz.publish.show import PageServer
 from areaviz.trace import codec
 from areaviz.trace.errors import InputError
-from areaviz.trace.positions import unpacked
+from areaviz.trace.intervention_text import unpacked
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS

@@ -44,7 +44,11 @@ COMPONENTS: Mapping[str, tuple[str, ...]] = {
         "thumbnails/thumbnails.js",
     ),
     "paste": ("thumbnails/paste.html", "thumbnails/paste.css", "thumbnails/paste.js"),
-    "returning": ("returning/returning.html", "returning/returning.css", "returning/returning.js"),
+    "restart_recovery": (
+        "restart_recovery/restart_recovery.html",
+        "restart_recovery/restart_recovery.css",
+        "restart_recovery/restart_recovery.js",
+    ),
     "window": (
         "window/window.html",
         "window/window.css",

@@ -18,7 +18,7 @@ from areaviz.drawing.select import NAMES, groups
 from areaviz.drawing.theme import finish, paper
 from areaviz.interactive.grid_panel import TITLE, Panel, Spot, draw_panel, drawn_shape, panel_height
 from areaviz.interactive.grid_table import Place, box_of, cells_text, places_of, query_text
-from areaviz.trace.area_text import area_text
+from areaviz.trace.areas import area_text
 from areaviz.trace.query import item_shares, smallest_area
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus

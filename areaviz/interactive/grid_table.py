@@ -14,8 +14,7 @@ import numpy as np
 from areaviz.drawing.base import Table
 from areaviz.drawing.select import groups
 from areaviz.interactive.ribbon_table import items_text
-from areaviz.trace.area_text import area_text
-from areaviz.trace.areas import Area, AreaGrid
+from areaviz.trace.areas import Area, AreaGrid, area_text
 from areaviz.trace.query import attended, item_shares, smallest_area
 from areaviz.trace.record import AttentionMap, Field, Trace
 from areaviz.trace.request import Focus

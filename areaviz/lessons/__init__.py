@@ -26,7 +26,7 @@ from areaviz.lessons import (
     transformed,
 )
 from areaviz.lessons.page_parts import STYLE
-from areaviz.ui.shell.chrome import stylesheet
+from areaviz.ui.shell.frame import stylesheet
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 often a span wins.
 
 Query dependence is the mutual information between the query and the item it attends to, see
-`areaviz.trace.information`; the diagonal has all there can be of it.
+`areaviz.trace.query`; the diagonal has all there can be of it.
 
 Shapes: L layers, H heads, Q queries, N items, A areas, O offsets between a query and its heaviest
 item.
@@ -17,8 +17,7 @@ import numpy as np
 
 from areaviz.metrics.judged import MEASURES, Array, JudgedAreas
 from areaviz.metrics.words import word_runs
-from areaviz.trace.information import query_dependence
-from areaviz.trace.query import item_shares
+from areaviz.trace.query import item_shares, query_dependence
 from areaviz.trace.record import AttentionMap, Field, FloatArray, IntArray, Trace
 
 MOST_OFFSET = 12

@@ -21,10 +21,11 @@ from areaviz.models.network import Pass, Sites
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Places
+from areaviz.trace.limits import MAX_MAP_BYTES
 from areaviz.trace.query import predicted_bytes
 from areaviz.trace.record import AttentionMap, Field, FloatArray, Output
 
-MAX_TRACE_BYTES = 256 * 2**20
+MAX_TRACE_BYTES = MAX_MAP_BYTES
 ALTERNATIVES = 5
 END_LABEL, START_LABEL = "⟨end⟩", "⟨start⟩"
 

@@ -129,7 +129,11 @@ class Annotations:
         ordered = chosen.order_by(NOTES.c.example, NOTES.c.changed, NOTES.c.id)
         return [Annotation(**row) for row in self._store.rows("reading the notes", ordered)]
 
-    def counts(self, dataset: str, examples: Sequence[int] | None = None) -> dict[str, int]:
+    def counts(
+        self,
+        dataset: str,
+        examples: Sequence[int] | None = None,
+    ) -> dict[str, int]:
         """How many notes there are of each tag, the most frequent first.
 
         Args:
@@ -158,7 +162,12 @@ class Annotations:
         own = note.checked()
         # After the largest number comes 1 again: a version only has to differ from the one before.
         version = own.version % MAX_NUMBER + 1
-        new = replace(own, id=own.id or uuid.uuid4().hex, changed=now(), version=version)
+        new = replace(
+            own,
+            id=own.id or uuid.uuid4().hex,
+            changed=now(),
+            version=version,
+        )
         with self._store.writer("saving the note") as connection:
             if own.version:
                 _check_version(connection, own)
@@ -235,7 +244,11 @@ def _by_id(connection: Connection, ids: Sequence[str]) -> dict[str, Annotation]:
     return found
 
 
-def _check_version(connection: Connection, own: Annotation, may_be_gone: bool = False) -> None:
+def _check_version(
+    connection: Connection,
+    own: Annotation,
+    may_be_gone: bool = False,
+) -> None:
     """Raise Stale where the store has another version of a note; it is locked from now on."""
     chosen = sql.select(*_COLUMNS).where(NOTES.c.id == own.id).with_for_update()
     row = connection.execute(chosen).mappings().one_or_none()

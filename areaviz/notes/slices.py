@@ -40,7 +40,13 @@ class Slices:
         rows = self._store.rows("reading the slices", chosen)
         return [Slice(dataset, row["name"], tuple(json.loads(row["examples"]))) for row in rows]
 
-    def save(self, dataset: str, name: str, examples: Sequence[int], reader: str = "") -> Slice:
+    def save(
+        self,
+        dataset: str,
+        name: str,
+        examples: Sequence[int],
+        reader: str = "",
+    ) -> Slice:
         """Save examples under a name, in place of those that had it; committed when this returns.
 
         Args:

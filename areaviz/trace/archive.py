@@ -1,5 +1,8 @@
-"""npz archives of strangers: what they hold is known from headers, before anything is unpacked or
-allocated.
+"""npz archives of strangers: what they hold is known from headers before it is unpacked.
+
+Nothing is allocated for an archive or an array that is larger than it says, or than is possible.
+
+Shapes: R rows of an array along its last axis, X numbers of a row.
 """
 
 from __future__ import annotations
@@ -7,29 +10,45 @@ from __future__ import annotations
 import io
 import struct
 import zipfile
-from typing import BinaryIO
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
 
 from areaviz.trace.errors import InputError
 
 MAX_BYTES = 512 * 2**20
 MAX_DIRECTORY_BYTES = 2**16
+# Of an array's header with its marks; NumPy refuses longer ones too.
+HEADER_BYTES = 10_000 + 12
+# About so much of an entry is unpacked at a time.
+BLOCK_BYTES = 2**22
+NO_TRACE = "The file is not a trace; choose a trace that this app has saved."
 _END_OF_DIRECTORY = struct.Struct("<4s4H2LH")
+_READERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
 
 
-def check_archive(
-    file: BinaryIO,
-    refusal: str = "The file is not a trace; choose a trace that this app has saved.",
-    most: int | None = None,
-) -> None:
-    """Refuse what is no zip archive, one of more than `most` bytes (512 MiB), or with a list of
-    contents without end.
+def check_archive(file: BinaryIO, refusal: str = NO_TRACE, most: int | None = None) -> None:
+    """Refuse what is no zip archive, is too large, or has an endless list of contents.
+
+    Args:
+        file: open, seekable.
+        refusal: the sentence for what is no archive.
+        most: bytes of the file at most; by default 512 MiB.
 
     Raises:
-        InputError: it is none, with the sentence `refusal`, or too large.
+        InputError: it is no archive, or too large.
         BadZipFile: it is damaged, or larger than such files can be.
     """
     size = file.seek(0, io.SEEK_END)
     check_size(size, most or MAX_BYTES, "The file")
+    # The last record says where the list of contents is; before it may stand the mark of a zip64.
     length = min(size, _END_OF_DIRECTORY.size + 20)
     file.seek(size - length)
     tail = file.read(length)
@@ -39,12 +58,20 @@ def check_archive(
     file.seek(0)
     if len(tail) < _END_OF_DIRECTORY.size:
         raise zipfile.BadZipFile
-    magic, *_, directory_bytes, _, comment_bytes = _END_OF_DIRECTORY.unpack(
-        tail[-_END_OF_DIRECTORY.size :]
-    )
+    record = tail[-_END_OF_DIRECTORY.size :]
+    magic, *_, directory_bytes, _, comment_bytes = _END_OF_DIRECTORY.unpack(record)
     if magic != b"PK\x05\x06" or comment_bytes or tail.startswith(b"PK\x06\x07"):
         raise zipfile.BadZipFile
     check_size(directory_bytes, MAX_DIRECTORY_BYTES, "The file's list of contents")
+
+
+def check_size(size: int, limit: int, what: str) -> None:
+    """Refuse what takes more than `limit` bytes with an InputError."""
+    if size > limit:
+        raise InputError(
+            f"{what} takes {size / 2**20:,.1f} MiB but at most {limit / 2**20:,.4g} MiB are"
+            " possible; make a trace of a shorter text or a smaller model."
+        )
 
 
 def unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, most: int | None = None) -> bytes:
@@ -59,10 +86,77 @@ def unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, most: int | None 
         return file.read(entry.file_size if most is None else min(most, entry.file_size))
 
 
-def check_size(size: int, limit: int, what: str) -> None:
-    """Refuse what takes more than `limit` bytes with an InputError."""
-    if size > limit:
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What an array's entry says of itself, and where its numbers begin."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    by_columns: bool
+    # Bytes before the first number.
+    start: int
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of its numbers."""
+        return prod(self.shape) * self.dtype.itemsize
+
+
+def read_header(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Header:
+    """The header of an entry.
+
+    Raises:
+        InputError: it is of an unknown version, or holds Python objects.
+        ValueError: there is no such header.
+    """
+    name = entry.filename.removesuffix(".npy")
+    file = io.BytesIO(unpacked(archive, entry, HEADER_BYTES))
+    version = np.lib.format.read_magic(file)
+    if version not in _READERS:
         raise InputError(
-            f"{what} takes {size / 2**20:,.1f} MiB but at most {limit / 2**20:,.4g} MiB are"
-            " possible; make a trace of a shorter text or a smaller model."
+            f'The array "{name}" is of an unknown npy version; save it anew with numpy.savez.'
         )
+    shape, by_columns, dtype = _READERS[version](file)
+    if dtype.hasobject:
+        raise InputError(
+            f'The array "{name}" holds Python objects, which could run code when they are opened; '
+            "save texts as numpy.array([...], dtype=str) and numbers as float32."
+        )
+    return Header(tuple(map(int, shape)), dtype, by_columns, file.tell())
+
+
+def check_filled(entry: zipfile.ZipInfo, header: Header) -> None:
+    """Refuse, with a ValueError, an entry that is not as large as its header says, to the byte."""
+    size = entry.file_size - header.start
+    if min(header.shape, default=0) < 0 or header.nbytes != size:
+        raise ValueError(f"an array says it has shape {header.shape} but has {size} bytes")
+
+
+def read_array(
+    archive: zipfile.ZipFile, entry: zipfile.ZipInfo, header: Header
+) -> npt.NDArray[Any]:
+    """A whole array, read-only; ValueError where the entry is not as large as its header says."""
+    check_filled(entry, header)
+    flat = np.frombuffer(unpacked(archive, entry), header.dtype, offset=header.start)
+    return flat.reshape(header.shape, order="F" if header.by_columns else "C")
+
+
+def read_rows(
+    archive: zipfile.ZipFile, entry: zipfile.ZipInfo, header: Header
+) -> Iterator[npt.NDArray[Any]]:
+    """The rows of an array in order, some at a time: [R, X]; ValueError as `read_array`."""
+    check_filled(entry, header)
+    width = header.shape[-1]
+    row_bytes = width * header.dtype.itemsize
+    left = prod(header.shape[:-1])
+    with archive.open(entry) as file:
+        file.read(header.start)
+        while left:
+            count = min(left, max(1, BLOCK_BYTES // row_bytes))
+            content = file.read(count * row_bytes)
+            if len(content) != count * row_bytes:
+                raise ValueError(f"an array ends {count * row_bytes - len(content)} bytes early")
+            yield np.frombuffer(content, header.dtype).reshape(count, width)
+            left -= count
+        # At its end the entry's checksum is compared.
+        file.read(1)

@@ -1,8 +1,9 @@
-"""Area geometry: which areas a memory has, in what order, and how an index maps to a rectangle.
+"""Areas of a memory: which there are, in what order, and the words for where one lies.
 
 A memory is a grid of `height` x `width` items (a sequence has height 1). An area is a rectangle of
 at most `max_height` x `max_width` items (Li et al. 2019, section 3). Models and viewers share this
-one enumeration: size-major (for h, for w), then row-major over the top-left corner.
+one enumeration: size-major (for h, for w), then row-major over the top-left corner. In words,
+everything counts from 1.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from operator import index as whole
 import numpy as np
 import numpy.typing as npt
 
+FloatArray = npt.NDArray[np.float32]
 IntArray = npt.NDArray[np.int64]
 
 
@@ -89,12 +91,9 @@ class AreaGrid:
             ValueError: when the area is not one of this grid's.
         """
         fits = 1 <= area.height <= self.max_height and 1 <= area.width <= self.max_width
-        inside = (
-            0 <= area.top <= self.height - area.height and 0 <= area.left <= self.width - area.width
-        )
-        if not (fits and inside):
+        first, rows, columns = self.slab(area.height, area.width)
+        if not (fits and 0 <= area.top < rows and 0 <= area.left < columns):
             raise ValueError(f"{area} is not an area of {self}.")
-        first, _, columns = self.slab(area.height, area.width)
         return first + area.top * columns + area.left
 
     def area(self, index: int) -> Area:
@@ -105,32 +104,31 @@ class AreaGrid:
         """
         if not 0 <= index < self.count:
             raise IndexError(f"Area index {index} is outside 0..{self.count - 1}.")
-        index = whole(index)  # a NumPy integer would spread into the area and from there into JSON
+        # A NumPy integer would spread into the area and from there into JSON.
+        index = whole(index)
         row_areas = _placements(self.width, self.max_width)
         height = _extent_at(self.height, self.max_height, index // row_areas)
         index -= _placements(self.height, height - 1) * row_areas
         rows = self.height - height + 1
         width = _extent_at(self.width, self.max_width, index // rows)
-        top, left = divmod(
-            index - rows * _placements(self.width, width - 1), self.width - width + 1
-        )
-        return Area(top, left, height, width)
+        index -= rows * _placements(self.width, width - 1)
+        return Area(*divmod(index, self.width - width + 1), height, width)
 
     def table(self) -> IntArray:
         """Every area as a row (top, left, height, width): int64 [count, 4]."""
-        slabs = []
+        found_R4 = np.empty((self.count, 4), np.int64)
         for height, width in self.shapes():
-            _, rows, columns = self.slab(height, width)
-            top, left = np.divmod(np.arange(rows * columns), columns)
-            slabs.append(
-                np.stack([top, left, np.full_like(top, height), np.full_like(top, width)], 1)
-            )
-        return np.concatenate(slabs)
+            first, rows, columns = self.slab(height, width)
+            slab_R4 = found_R4[first : first + rows * columns]
+            slab_R4[:, 0], slab_R4[:, 1] = np.divmod(np.arange(rows * columns), columns)
+            slab_R4[:, 2:] = height, width
+        return found_R4
 
     def sizes(self) -> IntArray:
         """How many items each area holds: int64 [count]."""
-        counts = [self.slab(h, w)[1] * self.slab(h, w)[2] for h, w in self.shapes()]
-        return np.repeat([h * w for h, w in self.shapes()], counts)
+        height_S, width_S = np.array(list(self.shapes())).T
+        counts_S = (self.height - height_S + 1) * (self.width - width_S + 1)
+        return np.repeat(height_S * width_S, counts_S)
 
 
 def _placements(length: int, extent: int) -> int:
@@ -147,3 +145,24 @@ def _extent_at(length: int, max_extent: int, offset: int) -> int:
     while extent < max_extent and _placements(length, extent) <= offset:
         extent += 1
     return extent
+
+
+def area_text(area: Area) -> str:
+    """An area of a picture's cells: "rows 2-3, columns 4-6"."""
+    return f"{run_text('row', area.top, area.height)}, {run_text('column', area.left, area.width)}"
+
+
+def span_text(area: Area) -> str:
+    """An area of a text's items: "item 3" or "items 3-5"."""
+    return run_text("item", area.left, area.width)
+
+
+def run_text(name: str, first: int, count: int) -> str:
+    """Neighbours along one side: "row 2" or "rows 2-3".
+
+    Args:
+        name: of one of them.
+        first: counted from 0.
+        count: how many they are.
+    """
+    return f"{name} {first + 1}" if count == 1 else f"{name}s {first + 1}-{first + count}"

@@ -1,72 +1,74 @@
-"""An npz file of raw attention arrays, as NumPy saves it, as a trace; docs/your_models.md says what
-it holds.
+"""Attention arrays in an npz file, as NumPy saves it, as a trace, and an example of such a file.
 
-Files come from strangers: every shape and type is read from a header and checked before its array
-is unpacked, and arrays of Python objects, which NumPy would unpickle, are refused by their header.
+docs/your_models.md says what a file holds. Files come from strangers: every shape and type is read
+from a header and checked before its array is unpacked, and arrays of Python objects, which NumPy
+would unpickle, are refused by their header.
+
+Shapes: L layers, H heads, Q queries, N items, R rows of weights.
 """
 
 from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from math import prod
 from typing import Any, BinaryIO
 
+import numpy as np
 import numpy.typing as npt
 
-from areaviz.trace import codec
-from areaviz.trace.archive import check_archive
-from areaviz.trace.areas import AreaGrid
+from areaviz.trace import archive, codec
+from areaviz.trace.archive import Header
 from areaviz.trace.arrays import (
     AREA_SIZE,
     MAX_ITEMS,
     MAX_LABEL,
     SITE,
-    Frame,
-    check_pixels,
     check_shape,
     checked_rows,
     frame_of,
-    has_sums,
 )
-from areaviz.trace.derived import SUMS, map_of_sums, shared_sums
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.limits import AREA_SIZES, check_range, shown
-from areaviz.trace.npy_entries import Header, check_filled, read_array, read_header, read_rows
-from areaviz.trace.on_disk import open_trace
+from areaviz.trace.on_disk import UPLOADED, Room, open_trace
+from areaviz.trace.picture import check_pixels
 from areaviz.trace.record import Trace
-from areaviz.trace.room import UPLOADED, Room, Shape
 from areaviz.trace.spool import Reserve, Spool, unlimited
 
 NAMES = ("weights", "memory", "queries", "shape", "picture")
+NAME = "your-arrays"
 _REFUSAL = (
     "The file is no npz archive; save arrays with numpy.savez, or choose a trace that this app has"
     " saved."
 )
 _DAMAGED = "The file is damaged or cut short; save its arrays anew with numpy.savez."
 
+# The example, made by rule and chance, by no model: words, and the word behind each query.
+MEMORY = ("The", "old", "red", "train", "stops", "in", "the", "small", "station", ".")
+QUERIES = ("Der", "alte", "rote", "Zug", "hält", "im", "kleinen", "Bahnhof", ".")
+_MEANT = (0, 1, 2, 3, 4, 5, 7, 8, 9)
+# How widely each head looks, and each layer beside it.
+_SPREADS, _LAYERS = (0.5, 1.0, 1.5, 3.0), (2.0, 1.0)
+
 
 def holds_trace(file: BinaryIO, room: Room = UPLOADED) -> bool:
-    """Whether a file is a stored trace, not raw arrays; InputError where it is no archive, or
-    larger than `room`.
-    """
+    """Whether a file is a stored trace, not arrays; InputError where it is no archive."""
     with _named_errors():
-        check_archive(file, _REFUSAL, room.file)
-        with zipfile.ZipFile(file) as archive:
-            return codec.DOCUMENT in archive.namelist()
+        archive.check_archive(file, _REFUSAL, room.file)
+        with zipfile.ZipFile(file) as opened:
+            return codec.DOCUMENT in opened.namelist()
 
 
 def open_npz(
     file: BinaryIO,
     area_size: int = AREA_SIZE,
-    name: str = "your-arrays",
+    name: str = NAME,
     room: Room = UPLOADED,
     reserve: Reserve = unlimited,
 ) -> Trace:
-    """The trace in an npz file: of its arrays, or a trace that this app has saved. Its weights stay
-    on disk.
+    """The trace in an npz file, of its arrays or as stored; its weights stay on disk.
 
     Args:
         file: open, seekable.
@@ -84,13 +86,34 @@ def open_npz(
     if holds_trace(file, room):
         return open_trace(file, room, reserve)
     check_range("area_size", area_size, AREA_SIZES)
-    with _named_errors(), zipfile.ZipFile(file) as archive:
-        return _of_arrays(archive, area_size, name, room, reserve)
+    with _named_errors(), zipfile.ZipFile(file) as opened:
+        return _of_arrays(opened, area_size, name, room, reserve)
 
 
-def from_npz(content: bytes, area_size: int = AREA_SIZE, name: str = "your-arrays") -> Trace:
+def from_npz(content: bytes, area_size: int = AREA_SIZE, name: str = NAME) -> Trace:
     """The same of the bytes of a file."""
     return open_npz(io.BytesIO(content), area_size, name)
+
+
+def example_arrays() -> dict[str, npt.NDArray[np.generic]]:
+    """Weights [2, 4, 9, 10], whose heads look around the word that is meant, and labels."""
+    distance_QN = np.abs(np.arange(len(MEMORY)) - np.array(_MEANT)[:, None])
+    spread_LH = np.outer(_LAYERS, _SPREADS)
+    chance = np.random.default_rng(0).normal(0, 0.7, (*spread_LH.shape, *distance_QN.shape))
+    scores = np.exp(chance - distance_QN / spread_LH[..., None, None])
+    weights = scores / scores.sum(-1, keepdims=True)
+    return {
+        "weights": weights.astype(np.float32),
+        "memory": np.array(MEMORY),
+        "queries": np.array(QUERIES),
+    }
+
+
+def example_file() -> bytes:
+    """The same as an npz file."""
+    file = io.BytesIO()
+    np.savez_compressed(file, **example_arrays())  # type: ignore[arg-type]
+    return file.getvalue()
 
 
 @contextmanager
@@ -105,83 +128,54 @@ def _named_errors() -> Iterator[None]:
 
 
 def _of_arrays(
-    archive: zipfile.ZipFile, area_size: int, name: str, room: Room, reserve: Reserve
+    opened: zipfile.ZipFile, area_size: int, name: str, room: Room, reserve: Reserve
 ) -> Trace:
-    entries = _named(archive)
-    headers = {called: read_header(archive, entry) for called, entry in entries.items()}
+    entries = _entries(opened)
+    headers = {one: archive.read_header(opened, entry) for one, entry in entries.items()}
     shape = None
     if "shape" in entries:
         _check_pair(headers["shape"])
-        rows, columns = read_array(archive, entries["shape"], headers["shape"]).tolist()
+        rows, columns = archive.read_array(opened, entries["shape"], headers["shape"]).tolist()
         shape = (int(rows), int(columns))
-    _check(headers, shape, area_size)
-    for called, entry in entries.items():
-        check_filled(entry, headers[called])
-    others = ("memory", "queries", "picture")
-    small = {
-        one: read_array(archive, entries[one], headers[one]) for one in others if one in entries
-    }
-    weights = headers["weights"]
+    _check(headers, shape, area_size, room)
+    for one, entry in entries.items():
+        archive.check_filled(entry, headers[one])
+    small: dict[str, Any] = {}
+    for one in entries.keys() & {"memory", "queries", "picture"}:
+        small[one] = archive.read_array(opened, entries[one], headers[one])
     memory, queries = _labels(small.get("memory")), _labels(small.get("queries"))
+    weights = headers["weights"]
     frame = frame_of(weights.shape, memory, queries, shape, small.get("picture"), name)
-    blocks = _blocks(archive, entries["weights"], weights, room)
-    return _spooled(frame, weights.shape, blocks, area_size, room, reserve)
-
-
-def _spooled(
-    frame: Frame,
-    shape_LHQN: Sequence[int],
-    blocks: Iterable[npt.NDArray[Any]],
-    area_size: int,
-    room: Room,
-    reserve: Reserve,
-) -> Trace:
-    """The trace of a frame and the rows of its weights, which are written to disk with their sums
-    as they come.
-    """
-    layers, heads, queries, items = shape_LHQN
-    largest = area_size if has_sums(area_size, shape_LHQN) else 1
-    grid = AreaGrid.clamped((frame.grid.height, frame.grid.width), (largest, largest))
-    shapes: dict[str, Shape] = {SITE: (layers, heads, queries, items)}
-    if largest > 1:
-        shapes[SITE + SUMS] = layers, heads, queries, grid.count
-    for site, one in shapes.items():
-        room.check_map(site, one)
-    spool = Spool(sum(4 * prod(one) for one in shapes.values()), reserve)
-    places = [spool.map(one) for one in shapes.values()]
+    layers, heads, query_count, items = weights.shape
+    place = Spool(4 * prod(weights.shape), reserve).map((layers, heads, query_count, items))
     first = 0
-    for given_RN in blocks:
-        rows_RN = checked_rows(given_RN, first, shape_LHQN)
-        first += len(rows_RN)
-        places[0].add(rows_RN)
-        for place in places[1:]:
-            place.add(shared_sums(rows_RN, grid))
-    attention = frame.attention(places[0].weights())
-    return frame.trace(
-        [attention, *(map_of_sums(attention, grid, place.weights()) for place in places[1:])]
-    )
+    for given_RN in _blocks(opened, entries["weights"], weights, room):
+        place.add(checked_rows(given_RN, first, weights.shape))
+        first += len(given_RN)
+    trace = frame.trace(place.weights(), area_size)
+    room.check_trace(trace)
+    return trace
 
 
 def _blocks(
-    archive: zipfile.ZipFile, entry: zipfile.ZipInfo, header: Header, room: Room
+    opened: zipfile.ZipFile, entry: zipfile.ZipInfo, header: Header, room: Room
 ) -> Iterator[npt.NDArray[Any]]:
     """The rows of the weights in order, some at a time."""
     if not header.by_columns:
-        yield from read_rows(archive, entry, header)
+        yield from archive.read_rows(opened, entry, header)
         return
-    if (
-        header.nbytes > room.layer
-    ):  # rows lie all over the array then, so it has to be unpacked as a whole
+    # Rows lie all over the array then, so it has to be unpacked as a whole.
+    if header.nbytes > room.layer:
         raise InputError(
             f"The weights lie by columns and take {header.nbytes / 2**20:,.0f} MiB but at most "
             f"{room.layer // 2**20} MiB are possible so; save numpy.ascontiguousarray(weights)."
         )
-    yield read_array(archive, entry, header).reshape(-1, header.shape[-1])
+    yield archive.read_array(opened, entry, header).reshape(-1, header.shape[-1])
 
 
-def _named(archive: zipfile.ZipFile) -> Mapping[str, zipfile.ZipInfo]:
+def _entries(opened: zipfile.ZipFile) -> Mapping[str, zipfile.ZipInfo]:
     """The entries that are looked at; a file with one array may call it as it likes."""
-    found = {entry.filename.removesuffix(".npy"): entry for entry in archive.infolist()}
+    found = {entry.filename.removesuffix(".npy"): entry for entry in opened.infolist()}
     if "weights" not in found and len(found) == 1:
         found = {"weights": next(iter(found.values()))}
     if "weights" not in found:
@@ -192,9 +186,13 @@ def _named(archive: zipfile.ZipFile) -> Mapping[str, zipfile.ZipInfo]:
     return {name: found[name] for name in NAMES if name in found}
 
 
-def _check(headers: Mapping[str, Header], shape: tuple[int, int] | None, area_size: int) -> None:
+def _check(
+    headers: Mapping[str, Header], shape: tuple[int, int] | None, area_size: int, room: Room
+) -> None:
     weights = headers["weights"]
     check_shape(weights.shape, weights.dtype, shape, area_size)
+    layers, heads, query_count, items = weights.shape
+    room.check_map(SITE, (layers, heads, query_count, items))
     for name in ("memory", "queries"):
         if name in headers:
             _check_labels(name, headers[name])

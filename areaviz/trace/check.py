@@ -1,5 +1,4 @@
-"""Whether the parts of a trace agree with each other, as docs/trace.md says, and whether a focus
-points into it.
+"""Whether the parts of a trace agree, as docs/trace.md says, and a focus points into it.
 
 Shapes: as in `areaviz/trace/record.py`.
 """
@@ -7,6 +6,7 @@ Shapes: as in `areaviz/trace/record.py`.
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -64,7 +64,8 @@ def check_focus(trace: Trace, focus: Focus) -> None:
         )
     items = attention.weights.shape[2] if focus.side == "query" else attention.grid.items
     parts = [("layer", focus.layer, attention.layers), ("head", focus.head or 0, attention.heads)]
-    for name, value, count in [*parts, *(("item", item, items) for item in focus.items)]:
+    parts += [("item", item, items) for item in focus.items]
+    for name, value, count in parts:
         if not 0 <= value < count:
             raise InputError(
                 f"This result has {count:,} {name}{'s' if count > 1 else ''} but the link asks for "
@@ -73,9 +74,7 @@ def check_focus(trace: Trace, focus: Focus) -> None:
 
 
 def check_rows(weights: FloatArray, called: str) -> None:
-    """Check that weights [..., A] are distributions, or nothing but 0, of what is `called` so; else
-    ValueError.
-    """
+    """Check that rows of weights [..., A] are distributions, or nothing but 0; else ValueError."""
     _require(bool(weights.min() >= 0), f"{called} has weights below 0 or not a number.")
     for weights_QA in weights.reshape(-1, *weights.shape[-2:]):
         # One head after the other: where areas are few, the sums take as much memory as the
@@ -90,55 +89,53 @@ def _require(holds: bool, sentence: str) -> None:
         raise ValueError(sentence)
 
 
-def _check_field(trace: Trace, item: Field) -> None:
-    called = f'The field "{item.name}"'
+def _check_name(called: str, name: str) -> None:
     _require(
-        bool(_NAME.fullmatch(item.name)),
+        bool(_NAME.fullmatch(name)),
         f"{called} may only have small letters, digits, blanks and hyphens.",
     )
+
+
+def _check_sides(trace: Trace, called: str, part: AttentionMap | Gaze) -> None:
+    """Name and fields of a map or gaze."""
+    _check_name(called, part.site)
+    missing = [name for name in (part.query, part.memory) if name not in trace.fields]
+    _require(not missing, f"{called} names a field that the trace lacks: {', '.join(missing)}.")
+
+
+def _check_array(
+    what: str, array: npt.NDArray[Any], dtype: npt.DTypeLike, shape: tuple[int, ...]
+) -> None:
+    _require(array.dtype == dtype, f"{what} of type {array.dtype}, not {np.dtype(dtype)}.")
+    _require(array.shape == shape, f"{what} of shape {array.shape}, not {shape}.")
+
+
+def _check_field(trace: Trace, item: Field) -> None:
+    called = f'The field "{item.name}"'
+    _check_name(called, item.name)
     _require(item.kind in KINDS, f'{called} is of the unknown kind "{item.kind}".')
-    _require(
-        all(isinstance(label, str) for label in item.labels),
-        f"{called} has labels that are no text.",
-    )
-    anchors, kind = item.anchors, KINDS[item.kind]
-    _require(anchors.dtype == np.int64, f"{called} has anchors of type {anchors.dtype}, not int64.")
-    _require(
-        anchors.shape == (len(item), kind.anchor),
-        f"{called} has {len(item)} labels but anchors of shape {anchors.shape}.",
-    )
+    texts = all(isinstance(label, str) for label in item.labels)
+    _require(texts, f"{called} has labels that are no text.")
+    count, kind = len(item), KINDS[item.kind]
+    shape = (count, kind.anchor)
+    _check_array(f"{called} has {count} labels but anchors", item.anchors, np.int64, shape)
     problem = kind.problem(item, trace.request)
     _require(not problem, f"{called} {problem}.")
 
 
 def _check_gaze(trace: Trace, gaze: Gaze) -> None:
     called = f'The gaze of "{gaze.site}"'
-    _require(
-        bool(_NAME.fullmatch(gaze.site)),
-        f"{called} may only have small letters, digits, blanks and hyphens.",
+    _check_sides(trace, called, gaze)
+    kind = trace.fields[gaze.memory].kind
+    _require(kind == "picture", f"{called} looks at a field that is no picture.")
+    steps, scales = len(trace.fields[gaze.query]), (*gaze.corners.shape, 0, 0)[1]
+    _check_array(
+        f"{called} has corners for {steps} steps", gaze.corners, np.float32, (steps, scales, 4, 2)
     )
-    missing = [name for name in (gaze.query, gaze.memory) if name not in trace.fields]
-    _require(not missing, f"{called} names a field that the trace lacks: {', '.join(missing)}.")
-    _require(
-        trace.fields[gaze.memory].kind == "picture",
-        f"{called} looks at a field that is no picture.",
-    )
-    steps, scales = (
-        len(trace.fields[gaze.query]),
-        gaze.corners.shape[1] if gaze.corners.ndim > 1 else 0,
-    )
-    fits = gaze.corners.dtype == np.float32 and gaze.corners.shape == (steps, scales, 4, 2)
-    _require(fits, f"{called} has corners of shape {gaze.corners.shape} for {steps} steps.")
     _require(bool(np.isfinite(gaze.corners).all()), f"{called} has corners that are no numbers.")
-    fits = (
-        gaze.seen.dtype == np.uint8
-        and gaze.seen.ndim == 4
-        and gaze.seen.shape[:2] == (steps, scales)
-    )
-    _require(
-        fits,
-        f"{called} has patches of shape {gaze.seen.shape} for {steps} steps at {scales} scales.",
-    )
+    sides = gaze.seen.shape[2:]
+    _require(len(sides) == 2, f"{called} has patches of shape {gaze.seen.shape}.")
+    _check_array(f"{called} has patches", gaze.seen, np.uint8, (steps, scales, *sides))
 
 
 def _check_output(trace: Trace) -> None:
@@ -147,66 +144,52 @@ def _check_output(trace: Trace) -> None:
         output.field in trace.fields,
         f'The output names a field "{output.field}" that the trace lacks.',
     )
-    count, shape = len(trace.fields[output.field]), output.probabilities.shape
-    _require(shape == (count,), f"The output has probabilities of shape {shape} for {count} items.")
+    count, found = len(trace.fields[output.field]), output.probabilities
     _require(
-        output.probabilities.dtype == np.float32,
-        "The output has probabilities that are not float32.",
+        found.shape == (count,),
+        f"The output has probabilities of shape {found.shape} for {count} items.",
     )
-    _require(_shares(output.probabilities), "The output has probabilities outside 0 to 1.")
+    _check_array("The output has probabilities", found, np.float32, (count,))
+    _require(_shares(found), "The output has probabilities outside 0 to 1.")
     _require(
         len(output.alternatives) == count,
         f"The output has alternatives for {len(output.alternatives)} of {count} items.",
     )
-    likely = np.array(
-        [share for options in output.alternatives for _, share in options], dtype=np.float64
+    likely = [share for options in output.alternatives for _, share in options]
+    _require(
+        _shares(np.array(likely, np.float64)),
+        "The output has alternatives with probabilities outside 0 to 1.",
     )
-    _require(_shares(likely), "The output has alternatives with probabilities outside 0 to 1.")
 
 
 def _check_map(trace: Trace, attention: AttentionMap) -> None:
     called, weights_LHQA = f'The map of "{attention.site}"', attention.weights
-    _require(
-        bool(_NAME.fullmatch(attention.site)),
-        f"{called} may only have small letters, digits, blanks and hyphens.",
-    )
-    missing = [name for name in (attention.query, attention.memory) if name not in trace.fields]
-    _require(not missing, f"{called} names a field that the trace lacks: {', '.join(missing)}.")
-    items, grid = len(trace.fields[attention.memory]), attention.grid
+    _check_sides(trace, called, attention)
+    queries, items = len(trace.fields[attention.query]), len(trace.fields[attention.memory])
+    grid = attention.grid
     _require(
         grid.items == items, f"{called} has a grid of {grid.items} items over a memory of {items}."
     )
+    shape = weights_LHQA.shape
     _require(
-        weights_LHQA.dtype == np.float32,
-        f"{called} has weights of type {weights_LHQA.dtype}, not float32.",
+        len(shape) == 4 and min(shape) > 0 and shape[2:] == (queries, grid.count),
+        f"{called} has weights of shape {shape} but must be layers x heads x"
+        f" {queries} x {grid.count}.",
     )
-    shape = (len(trace.fields[attention.query]), grid.count)
-    fits = weights_LHQA.ndim == 4 and weights_LHQA.size > 0 and weights_LHQA.shape[2:] == shape
+    _check_array(f"{called} has weights", weights_LHQA, np.float32, shape)
     _require(
-        fits,
-        f"{called} has weights of shape {weights_LHQA.shape} but must be layers x heads x"
-        f" {shape[0]} x {shape[1]}.",
+        max(shape[:2]) <= MOST, f"{called} has more than {MOST:,} layers, or heads of a layer."
     )
-    _require(
-        max(weights_LHQA.shape[:2]) <= MOST,
-        f"{called} has more than {MOST:,} layers, or heads of a layer.",
-    )
+    # Those that lie elsewhere are checked by whoever fetches them.
     if not isinstance(weights_LHQA, LayeredWeights):
         check_rows(weights_LHQA, called)
-    if attention.chosen is not None:
-        chosen = attention.chosen
-        fits = chosen.dtype == np.int64 and chosen.shape == weights_LHQA.shape[:3]
-        _require(fits, f"{called} has choices of shape {chosen.shape} and type {chosen.dtype}.")
-        _require(
-            bool(np.all((chosen >= 0) & (chosen < grid.count))),
-            f"{called} has choices that are no areas.",
-        )
-    if attention.strength is not None:
-        strength = attention.strength
-        fits = strength.dtype == np.float32 and strength.shape == weights_LHQA.shape[:3]
-        _require(
-            fits, f"{called} has strengths of shape {strength.shape} and type {strength.dtype}."
-        )
+    chosen, strength = attention.chosen, attention.strength
+    if chosen is not None:
+        _check_array(f"{called} has choices", chosen, np.int64, shape[:3])
+        inside = bool(((chosen >= 0) & (chosen < grid.count)).all())
+        _require(inside, f"{called} has choices that are no areas.")
+    if strength is not None:
+        _check_array(f"{called} has strengths", strength, np.float32, shape[:3])
         finite = bool(np.isfinite(strength).all() and strength.min() >= 0)
         _require(finite, f"{called} has strengths below 0 or not a number.")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from math import prod
 from pathlib import Path
@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from areaviz.trace.archive import MAX_BYTES, check_archive, check_size, unpacked
 from areaviz.trace.check import check_rows, validate
+from areaviz.trace.derived import SumsOf
 from areaviz.trace.document import Fetch, from_document, to_arrays, to_document
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.files import write_whole
@@ -33,25 +34,23 @@ TYPES = ("<f2", "<f4", "<i8", "|u1")
 def to_bytes(trace: Trace, half: bool = False, without: Collection[str] = ()) -> bytes:
     """The file of a trace; equal traces give equal bytes.
 
-    half: store weights as float16, about half the size. Read back, every row is divided by its sum
-    again; with up to 30,000 areas a weight is then off by at most 0.2 % of itself plus 3e-8.
-    without: sites whose weights are left out, for a reader who can fetch them; such a file is for
-    the wire, not for keeping.
+    Args:
+        trace: weights that follow from others in it (`derived.SumsOf`) are left out.
+        half: store weights as float16, about half the size. Read back, every row is divided by its
+            sum again; with up to 30,000 areas a weight is then off by at most 0.2 % of itself plus
+            3e-8.
+        without: sites whose weights are left out too, for a reader who can fetch them; such a file
+            is for the wire, not for a disk.
 
     Raises:
         InputError: the trace is larger than `from_bytes` would read: 512 MiB, of which 8 MiB are
             texts.
     """
-    arrays, document = (
-        to_arrays(trace, without),
-        json.dumps(to_document(trace, without)).encode("ascii"),
-    )
+    arrays = to_arrays(trace, without)
+    document = json.dumps(to_document(trace, without)).encode("ascii")
     check_size(len(document), MAX_DOCUMENT_BYTES, "The trace's document")
-    check_size(
-        len(document) + sum(array.nbytes + 1024 for array in arrays.values()),
-        MAX_BYTES,
-        "The trace",
-    )
+    array_bytes = sum(array.nbytes + 1024 for array in arrays.values())
+    check_size(len(document) + array_bytes, MAX_BYTES, "The trace")
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         _add(archive, DOCUMENT, [document])
@@ -109,8 +108,11 @@ def save(trace: Trace, target: Path | str | BinaryIO, half: bool = False) -> Non
 
 
 def from_bytes(content: bytes, fetch: Fetch | None = None) -> Trace:
-    """Read a trace back; its arrays are read-only, so it can be shared. `fetch` gets what weights
-    were left out.
+    """Read a trace back; its arrays are read-only, so it can be shared.
+
+    Args:
+        content: of the file.
+        fetch: gets the weights that were left out for the wire.
 
     Raises:
         InputError: it is no trace, is damaged, too large, or of a newer version of this app.
@@ -133,9 +135,7 @@ def load(source: Path | str | BinaryIO, fetch: Fetch | None = None) -> Trace:
 
 @contextmanager
 def named() -> Iterator[None]:
-    """Say in one sentence what is wrong with a file: whatever is raised in the block becomes an
-    InputError.
-    """
+    """Whatever is raised in the block becomes an InputError: one sentence on what is wrong."""
     try:
         yield
     except (InputError, BackendError):
@@ -149,9 +149,8 @@ def named() -> Iterator[None]:
         raise InputError(
             f"The trace is damaged ({reason}); make it anew or choose another file."
         ) from error
-    except (
-        Exception
-    ) as error:  # a stranger's file: whatever the parsers under this raise means that it is damaged
+    except Exception as error:
+        # A stranger's file: whatever the parsers under this raise means that it is damaged.
         raise InputError(
             "The trace is damaged or cut short; download it anew or choose another file."
         ) from error
@@ -161,36 +160,40 @@ def _read(file: BinaryIO, fetch: Fetch | None) -> Trace:
     check_archive(file)
     with zipfile.ZipFile(file) as archive:
         entries = {entry.filename: entry for entry in archive.infolist()}
-        if DOCUMENT not in entries:
-            raise InputError(
-                "The file is an archive but no trace; choose a trace that this app has saved."
-            )
         check_size(sum(entry.file_size for entry in entries.values()), MAX_BYTES, "The trace")
-        check_size(entries[DOCUMENT].file_size, MAX_DOCUMENT_BYTES, "The trace's document")
-        document = json.loads(unpacked(archive, entries[DOCUMENT]))
-        names = [name for name in entries if name.endswith(".npy")]
-        arrays = {
-            name.removesuffix(".npy"): _array(unpacked(archive, entries[name])) for name in names
-        }
+        document = json.loads(unpacked(archive, document_entry(entries)))
+        arrays = {}
+        for name, entry in entries.items():
+            if name.endswith(".npy"):
+                arrays[name.removesuffix(".npy")] = _array(unpacked(archive, entry))
         check_size(sum(map(_full_size, arrays.values())), MAX_BYTES, "The trace")
     trace = from_document(document, arrays, fetch)
+    derived = [one.weights.nbytes for one in trace.maps.values() if isinstance(one.weights, SumsOf)]
+    check_size(sum(derived), MAX_BYTES, "What follows from the attention")
     validate(trace)
     return trace
 
 
+def document_entry(entries: Mapping[str, zipfile.ZipInfo]) -> zipfile.ZipInfo:
+    """The entry of the document; InputError where there is none, or a too large one."""
+    if DOCUMENT not in entries:
+        raise InputError(
+            "The file is an archive but no trace; choose a trace that this app has saved."
+        )
+    check_size(entries[DOCUMENT].file_size, MAX_DOCUMENT_BYTES, "The trace's document")
+    return entries[DOCUMENT]
+
+
 def _array(entry: bytes) -> npt.NDArray[Any]:
-    """An array from a .npy entry, its header checked against the bytes that are there;
-    read-only.
-    """
+    """An array of a .npy entry, as large as its header says; read-only."""
     file = io.BytesIO(entry)
     if np.lib.format.read_magic(file) != (1, 0):
         raise ValueError("an array is of an unknown npy version")
     shape, by_columns, dtype = np.lib.format.read_array_header_1_0(file)
     check_type(dtype, by_columns)
-    if min(shape, default=0) < 0 or prod(shape) * dtype.itemsize != len(entry) - file.tell():
-        raise ValueError(
-            f"an array says it has shape {shape} but has {len(entry) - file.tell()} bytes"
-        )
+    size = len(entry) - file.tell()
+    if min(shape, default=0) < 0 or prod(shape) * dtype.itemsize != size:
+        raise ValueError(f"an array says it has shape {shape} but has {size} bytes")
     return np.frombuffer(entry, dtype, offset=file.tell()).reshape(shape)
 
 
@@ -201,9 +204,7 @@ def check_type(dtype: np.dtype[Any], by_columns: bool) -> None:
 
 
 def _full_size(array: npt.NDArray[Any]) -> int:
-    """The bytes of an array as a trace has it: weights stored in half precision are twice as large
-    there.
-    """
+    """The bytes of an array as a trace has it, where weights are in single precision."""
     return array.nbytes * (2 if array.dtype == np.float16 else 1)
 
 
@@ -213,9 +214,7 @@ def is_weights(name: str) -> bool:
 
 
 def _npy_parts(array: npt.NDArray[Any], half: bool = False) -> Iterator[bytes | memoryview]:
-    """The bytes of a .npy file; those of weights a layer at a time, as they may lie elsewhere.
-    half: as float16.
-    """
+    """The bytes of a .npy file; those of weights a layer at a time, as they may lie elsewhere."""
     kind, head = np.dtype(np.float16) if half else array.dtype, io.BytesIO()
     described = {
         "descr": np.lib.format.dtype_to_descr(kind),

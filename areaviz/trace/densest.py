@@ -17,17 +17,15 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.trace.areas import AreaGrid, IntArray
-from areaviz.trace.chunks import in_chunks
+from areaviz.trace.areas import AreaGrid, FloatArray, IntArray
+from areaviz.trace.weights import in_chunks
 
-FloatArray = npt.NDArray[np.float32]
-
+# The share that a densest area holds, where nobody asks for another.
 MASS = 0.5
-"""The share that a densest area holds, where nobody asks for another."""
+# A row's shares as whole numbers sum to about this.
 UNIT = 1 << 40
-"""A row's shares as whole numbers sum to about this."""
+# Shares are rounded to float32, so an area that lacks this little holds the mass.
 ROUNDING = 1e-6
-"""Shares are rounded to float32, so an area that lacks this little holds the mass."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,11 +115,8 @@ def _narrowest(strips_RYX: IntArray, need_R: npt.NDArray[np.float64]) -> IntArra
     while (low_R < high_R).any():
         middle_R = (low_R + high_R) // 2
         enough_R = _held(strips_RYX, middle_R).max((1, 2)) >= need_R
-        low_R, high_R = (
-            np.where(enough_R, low_R, middle_R + 1),
-            np.where(enough_R, middle_R, high_R),
-        )
-        low_R = np.minimum(low_R, high_R)
+        high_R = np.where(enough_R, middle_R, high_R)
+        low_R = np.minimum(np.where(enough_R, low_R, middle_R + 1), high_R)
     return high_R
 
 

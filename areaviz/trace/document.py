@@ -1,6 +1,4 @@
-"""A trace as a JSON document and plain arrays, and back. The format is specified in
-docs/trace.md.
-"""
+"""A trace as a JSON document and plain arrays, and back, as docs/trace.md specifies."""
 
 from __future__ import annotations
 
@@ -13,41 +11,55 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.trace.areas import AreaGrid
+from areaviz.trace.derived import SUMS, SumsOf, base_site, follows
 from areaviz.trace.errors import InputError
 from areaviz.trace.intervention_text import from_text, to_text
 from areaviz.trace.layered import LayeredWeights
 from areaviz.trace.picture import Picture, check_picture
-from areaviz.trace.record import VERSION, AttentionMap, Field, FloatArray, Gaze, Output, Trace
+from areaviz.trace.record import (
+    MOST,
+    VERSION,
+    AttentionMap,
+    Field,
+    FloatArray,
+    Gaze,
+    Output,
+    Trace,
+)
 from areaviz.trace.request import Request
 
 FORMAT = "areaviz trace"
-MOST_LAYERS, MOST_HEADS = 1024, 1024
+# What the requests of version 1 lacked, and those of version 2; version 1 knew no gazes either.
+_ADDED: tuple[Mapping[str, Any], ...] = (
+    {"picture": None, "sample": False},
+    {"target": None, "changes": ""},
+)
+# What a request has always, and what may be None.
+_REQUEST = {"model": str, "text": str, "method": str, "beam": int, "seed": int}
+_OPTIONAL = {"area_size": int, "target": str}
 
 Arrays = Mapping[str, npt.NDArray[Any]]
+# Gets the weights of a site and layer, float32 [H, Q, A], from where they lie.
 Fetch = Callable[[str, int], FloatArray]
-"""Gets the weights of a site and layer, float32 [H, Q, A], from where they lie."""
 _Value = TypeVar("_Value")
 
 
 def to_arrays(trace: Trace, without: Collection[str] = ()) -> dict[str, npt.NDArray[Any]]:
     """The arrays of a trace by name; weights that lie elsewhere stay there.
 
-    without: sites whose weights are left out.
+    Args:
+        trace: weights that follow from others in it are left out.
+        without: sites whose weights are left out too.
     """
     arrays: dict[str, npt.NDArray[Any]] = {"output.probabilities": trace.output.probabilities}
     arrays |= {f"field.{name}.anchors": item.anchors for name, item in trace.fields.items()}
-    whole = {site: item for site, item in trace.maps.items() if site not in without}
-    arrays |= {f"map.{site}.weights": item.weights for site, item in whole.items()}
-    arrays |= {
-        f"map.{site}.chosen": item.chosen
-        for site, item in trace.maps.items()
-        if item.chosen is not None
-    }
-    arrays |= {
-        f"map.{site}.strength": item.strength
-        for site, item in trace.maps.items()
-        if item.strength is not None
-    }
+    for site, item in trace.maps.items():
+        if site not in without and not follows(item, trace.maps):
+            arrays[f"map.{site}.weights"] = item.weights
+        if item.chosen is not None:
+            arrays[f"map.{site}.chosen"] = item.chosen
+        if item.strength is not None:
+            arrays[f"map.{site}.strength"] = item.strength
     for site, gaze in trace.gazes.items():
         arrays |= {f"gaze.{site}.corners": gaze.corners, f"gaze.{site}.seen": gaze.seen}
     if trace.request.picture is not None:
@@ -59,81 +71,73 @@ def to_arrays(trace: Trace, without: Collection[str] = ()) -> dict[str, npt.NDAr
 
 
 def to_document(trace: Trace, without: Collection[str] = ()) -> dict[str, Any]:
-    """Everything in a trace that is no array, ready for JSON. A map `without` its weights tells
-    their shape instead.
+    """Everything in a trace that is no array, ready for JSON.
+
+    A map `without` its weights has their shape instead, unless they follow from others.
     """
-    fields = [
-        {"name": f.name, "kind": f.kind, "raw": f.raw, "labels": f.labels}
-        for f in trace.fields.values()
-    ]
-    maps = [
-        {name: getattr(m, name) for name in ("site", "query", "memory", "normalisation", "derived")}
-        | {"grid": asdict(m.grid)}
-        | ({"shape": m.weights.shape} if m.site in without else {})
-        for m in trace.maps.values()
-    ]
+    maps = []
+    for attention in trace.maps.values():
+        entry = _named(attention, "site", "query", "memory", "normalisation", "derived")
+        entry["grid"] = asdict(attention.grid)
+        if attention.site in without and not follows(attention, trace.maps):
+            entry["shape"] = attention.weights.shape
+        maps.append(entry)
     return {
         "format": FORMAT,
         "version": trace.version,
         "request": request_entry(trace.request),
-        "fields": fields,
-        "output": {"field": trace.output.field, "alternatives": trace.output.alternatives},
+        "fields": [_named(f, "name", "kind", "raw", "labels") for f in trace.fields.values()],
+        "output": _named(trace.output, "field", "alternatives"),
         "maps": maps,
-        "gazes": [
-            {"site": g.site, "query": g.query, "memory": g.memory} for g in trace.gazes.values()
-        ],
+        "gazes": [_named(gaze, "site", "query", "memory") for gaze in trace.gazes.values()],
         "details": dict(trace.details),
     }
 
 
+def _named(part: object, *names: str) -> dict[str, Any]:
+    return {name: getattr(part, name) for name in names}
+
+
 def request_entry(request: Request) -> dict[str, Any]:
     """A request without its pixels, which are an array."""
-    name = None if request.picture is None else request.picture.name
-    return {
-        **asdict(replace(request, picture=None)),
-        "picture": name,
-        "changes": to_text(request.changes),
-    }
+    entry = asdict(replace(request, picture=None, changes=()))
+    entry["picture"] = request.picture and request.picture.name
+    entry["changes"] = to_text(request.changes)
+    return entry
 
 
 def from_document(document: Any, arrays: Arrays, fetch: Fetch | None = None) -> Trace:
-    """Put a trace together again; `areaviz.trace.check.validate` then tells whether its parts
-    agree.
+    """Put a trace together again, its parts not yet checked against each other.
 
-    fetch: gets what weights were left out, when they are first read; without it none may be.
+    Args:
+        document: as `to_document` gives it, of this or an earlier version.
+        arrays: by name.
+        fetch: gets what weights were left out, when they are first read; without it only those
+            may be that follow from others.
 
     Raises:
         InputError: it is no trace or of a newer version.
         Exception: of any kind where the document is not as specified.
     """
     _check_version(document)
-    for version, upgrade in enumerate((_from_version_1, _from_version_2), start=1):
-        if document["version"] == version:
-            document = upgrade(document)
+    request = dict(_take(document, "request", dict))
+    for entries in _ADDED[document["version"] - 1 :]:
+        request |= entries
+    gazes = [] if document["version"] == 1 else _take(document, "gazes", list)
     fields = [_field(entry, arrays) for entry in _take(document, "fields", list)]
-    maps = [_map(entry, arrays, fetch) for entry in _take(document, "maps", list)]
-    gazes = [_gaze(entry, arrays) for entry in _take(document, "gazes", list)]
+    maps: dict[str, AttentionMap] = {}
+    for entry in _take(document, "maps", list):
+        attention = _map(entry, arrays, fetch, maps)
+        maps[attention.site] = attention
     details = _take(document, "details", dict)
     return Trace(
-        request=read_request(_take(document, "request", dict), arrays),
-        fields={entry.name: entry for entry in fields},
+        request=read_request(request, arrays),
+        fields={field.name: field for field in fields},
         output=_output(_take(document, "output", dict), arrays),
-        maps={entry.site: entry for entry in maps},
+        maps=maps,
         details={name: _take(details, name, str) for name in details},
-        gazes={entry.site: entry for entry in gazes},
+        gazes={gaze.site: gaze for gaze in (_gaze(entry, arrays) for entry in gazes)},
     )
-
-
-def _from_version_1(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Version 1 knew no pictures, no sampling and no gazes."""
-    request = {**_take(dict(document), "request", dict), "picture": None, "sample": False}
-    return {**document, "version": 2, "request": request, "gazes": []}
-
-
-def _from_version_2(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Version 2 knew no given output and no changes."""
-    request = {**_take(dict(document), "request", dict), "target": None, "changes": ""}
-    return {**document, "version": 3, "request": request}
 
 
 def _check_version(document: Any) -> None:
@@ -152,31 +156,15 @@ def _check_version(document: Any) -> None:
 
 
 def read_request(entry: Mapping[str, Any], arrays: Arrays) -> Request:
-    """A request of an entry and, for one with a picture, the array "request.picture"; raises as
-    `from_document`.
-    """
-    model, text, method = (_take(entry, key, str) for key in ("model", "text", "method"))
-    area_size = None if entry["area_size"] is None else _take(entry, "area_size", int)
-    picture = (
-        None
-        if entry["picture"] is None
-        else _picture(_take(entry, "picture", str), arrays["request.picture"])
-    )
-    beam, seed = _take(entry, "beam", int), _take(entry, "seed", int)
-    target = None if entry["target"] is None else _take(entry, "target", str)
+    """A request of an entry and, of one with a picture, its array; raises as `from_document`."""
+    picture = None
+    if entry["picture"] is not None:
+        picture = _picture(_take(entry, "picture", str), arrays["request.picture"])
+    given: dict[str, Any] = {name: _take(entry, name, kind) for name, kind in _REQUEST.items()}
+    for name, kind in _OPTIONAL.items():
+        given[name] = None if entry[name] is None else _take(entry, name, kind)
     changes = from_text(_take(entry, "changes", str))
-    return Request(
-        model,
-        text,
-        method,
-        beam,
-        area_size,
-        seed,
-        picture,
-        entry["sample"] is True,
-        target,
-        changes,
-    )
+    return Request(**given, picture=picture, sample=entry["sample"] is True, changes=changes)
 
 
 def _picture(name: str, pixels: npt.NDArray[Any]) -> Picture:
@@ -207,34 +195,48 @@ def _output(entry: Mapping[str, Any], arrays: Arrays) -> Output:
     return Output(_take(entry, "field", str), arrays["output.probabilities"], alternatives)
 
 
-def _map(entry: Mapping[str, Any], arrays: Arrays, fetch: Fetch | None) -> AttentionMap:
-    site, query, memory, normalisation = (
-        _take(entry, key, str) for key in ("site", "query", "memory", "normalisation")
-    )
-    sides = _take(entry, "grid", dict)
+def _map(
+    entry: Mapping[str, Any],
+    arrays: Arrays,
+    fetch: Fetch | None,
+    before: Mapping[str, AttentionMap],
+) -> AttentionMap:
+    """A map; `before` it come those that it may follow from."""
+    site, sides = _take(entry, "site", str), _take(entry, "grid", dict)
     grid = AreaGrid(
         *(_take(sides, side, int) for side in ("height", "width", "max_height", "max_width"))
     )
-    if fetch is not None and f"map.{site}.weights" not in arrays:
+    base, ending = base_site(site)
+    if f"map.{site}.weights" in arrays:
+        weights = _full(arrays[f"map.{site}.weights"])
+    elif ending == SUMS and "shape" not in entry:
+        # It stands in for an array, as do weights that are fetched.
+        weights = cast(FloatArray, SumsOf(before[base], grid))
+    elif fetch is not None:
         weights = _elsewhere(site, _take(entry, "shape", list), fetch)
     else:
-        weights = _full(arrays[f"map.{site}.weights"])
-    chosen, strength = (arrays.get(f"map.{site}.{name}") for name in ("chosen", "strength"))
-    derived = (
-        _take(entry, "derived", str) if "derived" in entry else ""
-    )  # older files have no such entry
+        raise ValueError(f'the weights of "{site}" are missing')
     return AttentionMap(
-        site, query, memory, grid, weights, normalisation, chosen, strength, derived
+        site=site,
+        query=_take(entry, "query", str),
+        memory=_take(entry, "memory", str),
+        grid=grid,
+        weights=weights,
+        normalisation=_take(entry, "normalisation", str),
+        chosen=arrays.get(f"map.{site}.chosen"),
+        strength=arrays.get(f"map.{site}.strength"),
+        # Older files have no such entry.
+        derived=_take(entry, "derived", str) if "derived" in entry else "",
     )
 
 
 def _elsewhere(site: str, shape: list[Any], fetch: Fetch) -> FloatArray:
     """Weights [L, H, Q, A] that stay where they are until they are read."""
     layers, heads, queries, areas = (_take({"shape": size}, "shape", int) for size in shape)
-    if not (1 <= layers <= MOST_LAYERS and 1 <= heads <= MOST_HEADS and min(queries, areas) >= 1):
+    sizes = layers, heads, queries, areas
+    if min(sizes) < 1 or max(layers, heads) > MOST:
         raise ValueError(f"weights of shape {layers} x {heads} x {queries} x {areas} cannot be")
-    weights = LayeredWeights((layers, heads, queries, areas), partial(fetch, site))
-    return cast(FloatArray, weights)  # it stands in for one
+    return cast(FloatArray, LayeredWeights(sizes, partial(fetch, site)))
 
 
 def _full(weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -242,9 +244,8 @@ def _full(weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if weights.dtype != np.float16:
         return weights
     full: FloatArray = weights.astype(np.float32)
-    for layer in (
-        full
-    ):  # one after the other: where areas are few, the sums take as much memory as the weights
+    # One layer after the other: where areas are few, the sums take as much memory as the weights.
+    for layer in full:
         divide_by_sums(layer)
     full.flags.writeable = False
     return full

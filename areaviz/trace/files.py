@@ -11,14 +11,17 @@ from uuid import uuid4
 
 from areaviz.trace.errors import BackendError
 
+# Modes of what the app stores by itself: no other user of the machine reads it.
 PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
-"""Modes of what the app keeps by itself: no other user of the machine reads it."""
 
 
 def write_whole(path: Path, content: bytes, mode: int = 0o666) -> None:
     """Write `content` to a temporary file beside `path`, then put it in its place in one step.
 
-    mode: of the file, less what the process's umask takes.
+    Args:
+        path: of the file.
+        content: all of it.
+        mode: of the file, less what the process's umask takes.
 
     Raises:
         BackendError: the disk is full, or the folder is missing or read-only; nothing new is left
@@ -43,9 +46,7 @@ def write_whole(path: Path, content: bytes, mode: int = 0o666) -> None:
 
 
 def private_folder(path: Path) -> None:
-    """Make a folder, and those above it that are missing, for this user alone; one that is there
-    stays as it is.
-    """
+    """Make a folder, and those above it, for this user alone; one that is there stays as it is."""
     for folder in (*reversed(path.parents), path):
         with suppress(FileExistsError):
             if not folder.is_dir():
@@ -72,7 +73,8 @@ def set_aside(path: Path, *companions: Path) -> Path:
         OSError: a file cannot be given another name; `path` stays where it is.
     """
     aside = aside_name(path, "damaged")
-    os.link(path, aside)  # unlike a rename, it fails where something has that name
+    # Unlike a rename, it fails where something has that name.
+    os.link(path, aside)
     for one in companions:
         os.link(one, aside.with_name(aside.name + one.name.removeprefix(path.name)))
     for one in (*companions, path):

@@ -1,5 +1,6 @@
-"""Changes as text, for links and files:
-"weigh:encoder-decoder:items=3-5:layer=2;hide:source:items=1-4".
+"""Interventions, and positions of items, as text for links and files.
+
+    weigh:encoder-decoder:items=3-5:layer=2;hide:source:items=1-4
 
 Changes are parted by ";", their parts by ":": the kind, the site or field, then what differs from
 its default. Layers, heads, queries, items and an area's top and left count from 1.
@@ -8,47 +9,44 @@ its default. Layers, heads, queries, items and an area's top and left count from
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
 
 from areaviz.trace.areas import Area
 from areaviz.trace.errors import InputError
-from areaviz.trace.interventions import (
-    KINDS,
-    Change,
-    Gate,
-    Hide,
-    Weigh,
-    check_changes,
-    check_total,
-    kind_of,
-)
+from areaviz.trace.interventions import KINDS, Change, Hide, check_changes, check_total, kind_of
 from areaviz.trace.limits import MAX_CHANGES, MAX_POSITION, shown
-from areaviz.trace.positions import packed, unpacked
 
+# Of a text that is read; the longest changes that are possible are written in less.
 MAX_LETTERS = 400_000
-"""Of a text that is read; the longest changes that are possible are written in less."""
-
+# The parts of a change, in the order they are written, and their defaults.
+_PARTS: Mapping[str, Any] = {
+    "items": (),
+    "areas": (),
+    "factor": 0.0,
+    "layer": None,
+    "head": None,
+    "query": None,
+    "rest": False,
+}
 _NAME = re.compile(r"[a-z][a-z0-9 -]{0,39}")
 _NUMBER = re.compile(r"[1-9][0-9]{0,4}")
 _FACTOR = re.compile(r"[0-9]{1,3}(\.[0-9]{1,20})?(e-[0-9]{1,3})?")
 _AREA = re.compile(r"([1-9][0-9]{0,4})\.([1-9][0-9]{0,4})\.([1-9][0-9]{0,4})\.([1-9][0-9]{0,4})")
-_PARTS = {
-    "weigh": ("items", "areas", "factor", "layer", "head", "query", "rest"),
-    "gate": ("factor", "layer", "head"),
-    "hide": ("items",),
-}
+_ITEMS = re.compile(r"[0-9]{1,5}(-[0-9]{1,5})?(,[0-9]{1,5}(-[0-9]{1,5})?)*")
 
 
 def to_text(changes: Sequence[Change]) -> str:
     """All changes as one line; "" for none."""
-    return ";".join(":".join(_parts(change)) for change in changes)
+    return ";".join(":".join(_written(change)) for change in changes)
 
 
 def from_text(text: str) -> tuple[Change, ...]:
     """The changes of such a line.
 
     Raises:
-        InputError: it cannot be read, or asks for what `check_changes` refuses.
+        InputError: it cannot be read, or has what `check_changes` refuses.
     """
     if len(text) > MAX_LETTERS:
         raise InputError(
@@ -69,24 +67,56 @@ def from_text(text: str) -> tuple[Change, ...]:
     return tuple(changes)
 
 
-def _parts(change: Change) -> Iterator[str]:
+def packed(items: Sequence[int]) -> str:
+    """Runs of following items as ranges, in the order given: (2, 3, 4, 11) is "3-5,12"."""
+    ranges = []
+    for _, group in groupby(enumerate(items, start=1), lambda pair: pair[1] - pair[0]):
+        run = [item + 1 for _, item in group]
+        ranges.append(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}")
+    return ",".join(ranges)
+
+
+def unpacked(text: str, name: str = "items") -> Iterator[int]:
+    """The positions (0-based) of a list such as "3-5,12"; "" has none.
+
+    Args:
+        text: nothing larger than `MAX_POSITION` is ever unrolled.
+        name: what they are, where they are refused.
+
+    Raises:
+        InputError: it is no list of positions, or there are too many.
+    """
+    if text and not _ITEMS.fullmatch(text):
+        raise InputError(
+            f'"{name}" is "{shown(text)}" but must be positions such as 3-7,12; mend or remove it.'
+        )
+    left = MAX_POSITION
+    for part in filter(None, text.split(",")):
+        first, _, last = part.partition("-")
+        start, stop = int(first), int(last or first)
+        left -= stop - start + 1
+        if not 1 <= start <= stop <= MAX_POSITION or left < 0:
+            raise InputError(
+                f'"{name}" has "{part}" but positions rise, from 1 to {MAX_POSITION:,}; mend or'
+                " remove it."
+            )
+        yield from range(start - 1, stop)
+
+
+def _written(change: Change) -> Iterator[str]:
     yield kind_of(change)
     yield change.field if isinstance(change, Hide) else change.site
-    if not isinstance(change, Gate) and change.items:
-        yield f"items={packed(change.items)}"
-    if isinstance(change, Hide):
-        return
-    if isinstance(change, Weigh) and change.areas:
-        yield "areas=" + ",".join(
-            f"{a.top + 1}.{a.left + 1}.{a.height}.{a.width}" for a in change.areas
-        )
-    if change.factor != 0:
-        yield f"factor={float(change.factor)!r}"
-    for name in ("layer", "head", "query"):
-        if (value := getattr(change, name, None)) is not None:
-            yield f"{name}={value + 1}"
-    if isinstance(change, Weigh) and change.rest:
-        yield "rest=1"
+    for part, default in _PARTS.items():
+        value: Any = getattr(change, part, default)
+        if value == default:
+            continue
+        if part == "items":
+            text = packed(value)
+        elif part == "areas":
+            text = ",".join(f"{a.top + 1}.{a.left + 1}.{a.height}.{a.width}" for a in value)
+        else:
+            text = repr(float(value)) if part == "factor" else str(int(value) + (part != "rest"))
+        yield f"{part}={text}"
 
 
 def _change(text: str) -> Change:
@@ -96,50 +126,45 @@ def _change(text: str) -> Change:
         raise InputError(
             f'"{shown(text)}" is no change; it must begin with weigh, gate or hide and name a site.'
         )
-    given = dict(option.partition("=")[::2] for option in options)
-    stray = next((part for part in given if part not in _PARTS[kind]), None)
-    if stray is not None or len(given) < len(options):
-        raise InputError(
-            f'The change "{shown(text)}" has a part that a change of its kind lacks; mend or'
-            " remove it."
-        )
-    if kind == "hide":
-        return Hide(name, tuple(unpacked(given.get("items", ""))))
-    layer, head, factor = _number(given, "layer"), _number(given, "head"), _factor(given)
-    if kind == "gate":
-        return Gate(name, layer, head, factor)
-    items, areas = tuple(unpacked(given.get("items", ""))), tuple(_areas(given.get("areas", "")))
-    return Weigh(
-        name, items, areas, factor, layer, head, _number(given, "query"), given.get("rest") == "1"
-    )
-
-
-def _number(given: dict[str, str], name: str) -> int | None:
-    if name not in given:
-        return None
-    if not _NUMBER.fullmatch(given[name]) or int(given[name]) > MAX_POSITION:
-        raise InputError(
-            f'A change has the {name} "{shown(given[name])}" but these count from 1; choose a'
-            " number."
-        )
-    return int(given[name]) - 1
-
-
-def _factor(given: dict[str, str]) -> float:
-    text = given.get("factor", "0")
-    if not _FACTOR.fullmatch(text):
-        raise InputError(
-            f'A change has the factor "{shown(text)}" but it must be a number such as 0.5; mend it.'
-        )
-    return float(text)
-
-
-def _areas(text: str) -> Iterator[Area]:
-    for part in filter(None, text.split(",")):
-        found = _AREA.fullmatch(part)
-        if not found:
+    given: dict[str, Any] = {}
+    for option in options:
+        part, _, value = option.partition("=")
+        if part in given or part not in _PARTS or part not in KINDS[kind].__dataclass_fields__:
             raise InputError(
-                f'A change has the area "{shown(part)}" but areas are written as 1.3.1.2; mend it.'
+                f'The change "{shown(text)}" has a part that a change of its kind lacks; mend or'
+                " remove it."
             )
-        top, left, height, width = map(int, found.groups())
-        yield Area(top - 1, left - 1, height, width)
+        given[part] = _read(part, value)
+    return KINDS[kind](name, **given)
+
+
+def _read(part: str, text: str) -> object:
+    """The value of a part of a change."""
+    if part == "items":
+        return tuple(unpacked(text))
+    if part == "areas":
+        return tuple(map(_area, filter(None, text.split(","))))
+    if part == "rest":
+        return text == "1"
+    if part == "factor":
+        if not _FACTOR.fullmatch(text):
+            raise InputError(
+                f'A change has the factor "{shown(text)}" but it must be a number such as 0.5; mend'
+                " it."
+            )
+        return float(text)
+    if not _NUMBER.fullmatch(text) or int(text) > MAX_POSITION:
+        raise InputError(
+            f'A change has the {part} "{shown(text)}" but these count from 1; choose a number.'
+        )
+    return int(text) - 1
+
+
+def _area(text: str) -> Area:
+    found = _AREA.fullmatch(text)
+    if not found:
+        raise InputError(
+            f'A change has the area "{shown(text)}" but areas are written as 1.3.1.2; mend it.'
+        )
+    top, left, height, width = map(int, found.groups())
+    return Area(top - 1, left - 1, height, width)

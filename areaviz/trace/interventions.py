@@ -1,16 +1,18 @@
-"""What is done otherwise in a run, to see what follows: weights changed, heads switched off, items
-hidden.
+"""Interventions: what is changed in a run, to see what follows.
 
-Shapes: H heads, Q queries, R areas, N items. Layers, heads, queries and items count from 0.
+Weights of areas are changed, heads switched off, or items hidden. Layers, heads, queries and items
+count from 0.
+
+Shapes: H heads, Q queries, R areas, N items.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
 
 import numpy as np
+import numpy.typing as npt
 
 from areaviz.trace.areas import Area, AreaGrid, IntArray
 from areaviz.trace.errors import InputError
@@ -24,20 +26,21 @@ class Weigh:
         w'_a = f_a w_a / sum_b f_b w_b,   which is the softmax of the logits plus log f_a
 
     A factor of 0 bans the areas; a query with all areas banned reads nothing (its weights are 0).
-
-    site: the attention. areas: these, and with `items` every area that holds one of them; rest: all
-    others instead.
-    factor: 0..100. layer, head, query: where; None means all of them. A query of the output has a
-    place only when the output is given (`Request.target`).
     """
 
+    # The attention.
     site: str
+    # Every area that holds one of these items, and these areas.
     items: tuple[int, ...] = ()
     areas: tuple[Area, ...] = ()
+    # 0..100.
     factor: float = 0.0
+    # Where; None means all of them. A query of the output has a place only when the output is given
+    # (`Request.target`).
     layer: int | None = None
     head: int | None = None
     query: int | None = None
+    # All other areas instead.
     rest: bool = False
 
 
@@ -45,37 +48,34 @@ class Weigh:
 class Gate:
     """What heads read, times `factor`, before the heads are put together: 0 switches them off.
 
-    site: the attention. layer, head: where; None means all of them. factor: 0..100. The weights
-    stay what they were.
+    The weights stay what they were.
     """
 
+    # The attention.
     site: str
+    # Where; None means all of them.
     layer: int | None = None
     head: int | None = None
+    # 0..100.
     factor: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Hide:
-    """Items of an input that nothing attends to any more, as if they were padding: in every layer,
-    head and site.
+    """Items of an input that no layer, head or site attends to any more, as if they were padding.
 
-    field: "source" or "picture". Places stay, so a model still knows how many items were there.
-    What was mixed into other items before any attention (pixels in a picture's neighbouring cells)
-    is not taken back.
+    Places stay, so a model still knows how many items were there. What was mixed into other items
+    before any attention (pixels in a picture's neighbouring cells) is not taken back.
     """
 
+    # "source" or "picture".
     field: str
-    items: tuple[int, ...]
+    items: tuple[int, ...] = ()
 
 
 Change = Weigh | Gate | Hide
-KINDS: Mapping[str, type[Weigh] | type[Gate] | type[Hide]] = {
-    "weigh": Weigh,
-    "gate": Gate,
-    "hide": Hide,
-}
-"""What can be done otherwise, by the name of its kind."""
+# What can be changed, by the name of its kind.
+KINDS: Mapping[str, type[Change]] = {"weigh": Weigh, "gate": Gate, "hide": Hide}
 
 
 def kind_of(change: Change) -> str:
@@ -95,21 +95,16 @@ def check_changes(changes: Sequence[Change]) -> None:
             " some."
         )
     for change in changes:
-        if not isinstance(change, Hide) and not (
-            isfinite(change.factor) and FACTORS[0] <= change.factor <= FACTORS[1]
-        ):
+        # What is not a number lies in no range either.
+        if not isinstance(change, Hide) and not FACTORS[0] <= change.factor <= FACTORS[1]:
             raise InputError(
                 f"A change has the factor {change.factor:g} but factors go from {FACTORS[0]} to"
                 f" {FACTORS[1]}; choose one in that range."
             )
-        items = () if isinstance(change, Gate) else change.items
-        if (
-            not isinstance(change, Gate)
-            and not items
-            and not (isinstance(change, Weigh) and change.areas)
-        ):
+        items, areas = _named(change)
+        if not (items or areas or isinstance(change, Gate)):
             raise InputError("A change names no item and no area; choose what is to be changed.")
-        if any(not 0 <= item < MAX_POSITION for item in items):
+        if items and not 0 <= min(items) <= max(items) < MAX_POSITION:
             raise InputError(
                 f"A change names an item outside 1 to {MAX_POSITION:,}; choose another item."
             )
@@ -118,33 +113,34 @@ def check_changes(changes: Sequence[Change]) -> None:
 
 def check_total(changes: Sequence[Change]) -> None:
     """InputError where all changes together name too many items."""
-    named = sum(0 if isinstance(change, Gate) else len(change.items) for change in changes)
-    named += sum(len(change.areas) for change in changes if isinstance(change, Weigh))
+    named = sum(len(part) for change in changes for part in _named(change))
     if named > MAX_CHANGED:
         raise InputError(
             f"The changes name {named:,} items but at most {MAX_CHANGED:,} are possible; drop some."
         )
 
 
+def _named(change: Change) -> tuple[tuple[int, ...], tuple[Area, ...]]:
+    """The items and areas that a change names."""
+    return getattr(change, "items", ()), getattr(change, "areas", ())
+
+
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where a model can be changed for one input.
+    """Where a model can be changed for one input."""
 
-    sites: the fields that attend and are attended to, by site. layers, heads: of every site.
-    lengths: items of the fields that are known before anything is written. grids: the areas of
-    those that are attended to.
-    """
-
+    # The fields that attend and are attended to, by site.
     sites: Mapping[str, tuple[str, str]]
+    # Of every site.
     layers: int
     heads: int
+    # Items of the fields that are known before anything is written.
     lengths: Mapping[str, int]
+    # The areas of those that are attended to.
     grids: Mapping[str, AreaGrid]
 
     def check(self, changes: Sequence[Change]) -> None:
-        """Check that all of this exists; InputError names the first that does not, and what there
-        is.
-        """
+        """Check that all of this exists; InputError names the first that does not."""
         if changes and not self.sites:
             raise InputError(
                 "This model attends to nothing, so there is nothing to change; choose another"
@@ -165,9 +161,8 @@ class Places:
                 self._check_weigh(change)
 
     def _check_field(self, change: Hide) -> None:
-        inputs = [
-            name for name in self.lengths if name in {memory for _, memory in self.sites.values()}
-        ]
+        memories = [memory for _, memory in self.sites.values()]
+        inputs = [name for name in self.lengths if name in memories]
         if change.field not in inputs:
             raise InputError(
                 f'Nothing of "{change.field}" can be hidden here; choose items of:'
@@ -200,66 +195,62 @@ class Places:
 
 
 def weighed(changes: Sequence[Change], sites: Mapping[str, tuple[str, str]]) -> list[Weigh | Gate]:
-    """The changes site by site: hiding items is banning every area that holds them, wherever they
-    are attended to.
-    """
+    """The changes site by site: hiding items bans the areas that hold them, at every site."""
     found: list[Weigh | Gate] = []
     for change in changes:
-        if isinstance(change, Hide):
-            found += [
-                Weigh(site, change.items)
-                for site, (_, memory) in sites.items()
-                if memory == change.field
-            ]
-        else:
+        if not isinstance(change, Hide):
             found.append(change)
+            continue
+        for site, (_, memory) in sites.items():
+            if memory == change.field:
+                found.append(Weigh(site, change.items))
     return found
 
 
-def touched(
-    weigh: Weigh, table_R4: IntArray, width: int
-) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Which areas a change is about: bool [R]. table_R4: rows (top, left, height, width); width: of
-    the memory.
+def touched(weigh: Weigh, table_R4: IntArray, width: int) -> npt.NDArray[np.bool_]:
+    """Which areas a change is about: bool [R].
+
+    Args:
+        weigh: the change.
+        table_R4: rows (top, left, height, width).
+        width: of the memory.
     """
-    top, left, height, wide = table_R4.T
     chosen_R = np.zeros(len(table_R4), dtype=np.bool_)
     for area in weigh.areas:
-        chosen_R |= (
-            (top == area.top) & (left == area.left) & (height == area.height) & (wide == area.width)
-        )
+        chosen_R |= (table_R4 == (area.top, area.left, area.height, area.width)).all(1)
     if weigh.items:
         rows, columns = np.divmod(np.array(weigh.items), width)
-        highest, widest = (
-            max((top + height).max(), rows.max() + 1),
-            max((left + wide).max(), columns.max() + 1),
-        )
+        top, left, bottom, right = table_R4.T
+        bottom, right = top + bottom, left + right
+        highest, widest = max(bottom.max(), rows.max() + 1), max(right.max(), columns.max() + 1)
         held = np.zeros((highest + 1, widest + 1), dtype=np.int64)
         held[rows + 1, columns + 1] = 1
-        held = held.cumsum(0).cumsum(1)  # whole numbers, so differences of sums are exact
-        bottom, right = top + height, left + wide
-        chosen_R |= (
-            held[bottom, right] - held[top, right] - held[bottom, left] + held[top, left] > 0
-        )
-    return ~chosen_R if weigh.rest else chosen_R
+        # Whole numbers, so differences of sums are exact.
+        held = held.cumsum(0).cumsum(1)
+        inside = held[bottom, right] - held[top, right] - held[bottom, left] + held[top, left]
+        chosen_R |= inside > 0
+    return chosen_R ^ weigh.rest
 
 
 def area_factors(
     weighs: Sequence[Weigh], table_R4: IntArray, width: int, heads: int, queries: int
-) -> np.ndarray[tuple[int, int, int], np.dtype[np.float32]]:
-    """What every area's weight is multiplied by: float32 [H, Q, R], or [H, 1, R] where no change is
-    a query's own.
+) -> npt.NDArray[np.float32]:
+    """What every area's weight is multiplied by: float32 [H, Q, R].
 
-    A change of a query beyond `queries` is left out.
+    It is [H, 1, R] where no change is a query's own. A change of a query beyond `queries` is left
+    out.
     """
     rows = queries if any(weigh.query is not None for weigh in weighs) else 1
     factors_HQR = np.ones((heads, rows, len(table_R4)), dtype=np.float32)
     for weigh in weighs:
-        chosen_R = touched(weigh, table_R4, width)
-        head = slice(None) if weigh.head is None else slice(weigh.head, weigh.head + 1)
-        query = slice(None) if weigh.query is None else slice(weigh.query, weigh.query + 1)
-        factors_HQR[head, query] *= np.where(chosen_R, np.float32(weigh.factor), np.float32(1))
+        factor_R = np.where(touched(weigh, table_R4, width), np.float32(weigh.factor), 1)
+        factors_HQR[_one(weigh.head), _one(weigh.query)] *= factor_R
     return factors_HQR
+
+
+def _one(place: int | None) -> slice:
+    """One place, or all of them where none is named."""
+    return slice(None) if place is None else slice(place, place + 1)
 
 
 def _within(name: str, value: int | None, count: int) -> None:

@@ -1,5 +1,4 @@
-"""Attention weights that lie elsewhere, on a disk or another machine: fetched a layer at a time,
-when one is read.
+"""Attention weights that lie elsewhere, on a disk or another machine, and are read by layer.
 
 Shapes: L layers, H heads, Q queries, A areas.
 """
@@ -15,7 +14,9 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-FloatArray = npt.NDArray[np.float32]
+from areaviz.trace.areas import FloatArray
+
+Shape = tuple[int, int, int, int]
 
 
 class LayeredWeights(NDArrayOperatorsMixin):
@@ -29,8 +30,8 @@ class LayeredWeights(NDArrayOperatorsMixin):
         fetch: gives a layer, float32 [H, Q, A], checked by whoever fetches it; what it raises goes
             to the reader, and the next one asks again.
         heads: gives the heads from the second argument to the third, exclusive, of the layer that
-            is the first. Where it is given, reading is cheap, and no layer is kept; else the layers
-            that were read are.
+            is the first. Where it is given, reading is cheap, and no layer is cached; else the
+            layers that were read are.
     """
 
     dtype = np.dtype(np.float32)
@@ -38,18 +39,20 @@ class LayeredWeights(NDArrayOperatorsMixin):
 
     def __init__(
         self,
-        shape: tuple[int, int, int, int],
+        shape: Shape,
         fetch: Callable[[int], FloatArray],
         heads: Callable[[int, int, int], FloatArray] | None = None,
     ) -> None:
         self.shape, self.size = shape, prod(shape)
         self.nbytes = self.size * self.dtype.itemsize
         self._fetch, self._heads = fetch, heads
-        self._layers, self._lock = dict[int, FloatArray](), threading.Lock()
+        self._layers = dict[int, FloatArray]()
+        # One for each layer: who waits for a slow one does not stall those who read another.
+        self._locks = [threading.Lock() for _ in range(shape[0])]
 
     @property
     def kept_bytes(self) -> int:
-        """The bytes in memory that it comes to hold when all of it was read."""
+        """The bytes of memory that it holds once all of it was read."""
         return 0 if self._heads else self.nbytes
 
     def __len__(self) -> int:
@@ -58,13 +61,13 @@ class LayeredWeights(NDArrayOperatorsMixin):
     def __getitem__(self, index: Any) -> Any:
         """What an array of the same shape gives."""
         first, *rest = index if isinstance(index, tuple) else (index,)
-        if isinstance(first, int | np.integer):
-            layer = range(len(self))[first]
-            if self._heads and rest:
-                found, rest[0] = self._some_heads(layer, rest[0])
-                return found[tuple(rest)]
-            return self._layer(layer)[tuple(rest)]
-        return np.asarray(self)[index]
+        if not isinstance(first, int | np.integer):
+            return np.asarray(self)[index]
+        layer = range(len(self))[first]
+        if self._heads and rest:
+            found, rest[0] = self._some_heads(layer, rest[0])
+            return found[tuple(rest)]
+        return self._layer(layer)[tuple(rest)]
 
     def __array__(
         self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
@@ -92,17 +95,17 @@ class LayeredWeights(NDArrayOperatorsMixin):
         """The heads that an index names, and the index of these in what was read."""
         assert self._heads is not None
         heads = range(self.shape[1])
+        if isinstance(index, slice) and index.step in (None, 1):
+            first, last, _ = index.indices(len(heads))
+            return self._heads(layer, first, max(first, last)), slice(None)
         if isinstance(index, int | np.integer):
             return self._heads(layer, heads[index], heads[index] + 1), 0
-        if isinstance(index, slice) and index.step in (None, 1):
-            named = heads[index]
-            return self._heads(layer, named.start, max(named.start, named.stop)), slice(None)
         return self._fetch(layer), index
 
     def _layer(self, layer: int) -> FloatArray:
         if self._heads:
             return self._fetch(layer)
-        with self._lock:
+        with self._locks[layer]:
             if layer not in self._layers:
                 self._layers[layer] = self._fetch(layer)
             return self._layers[layer]

@@ -19,13 +19,13 @@ BEAMS = (1, 16)
 AREA_SIZES = (1, 16)
 SEEDS = (0, 2**32 - 1)
 FACTORS = (0, 100)
+# Changes of one request, and the items and areas that all of them name.
 MAX_CHANGES, MAX_CHANGED = 1024, 131_072
-"""Changes of one request, and the items and areas that all of them name."""
-
+# Of the weights of all maps of a trace together, the derived ones included.
+MAX_MAP_BYTES = 256 * 2**20
+# Of one file that a reader hands in; .streamlit/config.toml says the same to the server. Uploaders
+# may say less.
 MAX_UPLOAD_MEGABYTES = 50
-"""Of one file that a reader hands in; .streamlit/config.toml says the same to the server. Uploaders
-may say less.
-"""
 
 
 def check_text(text: str) -> None:
@@ -46,14 +46,12 @@ def check_text(text: str) -> None:
             f"The text has {run:,} combining marks in a row after character {start:,} but at most "
             f"{MAX_COMBINING_MARKS} are possible; remove some of them."
         )
-    half = next(
-        (i for i, character in enumerate(text, 1) if "\ud800" <= character <= "\udfff"), None
-    )
-    if half:
-        raise InputError(
-            f"Character {half:,} of the text is broken (half a surrogate pair); delete it or type"
-            " it anew."
-        )
+    for place, character in enumerate(text, start=1):
+        if "\ud800" <= character <= "\udfff":
+            raise InputError(
+                f"Character {place:,} of the text is broken (half a surrogate pair); delete it or"
+                " type it anew."
+            )
 
 
 def check_range(name: str, value: int, limits: tuple[int, int]) -> None:
@@ -63,6 +61,15 @@ def check_range(name: str, value: int, limits: tuple[int, int]) -> None:
         raise InputError(
             f'"{name}" is {value} but must lie between {low} and {high}; choose a number in that'
             " range."
+        )
+
+
+def check_map_bytes(size: int) -> None:
+    """Refuse maps of more than 256 MiB with an InputError."""
+    if size > MAX_MAP_BYTES:
+        raise InputError(
+            f"The attention would take {size / 2**20:,.0f} MiB but at most {MAX_MAP_BYTES // 2**20}"
+            " MiB are possible; take fewer layers, fewer items or smaller areas."
         )
 
 
@@ -84,11 +91,10 @@ def shown(value: str) -> str:
 def _longest_marks(text: str) -> tuple[int, int]:
     """The longest run of combining marks: (how many characters stand before it, its length)."""
     position, longest = 0, (0, 0)
-    for is_mark, group in groupby(
-        text, lambda character: unicodedata.category(character).startswith("M")
-    ):
-        length = sum(1 for _ in group)
-        if is_mark and length > longest[1]:
+    kinds = [unicodedata.category(character)[0] for character in text]
+    for kind, group in groupby(kinds, "M".__eq__):
+        length = len(list(group))
+        if kind and length > longest[1]:
             longest = (position, length)
         position += length
     return longest

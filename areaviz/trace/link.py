@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 
 from areaviz.trace.errors import InputError
-from areaviz.trace.intervention_text import from_text, to_text
+from areaviz.trace.intervention_text import from_text, packed, to_text, unpacked
 from areaviz.trace.limits import (
     AREA_SIZES,
     AREAS,
@@ -25,7 +25,6 @@ from areaviz.trace.limits import (
     shown,
 )
 from areaviz.trace.picture import NAME
-from areaviz.trace.positions import packed, unpacked
 from areaviz.trace.request import Focus, Request, check_options
 
 _SITE = re.compile(r"[a-z][a-z0-9 -]{0,39}")
@@ -38,28 +37,38 @@ def to_params(request: Request, focus: Focus | None = None) -> dict[str, str]:
     Names: model, text, method, beam, area, seed, picture, sample, target, changes; site, layer,
     head, side, items ("3-7,12"), unit, areas.
     """
-    params = {"model": request.model} | _unless("text", request.text, "")
-    params |= _unless("method", request.method, "greedy") | _unless("beam", request.beam, 4)
-    params |= _unless("area", request.area_size, None) | _unless("seed", request.seed, 0)
-    params |= {"picture": request.picture.name} if request.picture else {}
-    params |= {"sample": "1"} if request.sample else {}
-    params |= _unless("target", request.target, None) | _unless(
-        "changes", to_text(request.changes), ""
-    )
-    if focus is None:
-        return params
-    params |= {"site": focus.site} | _unless("layer", focus.layer + 1, 1)
-    if focus.head is not None:
-        params["head"] = str(focus.head + 1)
-    params |= _unless("side", focus.side, "query") | _unless("items", packed(focus.items), "")
-    return params | _unless("unit", focus.unit, "item") | _unless("areas", focus.areas, "any")
+    given: dict[str, tuple[object, object]] = {
+        "text": (request.text, ""),
+        "method": (request.method, "greedy"),
+        "beam": (request.beam, 4),
+        "area": (request.area_size, None),
+        "seed": (request.seed, 0),
+        "picture": (request.picture and request.picture.name, None),
+        "sample": (int(request.sample), 0),
+        "target": (request.target, None),
+        "changes": (to_text(request.changes), ""),
+    }
+    if focus is not None:
+        given |= {
+            "site": (focus.site, None),
+            "layer": (focus.layer + 1, 1),
+            "head": (None if focus.head is None else focus.head + 1, None),
+            "side": (focus.side, "query"),
+            "items": (packed(focus.items), ""),
+            "unit": (focus.unit, "item"),
+            "areas": (focus.areas, "any"),
+        }
+    params = {"model": request.model}
+    for name, (value, default) in given.items():
+        if value != default:
+            params[name] = str(value)
+    return params
 
 
 def from_params(params: Mapping[str, str]) -> tuple[Request, Focus | None]:
     """Read address parameters back; unknown names are ignored, a missing text is an empty one.
 
-    A link has no more than a picture's name: `picture_name` reads it, and the page finds the
-    picture.
+    Of a picture a link has the name alone: `picture_name` reads it, and the page finds the picture.
 
     Raises:
         InputError: a parameter cannot be used, in one sentence.
@@ -94,18 +103,11 @@ def picture_name(params: Mapping[str, str]) -> str | None:
 def _focus(params: Mapping[str, str]) -> Focus | None:
     """The focus of a link, or None where it has none."""
     if "site" not in params:
-        stray = next(
-            (
-                name
-                for name in ("layer", "head", "side", "items", "unit", "areas")
-                if name in params
-            ),
-            None,
-        )
-        if stray:
-            raise InputError(
-                f'The link has "{stray}" but no "site"; add the site or remove "{stray}".'
-            )
+        for stray in ("layer", "head", "side", "items", "unit", "areas"):
+            if stray in params:
+                raise InputError(
+                    f'The link has "{stray}" but no "site"; add the site or remove "{stray}".'
+                )
         return None
     if not _SITE.fullmatch(params["site"]):
         raise InputError(
@@ -135,8 +137,3 @@ def _number(params: Mapping[str, str], name: str, default: int, limits: tuple[in
         )
     check_range(name, int(params[name]), limits)
     return int(params[name])
-
-
-def _unless(name: str, value: object, default: object) -> dict[str, str]:
-    """One parameter, left out at its default."""
-    return {} if value == default else {name: str(value)}

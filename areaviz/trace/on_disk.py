@@ -1,35 +1,132 @@
-"""Stored traces that are shown: their weights lie in a temporary file and are read by layer and
-head.
+"""Stored traces that are shown: their weights lie in a temporary file, read by layer and head.
 
 What a file says of itself is checked before any of it is unpacked, and what is unpacked is checked
-a few rows at a time. Shapes: as in `areaviz/trace/record.py`.
+a few rows at a time.
+
+Shapes: as in `areaviz/trace/record.py`, R rows of weights.
 """
 
 from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from math import prod
 from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.trace.archive import check_archive, check_size, unpacked
+from areaviz.trace import archive
+from areaviz.trace.archive import Header, check_size
+from areaviz.trace.areas import FloatArray
 from areaviz.trace.check import check_rows, validate
-from areaviz.trace.codec import DOCUMENT, MAX_DOCUMENT_BYTES, check_type, is_weights, named
+from areaviz.trace.codec import check_type, document_entry, is_weights, named
 from areaviz.trace.document import divide_by_sums, from_document
 from areaviz.trace.errors import InputError
-from areaviz.trace.npy_entries import Header, check_filled, read_array, read_header, read_rows
-from areaviz.trace.record import FloatArray, Trace
-from areaviz.trace.room import UPLOADED, Room, Shape
+from areaviz.trace.layered import Shape
+from areaviz.trace.record import Trace
 from areaviz.trace.spool import Reserve, Spool, Written, unlimited
+
+MEBI = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How much a file that is shown may take, by what it says of itself."""
+
+    # Bytes of all weights, which lie on disk, and of those of one layer, which are read at once.
+    weights: int
+    layer: int
+    # Heads times queries of a layer.
+    rows: int
+    # Of a memory, each of which is a line of a table.
+    areas: int
+    # Bytes of all else, which is held in memory.
+    beside: int
+    # Of a field.
+    items: int
+    # Of a trace.
+    maps: int
+
+    @property
+    def file(self) -> int:
+        """Bytes of the file itself."""
+        return self.weights + self.beside
+
+    def check_map(self, site: str, shape_LHQA: Shape) -> None:
+        """Refuse a map that has too large layers, with an InputError."""
+        _, heads, queries, areas = shape_LHQA
+        size = 4 * heads * queries * areas
+        if size > self.layer:
+            raise InputError(
+                f'A layer of "{site}" takes {size / MEBI:,.1f} MiB but at most'
+                f" {self.layer // MEBI:,} MiB can be shown; take fewer heads, fewer items or"
+                " smaller areas."
+            )
+        if areas > self.areas:
+            raise InputError(
+                f'The memory of "{site}" has {areas:,} areas but at most {self.areas:,} can be'
+                " shown; take fewer items or smaller areas."
+            )
+        if heads * queries > self.rows:
+            raise InputError(
+                f'A layer of "{site}" has {heads:,} heads of {queries:,} queries,'
+                f" {heads * queries:,} rows, but at most {self.rows:,} can be shown; take fewer"
+                " heads or queries."
+            )
+
+    def check_maps(self, shapes: Iterable[Shape]) -> None:
+        """Refuse maps that are too many, or too large together, with an InputError."""
+        sizes = [4 * prod(shape) for shape in shapes]
+        if len(sizes) > self.maps:
+            raise InputError(
+                f"The trace has {len(sizes):,} maps but at most {self.maps} can be shown; save"
+                " fewer of them."
+            )
+        check_size(sum(sizes), self.weights, "The attention")
+
+    def check_trace(self, trace: Trace) -> None:
+        """Refuse a trace of too large maps, also those that are made when read, or fields."""
+        shapes: list[Shape] = []
+        for site, attention in trace.maps.items():
+            layers, heads, queries, areas = attention.weights.shape
+            shapes.append((layers, heads, queries, areas))
+            self.check_map(site, shapes[-1])
+        self.check_maps(shapes)
+        for name, field in trace.fields.items():
+            if len(field) > self.items:
+                raise InputError(
+                    f'The field "{name}" has {len(field):,} items but at most {self.items:,} can be'
+                    " shown; make a trace of a shorter text."
+                )
+
+
+# Of a file that a reader uploads.
+UPLOADED = Room(
+    weights=512 * MEBI,
+    layer=64 * MEBI,
+    rows=2**18,
+    areas=2**18,
+    beside=16 * MEBI,
+    items=2**14,
+    maps=32,
+)
+# Of the file that the app was started with (`serve --trace`).
+OPERATOR = Room(
+    weights=4096 * MEBI,
+    layer=512 * MEBI,
+    rows=2**20,
+    areas=2**20,
+    beside=256 * MEBI,
+    items=2**16,
+    maps=256,
+)
 
 
 def open_trace(file: BinaryIO, room: Room = UPLOADED, reserve: Reserve = unlimited) -> Trace:
-    """A stored trace whose weights stay on disk: `codec.load` for traces that are large, or a
-    stranger's.
+    """A stored trace whose weights stay on disk: for traces that are large, or a stranger's.
 
     Args:
         file: open, seekable.
@@ -41,50 +138,38 @@ def open_trace(file: BinaryIO, room: Room = UPLOADED, reserve: Reserve = unlimit
         BackendError: the app has no room for it.
     """
     with named():
-        check_archive(file, most=room.file)
-        with zipfile.ZipFile(file) as archive:
-            entries = {entry.filename: entry for entry in archive.infolist()}
-            if DOCUMENT not in entries:
-                raise InputError(
-                    "The file is an archive but no trace; choose a trace that this app has saved."
-                )
-            check_size(entries[DOCUMENT].file_size, MAX_DOCUMENT_BYTES, "The trace's document")
-            headers = _headers(archive, entries)
+        archive.check_archive(file, most=room.file)
+        with zipfile.ZipFile(file) as opened:
+            entries = {entry.filename: entry for entry in opened.infolist()}
+            described = document_entry(entries)
+            headers = _headers(opened, entries)
             shapes = _shapes(headers, room)
-            beside = sum(header.nbytes for name, header in headers.items() if name not in shapes)
-            check_size(beside, room.beside, "All but the attention")
-            document = json.loads(unpacked(archive, entries[DOCUMENT]))
-            arrays: dict[str, npt.NDArray[Any]] = {
-                name: read_array(archive, entries[f"{name}.npy"], header)
-                for name, header in headers.items()
-                if name not in shapes
-            }
+            beside = {name: header for name, header in headers.items() if name not in shapes}
+            size = sum(header.nbytes for header in beside.values())
+            check_size(size, room.beside, "All but the attention")
+            document = json.loads(archive.unpacked(opened, described))
+            arrays: dict[str, npt.NDArray[Any]] = {}
+            for name, header in beside.items():
+                arrays[name] = archive.read_array(opened, entries[f"{name}.npy"], header)
             spool = Spool(sum(4 * prod(shape) for shape in shapes.values()), reserve)
             for name, shape in shapes.items():
                 place = spool.map(shape)
-                _copy(
-                    archive,
-                    entries[f"{name}.npy"],
-                    headers[name],
-                    place,
-                    f'The map of "{_site(name)}"',
-                )
+                _copy(opened, entries[f"{name}.npy"], headers[name], place, _site(name))
                 arrays[name] = place.weights()
         trace = from_document(document, arrays)
-        for name, field in trace.fields.items():
-            room.check_items(name, len(field))
+        room.check_trace(trace)
         validate(trace)
     return trace
 
 
-def _headers(archive: zipfile.ZipFile, entries: Mapping[str, zipfile.ZipInfo]) -> dict[str, Header]:
+def _headers(opened: zipfile.ZipFile, entries: Mapping[str, zipfile.ZipInfo]) -> dict[str, Header]:
     """The headers of all arrays by name, each of a type that traces use."""
     found = {}
     for name, entry in entries.items():
         if name.endswith(".npy"):
-            header = read_header(archive, entry)
+            header = archive.read_header(opened, entry)
             check_type(header.dtype, header.by_columns)
-            check_filled(entry, header)
+            archive.check_filled(entry, header)
             found[name.removesuffix(".npy")] = header
     return found
 
@@ -100,19 +185,19 @@ def _shapes(headers: Mapping[str, Header], room: Room) -> dict[str, Shape]:
         layers, heads, queries, areas = header.shape
         found[name] = layers, heads, queries, areas
         room.check_map(_site(name), found[name])
-    room.check_maps(list(found.values()))
+    room.check_maps(found.values())
     return found
 
 
 def _copy(
-    archive: zipfile.ZipFile, entry: zipfile.ZipInfo, header: Header, place: Written, called: str
+    opened: zipfile.ZipFile, entry: zipfile.ZipInfo, header: Header, place: Written, site: str
 ) -> None:
     """Unpack the weights of a map to their place, checking each row."""
-    for rows_RA in read_rows(archive, entry, header):
+    for rows_RA in archive.read_rows(opened, entry, header):
         full_RA: FloatArray = rows_RA.astype(np.float32, copy=False)
         if header.dtype.itemsize < full_RA.itemsize:
             divide_by_sums(full_RA)
-        check_rows(full_RA, called)
+        check_rows(full_RA, f'The map of "{site}"')
         place.add(full_RA)
 
 

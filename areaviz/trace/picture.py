@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -12,21 +13,22 @@ import numpy.typing as npt
 
 from areaviz.trace.errors import InputError
 
+# The longest side a request's picture has, in pixels; larger ones are made smaller before.
 MAX_SIDE = 640
-"""The longest side a request's picture has, in pixels; larger ones are made smaller before."""
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,59}")
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """name: what a link calls it. width, height: in pixels, 1..640. rgb: red, green, blue, row by
-    row.
-    """
+    """A picture as bytes."""
 
+    # What a link calls it.
     name: str
+    # In pixels, 1..640.
     width: int
     height: int
+    # Red, green, blue, row by row.
     rgb: bytes
 
     @classmethod
@@ -65,4 +67,19 @@ def check_picture(picture: Picture) -> None:
     if len(picture.rgb) != picture.width * picture.height * 3:
         raise InputError(
             "The picture's pixels do not fit its size; choose or upload the picture again."
+        )
+
+
+def check_pixels(shape_HWC: Sequence[int], dtype: npt.DTypeLike) -> None:
+    """Check the pixels of a picture by their shape and type alone.
+
+    Raises:
+        InputError: they are not uint8 [height, width, 3] with sides of 1 to 640.
+    """
+    fits = len(shape_HWC) == 3 and shape_HWC[2] == 3
+    if not fits or not 1 <= min(shape_HWC) <= max(shape_HWC) <= MAX_SIDE or dtype != np.uint8:
+        raise InputError(
+            f"The picture has the shape {' x '.join(map(str, shape_HWC))} and the type"
+            f" {np.dtype(dtype)} but must be height x width x 3 bytes (uint8) with sides of 1 to"
+            f" {MAX_SIDE}; convert it."
         )

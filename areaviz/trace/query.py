@@ -1,29 +1,30 @@
 """Questions to a trace: which areas, with what weight?
 
 Each picks a map's layer and head and asks the algebra of areas (`areaviz.trace.weights`), which
-works on arrays.
+works on arrays. Wherever a head may be None, the answer is for the mean of the heads' weights.
 
-Shapes: L layers, H heads, Q queries, A areas, N items, R rows of weights. Wherever a head may be
-None, the answer is for the mean of the heads' weights.
+Shapes: L layers, H heads, Q queries, A areas, N items, R rows of weights.
 """
 
 from __future__ import annotations
 
+import re
+from bisect import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
 import numpy as np
+import numpy.typing as npt
 
 from areaviz.trace import densest, weights
 from areaviz.trace.areas import Area, AreaGrid
-from areaviz.trace.information import entropy_bits
 from areaviz.trace.record import AttentionMap, Field, FloatArray
 from areaviz.trace.request import Focus
 
+# Runs of items as (start, end), the end exclusive; together they hold every item once, in order.
 Groups = Sequence[tuple[int, int]]
-"""Runs of items as (start, end), the end exclusive; together they cover every item once, in order.
-"""
+# Fields whose items stand in one text: a history is its target, one place later.
+SAME_TEXT = ("target", "history")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +47,16 @@ class Attending:
 class HeadSummary:
     """Statistics of every head, each float32 [L, H], averaged over queries.
 
-    entropy: of the area weights, in bits. area_size: mean items an attended area holds. distance:
-    mean items between query and area centre (NaN when query and memory are different texts). peak:
-    mean weight of the top area. Fully masked queries are left out; a head that only has such
-    queries gets 0.
+    Fully masked queries are left out; a head that only has such queries gets 0.
     """
 
+    # Of the area weights, in bits.
     entropy: FloatArray
+    # Mean items that an attended area holds.
     area_size: FloatArray
+    # Mean items between query and area centre; NaN where query and memory are different texts.
     distance: FloatArray
+    # Mean weight of the heaviest area.
     peak: FloatArray
 
 
@@ -67,16 +69,22 @@ def top_areas(
     max_overlap: float = weights.MAX_OVERLAP,
     min_size: int = 1,
 ) -> list[Attended]:
-    """The k heaviest areas of a query, skipping those that overlap a heavier one by more than
-    `max_overlap` (IoU).
+    """The k heaviest areas of a query, the heaviest first.
 
-    min_size: areas of fewer items are left out. Areas without weight never count; of equal weights
-    the area of lower index comes first.
+    Areas without weight never count; of equal weights the area of lower index comes first.
+
+    Args:
+        attention: the map.
+        layer: counted from 0.
+        head: counted from 0.
+        query: counted from 0.
+        k: most areas.
+        max_overlap: an area that overlaps a heavier one by more (IoU) is left out.
+        min_size: areas of fewer items are left out.
     """
     heads = slice(None) if head is None else slice(head, head + 1)
-    return attended(
-        attention.weights[layer, heads, query].mean(0), attention.grid, k, max_overlap, min_size
-    )
+    mean_A = attention.weights[layer, heads, query].mean(0)
+    return attended(mean_A, attention.grid, k, max_overlap, min_size)
 
 
 def attended(
@@ -88,14 +96,11 @@ def attended(
 ) -> list[Attended]:
     """The same of weights that are no single query's, such as the mean over several."""
     found = weights.top_areas(weights_A, grid, k, max_overlap, min_size)
-    pairs = zip(found.index.tolist(), found.weight.tolist(), strict=True)
-    return [Attended(grid.area(index), weight) for index, weight in pairs if index >= 0]
+    return [Attended(grid.area(index), weight) for index, weight in _pairs(found)]
 
 
 def smallest_area(attention: AttentionMap, focus: Focus) -> int:
-    """How many items an area has at least, to be shown: two where the focus is on these and the map
-    has any.
-    """
+    """How many items an area must have to be shown: two where the focus is on areas of several."""
     return 2 if focus.areas == "several" and attention.grid.count > attention.grid.items else 1
 
 
@@ -115,36 +120,39 @@ def densest_areas(
 def top_queries(
     attention: AttentionMap, layer: int, head: int | None, item: int, k: int = 3
 ) -> list[Attending]:
-    """The k queries that attend most to areas which hold memory item `item`; queries that never do
-    are left out.
-    """
+    """The k queries that attend most to areas that hold an item; those that never do are not."""
     found = weights.largest(coverage(attention, layer, head)[:, item], k)
-    pairs = zip(found.index.tolist(), found.weight.tolist(), strict=True)
-    return [Attending(query, weight) for query, weight in pairs if query >= 0]
+    return [Attending(query, weight) for query, weight in _pairs(found)]
 
 
 def coverage(attention: AttentionMap, layer: int, head: int | None) -> FloatArray:
-    """How much attention every memory item receives, by areas that hold it: float32 [Q, N].
+    """How much attention every item receives, by all areas that hold it: float32 [Q, N].
 
-    A row sums to the mean attended area size (1 to the largest area), not to 1 (Eq. 4: values are
-    sums).
+    A row sums to the mean size of an attended area, not to 1 (Li et al. 2019, Eq. 4: sums).
     """
     return weights.coverage(_weights(attention, layer, head), attention.grid)
 
 
 def item_shares(attention: AttentionMap, layer: int, head: int | None) -> FloatArray:
-    """Coverage with each row divided by its sum: float32 [Q, N], rows sum to 1 (0 where fully
-    masked).
-    """
+    """Coverage with each row divided by its sum: float32 [Q, N]; 0 where fully masked."""
     return weights.shares(coverage(attention, layer, head))
 
 
 def entropy(attention: AttentionMap, layer: int, head: int | None) -> FloatArray:
     """Entropy of the area weights of every query, in bits: float32 [Q]; 0 where fully masked."""
+    # Single precision: a head's weights of many areas are large, and so would their logs be.
     weights_QA = _weights(attention, layer, head)
     bits_QA = np.log2(weights_QA, out=np.zeros_like(weights_QA), where=weights_QA > 0)
     entropy_Q: FloatArray = np.maximum(-np.einsum("qa,qa->q", weights_QA, bits_QA), 0)
     return entropy_Q
+
+
+def entropy_bits(shares_RN: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
+    """Entropy of every row of shares in bits, float64 [R]; a share of 0 adds nothing."""
+    shares = shares_RN.astype(np.float64)
+    logs = np.log2(shares, out=np.zeros_like(shares), where=shares > 0)
+    bits: npt.NDArray[np.float64] = -np.einsum("...n,...n->...", shares, logs)
+    return bits
 
 
 def divergence(first_RN: FloatArray, second_RN: FloatArray) -> FloatArray:
@@ -157,6 +165,22 @@ def divergence(first_RN: FloatArray, second_RN: FloatArray) -> FloatArray:
     halves = (entropy_bits(first_RN) + entropy_bits(second_RN)) / 2
     found: FloatArray = np.clip(mean - halves, 0, 1).astype(np.float32)
     return found
+
+
+def query_dependence(shares_QN: npt.NDArray[np.floating]) -> tuple[float, float]:
+    """The mutual information of query and attended item, and its ceiling, both in bits.
+
+        I = H(mean map) - mean H(map), the queries that attend to anything equally likely
+
+    The ceiling is H(mean map): a head that looks at another single item for each query reaches it.
+    A head that looks at the same place for every query has 0; both are 0 where nothing is
+    attended to.
+    """
+    seen_QN = shares_QN[shares_QN.any(-1)].astype(np.float64)
+    if not len(seen_QN):
+        return 0.0, 0.0
+    most = float(entropy_bits(seen_QN.mean(0)))
+    return max(0.0, most - float(entropy_bits(seen_QN).mean())), most
 
 
 def area_size_shares(
@@ -181,43 +205,46 @@ def head_summary(attention: AttentionMap) -> HeadSummary:
 def _layer_summary(attention: AttentionMap, layer: int) -> FloatArray:
     """Entropy, area size, distance and peak of a layer's heads: float32 [4, H]."""
     weights_HQA = attention.weights[layer]
-    seen_H = np.maximum(weights_HQA.any(-1).sum(-1), 1)
     bits_H = [entropy(attention, layer, head).sum() for head in range(attention.heads)]
-    sizes_H = (weights_HQA @ attention.grid.sizes().astype(np.float32)).sum(-1)
-    sums = bits_H, sizes_H, _distances(attention, layer), weights_HQA.max(-1).sum(-1)
-    means_4H: FloatArray = np.stack(
-        [np.asarray(sum_H, np.float32) for sum_H in sums]
-    ) / seen_H.astype(np.float32)
-    return means_4H
+    sums_4H = np.empty((4, attention.heads), np.float32)
+    sums_4H[0] = bits_H
+    sums_4H[1] = (weights_HQA @ attention.grid.sizes().astype(np.float32)).sum(-1)
+    sums_4H[2] = _distances(attention, weights_HQA)
+    sums_4H[3] = weights_HQA.max(-1).sum(-1)
+    sums_4H /= np.maximum(weights_HQA.any(-1).sum(-1), 1)
+    return sums_4H
 
 
 def words(field: Field) -> list[tuple[int, int]]:
-    """The items of a field in runs (start, end), one run a blank-delimited word; every item is in
-    one run.
+    """The items of a field in runs (start, end), one run a blank-delimited word.
 
-    An item belongs to the word of its first character that is no blank. Blanks between words are a
-    run of their own, and so is every symbol that stands for no text.
+    Every item is in one run. An item belongs to the word of its first character that is no blank.
+    Blanks between words are a run of their own, and so is every symbol that stands for no text.
     """
-    run_of: list[int] = []
-    for number, (_, group) in enumerate(groupby(field.raw, str.isspace)):
-        run_of += [number] * sum(1 for _ in group)
-    keys = [
-        _run(field.raw, run_of, start, end, item)
-        for item, (start, end) in enumerate(field.anchors.tolist())
-    ]
-    runs, first = [], 0
-    for _, members in groupby(keys):
-        runs.append((first, first := first + sum(1 for _ in members)))
+    starts = [found.start() for found in re.finditer(r"\s+|\S+", field.raw)]
+    runs: list[tuple[int, int]] = []
+    previous = None
+    for item, (start, end) in enumerate(field.anchors.tolist()):
+        text = field.raw[start:end]
+        blanks = len(text) - len(text.lstrip())
+        word = bisect(starts, start + blanks % max(len(text), 1)) if text else None
+        if word is None or word != previous:
+            runs.append((item, item + 1))
+        else:
+            runs[-1] = runs[-1][0], item + 1
+        previous = word
     return runs
 
 
 def merge_items(
     values_QN: FloatArray, queries: Groups | None = None, memory: Groups | None = None
 ) -> FloatArray:
-    """Coverage or shares of runs of items, such as `words`: the mean over queries, the sum over
-    memory items.
+    """Coverage or shares of runs of items, such as `words`, as float32 [runs, runs].
 
-    Float32 [runs of queries, runs of memory]; None leaves that side as it is.
+    Args:
+        values_QN: of single items.
+        queries: runs of queries, of which the mean is taken; None leaves them as they are.
+        memory: runs of memory items, which are added up; None leaves them as they are.
     """
     merged = values_QN
     if memory is not None:
@@ -229,9 +256,7 @@ def merge_items(
 
 
 def predicted_bytes(layers: int, heads: int, queries: int, grid: AreaGrid) -> int:
-    """How many bytes the float32 weights of one map will take, known before anything is
-    computed.
-    """
+    """How many bytes the float32 weights of one map take, known before anything is computed."""
     return 4 * layers * heads * queries * grid.count
 
 
@@ -243,28 +268,21 @@ def _weights(attention: AttentionMap, layer: int, head: int | None) -> FloatArra
     return chosen
 
 
-def _distances(attention: AttentionMap, layer: int) -> FloatArray:
-    """Sum over queries of the mean distance between a query and the centres of its areas: float32
-    [H].
-    """
-    if attention.query != attention.memory and (attention.query, attention.memory) != (
-        "target",
-        "history",
-    ):
+def _pairs(found: weights.Ranked) -> list[tuple[int, float]]:
+    """The entries of one row that have any weight, by index."""
+    pairs = zip(found.index.tolist(), found.weight.tolist(), strict=True)
+    return [(index, weight) for index, weight in pairs if index >= 0]
+
+
+def _distances(attention: AttentionMap, weights_HQA: FloatArray) -> FloatArray:
+    """Distance of a query and the centres of its areas, its mean summed over queries: [H]."""
+    sides = attention.query, attention.memory
+    if attention.query != attention.memory and sides != SAME_TEXT:
         return np.full(attention.heads, np.nan, dtype=np.float32)
     top, left, height, width = attention.grid.table().T
-    weights_HQA, total_H = attention.weights[layer], np.zeros(attention.heads, dtype=np.float32)
+    total_H = np.zeros(attention.heads, dtype=np.float32)
     for query in range(weights_HQA.shape[1]):
         row, column = divmod(query, attention.grid.width)
         distance_A = np.hypot(top + (height - 1) / 2 - row, left + (width - 1) / 2 - column)
         total_H += weights_HQA[:, query] @ distance_A.astype(np.float32)
     return total_H
-
-
-def _run(raw: str, run_of: Sequence[int], start: int, end: int, item: int) -> tuple[str, int]:
-    """What an item is grouped by: its word, or itself where it stands for no text."""
-    if start == end:
-        return "symbol", item
-    text = raw[start:end]
-    blanks = len(text) - len(text.lstrip())
-    return "word", run_of[start + (blanks if blanks < len(text) else 0)]

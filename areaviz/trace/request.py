@@ -26,25 +26,27 @@ _BREAKS = str.maketrans(dict.fromkeys("\t\n\v\f\r\x1c\x1d\x1e\x85\u2028\u2029", 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One example to run.
+    """One example to run."""
 
-    model: name of a checkpoint. text: the input, "" for a model that only takes a picture. method:
-    "greedy" or "beam"; beam: its width, 1..16. area_size: largest area, 1..16 items, or None for
-    the size the model was trained with. seed: for models that sample, 0..2^32-1. picture: for
-    models that take one. sample: whether a model that chooses where to look draws its choices, by
-    the seed, or takes the most probable ones. target: the output that is read instead of one that
-    the model finds, or None. changes: what is done otherwise, all at once.
-    """
-
+    # Name of a checkpoint.
     model: str
+    # The input, "" for a model that only takes a picture.
     text: str
+    # "greedy" or "beam", and the width of the beam, 1..16.
     method: str = "greedy"
     beam: int = 4
+    # Largest area, 1..16 items, or None for the size the model was trained with.
     area_size: int | None = None
+    # For models that sample, 0..2^32-1.
     seed: int = 0
+    # For models that take one.
     picture: Picture | None = None
+    # Whether a model that chooses where to look draws its choices, by the seed, or takes the most
+    # probable ones.
     sample: bool = False
+    # The output that is read instead of one that the model finds.
     target: str | None = None
+    # The interventions, all at once.
     changes: tuple[Change, ...] = ()
 
     def checked(self) -> Request:
@@ -73,21 +75,22 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Focus:
-    """What is being looked at in a trace.
+    """What is being looked at in a trace."""
 
-    site: name of an attention map. layer, head: 0-based; head None means all heads. side: "query"
-    when `items` are queries (what do they attend to?), "memory" when they are memory items (who
-    attends to them?). items: 0-based, possibly several. unit: what the reader points at, "item" (as
-    the model sees it) or "word". areas: those of "any" size, or those of "several" items, two or
-    more: where keys are means, the heaviest area of all is always a single item.
-    """
-
+    # Name of an attention map.
     site: str
+    # 0-based; head None means all heads.
     layer: int = 0
     head: int | None = None
+    # "query" when `items` are queries (what do they attend to?), "memory" when they are memory
+    # items (who attends to them?).
     side: str = "query"
+    # 0-based, possibly several.
     items: tuple[int, ...] = ()
+    # What the reader points at, "item" (as the model sees it) or "word".
     unit: str = "item"
+    # Those of "any" size, or of "several" items, two or more: where keys are means, the heaviest
+    # area of all is always a single item.
     areas: str = "any"
 
 

@@ -2,11 +2,11 @@
 
 Two areas overlap by a share that depends on their shapes and on how far apart they lie, never on
 where in the memory that is. So the rivals of every shape are listed once, as shapes and shifts, and
-moved to each chosen area (`Rivals`). Where a grid has very many shapes, each chosen area is
-compared with all (`Overlaps`).
+moved to each chosen area. Where a grid has very many shapes (`can_list`), that would take longer
+than to compare each chosen area with all.
 
 Shapes: S shapes of areas (height, width) in the grid's order, J rivals of a shape, R chosen areas,
-A areas, V and H runs of neighbours along the vertical and the horizontal side.
+V and H runs of neighbours along the vertical and the horizontal side.
 """
 
 from __future__ import annotations
@@ -15,12 +15,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
 from areaviz.trace.areas import AreaGrid, IntArray
 
+# Shapes times rivals that are listed at most.
 MOST = 1 << 20
-"""Shapes times rivals that are listed at most."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,7 +49,8 @@ class Rivals:
         rival_RJ = self.base_SJ[shape_R] + column_R1
         inside_RJ = self.first_column_SJ[shape_R] <= column_R1
         inside_RJ &= column_R1 <= self.last_column_SJ[shape_R]
-        if row_R.any() or self.first_row_SJ.any():  # a memory of one row needs none of this
+        # A memory of one row needs none of this.
+        if row_R.any() or self.first_row_SJ.any():
             row_R1 = row_R[:, None]
             rival_RJ += row_R1 * self.columns_SJ[shape_R]
             inside_RJ &= self.first_row_SJ[shape_R] <= row_R1
@@ -58,61 +58,12 @@ class Rivals:
         return np.where(inside_RJ, rival_RJ, chosen_R[:, None])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Overlaps:
-    """Intersection over union with all areas of a grid, from what is shared along each side."""
-
-    table_A4: IntArray
-    # First item of every run along a side, and the one after its last.
-    down_2V: IntArray
-    across_2H: IntArray
-    # Which pair of runs each area is made of, as an index into V x H.
-    pair_A: IntArray
-
-    @classmethod
-    def of(cls, grid: AreaGrid) -> Overlaps:
-        """For the areas of this grid."""
-        table_A4 = grid.table()
-        top_A, left_A, height_A, width_A = table_A4.T
-        down, across = (
-            AreaGrid(1, grid.height, 1, grid.max_height),
-            AreaGrid(1, grid.width, 1, grid.max_width),
-        )
-        first_down = np.array([down.slab(1, width)[0] for _, width in down.shapes()])
-        first_across = np.array([across.slab(1, width)[0] for _, width in across.shapes()])
-        run_A = first_down[height_A - 1] + top_A
-        pair_A = run_A * across.count + first_across[width_A - 1] + left_A
-        return cls(table_A4, _ends(down), _ends(across), pair_A)
-
-    def with_all(self, chosen_R: IntArray) -> npt.NDArray[np.float64]:
-        """How much each chosen area overlaps every area: float64 [R, A], 0..1."""
-        top_R, left_R, height_R, width_R = self.table_A4[chosen_R].T
-        down_RV = _shared(top_R, height_R, self.down_2V)
-        across_RH = _shared(left_R, width_R, self.across_2H)
-        pairs_RVH = down_RV[:, :, None] * across_RH[:, None]
-        shared_RA = pairs_RVH.reshape(len(chosen_R), -1)[:, self.pair_A]
-        size_A = self.table_A4[:, 2] * self.table_A4[:, 3]
-        both_RA = np.add.outer(size_A[chosen_R], size_A) - shared_RA
-        found: npt.NDArray[np.float64] = shared_RA / both_RA
-        return found
-
-
-def _ends(runs: AreaGrid) -> IntArray:
-    _, left_V, _, width_V = runs.table().T
-    return np.stack([left_V, left_V + width_V])
-
-
-def _shared(first_R: IntArray, extent_R: IntArray, runs_2V: IntArray) -> IntArray:
-    """How many items runs from `first` share with all runs along a side: [R, V]."""
-    last_RV = np.minimum.outer(first_R + extent_R, runs_2V[1])
-    shared_RV: IntArray = np.maximum(last_RV - np.maximum.outer(first_R, runs_2V[0]), 0)
-    return shared_RV
-
-
 def can_list(grid: AreaGrid) -> bool:
     """Whether the rivals of all shapes are few enough to be listed, at any overlap."""
-    shifts = [s * s + s * (s - 1) // 2 for s in (grid.max_height, grid.max_width)]
-    return grid.max_height * grid.max_width * shifts[0] * shifts[1] <= MOST
+    rivals = 1
+    for largest in (grid.max_height, grid.max_width):
+        rivals *= largest * (largest * largest + largest * (largest - 1) // 2)
+    return rivals <= MOST
 
 
 @lru_cache(maxsize=32)
@@ -152,7 +103,7 @@ def _close(height: int, width: int, grid: AreaGrid, max_overlap: float) -> IntAr
     return np.stack([height_V[v], width_H[h], down_V[v], right_H[h]], 1)
 
 
-def _along(extent: int, largest: int) -> tuple[IntArray, IntArray, npt.NDArray[np.int64]]:
+def _along(extent: int, largest: int) -> tuple[IntArray, IntArray, IntArray]:
     """Of the runs that share items with one of `extent` items: extent, shift, what they share."""
     runs = [(other, shift) for other in range(1, largest + 1) for shift in range(1 - other, extent)]
     other_V, shift_V = np.array(runs, dtype=np.int64).T

@@ -17,12 +17,12 @@ from typing import IO, cast
 
 import numpy as np
 
+from areaviz.trace.areas import FloatArray
 from areaviz.trace.errors import BackendError
-from areaviz.trace.layered import FloatArray, LayeredWeights
+from areaviz.trace.layered import LayeredWeights, Shape
 
-Shape = tuple[int, int, int, int]
+# Sets aside so many bytes, or raises BackendError; what it returns gives them back.
 Reserve = Callable[[int], Callable[[], None]]
-"""Sets aside so many bytes, or raises BackendError; what it returns gives them back."""
 
 
 def unlimited(_size: int) -> Callable[[], None]:
@@ -78,9 +78,7 @@ class Spool:
 
 
 class Written:
-    """The weights of one map in a spool: rows are added in their order, then read by layer and
-    head.
-    """
+    """The weights of one map in a spool: rows are added in order, then read by layer and head."""
 
     def __init__(self, spool: Spool, start: int, shape: Shape) -> None:
         self._spool, self._start, self._next, self.shape = spool, start, start, shape
@@ -93,8 +91,7 @@ class Written:
 
     def weights(self) -> FloatArray:
         """What stands in for the array [L, H, Q, A]; nothing of it stays in memory."""
-        layered = LayeredWeights(self.shape, self._layer, self._heads)
-        return cast(FloatArray, layered)  # it stands in for one
+        return cast(FloatArray, LayeredWeights(self.shape, self._layer, self._heads))
 
     def _layer(self, layer: int) -> FloatArray:
         return self._heads(layer, 0, self.shape[1])

@@ -2,7 +2,7 @@
 
 Whoever has an `AttentionMap` asks through `areaviz.trace.query`. Weights are finite and 0 or more.
 One that is not a number raises ValueError where weights are compared, and spreads to the sums it is
-part of.
+part of. Rows are worked on a few at a time, so that they stay in the processor's cache.
 
 Shapes: R rows of weights (there may be further axes before them), A areas, N items, K kept, X
 places along an axis.
@@ -10,24 +10,65 @@ places along an axis.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.trace.areas import AreaGrid, IntArray
-from areaviz.trace.chunks import in_chunks
-from areaviz.trace.rivals import Overlaps, Rivals, can_list, rivals_of
+from areaviz.trace.areas import AreaGrid, FloatArray, IntArray
+from areaviz.trace.rivals import Rivals, can_list, rivals_of
 
-FloatArray = npt.NDArray[np.float32]
+Array = npt.NDArray[Any]
 AnyFloats = npt.NDArray[np.floating]
+# Strikes out, in rows of weights, the area chosen of each row and all that overlap it too much.
 Strike = Callable[[AnyFloats, IntArray], None]
-"""Strikes out, in rows of weights, the area chosen of each row and all that overlap it too much."""
 
+# Areas that overlap a heavier one by more than this (intersection over union) are left out.
 MAX_OVERLAP = 0.5
-"""Areas that overlap a heavier one by more than this (intersection over union) are left out."""
+# Numbers worked on at a time; threads at most; and how many chunks make one worth its start.
+CHUNK, THREADS, CHUNKS_A_THREAD = 1 << 18, 4, 16
+
+
+def in_chunks(
+    work: Callable[[Array], Array],
+    rows: Array,
+    width: int,
+    dtype: npt.DTypeLike,
+) -> Array:
+    """What `work` makes of rows, a few at a time, in several threads where there are many.
+
+    Args:
+        work: makes [R, width] of R rows, [R, X].
+        rows: [..., X]; never copied as a whole, so it may be a view of something much smaller.
+        width: numbers made of a row.
+        dtype: their type.
+
+    Returns:
+        An array [..., width].
+    """
+    given = rows.reshape(-1, rows.shape[-1]) if rows.flags.c_contiguous or rows.ndim == 1 else rows
+    made = np.empty((*given.shape[:-1], width), dtype)
+    step = max(1, CHUNK // max(rows.shape[-1], width, 1))
+    slices = [slice(start, start + step) for start in range(0, given.shape[-2], step)]
+    places = [(*lead, some) for lead in np.ndindex(given.shape[:-2]) for some in slices]
+
+    def fill(place: tuple[int | slice, ...]) -> None:
+        made[place] = work(given[place])
+
+    # NumPy lets other threads run while it searches and adds.
+    threads = min(THREADS, os.cpu_count() or 1, len(places) // CHUNKS_A_THREAD)
+    if threads > 1:
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(fill, places))
+    else:
+        for place in places:
+            fill(place)
+    return made.reshape(*rows.shape[:-1], width)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,10 +107,10 @@ def top_areas(
     if can_list(grid):
         strike = partial(_strike_rivals, rivals_of(grid, max_overlap))
     else:
-        strike = partial(_strike_overlapping, Overlaps.of(grid), max_overlap)
-    small = [grid.slab(*shape) for shape in grid.shapes() if shape[0] * shape[1] < min_size]
-    small_slices = [slice(first, first + rows * columns) for first, rows, columns in small]
-    return _ranked(weights_RA, k, strike, small_slices)
+        # Column by column, as they are compared.
+        strike = partial(_strike_listed, np.asfortranarray(grid.table()), max_overlap)
+    left_out = np.flatnonzero(grid.sizes() < min_size) if min_size > 1 else None
+    return _ranked(weights_RA, k, strike, left_out)
 
 
 def top_listed(
@@ -78,12 +119,12 @@ def top_listed(
     k: int,
     max_overlap: float = MAX_OVERLAP,
 ) -> Ranked:
-    """The same of any areas, given as (top, left, height, width); slower where there are thousands.
+    """The same of any areas, given as (top, left, height, width).
 
     Raises:
         ValueError: a weight is not a number.
     """
-    return _ranked(weights_RA, k, partial(_strike_listed, areas_A4, max_overlap), [])
+    return _ranked(weights_RA, k, partial(_strike_listed, areas_A4, max_overlap))
 
 
 def largest(values_RN: AnyFloats, k: int) -> Ranked:
@@ -92,7 +133,7 @@ def largest(values_RN: AnyFloats, k: int) -> Ranked:
     Raises:
         ValueError: an entry is not a number.
     """
-    return _ranked(values_RN, k, _strike_chosen, [])
+    return _ranked(values_RN, k, _strike_chosen)
 
 
 def coverage(weights_RA: FloatArray, grid: AreaGrid) -> FloatArray:
@@ -118,16 +159,24 @@ def area_sums(weights_RN: FloatArray, grid: AreaGrid) -> FloatArray:
 
 def iou(one_4: IntArray, other_4: IntArray) -> npt.NDArray[np.float64]:
     """Intersection over union of areas (top, left, height, width), 0..1; they broadcast."""
-    corner, extent = np.s_[..., :2], np.s_[..., 2:]
-    last_2 = np.minimum(one_4[corner] + one_4[extent], other_4[corner] + other_4[extent])
-    sides_2 = np.maximum(last_2 - np.maximum(one_4[corner], other_4[corner]), 0)
-    shared = sides_2[..., 0] * sides_2[..., 1]
-    sizes = one_4[..., 2] * one_4[..., 3] + other_4[..., 2] * other_4[..., 3]
-    found: npt.NDArray[np.float64] = shared / (sizes - shared)
+    top, left, height, width = np.moveaxis(one_4, -1, 0)
+    other_top, other_left, other_height, other_width = np.moveaxis(other_4, -1, 0)
+    shared = _shared(top, height, other_top, other_height)
+    shared = shared * _shared(left, width, other_left, other_width)
+    found: npt.NDArray[np.float64] = shared / (height * width + other_height * other_width - shared)
     return found
 
 
-def _ranked(values_RA: AnyFloats, k: int, strike: Strike, left_out: Sequence[slice]) -> Ranked:
+def _shared(first: IntArray, extent: IntArray, other: IntArray, other_extent: IntArray) -> IntArray:
+    """How many places two runs along a side share."""
+    last = np.minimum(first + extent, other + other_extent)
+    shared: IntArray = np.maximum(last - np.maximum(first, other), 0)
+    return shared
+
+
+def _ranked(
+    values_RA: AnyFloats, k: int, strike: Strike, left_out: IntArray | None = None
+) -> Ranked:
     """The largest entry of each row, then the largest that is not struck out, k times."""
     greedy = partial(_greedy, k=k, strike=strike, left_out=left_out)
     index = in_chunks(greedy, values_RA, k, np.int64)
@@ -135,17 +184,18 @@ def _ranked(values_RA: AnyFloats, k: int, strike: Strike, left_out: Sequence[sli
     return Ranked(index, np.where(index < 0, 0, weight).astype(np.float32))
 
 
-def _greedy(values_RA: AnyFloats, k: int, strike: Strike, left_out: Sequence[slice]) -> IntArray:
+def _greedy(values_RA: AnyFloats, k: int, strike: Strike, left_out: IntArray | None) -> IntArray:
     """The indices of the largest entries of a few rows: int64 [R, k], -1 where none is left."""
     left_RA = np.array(values_RA, np.result_type(values_RA, np.float32), order="C")
-    for slab in left_out:
-        left_RA[:, slab] = -1
+    if left_out is not None:
+        left_RA[:, left_out] = -1
     rows = np.arange(len(left_RA))
     found_RK = np.full((len(left_RA), k), -1, np.int64)
     for turn in range(k):
         chosen_R = left_RA.argmax(1)
         largest_R = left_RA[rows, chosen_R]
-        if np.isnan(largest_R).any():  # argmax takes these first
+        # argmax takes these first.
+        if np.isnan(largest_R).any():
             raise ValueError("a weight is not a number")
         found_RK[:, turn] = np.where(largest_R > 0, chosen_R, -1)
         strike(left_RA, chosen_R)
@@ -157,25 +207,14 @@ def _strike_rivals(rivals: Rivals, left_RA: AnyFloats, chosen_R: IntArray) -> No
     left_RA.reshape(-1)[rivals.indices(chosen_R) + starts_R1] = -1
 
 
-def _strike_overlapping(
-    overlaps: Overlaps,
-    max_overlap: float,
-    left_RA: AnyFloats,
-    chosen_R: IntArray,
-) -> None:
-    left_RA[overlaps.with_all(chosen_R) > max_overlap] = -1
-    _strike_chosen(left_RA, chosen_R)
-
-
 def _strike_listed(
     areas_A4: IntArray,
     max_overlap: float,
     left_RA: AnyFloats,
     chosen_R: IntArray,
 ) -> None:
-    for left_A, chosen in zip(left_RA, chosen_R.tolist(), strict=True):
-        left_A[iou(areas_A4[chosen], areas_A4) > max_overlap] = -1
-        left_A[chosen] = -1
+    left_RA[iou(areas_A4[chosen_R][:, None], areas_A4) > max_overlap] = -1
+    _strike_chosen(left_RA, chosen_R)
 
 
 def _strike_chosen(left_RA: AnyFloats, chosen_R: IntArray) -> None:
@@ -198,11 +237,15 @@ def _coverage(weights_RA: FloatArray, grid: AreaGrid) -> FloatArray:
 def _spread(starts: Sequence[FloatArray]) -> FloatArray:
     """Give every place on the last axis the weights of the runs that hold it, without subtracting.
 
-    starts: for extents 1..S an array [..., X - extent + 1] of weights by first place. Returns
-    [..., X]. Walking down from the longest runs, `at_least` holds all runs of this extent or more:
-    these, and only these, reach the place `extent - 1` after their first.
+    Args:
+        starts: for extents 1..S an array [..., X - extent + 1] of weights by first place.
+
+    Returns:
+        An array [..., X].
     """
     at_least, spread = np.zeros(starts[0].shape, np.float32), np.zeros(starts[0].shape, np.float32)
+    # Walking down from the longest runs, `at_least` holds all runs of this extent or more: these,
+    # and only these, reach the place `extent - 1` after their first.
     for extent in range(len(starts), 0, -1):
         places = starts[extent - 1].shape[-1]
         at_least[..., :places] += starts[extent - 1]
@@ -212,13 +255,13 @@ def _spread(starts: Sequence[FloatArray]) -> FloatArray:
 
 def _area_sums(weights_RN: FloatArray, grid: AreaGrid) -> FloatArray:
     """An area is one that is a row shorter plus a row; a row is a shorter one plus an item."""
-    items = tall = weights_RN.reshape(-1, grid.height, grid.width)
+    items = tall = wide = weights_RN.reshape(-1, grid.height, grid.width)
     sums_RA: FloatArray = np.empty((len(weights_RN), grid.count), dtype=np.float32)
-    for height in range(1, grid.max_height + 1):
-        tall = items if height == 1 else tall[:, :-1] + items[:, height - 1 :]
-        wide = tall
-        for width in range(1, grid.max_width + 1):
-            wide = tall if width == 1 else wide[..., :-1] + tall[..., width - 1 :]
-            first, rows, columns = grid.slab(height, width)
-            sums_RA[:, first : first + rows * columns] = wide.reshape(len(items), -1)
+    for height, width in grid.shapes():
+        if width > 1:
+            wide = wide[..., :-1] + tall[..., width - 1 :]
+        elif height > 1:
+            wide = tall = tall[:, :-1] + items[:, height - 1 :]
+        first, rows, columns = grid.slab(height, width)
+        sums_RA[:, first : first + rows * columns] = wide.reshape(len(items), -1)
     return sums_RA

@@ -14,7 +14,7 @@ from areaviz.drawing.film_frames import Film, Frame, film, film_fits
 from areaviz.drawing.film_gif import film_gif
 from areaviz.drawing.labels import clip, visible
 from areaviz.drawing.tiles import Sheet, Tile
-from areaviz.trace.area_text import area_text
+from areaviz.trace.areas import area_text
 from areaviz.trace.query import Attended
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus

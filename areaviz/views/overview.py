@@ -19,8 +19,7 @@ from areaviz.drawing.axes import lay_picture, print_scale
 from areaviz.drawing.base import Table, View, caption
 from areaviz.drawing.select import fits, name
 from areaviz.trace import query
-from areaviz.trace.information import query_dependence
-from areaviz.trace.query import HeadSummary
+from areaviz.trace.query import HeadSummary, query_dependence
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
 

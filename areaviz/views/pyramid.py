@@ -27,7 +27,7 @@ from areaviz.drawing.axes import (
 from areaviz.drawing.base import Table, View, caption
 from areaviz.drawing.labels import Ticks, escape
 from areaviz.drawing.select import Selection, fits_text, name, quote, select, shown
-from areaviz.trace.area_text import run_text
+from areaviz.trace.areas import run_text
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
 

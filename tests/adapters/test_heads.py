@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from areaviz.adapters.heads import Heads, hidden, site_maps
+from areaviz.adapters.heads import Heads, hidden, site_maps, softmax
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import InputError
 from tests import reference
@@ -97,6 +97,16 @@ def test_areas_are_not_made_of_queries_that_did_not_give_the_weights() -> None:
         "x sums",
     ]
     assert not Heads(layer.weights).explained()
+
+
+def test_queries_that_are_no_numbers_explain_nothing() -> None:
+    """Not even a query whose weights are all 0, as those of a masked one are."""
+    layer = heads(6)
+    assert layer.query is not None and layer.key is not None
+    query, weights = layer.query.clone(), layer.weights.clone()
+    query[:, 2], weights[:, 2] = torch.nan, 0
+    assert not Heads(weights, query, layer.key, layer.scale).explained()
+    assert not softmax(query, layer.key, layer.scale, None)[:, 2].isfinite().any()
 
 
 def test_a_cut_shares_out_what_is_left() -> None:

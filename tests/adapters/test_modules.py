@@ -195,3 +195,21 @@ def test_the_package_brings_nothing_along_until_it_is_asked() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
     with pytest.raises(AttributeError, match="no attribute"):
         _ = areaviz.nothing
+
+
+def test_what_is_not_a_number_is_refused_and_not_shown_as_no_attention() -> None:
+    layer, inputs = attention(), torch.randn(1, 5, 16)
+    with torch.no_grad():
+        layer.in_proj_weight[3] = torch.nan
+    with pytest.raises(InputError, match='"encoder self" are not finite; check the model'):
+        areaviz.attend(layer, (inputs, inputs, inputs))
+
+
+def test_a_query_that_may_see_nothing_is_no_such_case() -> None:
+    inputs, mask = torch.randn(1, 5, 16), torch.zeros(5, 5)
+    mask[2] = -torch.inf
+    trace = areaviz.attend(
+        attention(), {"query": inputs, "key": inputs, "value": inputs, "attn_mask": mask}
+    )
+    sums = trace.maps["encoder self"].weights.sum(-1)
+    np.testing.assert_allclose(sums[0, :, [0, 1, 2]], [[1] * 4, [1] * 4, [0] * 4], atol=1e-5)

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from areaviz.trace.area_text import area_text
-from areaviz.trace.areas import Area
+from areaviz.trace.areas import Area, area_text
 from areaviz.trace.query import item_shares, top_areas
 from areaviz.trace.record import Trace
 from tests import fakes

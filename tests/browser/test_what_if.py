@@ -28,7 +28,7 @@ def test_words_are_hidden_and_the_sentence_decoded_again(app: App, page: Page, w
     ribbons = page.locator(".ribbon[data-ready]")
     expect(ribbons).to_have_count(1)
     page.get_by_text("What if", exact=True).click()
-    panel = page.locator(".st-key-what_if_panel")
+    panel = page.locator(".st-key-translate_what_if")
     panel.get_by_text("Hide words").click()
     panel.get_by_role("button", name="small").click()
     panel.get_by_role("button", name="Add this change").click()

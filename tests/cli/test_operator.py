@@ -13,7 +13,7 @@ from areaviz.cli import main
 from areaviz.cli.serve import operator_commands
 from areaviz.door.limits import Connections
 from areaviz.door.operator import SETTING, listening
-from areaviz.ui.shell import status
+from areaviz.ui.shell import jobs as module
 
 PORT = 8598
 ASKED = ["--port", str(PORT)]
@@ -24,7 +24,7 @@ def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Jobs]:
     """Those of an app at `PORT`, of which two run."""
     monkeypatch.setenv(SETTING, str(tmp_path / "runtime"))
     found = Jobs()
-    monkeypatch.setattr(status, "jobs", lambda: found)
+    monkeypatch.setattr(module, "jobs", lambda: found)
 
     def work(job: Job) -> None:
         job.report(3, 2000)
@@ -75,5 +75,5 @@ def test_no_app_and_no_analysis_are_told(jobs: Jobs, capsys: pytest.CaptureFixtu
 
 @pytest.mark.parametrize("words", [[], ["x"], ["1", "2"], ["²"], ["-1"]])
 def test_what_is_no_number_is_refused(words: list[str]) -> None:
-    with pytest.raises(status.InputError, match="Name the number of one analysis"):
-        status.stop_analysis(words)
+    with pytest.raises(module.InputError, match="Name the number of one analysis"):
+        module.stop_analysis(words)

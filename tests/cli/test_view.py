@@ -13,7 +13,7 @@ from areaviz.cli.view import page_options
 from areaviz.publish.show import PageServer
 from areaviz.trace import codec
 from areaviz.trace.errors import InputError
-from areaviz.trace.positions import unpacked
+from areaviz.trace.intervention_text import unpacked
 from areaviz.trace.record import Trace
 from tests import fakes
 

@@ -17,7 +17,6 @@ from streamlit.testing.v1 import AppTest
 from areaviz.analysis.rows import SETTING
 from areaviz.trace import codec
 from areaviz.ui.analyse.dataset_form import FILES, SOURCE
-from areaviz.ui.look.your_tensors import FILE
 from tests import fakes
 from tests.faults.files import repacked
 from tests.pages.conftest import Open, open_page, stored, use_backend  # noqa: F401
@@ -110,7 +109,10 @@ def test_as_a_stored_trace(open_page: Open, page: str, kind: str, canary: Path) 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_as_tensors(open_page: Open, kind: str, canary: Path) -> None:  # noqa: F811
-    refused(given(open_page("your_tensors"), FILE, "a.npz", canaries(canary)[kind]), canary)
+    refused(
+        given(open_page("your_tensors"), "your_tensors_file", "a.npz", canaries(canary)[kind]),
+        canary,
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -21,8 +21,7 @@ from areaviz.interactive.grid_arrays import (
 from areaviz.interactive.grid_print import grid_print
 from areaviz.interactive.grid_table import TOP, box_of, cells_text, grid_table, places_of
 from areaviz.interactive.message import packed
-from areaviz.trace.area_text import area_text
-from areaviz.trace.areas import Area, AreaGrid
+from areaviz.trace.areas import Area, AreaGrid, area_text
 from areaviz.trace.query import item_shares, top_areas
 from areaviz.trace.record import AttentionMap
 from areaviz.trace.request import Focus

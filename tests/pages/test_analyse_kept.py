@@ -30,8 +30,8 @@ from areaviz.notes.exchange import to_bytes
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.analyse import dataset_form
-from areaviz.ui.analyse.notes import note_store
 from areaviz.ui.analyse.result import LISTED
+from areaviz.ui.analyse.stored import note_store
 from areaviz.ui.shell.jobs import jobs
 from areaviz.ui.shell.reader import reader_cookie
 from tests import fakes

@@ -11,7 +11,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from areaviz.backend.base import Backend
-from areaviz.ui.forms.caption_form import ASKING
 from tests.pages.conftest import Open, shown
 from tests.pages.pictured import Pictured
 
@@ -37,7 +36,7 @@ def test_the_first_picture_is_described_at_once(open_page: Open, use_backend: Us
 
 def test_two_models_are_compared_on_the_same_picture(open_page: Open, use_backend: Use) -> None:
     app, backend = opened(open_page, use_backend)
-    app.selectbox(key=ASKING.key("compare")).set_value("scene-regular").run()
+    app.selectbox(key="caption_compare").set_value("scene-regular").run()
     assert not app.exception and not app.error
     assert "a large blue ring" in shown(app)
     assert backend.asked[-1].picture == backend.asked[0].picture
@@ -48,7 +47,7 @@ def test_a_model_without_attention_shows_what_it_wrote(open_page: Open, use_back
     assert not app.exception and not app.error
     assert "a plain sentence" in shown(app) and "attends to nothing" in shown(app)
     assert not app.get("plotly_chart") and app.query_params["model"] == "scene-none"
-    app.selectbox(key=ASKING.key("compare")).set_value("scene-regular").run()
+    app.selectbox(key="caption_compare").set_value("scene-regular").run()
     assert not app.exception and not app.error
     assert "a large blue ring" in shown(app) and app.get("plotly_chart")
     assert (app.query_params["model"], app.query_params["compare"]) == (

@@ -8,10 +8,8 @@ from dataclasses import replace
 import pytest
 
 from areaviz.backend.base import Backend
-from areaviz.ui.forms import upload
-from areaviz.ui.forms.ways_form import PICTURES, SAMPLE
-from areaviz.ui.look.four_ways import WAYS, models_of_ways
-from areaviz.ui.look.look_closer import COLUMN, READING, ROW, STEP
+from areaviz.ui.forms.ways_form import WAYS, models_of_ways
+from areaviz.ui.look import result_page
 from tests import fakes
 from tests.pages.conftest import Open, shown
 from tests.pages.pictured import Pictured
@@ -36,7 +34,7 @@ def test_the_looks_move_together(open_page: Open, use_backend: Use) -> None:
     use_backend(Pictured())
     app = open_page("four_ways")
     assert "After look 3 of 3: **8**" in shown(app)
-    app.slider(key=STEP).set_value(1).run()
+    app.slider(key="four_ways_look").set_value(1).run()
     assert not app.exception
     assert (
         shown(app).count("After look 1 of 3: **3**") == 3
@@ -49,7 +47,7 @@ def test_looking_again_draws_with_another_seed(open_page: Open, use_backend: Use
     use_backend(backend)
     app = open_page("four_ways")
     assert app.button[-1].disabled and not backend.asked[-1].sample
-    app.toggle(key=SAMPLE).set_value(True).run()
+    app.toggle(key="four_ways_sample").set_value(True).run()
     first = backend.asked[-1]
     next(button for button in app.button if button.label == "Look again").click().run()
     assert first.sample and backend.asked[-1].seed == first.seed + 1
@@ -65,8 +63,8 @@ def test_what_is_read_can_be_chosen_where_there_are_models(
     )
     use_backend(backend)
     app = open_page("four_ways")
-    assert "A digit alone" not in app.segmented_control(key=PICTURES).options
-    app.segmented_control(key=PICTURES).set_value("A pair of digits").run()
+    assert "A digit alone" not in app.segmented_control(key="four_ways_kind").options
+    app.segmented_control(key="four_ways_kind").set_value("pairs").run()
     assert not app.exception and not app.error
     assert backend.asked[-1].model == "pairs" and app.query_params["picture"] == "pair-27"
 
@@ -107,14 +105,14 @@ def test_a_link_restores_look_reading_and_sample(open_page: Open, use_backend: U
     app = open_page("four_ways", **params)
     assert not app.exception and not app.error
     assert (
-        app.slider(key=STEP).value == 2
-        and app.segmented_control(key=READING).value == "location-wise soft"
+        app.slider(key="four_ways_look").value == 2
+        and app.segmented_control(key="four_ways_reading").value == "location-wise soft"
     )
     assert (
-        app.slider(key=ROW).value == 2
-        and app.slider(key=COLUMN).value == app.slider(key=COLUMN).max
+        app.slider(key="four_ways_row").value == 2
+        and app.slider(key="four_ways_column").value == app.slider(key="four_ways_column").max
     )
-    app.slider(key=ROW).set_value(1).run()
+    app.slider(key="four_ways_row").set_value(1).run()
     assert [app.query_params[name] for name in ("look", "reading", "row")] == [
         "2",
         "location-wise soft",
@@ -128,7 +126,7 @@ def test_a_stored_trace_of_places_can_be_opened_again(
 ) -> None:
     use_backend(Pictured())
     trace = fakes.gaze_trace(site, steps=1, scales=1)
-    monkeypatch.setattr(upload, "stored_trace", lambda: trace)
+    monkeypatch.setattr(result_page, "stored_trace", lambda: trace)
     app = open_page("four_ways")
     assert not app.exception and not app.error
     assert f"Stored trace of {trace.request.model}" in shown(app) and app.get("plotly_chart")

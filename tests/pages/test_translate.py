@@ -20,12 +20,13 @@ from areaviz.trace.errors import BackendError
 from areaviz.trace.link import to_params
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
-from areaviz.ui.forms import request_form
+from areaviz.ui.forms.samples import SAMPLES
 from areaviz.ui.look.downloads import files
 from areaviz.views import VIEWS
 from tests.pages import folder
 from tests.pages.conftest import Open, shown
 
+TEXT = "translate_text"
 OLDER = "still the result of what you asked before"
 AREA, REGULAR = "Ein kleiner Hund rennt.", "Ein kleiner Hund läuft."
 
@@ -39,7 +40,7 @@ def control(app: AppTest, label: str) -> object:
 
 
 def ask(app: AppTest, text: str) -> AppTest:
-    return app.text_area(key=request_form.TEXT).set_value(text).run()
+    return app.text_area(key=TEXT).set_value(text).run()
 
 
 class Faked:
@@ -76,7 +77,7 @@ def test_nothing_runs_before_it_is_asked(open_page: Open) -> None:
     app = open_page("translate")
     assert not app.exception and not app.error
     assert AREA not in shown(app)
-    assert app.text_area(key=request_form.TEXT).value
+    assert app.text_area(key=TEXT).value
     assert app.button[0].label == "Translate"
 
 
@@ -97,13 +98,9 @@ def test_the_button_asks_and_a_sample_asks(
     use_backend(faked := Faked())
     app = open_page("translate")
     app.button[0].click().run()
-    assert [request.text for request in faked.asked] == [request_form.SAMPLES[0]]
-    app.selectbox(key="ask_sample").select_index(3).run()
-    assert (
-        faked.asked[-1].text
-        == request_form.SAMPLES[3]
-        == app.text_area(key=request_form.TEXT).value
-    )
+    assert [request.text for request in faked.asked] == [SAMPLES[0]]
+    app.selectbox(key="translate_sample").select_index(3).run()
+    assert faked.asked[-1].text == SAMPLES[3] == app.text_area(key=TEXT).value
 
 
 def test_only_the_chosen_view_is_computed_and_all_can_be_chosen(open_page: Open) -> None:
@@ -119,10 +116,10 @@ def test_every_setting_belongs_to_what_is_shown(
 ) -> None:
     use_backend(faked := Faked())
     app = ask(open_page("translate"), folder.TEXT)
-    app.select_slider(key=request_form.ASKING.key("area_size")).set_value(1).run()
-    app.segmented_control(key=request_form.ASKING.key("method")).set_value("beam").run()
-    app.number_input(key=request_form.ASKING.key("beam")).set_value(2).run()
-    app.selectbox(key=request_form.ASKING.key("model")).set_value("char-regular").run()
+    app.select_slider(key="translate_area_size").set_value(1).run()
+    app.segmented_control(key="translate_method").set_value("beam").run()
+    app.number_input(key="translate_beam").set_value(2).run()
+    app.selectbox(key="translate_model").set_value("char-regular").run()
     area = Request("char-area", folder.TEXT)
     assert faked.asked == [
         area,
@@ -148,7 +145,7 @@ def test_a_text_that_cannot_be_used_leaves_the_older_result_and_says_what_it_is(
     for text in ("There is no trace of this.", "a" * 4097):
         app = ask(app, text)
         assert len(app.error) == 1 and OLDER in shown(app) and AREA in texts(app)
-        assert app.text_area(key=request_form.TEXT).value == text
+        assert app.text_area(key=TEXT).value == text
         assert app.query_params["text"] == folder.TEXT
     app = ask(app, folder.TEXT)
     assert AREA in texts(app) and not app.error and OLDER not in shown(app)
@@ -166,7 +163,7 @@ def test_a_failure_never_shows_an_older_result_for_a_newer_text(
 
 def test_the_pair_stands_side_by_side(open_page: Open) -> None:
     app = ask(open_page("translate"), folder.TEXT)
-    app = app.selectbox(key=request_form.ASKING.key("compare")).set_value("char-regular").run()
+    app = app.selectbox(key="translate_compare").set_value("char-regular").run()
     assert not app.exception and not app.error
     assert {AREA, REGULAR} <= set(texts(app))
     assert len(app.get("plotly_chart")) == 2
@@ -191,9 +188,9 @@ def test_a_link_restores_everything_in_a_fresh_session(open_page: Open) -> None:
     app = open_page("translate", **params)
     assert not app.exception and not app.error
     assert AREA in texts(app)
-    assert app.text_area(key=request_form.TEXT).value == folder.TEXT
-    assert app.segmented_control(key=request_form.ASKING.key("method")).value == "beam"
-    assert app.segmented_control(key="focus_site").value == "encoder self"
+    assert app.text_area(key=TEXT).value == folder.TEXT
+    assert app.segmented_control(key="translate_method").value == "beam"
+    assert app.segmented_control(key="translate_site").value == "encoder self"
     assert (control(app, "Layer").value, control(app, "Head").value) == (1, 2)
     assert {name: app.query_params[name] for name in to_params(request, focus)} == to_params(
         request, focus
@@ -235,8 +232,8 @@ def test_a_bad_link_gives_one_sentence_and_a_usable_page(
     app = open_page("translate", **params)
     assert not app.exception
     assert len(app.error) == 1 and said in shown(app)
-    assert app.text_area(key=request_form.TEXT).value == params["text"]
-    assert AREA in texts(ask(app.text_area(key=request_form.TEXT).set_value("").run(), folder.TEXT))
+    assert app.text_area(key=TEXT).value == params["text"]
+    assert AREA in texts(ask(app.text_area(key=TEXT).set_value("").run(), folder.TEXT))
 
 
 def test_a_link_to_what_the_trace_does_not_have_shows_what_there_is(open_page: Open) -> None:
@@ -279,7 +276,7 @@ def test_text_that_cannot_be_used_gives_one_sentence(open_page: Open, text: str,
     app = ask(open_page("translate"), text)
     assert not app.exception
     assert len(app.error) == 1 and said in shown(app)
-    assert app.text_area(key=request_form.TEXT).value == text
+    assert app.text_area(key=TEXT).value == text
 
 
 @pytest.mark.parametrize(
@@ -322,7 +319,7 @@ def test_an_unforeseen_failure_is_logged_and_told_without_a_traceback(
     assert not app.exception and len(app.error) == 1
     assert "written to the app's log" in shown(app) and "secret detail" not in shown(app)
     assert "secret detail" in caplog.text
-    assert app.text_area(key=request_form.TEXT).value == folder.TEXT
+    assert app.text_area(key=TEXT).value == folder.TEXT
 
 
 def test_damaged_checkpoints_are_told_and_the_others_work(
@@ -355,7 +352,7 @@ def test_all_files_are_offered_for_each_trace(open_page: Open) -> None:
     app = ask(open_page("translate"), folder.TEXT)
     labels = ["Interactive page (.html)", "SVG", "PDF", "PNG", "CSV", "JSON", "Trace"]
     assert sorted(button.label for button in app.download_button) == sorted(labels * 2)
-    app = app.selectbox(key=request_form.ASKING.key("compare")).set_value("char-regular").run()
+    app = app.selectbox(key="translate_compare").set_value("char-regular").run()
     assert len(app.download_button) == 28
 
 

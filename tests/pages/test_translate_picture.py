@@ -13,9 +13,7 @@ from areaviz.backend.base import Backend, Progress
 from areaviz.data.picture_samples import sentence
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
-from areaviz.ui.forms.picture_translation_form import HIDDEN, OTHER, SEEN, TEXT
-from areaviz.ui.look.focus_state import SITE
-from areaviz.ui.look.side_by_side import LOOKED, SIGHTS
+from areaviz.ui.forms.picture_translation_form import SIGHTS
 from tests import fakes
 from tests.pages import folder
 from tests.pages.conftest import Open, shown
@@ -23,6 +21,8 @@ from tests.pages.pictured import Pictured
 
 Use = Callable[[Backend], None]
 PAGE = "translate_picture"
+TEXT, HIDDEN, SITE = f"{PAGE}_text", f"{PAGE}_hidden", f"{PAGE}_site"
+SEEN, OTHER, LOOKED = f"{PAGE}_seen", f"{PAGE}_other", f"{PAGE}_looked"
 
 
 class Looking(Pictured):

@@ -16,15 +16,13 @@ from streamlit.testing.v1 import AppTest
 from areaviz.backend.base import Backend, Progress
 from areaviz.cards.card import Card
 from areaviz.data import pictures
-from areaviz.trace.area_text import span_text
-from areaviz.trace.areas import Area
+from areaviz.trace.areas import Area, span_text
 from areaviz.trace.errors import InputError
 from areaviz.trace.intervention_text import to_text
 from areaviz.trace.interventions import Gate, Hide, Weigh
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
-from areaviz.ui.what_if.panel import panel as what_if
-from areaviz.ui.what_if.result import CAVEAT, K
+from areaviz.ui.what_if.result import CAVEAT
 from tests import fakes
 from tests.pages import folder
 from tests.pages.conftest import Open, shown
@@ -65,11 +63,17 @@ class Changing:
         return replace(made, request=request, output=replace(made.output, probabilities=sure))
 
 
+def open_panel(app: AppTest) -> None:
+    """Open the panel, which `AppTest` cannot click."""
+    for page in ("translate", "caption"):
+        app.session_state[f"{page}_what_if"] = True
+
+
 def opened(open_page: Open, use_backend: Use, **params: str) -> tuple[AppTest, Changing]:
     """The page with the panel open, and what answers it."""
     use_backend(backend := Changing())
     app = open_page("translate", **{**LINK, **params})
-    app.session_state[what_if.PANEL] = True
+    open_panel(app)
     return app.run(), backend
 
 
@@ -82,14 +86,14 @@ class Acts(Protocol):
 
 def act(app: AppTest, used: Acts) -> AppTest:
     """The page after a widget was used; the panel stays open, which `AppTest` forgets by itself."""
-    app.session_state[what_if.PANEL] = True
+    open_panel(app)
     app = used.run()
     assert not app.exception
     return app
 
 
 def decode(app: AppTest) -> AppTest:
-    return act(app, app.button(key="what_if_decode").click())
+    return act(app, next(button for button in app.button if button.label == "Decode again").click())
 
 
 def add(app: AppTest) -> AppTest:
@@ -110,8 +114,8 @@ def test_an_area_is_banned_and_the_sentence_decoded_again(
     open_page: Open, use_backend: Use
 ) -> None:
     app, backend = opened(open_page, use_backend)
-    assert app.selectbox(key=what_if.AREA).options[0].endswith("%")
-    heaviest = app.session_state[what_if.AREA]
+    assert app.selectbox(key="translate_area").options[0].endswith("%")
+    heaviest = app.session_state["translate_area"]
     app = add(app)
     assert f"({span_text(heaviest)})" in shown(app) and CHANGED not in shown(app), (
         "nothing runs before it is asked"
@@ -132,23 +136,23 @@ def test_an_area_is_banned_and_the_sentence_decoded_again(
 
 def test_every_kind_of_change_can_be_added_and_removed(open_page: Open, use_backend: Use) -> None:
     app, backend = opened(open_page, use_backend, head="2", layer="2")
-    app = act(app, app.segmented_control(key=what_if.WHERE).set_value("this head"))
-    app = act(app, app.checkbox(key=what_if.OVERLAP).check())
-    app = act(app, app.slider(key=what_if.FACTOR).set_value(2.0))
-    area = app.session_state[what_if.AREA]
+    app = act(app, app.segmented_control(key="translate_where").set_value("this head"))
+    app = act(app, app.checkbox(key="translate_overlapping").check())
+    app = act(app, app.slider(key="translate_factor").set_value(2.0))
+    area = app.session_state["translate_area"]
     app = add(app)
-    app = act(app, app.segmented_control(key=what_if.KIND).set_value("head"))
+    app = act(app, app.segmented_control(key="translate_kind_of_change").set_value("head"))
     app = add(app)
-    app = act(app, app.segmented_control(key=what_if.KIND).set_value("hide"))
-    app = act(app, app.button_group(key=what_if.WORDS).set_value([1, 2]))
+    app = act(app, app.segmented_control(key="translate_kind_of_change").set_value("hide"))
+    app = act(app, app.button_group(key="translate_words").set_value([1, 2]))
     app = decode(add(app))
     weigh = Weigh("encoder-decoder", tuple(range(area.left, area.left + area.width)), (), 2.0, 1, 1)
     gate, hide = Gate("encoder-decoder", 1, 1), Hide("source", (*range(2, 7), *range(8, 11)))
     assert backend.asked[1].changes == (weigh, gate, hide)
     assert "Hidden: “small dog”" in shown(app)
-    app = decode(act(app, app.button(key="what_if_off_1").click()))
+    app = decode(act(app, app.button(key="translate_off_1").click()))
     assert backend.asked[-1].changes == (weigh, hide)
-    app = act(app, app.button(key="what_if_over").click())
+    app = act(app, app.button(key="translate_start_over").click())
     assert "changes" not in app.query_params and CHANGED not in shown(app)
 
 
@@ -168,9 +172,9 @@ def test_another_sentence_has_no_changes_and_the_first_keeps_its_own(
     open_page: Open, use_backend: Use
 ) -> None:
     app, _ = opened(open_page, use_backend, changes="gate:encoder self")
-    app = act(app, app.text_area(key="ask_text").set_value("Two cats sleep."))
+    app = act(app, app.text_area(key="translate_text").set_value("Two cats sleep."))
     assert CHANGED not in shown(app) and "changes" not in app.query_params
-    app = act(app, app.text_area(key="ask_text").set_value(folder.TEXT))
+    app = act(app, app.text_area(key="translate_text").set_value(folder.TEXT))
     assert CHANGED in shown(app)
 
 
@@ -183,7 +187,7 @@ def test_a_change_that_cannot_be_made_is_one_sentence_and_loses_nothing(
         "Head 4 cannot be changed\\; choose another head\\."
     ]
     assert ORIGINAL in shown(app)
-    app = act(app, app.button(key="what_if_over").click())
+    app = act(app, app.button(key="translate_start_over").click())
     assert not app.error
 
 
@@ -201,7 +205,7 @@ def test_changes_of_a_link_that_cannot_be_followed_are_not_those_of_the_next_sen
         use_backend(backend := Changing())
         app = open_page("translate", **{**LINK, "changes": "gate:encoder self", **wrong})
         assert not app.exception and len(app.error) == 1
-        app = act(app, app.text_area(key="ask_text").set_value("Two cats sleep."))
+        app = act(app, app.text_area(key="translate_text").set_value("Two cats sleep."))
         assert "changes" not in app.query_params
         assert [
             request.changes for request in backend.asked if request.text == "Two cats sleep."
@@ -233,15 +237,15 @@ def test_the_faithfulness_of_the_map_is_measured_when_asked(
 ) -> None:
     app, backend = opened(open_page, use_backend)
     assert CAVEAT in shown(app) and not app.table and len(backend.asked) == 1
-    app = act(app, app.button(key="what_if_measure").click())
+    app = act(app, app.button(key="translate_measure").click())
     assert not app.exception and not app.error
     assert len(backend.asked) == 2 + 2 * 6
     table = app.table[0].value
     assert list(table.iloc[:, 1]) == ["0.341", "0.341"]
     assert list(table.iloc[:, 2]) == ["0.341 ± 0.000"] * 2
-    app = act(app, app.number_input(key=K).set_value(80))
+    app = act(app, app.number_input(key="translate_k").set_value(80))
     assert not app.table
-    app = act(app, app.button(key="what_if_measure").click())
+    app = act(app, app.button(key="translate_measure").click())
     assert len(app.error) == 1 and "choose fewer" in shown(app)
 
 
@@ -249,12 +253,12 @@ def test_a_picture_is_swapped_and_cells_are_hidden(open_page: Open, use_backend:
     backend = Pictured()
     use_backend(backend)
     app = open_page("caption", site="encoder-decoder", items="2", side="memory")
-    app.session_state[what_if.PANEL] = True
+    open_panel(app)
     app = app.run()
-    app = act(app, app.segmented_control(key=what_if.KIND).set_value("hide"))
+    app = act(app, app.segmented_control(key="caption_kind_of_change").set_value("hide"))
     app = add(app)
-    app = act(app, app.segmented_control(key=what_if.KIND).set_value("picture"))
-    app = act(app, app.selectbox(key=what_if.PICTURE).select_index(0))
+    app = act(app, app.segmented_control(key="caption_kind_of_change").set_value("picture"))
+    app = act(app, app.selectbox(key="caption_swap").select_index(0))
     app = decode(app)
     assert not app.error
     changed = backend.asked[-2]

@@ -14,14 +14,15 @@ from streamlit.testing.v1 import AppTest
 
 from areaviz.trace import codec
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.arrays_example import example_file
+from areaviz.trace.arrays_file import example_file
 from areaviz.trace.derived import sums_map
 from areaviz.trace.record import AttentionMap, Trace
-from areaviz.ui.look.your_tensors import FILE, SIZE
 from tests import fakes
 from tests.pages.conftest import Open, shown
 from tests.pages.test_translate import control
 from tests.trace.test_arrays import weights
+
+FILE, SIZE = "your_tensors_file", "your_tensors_size"
 
 
 def saved(**arrays: Any) -> bytes:
@@ -54,7 +55,7 @@ def test_the_example_is_shown_and_can_be_taken_along(open_page: Open) -> None:
 def test_every_view_shows_a_file_of_arrays(open_page: Open) -> None:
     app = upload(open_page("your_tensors"), example_file())
     for site in ("attention", "attention sums"):
-        app = app.segmented_control(key="focus_site").set_value(site).run()
+        app = app.segmented_control(key="your_tensors_site").set_value(site).run()
         for name in control(app, "View").options:
             app = control(app, "View").set_value(name).run()
             assert not app.exception and not app.error
@@ -122,7 +123,7 @@ def test_many_sites_are_a_list_and_derived_ones_say_so(open_page: Open) -> None:
         replace(trace, maps={one.site: one for one in [*trace.maps.values(), *sums]})
     )
     app = upload(open_page("your_tensors"), content)
-    assert app.selectbox(key="focus_site").options == [
+    assert app.selectbox(key="your_tensors_site").options == [
         *(
             "Translation to source",
             "Translation to source, area sums",
@@ -131,7 +132,7 @@ def test_many_sites_are_a_list_and_derived_ones_say_so(open_page: Open) -> None:
         ),
         *("Within the source, area sums", "Within the translation, area sums"),
     ]
-    app = app.selectbox(key="focus_site").set_value("encoder self sums").run()
+    app = app.selectbox(key="your_tensors_site").set_value("encoder self sums").run()
     assert (
         not app.exception
         and not app.error

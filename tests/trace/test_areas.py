@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from areaviz.trace.areas import Area, AreaGrid
+from areaviz.trace.areas import Area, AreaGrid, area_text, span_text
 
 
 def enumerated(grid: AreaGrid) -> list[Area]:
@@ -126,3 +126,13 @@ def test_an_index_outside_is_refused(index: int) -> None:
 def test_a_foreign_area_has_no_index(area: Area) -> None:
     with pytest.raises(ValueError, match="not an area"):
         AreaGrid(1, 4, 1, 3).index(area)
+
+
+def test_areas_in_words() -> None:
+    assert area_text(Area(1, 3, 2, 3)) == "rows 2-3, columns 4-6"
+    assert area_text(Area(2, 4, 1, 1)) == "row 3, column 5"
+
+
+def test_spans_in_words() -> None:
+    assert span_text(Area(0, 2, 1, 1)) == "item 3"
+    assert span_text(Area(0, 2, 1, 3)) == "items 3-5"

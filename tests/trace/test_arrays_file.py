@@ -16,8 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from areaviz.trace import codec
-from areaviz.trace.arrays_example import example_arrays, example_file
-from areaviz.trace.arrays_file import from_npz
+from areaviz.trace.arrays_file import example_arrays, example_file, from_npz
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
 from tests import fakes

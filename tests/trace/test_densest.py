@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.trace import chunks, densest
+from areaviz.trace import densest, weights
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.densest import densest_areas
 from tests.trace.strategies import SOME
@@ -126,7 +126,7 @@ def test_rows_are_independent_of_those_beside_them(monkeypatch: pytest.MonkeyPat
     p_RN = np.random.default_rng(0).exponential(1, (2, 5, 12)).astype(np.float32)
     grid = AreaGrid(3, 4, 1, 1)
     alone = [densest_areas(row, grid).area for row in p_RN.reshape(-1, 12)]
-    monkeypatch.setattr(chunks, "CHUNK", 24)
+    monkeypatch.setattr(weights, "CHUNK", 24)
     np.testing.assert_array_equal(densest_areas(p_RN, grid).area.reshape(-1, 4), alone)
 
 

@@ -4,7 +4,9 @@ than is read.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -133,6 +135,32 @@ def test_a_failure_is_told_and_not_remembered() -> None:
     with pytest.raises(BackendError, match="gone"):
         layered[0, 1]
     np.testing.assert_array_equal(layered[0, 1], WHOLE.weights[0, 1])
+
+
+def test_who_waits_for_a_slow_layer_stalls_nobody_who_reads_another() -> None:
+    asked, answer = threading.Event(), threading.Event()
+    fetched: list[int] = []
+
+    def fetch(layer: int) -> FloatArray:
+        fetched.append(layer)
+        if layer == 0:
+            asked.set()
+            assert answer.wait(20)
+        found: FloatArray = WHOLE.weights[layer]
+        return found
+
+    layered = LayeredWeights(SHAPE, fetch)
+    with ThreadPoolExecutor(3) as pool:
+        slow = [pool.submit(lambda: layered[0, 1]) for _ in range(2)]
+        assert asked.wait(20)
+        try:
+            other = pool.submit(lambda: layered[1, 2]).result(20)
+        finally:
+            answer.set()
+        np.testing.assert_array_equal(other, WHOLE.weights[1, 2])
+        for one in slow:
+            np.testing.assert_array_equal(one.result(20), WHOLE.weights[0, 1])
+    assert sorted(fetched) == [0, 1], "a layer is fetched once, however many wait for it"
 
 
 def lazy(attention: AttentionMap, fetch: Callable[[int], FloatArray]) -> AttentionMap:

@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
 from areaviz.trace import query
 from areaviz.trace.areas import Area, AreaGrid
@@ -328,3 +329,44 @@ def test_divergence_is_nothing_for_the_same_and_one_bit_for_what_shares_nothing(
     # Of the last: the mean is (3/4, 1/4) with .8113 bits, the halves of 0 and 1 bit.
     np.testing.assert_allclose(query.divergence(first, second), [0, 1, 0.811278 - 0.5], atol=1e-5)
     np.testing.assert_allclose(query.divergence(second, first), query.divergence(first, second))
+
+
+def test_entropy_is_that_of_the_definition() -> None:
+    rows = np.array([[0.5, 0.5, 0], [1, 0, 0], [0.25, 0.25, 0.5], [0, 0, 0]], np.float32)
+    np.testing.assert_allclose(query.entropy_bits(rows), [1, 0, 1.5, 0])
+
+
+@given(
+    hnp.arrays(
+        np.float32,
+        st.tuples(st.integers(1, 6), st.integers(1, 5)),
+        elements=st.floats(0, 1, width=32),
+    ),
+    st.booleans(),
+)
+@settings(max_examples=60, deadline=None)
+def test_dependence_is_the_mutual_information_of_query_and_item(
+    raw_QN: np.ndarray, same: bool
+) -> None:
+    raw_QN = np.repeat(raw_QN[:1], len(raw_QN), 0) if same else raw_QN
+    total = raw_QN.sum(-1, keepdims=True)
+    shares = np.divide(raw_QN, total, out=np.zeros_like(raw_QN), where=total > 0)
+    seen = [row for row in shares if row.any()]
+    expected = 0.0
+    for row in seen:
+        for item, p in enumerate(row):
+            mean = sum(float(other[item]) for other in seen) / len(seen)
+            if p > 0:
+                expected += float(p) / len(seen) * math.log2(float(p) / mean)
+    found, most = query.query_dependence(shares)
+    assert found == pytest.approx(expected, abs=1e-4)
+    assert 0 <= found <= most + 1e-6 or not seen
+    if same:
+        assert found == pytest.approx(0, abs=1e-4)
+
+
+def test_the_diagonal_has_all_of_its_entropy_and_a_sink_none() -> None:
+    diagonal, sink = np.eye(8, dtype=np.float32), np.zeros((8, 8), np.float32)
+    sink[:, 3] = 1
+    assert query.query_dependence(diagonal) == (3.0, 3.0)
+    assert query.query_dependence(sink) == (0.0, 0.0)

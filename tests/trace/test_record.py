@@ -97,7 +97,7 @@ def with_gaze(change: Callable[[Gaze], Gaze]) -> Trace:
 @pytest.mark.parametrize(
     ("trace", "sentence"),
     [
-        (replace(fakes.trace(), version=4), "version 4"),
+        (replace(fakes.trace(), version=5), "version 5"),
         (refiled("fields", "source", "input"), 'filed under "input"'),
         (refiled("maps", SITE, "cross"), 'filed under "cross"'),
         (with_source(lambda field: replace(field, kind="smell")), "smell"),

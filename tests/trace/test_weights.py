@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.trace import chunks, rivals, weights
+from areaviz.trace import rivals, weights
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import FloatArray
 from tests.trace.strategies import SOME, grids
@@ -130,8 +130,8 @@ def test_many_rows_are_the_same_as_one_by_one(monkeypatch: pytest.MonkeyPatch) -
     weights_HQA = rng.exponential(1, (3, 50, grid.count)).astype(np.float32)
     alone = [weights.top_areas(row, grid, 4).index for row in weights_HQA.reshape(-1, grid.count)]
     covered = [weights.coverage(row, grid) for row in weights_HQA.reshape(-1, grid.count)]
-    monkeypatch.setattr(chunks, "CHUNK", 4 * grid.count)
-    monkeypatch.setattr(chunks.os, "cpu_count", lambda: 3)
+    monkeypatch.setattr(weights, "CHUNK", 4 * grid.count)
+    monkeypatch.setattr(weights.os, "cpu_count", lambda: 3)
     for given_HQA in (weights_HQA, np.asfortranarray(weights_HQA), weights_HQA[:, ::-1][:, ::-1]):
         index = weights.top_areas(given_HQA, grid, 4).index
         np.testing.assert_array_equal(index.reshape(-1, 4), alone)

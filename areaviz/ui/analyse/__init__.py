@@ -1,0 +1,1 @@
+"""The page Analyse; its door is `page.analyse_page`."""

@@ -37,7 +37,12 @@ def by_bucket(table: pd.DataFrame, titles: Sequence[str]) -> None:
         if f"{name}_0" in table:
             shown_names[name] = f"{measure.title}, mean"
     # Computed only while it is open: scores of a thousand examples take a second.
-    opened = st.expander("By bucket", key=BUCKETS, type="compact", on_change="rerun")
+    opened = st.expander(
+        "By bucket",
+        key=BUCKETS,
+        type="compact",
+        on_change="rerun",
+    )
     if not opened.open:
         return
     with opened:
@@ -117,7 +122,12 @@ def against(table: pd.DataFrame, titles: Sequence[str]) -> None:
     """Draw how often each of two models wins, whether by chance, and with which words."""
     if len(titles) != 2 or table.empty:
         return
-    opened = st.expander("Model against model", key=AGAINST, type="compact", on_change="rerun")
+    opened = st.expander(
+        "Model against model",
+        key=AGAINST,
+        type="compact",
+        on_change="rerun",
+    )
     if not opened.open:
         return
     with opened:
@@ -174,7 +184,11 @@ def _mark(table: pd.DataFrame) -> int:
 
 def _grams(table: pd.DataFrame, titles: Sequence[str]) -> None:
     size = st.segmented_control(
-        "Words in a row", [1, 2, 3, 4], key="analyse_gram", default=1, required=True
+        "Words in a row",
+        [1, 2, 3, 4],
+        key="analyse_gram",
+        default=1,
+        required=True,
     )
     sides = grams(table, size or 1)
     columns = st.columns(2, gap="medium")

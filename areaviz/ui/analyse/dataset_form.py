@@ -49,13 +49,25 @@ def dataset_form() -> Dataset | None:
     sources = [_SAMPLES, _UPLOAD]
     if folder:
         sources.append(_FOLDER)
-    source = st.segmented_control("Examples", sources, key=SOURCE, required=True, default=_SAMPLES)
+    source = st.segmented_control(
+        "Examples",
+        sources,
+        key=SOURCE,
+        required=True,
+        default=_SAMPLES,
+    )
     if source == _UPLOAD:
         return _uploaded()
     if source == _FOLDER:
         return _from_folder(Path(folder).expanduser())
     names = list(SAMPLE_SETS)
-    name = st.pills("Set", names, key="analyse_sample", default=names[0], required=True)
+    name = st.pills(
+        "Set",
+        names,
+        key="analyse_sample",
+        default=names[0],
+        required=True,
+    )
     return SAMPLE_SETS[name or names[0]]()
 
 
@@ -109,7 +121,11 @@ def _from_folder(root: Path) -> Dataset | None:
             " there."
         )
     name = st.selectbox(
-        "Folder", names, key="analyse_folder", index=None, placeholder="Choose a folder"
+        "Folder",
+        names,
+        key="analyse_folder",
+        index=None,
+        placeholder="Choose a folder",
     )
     if not name:
         return None
@@ -184,7 +200,12 @@ def _aligned(texts: list[str], files: Files, identity: tuple[str, ...]) -> Datas
             format_func=visible,
         )
         first = [name for name in others if name != links]
-        references = st.multiselect("References", first, default=first, format_func=visible)
+        references = st.multiselect(
+            "References",
+            first,
+            default=first,
+            format_func=visible,
+        )
     how = source, tuple(references), links or ""
     read = partial(read_lines, source, files, references, links or "")
     return _read_once(identity, read, *how)

@@ -12,13 +12,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import streamlit as st
-from plotly.graph_objects import Figure
 
 from areaviz.analysis.table import ALL_MEASURES, CIDER
 from areaviz.notes.store_schema import LONGEST_SLICE
-from areaviz.ui.analyse.notes import note_store
-from areaviz.ui.analyse.rows import StoredRows, figures
-from areaviz.ui.shell.errors import calm_later, told_later
+from areaviz.ui.analyse.stored import StoredRows, figures, note_store
+from areaviz.ui.shell.errors import defer_errors, show_deferred
 from areaviz.ui.shell.markdown import visible
 from areaviz.ui.shell.reader import reader_mark
 from areaviz.views.distribution import histogram, scatter
@@ -87,7 +85,11 @@ def filtered(table: pd.DataFrame, runs: int) -> pd.DataFrame:
         )
         orders = [WORST, BEST, AS_GIVEN]
         order = st.segmented_control(
-            "Order", orders, key="analyse_order", default=WORST, required=True
+            "Order",
+            orders,
+            key="analyse_order",
+            default=WORST,
+            required=True,
         )
     if wanted:
         texts = table.filter(regex="^(name|text|reference|output_)")
@@ -104,7 +106,12 @@ def filtered(table: pd.DataFrame, runs: int) -> pd.DataFrame:
     # Of a change, what was lost comes first.
     is_low_good = ALL_MEASURES[chosen.rpartition("_")[0]].better == "low"
     rising = (order != BEST) != is_low_good
-    return table.sort_values(chosen, ascending=rising, kind="stable", na_position="last")
+    return table.sort_values(
+        chosen,
+        ascending=rising,
+        kind="stable",
+        na_position="last",
+    )
 
 
 def _brushed_bars(table: pd.DataFrame, column: str, name: str) -> pd.DataFrame:
@@ -118,7 +125,10 @@ def _brushed_bars(table: pd.DataFrame, column: str, name: str) -> pd.DataFrame:
 
 
 def _brushed_points(
-    table: pd.DataFrame, column: str, against: str, titles: Mapping[str, str]
+    table: pd.DataFrame,
+    column: str,
+    against: str,
+    titles: Mapping[str, str],
 ) -> pd.DataFrame:
     """How two measures go together; a drag keeps a part of the examples."""
     axes = titles[against], titles[column]
@@ -130,7 +140,7 @@ def _brushed_points(
     return table.iloc[sorted(point["customdata"][0] for point in points)] if points else table
 
 
-def _selection(figure: Figure, title: str, key: str, mode: Any) -> Mapping[str, Any]:
+def _selection(figure: Any, title: str, key: str, mode: Any) -> Mapping[str, Any]:
     """Draw a figure; returns what was dragged over."""
     event = st.plotly_chart(
         figure,
@@ -159,13 +169,19 @@ def in_slice(table: pd.DataFrame, slices: Slices) -> pd.DataFrame:
         return table
     if st.session_state.get(SLICE) not in (WHOLE, *slices):
         st.session_state.pop(SLICE, None)
-    name = st.selectbox("Slice", [WHOLE, *slices], key=SLICE, format_func=visible, width=260)
+    name = st.selectbox(
+        "Slice",
+        [WHOLE, *slices],
+        key=SLICE,
+        format_func=visible,
+        width=260,
+    )
     return table if name == WHOLE else table[table.index.isin(slices[name])]
 
 
 def save_slice(digest: str, chosen: pd.DataFrame) -> None:
     """Draw a menu that saves the examples listed now under a name, and removes slices."""
-    told_later(PROBLEM)
+    show_deferred(PROBLEM)
     with st.popover("Save as a slice", disabled=chosen.empty, key="slice_menu"):
         st.text_input("Name", key=SLICE_NAME, max_chars=LONGEST_SLICE)
         places = [int(place) for place in chosen.index]
@@ -173,14 +189,23 @@ def save_slice(digest: str, chosen: pd.DataFrame) -> None:
         names = [one.name for one in note_store().slices.of(digest)]
         if names:
             gone = st.selectbox(
-                "Remove", names, index=None, placeholder="Choose a slice", format_func=visible
+                "Remove",
+                names,
+                index=None,
+                placeholder="Choose a slice",
+                format_func=visible,
             )
             is_off = gone is None
-            st.button("Remove the slice", disabled=is_off, on_click=_remove, args=(digest, gone))
+            st.button(
+                "Remove the slice",
+                disabled=is_off,
+                on_click=_remove,
+                args=(digest, gone),
+            )
 
 
 def _save(digest: str, places: Sequence[int]) -> None:
-    with calm_later("saving the slice", PROBLEM):
+    with defer_errors("saving the slice", PROBLEM):
         name = st.session_state.get(SLICE_NAME) or ""
         made = note_store().slices.save(digest, name, places, reader_mark())
         st.session_state[SLICE_NAME] = ""
@@ -188,7 +213,7 @@ def _save(digest: str, places: Sequence[int]) -> None:
 
 
 def _remove(digest: str, name: str) -> None:
-    with calm_later("removing the slice", PROBLEM):
+    with defer_errors("removing the slice", PROBLEM):
         note_store().slices.remove(digest, name)
 
 
@@ -198,7 +223,12 @@ def slice_table(runs: Sequence[StoredRows], slices: Slices) -> None:
         return
     # Computed only while it is open: each slice's scores take a part of a second. A label that
     # changed would close it.
-    opened = st.expander("Slices", key=SLICE_TABLE, type="compact", on_change="rerun")
+    opened = st.expander(
+        "Slices",
+        key=SLICE_TABLE,
+        type="compact",
+        on_change="rerun",
+    )
     if not opened.open:
         return
     count = "1 slice" if len(slices) == 1 else f"{len(slices):,} slices"

@@ -4,77 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from areaviz.analysis.retention import Removed, keep_days, make_private, notes_address, remove_old
-from areaviz.analysis.rows import analyses_folder
 from areaviz.notes.annotations import SEVERITIES, TAGS, Annotation, Annotations, Stale
 from areaviz.notes.exchange import FORMATS, MAX_MEGABYTES, from_bytes, to_bytes
-from areaviz.notes.slices import Slices
-from areaviz.notes.store import Store
 from areaviz.notes.store_schema import LONGEST_NAME, LONGEST_NOTE
 from areaviz.trace.errors import InputError
-from areaviz.ui.shell.errors import calm, calm_later, told_later
+from areaviz.ui.analyse.stored import note_store
+from areaviz.ui.shell.errors import defer_errors, show_deferred, show_errors
 from areaviz.ui.shell.markdown import escaped, visible
 from areaviz.ui.shell.reader import reader_mark
 
-# Seconds between two removals of what is old.
-HOUR = 3600
 # The beginning of the keys of the form's widgets, and the key of one that every form shares.
 FORM, AUTHOR = "note_form", "note_author"
 # In the session: the note that is edited, the `Stale` that waits for a choice, what was done, what
 # went wrong, and which file was brought in, with what came of it.
-EDITED, STALE, SAID, PROBLEM, BROUGHT = (
-    "note_edited",
-    "note_stale",
-    "note_said",
-    "note_problem",
-    "note_brought",
-)
+EDITED, STALE, SAID = "note_edited", "note_stale", "note_said"
+PROBLEM, BROUGHT = "note_problem", "note_brought"
 FIELDS = ("tag", "model", "severity", "text")
-
-
-@dataclass(frozen=True, slots=True)
-class NoteStore:
-    """One store, with its notes and slices; opened once for all sessions."""
-
-    store: Store
-    notes: Annotations
-    slices: Slices
-
-
-def note_store() -> NoteStore:
-    """The notes and slices of this app; raises BackendError where they cannot be opened."""
-    return _opened(notes_address())
-
-
-def remove_old_work() -> None:
-    """Remove what is older than the operator's days, at most once an hour.
-
-    Raises:
-        InputError: the setting is no number of days.
-        BackendError: the store cannot be opened or written to.
-    """
-    days = keep_days()
-    if days is not None:
-        _removed_old(days, notes_address(), str(analyses_folder()))
-
-
-@st.cache_resource(show_spinner=False, max_entries=4, ttl=HOUR)
-def _removed_old(days: float, url: str, folder: str) -> Removed:
-    return remove_old(_opened(url).store, Path(folder), days)
-
-
-@st.cache_resource(show_spinner="Opening the notes", max_entries=4)
-def _opened(url: str) -> NoteStore:
-    make_private(analyses_folder())
-    store = Store.open(url)
-    return NoteStore(store, Annotations(store), Slices(store))
 
 
 def notes_on(dataset: str, example: int, models: Mapping[str, str]) -> None:
@@ -103,11 +55,22 @@ def _note(notes: Annotations, note: Annotation, names: Mapping[str, str]) -> Non
         about = " · ".join([note.severity, model, note.author or "anonymous", when])
         st.badge(escaped(note.tag))
         st.caption(escaped(about), width="stretch")
-        st.button("Edit", key=f"edit_{note.id}", on_click=_edit, args=(note,), type="tertiary")
+        st.button(
+            "Edit",
+            key=f"edit_{note.id}",
+            on_click=_edit,
+            args=(note,),
+            type="tertiary",
+        )
         with st.popover("Remove", key=f"removing_{note.id}", type="tertiary"):
             st.caption("It is removed for everybody who has this set.")
             key = f"remove_{note.id}"
-            st.button("Remove the note", key=key, on_click=_remove, args=(notes, note))
+            st.button(
+                "Remove the note",
+                key=key,
+                on_click=_remove,
+                args=(notes, note),
+            )
     if note.differs:
         st.caption(
             f"Brought in; differs from note {escaped(note.differs[:8])}, which was here with other"
@@ -146,14 +109,23 @@ def _form(notes: Annotations, fresh: Annotation, names: Mapping[str, str]) -> No
                 format_func=lambda name: names.get(name, name),
                 width=230,
             )
-            st.segmented_control("Severity", SEVERITIES, key=keys["severity"], required=True)
+            st.segmented_control(
+                "Severity",
+                SEVERITIES,
+                key=keys["severity"],
+                required=True,
+            )
             st.text_input(
-                "Your name", key=AUTHOR, max_chars=LONGEST_NAME, width=160, persist_state="session"
+                "Your name",
+                key=AUTHOR,
+                max_chars=LONGEST_NAME,
+                width=160,
+                persist_state="session",
             )
         st.text_area("Note", key=keys["text"], max_chars=LONGEST_NOTE, height=80)
         label = "Save the change" if start.id else "Save the note"
         st.form_submit_button(label, on_click=_save, args=(notes, start, keys))
-    told_later(PROBLEM)
+    show_deferred(PROBLEM)
     said = st.session_state.pop(SAID, "")
     if said:
         st.caption(said)
@@ -163,7 +135,7 @@ def _form(notes: Annotations, fresh: Annotation, names: Mapping[str, str]) -> No
 @contextmanager
 def _changing(doing: str) -> Iterator[None]:
     """Show in the form what goes wrong in the block, or what somebody else saved meanwhile."""
-    with calm_later(doing, PROBLEM):
+    with defer_errors(doing, PROBLEM):
         try:
             yield
         except Stale as stale:
@@ -176,7 +148,14 @@ def _save(notes: Annotations, note: Annotation, keys: Mapping[str, str]) -> None
     with _changing("saving the note"):
         tag, model, severity, text = (state.get(keys[name]) or "" for name in FIELDS)
         author = state.get(AUTHOR) or ""
-        own = replace(note, tag=tag, model=model, severity=severity, note=text, author=author)
+        own = replace(
+            note,
+            tag=tag,
+            model=model,
+            severity=severity,
+            note=text,
+            author=author,
+        )
         notes.save(own, reader_mark())
         for key in keys.values():
             state.pop(key, None)
@@ -252,7 +231,7 @@ def exchange(dataset: str) -> None:
             max_upload_size=MAX_MEGABYTES,
         )
         if given is not None:
-            with calm("reading the notes"):
+            with show_errors("reading the notes"):
                 st.caption(_brought_in(notes, dataset, given))
 
 

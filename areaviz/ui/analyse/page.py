@@ -17,41 +17,39 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.analyse.dataset_form import dataset_form
-from areaviz.ui.analyse.notes import remove_old_work
 from areaviz.ui.analyse.result import result
-from areaviz.ui.analyse.rows import Analysis, show_ownership, stored_rows
-from areaviz.ui.forms.options import Asking
+from areaviz.ui.analyse.stored import Analysis, remove_old_work, show_ownership, stored_rows
+from areaviz.ui.forms.options import ModelPage, pickers, with_options
 from areaviz.ui.shell.engine import engine
-from areaviz.ui.shell.errors import calm, calm_later, problem, told_later
+from areaviz.ui.shell.errors import defer_errors, problem, show_deferred, show_errors
 from areaviz.ui.shell.jobs import jobs
 from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.reader import reader_id, reader_mark
 
-ASKING = Asking("analyse")
 # In the session: why an analysis was not begun.
 NOT_BEGUN = "analyse_not_begun"
 # Seconds between two looks at a running analysis, and how long Stop waits for its end.
 LOOK_AGAIN, STOPPING = 1.0, 5.0
 
 
-def analyse_page() -> None:
+def analyse_page(page: ModelPage) -> None:
     """Draw the page."""
-    with calm("opening the models"):
+    with show_errors("opening the models"):
         backend = engine()
-        with calm("removing what is old"):
+        with show_errors("removing what is old"):
             remove_old_work()
-        with calm("reading the examples"):
+        with show_errors("reading the examples"):
             with st.container(border=True):
                 dataset = dataset_form()
-                analyses = _choose(backend, dataset) if dataset else ()
+                analyses = _choose(page, backend, dataset) if dataset else ()
             if dataset and analyses:
-                with calm("running the examples"):
+                with show_errors("running the examples"):
                     _progress(backend, dataset, analyses)
-                with calm("showing the result"):
+                with show_errors("showing the result"):
                     _show(backend, dataset, analyses)
 
 
-def _choose(backend: Backend, dataset: Dataset) -> tuple[Analysis, ...]:
+def _choose(page: ModelPage, backend: Backend, dataset: Dataset) -> tuple[Analysis, ...]:
     """Let models be chosen among those that take such examples; InputError where there is none."""
     st.caption(_about(dataset))
     inputs = set()
@@ -63,9 +61,9 @@ def _choose(backend: Backend, dataset: Dataset) -> tuple[Analysis, ...]:
     cards = {name: card for name, card in backend.models().items() if card.task in fitting}
     if not cards:
         raise InputError("No model here takes such examples; choose another set.")
-    card, other = ASKING.pickers(cards)
+    card, other = pickers(page, cards)
     analyses = []
-    for request in ASKING.requests(Request(card.name, ""), other):
+    for request in with_options(page, Request(card.name, ""), other):
         chosen = cards[request.model]
         about = header(dataset, request, chosen, reader_mark())
         analyses.append(Analysis(request, chosen.title, rows_path(about), about))
@@ -93,7 +91,7 @@ def _show(backend: Backend, dataset: Dataset, analyses: Sequence[Analysis]) -> N
 
 def _progress(backend: Backend, dataset: Dataset, analyses: Sequence[Analysis]) -> None:
     """How far it is, and buttons to start, stop and go on."""
-    told_later(NOT_BEGUN)
+    show_deferred(NOT_BEGUN)
     key = " ".join(str(analysis.path) for analysis in analyses)
     job = jobs().get(key)
     if _other_jobs(key):
@@ -108,22 +106,36 @@ def _progress(backend: Backend, dataset: Dataset, analyses: Sequence[Analysis]) 
     if done == total:
         return
     label = f"Go on with the other {total - done:,}" if done else f"Run {total:,} examples"
-    st.button(label, type="primary", on_click=_start, args=(key, backend, dataset, analyses))
+    st.button(
+        label,
+        type="primary",
+        on_click=_start,
+        args=(key, backend, dataset, analyses),
+    )
 
 
-def _start(key: str, backend: Backend, dataset: Dataset, analyses: Sequence[Analysis]) -> None:
+def _start(
+    key: str,
+    backend: Backend,
+    dataset: Dataset,
+    analyses: Sequence[Analysis],
+) -> None:
     title = f"{dataset.name}, {' and '.join(analysis.title for analysis in analyses)}"
     turns = jobs().turns
 
     def work(job: Job) -> None:
         _work(job, turns, backend, dataset, analyses)
 
-    with calm_later("starting the analysis", NOT_BEGUN):
+    with defer_errors("starting the analysis", NOT_BEGUN):
         jobs().start(key, work, reader_id(), title)
 
 
 def _work(
-    job: Job, turns: Turns, backend: Backend, dataset: Dataset, analyses: Sequence[Analysis]
+    job: Job,
+    turns: Turns,
+    backend: Backend,
+    dataset: Dataset,
+    analyses: Sequence[Analysis],
 ) -> None:
     """Run all analyses, one after the other; the job reports how far they are together."""
     count = len(dataset.examples)

@@ -24,10 +24,11 @@ from areaviz.ui.analyse.filter import (
     three_digits,
 )
 from areaviz.ui.analyse.notes import exchange, notes_on
-from areaviz.ui.analyse.rows import Analysis, StoredRows, examples_table, figures
+from areaviz.ui.analyse.stored import Analysis, StoredRows, examples_table, figures
 from areaviz.ui.look.explore import explore
-from areaviz.ui.shell.errors import calm
+from areaviz.ui.shell.errors import show_errors
 from areaviz.ui.shell.markdown import escaped, visible
+from areaviz.ui.shell.page import open_page
 from areaviz.ui.shell.waiting import traced
 
 TABLE = "analyse_table"
@@ -136,19 +137,24 @@ def _open(index: int | None) -> None:
     st.session_state[OPENED] = index
 
 
-def _opened(backend: Backend, dataset: Dataset, analyses: Sequence[Analysis], index: int) -> None:
+def _opened(
+    backend: Backend,
+    dataset: Dataset,
+    analyses: Sequence[Analysis],
+    index: int,
+) -> None:
     """One example in the viewer of its traces, with the way to its neighbours in the table."""
     example = dataset.examples[index]
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.subheader(f"Example {escaped(example.name)}", anchor=False, width="content")
         _neighbours(index)
     _references(example)
-    with calm("reading the notes"):
+    with show_errors("reading the notes"):
         models = {analysis.request.model: analysis.title for analysis in analyses}
         notes_on(dataset.digest, index, models)
     picture, titles = dataset.picture(example), [analysis.title for analysis in analyses]
     own = [replace(one.request, text=example.text, picture=picture) for one in analyses]
-    explore(traced(backend, own, "Running the example"), titles, None)
+    explore(open_page(), traced(backend, own, "Running the example"), titles)
 
 
 def _neighbours(index: int) -> None:
@@ -158,7 +164,13 @@ def _neighbours(index: int) -> None:
     before = listed[place - 1] if place > 0 else None
     after = listed[place + 1] if 0 <= place < len(listed) - 1 else None
     for label, key, there in (("Previous", "K", before), ("Next", "J", after)):
-        st.button(label, shortcut=key, disabled=there is None, on_click=_open, args=(there,))
+        st.button(
+            label,
+            shortcut=key,
+            disabled=there is None,
+            on_click=_open,
+            args=(there,),
+        )
     if place >= 0:
         st.caption(f"{place + 1:,} of {len(listed):,}")
 

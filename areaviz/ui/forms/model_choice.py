@@ -1,59 +1,70 @@
-"""Pictures and models of the same kind: a new picture brings along a model that has learned from
-such pictures.
-"""
+"""Pictures and models of the same kind: a new picture brings along a model that has learned it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-import streamlit as st
+from dataclasses import dataclass, replace
+from typing import Self
 
 from areaviz.cards.card import Card
 from areaviz.data.picture_samples import SAMPLES
 from areaviz.trace.picture import Picture
+from areaviz.ui.forms.options import ModelPage, ModelState
+from areaviz.ui.forms.picture_input import PictureState, picture_input
+from areaviz.ui.shell.page import Cards, Link, Page
 
 WORDS = {"scenes": "shape scenes", "photos": "photographs"}
 """`Card.pictures` in words."""
+KINDS = ("scene", "photo")
+"""Of the samples that are offered."""
 FIRST = {"scenes": "scene-34", "photos": "astronaut"}
 """The sample to begin with for a model of each kind."""
 
 
+@dataclass(frozen=True)
+class PictureModelState(ModelState, PictureState):
+    """What a page holds that shows pictures to a model."""
+
+    def from_link(self, link: Link) -> Self:
+        """A link that names both takes the model as it is together with such pictures."""
+        state, name = super().from_link(link), link.params.get("picture")
+        if name is None or link.problem:
+            return state
+        return replace(state, model_kind=kind_of(name) if "model" in link.params else "")
+
+
 def kind_of(name: str) -> str:
-    """What a picture of this name shows, as `Card.pictures` has it; whatever is uploaded counts as
-    a photograph.
-    """
+    """What a picture of this name shows, as in `Card.pictures`; an upload is a photograph."""
     entry = SAMPLES.get(name)
     return "scenes" if entry and entry.kind == "scene" else "photos"
 
 
-def first_sample(key: str, cards: Mapping[str, Card]) -> str:
-    """The sample to begin with: of the kind that the chosen model knows, `key` being that of its
-    widget.
-    """
-    card = cards.get(st.session_state.get(key, ""))
+def fitting_picture(page: Page[PictureModelState], cards: Cards) -> Picture | None:
+    """Let a picture be chosen, which brings a model of its kind along."""
+    picture = picture_input(page, KINDS, first_sample(page, cards))
+    fit_model(page, cards, picture)
+    return picture
+
+
+def first_sample(page: ModelPage, cards: Cards) -> str:
+    """The sample to begin with: of the kind that the chosen model knows."""
+    card = cards.get(page.state.model)
     return FIRST.get(card.pictures if card else "", FIRST["scenes"])
 
 
-def suit(key: str, cards: Mapping[str, Card], picture: Picture | None) -> None:
-    """Choose a model of the kind of a new picture, in the widget of this key; what the reader
-    chooses later stays.
-    """
+def fit_model(page: ModelPage, cards: Cards, picture: Picture | None) -> None:
+    """Choose a model of the kind of a new picture; what the reader chooses later stays."""
     kind = kind_of(picture.name) if picture else ""
-    card = cards.get(st.session_state.get(key, ""))
-    if not kind or st.session_state.get(f"{key}_kind") == kind:
+    if not kind or page.state.model_kind == kind:
         return
-    settle(key, kind)
+    page.set(model_kind=kind)
+    card = cards.get(page.state.model)
+    if card and card.pictures == kind:
+        return
     fitting = [one for one in cards.values() if one.pictures == kind]
-    best = next((one for one in fitting if one.mechanism == "area"), next(iter(fitting), None))
-    if best and not (card and card.pictures == kind):
-        st.session_state[key] = best.name
-
-
-def settle(key: str, kind: str) -> None:
-    """Take the model as it is together with pictures of a kind, as a link does; "": the next
-    picture chooses anew.
-    """
-    st.session_state[f"{key}_kind"] = kind
+    areas = (one for one in fitting if one.mechanism == "area")
+    best = next(areas, fitting[0] if fitting else None)
+    if best:
+        page.set(model=best.name)
 
 
 def mismatch(card: Card, picture: Picture | None) -> str:

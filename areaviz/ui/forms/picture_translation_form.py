@@ -1,182 +1,208 @@
-"""What Translate with a picture asks: the picture, the sentence and its hidden words, and what is
-looked at.
-"""
+"""What Translate with a picture asks: the picture, the sentence, and what the model is shown."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 import numpy as np
 import streamlit as st
 
-from areaviz.cards.card import Card
 from areaviz.data.picture_samples import SAMPLES, names, sample, sentence
 from areaviz.data.scene_grammar import MASK
-from areaviz.trace.link import picture_name
 from areaviz.trace.picture import Picture
-from areaviz.trace.request import Request
-from areaviz.ui.forms.model_choice import first_sample, kind_of, mismatch, settle, suit
-from areaviz.ui.forms.options import Asking
-from areaviz.ui.forms.picture_input import picture_input, recall_picture
-from areaviz.ui.look.focus_state import unselect
-from areaviz.ui.look.side_by_side import SIGHTS, Asked, recall_looked
+from areaviz.trace.request import Focus, Request
+from areaviz.ui.forms.model_choice import (
+    PictureModelState,
+    fitting_picture,
+    kind_of,
+    mismatch,
+)
+from areaviz.ui.forms.options import pickers, with_options
 from areaviz.ui.shell.markdown import escaped
+from areaviz.ui.shell.page import Cards, Link, Page
+from areaviz.ui.what_if.state import WhatIfState
 
-ASKING = Asking("look", "{size} items of the sentence, {size} rows and {size} columns of cells")
-KINDS = ("scene", "photo")
-TEXT, HIDDEN, SEEN, OTHER = (ASKING.key(name) for name in ("text", "hidden", "seen", "other"))
-_FOLLOWED = ASKING.key("followed")
+SIGHTS = {
+    "with": "With the picture",
+    "without": "Without a picture",
+    "other": "With another picture",
+    "grey": "With a grey picture",
+}
+"""What a translator may be shown, by what a link calls it."""
+USUAL = ["with", "without", "other"]
+CELLS = "{size} items of the sentence, {size} rows and {size} columns of cells"
 MOST_WORDS = 40
-USUAL = ("with", "without", "other")
 CONTRARY = ("scene-20", "scene-34")
 """Samples whose two ambiguous nouns mean something else than in each other."""
 
 
-def picture_translation_form(cards: Mapping[str, Card]) -> Asked | None:
+@dataclass(frozen=True)
+class PictureTranslationState(PictureModelState, WhatIfState):
+    """What Translate with a picture holds."""
+
+    text: str = ""
+    # Places of the hidden words, from 0.
+    hidden: list[int] = field(default_factory=list)
+    # What the model is shown, keys of `SIGHTS`, and which of these runs are looked into.
+    seen: list[str] = field(default_factory=lambda: USUAL)
+    looked: list[str] = field(default_factory=list)
+    # The name of the sample that is shown in place of the picture.
+    other: str = ""
+    # The picture whose sentence was offered.
+    offered: str = ""
+
+    @property
+    def sights(self) -> list[str]:
+        """What the model is shown, in the order of `SIGHTS`."""
+        return [sight for sight in SIGHTS if sight in (self.seen or ["with"])]
+
+    @property
+    def runs(self) -> list[str]:
+        """Those of the sights that give a model something: a sentence or a picture."""
+        if self.text.strip():
+            return self.sights
+        return [sight for sight in self.sights if sight != "without"] or ["with"]
+
+    def looked_into(self, runs: Sequence[str]) -> list[str]:
+        """Those of the runs that are looked into; the first if none was chosen."""
+        return [sight for sight in runs if sight in self.looked] or list(runs[:1])
+
+    def from_link(self, link: Link) -> Self:
+        """With the sentence and the sights of a link."""
+        params = link.params
+        state = replace(
+            super().from_link(link),
+            seen=_sights(params.get("sees", "")) or USUAL,
+            looked=_sights(params.get("look", "")),
+            other=params.get("other", ""),
+        )
+        if "text" in params:
+            state = replace(state, text=params["text"], hidden=_places(params.get("hidden", "")))
+        if "picture" in params and not link.problem:
+            state = replace(state, offered=params["picture"])
+        return state
+
+    def to_link(
+        self, request: Request, focus: Focus | None = None, view: str = ""
+    ) -> dict[str, str]:
+        params = super().to_link(request, focus, view)
+        if self.sights != USUAL:
+            params["sees"] = ",".join(self.sights)
+        if self.hidden:
+            params["hidden"] = ",".join(str(place + 1) for place in sorted(self.hidden))
+        if "other" in self.sights:
+            params["other"] = self.other
+        looked = self.looked_into(self.runs)
+        if looked != self.runs[:1]:
+            params["look"] = ",".join(looked)
+        return params
+
+
+PictureTranslationPage = Page[PictureTranslationState]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What to run.
+
+    Args:
+        sights: a request for each sight, a key of `SIGHTS`.
+        link: the request without hidden words and with the true picture.
+    """
+
+    sights: Mapping[str, Request]
+    link: Request
+
+
+def picture_translation_form(page: PictureTranslationPage, cards: Cards) -> Asked | None:
     """Draw the form; returns what to run side by side, None while there is no picture."""
-    model = ASKING.key("model")
     with st.container(border=True):
-        picture = picture_input(ASKING.page, KINDS, first_sample(model, cards))
-        suit(model, cards, picture)
-        _follow(picture)
-        st.text_area(
+        picture = fitting_picture(page, cards)
+        _offer_sentence(page, picture.name if picture else "")
+        page.widget(
+            st.text_area,
             "English sentence",
-            key=TEXT,
+            "text",
             height=70,
-            on_change=_new_text,
-            persist_state="session",
+            then=lambda: page.unlock(hidden=[]),
             help="Leave it empty to have the picture described in German.",
         )
-        text = _hidden(st.session_state[TEXT])
-        seen, other = _sights(picture)
-        card = ASKING.one(cards)
+        text = _with_hidden_words(page)
+        other = _sight_picker(page, picture)
+        card, _ = pickers(page, cards, extent=CELLS, compares=False)
         if warning := mismatch(card, picture):
             st.caption(warning)
     if picture is None:
         return None
-    asked = ASKING.requests(Request(card.name, text, picture=picture), None)[0]
+    (asked,) = with_options(page, Request(card.name, text, picture=picture))
     pictures = {"with": picture, "without": None, "other": other, "grey": _grey(picture)}
-    shown = (
-        seen
-        if text.strip()
-        else [sight for sight in seen if pictures[sight] is not None] or ["with"]
-    )
-    requests = {sight: replace(asked, picture=pictures[sight]) for sight in shown}
-    return Asked(requests, replace(asked, text=st.session_state[TEXT]), _further(seen, other.name))
+    requests = {sight: replace(asked, picture=pictures[sight]) for sight in page.state.runs}
+    return Asked(requests, replace(asked, text=page.state.text))
 
 
-def _further(seen: Sequence[str], other: str) -> dict[str, str]:
-    """What a link says besides the request; defaults are left out."""
-    params = {} if tuple(seen) == USUAL else {"sees": ",".join(seen)}
-    hidden = st.session_state.get(HIDDEN, [])
-    params |= {"hidden": ",".join(str(place + 1) for place in sorted(hidden))} if hidden else {}
-    return params | ({"other": other} if "other" in seen else {})
-
-
-def recall_picture_translation(
-    request: Request, params: Mapping[str, str], compare: str, asked: bool
-) -> None:
-    """Fill the form with a link's request; InputError where the link's picture cannot be had."""
-    ASKING.recall(request, compare)
-    if "text" in params:
-        st.session_state[TEXT], st.session_state[HIDDEN] = (
-            params["text"],
-            _places(params.get("hidden", "")),
-        )
-    sees = [sight for sight in SIGHTS if sight in params.get("sees", "").split(",")]
-    st.session_state[SEEN], st.session_state[OTHER] = sees or list(USUAL), params.get("other", "")
-    recall_looked(params)
-    name = picture_name(params)
-    if name is not None and asked:
-        settle(ASKING.key("model"), kind_of(name) if "model" in params else "")
-        st.session_state[_FOLLOWED] = name
-        recall_picture(ASKING.page, name)
+def _sights(packed: str) -> list[str]:
+    """The sights of "with,other"; what is none is passed over."""
+    return [sight for sight in SIGHTS if sight in packed.split(",")]
 
 
 def _places(packed: str) -> list[int]:
-    """The places of "3,5", from 0; what is no number is passed over, and `_hidden` what is no
-    place.
-    """
+    """The places of "3,5", from 0; what is no number is passed over."""
     return [int(part) - 1 for part in packed.split(",") if part.isascii() and part.isdecimal()]
 
 
-def _follow(picture: Picture | None) -> None:
+def _offer_sentence(page: PictureTranslationPage, name: str) -> None:
     """A new sample brings its sentence along, unless the reader wrote one of their own."""
-    name = picture.name if picture else ""
-    before = st.session_state.get(_FOLLOWED)
-    if name == before:
+    state = page.state
+    if name == state.offered:
         return
-    own = st.session_state.get(TEXT, "") not in ("", sentence(before or ""))
-    st.session_state[_FOLLOWED] = name
-    if not own and sentence(name):
-        st.session_state[TEXT] = sentence(name)
-        _new_text()
-    st.session_state.setdefault(TEXT, "")
+    is_own = state.text not in ("", sentence(state.offered))
+    page.set(offered=name)
+    if not is_own and sentence(name):
+        page.set(text=sentence(name))
+        page.unlock(hidden=[])
 
 
-def _new_text() -> None:
-    st.session_state[HIDDEN] = []
-    unselect()
-
-
-def _hidden(text: str) -> str:
+def _with_hidden_words(page: PictureTranslationPage) -> str:
     """Let words be hidden; returns the text with a mark in place of each."""
-    words = text.split()
+    state = page.state
+    words = state.text.split()
     if not words:
-        return text
+        return state.text
     if len(words) > MOST_WORDS:
         st.caption(f"Words can be hidden in sentences of up to {MOST_WORDS} words.")
-        return text
-    places = range(len(words))
-    st.session_state[HIDDEN] = [
-        place for place in st.session_state.get(HIDDEN, []) if place in places
-    ]
-    hidden = st.pills(
-        f"Hide words: the model reads “{MASK}” and has only the picture to tell",
-        places,
-        selection_mode="multi",
-        key=HIDDEN,
-        format_func=lambda place: escaped(words[place]),
-        on_change=unselect,
-        persist_state="session",
-    )
+        return state.text
+    label = f"Hide words: the model reads “{MASK}” and has only the picture to tell"
+    titles = {place: escaped(word) for place, word in enumerate(words)}
+    hidden = page.pills(label, "hidden", titles, page.unlock)
     if not hidden:
-        return text
-    return " ".join(MASK if place in hidden else word for place, word in enumerate(words))
+        return state.text
+    for place in hidden:
+        words[place] = MASK
+    return " ".join(words)
 
 
-def _sights(picture: Picture | None) -> tuple[Sequence[str], Picture]:
-    """What is looked at, side by side, and which picture the other one is."""
+def _sight_picker(page: PictureTranslationPage, picture: Picture | None) -> Picture:
+    """Choose what is looked at, side by side; returns which picture the other one is."""
     kind = "photo" if picture and kind_of(picture.name) == "photos" else "scene"
     offered = [name for name in names(kind) if picture is None or name != picture.name]
-    if st.session_state.get(OTHER) not in offered:
-        st.session_state[OTHER] = next((name for name in CONTRARY if name in offered), offered[0])
-    st.session_state.setdefault(SEEN, list(USUAL))
+    if page.state.other not in offered:
+        page.set(other=next((name for name in CONTRARY if name in offered), offered[0]))
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        seen = st.pills(
-            "Side by side",
-            list(SIGHTS),
-            selection_mode="multi",
-            key=SEEN,
-            format_func=lambda sight: SIGHTS[sight],
-            persist_state="session",
-        )
-        if "other" in (seen or ()):
-            st.selectbox(
+        page.pills("Side by side", "seen", SIGHTS)
+        if "other" in page.state.seen:
+            page.widget(
+                st.selectbox,
                 "The other picture",
+                "other",
                 offered,
-                key=OTHER,
                 format_func=lambda name: SAMPLES[name].title,
                 width=340,
-                persist_state="session",
             )
-    return [sight for sight in SIGHTS if sight in (seen or ["with"])], sample(
-        st.session_state[OTHER]
-    )
+    return sample(page.state.other)
 
 
-def _grey(picture: Picture | None) -> Picture:
+def _grey(picture: Picture) -> Picture:
     """A picture of the same size that shows nothing."""
-    height, width = (picture.height, picture.width) if picture else (8, 8)
-    return Picture.of("grey", np.full((height, width, 3), 128, np.uint8))
+    return Picture.of("grey", np.full((picture.height, picture.width, 3), 128, np.uint8))

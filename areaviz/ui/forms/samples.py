@@ -1,6 +1,4 @@
-"""Sentences of our own to begin with, in the style the models were trained on: captions of
-photographs.
-"""
+"""Sentences and pictures to begin with; the sentences are like captions of photographs."""
 
 from __future__ import annotations
 
@@ -29,10 +27,19 @@ TRANSLATE = "pages/translate.py"
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A ready view of a page: a sentence or a sample picture or both, what to look at, and why it
-    is worth a look.
+    """A ready view of a page.
 
-    hidden: places of words that are hidden from the model, counted from 1, as in a link.
+    Args:
+        title: what it is called.
+        text: the sentence, "" for none.
+        note: why it is worth a look.
+        focus: what to look at.
+        view: the view to draw, "" for the first.
+        area_size: the largest area, None for the trained one.
+        compare: what to compare with, as in a link.
+        picture: the sample's name, "" for none.
+        page: the path of the page.
+        hidden: places of words that are hidden from the model, from 1, as in a link.
     """
 
     title: str

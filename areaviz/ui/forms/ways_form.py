@@ -3,25 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import streamlit as st
 
 from areaviz.cards.card import Card
 from areaviz.data.picture_samples import names
-from areaviz.trace.link import picture_name
-from areaviz.trace.request import Request
-from areaviz.ui.forms.picture_input import picture_input, recall_picture
-from areaviz.ui.look.look_closer import recall_looks
+from areaviz.trace.request import Focus, Request
+from areaviz.ui.forms.picture_input import PictureState, picture_input
+from areaviz.ui.shell.page import Cards, Link, Page
 
-PAGE = "ways"
-SAMPLE, SEED, PICTURES = f"{PAGE}_sample", f"{PAGE}_seed", f"{PAGE}_pictures"
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One of the survey's four.
+
+    Args:
+        mechanism: as in `Card.mechanism`.
+        title: its name.
+        what: it does, in one sentence.
+    """
+
+    mechanism: str
+    title: str
+    what: str
+
+
+WAYS = (
+    Way("item-wise soft", "Item-wise, soft", "Reads all cells, each by its weight."),
+    Way("item-wise hard", "Item-wise, hard", "Reads one cell, chosen by its weight."),
+    Way(
+        "location-wise hard",
+        "Location-wise, hard",
+        "Reads small boxes around a place, and chooses the next place.",
+    ),
+    Way(
+        "location-wise soft",
+        "Location-wise, soft",
+        "Cuts one quadrilateral out and reads it straightened.",
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Pictures:
-    """What models read. kind: of their pictures, a key of `digit_scenes.KINDS`. samples: the kind
-    of the app's own pictures, of which `first` is shown at once.
+    """What models read.
+
+    Args:
+        kind: of their pictures, a key of `digit_scenes.KINDS`.
+        title: what the page calls them.
+        samples: the kind of the app's own pictures.
+        first: the sample that is shown at once.
     """
 
     kind: str
@@ -30,68 +63,110 @@ class Pictures:
     first: str
 
 
-ALL = (
-    Pictures("cluttered", "A digit among clutter", "digit", "digit-3"),
-    Pictures("centred", "A digit alone", "single digit", "single-3"),
-    Pictures("pairs", "A pair of digits", "pair", "pair-27"),
-)
-
-
-def choose_pictures(cards: Mapping[str, Card]) -> Pictures:
-    """Let the reader choose what is read, of what there are models for."""
-    kinds = {str(card.config.get("kind")) for card in cards.values() if card.task == "digits"}
-    offered = {one.title: one for one in ALL if one.kind in kinds} or {ALL[0].title: ALL[0]}
-    if st.session_state.get(PICTURES) not in offered:
-        st.session_state[PICTURES] = next(iter(offered))
-    if len(offered) == 1:
-        return next(iter(offered.values()))
-    title = st.segmented_control(
-        "What is read", list(offered), key=PICTURES, required=True, persist_state="session"
+ALL = {
+    one.kind: one
+    for one in (
+        Pictures("cluttered", "A digit among clutter", "digit", "digit-3"),
+        Pictures("centred", "A digit alone", "single digit", "single-3"),
+        Pictures("pairs", "A pair of digits", "pair", "pair-27"),
     )
-    return offered[title or next(iter(offered))]
+}
 
 
-def ways_form(cards: Mapping[str, Card], pictures: Pictures) -> tuple[Request, ...]:
-    """Draw the form; returns one request for each model, nothing while there is no picture."""
+@dataclass(frozen=True)
+class WaysState(PictureState):
+    """What Four ways to look holds."""
+
+    # What is read, a key of `ALL`.
+    kind: str = ""
+    # Whether choices are drawn by chance, and which draw this is.
+    sample: bool = False
+    seed: int = 0
+    # Which of the looks is shown, and where in what a model read; None for the default.
+    look: int | None = None
+    row: int | None = None
+    column: int | None = None
+    # The mechanism whose reading is looked at.
+    reading: str = ""
+
+    def from_link(self, link: Link) -> Self:
+        """Stand where a link stands; what it cannot mean is passed over."""
+        params, name = link.params, link.params.get("picture", "")
+        kinds = (one.kind for one in ALL.values() if name in names(one.samples))
+        return replace(
+            super().from_link(link),
+            kind=next(kinds, self.kind),
+            sample=link.request.sample,
+            seed=link.request.seed,
+            look=_number(params, "look"),
+            reading=params.get("reading", ""),
+            row=_number(params, "row"),
+            column=_number(params, "column"),
+        )
+
+    def to_link(
+        self, request: Request, focus: Focus | None = None, view: str = ""
+    ) -> dict[str, str]:
+        params = super().to_link(request, focus, view)
+        for name in ("look", "row", "column"):
+            if getattr(self, name) is not None:
+                params[name] = str(getattr(self, name))
+        return {**params, "reading": self.reading}
+
+
+WaysPage = Page[WaysState]
+
+
+def ways_form(page: WaysPage, cards: Cards) -> tuple[Request, ...]:
+    """Draw the form; returns one request for each way, nothing while there is no picture."""
+    pictures = _pictures(page, cards)
     with st.container(border=True):
-        picture = picture_input(PAGE, (pictures.samples,), pictures.first)
+        picture = picture_input(page, (pictures.samples,), pictures.first)
         with st.container(horizontal=True, vertical_alignment="center"):
-            sample = st.toggle(
+            page.widget(
+                st.toggle,
                 "Draw hard choices by chance",
-                key=SAMPLE,
-                persist_state="session",
+                "sample",
                 help=(
                     "Off: the most probable choice is taken. On: one is drawn, as while the models"
                     " learned."
                 ),
             )
-            st.button("Look again", on_click=_again, disabled=not sample)
-    seed = st.session_state.setdefault(SEED, 0) if sample else 0
+            sample = page.state.sample
+            another = {"seed": page.state.seed + 1}
+            st.button("Look again", on_click=page.set, kwargs=another, disabled=not sample)
     if picture is None:
         return ()
+    seed = page.state.seed if sample else 0
+    models = models_of_ways(cards, pictures.kind).values()
     return tuple(
-        Request(card.name, "", picture=picture, sample=sample, seed=seed) for card in cards.values()
+        Request(card.name, "", picture=picture, sample=sample, seed=seed) for card in models
     )
 
 
-def recall_ways(request: Request, params: Mapping[str, str], compare: str, asked: bool) -> None:
-    """Fill the form with a link's request; InputError where the link's picture cannot be had."""
-    st.session_state[SAMPLE], st.session_state[SEED] = request.sample, request.seed
-    recall_looks(params)
-    name = picture_name(params)
-    if name is not None and asked:
-        recall_picture(PAGE, name)
+def models_of_ways(cards: Cards, kind: str) -> Mapping[str, Card]:
+    """For each way that has one, by its mechanism, the model that reads pictures of a kind."""
+    models: dict[str, Card] = {}
+    for way in WAYS:
+        for card in cards.values():
+            fits = card.task == "digits" and card.config.get("kind") == kind
+            if fits and card.mechanism == way.mechanism:
+                models.setdefault(way.mechanism, card)
+    return models
 
 
-def recall_pictures(params: Mapping[str, str]) -> None:
-    """Choose the kind of pictures that a link's picture is of, before the models are; uploads leave
-    it as it is.
-    """
-    name = params.get("picture", "")
-    found = next((one for one in ALL if name in names(one.samples)), None)
-    if found:
-        st.session_state[PICTURES] = found.title
+def _pictures(page: WaysPage, cards: Cards) -> Pictures:
+    """Let the reader choose what is read, of what there are models for."""
+    known = {card.config.get("kind") for card in cards.values()}
+    offered = [kind for kind in ALL if kind in known] or list(ALL)[:1]
+    if len(offered) == 1:
+        page.set(kind=offered[0])
+    else:
+        page.segments("What is read", "kind", {kind: ALL[kind].title for kind in offered})
+    return ALL[page.state.kind]
 
 
-def _again() -> None:
-    st.session_state[SEED] = st.session_state.get(SEED, 0) + 1
+def _number(params: Mapping[str, str], name: str) -> int | None:
+    given = params.get(name, "")
+    is_number = given.isascii() and given.isdecimal() and len(given) < 4
+    return int(given) if is_number else None

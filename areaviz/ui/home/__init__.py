@@ -1,0 +1,1 @@
+"""The front page; its doors are the three parts in `sections`."""

@@ -13,9 +13,9 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.components.ribbon import ribbon
 from areaviz.ui.forms.samples import EXAMPLES, Example
-from areaviz.ui.shell.address import address
-from areaviz.ui.shell.chrome import page_link
-from areaviz.ui.shell.errors import calm
+from areaviz.ui.shell.errors import show_errors
+from areaviz.ui.shell.frame import page_link
+from areaviz.ui.shell.page import link_params
 
 STORED = ASSETS / "home.npz"
 FOCUS = Focus("encoder-decoder", layer=1, items=(32,))
@@ -23,7 +23,7 @@ FOCUS = Focus("encoder-decoder", layer=1, items=(32,))
 
 def picture() -> None:
     """Draw the stored example in the real ribbon."""
-    with calm("showing the example"), st.container(border=True):
+    with show_errors("showing the example"), st.container(border=True):
         trace = _stored(STORED.stat().st_mtime_ns)
         ribbon(trace, FOCUS, key="home")
         st.caption("A stored example. Point at any part of either sentence; click to keep it lit.")
@@ -56,7 +56,7 @@ def link_of(example: Example) -> dict[str, str]:
     The model is left to the page, which knows which ones there are.
     """
     request = Request("", example.text, area_size=example.area_size)
-    params = address(request, example.focus, example.view, example.compare)
+    params = link_params(request, example.focus, example.view, example.compare)
     params.pop("model", None)
     for name in ("picture", "hidden"):
         value = getattr(example, name)

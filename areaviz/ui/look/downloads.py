@@ -1,11 +1,10 @@
-"""Everything on the page as files: a page to send, the picture, its numbers, the whole trace. Made
-when asked for.
-"""
+"""Files of what is shown, made when asked for: a page, the picture, its numbers, the trace."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from mimetypes import guess_type
 
 import streamlit as st
 
@@ -25,6 +24,7 @@ GROUPS = {
     "As a film": ("gif",),
     "The picture, for print": ("svg", "pdf", "png"),
     "Its numbers": ("csv", "json"),
+    "The trace; reopen it here any time": ("npz",),
 }
 """What is offered together, in this order, under which title."""
 
@@ -33,99 +33,90 @@ TOO_LARGE = (
     " here; download the trace below and write a larger page, or one of fewer layers, with: python"
     " -m areaviz export areaviz-trace.npz page.html --limit 64"
 )
-_TOLD, REMEMBERED = "page_refusals", 8
+_REFUSALS, REMEMBERED = "page_refusals", 8
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file that can be made: its button's label, its name and type, and how."""
+    """A file that can be made.
 
-    label: str
+    Args:
+        name: of the file.
+        make: its bytes.
+        title: what its button says, "" for the ending of the name.
+    """
+
     name: str
-    mime: str
     make: Callable[[], bytes]
+    title: str = ""
+
+    @property
+    def label(self) -> str:
+        return self.title or self.name.rpartition(".")[2].upper()
+
+    @property
+    def mime(self) -> str:
+        return guess_type(self.name)[0] or "application/octet-stream"
 
 
 def files(view: Takeaway, trace: Trace, focus: Focus) -> Mapping[str, File]:
     """The files of a view, by ending; making one touches no disk."""
+    name, movie = f"areaviz-{view.name}", view.movie
 
-    def picture(kind: str, mime: str) -> File:
-        name = f"areaviz-{view.name}.{kind}"
-        return File(kind.upper(), name, mime, lambda: figure_bytes(view.print(trace, focus), kind))
+    def picture(kind: str) -> File:
+        return File(f"{name}.{kind}", lambda: figure_bytes(view.print(trace, focus), kind))
 
-    def numbers(kind: str, mime: str, write: Callable[[Table], str]) -> File:
-        return File(
-            kind.upper(),
-            f"areaviz-{view.name}.{kind}",
-            mime,
-            lambda: write(view.table(trace, focus)).encode(),
-        )
+    def numbers(kind: str, write: Callable[[Table], str]) -> File:
+        return File(f"{name}.{kind}", lambda: write(view.table(trace, focus)).encode())
 
-    movie = view.movie
-    moving = (
-        {"gif": File("GIF", f"areaviz-{view.name}.gif", "image/gif", lambda: movie(trace, focus))}
-        if movie
-        else {}
+    made = {kind: picture(kind) for kind in ("svg", "pdf", "png")}
+    made["csv"] = numbers("csv", table_csv)
+    made["json"] = numbers("json", table_json)
+    if movie:
+        made["gif"] = File(f"{name}.gif", lambda: movie(trace, focus))
+    made["html"] = File(
+        "areaviz-page.html", lambda: _page(trace, focus), "Interactive page (.html)"
     )
-    return {
-        "html": File(
-            "Interactive page (.html)",
-            "areaviz-page.html",
-            "text/html",
-            lambda: _page(trace, focus),
-        ),
-        **moving,
-        "svg": picture("svg", "image/svg+xml"),
-        "pdf": picture("pdf", "application/pdf"),
-        "png": picture("png", "image/png"),
-        "csv": numbers("csv", "text/csv", table_csv),
-        "json": numbers("json", "application/json", table_json),
-        "npz": File(
-            "Trace", "areaviz-trace.npz", "application/octet-stream", lambda: codec.to_bytes(trace)
-        ),
-    }
+    made["npz"] = File("areaviz-trace.npz", lambda: codec.to_bytes(trace), "Trace")
+    return made
 
 
 def downloads(view: Takeaway, trace: Trace, focus: Focus, key: str) -> None:
-    """A menu of files; nothing is computed before one is chosen, but whether a large trace fits in
-    a page.
-    """
-    made = files(view, trace, focus)
-    with st.popover("Download", key=f"files_{view.name}_{key}"):
+    """A menu of files; before one is chosen, only whether a page is too large is worked out."""
+    made, key = files(view, trace, focus), f"{view.name}_{key}"
+    with st.popover("Download", key=f"files_{key}"):
         for title, kinds in GROUPS.items():
-            if offered := [made[kind] for kind in kinds if kind in made]:
-                st.caption(title)
-                if kinds == PAGE and (refused := page_refusal(trace)):
-                    st.caption(refused)
-                    continue
-                _buttons(offered, f"{view.name}_{key}")
-        st.caption("Everything the model attended to, to be opened here again")
-        _buttons([made["npz"]], f"{view.name}_{key}")
+            offered = [made[kind] for kind in kinds if kind in made]
+            if not offered:
+                continue
+            st.caption(title)
+            refusal = page_refusal(trace) if kinds == PAGE else ""
+            if refusal:
+                st.caption(refusal)
+            else:
+                _buttons(offered, key)
 
 
 def page_refusal(trace: Trace) -> str:
-    """Why there is no page of a trace, in one sentence, "" where there is one; remembered, as it is
-    asked in every run.
+    """Why there is no page of a trace, in one sentence, or "".
 
-    It is a guess: `_page` has the last word.
+    It is a guess: `_page` has the last word. It is remembered, as every run asks for it.
     """
     key = trace.request, tuple((site, one.weights.shape) for site, one in trace.maps.items())
-    told: dict[object, str] = st.session_state.setdefault(_TOLD, {})
-    if key not in told:
-        while len(told) >= REMEMBERED:
-            told.pop(next(iter(told)))
+    known: dict[object, str] = st.session_state.setdefault(_REFUSALS, {})
+    if key not in known:
+        while len(known) >= REMEMBERED:
+            known.pop(next(iter(known)))
         try:
             check_page(trace)
-            told[key] = ""
+            known[key] = ""
         except InputError:
-            told[key] = TOO_LARGE
-    return told[key]
+            known[key] = TOO_LARGE
+    return known[key]
 
 
 def _page(trace: Trace, focus: Focus) -> bytes:
-    """The page, or in its place the sentence that says why there is none: a download has no other
-    way to tell it.
-    """
+    """The page, or the sentence that says why there is none: a download cannot say it elsewhere."""
     try:
         text = page(trace, focus)
     except InputError:

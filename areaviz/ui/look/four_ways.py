@@ -1,21 +1,24 @@
-"""The survey's four mechanisms at one and the same picture, look by look, and what each of them
-costs.
-"""
+"""The survey's four mechanisms at one and the same picture, look by look, and what they cost."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import streamlit as st
 
+from areaviz.backend.base import Backend
 from areaviz.cards.card import Card
 from areaviz.cards.tasks import TASKS
+from areaviz.drawing.gazes import TRANSFORMER
+from areaviz.drawing.sites import sites
 from areaviz.trace.record import Trace
-from areaviz.trace.request import Request
-from areaviz.ui.look.look_closer import STEP, chosen_number, look_closer
+from areaviz.trace.request import Focus, Request
+from areaviz.ui.forms.ways_form import WAYS, Way, WaysPage, models_of_ways
+from areaviz.ui.look.chart import chart, view_picker, warning
+from areaviz.ui.look.result_page import up_to_date
 from areaviz.ui.models.card_tables import measured
 from areaviz.ui.shell.markdown import escaped
+from areaviz.ui.shell.page import Cards
 from areaviz.views.look import look_picture, steps
 
 COSTS = {
@@ -25,50 +28,12 @@ COSTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
-    """One of the survey's four: its key in `Card.mechanism`, its name, and what it does."""
-
-    mechanism: str
-    title: str
-    what: str
-
-
-WAYS = (
-    Way("item-wise soft", "Item-wise, soft", "Reads all cells, each by its weight."),
-    Way("item-wise hard", "Item-wise, hard", "Reads one cell; which, is decided by its weight."),
-    Way(
-        "location-wise hard",
-        "Location-wise, hard",
-        "Reads small boxes around a place, and chooses the next place.",
-    ),
-    Way(
-        "location-wise soft",
-        "Location-wise, soft",
-        "Cuts one quadrilateral out and reads it straightened.",
-    ),
-)
-
-
-def models_of_ways(cards: Mapping[str, Card], kind: str) -> Mapping[str, Card]:
-    """For each way that has one, the model that reads pictures of a kind."""
-    fitting = [
-        card for card in cards.values() if card.task == "digits" and card.config.get("kind") == kind
-    ]
-    found = {
-        way.mechanism: [card for card in fitting if card.mechanism == way.mechanism] for way in WAYS
-    }
-    return {mechanism: group[0] for mechanism, group in found.items() if group}
-
-
-def four_ways(
-    traces: Mapping[str, Trace], cards: Mapping[str, Card], request: Request | None
-) -> None:
-    """Draw all ways at the chosen look; `traces`, one at least, and `cards` are by mechanism.
-
-    request: what a link restores; None where there is no link.
-    """
-    step = _step(list(traces.values()))
+def four_ways(page: WaysPage, backend: Backend, cards: Cards, requests: Sequence[Request]) -> None:
+    """Run what is asked, one request for each way, and draw all ways at the chosen look."""
+    by_way = models_of_ways(cards, page.state.kind)
+    result = up_to_date(page, backend, requests, list(by_way))
+    traces = dict(zip(result.titles, result.traces, strict=True))
+    step = _step(page, result.traces)
     shown = [way for way in WAYS if way.mechanism in traces]
     with st.container(key="ways"):
         for way, place in zip(shown, st.columns(len(WAYS), gap="small"), strict=False):
@@ -77,57 +42,52 @@ def four_ways(
     missing = [way.title.lower() for way in WAYS if way not in shown]
     if missing:
         st.caption(f"No model here reads such pictures by these ways: {'; '.join(missing)}.")
-    _costs(traces, cards)
-    look_closer(
-        {way.mechanism: traces[way.mechanism] for way in shown},
-        {way.mechanism: way.title for way in WAYS},
-        request,
-    )
+    _costs(shown, traces, by_way)
+    look_closer(page, shown, traces, result.requests[0] if result.is_current else None)
 
 
-def _step(traces: Sequence[Trace]) -> int:
+def _step(page: WaysPage, traces: Sequence[Trace]) -> int:
     """The look that is shown, from 0."""
     most = max(map(steps, traces))
     if most < 2:
         return 0
-    return (
-        chosen_number(
-            "Look", STEP, most, most, "All models are shown after the same number of looks."
-        )
-        - 1
-    )
+    same = "All models are shown after the same number of looks."
+    return _number(page, "look", "Look", most, most, same) - 1
+
+
+def _number(
+    page: WaysPage, name: str, label: str, most: int, first: int, help: str | None = None
+) -> int:
+    """A slider from 1 to `most`, which stands where it stood before as far as that is possible."""
+    before = getattr(page.state, name) or first
+    page.set(**{name: min(max(1, before), most)})
+    return int(page.widget(st.slider, label, name, 1, most, help=help))
 
 
 def _way(way: Way, trace: Trace, step: int) -> None:
     st.subheader(way.title, anchor=False)
     st.caption(way.what)
     seen = min(step, steps(trace) - 1)
-    st.image(
-        look_picture(trace, seen), width="stretch", alt=f"{way.title}: what look {seen + 1} read"
-    )
+    alt = f"{way.title}: what look {seen + 1} read"
+    st.image(look_picture(trace, seen), width="stretch", alt=alt)
     label = trace.fields[trace.output.field].labels[seen]
     done = "its only look" if steps(trace) == 1 else f"look {seen + 1} of {steps(trace)}"
-    st.write(
-        f"After {done}: **{escaped(label)}**, {float(trace.output.probabilities[seen]):.0%} sure"
-    )
+    sure = float(trace.output.probabilities[seen])
+    st.write(f"After {done}: **{escaped(label)}**, {sure:.0%} sure")
     answer = trace.details.get("answer", "")
     if len(answer) > 1:
         st.write(f"Digits read: **{escaped(_read(answer, seen + 1, steps(trace)))}**")
-    if "warning" in trace.details:
-        st.caption(f"Note: {escaped(trace.details['warning'])}")
+    warning(trace)
 
 
 def _read(answer: str, done: int, looks: int) -> str:
-    """The digits of an answer that are settled after `done` of all looks, which take equal parts; a
-    dash for none.
-    """
+    """The digits of an answer after `done` of all looks, which take equal parts, or a dash."""
     return " ".join(answer[: len(answer) * done // looks]) or "–"
 
 
-def _costs(traces: Mapping[str, Trace], cards: Mapping[str, Card]) -> None:
+def _costs(shown: Sequence[Way], traces: Mapping[str, Trace], cards: Mapping[str, Card]) -> None:
     """What the whole reading cost, and how often the model errs on held-out digits."""
     st.subheader("What each of them costs", anchor=False)
-    shown = [way for way in WAYS if way.mechanism in traces]
     table = {"Way to look": [way.title for way in shown]}
     for key, title in COSTS.items():
         table[title] = [traces[way.mechanism].details.get(key, "–") for way in shown]
@@ -143,3 +103,45 @@ def _costs(traces: Mapping[str, Trace], cards: Mapping[str, Card]) -> None:
 def _error(card: Card) -> str:
     figures = card.figures.get(TASKS["digits"].headline, {})
     return measured("digits", "error", figures.get("error"))
+
+
+@st.fragment
+def look_closer(
+    page: WaysPage,
+    ways: Sequence[Way],
+    traces: Mapping[str, Trace],
+    request: Request | None,
+) -> None:
+    """Choose one of the readings, and look at it in every view that fits it.
+
+    Args:
+        page: holds what is looked at.
+        ways: those that have a trace.
+        traces: by mechanism.
+        request: what a link restores; None where there is no link.
+    """
+    st.subheader("Look closer", anchor=False)
+    titles = {way.mechanism: way.title for way in ways}
+    with st.container(border=True):
+        trace = traces[page.segments("Reading", "reading", titles)]
+        focus = Focus(sites(trace)[0])
+        view = view_picker(page, trace, focus)
+        if view is not None:
+            st.caption(view.question)
+            focus = _sample(page, trace, focus)
+            chart(view, trace, focus, "ways")
+    if request is None:
+        page.keep({})
+    else:
+        page.offer(page.state.to_link(request, view=view.name if view else ""), request)
+
+
+def _sample(page: WaysPage, trace: Trace, focus: Focus) -> Focus:
+    """Of a transformer, let one sample of what it read be chosen; the middle one at first."""
+    if focus.site != TRANSFORMER:
+        return focus
+    rows, columns = trace.gazes[focus.site].seen[0, 0].shape
+    with st.container(horizontal=True, gap="medium"):
+        row = _number(page, "row", "Row of the sample", rows, rows // 2 + 1)
+        column = _number(page, "column", "Column of the sample", columns, columns // 2 + 1)
+    return Focus(focus.site, items=((row - 1) * columns + column - 1,))

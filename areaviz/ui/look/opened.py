@@ -1,6 +1,4 @@
-"""Files of attention that are looked into: opened once, their weights on disk, let go of when their
-reader leaves.
-"""
+"""Files of attention: opened once, their weights on disk, and freed when their reader leaves."""
 
 from __future__ import annotations
 
@@ -14,22 +12,18 @@ from typing import BinaryIO
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from areaviz.trace.arrays_example import example_file
-from areaviz.trace.arrays_file import from_npz, holds_trace, open_npz
+from areaviz.trace.arrays_file import example_file, from_npz, holds_trace, open_npz
 from areaviz.trace.errors import BackendError, InputError
-from areaviz.trace.on_disk import open_trace
+from areaviz.trace.on_disk import OPERATOR, open_trace
 from areaviz.trace.record import Trace
-from areaviz.trace.room import OPERATOR
 from areaviz.ui.shell.budget import disk, memory
 
 MAX_MEGABYTES = 20
 """Of an uploaded file of attention; Streamlit holds it in memory as long as its reader is there."""
 SETTING = "AREAVIZ_TRACE"
-"""Environment variable: a file of attention that everybody is shown, as `serve --trace FILE` sets
-it.
-"""
+"""Environment variable: a file that everybody is shown, as `serve --trace FILE` sets it."""
 LARGE, AT_ONCE = 8 * 2**20, 2
-"""Of traces whose layers take more bytes, so many are worked on at once."""
+"""Traces whose layers take more than `LARGE` bytes; `AT_ONCE` of them are worked on at a time."""
 
 
 def opened(file: UploadedFile, area_size: int | None = None) -> Trace:
@@ -57,9 +51,17 @@ def opened(file: UploadedFile, area_size: int | None = None) -> Trace:
     return found
 
 
-def is_trace(file: UploadedFile) -> bool:
-    """Whether it is a stored trace and not raw arrays; InputError where it is no such file."""
-    return holds_trace(file)
+def stored_trace() -> Trace | None:
+    """A stored trace that the reader opened, or None; raises as `opened`."""
+    with st.expander("Open a stored trace", key="stored", type="compact"):
+        file = st.file_uploader(
+            "A trace downloaded from this page",
+            type="npz",
+            key="stored_file",
+            max_upload_size=MAX_MEGABYTES,
+            help="Files of the trace format only; nothing in them is run.",
+        )
+    return None if file is None else opened(file)
 
 
 def served() -> Path | None:
@@ -75,9 +77,7 @@ def served_is_trace(path: Path) -> bool:
 
 
 def opened_served(path: Path, area_size: int = 1) -> Trace:
-    """The trace of the file that the app was started with, one for all sessions; raises as
-    `opened`.
-    """
+    """The trace of the file that the app was started with, for all sessions; raises as `opened`."""
     with _file_of_all(path) as file:
         about = os.fstat(file.fileno())
         found = _served(str(path), about.st_mtime_ns, about.st_size, area_size, file)
@@ -100,9 +100,7 @@ def _file_of_all(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def turn(traces: Sequence[Trace]) -> Iterator[None]:
-    """Wait until few others work on large traces: what one layer takes is then taken a few times
-    only.
-    """
+    """Wait until few others work on large traces, so that few layers are in memory at once."""
     if all(_layer_bytes(trace) < LARGE for trace in traces):
         yield
         return

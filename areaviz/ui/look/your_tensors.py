@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from areaviz.trace.arrays_example import example_file
+from areaviz.trace.arrays_file import example_file, holds_trace
 from areaviz.trace.record import Trace
 from areaviz.ui.look.explore import explore
-from areaviz.ui.look.focus_state import recall_focus
 from areaviz.ui.look.opened import (
     MAX_MEGABYTES,
-    is_trace,
     opened,
     opened_example,
     opened_served,
     served,
     served_is_trace,
 )
-from areaviz.ui.shell.errors import calm
+from areaviz.ui.shell.errors import show_errors
+from areaviz.ui.shell.page import Page, State
 
-FILE, EXAMPLE, SIZE = "tensors_file", "tensors_example", "tensors_size"
 LARGEST_AREA = 6
 SCHEMA = """
 | Array | Type and shape | Meaning |
@@ -28,7 +28,8 @@ SCHEMA = """
 | `weights` | float, layers × heads × queries × items | after the softmax: each row sums to 1 |
 | `memory` | text, items | what the items attended to are called; numbers if left out |
 | `queries` | text, queries | what attends; left out: the items themselves |
-| `shape` | two whole numbers | rows and columns, where the items are cells of a picture, row by row |
+| `shape` | two whole numbers | rows and columns, where the items are cells of a picture, \
+row by row |
 | `picture` | uint8, height × width × 3 | that picture, with sides of up to 640 pixels |
 """
 CODE = """import numpy as np
@@ -37,48 +38,60 @@ np.savez("attention.npz", weights=weights, memory=np.array(tokens))
 """
 
 
-def your_tensors() -> None:
+@dataclass(frozen=True)
+class TensorsState(State):
+    """What Your tensors holds."""
+
+    # Whether the example was asked for, and up to which size sums over areas are shown.
+    is_example: bool = False
+    size: int = 3
+
+
+TensorsPage = Page[TensorsState]
+
+
+def your_tensors(page: TensorsPage) -> None:
     """The page: a file or the example, how large areas may be, and what is in it."""
-    with calm("reading your file"):
-        found = _found()
+    with show_errors("reading your file"):
+        found = _found(page)
         if found:
-            explore((found[0],), (found[1],), None)
+            explore(page, (found[0],), (found[1],))
 
 
-def _found() -> tuple[Trace, str] | None:
-    """The trace of the reader's file, of the example or of the file that the app was started with,
-    and its title.
-    """
-    file = _chosen()
+def _found(page: TensorsPage) -> tuple[Trace, str] | None:
+    """The trace to show, with its title: of the reader's file, of the example or of the app's."""
+    file = _chosen(page)
     _schema()
     if file is not None:
-        stored = is_trace(file)
-        trace = opened(file, 1 if stored else _area_size())
+        stored = holds_trace(file)
+        trace = opened(file, 1 if stored else _area_size(page))
         return trace, _title(trace, stored)
-    if st.session_state.get(EXAMPLE):
-        trace = opened_example(_area_size())
+    if page.state.is_example:
+        trace = opened_example(_area_size(page))
         return trace, _title(trace, False)
     path = served()
     if path is None:
         return None
     stored = served_is_trace(path)
-    trace = opened_served(path, 1 if stored else _area_size())
+    trace = opened_served(path, 1 if stored else _area_size(page))
     return trace, f"{path.name}: {_title(trace, stored)}"
 
 
-def _chosen() -> UploadedFile | None:
+def _chosen(page: TensorsPage) -> UploadedFile | None:
     """The reader's file; also draws how to ask for the example."""
     file = st.file_uploader(
         "A file of attention weights",
         type="npz",
-        key=FILE,
+        key=page.key("file"),
         max_upload_size=MAX_MEGABYTES,
-        on_change=recall_focus,
-        args=(None, None),
+        on_change=_look_anew,
+        args=(page,),
         help="An .npz file of NumPy arrays, or a trace saved by this app; nothing in it is run.",
     )
     with st.container(horizontal=True):
-        st.button("Show an example", disabled=file is not None, on_click=_ask_for_example)
+        st.button(
+            "Show an example", disabled=file is not None, on_click=_ask_for_example, args=(page,)
+        )
         st.download_button(
             "Download the example",
             example_file,
@@ -89,9 +102,14 @@ def _chosen() -> UploadedFile | None:
     return file
 
 
-def _ask_for_example() -> None:
-    st.session_state[EXAMPLE] = True
-    recall_focus(None, None)
+def _look_anew(page: TensorsPage) -> None:
+    """Look at the default, as there is another trace."""
+    page.hold(page.state.looking_at(None))
+
+
+def _ask_for_example(page: TensorsPage) -> None:
+    _look_anew(page)
+    page.set(is_example=True)
 
 
 def _schema() -> None:
@@ -105,20 +123,17 @@ def _schema() -> None:
         )
 
 
-def _area_size() -> int:
-    sizes = range(1, LARGEST_AREA + 1)
-    return int(
-        st.select_slider(
-            "Largest area",
-            sizes,
-            value=3,
-            key=SIZE,
-            width=320,
-            help=(
-                "Sums are taken over spans of up to so many items, or rectangles of up to so many"
-                " rows and columns."
-            ),
-        )
+def _area_size(page: TensorsPage) -> int:
+    return page.choose(
+        st.select_slider,
+        "Largest area",
+        "size",
+        {size: str(size) for size in range(1, LARGEST_AREA + 1)},
+        width=320,
+        help=(
+            "Sums are taken over spans of up to so many items, or rectangles of up to so many"
+            " rows and columns."
+        ),
     )
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+import streamlit as st
+
 from areaviz.cards.card import Card
 from areaviz.cards.gates import Judged
 from areaviz.cards.tasks import TASKS
 from areaviz.drawing.sites import TEXT_SITES
+from areaviz.ui.shell.markdown import escaped
 
 Columns = dict[str, list[str]]
 # Site or set -> measure -> value, as in `Card.attention`.
@@ -69,6 +72,12 @@ SIZES = {
     "uniform_area_size": "If all areas weighed the same",
     "entropy": "Entropy (bits)",
 }
+
+
+def draw_table(columns: Columns) -> None:
+    """Draw a table whose cells are text, whatever they hold."""
+    safe = {name: [escaped(cell) for cell in cells] for name, cells in columns.items()}
+    st.table(safe, border="horizontal", hide_index=True)
 
 
 def measure_name(key: str) -> str:

@@ -10,7 +10,7 @@ from areaviz.cards.card import Card
 from areaviz.cards.tasks import TASKS, Task
 from areaviz.data.places import LETTERS
 from areaviz.evaluation.forms import COLUMNS, read_forms
-from areaviz.ui.models.card_tables import Columns, columns_of, number, task_table
+from areaviz.ui.models.card_tables import Columns, columns_of, draw_table, number, task_table
 
 WHAT_DIFFERS = (
     "The paper's figures are BLEU for English to German on WMT 2014 newstest: news, trained on 4.5"
@@ -44,17 +44,17 @@ def beside(task: str, cards: Sequence[Card]) -> None:
     if TASKS[task].by_size:
         _by_size(TASKS[task], cards)
         return
-    _table(task_table(task, cards))
+    draw_table(task_table(task, cards))
     published = TASKS[task].published
     if published:
         st.caption("For scale, what papers report, on other data or with larger networks:")
-        _table(columns_of(("System", "Reported"), list(published.items())))
+        draw_table(columns_of(("System", "Reported"), list(published.items())))
 
 
 def _by_size(task: Task, cards: Sequence[Card]) -> None:
     """A table of every size of the paper with our models in it, and one of our other models."""
     places = beside_the_paper(task, cards)
-    _table(comparison_table(task, places))
+    draw_table(comparison_table(task, places))
     st.caption(WHAT_DIFFERS)
     st.caption(
         "Source: Li, Kaiser, Bengio and Si, “Area Attention”, ICML 2019, tables 1 and 3. Area"
@@ -65,7 +65,7 @@ def _by_size(task: Task, cards: Sequence[Card]) -> None:
     others = [card for card in cards if card.name not in shown]
     if others:
         st.caption("Translators of ours that this table of the paper has no place for:")
-        _table(task_table(task.key, others))
+        draw_table(task_table(task.key, others))
 
 
 def beside_the_paper(task: Task, cards: Iterable[Card]) -> Mapping[Place, Card]:
@@ -109,7 +109,3 @@ def trained_forms() -> None:
         st.header("What different keys learn", anchor="keys")
         st.caption(WHAT_KEYS_LEARN)
         st.table(columns_of(COLUMNS, [row.cells() for row in rows]))
-
-
-def _table(columns: Columns) -> None:
-    st.table(columns, border="horizontal", hide_index=True)

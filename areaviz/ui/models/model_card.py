@@ -16,9 +16,9 @@ from areaviz.ui.models.card_tables import (
     WHAT_IS_COUNTED,
     WHAT_IT_MEANS,
     Attention,
-    Columns,
     all_measures,
     attention_table,
+    draw_table,
     figure_table,
     gate_table,
     measure_name,
@@ -83,7 +83,7 @@ def _gates(card: Card, cards: Mapping[str, Card]) -> None:
     """What the model had to reach, whether it did, and why not."""
     gates = judged(card, cards)
     if gates:
-        _table(gate_table(gates))
+        draw_table(gate_table(gates))
     for gate in gates:
         if gate.why:
             st.caption(escaped(f"Missed: {gate.what[0].lower()}{gate.what[1:]}. {gate.why}"))
@@ -96,9 +96,14 @@ def _figures(card: Card) -> None:
     with st.container(horizontal=True):
         for key, title in task.measures.items():
             if key in figures:
-                st.metric(title, measured(card.task, key, figures[key]), border=True, width=150)
+                st.metric(
+                    title,
+                    measured(card.task, key, figures[key]),
+                    border=True,
+                    width=150,
+                )
     st.caption(task.about)
-    _table(figure_table(card.task, card.figures))
+    draw_table(figure_table(card.task, card.figures))
     signatures = set()
     for values in card.figures.values():
         signatures |= {str(values[name]) for name in values if "signature" in name}
@@ -123,7 +128,7 @@ def _attention(card: Card) -> None:
         _follows_words(card.attention)
         return
     st.write("**Does it look at what it speaks of?**")
-    _table(quality_table(card.attention))
+    draw_table(quality_table(card.attention))
     if _has_key(card.attention, tuple(BLIND)):
         st.caption(WHAT_BLIND_MEANS)
 
@@ -133,9 +138,9 @@ def _follows_words(attention: Attention) -> None:
     for counted, words in WHAT_IS_COUNTED.items():
         if _has_key(attention, f"{counted}purity"):
             st.caption(words)
-            _table(attention_table(attention, counted))
+            draw_table(attention_table(attention, counted))
     st.caption(WHAT_IT_MEANS)
-    _table(size_table(attention))
+    draw_table(size_table(attention))
 
 
 def _has_key(attention: Attention, ending: str | tuple[str, ...]) -> bool:
@@ -151,12 +156,6 @@ def _recipe(card: Card) -> None:
         for title, content in parts.items():
             st.caption(title)
             names = [measure_name(name) for name in content]
-            _table({"Setting": names, "Value": [str(value) for value in content.values()]})
+            draw_table({"Setting": names, "Value": [str(value) for value in content.values()]})
         st.caption("All measures of attention")
-        _table(all_measures(card.attention))
-
-
-def _table(columns: Columns) -> None:
-    """A table whose cells are text, whatever they hold."""
-    safe = {name: [escaped(cell) for cell in cells] for name, cells in columns.items()}
-    st.table(safe, border="horizontal", hide_index=True)
+        draw_table(all_measures(card.attention))

@@ -1,4 +1,4 @@
-"""How many bytes all readers together may have the app hold: in memory, and in temporary files.
+"""How many bytes the app may hold for all readers together: in memory, and in temporary files.
 
 AREAVIZ_MEMORY_MIB: of attention in memory (default 512). AREAVIZ_DISK_MIB: of uploads on disk
 (default 8,192).
@@ -26,8 +26,8 @@ class Budget:
 
     Args:
         most: bytes at once.
-        what: is held where, for the sentence that refuses.
-        spare: asked to let go of what can be made again, before anything is refused.
+        what: is held, for the sentence that refuses.
+        spare: frees what can be made again; called before anything is refused.
     """
 
     def __init__(self, most: int, what: str, spare: Callable[[], None] = lambda: None) -> None:
@@ -58,9 +58,7 @@ class Budget:
         return lambda: self._ended.append((size, 0))
 
     def hold(self, thing: object, size: int) -> None:
-        """Count so many bytes for as long as `thing` lives, however often it is asked to; raises as
-        `reserve`.
-        """
+        """Count so many bytes once, for as long as `thing` lives; raises as `reserve`."""
         with self._lock:
             if self.used >= 0 and id(thing) not in self._counted:
                 self._take(size)
@@ -97,7 +95,6 @@ def _setting(name: str, default: int) -> int:
     given = os.environ.get(name, "")
     if given and not given.isdecimal():
         raise BackendError(
-            f'The setting {name} is "{given}" but must be a whole number, of MiB; mend or'
-            " remove it."
+            f'The setting {name} is "{given}" but must be a whole number, of MiB; fix or remove it.'
         )
     return int(given or default) * MEBI

@@ -1,4 +1,4 @@
-"""What a reader had is let go of soon after they left.
+"""Frees what a session holds soon after its reader has left.
 
 Streamlit keeps the session of a closed page, with its files and results, so that a page that lost
 its connection can have it back. After two minutes it may go, but it is only looked at when the next
@@ -17,25 +17,28 @@ from dataclasses import dataclass
 
 import streamlit as st
 from streamlit import runtime
-from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from areaviz.ui.shell.streamlit_private import session_id
 
 SHARE = 5 / 6
 """Of the time that Streamlit keeps the session of a closed page: 100 of its 120 seconds."""
 TIDY_SECONDS = 2.0
-"""How long after that memory is given back, at most so often."""
+"""How long after that memory is given back, for all sessions that were closed meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """That the page of a session is open."""
+    """An open page.
+
+    Args:
+        session: its id.
+    """
 
     session: str
 
 
 class Departures:
-    """When the sessions whose page is closed were left, by their ids; used in Streamlit's event
-    loop alone.
-    """
+    """When closed pages were left, by session; used in Streamlit's event loop alone."""
 
     def __init__(self) -> None:
         self._times: dict[str, float] = {}
@@ -49,7 +52,7 @@ class Departures:
 
     def _close(self, session: str, left: float, loop: asyncio.AbstractEventLoop) -> None:
         if self._times.get(session) != left or not runtime.exists():
-            return  # it was back, and left anew
+            return  # the page was open again, and closed again
         del self._times[session]
         app = runtime.get_instance()
         if app.is_active_session(session):
@@ -62,20 +65,19 @@ class Departures:
     def _tidy(self) -> None:
         """Give the memory of what is gone back to the machine."""
         self._tidying = False
-        # What a session holds goes round in circles. What was there when the models were opened is
-        # not looked at.
+        # What a session holds refers to itself. What was there when the models were opened is
+        # frozen, so this is quick.
         gc.collect()
-        with suppress(
-            AttributeError
-        ):  # glibc alone has it; else freed memory waits in the process for its next use
+        # glibc alone has it; else freed memory waits in the process for its next use.
+        with suppress(AttributeError):
             ctypes.CDLL(None).malloc_trim(0)
 
 
 def note_presence() -> None:
-    """To be called by every page: has its session closed some time after it was left."""
-    context = get_script_run_ctx()
-    if context is not None:
-        _presence(context.session_id)
+    """Have this session closed some time after its page is closed; every page calls this."""
+    session = session_id()
+    if session is not None:
+        _presence(session)
 
 
 def _left(presence: Presence) -> None:

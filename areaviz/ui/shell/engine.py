@@ -34,11 +34,9 @@ def engine() -> CachedBackend:
 
 
 def requests_waiting() -> int | None:
-    """How many requests wait for the models of this process; None where none was opened, or they
-    run elsewhere.
-    """
-    waiting = [backend.waiting() for backend in _all_opened()]
-    known = [many for many in waiting if many is not None]
+    """How many requests wait for the models of this process; None where there are no models."""
+    counts = [backend.waiting() for backend in _all_opened()]
+    known = [count for count in counts if count is not None]
     return sum(known) if known else None
 
 
@@ -50,9 +48,8 @@ def open_backend(setting: str, checkpoints: Path, device: str) -> Backend:
     if kind in ("http", "https"):
         return RemoteBackend(setting, _token())
     if setting == "local":
-        from areaviz.backend.local import (
-            LocalBackend,
-        )  # here, so that stored traces are shown without torch
+        # Here, so that stored traces are shown without torch.
+        from areaviz.backend.local import LocalBackend
 
         return LocalBackend(checkpoints, device)
     raise BackendError(

@@ -1,4 +1,4 @@
-"""What a reader sees when something fails: one sentence in a calm panel, never a traceback."""
+"""What a reader sees when something fails: one sentence, never a traceback."""
 
 from __future__ import annotations
 
@@ -19,35 +19,29 @@ _UNFORESEEN = (
 
 
 @contextmanager
-def calm(doing: str) -> Iterator[None]:
-    """Show what goes wrong in the block as one sentence; `doing` completes "Something went wrong
-    while ...".
+def show_errors(doing: str) -> Iterator[None]:
+    """Show what goes wrong in the block as one sentence.
+
+    Args:
+        doing: completes "Something went wrong while ...".
     """
     try:
         yield
-    except (InputError, BackendError) as error:
-        problem(str(error))
-    except Exception:
-        log.exception("While %s", doing)
-        problem(_UNFORESEEN.format(doing=doing))
+    except Exception as error:
+        problem(_sentence(error, doing))
 
 
 @contextmanager
-def calm_later(doing: str, key: str) -> Iterator[None]:
-    """The same in a callback, which runs before the page is drawn: `told_later` shows the sentence
-    in its place.
-    """
+def defer_errors(doing: str, key: str) -> Iterator[None]:
+    """The same in a callback, which runs before the page is drawn: `show_deferred` shows it."""
     try:
         yield
-    except (InputError, BackendError) as error:
-        st.session_state[key] = str(error)
-    except Exception:
-        log.exception("While %s", doing)
-        st.session_state[key] = _UNFORESEEN.format(doing=doing)
+    except Exception as error:
+        st.session_state[key] = _sentence(error, doing)
 
 
-def told_later(key: str) -> None:
-    """Show, once, what `calm_later` caught under this key."""
+def show_deferred(key: str) -> None:
+    """Show, once, what `defer_errors` caught under this key."""
     if sentence := st.session_state.pop(key, ""):
         problem(sentence)
 
@@ -55,3 +49,11 @@ def told_later(key: str) -> None:
 def problem(sentence: str) -> None:
     """One sentence about what cannot be done and what to do."""
     st.error(escaped(shortened(sentence, SENTENCE_LIMIT)))
+
+
+def _sentence(error: Exception, doing: str) -> str:
+    """What the reader is told; what nobody foresaw goes to the log with its traceback."""
+    if isinstance(error, (InputError, BackendError)):
+        return str(error)
+    log.error("While %s", doing, exc_info=error)
+    return _UNFORESEEN.format(doing=doing)

@@ -12,8 +12,7 @@ _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 
 
 def escaped(text: str) -> str:
-    """`text` for a place that reads Markdown (labels, captions, errors): on one line, and nothing
-    in it is markup.
+    """`text` on one line for labels, captions and errors, which read Markdown: it is no markup.
 
     It reads as it is but for pairs such as "->", "--" and ">=", which Streamlit draws as the sign
     they stand for.

@@ -1,5 +1,4 @@
-"""Who is reading: a random id in a cookie of the app, so that lists can show a reader what is their
-own.
+"""Who is reading: a random id in a cookie, so that lists can show readers what is their own.
 
 The door in front of the app sets the cookie, with and without an access token. Where the app runs
 without the door (`streamlit run app.py`), the id lasts as long as the session.
@@ -17,7 +16,7 @@ _KEY = "reader_id"
 
 
 def reader_id() -> str:
-    """The reader's id, 32 hexadecimal digits: the cookie's, or else one that this session keeps."""
+    """The reader's id, 32 hexadecimal digits: of the cookie, or else of this session."""
     given = str(st.context.cookies.get(reader_cookie(st.get_option("server.port")), ""))
     if is_reader(given):
         return given
@@ -26,7 +25,5 @@ def reader_id() -> str:
 
 
 def reader_mark() -> str:
-    """What is kept of a reader with their work: the SHA-256 of the id, so that no file holds what
-    opens a session.
-    """
+    """The SHA-256 of the id, for files: so that none of them holds what opens a session."""
     return hashlib.sha256(reader_id().encode("ascii")).hexdigest()

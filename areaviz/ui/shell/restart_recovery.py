@@ -1,12 +1,10 @@
-"""A page that stayed open while the app was started again: what its browser still shows is taken up
-by the new app.
+"""A page that stayed open while the app was started again: the new app takes up what it shows.
 
 The browser sends what all widgets of the page hold with every act. A new app would take that for
-their first values,
-and then set them to what the address says, or to where they begin: the act would be lost. So the
-page is drawn from its address alone, as in a new tab, and what the browser brought is then taken
-for acts of its reader, each once, as soon as its widget is there. Files are not brought: they went
-with the app that had them.
+their first values, and then set them to what the address says, or to where they begin: the act
+would be lost. So the page is drawn from its address alone, as in a new tab, and what the browser
+brought is then taken for acts of its reader, each once, as soon as its widget is there. Files are
+not brought: they went with the app that had them.
 """
 
 from __future__ import annotations
@@ -15,21 +13,19 @@ import re
 from collections.abc import Mapping
 
 import streamlit as st
-from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
-from streamlit.runtime.scriptrunner import (
-    RerunData,
-    RerunException,
-    ScriptRunContext,
-    get_script_run_ctx,
-)
-from streamlit.runtime.state.session_state import Serialized
+from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 from areaviz.ui.shell.component import component
-
-_BROUGHT, _TAKEN, _DRAWN, _LOST = (
-    f"returning_{name}" for name in ("brought", "taken", "drawn", "lost_files")
+from areaviz.ui.shell.streamlit_private import (
+    has_files,
+    is_drawn,
+    key_of,
+    rerun_with,
+    session_id,
+    take_unread_widgets,
 )
-PLAIN = (
+
+SETTABLE = (
     "string_value",
     "int_value",
     "double_value",
@@ -38,88 +34,74 @@ PLAIN = (
     "double_array_value",
 )
 """Kinds of values that a page may set; those of buttons and files it may not."""
-FILES = "file_uploader_state_value"
 FILES_GONE = (
     "The app was started again, and the files that were here went with it; choose them again."
 )
+_BROUGHT, _TAKEN, _DRAWN, _LOST = (
+    "restart_brought",
+    "restart_taken",
+    "restart_drawn",
+    "restart_lost",
+)
+"""Session keys: values that wait for their widget, those just taken for acts, whether a page was
+drawn to its end, and whether files were lost.
+"""
 
 
 def begin() -> None:
-    """To be called before anything is drawn: put aside what a browser brings before this session
-    has drawn a page.
-    """
-    told = component("returning")(key="returning", on_back_change=_nothing)
-    state, context = st.session_state, get_script_run_ctx()
-    if context is None:
+    """Before anything is drawn: put aside what a browser brings to a session without a page."""
+    back = component("restart_recovery")(key="restart_recovery", on_back_change=_nothing).back
+    state = st.session_state
+    if session_id() is None:
         return
-    if _DRAWN not in state and (unread := _unread(context)):
+    if _DRAWN not in state:
         # What came first counts: what comes later may be what an unfinished drawing has told the
         # browser.
-        unfinished = told.back["writing"] if told.back else ""
-        brought = state.get(_BROUGHT) or [one for one in unread if _class_of(one.id) != unfinished]
-        # In no public way. What else is in it was not drawn to its end; `clear` alone leaves what
-        # no widget has read.
-        context.session_state._state._new_widget_state.states.clear()
-        context.session_state._state.clear()
-        state[_BROUGHT] = brought
-        state[_LOST] = any(one.file_uploader_state_value.uploaded_file_info for one in brought)
+        earlier = state.get(_BROUGHT)
+        unread = take_unread_widgets()
+        if unread:
+            unfinished = back["writing"] if back else ""
+            brought = earlier or [one for one in unread if _class_of(one) != unfinished]
+            state[_BROUGHT] = brought
+            state[_LOST] = any(map(has_files, brought))
     for one in state.pop(_TAKEN, ()):
         _show(one)
 
 
 def take_up(is_open: bool) -> None:
-    """To be called after everything was drawn: act as what was brought says, where its widget is
-    there by now.
+    """After everything was drawn: act as what was brought says, where its widget is there by now.
 
-    is_open: whether that was the page, and not the question for the token, after which there still
-    is time.
+    Args:
+        is_open: whether that was the page, and not the question for the token, after which there
+            still is time.
     """
-    state, context = st.session_state, get_script_run_ctx()
+    state = st.session_state
     state[_DRAWN] = True
     brought: list[WidgetState] = state.get(_BROUGHT, [])
-    if context is None or not is_open:
+    if session_id() is None or not is_open:
         return
-    here = [one for one in brought if one.id in context.shared.widget_ids_this_run]
-    state[_BROUGHT] = [one for one in brought if one not in here] if here else []
+    here = [one for one in brought if is_drawn(one)]
     if here:
+        state[_BROUGHT] = [one for one in brought if one not in here]
         state[_TAKEN] = here
-        raise RerunException(_acts(here, context))
+        rerun_with(here)
+    state[_BROUGHT] = []
     if state.pop(_LOST, False):
         st.toast(FILES_GONE, icon=":material/upload_file:", duration="infinite")
 
 
-def _unread(context: ScriptRunContext) -> list[WidgetState]:
-    """What the browser sent of widgets that were not drawn yet; there is no public way to it."""
-    states = context.session_state._state._new_widget_state.states.values()
-    return [one.value for one in states if isinstance(one, Serialized)]
-
-
-def _acts(brought: list[WidgetState], context: ScriptRunContext) -> RerunData:
-    """The page once more, with these values as if they had just been chosen."""
-    states = WidgetStates(widgets=[one for one in brought if one.WhichOneof("value") != FILES])
-    return RerunData(
-        context.query_string, states, context.page_script_hash, context_info=context.context_info
-    )
-
-
-def _show(one: WidgetState) -> None:
+def _show(widget: WidgetState) -> None:
     """Have the browser show a value, for the page's first drawing has told it another one."""
-    state, key = st.session_state, _key_of(one.id)
-    if one.WhichOneof("value") in PLAIN and key in state and not isinstance(state[key], Mapping):
+    state, key = st.session_state, key_of(widget)
+    is_settable = widget.WhichOneof("value") in SETTABLE
+    if is_settable and key in state and not isinstance(state[key], Mapping):
         state[key] = state[key]
 
 
-def _key_of(identity: str) -> str:
-    """The key of a widget: Streamlit's name of it is "$$ID-", a digest, a hyphen and the key."""
-    return identity.split("-", 2)[-1]
-
-
-def _class_of(identity: str) -> str:
-    """The class by which Streamlit marks the widget, as the browser names the field that was being
-    written in.
-    """
-    return "st-key-" + re.sub(r"[^a-zA-Z0-9_-]", "-", _key_of(identity).strip())
+def _class_of(widget: WidgetState) -> str:
+    """The class of a widget in the browser, which names the field that is being written in so."""
+    return "st-key-" + re.sub(r"[^a-zA-Z0-9_-]", "-", key_of(widget).strip())
 
 
 def _nothing() -> None:
-    """That the browser is back is told by its values."""
+    """That the browser is back is known from its values."""

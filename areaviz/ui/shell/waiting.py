@@ -1,5 +1,6 @@
-"""A bar for what takes time, with words that say what it waits for; who leaves the page ends the
-waiting.
+"""A bar for what takes time, with words that say what it waits for.
+
+Whoever leaves the page ends the waiting.
 """
 
 from __future__ import annotations
@@ -17,9 +18,7 @@ from areaviz.ui.shell.budget import memory
 
 @contextmanager
 def waiting(words: str) -> Iterator[Progress]:
-    """A bar where it is drawn, gone at the end of the block; what it yields moves it, from 0 to 1,
-    with new words.
-    """
+    """A bar until the end of the block; yields what moves it, from 0 to 1, with new words."""
     place = st.empty()
     bar = place.progress(0.0, text=words)
 
@@ -28,7 +27,8 @@ def waiting(words: str) -> Iterator[Progress]:
 
     try:
         yield report
-    except Exception:  # not what Streamlit ends a page by: then there is nothing to draw to
+    except Exception:
+        # Not what Streamlit ends a page by: then there is nothing to draw to.
         place.empty()
         raise
     place.empty()
@@ -51,8 +51,6 @@ def traced(backend: Backend, requests: Sequence[Request], words: str) -> tuple[T
 
 
 def _part(report: Progress, turn: int, turns: int) -> Progress:
-    """Progress of one of several runs, in the bar of all; which it is, is said, for each waits
-    anew.
-    """
-    which = f"Run {turn + 1} of {turns}. " if turns > 1 else ""
-    return lambda share, words: report((turn + min(max(share, 0.0), 1.0)) / turns, which + words)
+    """Maps one run's progress into the shared bar, prefixed "Run 2 of 3"."""
+    prefix = f"Run {turn + 1} of {turns}. " if turns > 1 else ""
+    return lambda share, words: report((turn + min(max(share, 0.0), 1.0)) / turns, prefix + words)

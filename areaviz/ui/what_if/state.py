@@ -1,34 +1,33 @@
-"""What a reader wants done otherwise, between reruns: a draft, and what was decoded with last, for
-every input.
-"""
+"""What a reader wants done otherwise: for every input a draft, and what was decoded with last."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-
-import streamlit as st
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 from areaviz.data.picture_samples import SAMPLES, sample
-from areaviz.trace.errors import InputError
+from areaviz.evaluation.faithfulness import Faithfulness, Probe
 from areaviz.trace.interventions import Change
 from areaviz.trace.limits import shown
 from areaviz.trace.request import Request
+from areaviz.ui.shell.page import Link, Page, State
 
 SWAP = "swap"
 """The address parameter that names another picture."""
-MOST = 8
-"""Inputs whose wishes are kept in a session."""
-_KEPT, _LINKED = "what_if", "what_if_linked"
+MOST_INPUTS = 8
+"""Inputs whose interventions a session holds."""
 
 _Input = tuple[str, str, str, int | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """changes: to the model's attention. picture: the sample that takes the place of the picture,
-    "" for none.
+class Interventions:
+    """What is done otherwise in a run.
+
+    Args:
+        changes: to the model's attention.
+        picture: the sample that takes the place of the picture, "" for none.
     """
 
     changes: tuple[Change, ...] = ()
@@ -48,96 +47,106 @@ class Wish:
         return {SWAP: self.picture} if self.picture else {}
 
 
-NOTHING = Wish()
+NOTHING = Interventions()
 
 
-@dataclass(frozen=True, slots=True)
-class _Linked:
-    """A link's wish, and the input that the link is about; model, picture: "" where it
-    names none.
+@dataclass(frozen=True)
+class WhatIfState(State):
+    """What a page with the panel What if holds."""
+
+    # For every input the draft and what was decoded with, the latest last.
+    experiments: Mapping[_Input, tuple[Interventions, Interventions]] = field(default_factory=dict)
+    # The link whose interventions wait until its input is there.
+    linked: Link | None = None
+    # What the panel shows: the kind of change, ...
+    kind_of_change: str = "area"
+    # ... the area that is weighed, with those that overlap it or without, and where, ...
+    area: Any = None
+    overlapping: bool = False
+    where: str = "all layers"
+    factor: float = 0.0
+    # ... places of the words that are hidden, the sample that replaces the picture, ...
+    words: list[int] = field(default_factory=list)
+    swap: str | None = None
+    # ... and of what, and how many, the map is measured by.
+    unit: str = ""
+    k: int = 5
+    # Which map was asked about last, and what was measured of the last one.
+    measured: tuple[Request, Probe] | None = None
+    faithfulness: Mapping[tuple[Request, Probe], Faithfulness] = field(default_factory=dict)
+
+    def from_link(self, link: Link) -> Self:
+        """With a link's interventions, of the link's input alone."""
+        state, name = super().from_link(link), link.params.get(SWAP, "")
+        if link.problem:
+            return state
+        if name and name not in SAMPLES:
+            sentence = (
+                f'The link swaps the picture for "{shown(name)}", which does not exist; choose'
+                " another one."
+            )
+            return replace(state, problem=sentence)
+        return replace(state, linked=link)
+
+
+WhatIfPage = Page[WhatIfState]
+
+
+def apply_link(page: WhatIfPage, request: Request, asked: Request) -> None:
+    """Take a link's interventions for those of this input, if that is the link's.
+
+    Until the link's input is asked they wait: its picture, for instance, has to be uploaded again.
+
+    Args:
+        page: holds the interventions.
+        request: the input.
+        asked: the same as a link has it.
     """
-
-    wish: Wish
-    model: str
-    text: str
-    picture: str
-    area_size: int | None
-
-    def about(self, request: Request) -> bool:
-        """Whether this request is of that input."""
-        picture = request.picture.name if request.picture else ""
-        same = self.model in ("", request.model) and self.picture in ("", picture)
-        return same and (self.text, self.area_size) == (request.text, request.area_size)
+    link = page.state.linked
+    if link is not None and _is_about(link, asked):
+        page.set(linked=None)
+        wanted = Interventions(link.request.changes, link.params.get(SWAP, ""))
+        decode(page, request, wanted)
 
 
-def recall(request: Request, params: Mapping[str, str]) -> None:
-    """Wish what a link says, of the link's input alone; InputError where its other picture does not
-    exist.
-    """
-    name = params.get(SWAP, "")
-    if name and name not in SAMPLES:
-        raise InputError(
-            f'The link swaps the picture for "{shown(name)}", which does not exist; choose another'
-            " one."
-        )
-    wanted, (model, picture) = (
-        Wish(request.changes, name),
-        (params.get(key, "") for key in ("model", "picture")),
-    )
-    st.session_state[_LINKED] = _Linked(wanted, model, request.text, picture, request.area_size)
+def _is_about(link: Link, request: Request) -> bool:
+    """Whether a request is of a link's input; what the link does not name may be anything."""
+    names = {"model": request.model}
+    names["picture"] = request.picture.name if request.picture else ""
+    same_names = all(link.params.get(key) in (None, "", name) for key, name in names.items())
+    asked = link.request
+    return same_names and (asked.text, asked.area_size) == (request.text, request.area_size)
 
 
-def settle(request: Request, asked: Request) -> None:
-    """Take a link's wish for one of this input, if that is the link's; asked: the request as a link
-    has it.
-
-    Until the link's input is asked, the wish waits: its picture, for instance, has to be uploaded
-    again.
-    """
-    linked: _Linked | None = st.session_state.get(_LINKED)
-    if linked is not None and linked.about(asked):
-        del st.session_state[_LINKED]
-        _keep(request, linked.wish, linked.wish)
+def draft(page: WhatIfPage, request: Request) -> Interventions:
+    """What is wanted for this input now."""
+    return page.state.experiments.get(_input(request), (NOTHING, NOTHING))[0]
 
 
-def draft(request: Request) -> Wish:
-    """What is wished for this input now."""
-    return _wishes(request)[0]
+def decoded(page: WhatIfPage, request: Request) -> Interventions:
+    """What this input was decoded with last."""
+    return page.state.experiments.get(_input(request), (NOTHING, NOTHING))[1]
 
 
-def made(request: Request) -> Wish:
-    """What was decoded with last."""
-    return _wishes(request)[1]
+def set_draft(page: WhatIfPage, request: Request, wanted: Interventions) -> None:
+    """Want something else; nothing is decoded before `decode`."""
+    _hold(page, request, wanted, decoded(page, request))
 
 
-def wish(request: Request, wanted: Wish) -> None:
-    """Wish something else; nothing is decoded before `make`."""
-    _keep(request, wanted, made(request))
+def decode(page: WhatIfPage, request: Request, wanted: Interventions) -> None:
+    """Want something, and decode with it."""
+    _hold(page, request, wanted, wanted)
 
 
-def make(request: Request, wanted: Wish) -> None:
-    """Wish something and decode with it."""
-    _keep(request, wanted, wanted)
-
-
-def _wishes(request: Request) -> tuple[Wish, Wish]:
-    kept: OrderedDict[_Input, tuple[Wish, Wish]] = st.session_state.get(_KEPT, OrderedDict())
-    return kept.get(_input(request), (NOTHING, NOTHING))
-
-
-def _keep(request: Request, wanted: Wish, done: Wish) -> None:
-    kept: OrderedDict[_Input, tuple[Wish, Wish]] = st.session_state.setdefault(_KEPT, OrderedDict())
-    kept[_input(request)] = wanted, done
-    kept.move_to_end(_input(request))
-    while len(kept) > MOST:
-        kept.popitem(last=False)
+def _hold(page: WhatIfPage, request: Request, wanted: Interventions, done: Interventions) -> None:
+    held = dict(page.state.experiments)
+    held.pop(_input(request), None)
+    held[_input(request)] = wanted, done
+    latest = list(held)[-MOST_INPUTS:]
+    page.set(experiments={name: held[name] for name in latest})
 
 
 def _input(request: Request) -> _Input:
-    """What positions in a wish are of: another decoding of the same input keeps them."""
-    return (
-        request.model,
-        request.text,
-        request.picture.digest if request.picture else "",
-        request.area_size,
-    )
+    """What positions in interventions are of: another decoding of the same input keeps them."""
+    picture = request.picture.digest if request.picture else ""
+    return request.model, request.text, picture, request.area_size

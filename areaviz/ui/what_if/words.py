@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from areaviz.data.picture_samples import SAMPLES
 from areaviz.drawing.select import quote
 from areaviz.drawing.sites import site_name
-from areaviz.trace.area_text import area_text, span_text
-from areaviz.trace.areas import Area, AreaGrid
+from areaviz.trace.areas import Area, AreaGrid, area_text, span_text
 from areaviz.trace.interventions import Change, Gate, Hide
 from areaviz.trace.query import smallest_area, top_areas
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.what_if.state import Wish
 
 CANDIDATES = 3
 """Areas offered of each item that is pointed at, the heaviest first."""
 
 
 def candidates(trace: Trace, focus: Focus) -> dict[Area, str]:
-    """The areas that can be changed, with what they are called: what the focused queries attend to
-    most.
+    """The areas that can be changed, with their names: what the focused queries attend to most.
 
     Where memory items are focused, each of them is an area of its own.
     """
     attention = trace.maps[focus.site]
     memory, grid = trace.fields[attention.memory], attention.grid
     if focus.side == "memory":
-        return {grid.area(item): area_words(memory, grid, grid.area(item)) for item in focus.items}
+        areas = [grid.area(item) for item in focus.items]
+        return {area: area_words(memory, grid, area) for area in areas}
     found: dict[Area, float] = {}
     least = smallest_area(attention, focus)
     for query in focus.items:
@@ -38,10 +35,8 @@ def candidates(trace: Trace, focus: Focus) -> dict[Area, str]:
 
 def items_of(area: Area, grid: AreaGrid) -> tuple[int, ...]:
     """The items an area holds, in order."""
-    rows, columns = (
-        range(area.top, area.top + area.height),
-        range(area.left, area.left + area.width),
-    )
+    rows = range(area.top, area.top + area.height)
+    columns = range(area.left, area.left + area.width)
     return tuple(row * grid.width + column for row in rows for column in columns)
 
 
@@ -58,20 +53,18 @@ def change_words(trace: Trace, change: Change) -> str:
         return f"Hidden: {_items(trace, change.field, change.items)}"
     where = place_words(trace, change.site, change.layer, change.head)
     if isinstance(change, Gate):
-        return (
-            f"Switched off: {where}"
-            if change.factor == 0
-            else f"Output times {change.factor:g}: {where}"
-        )
+        done = "Switched off" if change.factor == 0 else f"Output times {change.factor:g}"
+        return f"{done}: {where}"
     attention = trace.maps.get(change.site)
     if attention is None:
         return f"Weights changed: {where}"
     memory = trace.fields[attention.memory]
     names = [area_words(memory, attention.grid, area) for area in change.areas]
-    names += (
-        [f"every area with {_items(trace, attention.memory, change.items)}"] if change.items else []
-    )
-    what = ("all but " if change.rest else "") + " and ".join(names)
+    if change.items:
+        names.append(f"every area with {_items(trace, attention.memory, change.items)}")
+    what = " and ".join(names)
+    if change.rest:
+        what = f"all but {what}"
     done = "Banned" if change.factor == 0 else f"Weight times {change.factor:g}"
     return f"{done}: {what}; {where}"
 
@@ -81,11 +74,6 @@ def place_words(trace: Trace, site: str, layer: int | None, head: int | None) ->
     layers = "all layers" if layer is None else f"layer {layer + 1}"
     heads = "all heads" if head is None else f"head {head + 1}"
     return f"{site_name(trace, site)}, {layers}, {heads}"
-
-
-def picture_words(wish: Wish) -> str:
-    """The swap of a picture in words."""
-    return f"Another picture: {SAMPLES[wish.picture].title}"
 
 
 def _items(trace: Trace, name: str, items: tuple[int, ...]) -> str:

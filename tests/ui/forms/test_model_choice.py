@@ -9,10 +9,12 @@ import streamlit as st
 
 from areaviz.cards.card import Card
 from areaviz.data.picture_samples import SAMPLES, sample
-from areaviz.ui.forms.model_choice import FIRST, first_sample, kind_of, mismatch, settle, suit
+from areaviz.ui.forms.model_choice import FIRST, first_sample, fit_model, kind_of, mismatch
+from areaviz.ui.forms.options import ModelState
+from areaviz.ui.shell.page import Page
 from tests.pages import folder
 
-KEY = "model"
+PAGE = Page("translate", "", ModelState())
 
 
 def card(name: str, mechanism: str, pictures: str) -> Card:
@@ -37,7 +39,7 @@ def state(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
     return kept
 
 
-def test_a_new_kind_of_picture_brings_its_model_along_and_no_more(state: dict[str, object]) -> None:
+def test_a_new_kind_of_picture_brings_its_model_along_and_no_more() -> None:
     seen = []
     for name, chosen in (
         ("scene-1", None),
@@ -47,37 +49,37 @@ def test_a_new_kind_of_picture_brings_its_model_along_and_no_more(state: dict[st
         ("coffee", "scene-area"),
     ):
         if chosen:
-            state[KEY] = chosen
-        suit(KEY, CARDS, sample(name))
-        seen.append(state[KEY])
+            PAGE.set(model=chosen)
+        fit_model(PAGE, CARDS, sample(name))
+        seen.append(PAGE.state.model)
     assert seen == ["scene-area", "photo-area", "scene-area", "photo-area", "scene-area"]
 
 
-def test_a_model_of_the_kind_stays(state: dict[str, object]) -> None:
-    state[KEY] = "photo-plain"
-    suit(KEY, CARDS, sample("cat"))
-    assert state[KEY] == "photo-plain"
-    suit(KEY, CARDS, None)
-    assert state[KEY] == "photo-plain"
+def test_a_model_of_the_kind_stays() -> None:
+    PAGE.set(model="photo-plain")
+    fit_model(PAGE, CARDS, sample("cat"))
+    assert PAGE.state.model == "photo-plain"
+    fit_model(PAGE, CARDS, None)
+    assert PAGE.state.model == "photo-plain"
 
 
-def test_what_a_link_asks_for_together_stays_together(state: dict[str, object]) -> None:
-    state[KEY] = "scene-area"
-    settle(KEY, kind_of("cat"))
-    suit(KEY, CARDS, sample("cat"))
-    assert state[KEY] == "scene-area"
+def test_what_a_link_asks_for_together_stays_together() -> None:
+    PAGE.set(model="scene-area")
+    PAGE.set(model_kind=kind_of("cat"))
+    fit_model(PAGE, CARDS, sample("cat"))
+    assert PAGE.state.model == "scene-area"
 
 
-def test_without_a_fitting_model_the_chosen_one_stays(state: dict[str, object]) -> None:
-    state[KEY] = "scene-area"
-    suit(KEY, {"scene-area": CARDS["scene-area"]}, sample("cat"))
-    assert state[KEY] == "scene-area"
+def test_without_a_fitting_model_the_chosen_one_stays() -> None:
+    PAGE.set(model="scene-area")
+    fit_model(PAGE, {"scene-area": CARDS["scene-area"]}, sample("cat"))
+    assert PAGE.state.model == "scene-area"
 
 
-def test_the_first_sample_is_of_the_models_kind(state: dict[str, object]) -> None:
-    assert first_sample(KEY, CARDS) == FIRST["scenes"]
-    state[KEY] = "photo-area"
-    assert first_sample(KEY, CARDS) == FIRST["photos"]
+def test_the_first_sample_is_of_the_models_kind() -> None:
+    assert first_sample(PAGE, CARDS) == FIRST["scenes"]
+    PAGE.set(model="photo-area")
+    assert first_sample(PAGE, CARDS) == FIRST["photos"]
     assert {kind_of(name): name for name in FIRST.values()} == FIRST and set(FIRST.values()) <= set(
         SAMPLES
     )

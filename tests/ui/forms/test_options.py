@@ -46,14 +46,12 @@ def test_the_caption_says_what_single_items_keep_and_lose() -> None:
 def script(config: dict, chosen: int) -> None:  # type: ignore[type-arg]  # runs without this file's imports
     from dataclasses import replace
 
-    import streamlit as st
-
-    from areaviz.ui.forms.options import Asking
+    from areaviz.ui.forms.options import ModelState, pickers
+    from areaviz.ui.shell.page import Page
     from tests.pages import folder
 
-    asking = Asking("translate")
-    st.session_state.setdefault(asking.key("area_size"), chosen)
-    asking.one({"one": replace(folder.card("one", "area"), config=config)})
+    page = Page("translate", "", ModelState(area_size=chosen))
+    pickers(page, {"one": replace(folder.card("one", "area"), config=config)}, compares=False)
 
 
 @pytest.mark.parametrize(

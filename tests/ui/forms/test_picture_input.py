@@ -14,22 +14,28 @@ from streamlit.testing.v1 import AppTest
 
 from areaviz.data.picture_samples import names, sample
 from areaviz.data.pictures import Decoded
-from areaviz.trace.errors import InputError
+from areaviz.trace.request import Request
 from areaviz.ui.components import thumbnails as component
 from areaviz.ui.components.thumbnails import Thumbnail
 from areaviz.ui.forms import picture_input
-from areaviz.ui.forms.picture_input import CAMERA, EXTENSIONS, SAMPLE, UPLOAD, recall_picture
+from areaviz.ui.forms.picture_input import CAMERA, EXTENSIONS, SAMPLE, UPLOAD, PictureState
+from areaviz.ui.shell.page import Link, Page
+
+PAGE = Page("it", "", PictureState())
 
 
 def page() -> None:
     import streamlit as st
 
-    from areaviz.ui.forms.picture_input import picture_input
+    from areaviz.ui.forms.picture_input import PictureState, picture_input
+    from areaviz.ui.shell.page import Page
 
     state = st.session_state
     if state.get("shown", True):
         chosen = picture_input(
-            "it", state.get("kinds", ("scene", "photo")), state.get("default", "scene-1")
+            Page("it", "", PictureState()),
+            state.get("kinds", ("scene", "photo")),
+            state.get("default", "scene-1"),
         )
         state["chosen"] = chosen and chosen.name
 
@@ -156,45 +162,48 @@ def state(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 def test_a_click_on_a_sample_chooses_it(state: dict[str, Any]) -> None:
-    state |= {"it_samples": {"picked": "scene-9"}, "it_problem": "Something was wrong."}
-    picture_input._take_sample("it")
-    assert state["it_picture"] == Decoded(sample("scene-9"), ()) and "it_problem" not in state
+    state["it_samples"] = {"picked": "scene-9"}
+    PAGE.set(refusal="Something was wrong.")
+    picture_input._take_sample(PAGE)
+    assert PAGE.state == PictureState(chosen=Decoded(sample("scene-9"), ()))
 
 
 @pytest.mark.parametrize("told", [None, {}, {"picked": None}, {"picked": "no such"}])
 def test_a_click_that_names_no_sample_chooses_nothing(state: dict[str, Any], told: Any) -> None:
     state["it_samples"] = told
-    picture_input._take_sample("it")
-    assert "it_picture" not in state
+    picture_input._take_sample(PAGE)
+    assert PAGE.state.chosen is None
 
 
-def test_a_link_chooses_a_sample(state: dict[str, Any]) -> None:
-    recall_picture("it", "pair-41")
-    assert state["it_picture"].picture is sample("pair-41") and state["it_source"] == SAMPLE
+def after_link(name: str, before: PictureState = PAGE.first) -> PictureState:
+    return before.from_link(Link({"picture": name}, Request("one", ""), None))
 
 
-def test_a_link_to_somebody_s_picture_asks_for_it(state: dict[str, Any]) -> None:
-    with pytest.raises(
-        InputError, match="uploaded by whoever made the link and is not stored; upload it again"
-    ):
-        recall_picture("it", "upload-123456789abc")
-    assert "it_picture" not in state and state["it_source"] == UPLOAD
+def test_a_link_chooses_a_sample() -> None:
+    state = after_link("pair-41")
+    assert state.chosen is not None and state.chosen.picture is sample("pair-41")
+    assert state.source == SAMPLE and not state.problem
 
 
-def test_a_link_to_the_session_s_own_picture_keeps_it(state: dict[str, Any]) -> None:
-    own = picture_input.decode(png())
-    state["it_picture"] = own
-    recall_picture("it", own.picture.name)
-    assert state == {"it_picture": own}
+def test_a_link_to_somebody_s_picture_asks_for_it() -> None:
+    state = after_link("upload-123456789abc")
+    assert "uploaded by whoever made the link and is not stored; upload it again" in state.problem
+    assert state.chosen is None and state.source == UPLOAD
 
 
-def test_a_link_to_an_unknown_picture_is_told(state: dict[str, Any]) -> None:
-    with pytest.raises(
-        InputError,
-        match=r'^The link names a picture "<b>x</b>", which does not exist; choose another',
-    ):
-        recall_picture("it", "<b>x</b>")
-    assert state == {}
+def test_a_link_to_the_session_s_own_picture_keeps_it() -> None:
+    own = PictureState(chosen=picture_input.decode(png()))
+    assert own.chosen is not None and after_link(own.chosen.picture.name, own) == own
+
+
+def test_a_link_to_an_unknown_picture_is_told() -> None:
+    state = after_link("no-such-picture")
+    assert state.problem.startswith('The link names a picture "no-such-picture", which does not')
+    assert state == PictureState(problem=state.problem)
+
+
+def test_a_name_that_cannot_be_one_is_told() -> None:
+    assert "which cannot exist" in after_link("<b>x</b>").problem
 
 
 def test_the_row_holds_the_samples_with_their_titles(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,7 +213,7 @@ def test_the_row_holds_the_samples_with_their_titles(monkeypatch: pytest.MonkeyP
         "component",
         lambda name, *files: lambda **given: sent.update(given, component=name),
     )
-    picture_input._sample_row("it", ("digit", "photo"), "digit-4")
+    picture_input._sample_row(PAGE, ("digit", "photo"), "digit-4")
     data = sent["data"]
     assert [one["name"] for one in data["pictures"]] == list(names("digit", "photo"))
     assert data["chosen"] == "digit-4" and sent["component"] == "thumbnails"

@@ -13,7 +13,7 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.components.ribbon import Selection
 from areaviz.ui.look.explore import clicked, followed, same_items, shared
-from areaviz.ui.look.focus_state import fitted, heads
+from areaviz.ui.look.focus import fitted, heads
 from tests import fakes
 
 MAIN = fakes.trace("A dog.", "Ein Hund.")

@@ -12,16 +12,17 @@ def page() -> None:
     import numpy as np
     import streamlit as st
 
-    from areaviz.ui.look.focus_picker import focus_picker
-    from areaviz.ui.look.focus_state import current_focus
+    from areaviz.ui.look.focus import current_focus, focus_picker
+    from areaviz.ui.shell.page import Page, State
     from tests import fakes
 
     trace = fakes.trace("ab", "c", 1, 1, 1)
     one = trace.maps["encoder-decoder"]
     weights = np.broadcast_to(one.weights, (*st.session_state["sides"], *one.weights.shape[2:]))
     trace = replace(trace, maps={one.site: replace(one, weights=weights)})
-    focus = current_focus(trace)
-    focus_picker(trace, focus.site)
+    page = Page("translate", "", State())
+    focus = current_focus(page, trace)
+    focus_picker(page, trace, focus.site)
     st.text(f"layer {focus.layer}, head {focus.head}")
 
 
@@ -35,10 +36,10 @@ def test_many_layers_and_heads_are_lists(layers: int, heads: int, lists: int) ->
     assert not app.exception and len(app.selectbox) == lists
     if lists == 2:
         app = (
-            app.selectbox(key="focus_layer")
+            app.selectbox(key="translate_layer")
             .set_value(400)
             .run()
-            .selectbox(key="focus_head")
+            .selectbox(key="translate_head")
             .set_value(7)
             .run()
         )

@@ -23,7 +23,8 @@ def page() -> None:
 
     import streamlit as st
 
-    from areaviz.ui.look.four_ways import WAYS, _way
+    from areaviz.ui.forms.ways_form import WAYS
+    from areaviz.ui.look.four_ways import _way
     from tests import fakes
 
     trace = fakes.gaze_trace(steps=3)

@@ -43,7 +43,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_a_file_is_read_once_however_often_the_page_runs(open_page: Open, reads: list[int]) -> None:  # noqa: F811
     app = upload(open_page("your_tensors"), codec.to_bytes(fakes.trace()))
     for site in ("encoder self", "decoder self"):
-        app = app.run().segmented_control(key="focus_site").set_value(site).run()
+        app = app.run().segmented_control(key="your_tensors_site").set_value(site).run()
     assert not app.exception and not app.error and len(reads) == 1
 
 

@@ -1,4 +1,4 @@
-"""The stored rows of the analyses that are shown: read once, whose they are, and their deletion."""
+"""What is stored on a set: rows of analyses, notes, slices; whose it is, and its deletion."""
 
 from __future__ import annotations
 
@@ -9,21 +9,30 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from areaviz.analysis.retention import own_analyses
+from areaviz.analysis.retention import (
+    Removed,
+    keep_days,
+    make_private,
+    notes_address,
+    own_analyses,
+    remove_old,
+)
 from areaviz.analysis.row_lines import DamagedHeader, Header, Row
 from areaviz.analysis.rows import RowFile, analyses_folder, remove_rows, rows_path
 from areaviz.analysis.table import summary, table_of
 from areaviz.data.examples import Dataset
+from areaviz.notes.annotations import Annotations
+from areaviz.notes.slices import Slices
+from areaviz.notes.store import Store
 from areaviz.trace.request import Request
 from areaviz.ui.analyse.dataset_form import delete_files, has_files
-from areaviz.ui.analyse.notes import note_store
-from areaviz.ui.shell.errors import calm_later, problem, told_later
+from areaviz.ui.shell.errors import defer_errors, problem, show_deferred
 from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.reader import reader_mark
 
 PROBLEM = "analyse_kept_problem"
-# Seconds that what is computed of rows is cached.
-CACHED = 3600
+# Seconds that what is computed of rows is cached, and between two removals of what is old.
+HOUR = 3600
 # Damaged lines that are named.
 MAX_LINES = 5
 
@@ -81,7 +90,7 @@ def _mark(stored: StoredRows) -> tuple[str, int, int]:
     return stored.mark
 
 
-@st.cache_resource(show_spinner=False, max_entries=8, ttl=CACHED)
+@st.cache_resource(show_spinner=False, max_entries=8, ttl=HOUR)
 def _read(path: str, size: int, modified: int) -> tuple[Mapping[int, Row], str, str]:
     """Rows, the reader's mark and what is damaged; size and time tell versions of a file apart."""
     file = RowFile.read(Path(path))
@@ -102,14 +111,22 @@ def _damage(file: RowFile) -> str:
     )
 
 
-@st.cache_resource(show_spinner=False, max_entries=8, ttl=CACHED, hash_funcs={StoredRows: _mark})
+@st.cache_resource(
+    show_spinner=False,
+    max_entries=8,
+    ttl=HOUR,
+    hash_funcs={StoredRows: _mark},
+)
 def examples_table(runs: tuple[StoredRows, ...]) -> pd.DataFrame:
     """`table_of` these runs; all who ask share the one object, so never change it."""
     return table_of(runs[0].dataset, [run.rows for run in runs])
 
 
 @st.cache_data(
-    show_spinner=False, max_entries=512, ttl=CACHED, hash_funcs={StoredRows: _mark, tuple: repr}
+    show_spinner=False,
+    max_entries=512,
+    ttl=HOUR,
+    hash_funcs={StoredRows: _mark, tuple: repr},
 )
 def figures(run: StoredRows, places: tuple[int, ...] | None = None) -> Mapping[str, float]:
     """The `summary` of a run, or of its rows of the examples at some places."""
@@ -117,6 +134,44 @@ def figures(run: StoredRows, places: tuple[int, ...] | None = None) -> Mapping[s
         return summary(run.dataset, run.rows)
     chosen = {place: run.rows[place] for place in places if place in run.rows}
     return summary(run.dataset, chosen)
+
+
+@dataclass(frozen=True, slots=True)
+class NoteStore:
+    """One store, with its notes and slices; opened once for all sessions."""
+
+    store: Store
+    notes: Annotations
+    slices: Slices
+
+
+def note_store() -> NoteStore:
+    """The notes and slices of this app; raises BackendError where they cannot be opened."""
+    return _opened(notes_address())
+
+
+def remove_old_work() -> None:
+    """Remove what is older than the operator's days, at most once an hour.
+
+    Raises:
+        InputError: the setting is no number of days.
+        BackendError: the store cannot be opened or written to.
+    """
+    days = keep_days()
+    if days is not None:
+        _removed_old(days, notes_address(), str(analyses_folder()))
+
+
+@st.cache_resource(show_spinner=False, max_entries=4, ttl=HOUR)
+def _removed_old(days: float, url: str, folder: str) -> Removed:
+    return remove_old(_opened(url).store, Path(folder), days)
+
+
+@st.cache_resource(show_spinner="Opening the notes", max_entries=4)
+def _opened(url: str) -> NoteStore:
+    make_private(analyses_folder())
+    store = Store.open(url)
+    return NoteStore(store, Annotations(store), Slices(store))
 
 
 def show_ownership(
@@ -129,7 +184,7 @@ def show_ownership(
         analyses: of the set.
         runs: the rows of each.
     """
-    told_later(PROBLEM)
+    show_deferred(PROBLEM)
     for run in runs:
         if run.damage:
             problem(run.damage)
@@ -175,7 +230,7 @@ def _earlier(dataset: Dataset, analyses: Sequence[Analysis]) -> None:
 
 
 def _take_over(earlier: str, digest: str) -> None:
-    with calm_later("bringing the notes to this set", PROBLEM):
+    with defer_errors("bringing the notes to this set", PROBLEM):
         notes = note_store().notes.take_over(earlier, digest)
         slices = note_store().slices.take_over(earlier, digest, reader_mark())
         st.toast(f"{notes:,} notes and {slices:,} slices were brought to this set.")
@@ -190,17 +245,27 @@ def _delete_menu(dataset: Dataset, begun: Sequence[StoredRows]) -> None:
                 "The rows of your analyses of these models on this set. Notes and slices stay."
             )
             label = "Delete the analysis" if len(own) == 1 else f"Delete the {len(own)} analyses"
-            st.button(label, key="analyse_delete_rows", on_click=_delete_rows, args=(own,))
+            st.button(
+                label,
+                key="analyse_delete_rows",
+                on_click=_delete_rows,
+                args=(own,),
+            )
         st.caption(
             "All that is yours on this set: analyses of any model, notes and slices; and the files"
             " you uploaded."
         )
         label, digest = "Delete all of mine", dataset.digest
-        st.button(label, key="analyse_delete_all", on_click=_delete_all, args=(digest,))
+        st.button(
+            label,
+            key="analyse_delete_all",
+            on_click=_delete_all,
+            args=(digest,),
+        )
 
 
 def _delete_rows(paths: Sequence[Path]) -> None:
-    with calm_later("deleting the analysis", PROBLEM):
+    with defer_errors("deleting the analysis", PROBLEM):
         for path in paths:
             remove_rows(path, reader_mark())
         st.toast("The analysis was deleted.")
@@ -208,7 +273,7 @@ def _delete_rows(paths: Sequence[Path]) -> None:
 
 def _delete_all(digest: str) -> None:
     mark, analyses = reader_mark(), 0
-    with calm_later("deleting what is yours", PROBLEM):
+    with defer_errors("deleting what is yours", PROBLEM):
         for path, header in own_analyses(analyses_folder(), mark):
             if header.digest == digest:
                 remove_rows(path, mark)

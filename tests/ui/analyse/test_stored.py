@@ -11,8 +11,8 @@ from areaviz.analysis.row_lines import Header, Row
 from areaviz.analysis.rows import RowFile
 from areaviz.analysis.table import summary, table_of
 from areaviz.data.examples import Dataset, Example
-from areaviz.ui.analyse import rows as shown_rows
-from areaviz.ui.analyse.rows import examples_table, figures, stored_rows
+from areaviz.ui.analyse import stored
+from areaviz.ui.analyse.stored import examples_table, figures, stored_rows
 
 SET = Dataset(
     "set",
@@ -32,7 +32,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             done.append(name)
             return work(*given)
 
-        monkeypatch.setattr(shown_rows, name, counted)
+        monkeypatch.setattr(stored, name, counted)
 
     counting("summary", summary)
     counting("table_of", table_of)

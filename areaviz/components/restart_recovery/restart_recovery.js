@@ -3,7 +3,7 @@
 
 const FIELDS = '.stTextArea textarea, .stTextInput input:not([type=password])';
 
-class Returning {
+class RestartRecovery {
   constructor() {
     this.drafts = [];
     this.writing = null; // the name of the field that is being written in, until its text is taken
@@ -61,8 +61,8 @@ function nameOf(field) {
 }
 
 function mount({ parentElement, setTriggerValue }) {
-  const root = parentElement.querySelector('.returning');
+  const root = parentElement.querySelector('.restart_recovery');
   if (!root) return;
-  root.model ??= new Returning();
+  root.model ??= new RestartRecovery();
   root.model.tell = (writing) => setTriggerValue('back', { writing });
 }

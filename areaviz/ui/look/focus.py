@@ -1,0 +1,116 @@
+"""What is looked at in a trace, as links, widgets and the ribbon set it; fitted to the trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from areaviz.drawing.sites import site_name, sites
+from areaviz.trace.record import Field, Trace
+from areaviz.trace.request import Focus
+from areaviz.ui.shell.markdown import escaped, shortened
+from areaviz.ui.shell.page import ALL_HEADS, AnyPage
+
+Name = Callable[[Any], str]
+
+
+def current_focus(page: AnyPage, trace: Trace) -> Focus:
+    """What is looked at, fitted to `trace`; says in a caption what the trace does not have."""
+    site = _fitting(page, "site", "Attention", sites(trace), partial(site_name, trace))
+    layer = _fitting(page, "layer", "Layer", layers(trace, site), layer_name)
+    head = _fitting(page, "head", "Head", heads(trace, site), head_name)
+    locked = page.state.locked
+    wanted = replace(locked, site=site, layer=layer, head=None if head == ALL_HEADS else head)
+    if locked.site != site and not _same_field(trace, locked.side, locked.site, site):
+        return replace(wanted, side="query", items=())
+    focus = fitted(trace, wanted)
+    if focus != wanted:
+        st.caption("Some of the selected items lie beyond the end of this text and were left out.")
+    return focus
+
+
+def focus_picker(page: AnyPage, trace: Trace, site: str) -> None:
+    """Draw the widgets that choose site, layer and head; items are chosen where they are drawn."""
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        # More options than the last number are a list. A choice of one is none and is not drawn;
+        # neither are "all heads" of one head.
+        _picker(page, "site", "Attention", sites(trace), partial(site_name, trace), 2, 4)
+        _picker(page, "layer", "Layer", layers(trace, site), layer_name, 2, 32)
+        _picker(page, "head", "Head", heads(trace, site), head_name, 3, 32)
+
+
+def _picker(
+    page: AnyPage,
+    name: str,
+    label: str,
+    options: Sequence[object],
+    of: Name,
+    fewest: int,
+    most: int,
+) -> None:
+    named: dict[str, Any] = {"format_func": of, "required": True}
+    if len(options) > most:
+        width = 320 if name == "site" else 120
+        page.widget(st.selectbox, label, name, options, width=width, **named)
+    elif len(options) >= fewest:
+        page.widget(st.segmented_control, label, name, options, **named)
+
+
+def layers(trace: Trace, site: str) -> range:
+    """The layers of a site; a gaze has one."""
+    return range(trace.maps[site].layers if site in trace.maps else 1)
+
+
+def heads(trace: Trace, site: str) -> list[int]:
+    """All heads together, then each."""
+    return [ALL_HEADS, *range(trace.maps[site].heads if site in trace.maps else 1)]
+
+
+def layer_name(layer: int) -> str:
+    """A layer as counted on the page, from 1."""
+    return str(layer + 1)
+
+
+def head_name(head: int) -> str:
+    """A head as counted on the page, from 1."""
+    return "All" if head == ALL_HEADS else str(head + 1)
+
+
+def side_field(trace: Trace, focus: Focus) -> Field:
+    """The field whose items a focus chooses."""
+    attention = trace.maps.get(focus.site) or trace.gazes[focus.site]
+    return trace.fields[attention.query if focus.side == "query" else attention.memory]
+
+
+def fitted(trace: Trace, focus: Focus) -> Focus:
+    """A focus on a site of `trace`, without the layer, head and items that the trace lacks."""
+    length = len(side_field(trace, focus))
+    return replace(
+        focus,
+        layer=min(focus.layer, layers(trace, focus.site)[-1]),
+        head=focus.head if focus.head in heads(trace, focus.site) else None,
+        items=tuple(item for item in focus.items if item < length),
+    )
+
+
+def _same_field(trace: Trace, side: str, *sites: str) -> bool:
+    """Whether these sites have the same items on that side."""
+    if not all(site in trace.maps or site in trace.gazes for site in sites):
+        return False
+    return len({side_field(trace, Focus(site, side=side)).name for site in sites}) == 1
+
+
+def _fitting(page: AnyPage, name: str, label: str, options: Sequence[Any], of: Name) -> Any:
+    """What was chosen or linked before, if it is one of `options`, else the first of them."""
+    before = getattr(page.state, name)
+    if before in options:
+        return before
+    page.set(**{name: options[0]})
+    if before not in ("", None):
+        what = f"{label} “{escaped(shortened(of(before)))}” does not exist here"
+        st.caption(f"{what}; showing “{of(options[0])}”.")
+    return options[0]

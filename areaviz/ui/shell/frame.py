@@ -1,0 +1,96 @@
+"""The frame of every page: who may see it, a title, and what the page is for in one line.
+
+This is the second lock, behind the door that `python -m areaviz serve` puts before the app. Where
+an access token is wanted, a page is drawn only for a session whose socket brought the cookie of
+admission; where none is, only while the app listens on this machine alone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+import streamlit as st
+
+from areaviz.backend.access import KEY_SETTING, admission_cookie, is_admission, is_loopback
+from areaviz.data.places import ROOT
+from areaviz.ui.shell.departure import note_presence
+from areaviz.ui.shell.errors import problem
+from areaviz.ui.shell.page import AnyPage, note_open
+from areaviz.ui.shell.streamlit_private import leave_pages_folder
+
+_STYLE = """
+[data-testid="stElementContainer"]:has([data-testid="stMarkdownContainer"] > style) {
+  display: none; }
+.st-key-restart_recovery { display: none; }
+[data-testid="stMainBlockContainer"] {
+  max-width: 76rem; padding-top: 3.5rem; padding-bottom: 4rem; }
+[data-testid="stMainBlockContainer"] p, [data-testid="stCaptionContainer"] { max-width: 46rem; }
+[data-testid="stText"] { white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: plaintext; }
+[class*="st-key-translation"] [data-testid="stText"] { font-size: 1.3rem; line-height: 1.5; }
+[data-testid="stPageLink-NavLink"] { padding-left: 0; padding-right: 0; }
+[data-testid="stPageLink-NavLink"] p { text-decoration: underline; text-underline-offset: 0.2em; }
+[data-testid="stPageLink-NavLink"]:hover { background: none; }
+button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selected="true"] {
+  color: inherit !important; }
+[data-testid="stSliderThumbValue"] { color: inherit !important; }
+[class*="st-key-ways"] [data-testid="stImage"] img { image-rendering: pixelated; }
+@media (min-width: 62rem) { .st-key-ways [data-testid="stCaptionContainer"] p { min-height: 2lh; } }
+@media (max-width: 62rem) { .st-key-ways [data-testid="stColumn"] { min-width: calc(50% - 1rem); } }
+@media (max-width: 62rem) { .st-key-sights [data-testid="stColumn"] { min-width: 13rem; } }
+@media (max-width: 62rem) { [class*="st-key-pair"] [data-testid="stColumn"] { min-width: 100%; } }
+"""
+
+
+def page_frame(page: AnyPage) -> None:
+    """Title and purpose of a page; nothing of it for a session that was not admitted.
+
+    app.py asks the same. A page asks for itself, too, so that no way to it leads around the
+    question.
+    """
+    # The first visitor of a fresh server may come by a link, before app.py has run.
+    if leave_pages_folder():
+        st.rerun()
+    if not admitted():
+        refuse()
+        st.stop()
+    note_presence()
+    note_open(page)
+    stylesheet(_STYLE)
+    st.title(page.title, anchor=False)
+    st.caption(page.purpose)
+
+
+def admitted() -> bool:
+    """Whether this session may see the app."""
+    key = os.environ.get(KEY_SETTING, "")
+    if not key:
+        return is_loopback(st.get_option("server.address"))
+    given = st.context.cookies.get(admission_cookie(st.get_option("server.port")), "")
+    return is_admission(given, key)
+
+
+def refuse() -> None:
+    """In place of a page: what has to be done to see it."""
+    st.title("areaviz", anchor=False)
+    if os.environ.get(KEY_SETTING):
+        problem("This app is not public; load this page again to sign in with its access token.")
+    else:
+        problem(
+            "This app listens beyond its own machine without an access token, so it shows nothing; "
+            "start it with: python -m areaviz serve --host HOST --token-file FILE."
+        )
+
+
+def page_link(page: str, label: str, query_params: Mapping[str, str] | None = None) -> None:
+    """A link to a page, given by its path from the repository's root."""
+    # Absolute, as Streamlit looks beside the script that it runs, wherever that lies.
+    st.page_link(str(ROOT / page), label=label, query_params=dict(query_params or {}))
+
+
+def stylesheet(rules: str) -> None:
+    """Add CSS rules to the page; the frame's own first."""
+    # By Markdown, which is part of Streamlit's own bundle: of `st.html`, loaded on demand, nothing
+    # at all was drawn in some loads of a page (Streamlit 1.67 on a busy machine: 3 of 16). The
+    # rules hold their own element out of sight.
+    st.markdown(f"<style>{rules}</style>", unsafe_allow_html=True)

@@ -1,0 +1,316 @@
+"""One page: its name, its title and its address, and what it holds between reruns.
+
+Streamlit forgets the value of a widget that is not drawn. So what a page holds is one record, its
+`State`, under one session key, and widgets show fields of it. An address is read into the state
+(`from_link`) and written from it (`to_link`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, Self, TypeVar
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from areaviz.cards.card import Card
+from areaviz.data.picture_samples import SAMPLES
+from areaviz.trace.errors import InputError
+from areaviz.trace.link import from_params, to_params
+from areaviz.trace.request import Focus, Request
+from areaviz.ui.shell.markdown import shortened
+
+TITLES: Mapping[str, str] = {
+    "home": "Home",
+    "translate": "Translate",
+    "caption": "Caption",
+    "translate_picture": "Translate with a picture",
+    "four_ways": "Four ways to look",
+    "analyse": "Analyse",
+    "your_tensors": "Your tensors",
+    "how_areas_work": "How areas work",
+    "models": "Models",
+}
+"""Every page by its name, in the order of the navigation. `pages/NAME.py` draws it."""
+
+ALL_HEADS = -1
+VIEW, COMPARE = "view", "compare"
+NOTHING: Mapping[str, str] = {}
+_OPEN = "page"
+
+Cards = Mapping[str, Card]
+S_co = TypeVar("S_co", bound="State", covariant=True)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """What an address asks for.
+
+    Args:
+        params: its parameters, as they are.
+        request: what to run, with defaults where the address cannot be read.
+        focus: what to look at, None where it does not say.
+        problem: why it cannot be followed, in one sentence, or "".
+    """
+
+    params: Mapping[str, str]
+    request: Request
+    focus: Focus | None
+    problem: str = ""
+
+    @classmethod
+    def of(cls, params: Mapping[str, str], cards: Cards) -> Link:
+        """Reads the parameters of a page that offers these models."""
+        first = default_model(cards)
+        try:
+            request, focus = from_params({"model": first, **params})
+        except InputError as error:
+            return cls(params, Request(first, params.get("text", "")), None, str(error))
+        if request.model in cards:
+            return cls(params, request, focus)
+        problem = (
+            f"The link asks for the model “{shortened(request.model, 40)}”, which is not here; "
+            "choose one of the models below."
+        )
+        return cls(params, request, focus, problem)
+
+
+@dataclass(frozen=True)
+class State:
+    """What every page holds. A page adds fields of its own, all with defaults."""
+
+    # The address that was followed or written last.
+    address: Mapping[str, str] = field(default_factory=dict)
+    # Why the address could not be followed, and whether the model has just run: the page is then
+    # drawn once more, and the reader has not seen the sentence yet.
+    problem: str = ""
+    has_just_run: bool = False
+    # Site and layer that are looked at; "" and None are the first there is.
+    site: str = ""
+    layer: int | None = None
+    head: int = ALL_HEADS
+    # The items that are locked, with their site and side, and how they are seen.
+    locked: Focus = Focus("")
+    view: str = ""
+    # The model whose best layer was looked at first.
+    focused_model: str = ""
+    # Whether the difference of two maps is shown.
+    differs: bool = False
+
+    def from_link(self, link: Link) -> Self:
+        """This state after a link; of one with a problem, what could be read of it."""
+        return self
+
+    def to_link(
+        self, request: Request, focus: Focus | None = None, view: str = ""
+    ) -> dict[str, str]:
+        """The address parameters of a request, and of what is looked at."""
+        return link_params(request, focus, view)
+
+    def looking_at(self, focus: Focus | None, view: str = "") -> Self:
+        """This state looking at something else; without a focus, at the default."""
+        first = replace(self, site="", layer=None, view=view, focused_model="")
+        if focus is None:
+            return replace(first, head=ALL_HEADS, locked=Focus(""))
+        return replace(first, site=focus.site, layer=focus.layer).locking(focus)
+
+    def locking(self, focus: Focus) -> Self:
+        """This state with the items and the head of a focus; site and layer stay."""
+        return replace(self, head=ALL_HEADS if focus.head is None else focus.head, locked=focus)
+
+    def unlocked(self) -> Self:
+        """This state without locked items, as the text or the picture is a new one."""
+        return replace(self, locked=replace(self.locked, side="query", items=()))
+
+
+@dataclass(frozen=True)
+class Page(Generic[S_co]):
+    """A page of the app.
+
+    Args:
+        name: of its file, in its address, and before its session keys.
+        purpose: what it is for, in one sentence.
+        first: what it holds when it is opened for the first time.
+        heading: what stands on top; "" for the title of the navigation.
+    """
+
+    name: str
+    purpose: str
+    first: S_co
+    heading: str = ""
+
+    @property
+    def title(self) -> str:
+        return self.heading or TITLES[self.name]
+
+    @property
+    def state(self) -> S_co:
+        """What it holds now."""
+        held: S_co = st.session_state.get(self.name, self.first)
+        return held
+
+    def set(self, **fields: Any) -> None:
+        """Give fields of the state new values."""
+        self.hold(replace(self.state, **fields))
+
+    def unlock(self, **fields: Any) -> None:
+        """The same, and lock nothing, as the text or the picture is a new one."""
+        self.hold(replace(self.state.unlocked(), **fields))
+
+    def hold(self, state: State) -> None:
+        """Hold another state from now on."""
+        st.session_state[self.name] = state
+
+    def key(self, name: str) -> str:
+        """The session key of a widget: of a field of the state, or of a name of its own."""
+        return f"{self.name}_{name}"
+
+    def widget(
+        self,
+        draw: Callable[..., object],
+        label: str,
+        name: str,
+        *args: object,
+        then: Callable[[], None] | None = None,
+        **options: Any,
+    ) -> Any:
+        """Draw a widget that shows a field of the state; returns the field's value.
+
+        Args:
+            draw: one of Streamlit's functions, such as `st.slider`.
+            label: what stands above the widget.
+            name: of the field.
+            args: what `draw` takes after the label.
+            then: called when the reader has chosen something, before the page is drawn.
+            options: what else `draw` takes.
+        """
+        key, value = self.key(name), getattr(self.state, name)
+        # Only what a link or the code has changed: else the reader's choice would be undone.
+        if key not in st.session_state or st.session_state[key] != value:
+            st.session_state[key] = value
+        draw(label, *args, key=key, on_change=self._take, args=(name, then), **options)
+        return value
+
+    def choose(
+        self,
+        draw: Callable[..., object],
+        label: str,
+        name: str,
+        options: Mapping[T, str],
+        **more: Any,
+    ) -> T:
+        """A widget for one of `options`, values with their labels; the first if it has none."""
+        if getattr(self.state, name) not in options:
+            self.set(**{name: next(iter(options))})
+        values, label_of = list(options), options.__getitem__
+        chosen: T = self.widget(draw, label, name, values, format_func=label_of, **more)
+        return chosen
+
+    def segments(self, label: str, name: str, options: Mapping[T, str]) -> T:
+        """Buttons side by side for one of `options`."""
+        return self.choose(st.segmented_control, label, name, options, required=True)
+
+    def pills(
+        self,
+        label: str,
+        name: str,
+        options: Mapping[T, str],
+        then: Callable[[], None] | None = None,
+    ) -> list[T]:
+        """Buttons for any number of `options`; a field has a list of those that are chosen."""
+        chosen: list[T] = [one for one in getattr(self.state, name) if one in options]
+        self.set(**{name: chosen})
+        values, label_of = list(options), options.__getitem__
+        self.widget(
+            st.pills,
+            label,
+            name,
+            values,
+            selection_mode="multi",
+            format_func=label_of,
+            then=then,
+        )
+        return chosen
+
+    def _take(self, name: str, then: Callable[[], None] | None) -> None:
+        self.set(**{name: st.session_state[self.key(name)]})
+        if then is not None:
+            then()
+
+    def follow(self, cards: Cards) -> None:
+        """Change the state to what the address says, if it says something new.
+
+        Raises:
+            InputError: the link cannot be followed; what could be read of it is there.
+        """
+        state, params = self.state, st.query_params.to_dict()
+        problem = state.problem if state.has_just_run else ""
+        if cards and params and params != state.address:
+            link = Link.of(params, cards)
+            state = replace(state, problem=link.problem).from_link(link)
+            problem = state.problem
+            if problem in ("", link.problem):
+                state = state.looking_at(link.focus, params.get(VIEW, ""))
+            state = replace(state, address=params)
+        self.hold(replace(state, problem=problem, has_just_run=False))
+        if problem:
+            raise InputError(problem)
+
+    def keep(self, params: Mapping[str, str]) -> None:
+        """Make the browser's address these parameters."""
+        if st.query_params.to_dict() != params:
+            st.query_params.from_dict(params)
+        self.set(address=dict(params))
+
+    def offer(self, params: Mapping[str, str], request: Request) -> None:
+        """Make the browser's address these parameters of a request, and let it be copied."""
+        self.keep(params)
+        with st.popover("Link to this view", key="link"):
+            st.caption("Opens what this page shows now.")
+            if request.picture and request.picture.name not in SAMPLES:
+                st.caption(
+                    "The picture is yours and is not stored: whoever opens the link has to upload"
+                    " it."
+                )
+            st.code(f"{st.context.url or ''}?{urlencode(params)}", language=None, wrap_lines=True)
+
+
+AnyPage = Page[State]
+
+
+def open_page() -> AnyPage:
+    """The page that the reader has before them."""
+    page: AnyPage = st.session_state[_OPEN]
+    return page
+
+
+def note_open(page: AnyPage) -> None:
+    """Remember which page the reader has before them."""
+    st.session_state[_OPEN] = page
+
+
+def link_params(
+    request: Request, focus: Focus | None = None, view: str = "", compare: str = ""
+) -> dict[str, str]:
+    """The address parameters of a view.
+
+    Args:
+        request: what is run.
+        focus: what is looked at.
+        view: the name of the picture that is drawn.
+        compare: the name of the other model, or `options.COUNTERPART`.
+    """
+    params = to_params(request, focus)
+    if view:
+        params[VIEW] = view
+    if compare:
+        params[COMPARE] = compare
+    return params
+
+
+def default_model(cards: Cards) -> str:
+    """The model to begin with: the first that attends to areas."""
+    areas = (card.name for card in cards.values() if card.mechanism == "area")
+    return next(areas, next(iter(cards), ""))

@@ -1,0 +1,54 @@
+"""One run, and the same input decoded again under the reader's interventions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import streamlit as st
+
+from areaviz.backend.base import Backend
+from areaviz.trace.errors import BackendError, InputError
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Request
+from areaviz.ui.shell.waiting import traced
+from areaviz.ui.what_if.state import NOTHING, Interventions, WhatIfPage, decoded
+
+_RUNS = "what_if_runs"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Experiment:
+    """One run and what became of it.
+
+    Args:
+        request: what was asked, unchanged.
+        before: its trace.
+        decoded: the interventions it was decoded with, if any.
+        runs: decoded again under these, and the changed model over the output of `before`.
+        failure: why there are none, in one sentence, or "".
+    """
+
+    request: Request
+    before: Trace
+    decoded: Interventions = NOTHING
+    runs: tuple[Trace, Trace] | None = None
+    failure: str = ""
+
+
+def experiment(page: WhatIfPage, backend: Backend, request: Request, before: Trace) -> Experiment:
+    """Decode again with what the reader wants done otherwise, if anything."""
+    wanted = decoded(page, request)
+    run = Experiment(request, before, wanted)
+    if not wanted:
+        return run
+    written = before.fields[before.output.field].raw
+    asked = wanted.of(replace(before.request, target=None))
+    held = st.session_state.get(_RUNS)
+    if held is None or held[0] != (asked, written):
+        try:
+            both = asked, replace(asked, target=written)
+            after, forced = traced(backend, both, "Decoding again with the changes")
+        except (InputError, BackendError) as error:
+            return replace(run, failure=str(error))
+        held = st.session_state[_RUNS] = (asked, written), (after, forced)
+    return replace(run, runs=held[1])

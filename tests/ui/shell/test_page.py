@@ -1,0 +1,79 @@
+"""What a page holds: links are read into it, widgets show it, and it outlives them."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from areaviz.trace.request import Focus, Request
+from areaviz.ui.forms.caption_form import CaptionState
+from areaviz.ui.forms.picture_translation_form import PictureTranslationState
+from areaviz.ui.forms.translate_form import TranslateState
+from areaviz.ui.forms.ways_form import WaysState
+from areaviz.ui.shell.page import ALL_HEADS, TITLES, Link, Page, State
+from tests.pages import folder
+from tests.pages.conftest import APP
+
+CARDS = {"char-area": folder.card("char-area", "area")}
+
+
+def script() -> None:
+    import streamlit as st
+
+    from areaviz.ui.forms.translate_form import TranslateState
+    from areaviz.ui.shell.page import Page
+
+    page = Page("translate", "", TranslateState())
+    if not st.checkbox("Hide"):
+        page.widget(st.text_input, "Text", "text", then=lambda: page.set(is_asked=True))
+        page.choose(st.selectbox, "Model", "model", {"a": "First", "b": "Second"})
+    st.button("Empty", on_click=page.set, kwargs={"text": ""})
+    st.json({"text": page.state.text, "model": page.state.model, "asked": page.state.is_asked})
+
+
+def test_a_widget_shows_its_field_and_the_field_outlives_it() -> None:
+    app = AppTest.from_function(script).run()
+    assert app.selectbox[0].value == "a" and app.selectbox[0].options == ["First", "Second"]
+    app.text_input[0].set_value("A dog.").run()
+    app.selectbox[0].set_value("b").run()
+    app.checkbox[0].check().run()
+    assert not app.text_input
+    app.checkbox[0].uncheck().run()
+    assert (app.text_input[0].value, app.selectbox[0].value) == ("A dog.", "b")
+    assert '"asked": true' in app.json[0].value
+    app.button[0].click().run()
+    assert app.text_input[0].value == ""
+
+
+def test_every_page_has_a_title_and_its_keys_begin_with_its_name() -> None:
+    assert set(TITLES) == {path.stem for path in (APP.parent / "pages").glob("*.py")}
+    page = Page("caption", "", State())
+    assert (page.title, page.key("beam")) == ("Caption", "caption_beam")
+
+
+@pytest.mark.parametrize(
+    "first", [TranslateState(), CaptionState(), PictureTranslationState(), WaysState()]
+)
+def test_a_link_that_was_written_is_read_back(first: State) -> None:
+    request = Request("char-area", "", method="beam", beam=3, area_size=2)
+    focus = Focus("encoder self", 1, 2, "memory", (1, 3), "word")
+    params = first.to_link(request, focus, "film")
+    link = Link.of(params, CARDS)
+    assert (link.request, link.focus, link.problem) == (request, focus, "")
+    state = first.from_link(link).looking_at(link.focus, params["view"])
+    assert state.to_link(request, focus, state.view) == params
+    assert (state.site, state.layer, state.head, state.locked) == ("encoder self", 1, 2, focus)
+
+
+def test_of_a_link_that_cannot_be_followed_the_text_is_read() -> None:
+    for wrong in ({"model": "nobody"}, {"beam": "99"}):
+        link = Link.of({"text": "A dog.", **wrong}, CARDS)
+        state = TranslateState().from_link(link)
+        assert link.problem and state.text == "A dog." and not state.is_asked
+
+
+def test_without_a_focus_the_default_is_looked_at() -> None:
+    state = State().looking_at(Focus("encoder self", 1, 2, items=(4,)), "film")
+    assert state.unlocked().locked.items == () and state.unlocked().site == "encoder self"
+    first = state.looking_at(None)
+    assert (first.site, first.layer, first.head, first.view) == ("", None, ALL_HEADS, "")

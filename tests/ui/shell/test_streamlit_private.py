@@ -1,0 +1,84 @@
+"""Each private part of Streamlit that is used does what the app relies on."""
+
+from __future__ import annotations
+
+from streamlit.proto.WidgetStates_pb2 import WidgetState
+from streamlit.runtime.pages_manager import PagesManager
+from streamlit.runtime.uploaded_file_manager import DeletedFile
+from streamlit.testing.v1 import AppTest
+
+from areaviz.ui.shell import streamlit_private
+
+
+def script() -> None:
+    """A page that is drawn once more as if its text had just been typed."""
+    import streamlit as st
+    from streamlit.proto.WidgetStates_pb2 import WidgetState
+    from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+    from areaviz.ui.shell import streamlit_private
+
+    state = st.session_state
+    state.setdefault("heard", [])
+    typed = st.text_input("Text", key="text", on_change=lambda: state.heard.append(state.text))
+    st.text(f"typed {typed}, heard {state.heard}")
+    context = get_script_run_ctx()
+    assert context is not None and streamlit_private.session_id() == context.session_id
+    drawn = context.session_state._state._get_widget_id("text")
+    widget = WidgetState(id=drawn, string_value="a dog")
+    assert streamlit_private.is_drawn(widget)
+    assert not streamlit_private.is_drawn(WidgetState(id=f"{drawn}_more"))
+    assert streamlit_private.key_of(widget) == "text"
+    if state.pop("again", True):
+        state.again = False
+        streamlit_private.rerun_with([widget])
+
+
+def test_a_page_is_drawn_again_with_a_value_as_if_it_were_just_typed() -> None:
+    app = AppTest.from_function(script).run()
+    assert not app.exception and app.text[0].value == "typed a dog, heard ['a dog']"
+
+
+def brought() -> None:
+    """A session that gets a value of a widget that was never drawn."""
+    import streamlit as st
+    from streamlit.proto.WidgetStates_pb2 import WidgetState
+    from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+    from areaviz.ui.shell import streamlit_private
+
+    context = get_script_run_ctx()
+    assert context is not None
+    st.session_state["held"] = 1
+    assert streamlit_private.take_unread_widgets() == [] and "held" in st.session_state
+    widget = WidgetState(id="$$ID-0-note", string_value="a note")
+    context.session_state._state._new_widget_state.set_widget_from_proto(widget)
+    assert streamlit_private.take_unread_widgets() == [widget]
+    assert "held" not in st.session_state and streamlit_private.take_unread_widgets() == []
+
+
+def test_what_the_browser_brings_is_taken_once_and_the_session_is_empty_then() -> None:
+    assert not AppTest.from_function(brought).run().exception
+
+
+def test_outside_of_a_session_there_is_nothing() -> None:
+    assert streamlit_private.session_id() is None
+    assert streamlit_private.take_unread_widgets() == []
+    assert not streamlit_private.is_drawn(WidgetState(id="one"))
+
+
+def test_the_folder_of_pages_is_left_once() -> None:
+    before = PagesManager.uses_pages_directory
+    try:
+        PagesManager.uses_pages_directory = True
+        assert streamlit_private.leave_pages_folder() and not streamlit_private.leave_pages_folder()
+    finally:
+        PagesManager.uses_pages_directory = before
+
+
+def test_files_of_an_app_that_has_ended_are_known() -> None:
+    widget = WidgetState(id="one")
+    assert not streamlit_private.has_files(widget)
+    widget.file_uploader_state_value.uploaded_file_info.add(file_id="1", name="a.png")
+    assert streamlit_private.has_files(widget)
+    assert streamlit_private.is_gone(DeletedFile("1")) and not streamlit_private.is_gone(None)
