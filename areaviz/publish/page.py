@@ -13,8 +13,8 @@ from typing import Any
 from areaviz import __version__
 from areaviz.components.parts import parts, text_of
 from areaviz.drawing.labels import clip, readable
-from areaviz.interactive.grid_arrays import webp
-from areaviz.interactive.grid_panel import is_coarse
+from areaviz.interactive.grid import webp
+from areaviz.interactive.grid_print import is_coarse
 from areaviz.publish.content import (
     KINDS,
     Payload,

@@ -27,7 +27,7 @@ from areaviz.ui.models.card_tables import (
     size_table,
 )
 from areaviz.ui.shell.markdown import escaped
-from areaviz.views.history import history_figure, history_table
+from areaviz.views.charts import history_figure, history_table
 
 
 def choose_card(task: str, group: Sequence[Card]) -> Card:
