@@ -1,51 +1,155 @@
-"""Axes and colour bars, for the screen and for paper."""
+"""Axes, colour bars, keys and unseen marks that several figures have, on screen and on paper."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure as PrintFigure
 from matplotlib.ticker import MultipleLocator, PercentFormatter
 from plotly.graph_objects import Figure, Scatter
 
-from areaviz.drawing import raster, theme
 from areaviz.drawing.labels import Ticks, drawable, escape, ticks
+from areaviz.drawing.pictures import matrix_uri
+from areaviz.drawing.theme import (
+    PRINT_FONT,
+    PRINT_ROOM,
+    PRINT_RULE,
+    SCREEN_FONT,
+    SCREEN_WIDTH,
+    SECOND,
+    Layout,
+    decimals,
+    scale_step,
+)
 from areaviz.trace.record import FloatArray
+
+STEPS = np.linspace(0, 1, 25)
+"""Along a curve, from its beginning to its end."""
+HOVER = "%{text}<extra></extra>"
+"""Plotly shows a mark's text on hovering, and nothing else."""
 
 
 def screen_labels(
-    labels: Sequence[str], room: float = theme.SCREEN_WIDTH, upright: bool = False
+    labels: Sequence[str], room: float = SCREEN_WIDTH, upright: bool = False
 ) -> Ticks:
     """Which of these visible labels a screen axis of `room` px shows."""
-    return ticks(labels, room, theme.SCREEN_FONT, upright)
+    return ticks(labels, room, SCREEN_FONT, upright)
 
 
 def print_labels(
-    labels: Sequence[str], room: float = theme.PRINT_ROOM, upright: bool = False
+    labels: Sequence[str],
+    room: float = PRINT_ROOM,
+    upright: bool = False,
 ) -> Ticks:
-    """Which of these visible labels an axis of `room` pt shows on paper, as the print font can draw
-    them.
-    """
-    return ticks([drawable(label) for label in labels], room, theme.PRINT_FONT, upright)
+    """Which of these visible labels an axis of `room` pt shows, as the print font can draw them."""
+    return ticks([drawable(label) for label in labels], room, PRINT_FONT, upright)
 
 
-def screen_ticks(chosen: Ticks) -> dict[str, object]:
+def screen_ticks(shown: Ticks) -> Layout:
     """Tick settings of a plotly axis."""
-    texts = [escape(text) for text in chosen.texts]
     return {
         "tickmode": "array",
-        "tickvals": chosen.positions,
-        "ticktext": texts,
-        "tickangle": -chosen.angle,
+        "tickvals": shown.positions,
+        "ticktext": [escape(text) for text in shown.texts],
+        "tickangle": -shown.angle,
     }
 
 
-def depth(chosen: Ticks) -> float:
+def depth(shown: Ticks) -> float:
     """How many px the labels of a horizontal screen axis take up, across it."""
-    longest = max((len(text) for text in chosen.texts), default=1)
-    return 20 if not chosen.angle else 12 + 0.45 * theme.SCREEN_FONT * longest
+    if not shown.angle:
+        return 20
+    return 12 + 0.45 * SCREEN_FONT * max(map(len, shown.texts), default=1)
+
+
+def legend(y: float, **more: object) -> Layout:
+    """A key in one line of a screen figure, from its left; y: 0 at the foot, 1 over the plot."""
+    key: Layout = {
+        "orientation": "h",
+        "x": 0,
+        "y": y,
+        "yanchor": "bottom",
+    }
+    if y == 0:
+        key["yref"] = "container"
+    return key | more
+
+
+def eased(start: float, end: float) -> FloatArray:
+    """From one value to another at `STEPS`, slowly at both ends: float32 [25]."""
+    change = 3 * STEPS**2 - 2 * STEPS**3
+    return (start + (end - start) * change).astype(np.float32)
+
+
+def hover_points(
+    x: Sequence[float], y: Sequence[float], texts: Sequence[str], size: float, **more: object
+) -> Scatter:
+    """Unseen points that show escaped texts on hovering.
+
+    Args:
+        size: in px.
+        more: other settings of plotly's Scatter.
+    """
+    return Scatter(
+        x=x,
+        y=y,
+        mode="markers",
+        marker_opacity=0,
+        marker_size=size,
+        text=texts,
+        hovertemplate=HOVER,
+        **more,
+    )
+
+
+def written(
+    x: Sequence[float],
+    y: Sequence[float],
+    texts: Sequence[str],
+    font: Mapping[str, object],
+    side: str | None = None,
+    **more: object,
+) -> Scatter:
+    """Escaped texts in a screen figure.
+
+    Args:
+        side: where a text lies from its place, such as "bottom right"; else around it.
+        more: other settings of plotly's Scatter.
+    """
+    style = {
+        "textposition": side,
+        "textfont": font,
+        "hoverinfo": "skip",
+    }
+    return Scatter(
+        x=x,
+        y=y,
+        mode="text",
+        text=texts,
+        **style,
+        **more,
+    )
+
+
+def frame(
+    left: float,
+    top: float,
+    width: float,
+    height: float,
+) -> Layout:
+    """A frame around what is focused, in the units of a screen figure's axes."""
+    line = {"color": SECOND, "width": 2}
+    return {
+        "type": "rect",
+        "x0": left,
+        "y0": top,
+        "x1": left + width,
+        "y1": top + height,
+        "line": line,
+    }
 
 
 def lay_picture(
@@ -53,35 +157,72 @@ def lay_picture(
 ) -> None:
     """Lay a matrix into a screen figure as a picture on the colour scale 0 to `scale`.
 
-    box: left, top, width and height in the units of the axes.
+    Args:
+        box: left, top, width and height in the units of the axes.
     """
-    place = dict(zip(("x", "y", "sizex", "sizey"), box, strict=True))
-    source = raster.png_uri(values, scale)
+    left, top, width, height = box
     figure.add_layout_image(
-        source=source, xref="x", yref="y", sizing="stretch", layer="below", **place
+        source=matrix_uri(values, scale),
+        xref="x",
+        yref="y",
+        x=left,
+        y=top,
+        sizex=width,
+        sizey=height,
+        sizing="stretch",
+        layer="below",
     )
     # A picture brings no colour bar along: an unseen point does.
-    marker = {"coloraxis": "coloraxis", "color": [0], "opacity": 0}
     figure.add_trace(
-        Scatter(x=[box[0]], y=[box[1]], mode="markers", marker=marker, hoverinfo="skip")
+        Scatter(
+            x=[left],
+            y=[top],
+            mode="markers",
+            marker_coloraxis="coloraxis",
+            marker_color=[0],
+            marker_opacity=0,
+            hoverinfo="skip",
+        )
     )
 
 
-def print_ticks(axes: Axes, chosen: Ticks, top: bool = False) -> None:
+def print_ticks(
+    axes: Axes,
+    shown: Ticks,
+    top: bool = False,
+) -> None:
     """Ticks along the horizontal axis of a matplotlib figure, under it or on top."""
-    axes.set_xticks(chosen.positions, chosen.texts)
+    axes.set_xticks(shown.positions, shown.texts)
     if top:
         axes.xaxis.tick_top()
         axes.xaxis.set_label_position("top")
         axes.tick_params(length=0)
-    if chosen.angle:
+    if shown.angle:
+        side = "left" if top else "right"
         for text in axes.get_xticklabels():
             text.set(
-                rotation=chosen.angle,
+                rotation=shown.angle,
                 rotation_mode="anchor",
-                ha="left" if top else "right",
+                ha=side,
                 va="center",
             )
+
+
+def print_shares(axes: Axes) -> None:
+    """A vertical axis of shares on paper: per cent, with rules across."""
+    axes.grid(axis="y", color=PRINT_RULE, linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.yaxis.set_major_formatter(PercentFormatter(1, 0))
+
+
+def print_titles(
+    axes: Axes,
+    across: str,
+    down: str = "",
+) -> None:
+    """What the axes on paper are."""
+    axes.set_xlabel(across, fontsize=8)
+    axes.set_ylabel(down, fontsize=8)
 
 
 def print_scale(
@@ -92,12 +233,17 @@ def print_scale(
     top: float,
     short: bool = False,
 ) -> None:
-    """The colour bar of a print figure, 0 to `top` in per cent, with its unit."""
-    step = theme.scale_step(top, short)
-    percent, places = PercentFormatter(1, theme.decimals(step)), MultipleLocator(step)
+    """The colour bar of a print, 0 to `top` in per cent, with its unit; see `theme.colour_axis`."""
+    step = scale_step(top, short)
     bar = figure.colorbar(
-        mappable, ax=axes, pad=0.015, aspect=28, fraction=0.04, format=percent, ticks=places
+        mappable,
+        ax=axes,
+        pad=0.015,
+        aspect=28,
+        fraction=0.04,
+        format=PercentFormatter(1, decimals(step)),
+        ticks=MultipleLocator(step),
     )
     bar.outline.set_visible(False)
-    bar.ax.tick_params(length=0, labelsize=theme.PRINT_FONT)
-    bar.set_label(unit, fontsize=theme.PRINT_FONT)
+    bar.ax.tick_params(length=0, labelsize=PRINT_FONT)
+    bar.set_label(unit, fontsize=PRINT_FONT)

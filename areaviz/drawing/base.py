@@ -1,152 +1,157 @@
-"""What a view is: a pure function from (trace, focus) to a figure, the same numbers as a table, and
-a print version.
-"""
+"""What a view is: it finds something in a trace, draws it for screen and paper, and lists it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from matplotlib.figure import Figure as PrintFigure
 from plotly.graph_objects import Figure
 
+from areaviz.drawing.labels import counted
+from areaviz.drawing.theme import Drawing, finish
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import Gaze, Trace
 from areaviz.trace.request import Focus, Request
 
+Row = tuple[str | int | float, ...]
+"""One line of a table."""
+Drawn = TypeVar("Drawn")
+At = Callable[[Trace, Focus], Drawn]
+"""What is worked out from a trace at a focus."""
+
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The numbers a figure shows: what CSV, JSON and the text version beside every picture are made
-    of.
-    """
+    """The numbers of a figure: for CSV, for JSON, and as text beside the picture."""
 
     columns: tuple[str, ...]
-    rows: Sequence[tuple[str | int | float, ...]]
+    rows: Sequence[Row]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Takeaway:
-    """What can be taken away as files: numbers, and a picture for print.
+    """What can be taken away as files."""
 
-    name: part of the file names. table: the numbers. print: the picture, by matplotlib's
-    object-oriented Figure (never pyplot), for SVG, PDF and PNG. movie: the same as an animated GIF,
-    where time is part of it.
-    """
-
+    # Part of the file names, and of a view its key in links.
     name: str
-    table: Callable[[Trace, Focus], Table]
-    print: Callable[[Trace, Focus], PrintFigure]
-    movie: Callable[[Trace, Focus], bytes] | None = None
+    table: At[Table]
+    # By matplotlib's object-oriented Figure (never pyplot), for SVG, PDF and PNG.
+    print: At[PrintFigure]
+    # An animated GIF, where time is part of the picture.
+    movie: At[bytes] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Played:
-    """Pictures that a screen shows one after another, each while one word of a sentence is marked.
+@dataclass(frozen=True, slots=True, eq=False)
+class Played(Drawing):
+    """Pictures that the page shows one after another, each with one word of a sentence marked."""
 
-    title, note, caption: as of a figure. words: visible texts, markup unescaped. pictures: one for
-    each word, all of one size, as data addresses. milliseconds: how long each of them stays.
-    """
-
-    title: str
-    note: str
-    caption: str
+    # Visible texts, markup unescaped.
     words: tuple[str, ...]
+    # As data addresses: one for each word, all of one size.
     pictures: tuple[str, ...]
+    # How long each picture stays.
     milliseconds: int
 
 
-@dataclass(frozen=True, slots=True)
-class View:
-    """One way of looking at a trace. One file and one registry line each.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View(Takeaway):
+    """One way of looking at a trace: one file, one line in the registry."""
 
-    name: its key in links. title: for people. question: the one question it answers. fits: whether
-    it has something to show for this trace and focus. figure, table: for the screen. print: the
-    same as `figure` for print; movie: see `Takeaway`. played: of a view that is played, what a page
-    shows in the place of `figure`, which then is all of it standing still.
-    """
-
-    name: str
+    # For people.
     title: str
+    # The one question it answers.
     question: str
-    fits: Callable[[Trace, Focus], bool]
-    figure: Callable[[Trace, Focus], Figure]
-    table: Callable[[Trace, Focus], Table]
-    print: Callable[[Trace, Focus], PrintFigure]
-    movie: Callable[[Trace, Focus], bytes] | None = None
-    played: Callable[[Trace, Focus], Played] | None = None
-
-    @property
-    def takeaway(self) -> Takeaway:
-        """The part of the view that becomes files."""
-        return Takeaway(self.name, self.table, self.print, self.movie)
+    # Whether it has something to show for this trace and focus.
+    fits: At[bool]
+    # For the screen.
+    figure: At[Figure]
+    # Of a view that is played: what the page shows in place of `figure`.
+    played: At[Played] | None = None
 
 
-def caption(trace: Trace, focus: Focus, all_layers: bool = False) -> str:
-    """One line that names model, decoding, site, layer, head and normalisation: stands under every
-    figure.
+def view(
+    name: str,
+    title: str,
+    question: str,
+    fits: At[bool],
+    find: At[Drawn],
+    figure: Callable[[Drawn], Figure],
+    table: Callable[[Drawn], Table],
+    paper: Callable[[Drawn], PrintFigure],
+) -> View:
+    """A view whose figure, table and print are made of one record, which `find` works out."""
+    return View(
+        name=name,
+        title=title,
+        question=question,
+        fits=fits,
+        figure=lambda trace, focus: figure(find(trace, focus)),
+        table=lambda trace, focus: table(find(trace, focus)),
+        print=lambda trace, focus: finish(paper(find(trace, focus))),
+    )
 
-    Where the site is a gaze: model, site, steps, scales, and how places were chosen and read.
-    all_layers: the figure shows every layer, not the focused one. The printed figure carries the
-    line itself; the figure for the screen has it in `layout.meta["caption"]`, and the page sets it
-    as text below.
+
+def caption(
+    trace: Trace,
+    focus: Focus,
+    all_layers: bool = False,
+) -> str:
+    """One line under every figure: model, decoding, site, layer, head and normalisation.
+
+    Of a gaze: model, site, steps, scales, and how places were chosen and read. A print carries the
+    line itself; a screen figure has it in `layout.meta["caption"]`, and the page sets it as text.
+
+    Args:
+        all_layers: the figure shows every layer, not the focused one.
     """
     if focus.site not in trace.maps:
-        return _gaze_caption(trace, trace.gazes[focus.site])
+        return _gaze_caption(trace.request, trace.gazes[focus.site])
     attention = trace.maps[focus.site]
     head = "all heads" if focus.head is None else f"head {focus.head + 1} of {attention.heads}"
-    one_layer = f"layer {focus.layer + 1} of {attention.layers}"
-    layer = f"all {attention.layers} layers" if all_layers and attention.layers > 1 else one_layer
+    layer = f"layer {focus.layer + 1} of {attention.layers}"
+    if all_layers and attention.layers > 1:
+        layer = f"all {attention.layers} layers"
     derived = f" · derived {attention.derived}" if attention.derived else ""
     return (
         f"{model_words(trace)} · {attention.site}, {layer}, {head} · {attention.normalisation},"
-        f" areas up to {_extent(attention.grid)}{derived}{changes_words(trace.request)}"
+        f" areas up to {_largest_area(attention.grid)}{derived}{changes_words(trace.request)}"
     )
 
 
 def model_words(trace: Trace) -> str:
-    """The model and, where it wrote a text item by item, how it chose them."""
+    """The model and, where it wrote a text item by item, how it chose the items."""
     request = trace.request
+    if "history" not in trace.fields:
+        return request.model
     decoding = request.method if request.method == "greedy" else f"beam {request.beam}"
-    chosen = trace.details.get("decoding", decoding)
-    return f"{request.model}, {chosen}" if "history" in trace.fields else request.model
+    return f"{request.model}, {trace.details.get('decoding', decoding)}"
 
 
 def changes_words(request: Request) -> str:
-    """That a run was changed, for captions: so that no picture of it is taken for one
-    that was not.
-    """
-    count = len(request.changes)
-    return f" · with {count} change{'s' * (count > 1)}" if count else ""
+    """How many changes a run had, so that nobody takes its figures for those of another."""
+    return f" · with {counted(len(request.changes), 'change')}" if request.changes else ""
 
 
-def _extent(grid: AreaGrid) -> str:
-    """The largest area: of a text in items, of a picture in rows and columns of cells."""
+def _largest_area(grid: AreaGrid) -> str:
+    """Of a text in items, of a picture in rows and columns of cells."""
     if grid.height == 1:
-        return f"{grid.max_width} item{'s' * (grid.max_width > 1)}"
+        return counted(grid.max_width, "item")
     return f"{grid.max_height}×{grid.max_width} cells of {grid.height}×{grid.width}"
 
 
-def _gaze_caption(trace: Trace, gaze: Gaze) -> str:
-    """The same of places that were read: there are no layers, heads and areas, but steps, scales
-    and pixels.
-    """
-    request, (steps, scales, side, _) = trace.request, gaze.seen.shape
+def _gaze_caption(request: Request, gaze: Gaze) -> str:
+    """A gaze has no layers, heads and areas, but steps, scales and pixels."""
+    steps, scales, side, _ = gaze.seen.shape
+    site, places = gaze.site, ", most probable places"
+    reading = "labels: softmax over classes"
     if gaze.site == "transformer":
-        site, places, reading = (
-            "spatial transformer",
-            "",
-            "bilinear sampling, zero outside the picture",
-        )
-    else:
-        places = (
-            f", places drawn by seed {request.seed}" if request.sample else ", most probable places"
-        )
-        site, reading = gaze.site, "labels: softmax over classes"
-    many = [
-        f"{count} {name}{'s' * (count > 1)}" for count, name in ((steps, "step"), (scales, "scale"))
-    ]
+        site, places = "spatial transformer", ""
+        reading = "bilinear sampling, zero outside the picture"
+    elif request.sample:
+        places = f", places drawn by seed {request.seed}"
     return (
-        f"{request.model}{places} · {site}, {', '.join(many)} · {side}×{side} pixels each,"
-        f" {reading}"
+        f"{request.model}{places} · {site}, {counted(steps, 'step')}, {counted(scales, 'scale')}"
+        f" · {side}×{side} pixels each, {reading}"
     )

@@ -13,7 +13,6 @@ from matplotlib.figure import Figure as PrintFigure
 from areaviz.drawing.base import Table
 
 FORMATS = ("svg", "pdf", "png")
-_DPI = 300
 _ACTIVE = r"=+\-@\t\r＝＋－＠"
 """What begins a formula; some programs read the wide forms of East Asian writing alike."""
 _BEGINNING = r"(^|[;\t\r\n])"
@@ -35,9 +34,19 @@ def figure_bytes(figure: PrintFigure, kind: str) -> bytes:
             f"A figure cannot be written as {kind!r}; choose one of {', '.join(FORMATS)}."
         )
     # A date would make two files of one figure differ.
-    dateless = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}[kind]
+    dateless = {
+        "svg": {"Date": None},
+        "pdf": {"CreationDate": None},
+        "png": {},
+    }[kind]
     buffer = io.BytesIO()
-    figure.savefig(buffer, format=kind, dpi=_DPI, facecolor="white", metadata=dateless)
+    figure.savefig(
+        buffer,
+        format=kind,
+        dpi=300,
+        facecolor="white",
+        metadata=dateless,
+    )
     return buffer.getvalue()
 
 

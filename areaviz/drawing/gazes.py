@@ -5,45 +5,48 @@ Shapes: Q steps, K scales, S side of a patch.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from areaviz.drawing import theme
 from areaviz.drawing.labels import visible
-from areaviz.drawing.pictures import Pixels
+from areaviz.drawing.pictures import Box, Pixels
+from areaviz.drawing.select import has_items
+from areaviz.drawing.theme import colour_at
 from areaviz.trace.record import FloatArray, Gaze, Trace
 from areaviz.trace.request import Focus
 
 GLIMPSES, TRANSFORMER, CANVAS = "glimpses", "transformer", "canvas"
+# Of a model with a coarse look first: that look, and the glimpses without it.
 CONTEXT, WITHOUT = "context", "without context"
-"""Of a model with a coarse look first: that look, and the glimpses without it."""
+# Where the colours of steps begin on the scale: all of them stand out from a black picture.
 _DARKEST = 0.4
-"""Where the colours of steps begin on the scale: all of them stand out from a black picture."""
 
 
 def has_gaze(trace: Trace, focus: Focus) -> bool:
-    """Whether the focus names a gaze that looked at something, and there is a picture to show it
-    on.
-    """
+    """Whether the focus names a gaze that saw something of a picture that can be shown."""
     gaze = trace.gazes.get(focus.site)
     return gaze is not None and gaze.seen.size > 0 and trace.request.picture is not None
 
 
-def steps_fit(trace: Trace, focus: Focus) -> bool:
+def fits_glimpses(trace: Trace, focus: Focus) -> bool:
     """Whether the focus names glimpses that this trace has, all of them or some steps."""
-    if focus.site != GLIMPSES or not has_gaze(trace, focus):
-        return False
-    return focus.side == "query" and all(
-        0 <= item < len(trace.gazes[focus.site].seen) for item in focus.items
-    )
+    return _fits(trace, focus, GLIMPSES) and has_items(focus, len(trace.gazes[GLIMPSES].seen))
 
 
-def sampling_fits(trace: Trace, focus: Focus) -> bool:
+def fits_transformer(trace: Trace, focus: Focus) -> bool:
     """Whether the focus names a spatial transformer, with all its output or pixels of it."""
-    if focus.site != TRANSFORMER or not has_gaze(trace, focus):
+    if not _fits(trace, focus, TRANSFORMER):
         return False
-    return focus.side == "query" and all(
-        0 <= item < trace.gazes[focus.site].seen[0, 0].size for item in focus.items
-    )
+    return has_items(focus, trace.gazes[TRANSFORMER].seen[0, 0].size)
+
+
+def _fits(
+    trace: Trace,
+    focus: Focus,
+    site: str,
+) -> bool:
+    return focus.site == site and focus.side == "query" and has_gaze(trace, focus)
 
 
 def picture_of(trace: Trace) -> Pixels:
@@ -53,19 +56,21 @@ def picture_of(trace: Trace) -> Pixels:
 
 
 def source_of(trace: Trace, corners_42: FloatArray) -> tuple[Pixels, FloatArray]:
-    """What the network cut from, uint8 [H, W, 1 or 3], and corners (x, y) of the request's picture
-    in its pixels.
+    """What a network cut from, uint8 [H, W, 1 or 3], and corners of the picture in its pixels.
 
-    It is smaller than a large picture, grey, and perhaps inverted. Where that was not recorded: the
-    picture itself.
+    It is smaller than a large picture, grey, and perhaps inverted. Where it was not recorded it is
+    the picture itself.
+
+    Args:
+        corners_42: (x, y) in pixels of the request's picture.
     """
-    if CANVAS not in trace.gazes:
+    canvas = trace.gazes.get(CANVAS)
+    if canvas is None:
         return picture_of(trace), corners_42
-    canvas = trace.gazes[CANVAS]
     pixels, frame_42 = canvas.seen[0, 0], canvas.corners[0, 0]
     share_42 = (corners_42 - frame_42[0]) / (frame_42[2] - frame_42[0])
-    moved: FloatArray = (share_42 * pixels.shape[::-1]).astype(np.float32)
-    return pixels[..., None], moved
+    moved_42: FloatArray = (share_42 * pixels.shape[::-1]).astype(np.float32)
+    return pixels[..., None], moved_42
 
 
 def chosen_steps(gaze: Gaze, focus: Focus) -> tuple[int, ...]:
@@ -75,49 +80,68 @@ def chosen_steps(gaze: Gaze, focus: Focus) -> tuple[int, ...]:
 
 def centres(gaze: Gaze) -> FloatArray:
     """The middle (x, y) of what was read at each step, in pixels of the picture: float32 [Q, 2]."""
-    middle: FloatArray = gaze.corners[:, 0].mean(1)
-    return middle
+    middle_Q2: FloatArray = gaze.corners[:, 0].mean(1)
+    return middle_Q2
 
 
-def answer(trace: Trace, gaze: Gaze, step: int) -> tuple[str, float | None]:
-    """The label after a step and its probability; None where the output has none for steps."""
-    label = visible(trace.fields[gaze.query].labels[step])
-    return label, float(
-        trace.output.probabilities[step]
-    ) if trace.output.field == gaze.query else None
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a model had in mind after a step."""
+
+    # Visible.
+    label: str
+    # None where the output has none for steps.
+    probability: float | None
+
+    @property
+    def text(self) -> str:
+        """The label and its probability, in words."""
+        if self.probability is None:
+            return self.label
+        return f"{self.label} ({self.probability:.0%})"
 
 
-def answer_text(trace: Trace, gaze: Gaze, step: int) -> str:
-    """The label after a step and its probability, in words."""
-    label, likely = answer(trace, gaze, step)
-    return label if likely is None else f"{label} ({likely:.0%})"
+def step_answers(trace: Trace, gaze: Gaze) -> tuple[Answer, ...]:
+    """The answer after each step."""
+    labels = map(visible, trace.fields[gaze.query].labels)
+    if trace.output.field != gaze.query:
+        return tuple(Answer(label, None) for label in labels)
+    return tuple(map(Answer, labels, trace.output.probabilities.tolist()))
 
 
 def step_colour(step: int, steps: int) -> str:
     """The colour of a step (0-based) of `steps`, from early to late along the theme's sequence."""
-    place = _DARKEST + (1 - _DARKEST) * (step / (steps - 1) if steps > 1 else 1)
-    return "#{:02x}{:02x}{:02x}".format(*theme.SEQUENCE(place, bytes=True)[:3])
+    late = step / (steps - 1) if steps > 1 else 1
+    return colour_at(_DARKEST + (1 - _DARKEST) * late)
+
+
+def channels(colour: str) -> tuple[int, int, int]:
+    """Red, green and blue of a colour "#rrggbb", 0..255."""
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
 
 
 def ink_on(colour: str) -> str:
     """Black or white, whichever reads better on a colour ("#rrggbb")."""
-    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    red, green, blue = channels(colour)
+    # How bright the eye takes a colour to be (ITU-R BT.601).
     return "#111111" if 0.299 * red + 0.587 * green + 0.114 * blue > 120 else "#FFFFFF"
 
 
 def view_box(
-    pixels: Pixels, corners: FloatArray, beyond: float = 0.3
-) -> tuple[float, float, float, float]:
-    """What a figure shows: the picture and the corners (x, y) [..., 2] around it, as left, top,
-    right, bottom.
+    pixels: Pixels,
+    corners: FloatArray,
+    beyond: float = 0.3,
+) -> Box:
+    """What a figure shows: the picture and the corners around it.
 
-    beyond: corners further outside than this share of the picture's side are cut off.
+    Args:
+        pixels: the picture.
+        corners: (x, y) in its pixels, [..., 2].
+        beyond: corners further outside than this share of the picture's side are cut off.
     """
-    height, width = pixels.shape[:2]
+    size = np.array(pixels.shape[1::-1])
     points = corners.reshape(-1, 2)
-    low = np.maximum(np.minimum(points.min(0), 0), [-beyond * width, -beyond * height])
-    high = np.minimum(
-        np.maximum(points.max(0), [width, height]), [(1 + beyond) * width, (1 + beyond) * height]
-    )
-    edge = 0.01 * max(width, height)
-    return float(low[0]) - edge, float(low[1]) - edge, float(high[0]) + edge, float(high[1]) + edge
+    edge = 0.01 * size.max()
+    low = np.clip(points.min(0), -beyond * size, 0) - edge
+    high = np.clip(points.max(0), size, (1 + beyond) * size) + edge
+    return float(low[0]), float(low[1]), float(high[0]), float(high[1])

@@ -1,6 +1,4 @@
-"""Labels a reader can see: invisible characters named, markup escaped, and as many as there is room
-for.
-"""
+"""Labels a reader can see: invisible characters named, markup escaped, as many as there is room."""
 
 from __future__ import annotations
 
@@ -24,28 +22,35 @@ _MARKS = {
     "\u200b": "⟨ZWSP⟩",
     "\u200d": "⟨ZWJ⟩",
 }
-_HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp")
-_DOTTED_CIRCLE = "◌"
 _UNSEEN = re.compile(
     "[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 )
 
 
 def visible(label: str) -> str:
-    """`label` with everything invisible made visible: blanks, controls, direction marks, lone
-    combining marks.
-    """
-    text = "".join(_MARKS.get(c) or (f"⟨U+{ord(c):04X}⟩" if _hidden(c) else c) for c in label)
-    return _DOTTED_CIRCLE + text if text and unicodedata.category(text[0]).startswith("M") else text
+    """`label` with blanks, controls, direction marks and lone combining marks made visible."""
+    text = "".join(map(_visible_character, label))
+    # A combining mark needs something to stand on.
+    if text and unicodedata.category(text[0]).startswith("M"):
+        return f"◌{text}"
+    return text
 
 
-def _hidden(character: str) -> bool:
-    return unicodedata.category(character) in _HIDDEN or 0xFE00 <= ord(character) <= 0xFE0F
+def _visible_character(character: str) -> str:
+    if character in _MARKS:
+        return _MARKS[character]
+    is_selector = 0xFE00 <= ord(character) <= 0xFE0F
+    # Controls, formats, surrogates, private and unassigned code points, and separators.
+    hidden = is_selector or unicodedata.category(character)[0] in "CZ"
+    return _code_point(character) if hidden else character
+
+
+def _code_point(character: str) -> str:
+    return f"⟨U+{ord(character):04X}⟩"
 
 
 def readable(text: str) -> str:
-    """Running text with direction marks, zero-width and control characters replaced by their code,
-    such as ⟨U+200B⟩.
+    """Running text with direction marks, zero-width and control characters as codes: ⟨U+200B⟩.
 
     Blanks and line breaks stay as they are, and so does the zero-width joiner where it joins: emoji
     and several scripts are written with it.
@@ -54,11 +59,10 @@ def readable(text: str) -> str:
 
 
 def _named(found: re.Match[str]) -> str:
-    character = found.group()
-    joins = (
-        character == "\u200d" and found.start() > 0 and ord(found.string[found.start() - 1]) > 127
-    )
-    return character if joins else f"⟨U+{ord(character):04X}⟩"
+    character, start = found.group(), found.start()
+    if character == "\u200d" and start > 0 and ord(found.string[start - 1]) > 127:
+        return character
+    return _code_point(character)
 
 
 def clip(label: str, length: int = 16) -> str:
@@ -66,16 +70,34 @@ def clip(label: str, length: int = 16) -> str:
     return label if len(label) <= length else label[: length - 1] + "…"
 
 
+def counted(count: int, noun: str) -> str:
+    """A number and its noun: "1 item", "3 items"."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def escape(text: str) -> str:
-    """Text as plotly takes it: its HTML subset escaped, and no dollar sign that could start
-    mathematics.
-    """
+    """Text as plotly takes it: HTML escaped, and no dollar sign that could start a formula."""
     return html.escape(text, quote=False).replace("$", "&#36;")
+
+
+def lines(texts: Sequence[str]) -> str:
+    """Texts escaped for plotly, one below the other."""
+    return "<br>".join(map(escape, texts))
 
 
 def drawable(text: str) -> str:
     """Text as the print font can draw it: a character it lacks is written as its code point."""
-    return "".join(c if c == "\n" or _in_print_font(c) else f"⟨U+{ord(c):04X}⟩" for c in text)
+    return "".join(map(_drawable_character, text))
+
+
+def _drawable_character(character: str) -> str:
+    known = character == "\n" or _print_font().get_char_index(ord(character))
+    return character if known else _code_point(character)
+
+
+@cache
+def _print_font() -> FT2Font:
+    return font_manager.get_font(font_manager.findfont("DejaVu Sans"))
 
 
 def for_screen(label: str) -> str:
@@ -90,39 +112,57 @@ def for_print(label: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Ticks:
-    """Which labels are drawn: positions (0-based items unless moved), visible texts, angle in
-    degrees (0 or 45).
-    """
+    """Which labels an axis shows."""
 
+    # 0-based items, unless moved.
     positions: tuple[float, ...]
+    # Visible, one for each position.
     texts: tuple[str, ...]
+    # In degrees: 0 or 45.
     angle: int = 0
 
 
-def ticks(labels: Sequence[str], room: float, font: float, upright: bool = False) -> Ticks:
-    """As many visible labels along an axis of `room` as fit without overlap, `room` and `font` size
-    in one unit.
+def ticks(
+    labels: Sequence[str],
+    room: float,
+    font: float,
+    upright: bool = False,
+) -> Ticks:
+    """As many visible labels as fit along an axis without overlap.
 
-    upright: the axis is vertical, so that a label takes up its height. Where there are far more
-    items than letters fit, positions (counted from 1) take the labels' place.
+    Where there are far more items than letters fit, positions (counted from 1) take their place.
+
+    Args:
+        room: length of the axis, in the unit of `font`.
+        font: size of the letters.
+        upright: the axis is vertical, so that a label takes up its height.
     """
-    shown = [clip(label) for label in labels]
-    pitch = room / max(len(shown), 1)
+    texts = [clip(label) for label in labels]
+    pitch = room / max(len(texts), 1)
     if pitch < 0.5 * font:
-        return _numbers(len(shown), room, font, upright)
+        return _numbers(len(texts), room, font, upright)
     if upright:
-        return _greedy(shown, [1.3 * font] * len(shown), pitch)
-    extents = [(_ems(text) + 0.2) * font for text in shown]
-    if sorted(extents)[int(0.8 * (len(extents) - 1))] <= max(pitch, 2.2 * font):
-        return _greedy(shown, extents, pitch)
-    return _greedy(shown, [1.9 * font] * len(shown), pitch, angle=45)
+        return _greedy(texts, [1.3 * font] * len(texts), pitch)
+    extents = [(_ems(text) + 0.2) * font for text in texts]
+    if _usual(extents) <= max(pitch, 2.2 * font):
+        return _greedy(texts, extents, pitch)
+    return _greedy(texts, [1.9 * font] * len(texts), pitch, angle=45)
 
 
-def _greedy(texts: Sequence[str], extents: Sequence[float], pitch: float, angle: int = 0) -> Ticks:
-    """Every s-th label for the smallest s most of them fit, less those that would still touch the
-    one before.
-    """
-    stride = max(1, ceil(sorted(extents)[int(0.8 * (len(extents) - 1))] / pitch - 1e-9))
+def _usual(extents: Sequence[float]) -> float:
+    """The extent that four of five labels stay below."""
+    return sorted(extents)[int(0.8 * (len(extents) - 1))]
+
+
+def _greedy(
+    texts: Sequence[str],
+    extents: Sequence[float],
+    pitch: float,
+    angle: int = 0,
+) -> Ticks:
+    """Every s-th label for the smallest s most of them fit, less those that would still touch."""
+    # The small number keeps labels that fit exactly from being thinned by a rounding error.
+    stride = max(1, ceil(_usual(extents) / pitch - 1e-9))
     chosen: list[int] = []
     for i in range(0, len(texts), stride):
         if not chosen or (i - chosen[-1]) * pitch >= (extents[i] + extents[chosen[-1]]) / 2:
@@ -130,19 +170,28 @@ def _greedy(texts: Sequence[str], extents: Sequence[float], pitch: float, angle:
     return Ticks(tuple(chosen), tuple(texts[i] for i in chosen), angle)
 
 
-def _numbers(count: int, room: float, font: float, upright: bool) -> Ticks:
+def _numbers(
+    count: int,
+    room: float,
+    font: float,
+    upright: bool,
+) -> Ticks:
     """Positions at a round step: 1, then every 10, 20, 50 ... items."""
-    extent = 1.5 * font if upright else (0.6 * len(str(count)) + 1.5) * font
-    least = extent * count / room
-    power = 10 ** floor(log10(least))
-    step = next(m * power for m in (1, 2, 5, 10) if m * power >= least)
-    chosen = [n for n in range(0, count + 1, step) if n] or [1]
-    return Ticks(tuple(n - 1 for n in chosen), tuple(str(n) for n in chosen))
+    ems = 1.5 if upright else 0.6 * len(str(count)) + 1.5
+    step = round_up(ems * font * count / room)
+    chosen = [*range(int(step), count + 1, int(step))] or [1]
+    return Ticks(tuple(n - 1 for n in chosen), tuple(map(str, chosen)))
+
+
+def round_up(value: float, slack: float = 0) -> float:
+    """The smallest 1, 2 or 5 times a power of ten that reaches `value`, less a share of `slack`."""
+    power = 10.0 ** floor(log10(value))
+    return next(m * power for m in (1, 2, 5, 10) if m * power >= value * (1 - slack))
 
 
 def _ems(text: str) -> float:
     """About how wide a text is, in units of the font size."""
-    return sum(_em(c) for c in text)
+    return sum(map(_em, text))
 
 
 def _em(character: str) -> float:
@@ -152,13 +201,6 @@ def _em(character: str) -> float:
         return 1.2
     if character in "iljtfrI.,:;'!|()[]⟨⟩ ":
         return 0.42
-    return 0.98 if character in "mwMW…—%@␣⏎" else 0.72 if character.isupper() else 0.64
-
-
-@cache
-def _print_font() -> FT2Font:
-    return font_manager.get_font(font_manager.findfont("DejaVu Sans"))
-
-
-def _in_print_font(character: str) -> bool:
-    return bool(_print_font().get_char_index(ord(character)))
+    if character in "mwMW…—%@␣⏎":
+        return 0.98
+    return 0.72 if character.isupper() else 0.64

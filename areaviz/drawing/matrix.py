@@ -1,12 +1,9 @@
-"""A labelled matrix on one colour scale: what the coverage strip and the alignment matrix are drawn
-with.
-"""
+"""A labelled matrix on one colour scale, on screen and on paper, and its numbers as a table."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -15,183 +12,213 @@ from matplotlib.figure import Figure as PrintFigure
 from matplotlib.patches import Rectangle
 from plotly.graph_objects import Figure, Heatmap
 
-from areaviz.drawing import raster, theme
 from areaviz.drawing.axes import (
     depth,
+    frame,
     lay_picture,
     print_labels,
     print_scale,
     print_ticks,
+    print_titles,
     screen_labels,
     screen_ticks,
 )
 from areaviz.drawing.base import Table
 from areaviz.drawing.labels import escape
+from areaviz.drawing.pictures import CELLS, Box, average, block_size
+from areaviz.drawing.select import neighbours
+from areaviz.drawing.theme import (
+    SECOND,
+    SEQUENCE,
+    Drawing,
+    axis,
+    colour_axis,
+    nice_top,
+    print_figure,
+    screen_figure,
+)
 from areaviz.trace.record import FloatArray
-
-_VECTOR_CELLS = 2500
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Matrix:
-    """What is drawn.
+class Matrix(Drawing):
+    """What is drawn."""
 
-    values: float32 [R, C]. rows, columns: visible labels. row_title, column_title: what they are.
-    title, note,
-    caption: see `theme.screen`. unit: what a value is, beside the colour bar. top: the end of the
-    scale.
-    marked_rows, marked_columns: outlined. row_block, column_block: how many items a value is the
-    mean of.
-    """
-
+    # float32 [R, C], NaN where there is nothing.
     values: FloatArray
+    # Visible labels.
     rows: tuple[str, ...]
     columns: tuple[str, ...]
+    # What rows and columns are.
     row_title: str
     column_title: str
-    title: str
-    note: str
-    caption: str
+    # What a value is, beside the colour bar.
     unit: str
+    # The end of the scale.
     top: float
+    # Rows and columns that get a frame.
     marked_rows: tuple[int, ...] = ()
     marked_columns: tuple[int, ...] = ()
+    # How many rows and columns a value is the mean of.
     row_block: int = 1
     column_block: int = 1
 
+    @property
+    def right(self) -> float:
+        """The edge of the last column; the first one begins at -0.5."""
+        return len(self.columns) - 0.5
+
+    @property
+    def bottom(self) -> float:
+        """The same of the last row."""
+        return len(self.rows) - 0.5
+
 
 def reduced(matrix: Matrix) -> Matrix:
-    """The matrix averaged down to what a picture may hold, which its title then says; small ones as
-    they are.
-    """
-    rows, columns = (raster.block(side) for side in matrix.values.shape)
+    """The matrix averaged down to what a picture may hold, which its title then says."""
+    rows, columns = (block_size(side) for side in matrix.values.shape)
     if rows == columns == 1:
         return matrix
-    title = f"{matrix.title} · averaged {rows}×{columns} to a pixel"
-    values = raster.average(matrix.values, rows, columns)
-    top = min(matrix.top, theme.nice_top(float(values.max())))
+    values = average(matrix.values, rows, columns)
     return replace(
-        matrix, values=values, title=title, top=top, row_block=rows, column_block=columns
+        matrix,
+        title=f"{matrix.title} · averaged {rows}×{columns} to a pixel",
+        values=values,
+        top=min(matrix.top, nice_top(float(values.max()))),
+        row_block=rows,
+        column_block=columns,
     )
 
 
 def draw(matrix: Matrix) -> Figure:
     """The matrix for the screen: cells with hover text, or one picture where there are too many."""
     shown = reduced(matrix)
-    height = float(np.clip(21 * len(shown.rows), 84, 460))
+    rows, columns = len(shown.rows), len(shown.columns)
+    height = float(np.clip(21 * rows, 84, 460))
     across = screen_labels(shown.columns)
     down = screen_labels(shown.rows, height, upright=True)
-    right, bottom = len(shown.columns) - 0.5, len(shown.rows) - 0.5
-    figure = theme.screen(
-        shown.title,
-        shown.note,
-        shown.caption,
+    figure = screen_figure(
+        shown,
         height,
         above=depth(across) + 24,
         below=8,
-        across=theme.axis(
-            shown.column_title, side="top", range=[-0.5, right], **screen_ticks(across)
+        across=axis(
+            shown.column_title, side="top", range=[-0.5, shown.right], **screen_ticks(across)
         ),
-        down=theme.axis(shown.row_title, range=[bottom, -0.5], **screen_ticks(down)),
-        coloraxis=theme.colour_axis(shown.top, shown.unit, short=height < 130),
-        shapes=_outlines(shown),
+        down=axis(shown.row_title, range=[shown.bottom, -0.5], **screen_ticks(down)),
+        coloraxis=colour_axis(shown.top, shown.unit, short=height < 130),
+        shapes=[frame(*box) for box in _frames(shown)],
     )
-    if max(len(shown.rows), len(shown.columns)) > raster.CELLS:
-        lay_picture(
-            figure, shown.values, shown.top, (-0.5, -0.5, len(shown.columns), len(shown.rows))
-        )
+    if max(rows, columns) > CELLS:
+        lay_picture(figure, shown.values, shown.top, (-0.5, -0.5, columns, rows))
     else:
-        figure.add_trace(_cells(shown))
+        # Gaps between many cells would take up much of the picture.
+        gap = 1 if max(shown.values.shape) <= 48 else 0
+        figure.add_trace(
+            Heatmap(
+                z=shown.values,
+                text=pair_texts(shown.rows, shown.columns),
+                coloraxis="coloraxis",
+                xgap=gap,
+                ygap=gap,
+                hovertemplate="%{text}<br>%{z:.1%}<extra></extra>",
+            )
+        )
     return figure
+
+
+def pair_texts(rows: Sequence[str], columns: Sequence[str]) -> list[list[str]]:
+    """What hovering says of every cell: its row and its column, escaped for plotly."""
+    names = [escape(column) for column in columns]
+    return [[f"{escape(row)} → {name}" for name in names] for row in rows]
 
 
 def draw_print(matrix: Matrix) -> PrintFigure:
     """The same picture for paper."""
     shown = reduced(matrix)
     height = float(np.clip(0.17 * len(shown.rows), 0.6, 5.5))
-    figure, axes = theme.paper(shown.title, shown.note, shown.caption, height)
-    mesh = _print_cells(axes, shown)
+    figure, axes = print_figure(shown, height)
+    cells = _print_cells(axes, shown)
     print_ticks(axes, print_labels(shown.columns), top=True)
     down = print_labels(shown.rows, 72 * height, upright=True)
     axes.set_yticks(down.positions, down.texts)
-    axes.set_xlabel(shown.column_title, fontsize=8)
-    axes.set_ylabel(shown.row_title, fontsize=8)
-    for x, y, width, high in _rectangles(shown):
+    print_titles(axes, shown.column_title, shown.row_title)
+    for x, y, width, high in _frames(shown):
         axes.add_patch(
-            Rectangle((x, y), width, high, fill=False, edgecolor=theme.SECOND, linewidth=1.2)
+            Rectangle(
+                (x, y),
+                width,
+                high,
+                fill=False,
+                edgecolor=SECOND,
+                linewidth=1.2,
+            )
         )
-    print_scale(figure, axes, mesh, shown.unit, shown.top, short=height < 1)
-    return theme.finish(figure)
+    print_scale(
+        figure,
+        axes,
+        cells,
+        shown.unit,
+        shown.top,
+        short=height < 1,
+    )
+    return figure
 
 
 def tabulate(matrix: Matrix) -> Table:
-    """The numbers drawn: one line a row of the matrix, one column a memory item (or block of
-    items).
-    """
+    """The numbers drawn: one line a row of the matrix, one column a column or block of columns."""
     shown = reduced(matrix)
-    rows = _names(shown.rows, shown.row_block)
+    names = _names(shown.rows, shown.row_block)
     columns = (shown.row_title, *_names(shown.columns, shown.column_block))
-    return Table(
-        columns,
-        [(label, *map(float, line)) for label, line in zip(rows, shown.values, strict=True)],
-    )
-
-
-def _cells(matrix: Matrix) -> Heatmap:
-    rows, columns = ([escape(label) for label in side] for side in (matrix.rows, matrix.columns))
-    gap = 1 if max(matrix.values.shape) <= 48 else 0
-    return Heatmap(
-        z=matrix.values,
-        text=[[f"{row} → {column}" for column in columns] for row in rows],
-        coloraxis="coloraxis",
-        xgap=gap,
-        ygap=gap,
-        hovertemplate="%{text}<br>%{z:.1%}<extra></extra>",
-    )
+    lines = zip(names, shown.values.tolist(), strict=True)
+    return Table(columns, [(name, *values) for name, values in lines])
 
 
 def _print_cells(axes: Axes, matrix: Matrix) -> ScalarMappable:
-    sides = zip((len(matrix.columns), len(matrix.rows)), matrix.values.shape[::-1], strict=True)
-    x, y = (np.linspace(-0.5, items - 0.5, cells + 1) for items, cells in sides)
-    style: dict[str, Any] = {"cmap": theme.SEQUENCE, "vmin": 0, "vmax": matrix.top}
-    if matrix.values.size > _VECTOR_CELLS or max(matrix.values.shape) > raster.CELLS:
-        extent = (x[0], x[-1], y[-1], y[0])
+    values, top = matrix.values, matrix.top
+    right, bottom = matrix.right, matrix.bottom
+    rows, columns = values.shape
+    # As pixels, large matrices stay small files in vector formats too.
+    if values.size > 2500 or max(rows, columns) > CELLS:
         return axes.imshow(
-            matrix.values, aspect="auto", interpolation="nearest", extent=extent, **style
+            values,
+            SEQUENCE,
+            vmin=0,
+            vmax=top,
+            aspect="auto",
+            interpolation="nearest",
+            extent=(-0.5, right, bottom, -0.5),
         )
-    mesh = axes.pcolormesh(x, y, matrix.values, edgecolors="white", linewidth=0.4, **style)
-    axes.set(xlim=(x[0], x[-1]), ylim=(y[-1], y[0]))
+    mesh = axes.pcolormesh(
+        np.linspace(-0.5, right, columns + 1),
+        np.linspace(-0.5, bottom, rows + 1),
+        values,
+        cmap=SEQUENCE,
+        vmin=0,
+        vmax=top,
+        edgecolors="white",
+        linewidth=0.4,
+    )
+    axes.set(xlim=(-0.5, right), ylim=(bottom, -0.5))
     return mesh
 
 
-def _outlines(matrix: Matrix) -> list[dict[str, object]]:
-    line = {"color": theme.SECOND, "width": 2}
-    return [
-        {"type": "rect", "x0": x, "y0": y, "x1": x + width, "y1": y + height, "line": line}
-        for x, y, width, height in _rectangles(matrix)
-    ]
-
-
-def _rectangles(matrix: Matrix) -> list[tuple[float, float, float, float]]:
+def _frames(matrix: Matrix) -> Iterator[Box]:
     """Left, top, width and height of every run of marked rows or columns."""
     width, height = len(matrix.columns), len(matrix.rows)
-    rows = [(-0.5, start - 0.5, width, end - start) for start, end in _runs(matrix.marked_rows)]
-    columns = [
-        (start - 0.5, -0.5, end - start, height) for start, end in _runs(matrix.marked_columns)
-    ]
-    return [*rows, *columns]
-
-
-def _runs(items: Sequence[int]) -> list[tuple[int, int]]:
-    """Runs of neighbouring items as (start, end), end exclusive."""
-    chosen = sorted(set(items))
-    starts = [i for i in chosen if i - 1 not in chosen]
-    ends = [i + 1 for i in chosen if i + 1 not in chosen]
-    return list(zip(starts, ends, strict=True))
+    for start, end in neighbours(sorted(set(matrix.marked_rows))):
+        yield -0.5, start - 0.5, width, end - start
+    for start, end in neighbours(sorted(set(matrix.marked_columns))):
+        yield start - 0.5, -0.5, end - start, height
 
 
 def _names(labels: Sequence[str], block: int) -> list[str]:
     """A name for every row or column, no two alike: "3 a", or "9-16" for a block."""
     if block == 1:
-        return [f"{i + 1} {label}" for i, label in enumerate(labels)]
-    return [f"{i + 1}-{min(i + block, len(labels))}" for i in range(0, len(labels), block)]
+        return [f"{number} {label}" for number, label in enumerate(labels, 1)]
+    return block_names(len(labels), block)
+
+
+def block_names(count: int, block: int) -> list[str]:
+    """Blocks of `block` items, counted from 1: "9-16"."""
+    return [f"{i + 1}-{min(i + block, count)}" for i in range(0, count, block)]

@@ -1,24 +1,36 @@
-"""Pictures inside figures: brought to a size, outlined, and written as data addresses."""
+"""Pictures inside figures: brought to a size, outlined, averaged, and written as data addresses.
+
+Shapes: H height and W width in pixels, C channels, R rows and C columns of a matrix.
+"""
 
 from __future__ import annotations
 
 import base64
 import io
 from collections.abc import Sequence
+from math import ceil
 
 import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageDraw
+
+from areaviz.drawing.theme import SEQUENCE
+from areaviz.trace.record import FloatArray
 
 Pixels = npt.NDArray[np.uint8]
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom, the last two exclusive."""
 
 CASING = "#111111"
-"""A dark edge around lines on pictures: what is bright shows on dark pictures, the edge on bright
-ones.
-"""
-_PALETTE = 256
+"""The dark edge of lines on pictures: a bright line shows on dark pictures, its edge on bright."""
+CELLS = 96
+"""A matrix with more rows or columns than this is drawn as a picture."""
+PIXELS = 400
+"""The longest side of such a picture: even noise then stays below 300 KB."""
+_COLOURS = 256
+# The place in the colour table that stands for no value, and is clear.
+_OUTSIDE = 255
+_TABLE = SEQUENCE(np.minimum(np.arange(_COLOURS) / (_OUTSIDE - 1), 1))[:, :3] * 255
 
 
 def coloured(grey_HW: Pixels) -> Pixels:
@@ -27,50 +39,115 @@ def coloured(grey_HW: Pixels) -> Pixels:
 
 
 def fitted(pixels_HWC: Pixels, longest: int) -> Pixels:
-    """A picture with sides of at most `longest` pixels; small ones are enlarged by a whole factor
-    and stay crisp.
+    """A picture with sides of at most `longest` pixels.
+
+    Small pictures are enlarged by a whole factor, so that their pixels stay sharp squares.
     """
     height, width = pixels_HWC.shape[:2]
-    factor = longest // max(height, width)
-    if factor:
-        return pixels_HWC.repeat(factor, 0).repeat(factor, 1)
-    wide, high = (
-        max(1, round(length * longest / max(height, width))) for length in (width, height)
-    )
-    return np.asarray(Image.fromarray(pixels_HWC).resize((wide, high), Image.Resampling.LANCZOS))
+    side = max(height, width)
+    if side <= longest:
+        return _enlarged(pixels_HWC, longest // side, longest // side)
+    size = max(1, round(width * longest / side)), max(1, round(height * longest / side))
+    return np.asarray(Image.fromarray(pixels_HWC).resize(size, Image.Resampling.LANCZOS))
 
 
 def widened(pixels_HWC: Pixels, least: int) -> Pixels:
-    """A picture with both sides of at least `least` pixels: a thin one is repeated side by side, so
-    that it is seen.
-    """
-    down, across = (-(-least // length) for length in pixels_HWC.shape[:2])
-    return pixels_HWC.repeat(down, 0).repeat(across, 1)
+    """A picture with both sides of at least `least` pixels: a thin one is repeated, to be seen."""
+    height, width = pixels_HWC.shape[:2]
+    return _enlarged(pixels_HWC, ceil(least / height), ceil(least / width))
 
 
-def outlined(pixels_HWC: Pixels, boxes: Sequence[tuple[Box, str]], line: int = 3) -> Pixels:
-    """The picture with boxes in colours ("#rrggbb") drawn just inside their edges, `line` pixels
-    wide and edged.
+def _enlarged(
+    pixels: Pixels,
+    down: int,
+    across: int,
+) -> Pixels:
+    return pixels.repeat(down, 0).repeat(across, 1)
+
+
+def scaled(box: Box, scale: float) -> Box:
+    """A box in a picture that was brought to another size, on whole pixels."""
+    left, top, right, bottom = (round(side * scale) for side in box)
+    return left, top, right, bottom
+
+
+def outlined(
+    pixels_HWC: Pixels,
+    boxes: Sequence[tuple[Box, str]],
+    line: int = 3,
+) -> Pixels:
+    """The picture with boxes in colours ("#rrggbb") just inside their edges.
+
+    Args:
+        line: how wide the lines are, in pixels; a dark edge comes on top.
     """
     image = Image.fromarray(pixels_HWC)
     pen = ImageDraw.Draw(image)
     for (left, top, right, bottom), colour in boxes:
-        inner = (left, top, max(left, right - 1), max(top, bottom - 1))
-        pen.rectangle(inner, outline=CASING, width=line + 2)
-        shrunk = (inner[0] + 1, inner[1] + 1, inner[2] - 1, inner[3] - 1)
-        if shrunk[0] < shrunk[2] and shrunk[1] < shrunk[3]:
-            pen.rectangle(shrunk, outline=colour, width=line)
+        right, bottom = max(left, right - 1), max(top, bottom - 1)
+        pen.rectangle((left, top, right, bottom), outline=CASING, width=line + 2)
+        if left + 2 < right and top + 2 < bottom:
+            pen.rectangle((left + 1, top + 1, right - 1, bottom - 1), outline=colour, width=line)
     return np.asarray(image)
 
 
 def uri(pixels_HWC: Pixels) -> str:
     """A picture as a data address: PNG where it has few colours and so stays exact, else JPEG."""
-    buffer, image = io.BytesIO(), Image.fromarray(pixels_HWC)
-    few = image.getcolors(_PALETTE) is not None
-    if few:
-        image.quantize(_PALETTE, dither=Image.Dither.NONE).save(buffer, "PNG", optimize=True)
-    else:
-        image.save(buffer, "JPEG", quality=85, subsampling=0)
-    return f"data:image/{'png' if few else 'jpeg'};base64," + base64.b64encode(
-        buffer.getvalue()
-    ).decode("ascii")
+    image = Image.fromarray(pixels_HWC)
+    if image.getcolors(_COLOURS) is None:
+        return _address(image, "jpeg", quality=85, subsampling=0)
+    few = image.quantize(_COLOURS, dither=Image.Dither.NONE)
+    return _address(few, "png", optimize=True)
+
+
+def block_size(count: int, limit: int = PIXELS) -> int:
+    """How many items share a pixel so that `count` items take at most `limit` pixels."""
+    return ceil(count / limit)
+
+
+def average(
+    values_RC: FloatArray,
+    rows: int,
+    columns: int,
+) -> FloatArray:
+    """Means of blocks of `rows` x `columns` cells: float32 [ceil(R/rows), ceil(C/columns)].
+
+    The last blocks may be smaller. NaN cells (outside the picture) are left out of the mean; a
+    block of only such cells stays NaN.
+    """
+    inside_RC = ~np.isnan(values_RC)
+    total = _block_sums(np.where(inside_RC, values_RC, 0), rows, columns)
+    count = _block_sums(inside_RC, rows, columns)
+    means = np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
+    return means.astype(np.float32)
+
+
+def _block_sums(
+    values_RC: npt.NDArray[np.generic], rows: int, columns: int
+) -> npt.NDArray[np.float64]:
+    height, width = values_RC.shape
+    tall = np.add.reduceat(values_RC.astype(np.float64), range(0, height, rows), axis=0)
+    return np.asarray(np.add.reduceat(tall, range(0, width, columns), axis=1))
+
+
+def matrix_uri(values_RC: FloatArray, top: float) -> str:
+    """A matrix as the data address of a PNG: 0 to `top` in the theme's colours, NaN clear."""
+    scaled_RC = np.clip(np.nan_to_num(values_RC) / top, 0, 1) * (_OUTSIDE - 1)
+    index_RC = np.where(np.isnan(values_RC), _OUTSIDE, scaled_RC.round()).astype(np.uint8)
+    # The browser smooths what it enlarges, so cells are enlarged here; repeated cells cost next to
+    # nothing.
+    rows, columns = index_RC.shape
+    large = _enlarged(index_RC, max(1, PIXELS // rows), max(1, PIXELS // columns))
+    image = Image.fromarray(large, "P")
+    image.putpalette(_TABLE.round().astype(np.uint8).tobytes())
+    return _address(image, "png", optimize=True, transparency=_OUTSIDE)
+
+
+def _address(
+    image: Image.Image,
+    kind: str,
+    **options: object,
+) -> str:
+    buffer = io.BytesIO()
+    image.save(buffer, kind, **options)
+    return f"data:image/{kind};base64," + base64.b64encode(buffer.getvalue()).decode("ascii")

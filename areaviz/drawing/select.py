@@ -1,6 +1,4 @@
-"""What a focus picks out of a trace: its map, fields, layer, heads and queries. Every view starts
-here.
-"""
+"""What a focus picks out of a trace: its map, fields, layer, heads and queries, and their names."""
 
 from __future__ import annotations
 
@@ -12,100 +10,110 @@ from areaviz.trace.query import words
 from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
 from areaviz.trace.request import Focus
 
-NAMES = {"source": "source", "target": "output", "history": "output so far"}
-"""What the fields of a translation are called in front of a reader."""
+Runs = Sequence[tuple[int, int]]
+"""Items that are drawn as one, as (start, end), the end exclusive."""
+_NAMES = {
+    "source": "source",
+    "target": "output",
+    "history": "output so far",
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Selection:
-    """The focused part of a trace.
-
-    heads: the focused head alone, or all. queries: the focused queries; all of them when none is
-    focused or when the focus is on memory items. focused: whether queries are focused.
-    """
+class FocusedMap:
+    """The attention that a focus names."""
 
     attention: AttentionMap
     query: Field
     memory: Field
     layer: int
+    # None for all heads together.
     head: int | None
+    # All of them where none is focused, or where the focus is on memory items.
     queries: tuple[int, ...]
+    # Whether queries are focused.
     focused: bool
 
     @property
     def heads(self) -> range:
-        """The heads to draw, 0-based."""
-        return range(self.attention.heads) if self.head is None else range(self.head, self.head + 1)
+        """The heads to draw, 0-based: the focused one alone, or all."""
+        return heads_of(self.attention, self.head)
 
     @property
     def subject(self) -> str:
         """Whose attention is drawn, in words, markup unescaped."""
+        name = field_name(self.query)
         if not self.focused:
-            return f"Mean over all {len(self.query)} {name(self.query)} items"
-        return (
-            f"{name(self.query).capitalize()} {positions(self.queries)}"
-            f" {quote(self.query, self.queries)}"
-        )
+            return f"Mean over all {len(self.query)} {name} items"
+        quoted = quote(self.query, self.queries)
+        return f"{name.capitalize()} {positions(self.queries)} {quoted}"
 
     @property
     def head_words(self) -> str:
         """Which head is drawn, in words."""
-        if self.head is None:
-            return (
-                "the only head"
-                if self.attention.heads == 1
-                else f"mean of {self.attention.heads} heads"
-            )
-        return f"head {self.head + 1}"
+        if self.head is not None:
+            return f"head {self.head + 1}"
+        heads = self.attention.heads
+        return "the only head" if heads == 1 else f"mean of {heads} heads"
 
-    def mean_weights(self) -> FloatArray:
-        """Area weights averaged over the chosen heads and queries: float32 [A]."""
+    def weights(self, queries: slice | list[int]) -> FloatArray:
+        """Area weights of some queries, averaged over them and the drawn heads: float32 [A]."""
         weights_HQA = self.attention.weights[self.layer, self.heads.start : self.heads.stop]
-        mean_A: FloatArray = weights_HQA[:, list(self.queries)].mean((0, 1))
+        mean_A: FloatArray = weights_HQA[:, queries].mean((0, 1))
         return mean_A
 
 
-def fits(trace: Trace, focus: Focus) -> bool:
+def fits_map(trace: Trace, focus: Focus) -> bool:
     """Whether the focus names a map, layer, head and items that this trace has."""
     attention = trace.maps.get(focus.site)
     if attention is None or not attention.weights.size:
         return False
-    pointed_at = trace.fields[attention.query if focus.side == "query" else attention.memory]
+    field = trace.fields[attention.query if focus.side == "query" else attention.memory]
     return (
         0 <= focus.layer < attention.layers
         and (focus.head is None or 0 <= focus.head < attention.heads)
-        and all(0 <= item < len(pointed_at) for item in focus.items)
+        and has_items(focus, len(field))
     )
 
 
+def has_items(focus: Focus, count: int) -> bool:
+    """Whether all focused items are among `count`."""
+    return all(0 <= item < count for item in focus.items)
+
+
 def fits_text(trace: Trace, focus: Focus) -> bool:
-    """The same, where both sides are text: for views that lay items out in a row."""
-    if not fits(trace, focus):
+    """Whether `fits_map` holds and both sides are texts, whose items can be laid out in a row."""
+    if not fits_map(trace, focus):
         return False
     attention = trace.maps[focus.site]
     return trace.fields[attention.query].kind == trace.fields[attention.memory].kind == "text"
 
 
-def select(trace: Trace, focus: Focus) -> Selection:
+def select(trace: Trace, focus: Focus) -> FocusedMap:
     """The part of `trace` that `focus` looks at."""
     attention = trace.maps[focus.site]
     query, memory = trace.fields[attention.query], trace.fields[attention.memory]
     focused = bool(focus.items) and focus.side == "query"
-    queries = tuple(sorted(set(focus.items))) if focused else tuple(range(len(query)))
-    return Selection(attention, query, memory, focus.layer, focus.head, queries, focused)
+    queries = sorted(set(focus.items)) if focused else range(len(query))
+    return FocusedMap(
+        attention,
+        query,
+        memory,
+        focus.layer,
+        focus.head,
+        tuple(queries),
+        focused,
+    )
 
 
-def name(field: Field) -> str:
+def heads_of(attention: AttentionMap, head: int | None) -> range:
+    """The focused head alone, or all heads, 0-based."""
+    return range(attention.heads) if head is None else range(head, head + 1)
+
+
+def field_name(field: Field) -> str:
     """What a field is called in front of a reader."""
-    return NAMES.get(field.name, field.name)
-
-
-def groups(field: Field, unit: str) -> list[tuple[int, int]]:
-    """The items of a field one by one, or those of a text in runs of a word each, as
-    (start, end).
-    """
-    by_word = unit == "word" and field.kind == "text"
-    return words(field) if by_word else [(item, item + 1) for item in range(len(field))]
+    return _NAMES.get(field.name, field.name)
 
 
 def shown(field: Field) -> tuple[str, ...]:
@@ -113,22 +121,73 @@ def shown(field: Field) -> tuple[str, ...]:
     return tuple(map(visible, field.labels))
 
 
-def quote(field: Field, items: Sequence[int], length: int = 40) -> str:
-    """Items of a text as one quotation cut to `length` characters, with a blank where the text goes
-    on between them.
+def groups(field: Field, unit: str) -> Runs:
+    """The items of a field one by one, or those of a text in runs of a word each."""
+    if unit == "word" and field.kind == "text":
+        return words(field)
+    return [(item, item + 1) for item in range(len(field))]
+
+
+def word_groups(field: Field, unit: str) -> Runs:
+    """As `groups`, but a word takes the blanks before it along, so that no row is blank."""
+    found: list[tuple[int, int]] = []
+    blank_from = None
+    for start, end in groups(field, unit):
+        is_blank = unit == "word" and "".join(field.labels[start:end]).isspace()
+        # A blank before a symbol, such as the end, belongs to nothing.
+        if is_blank and end < len(field) and field.anchors[end, 0] < field.anchors[end, 1]:
+            blank_from = start
+            continue
+        found.append((start if blank_from is None else blank_from, end))
+        blank_from = None
+    return found
+
+
+def group_labels(field: Field, runs: Runs) -> tuple[str, ...]:
+    """What runs of items read as, a word without the blanks around it."""
+    labels = []
+    for start, end in runs:
+        text = "".join(field.labels[start:end])
+        if end - start > 1:
+            text = text.strip() or text
+        labels.append(visible(text))
+    return tuple(labels)
+
+
+def quote(
+    field: Field,
+    items: Sequence[int],
+    length: int = 40,
+) -> str:
+    """Items of a text as one quotation, cut to `length` characters.
+
+    Where the text goes on between two items there is a blank.
     """
-    starts, ends = field.anchors[list(items)].T.tolist()
-    apart = [k > 0 and ends[k - 1] < start for k, start in enumerate(starts)]
-    pieces = (
-        " " * gap + visible(field.labels[item]) for gap, item in zip(apart, items, strict=True)
-    )
-    return f"“{clip(''.join(pieces), length)}”"
+    text, last = "", None
+    for item in items:
+        start, end = field.anchors[item].tolist()
+        if last is not None and last < start:
+            text += " "
+        text += visible(field.labels[item])
+        last = end
+    return f"“{clip(text, length)}”"
+
+
+def neighbours(items: Sequence[int]) -> list[tuple[int, int]]:
+    """Runs of items that follow each other as (start, end), the end exclusive."""
+    runs: list[tuple[int, int]] = []
+    for item in items:
+        if runs and runs[-1][1] == item:
+            runs[-1] = (runs[-1][0], item + 1)
+        else:
+            runs.append((item, item + 1))
+    return runs
 
 
 def positions(items: Sequence[int]) -> str:
     """Items counted from 1, runs joined: "item 3", "items 3-5, 9"."""
-    starts = [i for k, i in enumerate(items) if k == 0 or items[k - 1] != i - 1]
-    ends = [i for k, i in enumerate(items) if k == len(items) - 1 or items[k + 1] != i + 1]
-    runs = [str(a + 1) if a == b else f"{a + 1}-{b + 1}" for a, b in zip(starts, ends, strict=True)]
+    runs = [
+        str(end) if end - start == 1 else f"{start + 1}-{end}" for start, end in neighbours(items)
+    ]
     text = ", ".join(runs[:4]) + (" and more" if len(runs) > 4 else "")
     return f"{'item' if len(items) == 1 else 'items'} {text}"

@@ -6,50 +6,77 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from plotly.graph_objects import Figure, Scatter
 
-from areaviz.drawing import pictures, theme
-from areaviz.drawing.pictures import CASING, Box, Pixels
+from areaviz.drawing.pictures import CASING, Box, Pixels, fitted, uri
+from areaviz.drawing.theme import EDGE, PRINT_EDGE, unseen_axis
 from areaviz.trace.record import FloatArray
 
 Domain = tuple[float, float]
 """From and to, in shares of a figure's side."""
 
-_LONGEST = 480
+# How much wider the dark edge of a line is, in px or pt.
 _CASING = 2.0
-"""How much wider the dark edge of a line is, in px or pt."""
-_FAINT_CASING = "rgba(17,17,17,0.3)"
 
 
-def lay(figure: Figure, pixels: Pixels, axis: str = "") -> None:
-    """Lay a picture into a screen figure; axis: "" for the first pair of axes, "2" for the second,
-    and so on.
+def add_picture(
+    figure: Figure,
+    pixels: Pixels,
+    axis: str = "",
+) -> None:
+    """Lay a picture into a screen figure.
+
+    Args:
+        axis: "" for the first pair of axes, "2" for the second, and so on.
     """
     height, width = pixels.shape[:2]
-    place = {
-        "x": 0,
-        "y": 0,
-        "sizex": width,
-        "sizey": height,
-        "xref": f"x{axis}",
-        "yref": f"y{axis}",
-    }
-    source = pictures.uri(pictures.fitted(pixels, _LONGEST))
-    figure.add_layout_image(source=source, sizing="stretch", layer="below", **place)
-    frame = {"x0": 0, "y0": 0, "x1": width, "y1": height, "xref": f"x{axis}", "yref": f"y{axis}"}
-    figure.add_shape(type="rect", line={"color": theme.EDGE, "width": 1}, **frame)
+    axes = {"xref": f"x{axis}", "yref": f"y{axis}"}
+    figure.add_layout_image(
+        source=uri(fitted(pixels, 480)),
+        x=0,
+        y=0,
+        sizex=width,
+        sizey=height,
+        sizing="stretch",
+        layer="below",
+        **axes,
+    )
+    line = {"color": EDGE, "width": 1}
+    figure.add_shape(
+        type="rect",
+        x0=0,
+        y0=0,
+        x1=width,
+        y1=height,
+        line=line,
+        **axes,
+    )
 
 
-def axes(figure: Figure, box: Box, axis: str = "", x: Domain = (0, 1), y: Domain = (0, 1)) -> None:
-    """Unseen axes that show `box` (pixels of the picture) without distortion, in shares of the
-    figure's sides.
+def picture_axes(
+    figure: Figure,
+    box: Box,
+    axis: str = "",
+    x: Domain = (0, 1),
+    y: Domain = (0, 1),
+) -> None:
+    """Unseen axes that show `box` (pixels of the picture) without distortion.
+
+    Args:
+        x: where they lie, in shares of the figure's width.
+        y: the same of its height.
     """
     left, top, right, bottom = box
-    common = {"visible": False, "constrain": "domain", "fixedrange": True}
-    across = common | {"range": [left, right], "domain": x, "anchor": f"y{axis}"}
-    down = common | {
-        "range": [bottom, top],
+    across = unseen_axis(left, right)
+    across |= {
+        "constrain": "domain",
+        "domain": x,
+        "anchor": f"y{axis}",
+    }
+    down = unseen_axis(bottom, top)
+    down |= {
+        "constrain": "domain",
         "domain": y,
-        "scaleanchor": f"x{axis}",
         "anchor": f"x{axis}",
+        "scaleanchor": f"x{axis}",
     }
     figure.update_layout({f"xaxis{axis}": across, f"yaxis{axis}": down})
 
@@ -64,36 +91,62 @@ def cased(
 ) -> list[Scatter]:
     """A line through points (x, y) [P, 2] with a dark edge, so that it shows on any picture."""
     x, y = points_P2.T
-    style = {
-        "x": x,
-        "y": y,
-        "mode": "lines",
-        "opacity": opacity,
-        "hoverinfo": "skip",
-        "showlegend": False,
-    }
-    style |= {"xaxis": f"x{axis}", "yaxis": f"y{axis}"}
-    edge = CASING if dash == "solid" else _FAINT_CASING
-    lines = (
-        {"color": edge, "width": width + _CASING},
-        {"color": colour, "width": width, "dash": dash},
-    )
-    return [Scatter(line=line, **style) for line in lines]
+    edge = CASING if dash == "solid" else "rgba(17,17,17,0.3)"
+    return [
+        Scatter(
+            x=x,
+            y=y,
+            mode="lines",
+            line=line,
+            opacity=opacity,
+            hoverinfo="skip",
+            showlegend=False,
+            xaxis=f"x{axis}",
+            yaxis=f"y{axis}",
+        )
+        for line in (
+            {"color": edge, "width": width + _CASING},
+            {
+                "color": colour,
+                "width": width,
+                "dash": dash,
+            },
+        )
+    ]
 
 
-def print_axes(axes: Axes, pixels: Pixels, box: Box) -> None:
+def print_picture(
+    axes: Axes,
+    pixels: Pixels,
+    box: Box,
+) -> None:
     """The picture on paper, with what `box` shows."""
     height, width = pixels.shape[:2]
-    axes.imshow(
-        pixels,
-        extent=(0, width, height, 0),
-        interpolation="nearest" if max(height, width) < 200 else "auto",
-    )
+    smoothing = "nearest" if max(height, width) < 200 else "auto"
+    axes.imshow(pixels, extent=(0, width, height, 0), interpolation=smoothing)
     axes.add_patch(
-        Rectangle((0, 0), width, height, fill=False, edgecolor=theme.PRINT_EDGE, linewidth=0.5)
+        Rectangle(
+            (0, 0),
+            width,
+            height,
+            fill=False,
+            edgecolor=PRINT_EDGE,
+            linewidth=0.5,
+        )
     )
+    show_box(axes, box)
+
+
+def show_box(axes: Axes, box: Box) -> None:
+    """Axes on paper that show `box` without ticks and distortion."""
     left, top, right, bottom = box
-    axes.set(xlim=(left, right), ylim=(bottom, top), xticks=[], yticks=[], aspect="equal")
+    axes.set(
+        xlim=(left, right),
+        ylim=(bottom, top),
+        xticks=[],
+        yticks=[],
+        aspect="equal",
+    )
 
 
 def print_cased(
@@ -106,11 +159,19 @@ def print_cased(
 ) -> None:
     """A line on paper with a dark edge."""
     x, y = points_P2.T
+    faint = opacity if dash == "-" else 0.3 * opacity
     axes.plot(
         x,
         y,
         color=CASING,
         linewidth=width + 0.6 * _CASING,
-        alpha=opacity * (1 if dash == "-" else 0.3),
+        alpha=faint,
     )
-    axes.plot(x, y, color=colour, linewidth=width, alpha=opacity, linestyle=dash)
+    axes.plot(
+        x,
+        y,
+        color=colour,
+        linewidth=width,
+        alpha=opacity,
+        linestyle=dash,
+    )

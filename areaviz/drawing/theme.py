@@ -1,5 +1,4 @@
-"""How every figure looks: colours, fonts, margins, and the two ways to begin a figure (screen and
-print).
+"""How every figure looks: colours, fonts, margins, and how a figure begins, on screen and in print.
 
 Nothing here knows the page's theme: text colour is left to it, backgrounds are transparent, and
 lines are a grey that shows on white as on black.
@@ -8,7 +7,7 @@ lines are a grey that shows on white as on black.
 from __future__ import annotations
 
 import textwrap
-from math import floor, log10
+from dataclasses import dataclass
 
 from matplotlib import colormaps
 from matplotlib.axes import Axes
@@ -17,7 +16,7 @@ from matplotlib.figure import Figure as PrintFigure
 from matplotlib.text import Text
 from plotly.graph_objects import Figure
 
-from areaviz.drawing.labels import drawable, escape
+from areaviz.drawing.labels import drawable, lines, round_up
 
 # Okabe and Ito (2008), https://jfly.uni-koeln.de/color/. The first four stand out 3:1 from light
 # and dark pages; the paler ones follow, and are drawn with an outline (EDGE). Darkening them would
@@ -39,46 +38,62 @@ RULE = "rgba(128,128,128,0.28)"
 CLEAR = "rgba(0,0,0,0)"
 PRINT_EDGE, PRINT_RULE, PRINT_MUTED = "#6E6E6E", "#DADADA", "#4A4A4A"
 
-SEQUENCE: ListedColormap = colormaps["viridis"]  # type: ignore[assignment]
-SEQUENCE_STOPS = [
-    [i / 8, "#{:02x}{:02x}{:02x}".format(*SEQUENCE(i / 8, bytes=True)[:3])] for i in range(9)
-]
-
 FONT = "system-ui, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif"
-SCREEN_FONT = 11.0  # px, of tick labels
-SCREEN_WIDTH = (
-    400.0  # px, the plot area that labels are thinned for: half a page, two models side by side
-)
-PRINT_FONT = 7.5  # pt
-PRINT_WIDTH = 6.7  # inches
-PRINT_ROOM = 390.0  # pt, the narrowest plot area on paper
+# px, of tick labels.
+SCREEN_FONT = 11.0
+# px, the plot area that labels are thinned for: half a page, as two models stand side by side.
+SCREEN_WIDTH = 400.0
+# pt.
+PRINT_FONT = 7.5
+# Inches.
+PRINT_WIDTH = 6.7
+# pt, the narrowest plot area on paper.
+PRINT_ROOM = 390.0
+# Where texts begin, as a share of a print's width.
 _LEFT = 0.012
 
 Layout = dict[str, object]
 """A part of plotly's layout."""
 
+SEQUENCE: ListedColormap = colormaps["viridis"]  # type: ignore[assignment]
+"""The colours of shares, from 0 to 1."""
+
+
+def colour_at(share: float) -> str:
+    """The colour of a share 0..1 on the scale, as "#rrggbb"."""
+    return "#{:02x}{:02x}{:02x}".format(*SEQUENCE(share, bytes=True)[:3])
+
+
+SEQUENCE_STOPS = [[i / 8, colour_at(i / 8)] for i in range(9)]
+
 
 def head_colour(head: int) -> str:
-    """The colour of a head (0-based), as "#rrggbb"; colours repeat after eight heads, so heads are
-    also named.
+    """The colour of a head (0-based), as "#rrggbb".
+
+    Colours repeat after eight heads, so heads are also named.
     """
     return HEAD_COLOURS[head % len(HEAD_COLOURS)]
 
 
 def nice_top(value: float) -> float:
-    """The end of a scale: the smallest 1, 2 or 5 times a power of ten that reaches `value`, so that
-    scales agree.
-    """
-    if not value > 0:
-        return 1.0
-    power = 10.0 ** floor(log10(value))
-    return float(next(m * power for m in (1, 2, 5, 10) if m * power >= value * (1 - 1e-6)))
+    """The end of a scale: a round number that reaches `value`, so that scales of figures agree."""
+    return round_up(value, slack=1e-6) if value > 0 else 1.0
 
 
-def screen(
-    title: str,
-    note: str,
-    caption: str,
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawing:
+    """The texts around a figure; subclasses add what is drawn."""
+
+    # In bold above the figure.
+    title: str
+    # Under the title, or "".
+    note: str
+    # Under the figure: see `base.caption`.
+    caption: str
+
+
+def screen_figure(
+    drawing: Drawing,
     height: float,
     above: float = 0,
     below: float = 48,
@@ -86,29 +101,50 @@ def screen(
     down: Layout | None = None,
     **layout: object,
 ) -> Figure:
-    """An empty plotly figure in this theme: a bold title, a note under it, `height` px of plot
-    below both.
+    """An empty plotly figure in this theme: a bold title, a note under it, the plot below both.
 
-    above, below: px around the plot for labels. across, down: the axes, see `axis`. layout: more of
-    plotly's layout. The caption travels in `layout.meta["caption"]`: the page sets it as text, so
-    that it wraps and can be read aloud.
-    All of it is made at once: plotly takes 15 times as long to update a figure as to make it.
+    The caption travels in `layout.meta["caption"]`: the page sets it as text, so that it wraps and
+    can be read aloud. All of the layout is made at once: plotly takes 15 times as long to update a
+    figure as to make it.
+
+    Args:
+        drawing: its title, note and caption.
+        height: of the plot, in px.
+        above: px over the plot, for labels.
+        below: the same under it.
+        across: the horizontal axis, see `axis`.
+        down: the vertical axis.
+        layout: more of plotly's layout.
     """
-    title, note = (wrapped(text, length) for text, length in ((title, 66), (note, 84)))
-    heading = 16 + 17 * (title.count("<br>") + 1) + (17 * (note.count("<br>") + 1) if note else 0)
+    title, note = wrapped(drawing.title, 66), wrapped(drawing.note, 84)
+    further_lines = title.count("<br>")
+    heading = 33 + 17 * further_lines
+    if note:
+        heading += 17 * (note.count("<br>") + 1)
     frame = {
         "template": {"layout": {"font": {"family": FONT, "size": SCREEN_FONT}}},
         "title": {
-            "text": title, "font": {"size": 13, "weight": 600},
+            "text": title,
+            "font": {"size": 13, "weight": 600},
             "subtitle": {"text": note, "font": {"size": 11.5}},
-            "x": 0, "xref": "container", "xanchor": "left",
+            "x": 0,
+            "xref": "container",
+            "xanchor": "left",
             # Plotly hangs a title of several lines too high by half a line each.
-            "pad": {"l": 4, "t": 8 + 9 * title.count("<br>")},
-            "y": 1, "yref": "container", "yanchor": "top",
+            "pad": {"l": 4, "t": 8 + 9 * further_lines},
+            "y": 1,
+            "yref": "container",
+            "yanchor": "top",
         },
-        "meta": {"caption": caption},
+        "meta": {"caption": drawing.caption},
         "height": round(height + heading + above + below),
-        "margin": {"l": 12, "r": 12, "t": heading + above, "b": below, "pad": 2},
+        "margin": {
+            "l": 12,
+            "r": 12,
+            "t": heading + above,
+            "b": below,
+            "pad": 2,
+        },
         "paper_bgcolor": CLEAR,
         "plot_bgcolor": CLEAR,
         "showlegend": False,
@@ -116,36 +152,77 @@ def screen(
         "dragmode": False,
         "xaxis": across or axis(),
         "yaxis": down or axis(),
-    }  # fmt: skip
+    }
     return Figure(layout=frame | layout)
 
 
 def wrapped(text: str, length: int) -> str:
     """Text escaped for plotly, broken into lines of at most `length` characters where it can be."""
-    return "<br>".join(map(escape, textwrap.wrap(text, length, break_long_words=False)))
+    return lines(textwrap.wrap(text, length, break_long_words=False))
 
 
 def axis(title: str = "", **more: object) -> Layout:
-    """A plotly axis as it looks here: no ticks, no grid, labels with room; more: what else plotly
-    may be told of it.
-    """
+    """A plotly axis without ticks and grid, its labels with room; more: other settings of it."""
+    plain = {
+        "showgrid": False,
+        "zeroline": False,
+        "automargin": True,
+        "fixedrange": True,
+        "ticks": "",
+        "gridcolor": RULE,
+        "tickfont": {"size": SCREEN_FONT},
+        "title": {
+            "text": title,
+            "font": {"size": 12},
+            "standoff": 8,
+        },
+    }
+    return plain | more
+
+
+def unseen_axis(start: float, end: float) -> Layout:
+    """A plotly axis that only places things, from one value to another."""
     return {
-        "showgrid": False, "zeroline": False, "automargin": True, "fixedrange": True, "ticks": "", "gridcolor": RULE,
-        "tickfont": {"size": SCREEN_FONT}, "title": {"text": title, "font": {"size": 12}, "standoff": 8}, **more,
-    }  # fmt: skip
+        "visible": False,
+        "range": [start, end],
+        "fixedrange": True,
+    }
 
 
-def colour_axis(top: float, unit: str, short: bool = False) -> Layout:
-    """The one colour scale of a figure, 0 to `top` (a share), with its unit beside the bar; short:
-    three ticks.
+def colour_axis(
+    top: float,
+    unit: str,
+    short: bool = False,
+) -> Layout:
+    """The one colour scale of a figure, 0 to `top` (a share), with its unit beside the bar.
+
+    Args:
+        short: the bar has room for three ticks only.
     """
     step = scale_step(top, short)
     bar = {
-        "title": {"text": unit, "side": "right", "font": {"size": SCREEN_FONT}},
-        "thickness": 10, "len": 1, "lenmode": "fraction", "y": 0.5, "xpad": 8, "outlinewidth": 0,
-        "tick0": 0, "dtick": step, "tickformat": f".{decimals(step)}%", "tickfont": {"size": SCREEN_FONT},
-    }  # fmt: skip
-    return {"cmin": 0, "cmax": top, "colorscale": SEQUENCE_STOPS, "colorbar": bar}
+        "title": {
+            "text": unit,
+            "side": "right",
+            "font": {"size": SCREEN_FONT},
+        },
+        "thickness": 10,
+        "len": 1,
+        "lenmode": "fraction",
+        "y": 0.5,
+        "xpad": 8,
+        "outlinewidth": 0,
+        "tick0": 0,
+        "dtick": step,
+        "tickformat": f".{decimals(step)}%",
+        "tickfont": {"size": SCREEN_FONT},
+    }
+    return {
+        "cmin": 0,
+        "cmax": top,
+        "colorscale": SEQUENCE_STOPS,
+        "colorbar": bar,
+    }
 
 
 def scale_step(top: float, short: bool) -> float:
@@ -154,41 +231,50 @@ def scale_step(top: float, short: bool) -> float:
 
 
 def decimals(step: float) -> int:
-    """How many decimals a percentage needs so that multiples of `step` (a share) read apart: at
-    most 6.
-    """
+    """How many decimals a percentage needs so that multiples of `step` (a share) read apart."""
     return next((n for n in range(7) if abs(round(100 * step, n) - 100 * step) < 1e-9), 6)
 
 
-def paper(title: str, note: str, caption: str, height: float) -> tuple[PrintFigure, Axes]:
-    """A matplotlib figure with `height` inches of plot: title and note above, caption below, axes
-    without a frame.
-    """
-    caption_lines = textwrap.wrap(drawable(caption), 118)
-    title_lines = textwrap.wrap(drawable(title), 84)
-    head, foot = (
-        0.13 + 0.15 * len(title_lines) + 0.17 * bool(note),
-        0.07 + 0.12 * len(caption_lines),
-    )
+def print_figure(drawing: Drawing, height: float) -> tuple[PrintFigure, Axes]:
+    """A matplotlib figure with `height` inches of plot, its texts around it, and plain axes."""
+    title = textwrap.wrap(drawable(drawing.title), 84)
+    caption = textwrap.wrap(drawable(drawing.caption), 118)
+    head = 0.13 + 0.15 * len(title)
+    if drawing.note:
+        head += 0.17
+    foot = 0.07 + 0.12 * len(caption)
     whole = height + head + foot + 0.5
     figure = PrintFigure(figsize=(PRINT_WIDTH, whole), layout="constrained")
     figure.get_layout_engine().set(rect=(0, foot / whole, 1, 1 - (head + foot) / whole))  # type: ignore[union-attr, call-arg]
+    top = 1 - 0.07 / whole
     figure.text(
-        _LEFT, 1 - 0.07 / whole, "\n".join(title_lines), va="top", fontsize=9, fontweight="bold"
+        _LEFT,
+        top,
+        "\n".join(title),
+        va="top",
+        fontsize=9,
+        fontweight="bold",
     )
     above = 1 - (head - 0.03) / whole
-    figure.text(_LEFT, above, drawable(note), va="bottom", fontsize=PRINT_FONT, color=PRINT_MUTED)
     figure.text(
-        _LEFT, 0.06 / whole, "\n".join(caption_lines), va="bottom", fontsize=6.5, color=PRINT_MUTED
+        _LEFT, above, drawable(drawing.note), va="bottom", fontsize=PRINT_FONT, color=PRINT_MUTED
+    )
+    figure.text(
+        _LEFT, 0.06 / whole, "\n".join(caption), va="bottom", fontsize=6.5, color=PRINT_MUTED
     )
     axes = figure.subplots()
-    axes.spines[:].set_visible(False)
-    axes.tick_params(length=0, pad=3, labelsize=PRINT_FONT)
+    plain_axes(axes)
     return figure, axes
 
 
+def plain_axes(axes: Axes) -> None:
+    """Take frame and tick marks off axes on paper."""
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0, pad=3, labelsize=PRINT_FONT)
+
+
 def finish(figure: PrintFigure) -> PrintFigure:
-    """The figure with no text that could be read as mathematics: call it last."""
+    """The figure with no text that could be read as mathematics: comes last."""
     for text in figure.findobj(Text):
         text.set_parse_math(False)
     return figure

@@ -1,5 +1,4 @@
-"""What views of a translation with a picture share: the text and the picture that one word attends
-to at once.
+"""What views of a translation with a picture share: text and picture, attended to at once.
 
 Shapes: H heads, Q queries.
 """
@@ -11,9 +10,9 @@ from dataclasses import replace
 import numpy as np
 
 from areaviz.drawing.base import caption
-from areaviz.drawing.film_frames import film_fits
-from areaviz.drawing.select import fits, fits_text
-from areaviz.trace.record import AttentionMap, FloatArray, Trace
+from areaviz.drawing.film import fits_film
+from areaviz.drawing.select import fits_map, fits_text
+from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
 
 TEXT, PICTURE = "encoder-decoder", "encoder-decoder picture"
@@ -21,52 +20,43 @@ TEXT, PICTURE = "encoder-decoder", "encoder-decoder picture"
 
 
 def turned(focus: Focus, site: str) -> Focus:
-    """The same queries at another site; items of a memory belong to their own site and are left
-    out.
-    """
+    """The same queries at another site; items of a memory belong to their own, and are left out."""
     return replace(
         focus, site=site, side="query", items=focus.items if focus.side == "query" else ()
     )
 
 
-def doubly_fits(trace: Trace, focus: Focus) -> bool:
-    """Whether the focus is on one of the two sites, and the same words attend to a text and to a
-    picture.
-    """
-    if focus.site not in (TEXT, PICTURE) or not fits(trace, focus):
-        return False
-    if not (fits_text(trace, turned(focus, TEXT)) and film_fits(trace, turned(focus, PICTURE))):
-        return False
-    return trace.maps[TEXT].query == trace.maps[PICTURE].query
+def fits_both(trace: Trace, focus: Focus) -> bool:
+    """Whether the focus is on one of the sites, and the same words attend to text and picture."""
+    return (
+        focus.site in (TEXT, PICTURE)
+        and fits_map(trace, focus)
+        and fits_text(trace, turned(focus, TEXT))
+        and fits_film(trace, turned(focus, PICTURE))
+        and trace.maps[TEXT].query == trace.maps[PICTURE].query
+    )
 
 
-def strengths_fit(trace: Trace, focus: Focus) -> bool:
+def fits_strengths(trace: Trace, focus: Focus) -> bool:
     """The same, where the trace has the lengths of both contexts, head by head."""
-    if not doubly_fits(trace, focus):
+    if not fits_both(trace, focus):
         return False
-    text, picture = (trace.maps[site].strength for site in (TEXT, PICTURE))
+    text, picture = trace.maps[TEXT].strength, trace.maps[PICTURE].strength
     return text is not None and picture is not None and text.shape == picture.shape
 
 
 def text_shares(trace: Trace, layer: int) -> FloatArray:
-    """The text's share of the two contexts' lengths: float32 [H, Q], 0..1, NaN where neither has
-    any length.
-    """
-    text_HQ, picture_HQ = (_strength(trace.maps[site], layer) for site in (TEXT, PICTURE))
-    total_HQ = text_HQ + picture_HQ
-    shares_HQ: FloatArray = np.divide(
-        text_HQ, total_HQ, out=np.full_like(total_HQ, np.nan), where=total_HQ > 0
-    )
+    """The text's share of the two contexts' lengths: float32 [H, Q], 0..1, NaN where both are 0."""
+    text, picture = trace.maps[TEXT].strength, trace.maps[PICTURE].strength
+    assert text is not None and picture is not None
+    text_HQ = text[layer]
+    total_HQ = text_HQ + picture[layer]
+    shares_HQ: FloatArray = np.full_like(total_HQ, np.nan)
+    np.divide(text_HQ, total_HQ, out=shares_HQ, where=total_HQ > 0)
     return shares_HQ
 
 
-def doubly_caption(trace: Trace, focus: Focus) -> str:
+def both_caption(trace: Trace, focus: Focus) -> str:
     """One line that names model and decoding, and both sites with layer, head and normalisation."""
     text, picture = (caption(trace, turned(focus, site)) for site in (TEXT, PICTURE))
     return f"{text} · {picture.partition(' · ')[2]}"
-
-
-def _strength(attention: AttentionMap, layer: int) -> FloatArray:
-    assert attention.strength is not None
-    lengths: FloatArray = attention.strength[layer]
-    return lengths

@@ -1,36 +1,119 @@
-"""The image grid on paper: the chosen items' areas on the picture, several words side by side
-(matplotlib).
+"""The image grid on paper: the chosen items' areas on the picture, several words side by side.
 
-Shapes: Q queries, N cells.
+Everything is drawn in axes that count inches from the top left. Shapes: Q queries, N cells, H and W
+pixels, C channels.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure as PrintFigure
+from matplotlib.patches import Rectangle
 
 from areaviz.drawing.base import caption
-from areaviz.drawing.labels import clip
-from areaviz.drawing.select import NAMES, groups
-from areaviz.drawing.theme import finish, paper
-from areaviz.interactive.grid_panel import TITLE, Panel, Spot, draw_panel, drawn_shape, panel_height
+from areaviz.drawing.labels import clip, for_print
+from areaviz.drawing.select import field_name, groups, heads_of
+from areaviz.drawing.theme import PRINT_FONT, SEQUENCE, Drawing, finish, head_colour, print_figure
 from areaviz.interactive.grid_table import Place, box_of, cells_text, places_of, query_text
-from areaviz.trace.areas import area_text
+from areaviz.trace.areas import Area, AreaGrid, area_text
+from areaviz.trace.picture import Picture
 from areaviz.trace.query import item_shares, smallest_area
-from areaviz.trace.record import FloatArray, Trace
+from areaviz.trace.record import FloatArray, IntArray, Trace
 from areaviz.trace.request import Focus
 
-MEASURE, GAP = 6.4, 0.2  # inches: width of the drawing, room between panels
-TALLEST = 3.2  # inches, of a picture
-PANELS = 6  # at most so many
+SHOWN = 2
+"""Areas of a head that are drawn."""
+# Panels at most, and how many of them stand in a row.
+_PANELS, _ACROSS = 6, 3
+# Inches: width of the drawing, room between panels.
+_MEASURE, _GAP = 6.4, 0.2
+# Inches: a line of the legend, a panel's title.
+_LINE, _TITLE = 0.15, 0.22
+# Of a picture's longer side; a thinner picture is drawn wider than it is, so that it is seen.
+_SLIMMEST = 1 / 12
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Panel:
+    """What one picture shows."""
+
+    title: str
+    places: Sequence[Place]
+    # A line for each head.
+    legend: Sequence[tuple[int, str]]
+    # 0..1.
+    share_N: FloatArray
+    # The cells looked at.
+    outlined: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spot:
+    """Where a picture lies on paper."""
+
+    axes: Axes
+    picture: Picture
+    grid: AreaGrid
+    # In pixels.
+    cells_N4: IntArray
+    # In inches.
+    left: float
+    top: float
+    width: float
+
+    @property
+    def bottom(self) -> float:
+        """Its lower edge in inches."""
+        return self.top + self.width * drawn_shape(self.picture)
+
+    def frame(
+        self, area: Area, colour: str, thick: float, inset: float = 0, dashed: bool = False
+    ) -> None:
+        """A frame around an area, `thick` pt, `inset` inches inside its edge."""
+        size = np.array([self.width, self.bottom - self.top])
+        scale = size / (self.picture.width, self.picture.height)
+        first = area.top * self.grid.width + area.left
+        last = first + (area.height - 1) * self.grid.width + area.width - 1
+        start = self.cells_N4[first, :2] * scale
+        extent = self.cells_N4[last, 2:] * scale - start
+        inside = np.minimum(inset, extent / 3)
+        x, y = np.array([self.left, self.top]) + start + inside
+        width, height = np.maximum(extent - 2 * inside, 0.01)
+        self.axes.add_patch(
+            Rectangle(
+                (x, y),
+                width,
+                height,
+                fill=False,
+                joinstyle="miter",
+                edgecolor=colour,
+                linewidth=thick,
+                linestyle=(0, (2, 1.5)) if dashed else "-",
+            )
+        )
+
+    def white(self, area: Area, thick: float, dashed: bool = False) -> None:
+        """A white frame with a wider black one behind it, so that it shows on any picture."""
+        self.frame(area, "black", thick + 1.1)
+        self.frame(area, "white", thick, dashed=dashed)
+
+
+def is_coarse(picture: Picture) -> bool:
+    """Whether a picture is so small that its pixels are shown as squares."""
+    return max(picture.width, picture.height) <= 112
+
+
+def drawn_shape(picture: Picture) -> float:
+    """Height over width of a picture as it is drawn."""
+    return float(np.clip(picture.height / picture.width, _SLIMMEST, 1 / _SLIMMEST))
 
 
 def grid_print(trace: Trace, focus: Focus) -> PrintFigure:
-    """The chosen items' areas on the picture: one panel, or one for each of several words (six at
-    most).
+    """The chosen items' areas on the picture: one panel, or one for each of several words.
 
     Without a choice the first words are shown, or the cell in the middle of a picture that attends
     to itself.
@@ -39,20 +122,84 @@ def grid_print(trace: Trace, focus: Focus) -> PrintFigure:
     attention, picture = trace.maps[focus.site], trace.request.picture
     assert picture is not None
     panels = [_panel(trace, part) for part in _parts(trace, focus)]
-    heads = _heads(trace, focus)
-    columns = min(len(panels), 3)
-    width = 3.0 if columns < 3 else (MEASURE - 2 * GAP) / 3
-    width = min(width, TALLEST / drawn_shape(picture))
-    pitch = panel_height(width, picture, len(heads)) + GAP
-    whole = pitch * -(-len(panels) // columns) - GAP
-    figure, axes = paper(_title(trace, focus), _note(trace, focus), caption(trace, focus), whole)
-    for n, panel in enumerate(panels):
-        left, top = n % columns * (width + GAP), n // columns * pitch + TITLE
-        cells_N4 = trace.fields[attention.memory].anchors
+    heads = heads_of(attention, focus.head)
+    columns = min(len(panels), _ACROSS)
+    width = 3.0 if columns < _ACROSS else (_MEASURE - 2 * _GAP) / 3
+    # No picture is taller than 3.2 inches.
+    width = min(width, 3.2 / drawn_shape(picture))
+    tall = _TITLE + width * drawn_shape(picture) + _LINE * (len(heads) + 1) + 0.05
+    pitch = tall + _GAP
+    whole = pitch * -(-len(panels) // columns) - _GAP
+    drawing = Drawing(_title(trace, focus), _note(trace, focus), caption(trace, focus))
+    figure, axes = print_figure(drawing, whole)
+    cells_N4 = trace.fields[attention.memory].anchors
+    for number, panel in enumerate(panels):
+        row, column = divmod(number, columns)
+        left, top = column * (width + _GAP), row * pitch + _TITLE
         draw_panel(Spot(axes, picture, attention.grid, cells_N4, left, top, width), panel, heads)
-    axes.set(xlim=(-0.02, MEASURE), ylim=(whole, 0), xticks=[], yticks=[])
+    axes.set(xlim=(-0.02, _MEASURE), ylim=(whole, 0), xticks=[], yticks=[])
     axes.set_aspect("equal", anchor="NW")
     return finish(figure)
+
+
+def draw_panel(spot: Spot, panel: Panel, heads: Sequence[int]) -> None:
+    """Title above, picture, and a line for each head below; `spot` is where the picture lies."""
+    axes, left = spot.axes, spot.left
+    _write(axes, left, spot.top - _TITLE / 2, panel.title, PRINT_FONT + 0.5)
+    extent = (left, left + spot.width, spot.bottom, spot.top)
+    smoothing = "nearest" if is_coarse(spot.picture) else "antialiased"
+    axes.imshow(spot.picture.pixels, extent=extent, interpolation=smoothing)
+    tinted = panel.share_N.any()
+    if tinted:
+        axes.imshow(_tint(spot, panel.share_N), extent=extent, interpolation="nearest")
+    _frames(spot, panel, heads)
+    y, size = spot.bottom + _LINE * 0.8, PRINT_FONT - 0.7
+    for head, text in panel.legend:
+        colour = head_colour(head)
+        axes.add_patch(Rectangle((left, y - 0.035), 0.09, 0.07, color=colour, linewidth=0))
+        _write(axes, left + 0.14, y, text, size)
+        y += _LINE
+    if tinted:
+        _write(axes, left + 0.14, y, f"the most of one cell: {panel.share_N.max():.1%}", size)
+
+
+def _write(axes: Axes, x: float, y: float, text: str, size: float) -> None:
+    """Text whose blanks are not marked."""
+    shown = for_print(text).replace("␣", " ")
+    axes.text(x, y, shown, va="center_baseline", fontsize=size)
+
+
+def _frames(spot: Spot, panel: Panel, heads: Sequence[int]) -> None:
+    """Weaker areas, every head's strongest, what was read, and on top the cells looked at."""
+    # Inches: every head has a lane inside an area's edge.
+    lane = min(0.028, spot.width / spot.grid.width / (2.5 * len(heads)))
+    own = [[place for place in panel.places if place.head == head] for head in heads]
+    for drawn, thick in ((slice(1, SHOWN), 0.6), (slice(1), 1.5)):
+        for order, places in enumerate(own):
+            for place in places[drawn]:
+                # What was read has a frame of its own at the edge.
+                inset = lane * (order + 0.5) + (0.03 if place.read else 0)
+                spot.frame(place.area, "#202020", thick + 1.1, inset)
+                spot.frame(place.area, head_colour(place.head), thick, inset)
+    for place in panel.places:
+        if place.read:
+            spot.white(place.area, 1.6)
+    boxes = [box_of([item], spot.grid) for item in panel.outlined]
+    if boxes:
+        # One frame around cells that fill an area.
+        whole = box_of(panel.outlined, spot.grid)
+        for box in [whole] if whole.size == len(boxes) else boxes:
+            spot.white(box, 1.2, dashed=True)
+
+
+def _tint(spot: Spot, share_N: FloatArray) -> FloatArray:
+    """The colours that lie over the picture: float32 [H, W, C], clear where a cell gets little."""
+    colours_HWC = np.zeros((spot.picture.height, spot.picture.width, 4), np.float32)
+    relative_N = (share_N / share_N.max()).tolist()
+    for cell, share in zip(spot.cells_N4.tolist(), relative_N, strict=True):
+        left, top, right, bottom = cell
+        colours_HWC[top:bottom, left:right] = (*SEQUENCE(share)[:3], 0.08 + 0.57 * share)
+    return colours_HWC
 
 
 def _with_items(trace: Trace, focus: Focus) -> Focus:
@@ -62,15 +209,11 @@ def _with_items(trace: Trace, focus: Focus) -> Focus:
     attention = trace.maps[focus.site]
     query, grid = trace.fields[attention.query], attention.grid
     if query.kind == "picture":
-        return replace(
-            focus, side="query", items=(grid.height // 2 * grid.width + grid.width // 2,)
-        )
-    end = groups(query, focus.unit)[:PANELS][-1][1]
-    return replace(focus, side="query", items=tuple(range(end)))
-
-
-def _heads(trace: Trace, focus: Focus) -> Sequence[int]:
-    return range(trace.maps[focus.site].heads) if focus.head is None else [focus.head]
+        items: Sequence[int] = (grid.height // 2 * grid.width + grid.width // 2,)
+    else:
+        _, end = groups(query, focus.unit)[:_PANELS][-1]
+        items = range(end)
+    return replace(focus, side="query", items=tuple(items))
 
 
 def _parts(trace: Trace, focus: Focus) -> list[Focus]:
@@ -78,49 +221,38 @@ def _parts(trace: Trace, focus: Focus) -> list[Focus]:
     query, chosen = trace.fields[trace.maps[focus.site].query], set(focus.items)
     if focus.side == "memory" or query.kind == "picture":
         return [focus]
-    runs = [range(*run) for run in groups(query, focus.unit) if chosen & set(range(*run))]
-    return [replace(focus, items=tuple(run)) for run in runs[:PANELS]]
+    runs = [range(*run) for run in groups(query, focus.unit)]
+    words = [run for run in runs if not chosen.isdisjoint(run)]
+    return [replace(focus, items=tuple(word)) for word in words[:_PANELS]]
 
 
 def _panel(trace: Trace, focus: Focus) -> Panel:
-    """The areas of the chosen queries; on the memory side who attends, which has a place only in a
-    picture.
-    """
-    attention = trace.maps[focus.site]
-    query, places = trace.fields[attention.query], places_of(trace, focus)
-    share_QN = np.mean(
-        [item_shares(attention, focus.layer, head) for head in _heads(trace, focus)], 0
-    )
-    if focus.side == "query":
-        said = _said(trace, focus, [(place, area_text(place.area)) for place in places])
-        outlined = focus.items if query.kind == "picture" else ()
-        return Panel(
-            _name(trace, focus), places, said, share_QN[list(focus.items)].mean(0), outlined
-        )
-    said = _said(
-        trace,
-        focus,
-        [(place, query_text(query, place.queries, attention.grid)) for place in places],
-    )
-    if query.kind == "text":
-        return Panel(
-            _name(trace, focus), [], said, np.zeros(attention.grid.items, np.float32), focus.items
-        )
-    places = [replace(place, area=box_of(place.queries, attention.grid)) for place in places]
-    share_Q: FloatArray = share_QN[:, list(focus.items)].sum(1)
-    return Panel(_name(trace, focus), places, said, share_Q, focus.items)
-
-
-def _said(trace: Trace, focus: Focus, named: Sequence[tuple[Place, str]]) -> list[tuple[int, str]]:
-    """A line for each head: its strongest place, or what it read."""
-    lines = []
-    for head in _heads(trace, focus):
-        top = next(((place, name) for place, name in named if place.head == head), None)
+    """The areas of the chosen queries; on the memory side who attends."""
+    attention, places = trace.maps[focus.site], places_of(trace, focus)
+    query, grid, items = trace.fields[attention.query], attention.grid, list(focus.items)
+    heads = heads_of(attention, focus.head)
+    share_QN = np.mean([item_shares(attention, focus.layer, head) for head in heads], 0)
+    by_query, is_text = focus.side == "query", query.kind == "text"
+    # A line for each head: its strongest place, or what it read.
+    legend = []
+    for head in heads:
         text = "nothing"
+        top = next((place for place in places if place.head == head), None)
         if top:
-            text = f"{'read: ' * top[0].read}{clip(top[1], 28)} {top[0].weight:.0%}"
-        lines.append((head, f"head {head + 1} {text}"))
-    return lines
+            name = area_text(top.area) if by_query else query_text(query, top.queries, grid)
+            read = "read: " if top.read else ""
+            text = f"{read}{clip(name, 28)} {top.weight:.0%}"
+        legend.append((head, f"head {head + 1} {text}"))
+    outlined: Sequence[int] = items
+    share_N = share_QN[items].mean(0) if by_query else share_QN[:, items].sum(1)
+    if by_query and is_text:
+        outlined = ()
+    elif is_text:
+        # Words that attend have no place in the picture.
+        places, share_N = [], np.zeros(grid.items, np.float32)
+    elif not by_query:
+        places = [replace(place, area=box_of(place.queries, grid)) for place in places]
+    return Panel(_name(trace, focus), places, legend, share_N, outlined)
 
 
 def _name(trace: Trace, focus: Focus) -> str:
@@ -133,28 +265,29 @@ def _name(trace: Trace, focus: Focus) -> str:
 
 
 def _title(trace: Trace, focus: Focus) -> str:
-    field = trace.fields[trace.maps[focus.site].query]
-    kind = NAMES.get(field.name, field.name)
+    field, name = trace.fields[trace.maps[focus.site].query], _name(trace, focus)
+    kind = field_name(field)
     if focus.side == "memory":
-        return f"What of the {kind} attends to {_name(trace, focus)}"
-    whose = (
-        f"the {kind} {_name(trace, focus)}"
-        if field.kind == "text"
-        else f"{_name(trace, focus)} of the {kind}"
-    )
+        return f"What of the {kind} attends to {name}"
+    whose = f"the {kind} {name}" if field.kind == "text" else f"{name} of the {kind}"
     return f"What {whose} attends to"
 
 
 def _note(trace: Trace, focus: Focus) -> str:
     """What frames and tint mean, for this attention."""
     attention = trace.maps[focus.site]
+    to_itself = attention.query == attention.memory
     if focus.side == "memory":
-        own = (
-            "; frames: the cells that give them most, by head; tint: the share each cell gives them"
-        )
-        return f"Dashed: the chosen cells{own * (attention.query == attention.memory)}."
-    larger = " of two or more cells" * (smallest_area(attention, focus) > 1)
-    parts = [f"Frames: the heaviest areas{larger} of each head, the strongest bold"]
-    parts += ["white: what was read"] * (attention.chosen is not None)
-    parts += ["dashed: the chosen cells"] * (attention.query == attention.memory)
-    return "; ".join([*parts, "tint: the share of each cell"]) + "."
+        parts = ["Dashed: the chosen cells"]
+        if to_itself:
+            parts.append("frames: the cells that give them most, by head")
+            parts.append("tint: the share each cell gives them")
+    else:
+        larger = " of two or more cells" if smallest_area(attention, focus) > 1 else ""
+        parts = [f"Frames: the heaviest areas{larger} of each head, the strongest bold"]
+        if attention.chosen is not None:
+            parts.append("white: what was read")
+        if to_itself:
+            parts.append("dashed: the chosen cells")
+        parts.append("tint: the share of each cell")
+    return "; ".join(parts) + "."

@@ -1,19 +1,18 @@
-"""The numbers under the image grid: which areas of a picture the chosen queries attend to, or who
-attends to cells.
+"""The numbers under the image grid: the areas chosen queries attend to, or who attends to cells.
 
 Shapes: H heads, Q queries, A areas, N cells.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from areaviz.drawing.base import Table
-from areaviz.drawing.select import groups
-from areaviz.interactive.ribbon_table import items_text
+from areaviz.drawing.select import heads_of
+from areaviz.interactive.ribbon_table import chosen_groups, items_text
 from areaviz.trace.areas import Area, AreaGrid, area_text
 from areaviz.trace.query import attended, item_shares, smallest_area
 from areaviz.trace.record import AttentionMap, Field, Trace
@@ -22,25 +21,22 @@ from areaviz.trace.weights import largest
 
 TOP = 5
 """Areas of a head and query that are listed, and at most drawn."""
-COLUMNS = ("query", "head", "area", "row", "column", "height", "width", "weight", "read")
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One area a head attends to on behalf of some queries; read: whether hard
-    attention read it.
-    """
+    """One area a head attends to on behalf of some queries."""
 
     queries: tuple[int, ...]
     head: int
     area: Area
     weight: float
+    # Whether hard attention read it.
     read: bool = False
 
 
 def grid_table(trace: Trace, focus: Focus) -> Table:
-    """Every head's top areas for the chosen queries (all queries when none is chosen), what was
-    read first.
+    """Every head's top areas for the chosen queries (all when none is chosen), what was read first.
 
     Rows and columns count from 1. On the memory side: the queries that give most of their attention
     to the cells.
@@ -49,32 +45,35 @@ def grid_table(trace: Trace, focus: Focus) -> Table:
     query = trace.fields[attention.query]
     rows = []
     for place in places_of(trace, focus):
-        area, read = place.area, "yes" if place.read else ""
+        area = place.area
         who = query_text(query, place.queries, attention.grid)
         shape = (area.top + 1, area.left + 1, area.height, area.width)
-        rows.append((who, place.head + 1, area_text(area), *shape, round(place.weight, 4), read))
-    return Table(COLUMNS, rows)
+        numbers = (*shape, round(place.weight, 4), "yes" if place.read else "")
+        rows.append((who, place.head + 1, area_text(area), *numbers))
+    shape_names = ("row", "column", "height", "width")
+    return Table(("query", "head", "area", *shape_names, "weight", "read"), rows)
 
 
-def places_of(trace: Trace, focus: Focus, k: int = TOP) -> list[Place]:
-    """What the table lists: the k heaviest a head and query (several chosen queries are
-    averaged).
-    """
+def places_of(trace: Trace, focus: Focus) -> list[Place]:
+    """What the table lists: the heaviest a head and query (several chosen queries are averaged)."""
     attention = trace.maps[focus.site]
-    heads = range(attention.heads) if focus.head is None else [focus.head]
+    heads = heads_of(attention, focus.head)
+    found: list[Place] = []
     if focus.side == "memory" and focus.items:
-        return [place for head in heads for place in _attending(attention, focus, head, k)]
-    singles = [tuple(range(*run)) for run in groups(trace.fields[attention.query], focus.unit)]
-    asked = [focus.items] if focus.items else singles
-    return [
-        place
-        for group in asked
-        for head in heads
-        for place in _attended(attention, focus, head, group, k)
-    ]
+        for head in heads:
+            found += _attending(attention, focus, head)
+        return found
+    for group in chosen_groups(trace.fields[attention.query], focus):
+        for head in heads:
+            found += _attended(attention, focus, head, group)
+    return found
 
 
-def query_text(field: Field, items: Sequence[int], grid: AreaGrid) -> str:
+def query_text(
+    field: Field,
+    items: Sequence[int],
+    grid: AreaGrid,
+) -> str:
     """What queries read as: their text, or where their cells lie."""
     return items_text(field, items) if field.kind == "text" else cells_text(items, grid)
 
@@ -95,26 +94,34 @@ def box_of(items: Sequence[int], grid: AreaGrid) -> Area:
 
 
 def _attended(
-    attention: AttentionMap, focus: Focus, head: int, group: tuple[int, ...], k: int
+    attention: AttentionMap, focus: Focus, head: int, group: tuple[int, ...]
 ) -> list[Place]:
-    """The heaviest areas of the mean over a group of queries; of one query, the area that was read
-    comes first.
-    """
+    """The heaviest areas of the mean over queries; of one query, what was read comes first."""
     mean_A = attention.weights[focus.layer, head, list(group)].mean(0)
-    tops = attended(mean_A, attention.grid, k, min_size=smallest_area(attention, focus))
+    tops = attended(mean_A, attention.grid, TOP, min_size=smallest_area(attention, focus))
     found = [Place(group, head, top.area, top.weight) for top in tops]
     if attention.chosen is None or len(group) > 1:
         return found
     index = int(attention.chosen[focus.layer, head, group[0]])
-    read = Place(group, head, attention.grid.area(index), float(mean_A[index]), read=True)
-    return [read, *(place for place in found if place.area != read.area)][:k]
+    read = Place(
+        group,
+        head,
+        attention.grid.area(index),
+        float(mean_A[index]),
+        read=True,
+    )
+    return [read, *(place for place in found if place.area != read.area)][:TOP]
 
 
-def _attending(attention: AttentionMap, focus: Focus, head: int, k: int) -> list[Place]:
+def _attending(
+    attention: AttentionMap,
+    focus: Focus,
+    head: int,
+) -> Iterator[Place]:
     """The queries that give the largest share of their attention to the chosen cells together."""
-    items = list(focus.items)
-    shares_Q = item_shares(attention, focus.layer, head)[:, items].sum(1)
-    best = largest(shares_Q, k)
-    box = box_of(items, attention.grid)
-    pairs = zip(best.index.tolist(), best.weight.tolist(), strict=True)
-    return [Place((query,), head, box, share) for query, share in pairs if query >= 0]
+    shares_QN = item_shares(attention, focus.layer, head)
+    best = largest(shares_QN[:, list(focus.items)].sum(1), TOP)
+    box = box_of(focus.items, attention.grid)
+    for query, share in zip(best.index.tolist(), best.weight.tolist(), strict=True):
+        if query >= 0:
+            yield Place((query,), head, box, share)

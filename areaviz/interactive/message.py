@@ -1,24 +1,52 @@
-"""What ribbon and grid send to the browser: a header of plain values and arrays, as one message."""
+"""What ribbon and grid send to the browser: a header of plain values and arrays, as one message.
+
+Shapes: H heads, Q queries, A areas, K kept, C candidates, R rows.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.drawing.select import NAMES
+from areaviz.drawing.base import caption
+from areaviz.drawing.select import field_name
+from areaviz.trace.areas import AreaGrid
 from areaviz.trace.query import words
-from areaviz.trace.record import Field, FloatArray, IntArray
+from areaviz.trace.record import Field, FloatArray, IntArray, Trace
+from areaviz.trace.request import Focus
+from areaviz.trace.weights import Ranked, top_areas
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 
-def payload(header: Mapping[str, Any], arrays: Arrays) -> dict[str, Any]:
-    """Header and arrays; `header["id"]` changes with the content of both."""
+def payload(
+    trace: Trace, focus: Focus, arrays: Arrays, lit: Mapping[str, float], **own: object
+) -> dict[str, Any]:
+    """Header and arrays; `header["id"]` changes with the content of both.
+
+    Args:
+        arrays: what travels of the focused site and layer.
+        lit: how many areas light up and are listed, and how much they may overlap.
+        own: further header entries, of the ribbon or of the grid alone.
+    """
+    attention = trace.maps[focus.site]
+    grid, kinds = attention.grid, ("area", "several", "query")
+    before, _, after = caption(trace, replace(focus, head=None)).rpartition("all heads")
+    header = {
+        "heads": attention.heads,
+        "grid": [grid.height, grid.width, grid.max_height, grid.max_width],
+        "lit": lit,
+        "keep": {name: arrays[name].shape[-1] for name in kinds if name in arrays},
+        **own,
+        # The browser writes between the two which heads are chosen.
+        "caption": [before, after],
+    }
     digest = hashlib.sha256(pack(header, arrays)).hexdigest()[:16]
     return {"header": {"id": digest, **header}, "arrays": arrays}
 
@@ -28,20 +56,40 @@ def packed(made: Mapping[str, Any], **more: object) -> bytes:
     return pack({**made["header"], **more}, made["arrays"])
 
 
+def pack(header: Mapping[str, Any], arrays: Arrays) -> bytes:
+    """One message for the browser: header length (uint32), header (JSON), then the arrays.
+
+    Each array begins at a multiple of 8 bytes. The header gains `arrays`: name -> [bytes an
+    element, offset from the end of the header, elements]. All is little-endian and unsigned.
+    """
+    places: dict[str, list[int]] = {}
+    chunks: list[bytes] = []
+    offset = 0
+    for name, values in arrays.items():
+        places[name] = [values.itemsize, offset, values.size]
+        data = values.astype(values.dtype.newbyteorder("<"), copy=False).tobytes()
+        chunks += [data, bytes(-len(data) % 8)]
+        offset += len(data) + len(chunks[-1])
+    text = json.dumps({**header, "arrays": places}, ensure_ascii=False, separators=(",", ":"))
+    # A lone surrogate is replaced by one character, so that offsets into the text hold.
+    head = text.encode("utf-8", "replace")
+    head += b" " * (-(len(head) + 4) % 8)
+    return b"".join([len(head).to_bytes(4, "little"), head, *chunks])
+
+
 def title(field: Field) -> str:
     """What a field is called above its items."""
-    return NAMES.get(field.name, field.name).capitalize()
+    return field_name(field).capitalize()
 
 
 def text_arrays(field: Field) -> dict[str, npt.NDArray[Any]]:
-    """Of a text `start` and `end` of every item in characters, and `word`, the first item of every
-    word.
-    """
+    """Of a text `start` and `end` of every item in characters, and first items of every `word`."""
+    most = max(len(field.raw), len(field)) + 1
     firsts = np.array([start for start, _ in words(field)], dtype=np.int64)
-    columns = {"start": field.anchors[:, 0], "end": field.anchors[:, 1], "word": firsts}
     return {
-        name: narrow(values, max(len(field.raw), len(field)) + 1)
-        for name, values in columns.items()
+        "start": narrow(field.anchors[:, 0], most),
+        "end": narrow(field.anchors[:, 1], most),
+        "word": narrow(firsts, most),
     }
 
 
@@ -51,37 +99,87 @@ def quantised(values: FloatArray, dtype: type[np.unsignedinteger[Any]]) -> npt.N
     The scale keeps small weights apart: 8 bits are exact to 0.8 points near 1 and to 0.04 points
     near 0.01.
     """
-    top = np.iinfo(dtype).max
-    stored: npt.NDArray[Any] = np.rint(np.sqrt(np.clip(values, 0, 1)) * top).astype(dtype)
-    return stored
+    stored: npt.NDArray[Any] = np.rint(np.sqrt(np.clip(values, 0, 1)) * np.iinfo(dtype).max)
+    return stored.astype(dtype)
 
 
 def narrow(values: IntArray, largest: int) -> npt.NDArray[Any]:
-    """Whole numbers in the fewest bytes the browser has an array for: 2, or 4 where `largest` needs
-    them.
-    """
+    """Whole numbers in 2 bytes each, or in 4 where `largest` needs them."""
     return values.astype(np.uint16 if largest < 1 << 16 else np.uint32)
 
 
-def pack(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
-    """One message for the browser: header length (uint32), header (JSON), then the arrays, each
-    8-byte aligned.
+def sent_areas(
+    weights_HQA: FloatArray,
+    grid: AreaGrid,
+    wanted: Sequence[tuple[int, float]],
+    kept: int,
+    min_size: int = 1,
+) -> Ranked:
+    """Every query's heaviest areas at each overlap that can be asked for, then the heaviest others.
 
-    The header gains `arrays`: name -> [bytes an element, offset from the end of the header,
-    elements]. Everything is little-endian and unsigned.
+    Args:
+        weights_HQA: of the grid's areas.
+        grid: where they lie.
+        wanted: how many areas, and how much they may overlap, the usual first.
+        kept: how many there are in all, where there are so many.
+        min_size: areas of fewer items are left out.
+
+    Returns:
+        Indices and weights [H, Q, K]; where nothing is left the index is 0 and the weight 0.
     """
-    places: dict[str, list[int]] = {}
-    chunks: list[bytes] = []
-    offset = 0
-    for name, values in arrays.items():
-        places[name] = [values.itemsize, offset, values.size]
-        chunks.append(_aligned(values.astype(values.dtype.newbyteorder("<"), copy=False).tobytes()))
-        offset += len(chunks[-1])
-    text = json.dumps({**header, "arrays": places}, ensure_ascii=False, separators=(",", ":"))
-    head = text.encode("utf-8", "replace")  # a lone surrogate stays one character, so offsets hold
-    head += b" " * (-(len(head) + 4) % 8)
-    return b"".join([len(head).to_bytes(4, "little"), head, *chunks])
+    found = []
+    for count, overlap in wanted:
+        found.append(
+            top_areas(
+                weights_HQA,
+                grid,
+                min(count, kept),
+                overlap,
+                min_size,
+            )
+        )
+    first = found[0]
+    if len(wanted) == 1 and kept <= wanted[0][0]:
+        return Ranked(np.maximum(first.index, 0), first.weight)
+    index_HQC = np.concatenate([each.index for each in found], -1)
+    small_A = grid.sizes() < min_size
+    index, weight = [], []
+    # Head by head: of all at once each step takes as much memory as the weights.
+    for weights_QA, index_QC in zip(weights_HQA, index_HQC, strict=True):
+        counted_QA = np.where(small_A, 0, weights_QA) if min_size > 1 else weights_QA
+        ranked = _with_heaviest(counted_QA, index_QC, kept)
+        index.append(ranked.index)
+        weight.append(ranked.weight)
+    return Ranked(np.stack(index), np.stack(weight))
 
 
-def _aligned(data: bytes) -> bytes:
-    return data + bytes(-len(data) % 8)
+def _with_heaviest(
+    weights_RA: FloatArray,
+    index_RC: IntArray,
+    kept: int,
+) -> Ranked:
+    """The candidates of every row, each once (-1 stands for none), then the heaviest others."""
+    most = min(kept, weights_RA.shape[-1])
+    heaviest = np.argpartition(-weights_RA, most - 1)[..., :most]
+    order = (-np.take_along_axis(weights_RA, heaviest, -1)).argsort(-1)
+    ordered = np.take_along_axis(heaviest, order, -1)
+    return _first_ones(weights_RA, np.concatenate([index_RC, ordered], -1), most)
+
+
+def _first_ones(
+    weights_RA: FloatArray,
+    index_RC: IntArray,
+    kept: int,
+) -> Ranked:
+    """The first `kept` different ones of every row of indices."""
+    by_index = index_RC.argsort(-1, kind="stable")
+    ordered = np.take_along_axis(index_RC, by_index, -1)
+    again = ordered < 0
+    again[..., 1:] |= ordered[..., 1:] == ordered[..., :-1]
+    again_RC = np.empty_like(again)
+    np.put_along_axis(again_RC, by_index, again, -1)
+    # A stable sort of false before true keeps the order of the first ones.
+    places = again_RC.argsort(-1, kind="stable")[..., :kept]
+    index = np.maximum(np.take_along_axis(index_RC, places, -1), 0)
+    weight = np.take_along_axis(weights_RA, index, -1)
+    return Ranked(index, np.where(np.take_along_axis(again_RC, places, -1), 0, weight))

@@ -1,10 +1,8 @@
-"""The ribbon on paper: what is chosen, and under the other text every head's spans as bands
-(matplotlib).
-"""
+"""The ribbon on paper: what is chosen, and under the other text every head's spans as bands."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
 
@@ -16,77 +14,94 @@ from matplotlib.textpath import text_to_path
 
 from areaviz.drawing.base import caption
 from areaviz.drawing.labels import clip, for_print
-from areaviz.drawing.select import NAMES
-from areaviz.drawing.theme import PRINT_EDGE, PRINT_FONT, finish, head_colour, paper
+from areaviz.drawing.select import field_name, heads_of
+from areaviz.drawing.theme import PRINT_EDGE, PRINT_FONT, Drawing, finish, head_colour, print_figure
 from areaviz.interactive.ribbon_table import TOP, Span, items_text, spans_of
 from areaviz.trace.query import smallest_area
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 
-MEASURE = 455.0  # pt, width of a line
-SIZE = 9.0  # pt, of the text's letters
-BLANKS = for_print(" ") + for_print("\n")
-ROWS = 10  # at most so many lines of the text are drawn
-LINE, BAND = 0.24, 0.052  # inches: height of the letters' line, and of one head's band
+# pt: width of a line, size of the text's letters.
+_MEASURE, _SIZE = 455.0, 9.0
+# Lines of the text that are drawn at most.
+_ROWS = 10
+# Inches: height of the letters' line, and of one head's band.
+_LINE, _BAND = 0.24, 0.052
+# Inches: height of the legend's lines, and how many entries each has.
+_LEGEND, _COLUMNS = 0.17, 3
+_BLANKS = for_print(" ") + for_print("\n")
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Where an item stands: its line, its left edge and its width in pt."""
+    """Where an item stands."""
 
     row: int
+    # Its left edge and its width, in pt.
     x: float
     width: float
     text: str
 
 
 def ribbon_print(trace: Trace, focus: Focus) -> PrintFigure:
-    """The chosen items' spans under the other text, one band a head, the strongest span of a head
-    solid.
+    """The chosen items' spans under the other text: a band a head, the strongest span solid.
 
     Without a choice the first query is shown. Of a long text only the lines with the heaviest spans
     are drawn.
     """
-    focus = focus if focus.items else replace(focus, side="query", items=(0,))
+    if not focus.items:
+        focus = replace(focus, side="query", items=(0,))
     attention = trace.maps[focus.site]
     own, other = trace.fields[attention.query], trace.fields[attention.memory]
-    spans = spans_of(trace, focus)
+    spans, verb = spans_of(trace, focus), "attends to"
     if focus.side == "memory":
-        own, other = other, own
+        own, other, verb = other, own, "is attended to by"
         spans = [replace(span, start=span.queries[0], length=len(span.queries)) for span in spans]
     placed = _places(other)
     rows = _rows_with(placed, spans)
-    heads = range(attention.heads) if focus.head is None else [focus.head]
-    pitch = LINE + BAND * len(heads) + 0.1
-    height = pitch * len(rows) + 0.34 + 0.17 * len(_legend(heads, spans, other))
-    verb = "attends to" if focus.side == "query" else "is attended to by"
+    heads = heads_of(attention, focus.head)
+    pitch = _LINE + _BAND * len(heads) + 0.1
+    legend_lines = -(-len(heads) // _COLUMNS)
+    height = pitch * len(rows) + 0.34 + _LEGEND * legend_lines
     chosen = clip(for_print(items_text(own, focus.items)), 60)
-    title = f"What the {NAMES.get(own.name, own.name)} “{chosen}” {verb}"
-    shown = (
-        "all lines"
-        if len(rows) == placed[-1].row + 1
-        else f"the {len(rows)} lines with the heaviest spans"
+    complete = len(rows) == placed[-1].row + 1
+    lines = "all lines" if complete else f"the {len(rows)} lines with the heaviest spans"
+    which = " of two or more items" if smallest_area(attention, focus) > 1 else ""
+    drawing = Drawing(
+        title=f"What the {field_name(own)} “{chosen}” {verb}",
+        note=(
+            f"Bands: the {TOP} heaviest spans{which} of each head, the strongest solid; height and"
+            f" depth by weight; {lines}."
+        ),
+        caption=caption(trace, focus),
     )
-    which = " of two or more items" * (smallest_area(attention, focus) > 1)
-    note = (
-        f"Bands: the {TOP} heaviest spans{which} of each head, the strongest solid; height and"
-        " depth by weight"
+    figure, axes = print_figure(drawing, height)
+    axes.set(
+        xlim=(-4, _MEASURE + 4),
+        ylim=(height, 0),
+        xticks=[],
+        yticks=[],
     )
-    figure, axes = paper(title, f"{note}; {shown}.", caption(trace, focus), height)
-    axes.set(xlim=(-4, MEASURE + 4), ylim=(height, 0), xticks=[], yticks=[])
-    tops = {row: n * pitch for n, row in enumerate(rows)}
-    _draw_spans(axes, placed, spans, tops, list(heads))
+    tops = {row: number * pitch for number, row in enumerate(rows)}
+    _draw_spans(axes, placed, spans, tops, heads)
     for place in placed:
         if place.row in tops:
+            middle = place.x + place.width / 2
             _write(
                 axes,
-                place.x + place.width / 2,
-                tops[place.row] + LINE / 2,
+                middle,
+                tops[place.row] + _LINE / 2,
                 place.text,
-                SIZE,
-                centred=True,
+                _SIZE,
+                "center",
             )
-    _draw_legend(axes, _legend(heads, spans, other), pitch * len(rows) + 0.2)
+    _draw_legend(
+        axes,
+        heads,
+        spans,
+        other,
+        pitch * len(rows) + 0.2,
+    )
     return finish(figure)
 
 
@@ -94,12 +109,15 @@ def _places(field: Field) -> list[Placed]:
     """Items in lines of one measure; a line ends at a blank where it can."""
     placed: list[Placed] = []
     row, x = 0, 0.0
-    apart = 5.0 if any(end - start > 1 for start, end in field.anchors.tolist()) else 0.5
+    # Letters of a text stand close, words and subwords apart.
+    apart = 5.0 if (field.anchors[:, 1] - field.anchors[:, 0] > 1).any() else 0.5
     for item, label in enumerate(field.labels):
         text = for_print(label)
-        width = _width(text) + (4 if len(text) > 1 else 0)
-        blank = label.isspace()
-        if x > 0 and (x + width > MEASURE or (not blank and x + _word(field, item) > MEASURE)):
+        width = _width(text)
+        if len(text) > 1:
+            width += 4
+        needed = width if label.isspace() else max(width, _word(field, item))
+        if x > 0 and x + needed > _MEASURE:
             row, x = row + 1, 0.0
         placed.append(Placed(row, x, width, text))
         x += width + apart
@@ -112,7 +130,7 @@ def _word(field: Field, item: int) -> float:
         return 0.0
     width = 0.0
     for label in field.labels[item:]:
-        if label.isspace() or width > MEASURE / 2:
+        if label.isspace() or width > _MEASURE / 2:
             break
         width += _width(for_print(label)) + 0.5
     return width
@@ -120,21 +138,18 @@ def _word(field: Field, item: int) -> float:
 
 def _width(text: str) -> float:
     """How wide a text is drawn, in pt."""
-    width, _, _ = text_to_path.get_text_width_height_descent(
-        text, FontProperties(size=SIZE), ismath=False
-    )
-    return float(width)
+    font = FontProperties(size=_SIZE)
+    return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0])
 
 
-def _rows_with(placed: Sequence[Placed], spans: Sequence[Span]) -> list[int]:
+def _rows_with(placed: Sequence[Placed], spans: Sequence[Span]) -> Sequence[int]:
     """All lines of a short text; of a long one those with the heaviest spans."""
     count = placed[-1].row + 1
-    if count <= ROWS:
-        return list(range(count))
-    heavy = dict.fromkeys(
-        placed[span.start].row for span in sorted(spans, key=lambda span: -span.weight)
-    )
-    return sorted(list(heavy)[:ROWS]) or list(range(ROWS))
+    if count <= _ROWS:
+        return range(count)
+    heaviest = sorted(spans, key=lambda span: -span.weight)
+    rows = list(dict.fromkeys(placed[span.start].row for span in heaviest))
+    return sorted(rows[:_ROWS]) or range(_ROWS)
 
 
 def _draw_spans(
@@ -144,63 +159,98 @@ def _draw_spans(
     tops: dict[int, float],
     heads: Sequence[int],
 ) -> None:
+    """A band for every span; a head's first one is its strongest, and tints its letters too."""
     seen: set[int] = set()
     for span in spans:
         strongest = span.head not in seen
         seen.add(span.head)
         strength = sqrt(min(span.weight, 1))
+        colour, alpha = head_colour(span.head), 0.3 + 0.5 * strength
+        thick = _BAND * (0.25 + 0.4 * strength)
+        if strongest:
+            thick, alpha = _BAND * 0.8, 1
         for row, left, right in _pieces(placed, span):
             if row not in tops:
                 continue
-            y = tops[row] + LINE + BAND * heads.index(span.head)
-            thick = BAND * (0.8 if strongest else 0.25 + 0.4 * strength)
-            colour, alpha = head_colour(span.head), 1 if strongest else 0.3 + 0.5 * strength
-            box = (left + 0.5, y + (BAND - thick) / 2), max(right - left - 1, 1), thick
-            axes.add_patch(Rectangle(*box, facecolor=colour, alpha=alpha, linewidth=0))
+            top, width = tops[row], right - left
+            y = top + _LINE + _BAND * heads.index(span.head) + (_BAND - thick) / 2
+            band = (left + 0.5, y), max(width - 1, 1), thick
+            axes.add_patch(
+                Rectangle(
+                    *band,
+                    facecolor=colour,
+                    alpha=alpha,
+                    linewidth=0,
+                )
+            )
             if strongest:
-                axes.add_patch(Rectangle(*box, fill=False, edgecolor=PRINT_EDGE, linewidth=0.3))
-                tint = (left, tops[row] + 0.02), right - left, LINE - 0.04
                 axes.add_patch(
-                    Rectangle(*tint, color=colour, alpha=0.1 + 0.14 * strength, linewidth=0)
+                    Rectangle(
+                        *band,
+                        fill=False,
+                        edgecolor=PRINT_EDGE,
+                        linewidth=0.3,
+                    )
+                )
+                tint = (left, top + 0.02), width, _LINE - 0.04
+                alpha_tint = 0.1 + 0.14 * strength
+                axes.add_patch(
+                    Rectangle(
+                        *tint,
+                        color=colour,
+                        alpha=alpha_tint,
+                        linewidth=0,
+                    )
                 )
 
 
-def _pieces(placed: Sequence[Placed], span: Span) -> list[tuple[int, float, float]]:
+def _pieces(placed: Sequence[Placed], span: Span) -> Iterator[tuple[int, float, float]]:
     """(line, left, right) of a span, one piece a line."""
     items = placed[span.start : span.start + span.length]
-    rows = sorted({place.row for place in items})
-    pieces = []
-    for row in rows:
+    for row in range(items[0].row, items[-1].row + 1):
         here = [place for place in items if place.row == row]
-        pieces.append((row, here[0].x, here[-1].x + here[-1].width))
-    return pieces
+        yield row, here[0].x, here[-1].x + here[-1].width
 
 
-def _legend(
-    heads: Sequence[int] | range, spans: Sequence[Span], field: Field
-) -> list[list[tuple[int, str]]]:
-    """(head, what it says), three entries a line."""
-    entries = []
-    for head in heads:
-        top = next((span for span in spans if span.head == head), None)
+def _draw_legend(
+    axes: Axes, heads: Sequence[int], spans: Sequence[Span], field: Field, top: float
+) -> None:
+    """What the strongest span of every head is."""
+    for number, head in enumerate(heads):
         text = "nothing"
-        if top:
-            label = clip(for_print(items_text(field, range(top.start, top.start + top.length))), 16)
-            text = f"“{label}” {top.weight:.0%}"
-        entries.append((head, f"head {head + 1}  {text}"))
-    return [entries[i : i + 3] for i in range(0, len(entries), 3)]
+        span = next((span for span in spans if span.head == head), None)
+        if span:
+            label = clip(for_print(items_text(field, span.items)), 16)
+            text = f"“{label}” {span.weight:.0%}"
+        row, column = divmod(number, _COLUMNS)
+        x, y = column * _MEASURE / _COLUMNS, top + _LEGEND * row
+        box = (x, y + 0.035), 6, 0.09
+        axes.add_patch(Rectangle(*box, color=head_colour(head), linewidth=0))
+        _write(
+            axes,
+            x + 11,
+            y + 0.08,
+            f"head {head + 1}  {text}",
+            PRINT_FONT,
+            "left",
+        )
 
 
-def _draw_legend(axes: Axes, lines: Sequence[Sequence[tuple[int, str]]], top: float) -> None:
-    for n, line in enumerate(lines):
-        for column, (head, text) in enumerate(line):
-            x, y = column * MEASURE / 3, top + 0.17 * n
-            axes.add_patch(Rectangle((x, y + 0.035), 6, 0.09, color=head_colour(head), linewidth=0))
-            _write(axes, x + 11, y + 0.08, text, PRINT_FONT)
-
-
-def _write(axes: Axes, x: float, y: float, text: str, size: float, centred: bool = False) -> None:
-    align, colour = ("center" if centred else "left"), ("#B0B0B0" if text in BLANKS else "black")
+def _write(
+    axes: Axes,
+    x: float,
+    y: float,
+    text: str,
+    size: float,
+    side: str,
+) -> None:
+    """Text whose marks of blanks are faint."""
     axes.text(
-        x, y, text, ha=align, va="center_baseline", fontsize=size, color=colour, parse_math=False
+        x,
+        y,
+        text,
+        ha=side,
+        va="center_baseline",
+        fontsize=size,
+        color="#B0B0B0" if text in _BLANKS else "black",
     )

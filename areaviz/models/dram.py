@@ -15,8 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from areaviz.attention.glimpse import Retina
-from areaviz.attention.hard import sample_place
+from areaviz.attention.hard import Retina, sample_place
 from areaviz.models.reading import Reading, box_corners, coordinates
 
 

@@ -1,5 +1,7 @@
-"""Pictures of a trace. To add one: write a file that ends in `VIEW = View(...)` and
-list it here.
+"""Pictures of a trace. To add one: write a file that ends in `VIEW = view(...)` and list it here.
+
+`VIEWS` is the door: every view by its name. `charts`, `difference` and `look` draw what is no view
+of one trace at a focus.
 """
 
 from collections.abc import Callable
@@ -7,18 +9,14 @@ from collections.abc import Callable
 from areaviz.drawing.base import View
 from areaviz.trace.record import Trace
 from areaviz.views import (
-    alignment,
     balance,
     both,
-    change,
-    context,
-    coverage,
     film,
     glimpse_labels,
     glimpses,
     lines,
+    matrices,
     overview,
-    playback,
     probabilities,
     pyramid,
     retina,
@@ -26,10 +24,29 @@ from areaviz.views import (
     transformer,
 )
 
-DOUBLY = (both, balance)
-PICTURES = (film, playback, glimpses, transformer, retina, context, glimpse_labels)
-TEXTS = (pyramid, coverage, alignment, lines, overview, sizes, probabilities)
-VIEWS: dict[str, View] = {module.VIEW.name: module.VIEW for module in (*DOUBLY, *PICTURES, *TEXTS)}
+TEXTS = (
+    pyramid.VIEW,
+    matrices.COVERAGE,
+    matrices.ALIGNMENT,
+    lines.VIEW,
+    overview.VIEW,
+    sizes.VIEW,
+    probabilities.VIEW,
+)
+"""Those that fit attention from text to text."""
+_ALL = (
+    both.VIEW,
+    balance.VIEW,
+    film.VIEW,
+    film.PLAYBACK,
+    glimpses.VIEW,
+    transformer.VIEW,
+    retina.VIEW,
+    retina.COARSE_LOOK,
+    glimpse_labels.VIEW,
+    *TEXTS,
+)
+VIEWS: dict[str, View] = {view.name: view for view in _ALL}
 """Every view by its name, in the order the pages offer them."""
-PAIRS: dict[str, Callable[[Trace], View]] = {"change": change.against}
+PAIRS: dict[str, Callable[[Trace], View]] = {"change": probabilities.against}
 """Views of a run beside another one: given that other trace, a view."""

@@ -1,152 +1,300 @@
-"""The balance: how much of each word's context came from the text, and how much from
-the picture.
+"""The balance: how much of each word's context came from the text, and how much from the picture.
+
+Shapes: H heads, Q queries, R runs of queries, M marks.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.figure import Figure as PrintFigure
 from matplotlib.ticker import PercentFormatter
 from plotly.graph_objects import Bar, Figure, Scatter
 
-from areaviz.drawing import theme
-from areaviz.drawing.axes import print_labels, screen_labels, screen_ticks
-from areaviz.drawing.base import Table, View
+from areaviz.drawing.axes import legend, print_labels, screen_labels, screen_ticks, written
+from areaviz.drawing.base import Table, view
+from areaviz.drawing.film import unit_name
 from areaviz.drawing.labels import escape
 from areaviz.drawing.pictures import CASING
-from areaviz.drawing.two_memories import strengths_fit
-from areaviz.trace.record import Trace
+from areaviz.drawing.select import field_name, group_labels, select, word_groups
+from areaviz.drawing.theme import (
+    ACCENT,
+    CLEAR,
+    EDGE,
+    PRINT_EDGE,
+    PRINT_FONT,
+    SCREEN_FONT,
+    SECOND,
+    Drawing,
+    print_figure,
+    screen_figure,
+)
+from areaviz.drawing.two_memories import TEXT, both_caption, fits_strengths, text_shares, turned
+from areaviz.trace.query import merge_items
+from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
-from areaviz.views.balance_bars import BROAD, Balance, balance
+
+MEASURED = "length of each context vector, before they are added (Eq. 5), share of their sum"
+# px from one word to the next, and the share of it that a bar takes up.
+_PITCH, _BROAD = 26.0, 0.62
+# Up to this many words have a mark for every head, and their numbers in words.
+_MARKED = 40
+_SHARES = [0, 0.25, 0.5, 0.75, 1]
 
 
-def figure(trace: Trace, focus: Focus) -> Figure:
+@dataclass(frozen=True, slots=True, eq=False)
+class Balance(Drawing):
+    """The text's share of every word, NaN where neither context has any length.
+
+    The picture has the rest.
+    """
+
+    # First items of the words, 0-based.
+    positions: tuple[int, ...]
+    labels: tuple[str, ...]
+    # float32 [H, R].
+    heads: FloatArray
+    # float32 [R]: of the focused head, or the mean of the heads' shares.
+    drawn: FloatArray
+    # The heads that get marks.
+    marked: range
+    # Whether a word is focused; all are where none is.
+    chosen: tuple[bool, ...]
+
+    @property
+    def height(self) -> float:
+        """How many px the bars take up together."""
+        return float(np.clip(_PITCH * len(self.labels), 2 * _PITCH, 900.0))
+
+    @property
+    def opacity(self) -> list[float]:
+        """Focused words stand out."""
+        return [1.0 if chosen else 0.4 for chosen in self.chosen]
+
+    def bars(self) -> tuple[tuple[str, str, FloatArray, FloatArray], ...]:
+        """Name, colour, beginnings and lengths of the bars of the text and of the picture."""
+        text, rest = np.nan_to_num(self.drawn), np.nan_to_num(1 - self.drawn)
+        return (
+            ("text", ACCENT, 0 * text, text),
+            ("picture", SECOND, text, rest),
+        )
+
+    def marks(self) -> tuple[FloatArray, FloatArray, list[int]]:
+        """Share, row and head of every mark; within a bar the first head is on top."""
+        heads = len(self.marked)
+        head_M, row_M = (axis.ravel() for axis in np.indices((heads, len(self.labels))))
+        down_M = row_M + _BROAD * ((head_M + 0.5) / max(heads, 1) - 0.5)
+        return self.heads[self.marked].ravel(), down_M.astype(np.float32), head_M.tolist()
+
+    def numbers(self) -> list[str]:
+        """Both shares of every word in per cent, a dash where there are none; "" of many words."""
+        if len(self.labels) > _MARKED:
+            return [""] * len(self.labels)
+        texts = [f"{share:.0%} · {1 - share:.0%}" for share in self.drawn.tolist()]
+        missing = np.isnan(self.drawn)
+        return ["–" if absent else text for text, absent in zip(texts, missing, strict=True)]
+
+
+def balance(trace: Trace, focus: Focus) -> Balance:
+    """The shares of every produced item; with `focus.unit` "word" the mean over a word's items."""
+    chosen = select(trace, turned(focus, TEXT))
+    runs, heads = word_groups(chosen.query, focus.unit), chosen.heads
+    heads_HR = merge_items(text_shares(trace, chosen.layer).T, runs).T
+    unit = f"{field_name(chosen.query)} {unit_name(chosen.query, focus.unit)}"
+    several = len(heads) > 1
+    who = f"mean of the shares of {len(heads)} heads" if several else chosen.head_words
+    marked = heads if several and len(runs) <= _MARKED else range(0)
+    queries = set(chosen.queries)
+    return Balance(
+        title=f"Where the context of each {unit} comes from, {who}",
+        note=f"{MEASURED}; dots: single heads, the first on top" if marked else MEASURED,
+        caption=both_caption(trace, focus),
+        positions=tuple(start for start, _ in runs),
+        labels=group_labels(chosen.query, runs),
+        heads=heads_HR,
+        drawn=mean(heads_HR) if chosen.head is None else heads_HR[chosen.head],
+        marked=marked,
+        chosen=tuple(not queries.isdisjoint(range(*run)) for run in runs),
+    )
+
+
+def mean(shares_HR: FloatArray) -> FloatArray:
+    """The mean of the heads that have a share: float32 [R], NaN where none has."""
+    known_HR = ~np.isnan(shares_HR)
+    count_R = known_HR.sum(0)
+    total_R = np.where(known_HR, shares_HR, 0).sum(0, dtype=np.float32)
+    mean_R: FloatArray = np.full_like(total_R, np.nan)
+    np.divide(total_R, count_R, out=mean_R, where=count_R > 0)
+    return mean_R
+
+
+def figure(drawn: Balance) -> Figure:
     """A bar a word: the text's share from the left, the picture's from the right."""
-    drawn = balance(trace, focus)
-    result = theme.screen(drawn.title, drawn.note, drawn.caption, drawn.height, above=30, below=30)
-    rows = list(range(len(drawn.labels)))
+    count = len(drawn.labels)
+    rows = list(range(count))
+    result = screen_figure(drawn, drawn.height, above=30, below=30)
     for side, colour, base, length in drawn.bars():
-        hover = [
+        hovers = [
             f"{escape(label)}<br>{share:.1%} from the {side}"
             for label, share in zip(drawn.labels, length, strict=True)
         ]
-        style = {
-            "marker": {"color": colour, "opacity": drawn.opacity, "line": {"width": 0}},
-            "width": BROAD,
-        }
-        more = {
-            "hovertext": hover,
-            "hovertemplate": "%{hovertext}<extra></extra>",
-            "name": f"from the {side}",
-        }
-        result.add_trace(Bar(x=length, base=base, y=rows, orientation="h", **style, **more))
-    result.add_traces([_marks(drawn), _numbers(drawn)])
-    result.add_vline(0.5, line={"color": theme.EDGE, "width": 1, "dash": "dot"})
-    key = {
-        "orientation": "h",
-        "x": 0,
-        "y": 1,
-        "yanchor": "bottom",
-        "itemclick": False,
-        "itemdoubleclick": False,
-    }
-    result.update_layout(barmode="overlay", showlegend=True, legend=key | {"bgcolor": theme.CLEAR})
-    result.update_xaxes(range=[0, 1.14], tickvals=[0, 0.25, 0.5, 0.75, 1], tickformat=".0%")
+        result.add_trace(
+            Bar(
+                x=length,
+                base=base,
+                y=rows,
+                orientation="h",
+                width=_BROAD,
+                marker_color=colour,
+                marker_opacity=drawn.opacity,
+                marker_line_width=0,
+                hovertext=hovers,
+                hovertemplate="%{hovertext}<extra></extra>",
+                name=f"from the {side}",
+            )
+        )
+    font, beside = {"size": SCREEN_FONT}, [1.005] * count
+    numbers = written(
+        beside,
+        rows,
+        drawn.numbers(),
+        font,
+        "middle right",
+        showlegend=False,
+    )
+    result.add_traces([_marks(drawn), numbers])
+    result.add_vline(
+        0.5,
+        line={
+            "color": EDGE,
+            "width": 1,
+            "dash": "dot",
+        },
+    )
+    key = legend(
+        1,
+        itemclick=False,
+        itemdoubleclick=False,
+        bgcolor=CLEAR,
+    )
+    result.update_layout(
+        barmode="overlay",
+        showlegend=True,
+        legend=key,
+    )
+    result.update_xaxes(
+        range=[0, 1.14],
+        tickvals=_SHARES,
+        tickformat=".0%",
+    )
     words = screen_labels(drawn.labels, drawn.height, upright=True)
-    return result.update_yaxes(screen_ticks(words), range=[len(rows) - 0.5, -0.5])
+    return result.update_yaxes(screen_ticks(words), range=[count - 0.5, -0.5])
 
 
 def _marks(drawn: Balance) -> Scatter:
     """A dot for every head, edged so that it shows on both colours."""
-    share, down, heads = drawn.marks()
+    share_M, down_M, heads = drawn.marks()
     texts = [
-        f"head {head + 1}: {one:.1%} from the text" for head, one in zip(heads, share, strict=True)
+        f"head {head + 1}: {share:.1%} from the text"
+        for head, share in zip(heads, share_M, strict=True)
     ]
-    marker = {"size": 5, "color": "#FFFFFF", "line": {"color": CASING, "width": 1}}
-    style = {
-        "hovertext": texts,
-        "hovertemplate": "%{hovertext}<extra></extra>",
-        "showlegend": False,
-    }
-    return Scatter(x=share, y=down, mode="markers", marker=marker, **style)
-
-
-def _numbers(drawn: Balance) -> Scatter:
-    """Both shares beside a bar, in per cent."""
-    style = {
-        "mode": "text",
-        "textposition": "middle right",
-        "hoverinfo": "skip",
-        "showlegend": False,
-    }
-    rows = list(range(len(drawn.labels)))
     return Scatter(
-        x=[1.005] * len(rows),
-        y=rows,
-        text=drawn.numbers(),
-        textfont={"size": theme.SCREEN_FONT},
-        **style,
+        x=share_M,
+        y=down_M,
+        mode="markers",
+        marker_size=5,
+        marker_color="#FFFFFF",
+        marker_line_color=CASING,
+        marker_line_width=1,
+        hovertext=texts,
+        hovertemplate="%{hovertext}<extra></extra>",
+        showlegend=False,
     )
 
 
-def table(trace: Trace, focus: Focus) -> Table:
-    """One line a word: both shares as drawn, and the text's share in every head; empty where there
-    is no context.
-    """
-    drawn = balance(trace, focus)
-    columns = (
-        "position",
-        "item",
-        "text",
-        "picture",
-        *(f"text, head {head + 1}" for head in range(len(drawn.heads))),
-    )
-    rows: list[tuple[str | int | float, ...]] = []
-    for row, (first, label) in enumerate(zip(drawn.positions, drawn.labels, strict=True)):
-        shares = (drawn.drawn[row], 1 - drawn.drawn[row], *drawn.heads[:, row])
-        rows.append((first + 1, label, *map(float, shares)))
-    return Table(columns, rows)
-
-
-def paper(trace: Trace, focus: Focus) -> PrintFigure:
+def paper(drawn: Balance) -> PrintFigure:
     """The same picture for paper."""
-    drawn = balance(trace, focus)
-    result, axes = theme.paper(drawn.title, drawn.note, drawn.caption, drawn.height / 96)
-    rows = np.arange(len(drawn.labels))
+    inches, count = drawn.height / 96, len(drawn.labels)
+    result, axes = print_figure(drawn, inches)
     for side, colour, base, length in drawn.bars():
-        bars = axes.barh(rows, length, BROAD, base, color=colour, label=f"from the {side}")
+        label = f"from the {side}"
+        bars = axes.barh(
+            range(count),
+            length,
+            _BROAD,
+            base,
+            color=colour,
+            label=label,
+        )
         for bar, opacity in zip(bars, drawn.opacity, strict=True):
             bar.set_alpha(opacity)
-    axes.axvline(0.5, color=theme.PRINT_EDGE, linewidth=0.6, linestyle=":")
+    axes.axvline(
+        0.5,
+        color=PRINT_EDGE,
+        linewidth=0.6,
+        linestyle=":",
+    )
     share, down, _ = drawn.marks()
-    axes.scatter(share, down, 7, facecolors="white", edgecolors=CASING, linewidths=0.6, zorder=3)
+    axes.scatter(
+        share,
+        down,
+        7,
+        facecolors="white",
+        edgecolors=CASING,
+        linewidths=0.6,
+        zorder=3,
+    )
     for row, text in enumerate(drawn.numbers()):
-        axes.text(1.005, row, text, va="center_baseline", fontsize=theme.PRINT_FONT)
-    axes.set(xlim=(0, 1.09), ylim=(len(rows) - 0.5, -0.5), xticks=[0, 0.25, 0.5, 0.75, 1])
-    words = print_labels(drawn.labels, 72 * drawn.height / 96, upright=True)
+        axes.text(
+            1.005,
+            row,
+            text,
+            va="center_baseline",
+            fontsize=PRINT_FONT,
+        )
+    axes.set(
+        xlim=(0, 1.09),
+        ylim=(count - 0.5, -0.5),
+        xticks=_SHARES,
+    )
+    words = print_labels(drawn.labels, 72 * inches, upright=True)
     axes.set_yticks(words.positions, words.texts)
     axes.xaxis.set_major_formatter(PercentFormatter(1, 0))
-    place: dict[str, Any] = {
-        "loc": "lower left",
-        "bbox_to_anchor": (0, 1),
-        "ncols": 2,
-        "frameon": False,
-    }
-    key = axes.legend(fontsize=theme.PRINT_FONT, borderaxespad=0.1, **place)
+    key = axes.legend(
+        fontsize=PRINT_FONT,
+        borderaxespad=0.1,
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        ncols=2,
+        frameon=False,
+    )
     for handle in key.legend_handles:
+        # Else the key is as faint as the first bar.
         if handle is not None:
-            handle.set_alpha(1)  # else as faint as the first bar
-    return theme.finish(result)
+            handle.set_alpha(1)
+    return result
 
 
-VIEW = View(
-    name="balance",
-    title="Text or picture",
-    question="Does a word's context come from the text or from the picture?",
-    fits=strengths_fit,
-    figure=figure,
-    table=table,
-    print=paper,
+def table(drawn: Balance) -> Table:
+    """One line a word: both shares as drawn, and the text's in every head; NaN without any."""
+    heads = [f"text, head {head + 1}" for head in range(len(drawn.heads))]
+    rows = []
+    for row, share in enumerate(drawn.drawn.tolist()):
+        # The picture's share is worked out in the precision of the text's.
+        rest = float(1 - drawn.drawn[row])
+        own = drawn.heads[:, row].tolist()
+        rows.append((drawn.positions[row] + 1, drawn.labels[row], share, rest, *own))
+    return Table(("position", "item", "text", "picture", *heads), rows)
+
+
+VIEW = view(
+    "balance",
+    "Text or picture",
+    "Does a word's context come from the text or from the picture?",
+    fits_strengths,
+    balance,
+    figure,
+    table,
+    paper,
 )

@@ -2,163 +2,226 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as PrintFigure
 from plotly.graph_objects import Figure, Scatter
 
-from areaviz.drawing import pictures, theme
-from areaviz.drawing.base import Table, View
-from areaviz.drawing.film_frames import Stills
-from areaviz.drawing.labels import clip, escape, visible
-from areaviz.drawing.two_memories import doubly_fits
-from areaviz.trace.record import Trace
-from areaviz.trace.request import Focus
-from areaviz.views.both_layout import CUT, LEAVES, READ, SEEN, WIDEST, WORD, Laid, curve, laid_out
-from areaviz.views.both_panels import DIM, Panel, Panels, Tie, panels
-from areaviz.views.both_print import both_print
+from areaviz.drawing.axes import HOVER, hover_points, written
+from areaviz.drawing.base import Row, Table, view
+from areaviz.drawing.film import Stills
+from areaviz.drawing.labels import clip, drawable, escape, visible
+from areaviz.drawing.pictures import uri
+from areaviz.drawing.theme import (
+    ACCENT,
+    PRINT_FONT,
+    PRINT_WIDTH,
+    SCREEN_FONT,
+    print_figure,
+    screen_figure,
+)
+from areaviz.drawing.two_memories import fits_both
+from areaviz.views.both_panels import (
+    CUT,
+    DIM,
+    LEAVES,
+    READ,
+    SEEN,
+    WIDEST,
+    WORD,
+    Panel,
+    Panels,
+    Tie,
+    curve,
+    panels,
+)
+from areaviz.views.film import frame_text, most_text
 
-_SCREEN = 250
-"""Longest side of a panel's picture in pixels."""
-_TIED = {"color": theme.ACCENT, "width": 1.5}
+# Opacity of lines, and of source words whose share is not written.
 _FAINT = 0.8
-"""Opacity of source words whose share is not told."""
+# Inches and pt of a px.
+_INCH, _PT = 1 / 96, 72 / 96
+# Inches.
+_WIDE = PRINT_WIDTH - 0.3
 
 
-def figure(trace: Trace, focus: Focus) -> Figure:
+def figure(drawn: Panels) -> Figure:
     """A panel a word: picture, word, source words."""
-    drawn = panels(trace, focus)
-    places = laid_out(drawn)
-    whole = places[-1].top + places[-1].height
-    result = theme.screen(drawn.title, drawn.note, drawn.caption, whole, above=10, below=6)
-    stills = drawn.film.stills(_SCREEN, DIM)
-    for place in places:
-        _lay(result, stills, place)
-        result.add_shape(
-            type="line", x0=SEEN, x1=LEAVES, y0=place.middle, y1=place.middle, line=_TIED
+    result = screen_figure(drawn, drawn.height, above=10, below=6)
+    stills = drawn.film.stills(250, DIM)
+    line = {"color": ACCENT, "width": 1.5}
+    for panel in drawn.panels:
+        result.add_layout_image(
+            source=uri(stills.of(panel.frame)),
+            layer="below",
+            xref="x",
+            yref="y",
+            x=SEEN,
+            y=panel.middle,
+            sizex=SEEN,
+            sizey=panel.height,
+            xanchor="right",
+            yanchor="middle",
+            sizing="contain",
         )
-        result.add_traces([_line(place, tie, y) for tie, y in place.ties()])
+        y = panel.middle
+        result.add_shape(
+            type="line",
+            x0=SEEN,
+            x1=LEAVES,
+            y0=y,
+            y1=y,
+            line=line,
+        )
+        result.add_traces([_line(panel, tie, end) for tie, end in panel.places()])
+    middles = [panel.middle for panel in drawn.panels]
+    hovers = [_hover(drawn, panel) for panel in drawn.panels]
+    words = [escape(clip(panel.frame.label, CUT)) for panel in drawn.panels]
+    bold = {"size": SCREEN_FONT + 1, "weight": 600}
+    count = len(middles)
     result.add_traces(
-        [_seen(drawn, places), _words(places), *(_sources(places, told) for told in (True, False))]
+        [
+            hover_points([0.7 * SEEN] * count, middles, hovers, 0.7 * drawn.panels[0].height),
+            written(
+                [WORD] * count, middles, words, bold, "top center", opacity=1, cliponaxis=False
+            ),
+            _sources(drawn, strong=True),
+            _sources(drawn, strong=False),
+        ]
     )
     result.update_xaxes(visible=False, range=[0, 1])
-    return result.update_yaxes(visible=False, range=[whole, 0])
+    return result.update_yaxes(visible=False, range=[drawn.height, 0])
 
 
-def _lay(result: Figure, stills: Stills, place: Laid) -> None:
-    source = pictures.uri(stills.of(place.panel.frame))
-    room = {"x": SEEN, "y": place.middle, "sizex": SEEN, "sizey": place.height}
-    anchors = {
-        "xref": "x",
-        "yref": "y",
-        "xanchor": "right",
-        "yanchor": "middle",
-        "sizing": "contain",
-    }
-    result.add_layout_image(source=source, layer="below", **room, **anchors)
-
-
-def _line(place: Laid, tie: Tie, y: float) -> Scatter:
-    x, way = curve(place.middle, y)
-    style = {
-        "color": theme.ACCENT,
+def _line(
+    panel: Panel,
+    tie: Tie,
+    end: float,
+) -> Scatter:
+    x, y = curve(panel.middle, end)
+    line = {
+        "color": ACCENT,
         "width": round(WIDEST * tie.share, 2),
         "dash": "dot" if tie.rest else "solid",
+        # Plotly would take bends for straight.
+        "simplify": False,
     }
-    style["simplify"] = False  # plotly would take bends for straight
-    text = (
-        f"{escape(place.panel.frame.label)} → {escape(tie.label)}<br>{tie.share:.1%} of the"
-        " attention to the source"
-    )
+    pair = f"{escape(panel.frame.label)} → {escape(tie.label)}"
+    text = f"{pair}<br>{tie.share:.1%} of the attention to the source"
     return Scatter(
-        x=x,
-        y=way,
-        mode="lines",
-        line=style,
-        opacity=0.8,
-        text=text,
-        hovertemplate="%{text}<extra></extra>",
-    )
-
-
-def _seen(drawn: Panels, places: list[Laid]) -> Scatter:
-    """An unseen point on every picture, to be pointed at."""
-    texts = [_hover(drawn, place.panel) for place in places]
-    marker = {"opacity": 0, "size": 0.7 * places[0].height}
-    x, y = [0.7 * SEEN] * len(places), [place.middle for place in places]
-    return Scatter(
-        x=x, y=y, mode="markers", marker=marker, text=texts, hovertemplate="%{text}<extra></extra>"
+        x=x, y=y, mode="lines", line=line, opacity=_FAINT, text=text, hovertemplate=HOVER
     )
 
 
 def _hover(drawn: Panels, panel: Panel) -> str:
-    frame = panel.frame
-    cell = visible(drawn.film.cells.labels[int(frame.shares.argmax())])
-    likely = f"{frame.label} (item {frame.first + 1}), probability {frame.probability:.1%}"
-    return (
-        f"{escape(likely)}<br>most on {escape(cell)}: {frame.shares.max():.1%} of the attention to"
-        " the picture"
+    most = most_text(drawn.film, panel.frame)
+    word = escape(frame_text(panel.frame))
+    return f"{word}<br>{escape(most)} of the attention to the picture"
+
+
+def _sources(drawn: Panels, strong: bool) -> Scatter:
+    """The source's words, those whose share is written standing out."""
+    y, texts = [], []
+    for panel in drawn.panels:
+        for tie, place in panel.places():
+            if tie.strong == strong:
+                y.append(place)
+                texts.append(escape(tie.text))
+    font = {"size": SCREEN_FONT, "weight": 600 if strong else 400}
+    opacity = 1 if strong else _FAINT
+    x = [READ] * len(y)
+    return written(
+        x,
+        y,
+        texts,
+        font,
+        "middle right",
+        opacity=opacity,
+        cliponaxis=False,
     )
 
 
-def _words(places: list[Laid]) -> Scatter:
-    texts = [escape(clip(place.panel.frame.label, CUT)) for place in places]
-    font = {"size": theme.SCREEN_FONT + 1, "weight": 600}
-    return _texts(
-        [WORD] * len(places), [place.middle for place in places], texts, "top center", font, 1
-    )
-
-
-def _sources(places: list[Laid], told: bool) -> Scatter:
-    """The source's words, those whose share is told standing out."""
-    found = [(y, tie) for place in places for tie, y in place.ties() if tie.told == told]
-    font = {"size": theme.SCREEN_FONT, "weight": 600 if told else 400}
-    x, y, texts = [READ] * len(found), [y for y, _ in found], [escape(tie.text) for _, tie in found]
-    return _texts(x, y, texts, "middle right", font, 1 if told else _FAINT)
-
-
-def _texts(
-    x: list[float],
-    y: list[float],
-    texts: list[str],
-    side: str,
-    font: Mapping[str, object],
-    opacity: float,
-) -> Scatter:
-    style: dict[str, Any] = {
-        "textposition": side,
-        "textfont": font,
-        "opacity": opacity,
-        "cliponaxis": False,
-    }
-    return Scatter(x=x, y=y, mode="text", text=texts, hoverinfo="skip", **style)
-
-
-def table(trace: Trace, focus: Focus) -> Table:
-    """One line a word and what it attends to: first the source's words, then the cells, all of
-    them.
-    """
-    drawn = panels(trace, focus)
-    rows: list[tuple[str | int | float, ...]] = []
+def table(drawn: Panels) -> Table:
+    """One line a word and what it attends to: first all source words, then all cells."""
+    cells = [(cell, visible(label)) for cell, label in enumerate(drawn.film.cells.labels, 1)]
+    words = [(first + 1, label) for first, label in drawn.sources]
+    rows: list[Row] = []
     for panel in drawn.panels:
         own = (panel.frame.first + 1, panel.frame.label)
-        read = zip(drawn.sources, panel.shares.tolist(), strict=True)
-        rows += [(*own, "text", first + 1, label, share) for (first, label), share in read]
-        seen = zip(
-            map(visible, drawn.film.cells.labels), panel.frame.shares.ravel().tolist(), strict=True
-        )
-        rows += [
-            (*own, "picture", cell, label, share) for cell, (label, share) in enumerate(seen, 1)
-        ]
+        for place, share in zip(words, panel.shares.tolist(), strict=True):
+            rows.append((*own, "text", *place, share))
+        for place, share in zip(cells, panel.frame.shares.ravel().tolist(), strict=True):
+            rows.append((*own, "picture", *place, share))
     return Table(("position", "item", "looks at", "its position", "word or cell", "share"), rows)
 
 
-VIEW = View(
-    name="both",
-    title="Text and picture",
-    question="Which source words and which part of the picture does each word look at?",
-    fits=doubly_fits,
-    figure=figure,
-    table=table,
-    print=both_print,
+def paper(drawn: Panels) -> PrintFigure:
+    """The same picture for paper."""
+    whole = drawn.height * _INCH
+    result, axes = print_figure(drawn, whole)
+    stills = drawn.film.stills(400, DIM)
+    for panel in drawn.panels:
+        _print_panel(axes, stills, panel)
+    axes.set(
+        xlim=(0, _WIDE),
+        ylim=(whole, 0),
+        xticks=[],
+        yticks=[],
+        aspect="equal",
+    )
+    return result
+
+
+def _print_panel(
+    axes: Axes,
+    stills: Stills,
+    panel: Panel,
+) -> None:
+    """One panel on paper, all in inches."""
+    middle, right = panel.middle * _INCH, SEEN * _WIDE
+    still = stills.of(panel.frame)
+    height, width = still.shape[:2]
+    scale = min(right / width, panel.height * _INCH / height)
+    half = scale * height / 2
+    extent = (right - scale * width, right, middle + half, middle - half)
+    axes.imshow(still, extent=extent, interpolation="nearest")
+    axes.plot([right, LEAVES * _WIDE], [middle, middle], color=ACCENT, linewidth=1)
+    axes.text(
+        WORD * _WIDE,
+        middle - 0.03,
+        drawable(clip(panel.frame.label, CUT)),
+        ha="center",
+        va="bottom",
+        fontsize=9,
+        fontweight="bold",
+    )
+    for tie, end in panel.places():
+        x, y = curve(panel.middle, end)
+        axes.plot(
+            x * _WIDE,
+            y * _INCH,
+            color=ACCENT,
+            linewidth=_PT * WIDEST * tie.share,
+            linestyle=":" if tie.rest else "-",
+            alpha=_FAINT,
+            solid_capstyle="butt",
+        )
+        axes.text(
+            READ * _WIDE,
+            end * _INCH,
+            drawable(tie.text),
+            va="center_baseline",
+            fontsize=PRINT_FONT,
+            fontweight="bold" if tie.strong else "normal",
+        )
+
+
+VIEW = view(
+    "both",
+    "Text and picture",
+    "Which source words and which part of the picture does each word look at?",
+    fits_both,
+    panels,
+    figure,
+    table,
+    paper,
 )

@@ -1,151 +1,193 @@
-"""What the view of text and picture is made of: for a few words, the film's frame and the shares of
-the source words.
+"""The panels of text and picture: for a few words, the film's frame and the shares of source words.
 
-Shapes: R runs of target items, S runs of source items.
+Across a panel stand the picture as the word sees it, the word on a line to it, and lines on to the
+source's words. Shapes: R runs of target items, S runs of source items.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from areaviz.drawing.film_frames import Film, Frame, film, unit_name
-from areaviz.drawing.labels import clip
-from areaviz.drawing.select import groups, name, select
-from areaviz.drawing.two_memories import PICTURE, TEXT, doubly_caption, turned
+from areaviz.drawing.axes import STEPS, eased
+from areaviz.drawing.film import Film, Frame, film, unit_name
+from areaviz.drawing.labels import clip, counted
+from areaviz.drawing.select import field_name, group_labels, groups, select, word_groups
+from areaviz.drawing.theme import Drawing
+from areaviz.drawing.two_memories import PICTURE, TEXT, both_caption, turned
 from areaviz.trace import query
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
-from areaviz.views.alignment import run_labels, runs
 
 MOST, SOURCES = 6, 12
 """How many words, and how many of the source's words for each, are drawn at most."""
-LONG = 4
-"""Words of fewer letters are mostly articles and prepositions, and stand back where there are too
-many words.
-"""
-TOLD = 0.1
-"""From this share on it is written beside its source word; the largest one always is."""
-
 DIM = 0.4
-"""Brightness without attention: more than the film strip's, as the picture itself does not stand
-beside it.
-"""
-_NOTE = "brightness: attention to the picture; lines: to the source, full width at 100%"
+"""Brightness without attention: more than the film strip's, which has the picture itself beside."""
+
+SEEN, LEAVES, READ = 0.32, 0.55, 0.7
+"""In shares of the width: the picture's end, where lines begin, and where source words begin."""
+WORD = (SEEN + LEAVES) / 2
+WIDEST = 14.0
+"""px: a line that stands for all attention."""
+# px: from one source word to the next.
+_LINE = 14.0
+CUT = 14
+"""A word is cut to so many characters, for which there is room on half a page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tie:
-    """Source words that a word attends to: the first item (0-based), how many there are, and their
-    share together.
+    """Source words that a word attends to."""
 
-    told: whether it stands out, with its share beside the label. rest: these are the weaker words
-    of a long sentence.
-    """
-
+    # The first item, 0-based.
     first: int
     label: str
+    # Of all these words together.
     share: float
-    told: bool
+    # Whether the words stand out, with their share beside the label.
+    strong: bool
+    # Whether these are the weaker words of a long sentence.
     rest: bool = False
 
     @property
     def text(self) -> str:
-        """The label, cut to its room, and the share where it is told."""
-        return clip(self.label, 15) + (f" {self.share:.0%}" if self.told or self.rest else "")
+        """The label, cut to its room, and the share where it is written."""
+        label = clip(self.label, 15)
+        return f"{label} {self.share:.0%}" if self.strong or self.rest else label
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Panel:
-    """One target word. ties: in the order of the source, the rest last. shares: float32 [S], of
-    every source word.
-    """
+    """One target word and where its panel stands; all lengths are in px."""
 
     frame: Frame
-    ties: tuple[Tie, ...]
+    # In the order of the source, the rest last.
+    ties: Sequence[Tie]
+    # Of every source word: float32 [S].
     shares: FloatArray
+    top: float
+    # The room of its picture and of its source words.
+    height: float
+
+    @property
+    def middle(self) -> float:
+        """Where the picture's middle and the word stand."""
+        return self.top + self.height / 2
+
+    def places(self) -> Iterator[tuple[Tie, float]]:
+        """Every source word and where it stands."""
+        y = self.middle - (len(self.ties) - 1) * _LINE / 2
+        for number, tie in enumerate(self.ties):
+            yield tie, y + number * _LINE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Panels:
-    """All words that are drawn. sources: the first item and the label of every source word."""
+class Panels(Drawing):
+    """All words that are drawn."""
 
     film: Film
-    panels: tuple[Panel, ...]
-    sources: tuple[tuple[int, str], ...]
-    title: str
-    note: str
-    caption: str
+    panels: Sequence[Panel]
+    # The first item and the label of every source word.
+    sources: Sequence[tuple[int, str]]
 
     @property
-    def rows(self) -> int:
-        """How many lines of source words the fullest panel has."""
-        return max((len(panel.ties) for panel in self.panels), default=0)
+    def height(self) -> float:
+        """Where the last panel ends."""
+        return self.panels[-1].top + self.panels[-1].height
 
 
 def panels(trace: Trace, focus: Focus) -> Panels:
-    """The focused words, or the first words of some length; `focus.unit` "word" joins items to
-    words.
+    """The focused words, or the first words of some length.
+
+    With `focus.unit` "word" items are joined to words.
     """
     chosen, drawn = select(trace, turned(focus, TEXT)), film(trace, turned(focus, PICTURE))
     frames = chosen_frames(drawn.frames, chosen.focused)
-    targets, sources = groups(chosen.query, focus.unit), runs(chosen.memory, focus.unit)
+    targets = groups(chosen.query, focus.unit)
+    sources = word_groups(chosen.memory, focus.unit)
     shares_QN = query.item_shares(chosen.attention, chosen.layer, chosen.head)
     shares_RS = query.merge_items(shares_QN, targets, sources)
-    places = {start: run for run, (start, _) in enumerate(targets)}
-    named = tuple(
-        zip((start for start, _ in sources), run_labels(chosen.memory, sources), strict=True)
+    row_of = {start: row for row, (start, _) in enumerate(targets)}
+    labels = group_labels(chosen.memory, sources)
+    named = list(zip([start for start, _ in sources], labels, strict=True))
+    # Few panels get larger pictures.
+    height = {
+        1: 220.0,
+        2: 170.0,
+        3: 140.0,
+    }.get(len(frames), 112.0)
+    height = max(height, _LINE * min(len(named), SOURCES))
+    found = []
+    for number, frame in enumerate(frames):
+        shares_S = shares_RS[row_of[frame.first]]
+        top = number * (height + 16.0)
+        found.append(
+            Panel(
+                frame,
+                ties(shares_S, named),
+                shares_S,
+                top,
+                height,
+            )
+        )
+    unit = unit_name(chosen.query, focus.unit)
+    note = "brightness: attention to the picture; lines: to the source, full width at 100%"
+    if len(frames) < len(drawn.frames):
+        note += f"; {counted(len(drawn.frames) - len(frames), unit)} left out"
+        note += "" if chosen.focused else ", short ones first"
+    name = f"{field_name(chosen.query)} {unit}"
+    return Panels(
+        title=f"What each {name} looks at in the text and in the picture, {chosen.head_words}",
+        note=note,
+        caption=(
+            f"{both_caption(trace, focus)} · brightness: {DIM:.0%} without attention, full at"
+            f" {drawn.top:.1%} in a cell, the same for every {unit}"
+        ),
+        film=drawn,
+        panels=found,
+        sources=named,
     )
-    shown = (shares_RS[places[frame.first]] for frame in frames)
-    parts = tuple(
-        Panel(frame, ties(row_S, named), row_S) for frame, row_S in zip(frames, shown, strict=True)
-    )
-    unit, left = unit_name(chosen.query, focus.unit), len(drawn.frames) - len(frames)
-    out = f"; {left} {unit}{'s' * (left > 1)} left out" + (
-        "" if chosen.focused else ", short ones first"
-    )
-    title = (
-        f"What each {name(chosen.query)} {unit} looks at in the text and in the picture,"
-        f" {chosen.head_words}"
-    )
-    scale = (
-        f"brightness: {DIM:.0%} without attention, full at {drawn.top:.1%} in a cell, the same for"
-        f" every {unit}"
-    )
-    whole = f"{doubly_caption(trace, focus)} · {scale}"
-    return Panels(drawn, parts, named, title, _NOTE + out * (left > 0), whole)
 
 
-def chosen_frames(frames: Sequence[Frame], focused: bool) -> tuple[Frame, ...]:
-    """At most MOST: focused ones in order; else those that say something, long words before short
-    ones.
-    """
+def chosen_frames(frames: Sequence[Frame], focused: bool) -> Sequence[Frame]:
+    """At most MOST: focused ones in order; else those with letters, long words first."""
     if focused:
-        return tuple(frames[:MOST])
-    spoken = [frame for frame in frames if any(map(str.isalnum, frame.label))] or list(frames)
-    first = sorted(spoken, key=lambda frame: len(frame.label) < LONG)[:MOST]
-    return tuple(sorted(first, key=lambda frame: frame.first))
+        return frames[:MOST]
+    spoken = [frame for frame in frames if any(map(str.isalnum, frame.label))] or frames
+    # Words of three letters are mostly articles and prepositions.
+    first = sorted(spoken, key=lambda frame: len(frame.label) < 4)[:MOST]
+    return sorted(first, key=lambda frame: frame.first)
 
 
-def ties(shares_S: FloatArray, named: Sequence[tuple[int, str]]) -> tuple[Tie, ...]:
-    """Every source word of a short sentence; of a longer one the SOURCES - 1 strongest, and the
-    rest as one.
-    """
-    strongest = np.argsort(-shares_S, kind="stable")
-    kept = sorted(
-        strongest.tolist() if len(named) <= SOURCES else strongest[: SOURCES - 1].tolist()
-    )
+def ties(shares_S: FloatArray, named: Sequence[tuple[int, str]]) -> list[Tie]:
+    """Every source word of a short sentence; of a longer one the strongest, and the rest as one."""
+    kept = len(named) if len(named) <= SOURCES else SOURCES - 1
+    strongest = np.argsort(-shares_S, kind="stable")[:kept]
     top = float(shares_S.max(initial=0))
-    found = [(named[s], float(shares_S[s])) for s in kept]
-    listed = [
-        Tie(first, label, share, share >= min(top, TOLD) > 0) for (first, label), share in found
-    ]
-    if len(kept) == len(named):
-        return tuple(listed)
-    left = 1 - sum(tie.share for tie in listed) if top else 0.0
-    return (
-        *listed,
-        Tie(len(named), f"{len(named) - len(kept)} others", max(left, 0.0), told=False, rest=True),
-    )
+    found = []
+    for number in sorted(strongest.tolist()):
+        first, label = named[number]
+        share = float(shares_S[number])
+        # A tenth is written beside its word, and the largest share always is.
+        found.append(Tie(first, label, share, share >= min(top, 0.1) > 0))
+    if kept < len(named):
+        left = 1 - sum(tie.share for tie in found) if top else 0.0
+        others = f"{len(named) - kept} others"
+        found.append(
+            Tie(
+                len(named),
+                others,
+                max(left, 0.0),
+                strong=False,
+                rest=True,
+            )
+        )
+    return found
+
+
+def curve(start: float, end: float) -> tuple[FloatArray, FloatArray]:
+    """A line from its word to a source word `end` px down: x in shares of the width, and y."""
+    x = LEAVES + (0.69 - LEAVES) * STEPS
+    return x.astype(np.float32), eased(start, end)

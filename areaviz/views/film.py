@@ -1,109 +1,237 @@
-"""The film strip: the picture once for every word, bright where the model attends while it produces
-the word.
+"""The film strip and the same film played: a picture a word, bright where the model attends.
+
+On a page the film strip stands still, and playback shows one large frame at a time with the
+sentence below; as a file it is an animated GIF.
 """
 
 from __future__ import annotations
 
+import io
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import matplotlib
 import numpy as np
 from matplotlib.figure import Figure as PrintFigure
+from PIL import Image, ImageDraw, ImageFont
 from plotly.graph_objects import Figure
 
 from areaviz.drawing import tiles
-from areaviz.drawing.base import Table, View
-from areaviz.drawing.film_frames import Film, Frame, film, film_fits
-from areaviz.drawing.film_gif import film_gif
-from areaviz.drawing.labels import clip, visible
+from areaviz.drawing.base import Played, Table, view
+from areaviz.drawing.film import Film, Frame, film, fits_film
+from areaviz.drawing.labels import clip, drawable, visible
+from areaviz.drawing.pictures import uri, widened
 from areaviz.drawing.tiles import Sheet, Tile
 from areaviz.trace.areas import area_text
-from areaviz.trace.query import Attended
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 
-_ACROSS, _WIDTH_PX = 5, 128
-_SCREEN, _PRINT = 250, 400
-"""Longest side of a frame's picture in pixels."""
-_BUDGET = 16
-"""More frames than this get smaller pictures, so that the figure stays small."""
+PLAYED_LONGEST, PLAYED_LEAST = 420, 32
+"""Pixels: how long the sides of a played frame are at the most and at the least."""
+_MILLISECONDS = 700
+
+# Pixels: the GIF is at least so wide; the sides of what it shows are at most and at least so long.
+_NARROWEST, _LONGEST, _LEAST = 256, 480, 32
+_FONT_PX, _LINE_PX, _MARGIN_PX, _SAMPLE_PX = 16, 24, 10, 64
+_PAPER, _INK, _QUIET = "#FFFFFF", "#111111", "#707070"
+
+Placed = tuple[float, int, str]
+"""Left edge in pixels, line (0-based) and text of a word."""
 
 
-def sheet(trace: Trace, focus: Focus, longest: int) -> Sheet:
-    """The picture itself and the frames after it, with pictures of at most `longest`
-    pixels a side.
-    """
-    drawn = film(trace, focus)
-    stills = drawn.stills(longest if len(drawn.frames) <= _BUDGET else longest * 2 // 3)
+def sheet(drawn: Film, longest: int) -> Sheet:
+    """The picture itself and the frames after it, with sides of at most `longest` pixels."""
+    # Many frames get smaller pictures, so that the figure stays small.
+    stills = drawn.stills(longest if len(drawn.frames) <= 16 else longest * 2 // 3)
+    found = [Tile(stills.plain, ("the picture", ""), ("the picture as it is",))]
+    for frame in drawn.frames:
+        likely = "" if frame.probability is None else f"{frame.probability:.0%}"
+        found.append(Tile(stills.of(frame), (clip(frame.label, 14), likely), _hover(drawn, frame)))
     height, width = drawn.picture.shape[:2]
-    first = Tile(stills.plain, ("the picture", ""), ("the picture as it is",))
-    frames = (Tile(stills.of(frame), _texts(frame), _hover(drawn, frame)) for frame in drawn.frames)
-    across = min(_ACROSS, len(drawn.frames) + 1)
-    box = float(np.clip(_WIDTH_PX * height / width, 60, 180))
-    return Sheet((first, *frames), across, box, drawn.title, drawn.note, drawn.caption)
-
-
-def _texts(frame: Frame) -> tuple[str, str]:
-    return clip(frame.label, 14), "" if frame.probability is None else f"{frame.probability:.0%}"
+    return Sheet(
+        drawn.title,
+        drawn.note,
+        drawn.caption,
+        tiles=found,
+        across=min(5, len(found)),
+        height=float(np.clip(128 * height / width, 60, 180)),
+    )
 
 
 def _hover(drawn: Film, frame: Frame) -> tuple[str, ...]:
-    cell = int(frame.shares.argmax())
-    most = f"most on {visible(drawn.cells.labels[cell])}: {frame.shares.max():.1%} of the attention"
-    sure = "" if frame.probability is None else f", probability {frame.probability:.1%}"
-    return (
-        f"{frame.label} (item {frame.first + 1}){sure}",
-        most,
-        f"heaviest area: {_area(frame.heaviest)}",
-    )
+    most = f"{most_text(drawn, frame)} of the attention"
+    return frame_text(frame), most, f"heaviest area: {_area(frame)}"
 
 
-def _area(found: Attended | None) -> str:
-    """An area and its weight in words."""
-    if found is None:
-        return "none"
-    return f"{area_text(found.area)} ({found.weight:.1%})"
+def frame_text(frame: Frame) -> str:
+    """A word, where it stands, and its probability where it was produced."""
+    text = f"{frame.label} (item {frame.first + 1})"
+    likely = frame.probability
+    return text if likely is None else f"{text}, probability {likely:.1%}"
 
 
-def figure(trace: Trace, focus: Focus) -> Figure:
+def most_text(drawn: Film, frame: Frame) -> str:
+    """The cell that gets most, and its share."""
+    cell = visible(drawn.cells.labels[int(frame.shares.argmax())])
+    return f"most on {cell}: {frame.shares.max():.1%}"
+
+
+def _area(frame: Frame) -> str:
+    """The heaviest area and its weight in words."""
+    top = frame.heaviest
+    return f"{area_text(top.area)} ({top.weight:.1%})" if top else "none"
+
+
+def figure(drawn: Film) -> Figure:
     """The picture, then a frame a word."""
-    return tiles.draw(sheet(trace, focus, _SCREEN))
+    return tiles.draw(sheet(drawn, 250))
 
 
-def table(trace: Trace, focus: Focus) -> Table:
-    """One line a frame: the word, its probability, its heaviest area, and the share of
-    every cell.
-    """
-    drawn = film(trace, focus)
-    cells = tuple(
-        f"{number} {visible(label)}" for number, label in enumerate(drawn.cells.labels, 1)
-    )
-    rows: list[tuple[str | int | float, ...]] = [
-        (
-            frame.first + 1,
-            frame.label,
-            _number(frame.probability),
-            _area(frame.heaviest),
-            *frame.shares.ravel().tolist(),
-        )
-        for frame in drawn.frames
-    ]
+def paper(drawn: Film) -> PrintFigure:
+    """The same picture for paper."""
+    return tiles.draw_print(sheet(drawn, 400))
+
+
+def table(drawn: Film) -> Table:
+    """One line a frame: its word, probability, heaviest area, and the share of every cell."""
+    cells = [f"{number} {visible(label)}" for number, label in enumerate(drawn.cells.labels, 1)]
+    rows = []
+    for frame in drawn.frames:
+        likely = "" if frame.probability is None else frame.probability
+        shares = frame.shares.ravel().tolist()
+        rows.append((frame.first + 1, frame.label, likely, _area(frame), *shares))
     return Table(("position", "item", "probability", "heaviest area", *cells), rows)
 
 
-def _number(probability: float | None) -> float | str:
-    return "" if probability is None else probability
+def played(trace: Trace, focus: Focus) -> Played:
+    """The frames, larger; the browser plays them without a round trip."""
+    drawn = film(trace, focus)
+    stills = drawn.stills(PLAYED_LONGEST)
+    return Played(
+        drawn.title,
+        drawn.note,
+        drawn.caption,
+        words=tuple(frame.label for frame in drawn.frames),
+        pictures=tuple(uri(widened(stills.of(frame), PLAYED_LEAST)) for frame in drawn.frames),
+        milliseconds=_MILLISECONDS,
+    )
 
 
-def paper(trace: Trace, focus: Focus) -> PrintFigure:
-    """The same picture for paper."""
-    return tiles.draw_print(sheet(trace, focus, _PRINT))
+def film_gif(trace: Trace, focus: Focus) -> bytes:
+    """The film as an animated GIF, 0.7 seconds a frame, played without end."""
+    drawn = film(trace, focus)
+    height, width = drawn.picture.shape[:2]
+    wide, high = drawn_size(width, height)
+    broad = max(wide, _NARROWEST)
+    regular, bold = _font("DejaVuSans"), _font("DejaVuSans-Bold")
+    words = [drawable(frame.label) for frame in drawn.frames]
+    placed = wrapped(words, bold, broad - 2 * _MARGIN_PX)
+    foot = 2 * _MARGIN_PX + _LINE_PX * (placed[-1][1] + 1)
+    stills, images = drawn.stills(max(wide, high)), []
+    for current, frame in enumerate(drawn.frames):
+        still = Image.fromarray(stills.of(frame)).resize((wide, high), Image.Resampling.NEAREST)
+        image = Image.new("RGB", (broad, high + foot), _PAPER)
+        image.paste(still, ((broad - wide) // 2, 0))
+        _write(
+            ImageDraw.Draw(image),
+            placed,
+            current,
+            high + _MARGIN_PX,
+            regular,
+            bold,
+        )
+        images.append(image)
+    colours = _palette(images)
+    first, *others = [image.quantize(palette=colours, dither=Image.Dither.NONE) for image in images]
+    buffer = io.BytesIO()
+    first.save(
+        buffer,
+        "GIF",
+        save_all=True,
+        append_images=others,
+        duration=_MILLISECONDS,
+        loop=0,
+        disposal=1,
+    )
+    return buffer.getvalue()
 
 
-VIEW = View(
-    name="film",
-    title="Film strip",
-    question="Where does the model look for each word or label?",
-    fits=film_fits,
-    figure=figure,
-    table=table,
-    print=paper,
+def drawn_size(width: int, height: int) -> tuple[int, int]:
+    """Width and height of a picture in the GIF: in its shape, as far as the limits allow."""
+    scale = min(float(np.clip(width, _NARROWEST, _LONGEST)) / width, _LONGEST / height)
+    wide, high = (np.clip(round(side * scale), _LEAST, _LONGEST) for side in (width, height))
+    return int(wide), int(high)
+
+
+def _palette(images: Sequence[Image.Image]) -> Image.Image:
+    """The colours of all frames, found on small copies: looking through every pixel takes long."""
+    sheet = Image.new("RGB", (_SAMPLE_PX, _SAMPLE_PX * len(images)))
+    for number, image in enumerate(images):
+        small = image.resize((_SAMPLE_PX, _SAMPLE_PX), Image.Resampling.NEAREST)
+        sheet.paste(small, (0, number * _SAMPLE_PX))
+    return sheet.quantize(256, dither=Image.Dither.NONE)
+
+
+def wrapped(
+    words: Sequence[str],
+    font: ImageFont.FreeTypeFont,
+    room: float,
+) -> list[Placed]:
+    """Where the words of a sentence stand in lines of `room` pixels; a wider word begins a line."""
+    blank, x, line = font.getlength(" "), 0.0, 0
+    placed: list[Placed] = []
+    for word in words:
+        length = font.getlength(word)
+        if x and x + length > room:
+            x, line = 0.0, line + 1
+        placed.append((x, line, word))
+        x += length + blank
+    return placed
+
+
+def _write(
+    pen: ImageDraw.ImageDraw,
+    placed: Sequence[Placed],
+    current: int,
+    top: int,
+    regular: ImageFont.FreeTypeFont,
+    bold: ImageFont.FreeTypeFont,
+) -> None:
+    """The sentence, with the word of the moment bold and underlined."""
+    for number, (x, line, word) in enumerate(placed):
+        left, upper = x + _MARGIN_PX, top + line * _LINE_PX
+        if number != current:
+            pen.text((left, upper), word, font=regular, fill=_QUIET)
+            continue
+        pen.text((left, upper), word, font=bold, fill=_INK)
+        right, under = left + bold.getlength(word), upper + _FONT_PX + 4
+        pen.line((left, under, right, under), fill=_INK, width=2)
+
+
+def _font(name: str) -> ImageFont.FreeTypeFont:
+    """A font that comes with matplotlib, so it is there on every machine."""
+    folder = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
+    return ImageFont.truetype(folder / f"{name}.ttf", _FONT_PX)
+
+
+VIEW = replace(
+    view(
+        "film",
+        "Film strip",
+        "Where does the model look for each word or label?",
+        fits_film,
+        film,
+        figure,
+        table,
+        paper,
+    ),
     movie=film_gif,
+)
+PLAYBACK = replace(
+    VIEW,
+    name="playback",
+    title="Playback",
+    question="Where does the model look while it writes, word by word?",
+    played=played,
 )

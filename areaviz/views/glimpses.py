@@ -1,65 +1,77 @@
-"""The glimpse path: where a model looked at a picture, glimpse after glimpse (Mnih et al. 2014,
-figure 4).
-"""
+"""The glimpse path: where a model looked, glimpse after glimpse (Mnih et al. 2014, figure 4)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure as PrintFigure
 from matplotlib.lines import Line2D
 from plotly.graph_objects import Figure, Scatter
 
-from areaviz.drawing import gazes, stage, theme
-from areaviz.drawing.base import Table, View, caption
+from areaviz.drawing.axes import legend
+from areaviz.drawing.base import Table, caption, view
+from areaviz.drawing.gazes import (
+    Answer,
+    centres,
+    chosen_steps,
+    fits_glimpses,
+    ink_on,
+    picture_of,
+    step_answers,
+    step_colour,
+    view_box,
+)
 from areaviz.drawing.labels import drawable, escape
 from areaviz.drawing.pictures import CASING, Box, Pixels
+from areaviz.drawing.stage import add_picture, cased, picture_axes, print_cased, print_picture
+from areaviz.drawing.theme import (
+    CLEAR,
+    PRINT_FONT,
+    SCREEN_WIDTH,
+    Drawing,
+    print_figure,
+    screen_figure,
+)
 from areaviz.trace.record import FloatArray, Gaze, Trace
 from areaviz.trace.request import Focus
 
-_TITLE = "Where the model looked, glimpse after glimpse"
-_KEY_TITLE = "label after each glimpse"
+# Opacity of steps that are not focused, and of wider scales beside the finest.
 _FAINT, _WIDER = 0.3, 0.55
-"""Opacity of steps that are not focused, and of wider scales beside the finest."""
-_ENTRY_PX = 92.0
-_NEAR = 0.07
-"""Numbers nearer to each other than this share of the picture would overlap."""
 _TRAIL = "#FFFFFF"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Path:
-    """places: float32 [Q, 2], where the numbers stand. box: what the figure shows, in pixels of the
-    picture.
-    """
+class Path(Drawing):
+    """The places of a gaze, the focused steps standing out."""
 
     picture: Pixels
     gaze: Gaze
+    # The focused steps; all where none is.
     chosen: tuple[int, ...]
+    # Where the numbers stand: float32 [Q, 2].
     places: FloatArray
+    # What the figure shows, in pixels of the picture.
     box: Box
-    answers: tuple[str, ...]
-    note: str
-    caption: str
+    answers: tuple[Answer, ...]
 
     @property
     def order(self) -> list[int]:
         """The steps as they are drawn, the chosen ones last and so on top."""
         return sorted(range(len(self.answers)), key=lambda step: step in self.chosen)
 
-    def opacity(self, step: int) -> float:
-        """Chosen steps stand out."""
-        return 1.0 if step in self.chosen else _FAINT
+    def opacity(self, step: int, scale: int = 0) -> float:
+        """Chosen steps stand out, and so does the finest scale."""
+        opacity = 1.0 if step in self.chosen else _FAINT
+        return _WIDER * opacity if scale else opacity
 
     def colour(self, step: int) -> str:
         """The colour of a step."""
-        return gazes.step_colour(step, len(self.answers))
+        return step_colour(step, len(self.answers))
 
     def outlines(self) -> Iterator[tuple[int, int, FloatArray]]:
-        """Step, scale and closed outline [5, 2] of everything that was read, wide scales first."""
+        """Step, scale and closed outline [5, 2] of all that was read, wide scales first."""
         for scale in reversed(range(self.gaze.corners.shape[1])):
             for step in self.order:
                 yield step, scale, self.gaze.corners[step, scale, [0, 1, 2, 3, 0]]
@@ -67,189 +79,205 @@ class Path:
 
 def path(trace: Trace, focus: Focus) -> Path:
     """The places of a gaze, the focused steps standing out."""
-    gaze, picture = trace.gazes[focus.site], gazes.picture_of(trace)
+    gaze, picture = trace.gazes[focus.site], picture_of(trace)
     wider = "; dotted: wider scales" if gaze.seen.shape[1] > 1 else ""
-    note = (
-        f"numbers: order of glimpses; boxes: their finest scale{wider}; key: the label after each"
-    )
-    box = gazes.view_box(picture, gaze.corners)
-    answers = tuple(gazes.answer_text(trace, gaze, step) for step in range(len(gaze.seen)))
-    places = number_places(gaze, _NEAR * max(box[2] - box[0], box[3] - box[1]))
+    box = view_box(picture, gaze.corners)
+    left, top, right, bottom = box
     return Path(
-        picture,
-        gaze,
-        gazes.chosen_steps(gaze, focus),
-        places,
-        box,
-        answers,
-        note,
-        caption(trace, focus),
+        title="Where the model looked, glimpse after glimpse",
+        note=(
+            f"numbers: order of glimpses; boxes: their finest scale{wider}; key: the label after"
+            " each"
+        ),
+        caption=caption(trace, focus),
+        picture=picture,
+        gaze=gaze,
+        chosen=chosen_steps(gaze, focus),
+        # Numbers that are nearer to each other would overlap.
+        places=number_places(gaze, 0.07 * max(right - left, bottom - top)),
+        box=box,
+        answers=step_answers(trace, gaze),
     )
 
 
 def number_places(gaze: Gaze, near: float) -> FloatArray:
-    """Each number at its glimpse's middle, or at a corner of its box where another one stands:
-    float32 [Q, 2].
+    """Where each number stands: float32 [Q, 2].
+
+    That is its glimpse's middle, or a corner of its box where another number stands within `near`.
     """
     places: list[FloatArray] = []
-    for step, middle in enumerate(gazes.centres(gaze)):
-        options = [middle, *np.roll(gaze.corners[step, 0], -step, axis=0)]
-        gaps = [
-            min((float(np.hypot(*(option - other))) for other in places), default=near)
-            for option in options
-        ]
-        places.append(
-            next((option for option, gap in zip(options, gaps, strict=True) if gap >= near), middle)
-        )
+    for step, middle in enumerate(centres(gaze)):
+        place = middle
+        for option in (middle, *np.roll(gaze.corners[step, 0], -step, axis=0)):
+            if all(np.hypot(*(option - other)) >= near for other in places):
+                place = option
+                break
+        places.append(place)
     return np.array(places, dtype=np.float32)
 
 
-def figure(trace: Trace, focus: Focus) -> Figure:
+def figure(drawn: Path) -> Figure:
     """The picture with the path on it; the label after each glimpse in the key below."""
-    drawn = path(trace, focus)
     left, top, right, bottom = drawn.box
     height = float(np.clip(500 * (bottom - top) / (right - left), 180, 420))
-    rows = 1 + len(drawn.answers) * _ENTRY_PX // theme.SCREEN_WIDTH
-    result = theme.screen(_TITLE, drawn.note, drawn.caption, height, above=4, below=16 + 22 * rows)
-    stage.axes(result, drawn.box)
-    stage.lay(result, drawn.picture)
+    # An entry of the key takes up some 92 px.
+    rows = 1 + len(drawn.answers) * 92.0 // SCREEN_WIDTH
+    result = screen_figure(drawn, height, above=4, below=16 + 22 * rows)
+    picture_axes(result, drawn.box)
+    add_picture(result, drawn.picture)
     for step, scale, outline in drawn.outlines():
-        dash, width, share = ("dot", 1.2, _WIDER) if scale else ("solid", 2.2, 1.0)
-        result.add_traces(
-            stage.cased(outline, drawn.colour(step), width, share * drawn.opacity(step), dash)
+        dash, width = ("dot", 1.2) if scale else ("solid", 2.2)
+        colour, opacity = drawn.colour(step), drawn.opacity(step, scale)
+        result.add_traces(cased(outline, colour, width, opacity, dash))
+    middles = centres(drawn.gaze)
+    result.add_traces(cased(middles, _TRAIL, 1.4, 0.9))
+    # A number may have had to leave the middle of its glimpse, which keeps a dot.
+    colours = [drawn.colour(step) for step in range(len(middles))]
+    x, y = middles.T
+    result.add_trace(
+        Scatter(
+            x=x,
+            y=y,
+            mode="markers",
+            marker_size=7,
+            marker_color=colours,
+            marker_line_color=CASING,
+            marker_line_width=1,
+            hoverinfo="skip",
+            showlegend=False,
         )
-    result.add_traces(stage.cased(gazes.centres(drawn.gaze), _TRAIL, 1.4, 0.9))
-    result.add_traces([*_middles(drawn), *(_number(drawn, step) for step in drawn.order)])
-    key = {
-        "orientation": "h",
-        "x": 0,
-        "y": 0,
-        "yref": "container",
-        "yanchor": "bottom",
-        "itemclick": False,
-    }
-    key |= {"itemdoubleclick": False, "bgcolor": theme.CLEAR}
+    )
+    result.add_traces([_number(drawn, step, *middles[step]) for step in drawn.order])
+    key = legend(
+        0,
+        itemclick=False,
+        itemdoubleclick=False,
+        bgcolor=CLEAR,
+    )
     return result.update_layout(showlegend=True, legend=key)
 
 
-def _middles(drawn: Path) -> list[Scatter]:
-    """A dot in the middle of every glimpse, which its number may have had to leave."""
-    x, y = gazes.centres(drawn.gaze).T
-    colours = [drawn.colour(step) for step in range(len(x))]
-    marker = {"size": 7, "color": colours, "line": {"color": CASING, "width": 1}}
-    return [Scatter(x=x, y=y, mode="markers", marker=marker, hoverinfo="skip", showlegend=False)]
-
-
-def _number(drawn: Path, step: int) -> Scatter:
+def _number(
+    drawn: Path,
+    step: int,
+    middle_x: float,
+    middle_y: float,
+) -> Scatter:
     colour, (x, y) = drawn.colour(step), drawn.places[step]
-    middle = gazes.centres(drawn.gaze)[step]
+    number, answer = step + 1, escape(drawn.answers[step].text)
     return Scatter(
         x=[x],
         y=[y],
         mode="markers+text",
-        text=[str(step + 1)],
-        name=f"{step + 1}: {escape(drawn.answers[step])}",
-        legendrank=step + 1,
+        text=[str(number)],
+        name=f"{number}: {answer}",
+        legendrank=number,
         opacity=max(drawn.opacity(step), 0.5),
-        marker={"size": 19, "color": colour, "line": {"color": CASING, "width": 1.2}},
-        textfont={"color": gazes.ink_on(colour), "size": 11, "weight": 600},
-        hovertemplate=f"glimpse {step + 1} at {middle[0]:.0f}, {middle[1]:.0f} px<br>"
-        f"then {escape(drawn.answers[step])}<extra></extra>",
+        marker_size=19,
+        marker_color=colour,
+        marker_line_color=CASING,
+        marker_line_width=1.2,
+        textfont_color=ink_on(colour),
+        textfont_size=11,
+        textfont_weight=600,
+        hovertemplate=(
+            f"glimpse {number} at {middle_x:.0f}, {middle_y:.0f} px<br>then {answer}<extra></extra>"
+        ),
     )
 
 
-def table(trace: Trace, focus: Focus) -> Table:
-    """One line a glimpse and scale: its middle and extent in pixels of the picture, and the label
-    after it.
-    """
-    gaze = trace.gazes[focus.site]
-    columns = (
-        "glimpse",
-        "scale",
-        "middle x (px)",
-        "middle y (px)",
-        "width (px)",
-        "height (px)",
-        "label",
-        "probability",
-    )
-    rows: list[tuple[str | int | float, ...]] = []
-    for step, scale in np.ndindex(gaze.seen.shape[:2]):
-        corners = gaze.corners[step, scale]
-        sides = (float(np.hypot(*(corners[end] - corners[0]))) for end in (1, 3))
-        label, likely = gazes.answer(trace, gaze, step)
-        x, y = map(float, corners.mean(0))
-        rows.append((step + 1, scale + 1, x, y, *sides, label, "" if likely is None else likely))
-    return Table(columns, rows)
-
-
-def paper(trace: Trace, focus: Focus) -> PrintFigure:
+def paper(drawn: Path) -> PrintFigure:
     """The same picture for paper."""
-    drawn = path(trace, focus)
     left, top, right, bottom = drawn.box
     height = float(np.clip(5.2 * (bottom - top) / (right - left), 1.5, 4.2))
-    result, axes = theme.paper(_TITLE, drawn.note, drawn.caption, height)
-    stage.print_axes(axes, drawn.picture, drawn.box)
+    result, axes = print_figure(drawn, height)
+    print_picture(axes, drawn.picture, drawn.box)
     for step, scale, outline in drawn.outlines():
-        dash, width, share = (":", 0.9, _WIDER) if scale else ("-", 1.5, 1.0)
-        stage.print_cased(
-            axes, outline, drawn.colour(step), width, share * drawn.opacity(step), dash
+        dash, width = (":", 0.9) if scale else ("-", 1.5)
+        colour, opacity = drawn.colour(step), drawn.opacity(step, scale)
+        print_cased(
+            axes,
+            outline,
+            colour,
+            width,
+            opacity,
+            dash,
         )
-    stage.print_cased(axes, gazes.centres(drawn.gaze), _TRAIL, 1.0, 0.9)
+    print_cased(
+        axes,
+        centres(drawn.gaze),
+        _TRAIL,
+        1.0,
+        0.9,
+    )
     for step in drawn.order:
-        x, y = drawn.places[step]
+        x, y = drawn.places[step].tolist()
         colour = drawn.colour(step)
-        mark = {
-            "boxstyle": "circle,pad=0.25",
-            "facecolor": colour,
-            "edgecolor": CASING,
-            "linewidth": 0.7,
-        }
-        shown: dict[str, Any] = {
-            "ha": "center",
-            "va": "center",
-            "fontsize": 7,
-            "fontweight": "bold",
-            "color": gazes.ink_on(colour),
-        }
         axes.text(
-            float(x),
-            float(y),
+            x,
+            y,
             str(step + 1),
-            bbox=mark,
+            ha="center",
+            va="center",
+            fontsize=7,
+            fontweight="bold",
+            color=ink_on(colour),
             alpha=max(drawn.opacity(step), 0.5),
-            **shown,
+            bbox={
+                "boxstyle": "circle,pad=0.25",
+                "facecolor": colour,
+                "edgecolor": CASING,
+                "linewidth": 0.7,
+            },
         )
-    place: dict[str, Any] = {
-        "loc": "center left",
-        "bbox_to_anchor": (1.02, 0.5),
-        "frameon": False,
-        "title_fontsize": theme.PRINT_FONT,
-    }
-    axes.legend(handles=_print_keys(drawn), fontsize=theme.PRINT_FONT, title=_KEY_TITLE, **place)
-    return theme.finish(result)
+    axes.legend(
+        handles=list(_print_keys(drawn)),
+        fontsize=PRINT_FONT,
+        title="label after each glimpse",
+        title_fontsize=PRINT_FONT,
+        loc="center left",
+        bbox_to_anchor=(1.02, 0.5),
+        frameon=False,
+    )
+    return result
 
 
-def _print_keys(drawn: Path) -> list[Line2D]:
-    style: dict[str, Any] = {
-        "marker": "o",
-        "markersize": 6,
-        "markeredgecolor": CASING,
-        "markeredgewidth": 0.6,
-    }
-    texts = [drawable(f"{step}: {answer}") for step, answer in enumerate(drawn.answers, 1)]
-    return [
-        Line2D([], [], ls="", color=drawn.colour(k), label=text, **style)
-        for k, text in enumerate(texts)
-    ]
+def _print_keys(drawn: Path) -> Iterator[Line2D]:
+    for step, answer in enumerate(drawn.answers):
+        yield Line2D(
+            [],
+            [],
+            linestyle="",
+            color=drawn.colour(step),
+            label=drawable(f"{step + 1}: {answer.text}"),
+            marker="o",
+            markersize=6,
+            markeredgecolor=CASING,
+            markeredgewidth=0.6,
+        )
 
 
-VIEW = View(
-    name="glimpses",
-    title="Glimpse path",
-    question="Where did the model look, and in what order?",
-    fits=gazes.steps_fit,
-    figure=figure,
-    table=table,
-    print=paper,
+def table(drawn: Path) -> Table:
+    """One line a glimpse and scale: its place in the picture, and the label after it."""
+    rows = []
+    for step, answer in enumerate(drawn.answers):
+        likely = "" if answer.probability is None else answer.probability
+        for scale, corners in enumerate(drawn.gaze.corners[step], 1):
+            first, right, _, down = corners
+            width, height = float(np.hypot(*(right - first))), float(np.hypot(*(down - first)))
+            middle = corners.mean(0).tolist()
+            rows.append((step + 1, scale, *middle, width, height, answer.label, likely))
+    sizes = ("middle x (px)", "middle y (px)", "width (px)", "height (px)")
+    return Table(("glimpse", "scale", *sizes, "label", "probability"), rows)
+
+
+VIEW = view(
+    "glimpses",
+    "Glimpse path",
+    "Where did the model look, and in what order?",
+    fits_glimpses,
+    path,
+    figure,
+    table,
+    paper,
 )

@@ -2,21 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure as PrintFigure
 from matplotlib.lines import Line2D
 from plotly.graph_objects import Figure, Scatter
 
-from areaviz.drawing import theme
-from areaviz.drawing.axes import depth, print_labels, print_ticks, screen_labels, screen_ticks
-from areaviz.drawing.base import Table, View, caption
-from areaviz.drawing.labels import Ticks, for_screen, visible
-from areaviz.drawing.select import Selection, fits_text, name, positions, quote, select, shown
+from areaviz.drawing.axes import (
+    HOVER,
+    STEPS,
+    depth,
+    eased,
+    legend,
+    print_labels,
+    print_ticks,
+    screen_labels,
+    screen_ticks,
+)
+from areaviz.drawing.base import Table, caption, view
+from areaviz.drawing.labels import Ticks, for_screen
+from areaviz.drawing.select import (
+    FocusedMap,
+    field_name,
+    fits_text,
+    positions,
+    quote,
+    select,
+    shown,
+)
+from areaviz.drawing.theme import (
+    PRINT_FONT,
+    Drawing,
+    Layout,
+    axis,
+    decimals,
+    head_colour,
+    nice_top,
+    plain_axes,
+    print_figure,
+    screen_figure,
+    unseen_axis,
+)
 from areaviz.trace import query
 from areaviz.trace.record import Field, FloatArray, Trace
 from areaviz.trace.request import Focus
@@ -24,30 +55,36 @@ from areaviz.trace.request import Focus
 MOST = 150
 """How many lines are drawn at most."""
 _WIDEST_PX, _WIDEST_PT = 9.0, 6.0
-_STEPS = np.linspace(0, 1, 25)
+_OPACITY = 0.7
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line: 0-based head, query and memory item, and the share of the query's attention it
-    stands for.
-    """
+    """From a query to a memory item."""
 
+    # 0-based, as are query and item.
     head: int
     query: int
     item: int
+    # Of the query's attention.
     share: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lines:
-    """The lines, strongest first, and the share the widest one stands for."""
+class Lines(Drawing):
+    """All lines of one map that are drawn."""
 
-    chosen: Selection
-    lines: tuple[Line, ...]
+    chosen: FocusedMap
+    # Strongest first.
+    lines: Sequence[Line]
+    # The share that the widest line stands for.
     widest: float
-    title: str
-    note: str
+
+    def path(self, line: Line) -> tuple[FloatArray, FloatArray]:
+        """The curve of a line from its memory item (y = 1) to its query (y = 0): x and y."""
+        top = (line.item + 0.5) / len(self.chosen.memory)
+        bottom = (line.query + 0.5) / len(self.chosen.query)
+        return eased(top, bottom), (1 - STEPS).astype(np.float32)
 
 
 def lines(trace: Trace, focus: Focus) -> Lines:
@@ -56,193 +93,193 @@ def lines(trace: Trace, focus: Focus) -> Lines:
     found: list[Line] = []
     for head in chosen.heads:
         shares_QN = query.item_shares(chosen.attention, chosen.layer, head)
-        found += _strongest(head, np.where(_mask(shares_QN.shape, focus), shares_QN, 0))
-    kept = tuple(sorted(found, key=lambda line: -line.share)[:MOST])
-    widest = min(1.0, theme.nice_top(kept[0].share)) if kept else 1.0
+        found += _strongest(head, np.where(_wanted(shares_QN.shape, focus), shares_QN, 0))
+    kept = sorted(found, key=lambda line: -line.share)[:MOST]
+    widest = min(1.0, nice_top(kept[0].share)) if kept else 1.0
+    full = f"{widest:.{decimals(widest)}%}"
     heads = "every head in its colour" if len(chosen.heads) > 1 else chosen.head_words
-    title = f"{_subject(chosen, focus)}, {heads}"
-    note = f"{len(kept)} strongest lines; width: share of the {name(chosen.query)} item's attention"
     return Lines(
-        chosen, kept, widest, title, f"{note} (full width: {widest:.{theme.decimals(widest)}%})"
+        title=f"{_subject(chosen, focus)}, {heads}",
+        note=(
+            f"{len(kept)} strongest lines; width: share of the {field_name(chosen.query)} item's"
+            f" attention (full width: {full})"
+        ),
+        caption=caption(trace, focus),
+        chosen=chosen,
+        lines=kept,
+        widest=widest,
     )
 
 
-def _subject(chosen: Selection, focus: Focus) -> str:
-    if focus.items and focus.side == "memory":
-        items = sorted(set(focus.items))
-        return f"Lines to {name(chosen.memory)} {positions(items)} {quote(chosen.memory, items)}"
-    return (
-        f"Lines from {chosen.subject[0].lower()}{chosen.subject[1:]}"
-        if chosen.focused
-        else "Strongest lines"
-    )
+def _subject(chosen: FocusedMap, focus: Focus) -> str:
+    if chosen.focused:
+        return f"Lines from {chosen.subject[0].lower()}{chosen.subject[1:]}"
+    if not focus.items:
+        return "Strongest lines"
+    items, memory = sorted(set(focus.items)), chosen.memory
+    return f"Lines to {field_name(memory)} {positions(items)} {quote(memory, items)}"
 
 
-def _mask(shape: tuple[int, ...], focus: Focus) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+def _wanted(shape: tuple[int, ...], focus: Focus) -> npt.NDArray[np.bool_]:
     """Which pairs of query and item may be drawn."""
-    mask = np.full(shape, not focus.items)
-    if focus.items:
-        mask[
-            (
-                (list(focus.items), slice(None))
-                if focus.side == "query"
-                else (slice(None), list(focus.items))
-            )
-        ] = True
-    return mask
+    wanted = np.full(shape, not focus.items)
+    if focus.side == "query":
+        wanted[list(focus.items)] = True
+    else:
+        wanted[:, list(focus.items)] = True
+    return wanted
 
 
 def _strongest(head: int, shares_QN: FloatArray) -> list[Line]:
     """The at most MOST largest positive entries of one head."""
     flat = shares_QN.ravel()
     order = np.argpartition(-flat, MOST)[:MOST] if flat.size > MOST else np.arange(flat.size)
-    pairs = zip(*np.unravel_index(order, shares_QN.shape), strict=True)
-    return [
-        Line(head, int(q), int(n), float(shares_QN[q, n])) for q, n in pairs if shares_QN[q, n] > 0
-    ]
+    found = []
+    for place in order[flat[order] > 0].tolist():
+        attends, item = divmod(place, shares_QN.shape[1])
+        found.append(Line(head, attends, item, float(flat[place])))
+    return found
 
 
-def path(line: Line, queries: int, items: int) -> tuple[FloatArray, FloatArray]:
-    """The curve of a line from its memory item (above, y = 1) to its query (below, y = 0): x and y,
-    float32 [25].
-    """
-    top, bottom = (line.item + 0.5) / items, (line.query + 0.5) / queries
-    ease = 3 * _STEPS**2 - 2 * _STEPS**3
-    return (top + (bottom - top) * ease).astype(np.float32), (1 - _STEPS).astype(np.float32)
-
-
-def figure(trace: Trace, focus: Focus) -> Figure:
+def figure(drawn: Lines) -> Figure:
     """What is attended to stands above, what attends below."""
-    drawn = lines(trace, focus)
-    chosen, several = drawn.chosen, len(drawn.chosen.heads) > 1
-    above, below = (screen_labels(shown(field)) for field in (chosen.memory, chosen.query))
-    picture = theme.screen(
-        drawn.title,
-        drawn.note,
-        caption(trace, focus),
+    query_field, memory = drawn.chosen.query, drawn.chosen.memory
+    heads = drawn.chosen.heads
+    several = len(heads) > 1
+    above, below = screen_labels(shown(memory)), screen_labels(shown(query_field))
+    picture = screen_figure(
+        drawn,
         250,
         above=depth(above) + 30,
-        below=depth(below) + 30 + 28 * several,
-        across=_axis(chosen.query, below),
-        down={"visible": False, "range": [0, 1], "fixedrange": True},
-        xaxis2=_axis(chosen.memory, above) | {"side": "top", "overlaying": "x"},
+        below=depth(below) + (58 if several else 30),
+        across=_axis(query_field, below),
+        down=unseen_axis(0, 1),
+        xaxis2=_axis(memory, above) | {"side": "top", "overlaying": "x"},
         showlegend=several,
-        legend={
-            "orientation": "h",
-            "x": 0,
-            "y": 0,
-            "yref": "container",
-            "yanchor": "bottom",
-            "itemclick": False,
-        },
+        legend=legend(0, itemclick=False),
     )
     picture.add_traces([_curve(drawn, line) for line in reversed(drawn.lines)])
-    return picture.add_traces(
-        [*map(_key, chosen.heads), Scatter(x=[None], y=[None], xaxis="x2", showlegend=False)]
+    for head in heads:
+        line = {"color": head_colour(head), "width": 4}
+        name = f"head {head + 1}"
+        picture.add_trace(
+            Scatter(
+                x=[None],
+                y=[None],
+                mode="lines",
+                line=line,
+                name=name,
+            )
+        )
+    # The upper axis appears only where something lies on it.
+    return picture.add_trace(
+        Scatter(
+            x=[None],
+            y=[None],
+            xaxis="x2",
+            showlegend=False,
+        )
     )
 
 
-def _axis(field: Field, chosen: Ticks) -> theme.Layout:
-    return theme.axis(f"{name(field)} items", range=[0, 1], **screen_ticks(_placed(field, chosen)))
+def _axis(field: Field, labels: Ticks) -> Layout:
+    ticks = screen_ticks(_placed(field, labels))
+    return axis(f"{field_name(field)} items", range=[0, 1], **ticks)
 
 
-def _placed(field: Field, chosen: Ticks) -> Ticks:
+def _placed(field: Field, labels: Ticks) -> Ticks:
     """Both fields take the whole width, whatever their lengths."""
-    return replace(chosen, positions=tuple((i + 0.5) / len(field) for i in chosen.positions))
-
-
-def _key(head: int) -> Scatter:
-    line = {"color": theme.head_colour(head), "width": 4}
-    return Scatter(x=[None], y=[None], mode="lines", line=line, name=f"head {head + 1}")
+    return replace(labels, positions=tuple((i + 0.5) / len(field) for i in labels.positions))
 
 
 def _curve(drawn: Lines, line: Line) -> Scatter:
-    chosen = drawn.chosen
-    x, y = path(line, len(chosen.query), len(chosen.memory))
-    labels = (
-        f"{for_screen(chosen.query.labels[line.query])} →"
-        f" {for_screen(chosen.memory.labels[line.item])}"
-    )
+    x, y = drawn.path(line)
+    attends = for_screen(drawn.chosen.query.labels[line.query])
+    attended = for_screen(drawn.chosen.memory.labels[line.item])
     places = f"item {line.query + 1} → item {line.item + 1}, head {line.head + 1}"
+    width = round(_WIDEST_PX * line.share / drawn.widest, 2)
     return Scatter(
         x=x,
         y=y,
         mode="lines",
-        line={
-            "color": theme.head_colour(line.head),
-            "width": round(_WIDEST_PX * line.share / drawn.widest, 2),
-        },
-        opacity=0.7,
+        line={"color": head_colour(line.head), "width": width},
+        opacity=_OPACITY,
         showlegend=False,
-        text=f"{labels}<br>{places}<br>{line.share:.1%}",
-        hovertemplate="%{text}<extra></extra>",
+        text=f"{attends} → {attended}<br>{places}<br>{line.share:.1%}",
+        hovertemplate=HOVER,
     )
 
 
-def table(trace: Trace, focus: Focus) -> Table:
+def table(drawn: Lines) -> Table:
     """One line a line, strongest first."""
-    drawn = lines(trace, focus)
-    query_labels, memory_labels = drawn.chosen.query.labels, drawn.chosen.memory.labels
+    queries, memory = shown(drawn.chosen.query), shown(drawn.chosen.memory)
+    rows = []
+    for line in drawn.lines:
+        attends = (line.query + 1, queries[line.query])
+        attended = (line.item + 1, memory[line.item])
+        rows.append((line.head + 1, *attends, *attended, line.share))
     columns = ("head", "query position", "query", "memory position", "memory", "share")
-    cells = [
-        (
-            line.head + 1,
-            line.query + 1,
-            visible(query_labels[line.query]),
-            line.item + 1,
-            visible(memory_labels[line.item]),
-            line.share,
-        )
-        for line in drawn.lines
-    ]
-    return Table(columns, cells)
+    return Table(columns, rows)
 
 
-def paper(trace: Trace, focus: Focus) -> PrintFigure:
+def paper(drawn: Lines) -> PrintFigure:
     """The same picture for paper."""
-    drawn = lines(trace, focus)
-    chosen = drawn.chosen
-    result, axes = theme.paper(drawn.title, drawn.note, caption(trace, focus), 2.6)
-    ordered = drawn.lines[::-1]
-    curves = [
-        np.column_stack(path(line, len(chosen.query), len(chosen.memory))) for line in ordered
-    ]
-    widths = [_WIDEST_PT * line.share / drawn.widest for line in ordered]
-    colours = [theme.head_colour(line.head) for line in ordered]
-    axes.add_collection(LineCollection(curves, linewidths=widths, colors=colours, alpha=0.7))
-    axes.set(xlim=(0, 1), ylim=(0, 1), yticks=[], xlabel="")
-    _print_axis(axes, chosen.query)
+    result, axes = print_figure(drawn, 2.6)
+    curves, widths, colours = [], [], []
+    for line in reversed(drawn.lines):
+        curves.append(np.column_stack(drawn.path(line)))
+        widths.append(_WIDEST_PT * line.share / drawn.widest)
+        colours.append(head_colour(line.head))
+    axes.add_collection(
+        LineCollection(
+            curves,
+            linewidths=widths,
+            colors=colours,
+            alpha=_OPACITY,
+        )
+    )
+    axes.set(
+        xlim=(0, 1),
+        ylim=(0, 1),
+        yticks=[],
+        xlabel="",
+    )
+    _print_axis(axes, drawn.chosen.query)
     upper = axes.twiny()
     upper.set_xlim(0, 1)
-    upper.spines[:].set_visible(False)
-    upper.tick_params(length=0, pad=3, labelsize=theme.PRINT_FONT)
-    _print_axis(upper, chosen.memory, top=True)
-    if len(chosen.heads) > 1:
-        keys = [
-            Line2D([], [], color=theme.head_colour(head), label=f"head {head + 1}")
-            for head in chosen.heads
-        ]
-        place: dict[str, Any] = {
-            "loc": "upper center",
-            "bbox_to_anchor": (0.5, -0.13),
-            "ncols": 8,
-            "frameon": False,
-        }
-        axes.legend(handles=keys, fontsize=theme.PRINT_FONT, **place)
-    return theme.finish(result)
+    plain_axes(upper)
+    _print_axis(upper, drawn.chosen.memory, top=True)
+    heads = drawn.chosen.heads
+    if len(heads) > 1:
+        axes.legend(
+            handles=[
+                Line2D([], [], color=head_colour(head), label=f"head {head + 1}") for head in heads
+            ],
+            fontsize=PRINT_FONT,
+            loc="upper center",
+            bbox_to_anchor=(0.5, -0.13),
+            ncols=8,
+            frameon=False,
+        )
+    return result
 
 
-def _print_axis(axes: Axes, field: Field, top: bool = False) -> None:
+def _print_axis(
+    axes: Axes,
+    field: Field,
+    top: bool = False,
+) -> None:
     print_ticks(axes, _placed(field, print_labels(shown(field))), top)
-    axes.set_xlabel(f"{name(field)} items", fontsize=8)
+    axes.set_xlabel(f"{field_name(field)} items", fontsize=8)
 
 
-VIEW = View(
-    name="lines",
-    title="Lines",
-    question="Which item is tied to which, and how strongly?",
-    fits=fits_text,
-    figure=figure,
-    table=table,
-    print=paper,
+VIEW = view(
+    "lines",
+    "Lines",
+    "Which item is tied to which, and how strongly?",
+    fits_text,
+    lines,
+    figure,
+    table,
+    paper,
 )

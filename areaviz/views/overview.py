@@ -1,310 +1,297 @@
-"""The overview: every head of every layer as a small picture, with its entropy, area size and
-distance.
-"""
+"""The overview: every head of every layer as a small picture, with its statistics under it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from math import ceil, isqrt
-from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure as PrintFigure
 from matplotlib.patches import Rectangle
-from plotly.graph_objects import Figure, Scatter
+from plotly.graph_objects import Figure
 
-from areaviz.drawing import raster, theme
-from areaviz.drawing.axes import lay_picture, print_scale
-from areaviz.drawing.base import Table, View, caption
-from areaviz.drawing.select import fits, name
+from areaviz.drawing.axes import frame, hover_points, lay_picture, print_scale, written
+from areaviz.drawing.base import Table, caption, view
+from areaviz.drawing.pictures import PIXELS, average, block_size
+from areaviz.drawing.select import field_name, fits_map
+from areaviz.drawing.theme import (
+    SCREEN_FONT,
+    SCREEN_WIDTH,
+    SECOND,
+    SEQUENCE,
+    Drawing,
+    colour_axis,
+    nice_top,
+    print_figure,
+    screen_figure,
+    unseen_axis,
+)
 from areaviz.trace import query
-from areaviz.trace.query import HeadSummary, query_dependence
+from areaviz.trace.query import query_dependence
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
 
-_ACROSS, _WIDE = 12, 4
-_TILE_PX, _LINE_PX = 104.0, 15.0
-_BROAD = 0.9
+# Up to so many pictures beside each other have room for all texts.
+_WIDE = 4
 MOST_HEADS = 2048
-"""Of all layers together: of more, each picture would be a few pixels on a sheet of many screens.
-"""
+"""Of all layers together: of more, pictures would be a few pixels on a sheet of many screens."""
 _UNIT = "share of row"
 
 
 @dataclass(frozen=True, slots=True)
-class Tile:
-    """One head: 0-based layer, head and place among the pictures, its statistics, and the text
-    under its picture.
-    """
+class HeadTile:
+    """One head."""
 
+    # 0-based, as are the row and column of its picture.
     layer: int
     head: int
     row: int
     column: int
+    # In bits.
     entropy: float
+    # In items.
     area_size: float
+    # In items; NaN where query and memory are different texts.
     distance: float
+    # How far the head depends on its query: the share of what it could at most, 0..1.
     dependence: float
-    texts: tuple[str, ...]
+    # Whether this head, or every head of its layer, is focused.
+    focused: bool
+
+    @property
+    def has_distance(self) -> bool:
+        """Whether a query and its areas lie in one text."""
+        return not np.isnan(self.distance)
+
+    def texts(self, wide: bool) -> list[str]:
+        """What stands under a picture: everything where pictures are wide, else the entropy."""
+        bits = f"{self.entropy:.1f} bits"
+        if not wide:
+            return [f"L{self.layer + 1} H{self.head + 1}", bits]
+        lines = [f"layer {self.layer + 1}, head {self.head + 1}", bits]
+        lines.append(f"{self.area_size:.1f} items")
+        if self.has_distance:
+            lines.append(f"{self.distance:.1f} away")
+        return [*lines, f"{self.dependence:.0%} by query"]
+
+    @property
+    def hover(self) -> str:
+        """What hovering says of the head."""
+        lines = [
+            f"layer {self.layer + 1}, head {self.head + 1}",
+            f"entropy {self.entropy:.2f} bits",
+        ]
+        lines.append(f"mean area size {self.area_size:.2f} items")
+        if self.has_distance:
+            lines.append(f"mean distance {self.distance:.2f} items")
+        return "<br>".join(lines)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Overview:
-    """All pictures on one sheet.
+class Overview(Drawing):
+    """All pictures on one sheet."""
 
-    sheet: float32, item shares, NaN between pictures. across, down: how many pictures there are.
-    broad, high: what share of its place a picture takes up. top: the end of the scale.
-    """
-
-    tiles: tuple[Tile, ...]
+    tiles: Sequence[HeadTile]
+    # Item shares: float32, NaN between pictures.
     sheet: FloatArray
+    # How many pictures there are.
     across: int
-    down: int
+    # What share of its place a picture takes up, exactly.
     broad: float
     high: float
+    # The end of the scale.
     top: float
-    title: str
-    note: str
-    caption: str
+
+    @property
+    def wide(self) -> bool:
+        """Whether pictures have room for all their texts."""
+        return self.across <= _WIDE
+
+    @property
+    def down(self) -> int:
+        """How many rows of pictures there are."""
+        return ceil(len(self.tiles) / self.across)
 
     @property
     def place_px(self) -> float:
         """How many px of the screen a picture and its text take up, from top to bottom."""
-        return min(_TILE_PX, theme.SCREEN_WIDTH / self.across) / self.high
+        return _tile_px(self.across) / self.high
+
+
+def _tile_px(across: int) -> float:
+    return min(104.0, SCREEN_WIDTH / across)
 
 
 def overview(trace: Trace, focus: Focus) -> Overview:
     """Query x memory item shares of every head, layer by layer."""
     attention = trace.maps[focus.site]
     fields = [trace.fields[attention.query], trace.fields[attention.memory]]
-    summary = query.head_summary(attention)
-    places = list(product(range(attention.layers), range(attention.heads)))
-    shares = [query.item_shares(attention, *place) for place in places]
-    tiles, across = _tiles(summary, places, [_dependence(shares_QN) for shares_QN in shares])
-    side = min(64, isqrt(raster.PIXELS**2 // len(tiles)))
-    blocks = [raster.block(len(field), side) for field in fields]
-    values = [raster.average(shares_QN, *blocks) for shares_QN in shares]
-    text_px = (_LINE_PX if across <= _WIDE else 12) * len(tiles[0].texts) + 12
-    tile_px = min(_TILE_PX, theme.SCREEN_WIDTH / across)
+    summary, across = query.head_summary(attention), min(attention.heads, 12)
+    count = attention.layers * attention.heads
+    side = min(64, isqrt(PIXELS**2 // count))
+    rows, columns = (block_size(len(field), side) for field in fields)
+    tiles, values = [], []
+    for place in range(count):
+        layer, head = divmod(place, attention.heads)
+        shares_QN = query.item_shares(attention, layer, head)
+        bits, most = query_dependence(shares_QN)
+        tiles.append(
+            HeadTile(
+                layer,
+                head,
+                *divmod(place, across),
+                entropy=float(summary.entropy[layer, head]),
+                area_size=float(summary.area_size[layer, head]),
+                distance=float(summary.distance[layer, head]),
+                dependence=bits / most if most else 0.0,
+                focused=layer == focus.layer and focus.head in (None, head),
+            )
+        )
+        values.append(average(shares_QN, rows, columns))
+    wide = across <= _WIDE
+    text_px = (15.0 if wide else 12) * len(tiles[0].texts(wide)) + 12
+    tile_px = _tile_px(across)
     sheet, broad, high = _sheet(tiles, values, across, tile_px / (tile_px + text_px))
     title = "Every head, layer by layer"
-    title += f" · averaged {blocks[0]}×{blocks[1]} to a cell" if max(blocks) > 1 else ""
-    note = f"rows {name(fields[0])} items, columns {name(fields[1])} items; {_note(across, tiles)}"
-    top = min(1.0, theme.nice_top(float(np.nanmax(sheet))))
-    whole = caption(trace, replace(focus, head=None), all_layers=True)
+    if max(rows, columns) > 1:
+        title += f" · averaged {rows}×{columns} to a cell"
+    below = "layer, head, entropy"
+    if wide:
+        distance = ", mean distance in items" if tiles[0].has_distance else ""
+        below = f"entropy, mean area size{distance}, how far the map depends on the query"
+    names = [field_name(field) for field in fields]
     return Overview(
-        tiles, sheet, across, ceil(len(tiles) / across), broad, high, top, title, note, whole
+        title=title,
+        note=f"rows {names[0]} items, columns {names[1]} items; below: {below}",
+        caption=caption(trace, replace(focus, head=None), all_layers=True),
+        tiles=tiles,
+        sheet=sheet,
+        across=across,
+        broad=broad,
+        high=high,
+        top=min(1.0, nice_top(float(np.nanmax(sheet)))),
     )
-
-
-def _tiles(
-    summary: HeadSummary, places: list[tuple[int, int]], dependences: list[float]
-) -> tuple[tuple[Tile, ...], int]:
-    """The heads in order, and how many pictures stand beside each other."""
-    across = min(summary.entropy.shape[1], _ACROSS)
-    tiles = []
-    for place, (at, depends) in enumerate(zip(places, dependences, strict=True)):
-        bits, items, away = (
-            float(measure[at]) for measure in (summary.entropy, summary.area_size, summary.distance)
-        )
-        texts = _texts(at, [bits, items, away, depends], across)
-        tiles.append(Tile(*at, place // across, place % across, bits, items, away, depends, texts))
-    return tuple(tiles), across
-
-
-def _dependence(shares_QN: FloatArray) -> float:
-    """How far a head depends on its query: the share of what it could at most, 0..1."""
-    bits, most = query_dependence(shares_QN)
-    return bits / most if most else 0.0
-
-
-def _texts(at: tuple[int, int], measures: list[float], across: int) -> tuple[str, ...]:
-    """What stands under a picture: everything where pictures are wide, else the entropy alone."""
-    bits, items, away = (
-        f"{measures[0]:.1f} bits",
-        f"{measures[1]:.1f} items",
-        f"{measures[2]:.1f} away",
-    )
-    if across > _WIDE:
-        return f"L{at[0] + 1} H{at[1] + 1}", bits
-    distance = () if np.isnan(measures[2]) else (away,)
-    return (
-        f"layer {at[0] + 1}, head {at[1] + 1}",
-        bits,
-        items,
-        *distance,
-        f"{measures[3]:.0%} by query",
-    )
-
-
-def _note(across: int, tiles: tuple[Tile, ...]) -> str:
-    if across > _WIDE:
-        return "below: layer, head, entropy"
-    distance = ", mean distance in items" if len(tiles[0].texts) > 4 else ""
-    return f"below: entropy, mean area size{distance}, how far the map depends on the query"
 
 
 def _sheet(
-    tiles: tuple[Tile, ...], values: list[FloatArray], across: int, high: float
+    tiles: Sequence[HeadTile], values: Sequence[FloatArray], across: int, high: float
 ) -> tuple[FloatArray, float, float]:
-    """The pictures with gaps between them, and which share of its place a picture takes up,
-    exactly.
-    """
+    """The pictures with gaps between them, and which share of its place a picture takes up."""
     # Cells are repeated so that the gaps, whole cells too, come out as wanted to a few per cent.
-    rows, columns = (side * ceil(32 / side) for side in values[0].shape)
-    place_rows, place_columns = round(rows / high), round(columns / _BROAD)
-    down = ceil(len(tiles) / across)
-    sheet = np.full((down * place_rows, across * place_columns), np.nan, dtype=np.float32)
+    down, right = (ceil(32 / side) for side in values[0].shape)
+    rows, columns = values[0].shape[0] * down, values[0].shape[1] * right
+    place_rows, place_columns = round(rows / high), round(columns / 0.9)
+    size = (ceil(len(tiles) / across) * place_rows, across * place_columns)
+    sheet = np.full(size, np.nan, dtype=np.float32)
     for tile, picture in zip(tiles, values, strict=True):
         top, left = tile.row * place_rows, tile.column * place_columns
-        enlarged = picture.repeat(rows // len(picture), 0).repeat(columns // picture.shape[1], 1)
-        sheet[top : top + rows, left : left + columns] = enlarged
+        sheet[top : top + rows, left : left + columns] = picture.repeat(down, 0).repeat(right, 1)
     return sheet, columns / place_columns, rows / place_rows
 
 
-def figure(trace: Trace, focus: Focus) -> Figure:
-    """All pictures on one colour scale; the point in the middle of each carries (layer, head) as
-    `customdata`.
-    """
-    drawn = overview(trace, focus)
-    picture = theme.screen(
-        drawn.title,
-        drawn.note,
-        drawn.caption,
+def figure(drawn: Overview) -> Figure:
+    """All pictures on one colour scale; the point on each carries (layer, head) as `customdata`."""
+    tiles, broad, high = drawn.tiles, drawn.broad, drawn.high
+    focused = [tile for tile in tiles if tile.focused]
+    picture = screen_figure(
+        drawn,
         drawn.down * drawn.place_px,
         above=8,
         below=4,
-        across={"visible": False, "range": [-0.01, drawn.across], "fixedrange": True},
-        down={"visible": False, "range": [drawn.down, -0.02], "fixedrange": True},
-        coloraxis=theme.colour_axis(drawn.top, _UNIT),
-        shapes=_outline(drawn, focus),
+        across=unseen_axis(-0.01, drawn.across),
+        down=unseen_axis(drawn.down, -0.02),
+        coloraxis=colour_axis(drawn.top, _UNIT),
+        shapes=[frame(tile.column, tile.row, broad, high) for tile in focused],
     )
     lay_picture(picture, drawn.sheet, drawn.top, (0, 0, drawn.across, drawn.down))
-    return picture.add_traces([_points(drawn), _under(drawn)])
-
-
-def _points(drawn: Overview) -> Scatter:
-    """An unseen point in the middle of every picture, for hover and click."""
-    return Scatter(
-        x=[tile.column + drawn.broad / 2 for tile in drawn.tiles],
-        y=[tile.row + drawn.high / 2 for tile in drawn.tiles],
-        mode="markers",
-        marker={"opacity": 0, "size": 24},
-        customdata=[(tile.layer, tile.head) for tile in drawn.tiles],
-        text=["<br>".join(_measures(tile)) for tile in drawn.tiles],
-        hovertemplate="%{text}<extra></extra>",
+    points = hover_points(
+        [tile.column + broad / 2 for tile in tiles],
+        [tile.row + high / 2 for tile in tiles],
+        [tile.hover for tile in tiles],
+        24,
+        customdata=[(tile.layer, tile.head) for tile in tiles],
     )
+    left = [tile.column for tile in tiles]
+    below = [tile.row + high + 6 / drawn.place_px for tile in tiles]
+    texts = ["<br>".join(tile.texts(drawn.wide)) for tile in tiles]
+    font = {"size": SCREEN_FONT if drawn.wide else 9}
+    return picture.add_traces([points, written(left, below, texts, font, "bottom right")])
 
 
-def _measures(tile: Tile) -> list[str]:
-    texts = [f"layer {tile.layer + 1}, head {tile.head + 1}", f"entropy {tile.entropy:.2f} bits"]
-    texts.append(f"mean area size {tile.area_size:.2f} items")
-    return texts + ([] if np.isnan(tile.distance) else [f"mean distance {tile.distance:.2f} items"])
-
-
-def _under(drawn: Overview) -> Scatter:
-    return Scatter(
-        x=[tile.column for tile in drawn.tiles],
-        y=[tile.row + drawn.high + 6 / drawn.place_px for tile in drawn.tiles],
-        mode="text",
-        text=["<br>".join(tile.texts) for tile in drawn.tiles],
-        textposition="bottom right",
-        textfont={"size": theme.SCREEN_FONT if drawn.across <= _WIDE else 9},
-        hoverinfo="skip",
-    )
-
-
-def _outline(drawn: Overview, focus: Focus) -> list[dict[str, object]]:
-    """A frame around the focused head, or around every head of the focused layer."""
-    line = {"color": theme.SECOND, "width": 2}
-    return [
-        {
-            "type": "rect",
-            "x0": x,
-            "y0": y,
-            "x1": x + drawn.broad,
-            "y1": y + drawn.high,
-            "line": line,
-        }
-        for x, y in ((tile.column, tile.row) for tile in drawn.tiles if _is_focused(tile, focus))
-    ]
-
-
-def _is_focused(tile: Tile, focus: Focus) -> bool:
-    return tile.layer == focus.layer and focus.head in (None, tile.head)
-
-
-def table(trace: Trace, focus: Focus) -> Table:
-    """One line a head, in the order of the pictures; a distance that does not exist is
-    left empty.
-    """
-    rows = [
-        (
-            t.layer + 1,
-            t.head + 1,
-            t.entropy,
-            t.area_size,
-            "" if np.isnan(t.distance) else t.distance,
-            t.dependence,
-        )
-        for t in overview(trace, focus).tiles
-    ]
-    measures = (
+def table(drawn: Overview) -> Table:
+    """One line a head, in the order of the pictures; a distance that does not exist is empty."""
+    rows = []
+    for tile in drawn.tiles:
+        distance = tile.distance if tile.has_distance else ""
+        measures = (tile.entropy, tile.area_size, distance, tile.dependence)
+        rows.append((tile.layer + 1, tile.head + 1, *measures))
+    columns = (
+        "layer",
+        "head",
         "entropy (bits)",
         "mean area size (items)",
         "mean distance (items)",
         "query dependence (share)",
     )
-    return Table(("layer", "head", *measures), rows)
+    return Table(columns, rows)
 
 
-def paper(trace: Trace, focus: Focus) -> PrintFigure:
+def paper(drawn: Overview) -> PrintFigure:
     """The same picture for paper."""
-    drawn = overview(trace, focus)
-    result, axes = theme.paper(
-        drawn.title, drawn.note, drawn.caption, drawn.down * drawn.place_px / 85
+    result, axes = print_figure(drawn, drawn.down * drawn.place_px / 85)
+    image = axes.imshow(
+        drawn.sheet,
+        SEQUENCE,
+        extent=(0, drawn.across, drawn.down, 0),
+        vmin=0,
+        vmax=drawn.top,
+        interpolation="nearest",
+        aspect="auto",
     )
-    box = (0, drawn.across, drawn.down, 0)
-    style: dict[str, Any] = {
-        "vmin": 0,
-        "vmax": drawn.top,
-        "interpolation": "nearest",
-        "aspect": "auto",
-    }
-    image = axes.imshow(drawn.sheet, theme.SEQUENCE, extent=box, **style)
     axes.set(xticks=[], yticks=[])
+    size = 6.5 if drawn.wide else 4.5
     for tile in drawn.tiles:
-        text = "\n".join(tile.texts)
-        size = 6.5 if drawn.across <= _WIDE else 4.5
-        axes.text(tile.column, tile.row + drawn.high + 0.02, text, va="top", fontsize=size)
-        if _is_focused(tile, focus):
-            frame: dict[str, Any] = {
-                "edgecolor": theme.SECOND,
-                "linewidth": 1.2,
-                "fill": False,
-                "clip_on": False,
-            }
-            axes.add_patch(Rectangle((tile.column, tile.row), drawn.broad, drawn.high, **frame))
+        text = "\n".join(tile.texts(drawn.wide))
+        axes.text(
+            tile.column,
+            tile.row + drawn.high + 0.02,
+            text,
+            va="top",
+            fontsize=size,
+        )
+        if tile.focused:
+            place = (tile.column, tile.row)
+            axes.add_patch(
+                Rectangle(
+                    place,
+                    drawn.broad,
+                    drawn.high,
+                    fill=False,
+                    clip_on=False,
+                    edgecolor=SECOND,
+                    linewidth=1.2,
+                )
+            )
     print_scale(result, axes, image, _UNIT, drawn.top)
-    return theme.finish(result)
+    return result
 
 
 def _fits(trace: Trace, focus: Focus) -> bool:
+    """Whether there are no more heads than a sheet can hold."""
     attention = trace.maps.get(focus.site)
-    return (
-        attention is not None
-        and attention.layers * attention.heads <= MOST_HEADS
-        and fits(trace, focus)
-    )
+    if attention is None or attention.layers * attention.heads > MOST_HEADS:
+        return False
+    return fits_map(trace, focus)
 
 
-VIEW = View(
-    name="overview",
-    title="All heads",
-    question="Which heads look far, near, sharply or broadly?",
-    fits=_fits,
-    figure=figure,
-    table=table,
-    print=paper,
+VIEW = view(
+    "overview",
+    "All heads",
+    "Which heads look far, near, sharply or broadly?",
+    _fits,
+    overview,
+    figure,
+    table,
+    paper,
 )

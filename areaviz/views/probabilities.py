@@ -1,105 +1,249 @@
-"""Output probabilities: how sure the model was of every item it produced, and what it would have
-said instead.
+"""Probabilities of an output's items: one as a bar and one as a ring, item by item.
+
+One view shows how sure the model was of every item it produced, and what it would have said
+instead; the other what a change did to the probabilities of one and the same output.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 from matplotlib.figure import Figure as PrintFigure
-from plotly.graph_objects import Figure
+from plotly.graph_objects import Bar, Figure, Scatter
 
-from areaviz.drawing import probability_bars
-from areaviz.drawing.base import Table, View, model_words
+from areaviz.drawing.axes import (
+    depth,
+    print_labels,
+    print_shares,
+    print_ticks,
+    print_titles,
+    screen_labels,
+    screen_ticks,
+)
+from areaviz.drawing.base import Row, Table, View, changes_words, model_words
 from areaviz.drawing.labels import for_screen, visible
-from areaviz.drawing.probability_bars import ProbabilityBars
-from areaviz.drawing.select import name
-from areaviz.trace.record import Field, Output, Trace
+from areaviz.drawing.matrix import block_names
+from areaviz.drawing.pictures import CELLS, average, block_size
+from areaviz.drawing.select import field_name, shown
+from areaviz.drawing.theme import (
+    ACCENT,
+    CLEAR,
+    SECOND,
+    Drawing,
+    finish,
+    print_figure,
+    screen_figure,
+)
+from areaviz.trace.record import Field, FloatArray, Trace
 from areaviz.trace.request import Focus
 
-_TITLE = "Probability of every produced item"
-_LEGEND = "bars: the item produced; rings: the likeliest other item"
-_HEIGHT = 200  # px
-_TOLD = 5
-"""Alternatives that pointing tells."""
+# Where the axis ends, so that a ring at 1 is whole.
+_TOP = 1.04
 
 
-def certainty(trace: Trace) -> ProbabilityBars:
-    """The numbers drawn: bars of the items produced, rings of the likeliest other ones."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Probabilities(Drawing):
+    """The numbers drawn; the note says what bar and ring are."""
+
+    field: Field
+    # Means of blocks of the field's items: float32 [B], 0..1.
+    bars: FloatArray
+    rings: FloatArray
+    # What hovering says of each bar, below its items.
+    hovers: Sequence[str]
+    # What the items are.
+    across: str
+    # Of the plot, in px.
+    height: int
+
+    @property
+    def block(self) -> int:
+        """How many items a bar is the mean of."""
+        return block_size(len(self.field))
+
+    @property
+    def x(self) -> FloatArray:
+        """The middle of every block, in items."""
+        starts = np.arange(0, len(self.field), self.block)
+        ends = np.minimum(starts + self.block, len(self.field))
+        return ((starts + ends - 1) / 2).astype(np.float32)
+
+    @property
+    def names(self) -> list[str]:
+        """The items of every bar, for the screen."""
+        if self.block > 1:
+            return [f"items {name}" for name in block_names(len(self.field), self.block)]
+        return [f"{for_screen(label)} (item {t})" for t, label in enumerate(self.field.labels, 1)]
+
+
+def _averaged(probabilities_T: FloatArray) -> FloatArray:
+    """Means of blocks: float32 [B], no more than a picture has pixels for."""
+    block = block_size(len(probabilities_T))
+    return average(probabilities_T[None], 1, block).reshape(-1)
+
+
+def _title(title: str, items: int) -> str:
+    """A title that says where items are averaged."""
+    block = block_size(items)
+    return f"{title} · averaged {block} items to a bar" if block > 1 else title
+
+
+def certainty(trace: Trace) -> Probabilities:
+    """Bars of the items produced, rings of the likeliest other ones; alternatives on hovering."""
     output, field = trace.output, trace.fields[trace.output.field]
-    other_T = np.array([_runner_up(output, field, t) for t in range(len(field))], dtype=np.float32)
-    caption, across = _caption(trace, field), f"{name(field)} items"
-    return ProbabilityBars.of(
-        field, output.probabilities, other_T, _TITLE, _LEGEND, caption, across
-    )
-
-
-def _caption(trace: Trace, field: Field) -> str:
-    """Without a history the items are no text written one after the other, but what was made of
-    each look.
-    """
-    request = trace.request
+    name, other_T = field_name(field), np.zeros(len(field), np.float32)
+    for t, (label, options) in enumerate(zip(field.labels, output.alternatives, strict=True)):
+        other_T[t] = max((p for other, p in options if other != label), default=0.0)
+    bars = _averaged(output.probabilities)
+    hovers = [f"produced at {p:.1%}" for p in bars.tolist()]
+    if len(bars) == len(field):
+        for t, options in enumerate(output.alternatives):
+            best = [f"{p:.1%} {for_screen(other)}" for other, p in options[:5]]
+            hovers[t] = "<br>".join([*best, hovers[t]])
+    given = f" · probability of each {name} item given the items before it"
+    # Without a history the items are no text written one after the other.
     if "history" not in trace.fields:
-        return (
-            f"{request.model} · probability of each {name(field)} item, given what was seen until"
-            " then"
-        )
-    return (
-        f"{model_words(trace)} · probability of each {name(field)} item given the items before it"
+        given = f" · probability of each {name} item, given what was seen until then"
+    return Probabilities(
+        title=_title("Probability of every produced item", len(field)),
+        note="bars: the item produced; rings: the likeliest other item",
+        caption=model_words(trace) + given,
+        field=field,
+        bars=bars,
+        rings=_averaged(other_T),
+        hovers=hovers,
+        across=f"{name} items",
+        height=200,
     )
 
 
-def _runner_up(output: Output, field: Field, t: int) -> float:
-    """Probability of the likeliest alternative that is not what was produced."""
-    return max((p for label, p in output.alternatives[t] if label != field.labels[t]), default=0.0)
+def change(before: Trace, after: Trace) -> Probabilities:
+    """Bars after the change, rings before it."""
+    field, request = before.fields[before.output.field], after.request
+    bars = _averaged(after.output.probabilities[: len(field)])
+    rings = _averaged(before.output.probabilities[: len(field)])
+    pairs = zip(rings.tolist(), bars.tolist(), strict=True)
+    model = f"{request.model}{changes_words(request)}"
+    return Probabilities(
+        title=_title("Probability of the original output, item by item", len(field)),
+        note="rings: before the change; bars: after it",
+        caption=f"{model} · probability of each {field_name(field)} item",
+        field=field,
+        bars=bars,
+        rings=rings,
+        hovers=[f"before {one:.1%}, after {two:.1%}" for one, two in pairs],
+        across="original output",
+        height=170,
+    )
 
 
-def figure(trace: Trace, focus: Focus) -> Figure:
-    """A bar for every produced item, a ring at the likeliest other; alternatives on pointing."""
-    drawn = certainty(trace)
-    produced = [f"produced at {p:.1%}" for p in drawn.bars.tolist()]
-    if drawn.block == 1:
-        others = [
-            [f"{p:.1%} {for_screen(o)}" for o, p in best[:_TOLD]]
-            for best in trace.output.alternatives
-        ]
-        produced = ["<br>".join([*best, own]) for best, own in zip(others, produced, strict=True)]
-    return probability_bars.figure(drawn, produced, _HEIGHT)
+def figure(drawn: Probabilities) -> Figure:
+    """Bars and rings for the screen."""
+    items = len(drawn.field)
+    across = screen_labels(shown(drawn.field))
+    picture = screen_figure(drawn, drawn.height, above=8, below=depth(across) + 28)
+    texts = [f"{name}<br>{hover}" for name, hover in zip(drawn.names, drawn.hovers, strict=True)]
+    bars = Bar(
+        x=drawn.x,
+        y=drawn.bars,
+        width=0.8 * drawn.block,
+        marker_color=ACCENT,
+        marker_line_width=0,
+        hovertext=texts,
+        hovertemplate="%{hovertext}<extra></extra>",
+    )
+    rings = Scatter(
+        x=drawn.x,
+        y=drawn.rings,
+        mode="markers",
+        marker_color=CLEAR,
+        marker_size=6 if items <= CELLS else 3,
+        marker_line_color=SECOND,
+        marker_line_width=1.5,
+        hoverinfo="skip",
+    )
+    picture.add_traces([bars, rings])
+    picture.update_xaxes(screen_ticks(across), range=[-0.6, items - 0.4], title_text=drawn.across)
+    return picture.update_yaxes(
+        showgrid=True, range=[0, _TOP], tickformat=".0%", nticks=5, title_text="probability"
+    )
+
+
+def paper(drawn: Probabilities) -> PrintFigure:
+    """The same picture for paper."""
+    result, axes = print_figure(drawn, 1.7)
+    print_shares(axes)
+    axes.bar(drawn.x, drawn.bars, 0.8 * drawn.block, color=ACCENT)
+    axes.scatter(
+        drawn.x,
+        drawn.rings,
+        9,
+        facecolors="none",
+        edgecolors=SECOND,
+        linewidths=0.9,
+        zorder=3,
+    )
+    axes.set(xlim=(-0.6, len(drawn.field) - 0.4), ylim=(0, _TOP))
+    print_ticks(axes, print_labels(shown(drawn.field)))
+    print_titles(axes, drawn.across, "probability")
+    return result
 
 
 def table(trace: Trace, focus: Focus) -> Table:
     """One line a produced item: its probability and its alternatives, best first."""
-    output, field = trace.output, trace.fields[trace.output.field]
-    most = max((len(options) for options in output.alternatives), default=0)
-    columns = tuple(
-        f"{what} {k + 1}"
-        for k in range(most)
-        for what in ("alternative", "probability of alternative")
-    )
-    lines: list[tuple[str | int | float, ...]] = []
-    for t, (label, p, options) in enumerate(
-        zip(field.labels, output.probabilities, output.alternatives, strict=True)
-    ):
-        cells = [cell for other, q in options for cell in (visible(other), float(q))]
-        lines.append((t + 1, visible(label), float(p), *cells, *[""] * (2 * most - len(cells))))
-    return Table(("position", "item", "probability", *columns), lines)
+    output, labels = trace.output, trace.fields[trace.output.field].labels
+    most = max(map(len, output.alternatives), default=0)
+    columns = ["position", "item", "probability"]
+    for k in range(1, most + 1):
+        columns += [f"alternative {k}", f"probability of alternative {k}"]
+    rows = []
+    for t, options in enumerate(output.alternatives):
+        row: Row = (t + 1, visible(labels[t]), float(output.probabilities[t]))
+        for other, probability in options:
+            row += (visible(other), float(probability))
+        rows.append(row + ("",) * (len(columns) - len(row)))
+    return Table(tuple(columns), rows)
 
 
-def paper(trace: Trace, focus: Focus) -> PrintFigure:
-    """The same picture for paper."""
-    return probability_bars.paper(certainty(trace))
+def change_table(before: Trace, after: Trace) -> Table:
+    """One line an item: its probability before and after, and the difference."""
+    labels = before.fields[before.output.field].labels
+    one_T, two_T = before.output.probabilities.tolist(), after.output.probabilities.tolist()
+    rows = []
+    # The changed run may have an end that the first did not come to.
+    for t, (label, one, two) in enumerate(zip(labels, one_T, two_T, strict=False), 1):
+        rows.append((t, visible(label), one, two, two - one))
+    return Table(("position", "item", "before", "after", "change"), rows)
 
 
-def _fits(trace: Trace, focus: Focus) -> bool:
-    """Whatever is focused, an output has probabilities."""
-    return len(trace.output.probabilities) > 0
+def fits_change(before: Trace, after: Trace) -> bool:
+    """Whether the second has read the whole output of the first; it may go on after it."""
+    one, two = (trace.fields[trace.output.field].labels for trace in (before, after))
+    return bool(one) and one == two[: len(one)]
 
 
 VIEW = View(
     name="probabilities",
     title="Output probabilities",
     question="How sure was the model, and what would it have said instead?",
-    fits=_fits,
-    figure=figure,
+    # Whatever is focused, an output has probabilities.
+    fits=lambda trace, focus: len(trace.output.probabilities) > 0,
+    figure=lambda trace, focus: figure(certainty(trace)),
     table=table,
-    print=paper,
+    print=lambda trace, focus: finish(paper(certainty(trace))),
 )
+
+
+def against(before: Trace) -> View:
+    """The view of a changed run over the output of `before`."""
+    return View(
+        name="change",
+        title="Change of probability",
+        question="What does the changed model think of the original output?",
+        fits=lambda after, focus: fits_change(before, after),
+        figure=lambda after, focus: figure(change(before, after)),
+        table=lambda after, focus: change_table(before, after),
+        print=lambda after, focus: finish(paper(change(before, after))),
+    )

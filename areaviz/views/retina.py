@@ -1,103 +1,180 @@
-"""What each glimpse saw: the patches of the picture as the model got them, and what it made of
-them.
+"""What glimpses saw: the patches as the model got them, and the coarse look that came before them.
+
+The second view shows what a coarse look at the whole picture is good for: the first glimpse with it
+and without it (survey Fig. 14).
 """
 
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.figure import Figure as PrintFigure
-from plotly.graph_objects import Figure
 
-from areaviz.drawing import gazes, pictures, tiles
-from areaviz.drawing.base import Table, View, caption
+from areaviz.drawing import tiles
+from areaviz.drawing.base import Table, caption, view
+from areaviz.drawing.gazes import (
+    CONTEXT,
+    GLIMPSES,
+    WITHOUT,
+    Answer,
+    centres,
+    channels,
+    chosen_steps,
+    fits_glimpses,
+    has_gaze,
+    picture_of,
+    step_answers,
+    step_colour,
+)
 from areaviz.drawing.labels import clip
-from areaviz.drawing.pictures import Pixels
+from areaviz.drawing.pictures import Pixels, coloured, fitted, outlined
+from areaviz.drawing.theme import ACCENT, SECOND
 from areaviz.drawing.tiles import Sheet, Tile
 from areaviz.trace.record import Gaze, Trace
 from areaviz.trace.request import Focus
 
-_LONGEST, _FRAME = 120, 5
+# Longest side of a picture, and how wide a patch's frame is, in pixels.
+_PICTURE, _FRAME = 260, 5
 
 
-def sheet(trace: Trace, focus: Focus) -> Sheet:
-    """A row for each scale, a column for each focused glimpse, and under it the label the model
-    then had in mind.
-    """
+def patches(trace: Trace, focus: Focus) -> Sheet:
+    """A row a scale, a column a focused glimpse; below, the label the model then had in mind."""
     gaze = trace.gazes[focus.site]
-    steps, scales = gazes.chosen_steps(gaze, focus), range(gaze.seen.shape[1])
-    last = scales[-1]
-    found = tuple(
-        _tile(trace, gaze, step, scale, scale == last) for scale in scales for step in steps
+    steps, answers = chosen_steps(gaze, focus), step_answers(trace, gaze)
+    scales, side = gaze.seen.shape[1:3]
+    found, rows = [], []
+    for scale in range(scales):
+        left, right = gaze.corners[0, scale, :2]
+        rows.append(f"scale {scale + 1}: {np.hypot(*(right - left)):.0f} px")
+        for step in steps:
+            answer, texts = answers[step], []
+            if scale == scales - 1:
+                texts.append(f"{step + 1}: {clip(answer.label, 10)}")
+                if answer.probability is not None:
+                    texts.append(f"{answer.probability:.0%}")
+            hover = (f"glimpse {step + 1}, scale {scale + 1}", f"then {answer.text}")
+            found.append(Tile(framed(gaze, step, scale), texts, hover))
+    return Sheet(
+        title="What each glimpse saw",
+        note=(
+            f"rows: scales by their width in the picture, each brought to {side}×{side} pixels;"
+            " below: the label then"
+        ),
+        caption=caption(trace, focus),
+        tiles=found,
+        across=len(steps),
+        height=float(np.clip(560 / len(steps), 44, 110)),
+        rows=rows,
+        numbers=_patch_table(gaze, steps, answers),
     )
-    side = gaze.seen.shape[2]
-    rows = tuple(f"scale {scale + 1}: {_wide(gaze, scale):.0f} px" for scale in scales)
-    note = (
-        f"rows: scales by their width in the picture, each brought to {side}×{side} pixels; below:"
-        " the label then"
-    )
-    box = float(np.clip(560 / len(steps), 44, 110))
-    return Sheet(found, len(steps), box, "What each glimpse saw", note, caption(trace, focus), rows)
 
 
-def _tile(trace: Trace, gaze: Gaze, step: int, scale: int, last: bool) -> Tile:
-    label, likely = gazes.answer(trace, gaze, step)
-    share = () if likely is None else (f"{likely:.0%}",)
-    place = f"glimpse {step + 1}, scale {scale + 1}"
-    texts = (f"{step + 1}: {clip(label, 10)}", *share) if last else ()
-    return Tile(
-        framed(gaze, step, scale), texts, (place, f"then {gazes.answer_text(trace, gaze, step)}")
-    )
-
-
-def framed(gaze: Gaze, step: int, scale: int) -> Pixels:
+def framed(
+    gaze: Gaze,
+    step: int,
+    scale: int,
+) -> Pixels:
     """A patch, enlarged, in a frame of its step's colour: uint8 [H, W, 3]."""
-    inner = pictures.fitted(pictures.coloured(gaze.seen[step, scale]), _LONGEST)
-    colour = gazes.step_colour(step, len(gaze.seen))
-    height, width = (side + 2 * _FRAME for side in inner.shape[:2])
-    frame = np.empty((height, width, 3), dtype=np.uint8)
-    frame[:] = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+    inner = fitted(coloured(gaze.seen[step, scale]), 120)
+    height, width = inner.shape[:2]
+    frame = np.empty((height + 2 * _FRAME, width + 2 * _FRAME, 3), np.uint8)
+    frame[:] = channels(step_colour(step, len(gaze.seen)))
     frame[_FRAME:-_FRAME, _FRAME:-_FRAME] = inner
     return frame
 
 
-def _wide(gaze: Gaze, scale: int) -> float:
-    """How wide a scale is in the picture, in pixels."""
-    return float(np.hypot(*(gaze.corners[0, scale, 1] - gaze.corners[0, scale, 0])))
-
-
-def figure(trace: Trace, focus: Focus) -> Figure:
-    """Rows are scales, columns glimpses."""
-    return tiles.draw(sheet(trace, focus))
-
-
-def table(trace: Trace, focus: Focus) -> Table:
-    """One line a glimpse and scale: the label after it and the values of all pixels, 0 black to 255
-    white.
-    """
-    gaze = trace.gazes[focus.site]
+def _patch_table(
+    gaze: Gaze,
+    steps: tuple[int, ...],
+    answers: tuple[Answer, ...],
+) -> Table:
+    """One line a glimpse and scale: the label after it, and all pixels, 0 black to 255 white."""
     side = gaze.seen.shape[2]
-    names = tuple(f"row {row + 1}, column {column + 1}" for row, column in np.ndindex(side, side))
-    rows: list[tuple[str | int | float, ...]] = []
-    for step in gazes.chosen_steps(gaze, focus):
-        label, likely = gazes.answer(trace, gaze, step)
+    names = [f"row {row + 1}, column {column + 1}" for row, column in np.ndindex(side, side)]
+    rows = []
+    for step in steps:
+        answer = answers[step]
+        likely = "" if answer.probability is None else answer.probability
         for scale, patch in enumerate(gaze.seen[step], 1):
-            rows.append(
-                (step + 1, scale, label, "" if likely is None else likely, *map(int, patch.ravel()))
-            )
+            rows.append((step + 1, scale, answer.label, likely, *patch.ravel().tolist()))
     return Table(("glimpse", "scale", "label", "probability", *names), rows)
 
 
-def paper(trace: Trace, focus: Focus) -> PrintFigure:
-    """The same picture for paper."""
-    return tiles.draw_print(sheet(trace, focus))
+def fits_context(trace: Trace, focus: Focus) -> bool:
+    """Whether the focus names a gaze of a model that had a coarse look first."""
+    sites = {GLIMPSES, CONTEXT, WITHOUT}
+    return has_gaze(trace, focus) and sites <= trace.gazes.keys()
 
 
-VIEW = View(
-    name="retina",
-    title="What each glimpse saw",
-    question="What did the model get to see in each glimpse, and what did it then think?",
-    fits=gazes.steps_fit,
-    figure=figure,
-    table=table,
-    print=paper,
+def context(trace: Trace, focus: Focus) -> Sheet:
+    """The coarse look, and the picture twice, with the first glimpse outlined."""
+    coarse = trace.gazes[CONTEXT].seen[0, 0]
+    side = len(coarse)
+    first = Tile(
+        fitted(coloured(coarse), _PICTURE),
+        ("the coarse look", f"{side}×{side} pixels"),
+        ("what the model sees of the whole picture before it looks",),
+    )
+    return Sheet(
+        title="The first glimpse, with the coarse look and without it",
+        note=(
+            "boxes: the scales of the first glimpse; the same model, which is kept from its coarse"
+            " look on the right"
+        ),
+        caption=caption(trace, focus),
+        tiles=(
+            first,
+            _first_glimpse(trace, GLIMPSES, "with it", ACCENT),
+            _first_glimpse(trace, WITHOUT, "without it", SECOND),
+        ),
+        across=3,
+        height=220,
+        numbers=_context_table(trace),
+    )
+
+
+def _first_glimpse(
+    trace: Trace,
+    site: str,
+    words: str,
+    colour: str,
+) -> Tile:
+    """The picture with every scale of a gaze's first glimpse outlined."""
+    picture, gaze = picture_of(trace), trace.gazes[site]
+    small = fitted(picture, _PICTURE)
+    corners = gaze.corners[0] * (small.shape[1] / picture.shape[1])
+    boxes = np.concatenate([corners.min(1), corners.max(1)], 1).tolist()
+    x, y = centres(gaze)[0]
+    texts = (f"first glimpse {words}", f"at {x:.0f}, {y:.0f} px")
+    return Tile(outlined(small, [(box, colour) for box in boxes], 2), texts, texts)
+
+
+def _context_table(trace: Trace) -> Table:
+    """The middle of every glimpse, with and without the coarse look, and how far they are apart."""
+    seeing = centres(trace.gazes[GLIMPSES])
+    blind = centres(trace.gazes[WITHOUT])
+    rows = []
+    for step, (one, other) in enumerate(zip(seeing, blind, strict=True), 1):
+        apart = float(np.hypot(*(one - other)))
+        rows.append((step, *one.tolist(), *other.tolist(), apart))
+    return Table(("glimpse", "with: x", "with: y", "without: x", "without: y", "apart (px)"), rows)
+
+
+VIEW = view(
+    "retina",
+    "What each glimpse saw",
+    "What did the model get to see in each glimpse, and what did it then think?",
+    fits_glimpses,
+    patches,
+    tiles.draw,
+    tiles.tabulate,
+    tiles.draw_print,
+)
+COARSE_LOOK = view(
+    "context",
+    "Coarse look",
+    "What is the coarse look at the whole picture good for?",
+    fits_context,
+    context,
+    tiles.draw,
+    tiles.tabulate,
+    tiles.draw_print,
 )

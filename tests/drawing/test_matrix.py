@@ -18,16 +18,16 @@ def example(rows: int, columns: int) -> Matrix:
         tuple(f"{side}{i}" for i in range(n)) for side, n in (("r", rows), ("c", columns))
     )
     return Matrix(
-        values,
-        row_labels,
-        column_labels,
-        "rows",
-        "columns",
-        "A title",
-        "A note",
-        "A caption",
-        "a unit",
-        1.0,
+        title="A title",
+        note="A note",
+        caption="A caption",
+        values=values,
+        rows=row_labels,
+        columns=column_labels,
+        row_title="rows",
+        column_title="columns",
+        unit="a unit",
+        top=1.0,
     )
 
 

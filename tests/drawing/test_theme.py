@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from areaviz.drawing import theme
+from areaviz.drawing.theme import Drawing
 
 
 def luminance(colour: str) -> float:
@@ -48,6 +49,6 @@ def test_ticks_of_a_scale_read_apart(step: float, places: int) -> None:
 
 
 def test_a_long_title_is_broken_into_lines_and_escaped() -> None:
-    figure = theme.screen("word " * 40 + "<b>", "", "a caption", 100)
+    figure = theme.screen_figure(Drawing("word " * 40 + "<b>", "", "a caption"), 100)
     assert "<br>" in figure.layout.title.text and "&lt;b&gt;" in figure.layout.title.text
-    assert figure.layout.height > theme.screen("short", "", "", 100).layout.height
+    assert figure.layout.height > theme.screen_figure(Drawing("short", "", ""), 100).layout.height

@@ -26,8 +26,8 @@ from tests.faults.payloads import EVERYTHING, LIVE, PAYLOADS, hostile_trace, liv
 from tests.pages.conftest import Open, open_page, stored
 
 __all__ = ["open_page", "stored"]
-VIEWS = {module.VIEW.name: module.VIEW for module in TEXTS}
-PRINTS = {**{name: view.takeaway for name, view in VIEWS.items()}, "ribbon": TAKEAWAY}
+VIEWS = {view.name: view for view in TEXTS}
+PRINTS = {**VIEWS, "ribbon": TAKEAWAY}
 FOCUS = Focus("encoder-decoder", items=(0,))
 PARAMETERS = (
     *("model", "text", "method", "beam", "area", "seed", "picture", "sample", "site"),

@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 from matplotlib.patches import Rectangle
 from PIL import Image
 
-from areaviz.interactive.grid import fits, grid_payload
-from areaviz.interactive.grid_arrays import (
+from areaviz.interactive.grid import (
     KEPT,
     OVERLAPS,
     SURE,
+    fits,
+    grid_payload,
     heaviest_left,
     kept_areas,
     stored_shares,

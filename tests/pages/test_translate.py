@@ -396,7 +396,7 @@ def test_files_are_made_without_the_disk(monkeypatch: pytest.MonkeyPatch) -> Non
     trace = folder.trace(folder.requests()[0])
     focus = Focus("encoder-decoder", items=(1,))
     view = next(view for view in VIEWS.values() if view.fits(trace, focus))
-    files(view.takeaway, trace, focus)["png"].make()  # fonts are looked up once
+    files(view, trace, focus)["png"].make()  # fonts are looked up once
 
     def full(*args: object, **more: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -404,7 +404,7 @@ def test_files_are_made_without_the_disk(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("os.write", full)
     monkeypatch.setattr("tempfile.NamedTemporaryFile", full)
     monkeypatch.setattr("pathlib.Path.write_bytes", full)
-    made = {kind: file.make() for kind, file in files(view.takeaway, trace, focus).items()}
+    made = {kind: file.make() for kind, file in files(view, trace, focus).items()}
     assert (
         made["svg"].startswith(b"<?xml")
         and made["pdf"].startswith(b"%PDF")

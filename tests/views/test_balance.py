@@ -13,7 +13,7 @@ from areaviz.drawing.export import FORMATS, figure_bytes, table_csv
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
-from areaviz.views.balance_bars import MEASURED, balance, mean
+from areaviz.views.balance import MEASURED, balance, mean
 from tests import fakes
 
 VIEW = VIEWS["balance"]

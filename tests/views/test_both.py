@@ -16,8 +16,7 @@ from areaviz.drawing.export import FORMATS, figure_bytes
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
-from areaviz.views.both_layout import curve, laid_out
-from areaviz.views.both_panels import MOST, SOURCES, panels, ties
+from areaviz.views.both_panels import MOST, SOURCES, curve, panels, ties
 from tests import fakes
 
 VIEW = VIEWS["both"]
@@ -119,14 +118,14 @@ def test_ties_hold_all_attention_in_the_order_of_the_source(values: np.ndarray) 
     assert [tie.first for tie in own] == sorted(tie.first for tie in own)
     left = set(range(len(shares))) - {tie.first for tie in own}
     assert max((shares[item] for item in left), default=0) <= min(tie.share for tie in own)
-    assert max(own, key=lambda tie: tie.share).told and all(
-        tie.told for tie in own if tie.share > 0.1
+    assert max(own, key=lambda tie: tie.share).strong and all(
+        tie.strong for tie in own if tie.share > 0.1
     )
 
 
 def test_a_word_that_attends_to_nothing_has_no_told_share() -> None:
     assert not any(
-        tie.told or tie.share
+        tie.strong or tie.share
         for tie in ties(np.zeros(20, np.float32), [(n, "a") for n in range(20)])
     )
 
@@ -175,12 +174,12 @@ def test_the_caption_tells_both_sites_and_the_scale(trace: Trace) -> None:
 @pytest.mark.parametrize("words", [1, 2, 3, 6])
 def test_panels_never_overlap_and_hold_their_source_words(words: int) -> None:
     trace = fakes.doubly_trace(SOURCE, SENTENCE)
-    places = laid_out(panels(trace, Focus("encoder-decoder", items=tuple(range(words)))))
+    places = panels(trace, Focus("encoder-decoder", items=tuple(range(words)))).panels
     assert all(
         one.top + one.height < other.top for one, other in zip(places, places[1:], strict=False)
     )
     for place in places:
-        rows = [y for _, y in place.ties()]
+        rows = [y for _, y in place.places()]
         assert place.top <= rows[0] and rows[-1] <= place.top + place.height
         assert (
             len(rows) == 12
@@ -204,6 +203,11 @@ def test_it_is_printed(kind: str) -> None:
         )
         > 1000
     )
+
+
+def test_words_that_were_read_have_no_probability(trace: Trace) -> None:
+    read = replace(trace, output=replace(trace.output, field="source"))
+    assert "probability" not in VIEW.figure(read, Focus(SITES[0])).to_json()
 
 
 def test_a_long_sentence_stays_light() -> None:

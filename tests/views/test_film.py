@@ -1,4 +1,4 @@
-"""The film strip and its moving picture, against slow references."""
+"""The film strip, played and as a moving picture, against slow references."""
 
 import base64
 import io
@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from areaviz.drawing import film_frames, pictures
+from areaviz.drawing import film as frames
+from areaviz.drawing import pictures
 from areaviz.drawing.export import FORMATS, figure_bytes
-from areaviz.drawing.film_frames import DIM, GROUND, area_box, film, lifted, spread
-from areaviz.drawing.film_gif import drawn_size, film_gif
+from areaviz.drawing.film import DIM, GROUND, area_box, film, lifted, spread
 from areaviz.trace import query
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
+from areaviz.views.film import PLAYED_LEAST, PLAYED_LONGEST, drawn_size, film_gif, played
 from tests import fakes
 
 FOCUS = Focus("encoder-decoder", 1, 2)
@@ -300,11 +301,54 @@ def test_a_film_is_not_offered_of_more_than_can_be_drawn_in_a_moment(
 ) -> None:
     trace = fakes.caption_trace()
     items = len(trace.fields[trace.maps["encoder-decoder"].query])
-    monkeypatch.setattr(film_frames, "MOST_FRAMES", items)
+    monkeypatch.setattr(frames, "MOST_FRAMES", items)
     assert VIEW.fits(trace, Focus("encoder-decoder"))
-    monkeypatch.setattr(film_frames, "MOST_FRAMES", 2)
+    monkeypatch.setattr(frames, "MOST_FRAMES", 2)
     assert not any(
         VIEWS[name].fits(trace, Focus("encoder-decoder")) for name in ("film", "playback")
     )
     assert VIEW.fits(trace, Focus("encoder-decoder", items=(0, 1)))
     assert not VIEW.fits(trace, Focus("encoder-decoder", items=(0, 1, 2)))
+
+
+def test_every_word_has_a_picture_of_its_own() -> None:
+    trace = fakes.caption_trace("a small red circle")
+    shown, drawn = played(trace, FOCUS), film(trace, FOCUS)
+    assert shown.words == ("a", "small", "red", "circle")
+    assert shown.pictures == tuple(
+        pictures.uri(drawn.stills(PLAYED_LONGEST).of(frame)) for frame in drawn.frames
+    )
+    assert len(set(shown.pictures)) == len(shown.pictures)
+    assert (shown.title, shown.note, shown.caption) == (drawn.title, drawn.note, drawn.caption)
+
+
+def test_a_chosen_word_is_all_there_is_to_play() -> None:
+    shown = played(fakes.caption_trace("a b c"), Focus("encoder-decoder", items=(1,)))
+    assert shown.words == ("b",) and len(shown.pictures) == 1
+
+
+def test_what_cannot_be_seen_is_named_and_markup_stays_as_it_is() -> None:
+    shown = played(fakes.caption_trace("a \u202e <b>"), FOCUS)
+    assert shown.words == ("a", "⟨U+202E⟩", "<b>")
+
+
+def test_standing_still_it_is_the_film_strip() -> None:
+    trace = fakes.caption_trace("a small red circle")
+    assert VIEWS["playback"].played is played
+    assert VIEWS["playback"].figure(trace, FOCUS) == VIEWS["film"].figure(trace, FOCUS)
+
+
+@pytest.mark.parametrize(("width", "height"), [(1, 640), (640, 1)])
+def test_a_thin_picture_is_played_wide_enough_to_be_seen(width: int, height: int) -> None:
+    shown = played(
+        fakes.caption_trace("a b", seen=fakes.picture(width=width, height=height)), FOCUS
+    )
+    for source in shown.pictures:
+        still = Image.open(io.BytesIO(base64.b64decode(source.partition(",")[2])))
+        assert min(still.size) >= PLAYED_LEAST and max(still.size) <= PLAYED_LONGEST
+
+
+@pytest.mark.parametrize("words", [1, 30])
+def test_frames_stay_small(words: int) -> None:
+    shown = played(fakes.caption_trace(" ".join(["word"] * words), grid=8), FOCUS)
+    assert sum(map(len, shown.pictures)) < 45_000 * (words + 2)

@@ -112,7 +112,7 @@ def test_numbers_of_glimpses_at_one_place_stand_apart(trace: Trace) -> None:
 
 
 def test_the_retina_shows_what_was_seen(trace: Trace) -> None:
-    sheet = retina.sheet(trace, FOCUS)
+    sheet = retina.patches(trace, FOCUS)
     seen = trace.gazes["glimpses"].seen
     assert sheet.across == 3 and len(sheet.tiles) == 6 and len(sheet.rows) == 2
     frame, inner = retina._FRAME, sheet.tiles[4].pixels  # second scale, second step
@@ -121,18 +121,18 @@ def test_the_retina_shows_what_was_seen(trace: Trace) -> None:
         inner[frame + factor // 2 : -frame : factor, frame + factor // 2 : -frame : factor, 0],
         seen[1, 1],
     )
-    assert [tile.texts for tile in sheet.tiles[:4]] == [(), (), (), ("1: 3", "40%")]
-    assert retina.sheet(trace, Focus("glimpses", items=(2,))).across == 1
+    assert [tile.texts for tile in sheet.tiles[:4]] == [[], [], [], ["1: 3", "40%"]]
+    assert retina.patches(trace, Focus("glimpses", items=(2,))).across == 1
 
 
 def test_labels_are_those_ever_listed_with_their_probabilities(trace: Trace) -> None:
-    found = label_probabilities(trace)
-    assert found.names == ("3", "5", "8")
+    names, found = label_probabilities(trace)
+    assert names == ["3", "5", "8"]
     likely = trace.output.probabilities
     expected = np.stack(
         [np.append(likely[:2], np.nan), 1 - likely, np.append([np.nan] * 2, likely[2:])]
     )
-    np.testing.assert_allclose(found.likely, expected, rtol=1e-5)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
     table = VIEWS["labels"].table(trace, FOCUS)
     assert table.columns == ("label", "glimpse 1", "glimpse 2", "glimpse 3")
     assert VIEWS["labels"].fits(fakes.gaze_trace("transformer", 1, 1), Focus("transformer"))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from areaviz.drawing.pictures import Pixels
+from areaviz.trace.areas import Area
 from areaviz.trace.picture import Picture
 from areaviz.trace.record import Trace
 from areaviz.views.look import LONGEST, look_picture, steps
@@ -50,6 +51,18 @@ def test_hard_attention_outlines_what_was_read() -> None:
     height, width = seen.shape[0] / 4, seen.shape[1] / 4
     assert height - 2 <= rows.min() and rows.max() <= 2 * height + 2
     assert 2 * width - 2 <= columns.min() and columns.max() <= 3 * width + 2
+
+
+def test_an_area_of_several_cells_is_outlined_whole() -> None:
+    trace = fakes.caption_trace(area_size=2, hard=True)
+    attention = trace.maps["encoder-decoder"]
+    area = Area(1, 1, 2, 2)
+    chosen = np.full(attention.weights.shape[:3], attention.grid.index(area))
+    maps = {"encoder-decoder": replace(attention, chosen=chosen)}
+    seen = look_picture(replace(trace, maps=maps), 0)
+    rows, columns = np.nonzero(np.abs(seen.astype(int) - YELLOW).max(2) < 6)
+    height, width = seen.shape[0] / 4, seen.shape[1] / 4
+    assert rows.max() - rows.min() > 1.8 * height and columns.max() - columns.min() > 1.8 * width
 
 
 def test_glimpses_are_outlined_one_after_the_other() -> None:

@@ -10,7 +10,7 @@ from areaviz.trace import query
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import AttentionMap, Output, Trace
 from areaviz.trace.request import Focus, Request
-from areaviz.views import VIEWS, alignment, coverage, lines, overview, probabilities, pyramid, sizes
+from areaviz.views import VIEWS, lines, matrices, overview, probabilities, pyramid, sizes
 from tests import fakes
 
 
@@ -74,7 +74,7 @@ def test_coverage_rows_are_heads_and_sum_to_their_mean_area_size(
     trace: Trace, items: tuple[int, ...]
 ) -> None:
     focus = Focus("encoder-decoder", 1, items=items)
-    values = coverage.strip(trace, focus).values
+    values = matrices.coverage(trace, focus).values
     attention = trace.maps["encoder-decoder"]
     spans = attention.grid.table()[:, [1, 3]].tolist()
     chosen = list(items) or list(range(attention.weights.shape[2]))
@@ -88,7 +88,7 @@ def test_coverage_rows_are_heads_and_sum_to_their_mean_area_size(
 
 
 def test_alignment_rows_are_shares_of_what_was_produced(trace: Trace) -> None:
-    drawn = alignment.alignment(trace, Focus("encoder-decoder", 0, 3))
+    drawn = matrices.alignment(trace, Focus("encoder-decoder", 0, 3))
     np.testing.assert_allclose(drawn.values, query.item_shares(trace.maps["encoder-decoder"], 0, 3))
     np.testing.assert_allclose(drawn.values.sum(1), 1, atol=1e-5)
     assert (
@@ -99,7 +99,7 @@ def test_alignment_rows_are_shares_of_what_was_produced(trace: Trace) -> None:
 
 
 def test_alignment_of_words_takes_the_blank_before_along(trace: Trace) -> None:
-    drawn = alignment.alignment(trace, Focus("encoder-decoder", 0, 3, "query", (5,), "word"))
+    drawn = matrices.alignment(trace, Focus("encoder-decoder", 0, 3, "query", (5,), "word"))
     assert drawn.rows == ("Ein", "kleiner", "Hund", "rennt.", "⟨end⟩")
     assert drawn.columns == ("A", "small", "dog", "runs.", "⟨end⟩")
     shares = query.item_shares(trace.maps["encoder-decoder"], 0, 3)
@@ -109,7 +109,7 @@ def test_alignment_of_words_takes_the_blank_before_along(trace: Trace) -> None:
 
 
 def test_words_keep_blanks_that_no_word_follows() -> None:
-    drawn = alignment.alignment(fakes.trace("  a  b  ", " "), Focus("encoder-decoder", unit="word"))
+    drawn = matrices.alignment(fakes.trace("  a  b  ", " "), Focus("encoder-decoder", unit="word"))
     assert drawn.columns == ("a", "b", "␣␣", "⟨end⟩") and drawn.rows == ("␣", "⟨end⟩")
 
 
@@ -145,7 +145,8 @@ def test_without_a_choice_the_strongest_lines_are_drawn(trace: Trace) -> None:
 
 
 def test_a_line_runs_from_its_item_above_to_its_query_below() -> None:
-    x, y = lines.path(lines.Line(head=0, query=1, item=3, share=0.5), queries=2, items=4)
+    drawn = lines.lines(fakes.trace("abc", "d"), Focus("encoder-decoder"))
+    x, y = drawn.path(lines.Line(head=0, query=1, item=3, share=0.5))
     assert (x[0], y[0]) == (3.5 / 4, 1) and (x[-1], y[-1]) == (1.5 / 2, 0)
 
 
@@ -155,7 +156,7 @@ def test_the_overview_shows_every_head_once_layer_by_layer(trace: Trace) -> None
     assert [(tile.layer, tile.head) for tile in tiles] == [
         (layer, head) for layer in range(2) for head in range(4)
     ]
-    points = overview.figure(trace, focus).data[1]
+    points = VIEWS["overview"].figure(trace, focus).data[1]
     assert [tuple(at) for at in points.customdata] == [(tile.layer, tile.head) for tile in tiles]
 
 
@@ -182,7 +183,7 @@ def test_the_overview_shows_item_shares_where_each_head_stands(trace: Trace) -> 
 
 
 def test_a_missing_distance_is_left_empty(trace: Trace) -> None:
-    table = overview.table(trace, Focus("encoder-decoder"))
+    table = VIEWS["overview"].table(trace, Focus("encoder-decoder"))
     assert {row[4] for row in table.rows} == {""}
 
 
@@ -269,5 +270,5 @@ def test_the_overview_is_not_offered_of_more_heads_than_can_be_told_apart() -> N
 
     focus = Focus("encoder-decoder")
     assert VIEWS["overview"].fits(of(64, 32), focus)
-    assert overview.figure(of(64, 32), focus).data
+    assert VIEWS["overview"].figure(of(64, 32), focus).data
     assert not VIEWS["overview"].fits(of(1000, 1000), focus)

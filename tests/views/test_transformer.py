@@ -7,14 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.drawing.bilinear import places, sample
 from areaviz.drawing.export import FORMATS, figure_bytes
 from areaviz.trace.check import validate
 from areaviz.trace.picture import Picture
 from areaviz.trace.record import Gaze, Trace
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
-from areaviz.views.sampling import COLOURS, sampling
+from areaviz.views.sampling import COLOURS, places, sample, sampling
 from tests import fakes
 
 FOCUS = Focus("transformer")

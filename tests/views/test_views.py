@@ -13,7 +13,7 @@ from areaviz.trace.request import Focus
 from areaviz.views import TEXTS
 from tests import fakes
 
-VIEWS = {module.VIEW.name: module.VIEW for module in TEXTS}
+VIEWS = {view.name: view for view in TEXTS}
 SITES = ("encoder self", "decoder self", "encoder-decoder")
 FOCI = (
     Focus("encoder-decoder"),

@@ -11,7 +11,7 @@ from areaviz.analysis.buckets import BUCKETINGS, bucket_table, word_table
 from areaviz.analysis.contrast import corpus_change, grams, mean_change, wins
 from areaviz.analysis.table import ALL_MEASURES
 from areaviz.ui.shell.markdown import visible
-from areaviz.views.buckets import bars
+from areaviz.views.charts import bars
 
 # Keys of widgets.
 BUCKETS, AGAINST = "buckets", "against"

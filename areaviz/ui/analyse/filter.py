@@ -19,7 +19,7 @@ from areaviz.ui.analyse.stored import StoredRows, figures, note_store
 from areaviz.ui.shell.errors import defer_errors, show_deferred
 from areaviz.ui.shell.markdown import visible
 from areaviz.ui.shell.reader import reader_mark
-from areaviz.views.distribution import histogram, scatter
+from areaviz.views.charts import histogram, scatter
 
 # Keys of widgets.
 SEARCH = "analyse_search"

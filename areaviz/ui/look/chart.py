@@ -78,7 +78,7 @@ def chart(view: View, trace: Trace, focus: Focus, key: str) -> None:
         st.plotly_chart(figure, key=f"chart_{key}", config=_CONFIG, alt=label)
         caption = str(figure.layout.meta["caption"])
     st.caption(escaped(caption))
-    takeaways(view.takeaway, trace, focus, key)
+    takeaways(view, trace, focus, key)
 
 
 def takeaways(view: Takeaway, trace: Trace, focus: Focus, key: str) -> None:

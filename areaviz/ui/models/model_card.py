@@ -27,7 +27,7 @@ from areaviz.ui.models.card_tables import (
     size_table,
 )
 from areaviz.ui.shell.markdown import escaped
-from areaviz.views.history import history_figure, history_table
+from areaviz.views.charts import history_figure, history_table
 
 
 def choose_card(task: str, group: Sequence[Card]) -> Card:
@@ -36,6 +36,7 @@ def choose_card(task: str, group: Sequence[Card]) -> Card:
     if len(group) == 1:
         return group[0]
     key = f"card_{task}"
+    # The model that was chosen may be gone since.
     if st.session_state.get(key) not in by_name:
         st.session_state[key] = group[0].name
     st.pills(

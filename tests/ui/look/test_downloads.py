@@ -28,7 +28,7 @@ SEEN = [
     (fakes.gaze_trace("transformer", 1, 1), Focus("transformer")),
 ]
 TAKEAWAYS = [
-    pytest.param(view.takeaway, trace, focus, id=f"{view.name}, {trace.request.model}")
+    pytest.param(view, trace, focus, id=f"{view.name}, {trace.request.model}")
     for view in VIEWS.values()
     for trace, focus in SEEN
     if view.fits(trace, focus)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from areaviz.drawing import raster, theme
+from areaviz.drawing import pictures, theme
 
 
 def decoded(uri: str) -> np.ndarray:
@@ -24,7 +24,7 @@ def test_averages_are_means_of_blocks_without_nan(
     rng = np.random.default_rng(seed)
     values = rng.random((rows, columns)).astype(np.float32)
     values[rng.random(values.shape) < 0.3] = np.nan
-    averaged = raster.average(values, down, across)
+    averaged = pictures.average(values, down, across)
     assert averaged.shape == (-(-rows // down), -(-columns // across))
     for r, c in np.ndindex(averaged.shape):
         cells = values[r * down : (r + 1) * down, c * across : (c + 1) * across]
@@ -35,11 +35,13 @@ def test_averages_are_means_of_blocks_without_nan(
 
 
 def test_blocks_keep_pictures_small() -> None:
-    assert [raster.block(n) for n in (1, 400, 401, 1024, 4096)] == [1, 1, 2, 3, 11]
+    assert [pictures.block_size(n) for n in (1, 400, 401, 1024, 4096)] == [1, 1, 2, 3, 11]
 
 
 def test_pixels_have_the_colours_of_the_scale_and_nan_is_clear() -> None:
-    picture = decoded(raster.png_uri(np.array([[0, 0.25, 0.5, np.nan, 9]], dtype=np.float32), 0.5))
+    picture = decoded(
+        pictures.matrix_uri(np.array([[0, 0.25, 0.5, np.nan, 9]], dtype=np.float32), 0.5)
+    )
     width = picture.shape[1] // 5
     first, half, full, clear, above = (picture[0, width * i + width // 2] for i in range(5))
     for pixel, share in ((first, 0.0), (half, 0.5), (full, 1.0), (above, 1.0)):
@@ -49,7 +51,7 @@ def test_pixels_have_the_colours_of_the_scale_and_nan_is_clear() -> None:
 
 def test_noise_of_4096_items_stays_below_the_budget() -> None:
     noise = np.random.default_rng(0).random((4096, 4096), dtype=np.float32)
-    uri = raster.png_uri(
-        raster.average(noise, raster.block(4096), raster.block(4096)) * 8 - 3.5, 1.0
+    uri = pictures.matrix_uri(
+        pictures.average(noise, pictures.block_size(4096), pictures.block_size(4096)) * 8 - 3.5, 1.0
     )
-    assert len(uri) < 300_000 and max(decoded(uri).shape) <= raster.PIXELS
+    assert len(uri) < 300_000 and max(decoded(uri).shape) <= pictures.PIXELS

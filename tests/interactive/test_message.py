@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.interactive.sent_areas import sent_areas
+from areaviz.interactive.message import sent_areas
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.weights import top_areas
 from tests.interactive.test_ribbon import random_map

@@ -12,7 +12,7 @@ from areaviz.trace.check import validate
 from areaviz.trace.record import Gaze, Trace
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
-from areaviz.views.context import sheet
+from areaviz.views.retina import context
 from tests import fakes
 
 VIEW = VIEWS["context"]
@@ -26,10 +26,12 @@ def trace() -> Trace:
     blind = replace(seeing, site="without context", corners=seeing.corners + np.float32(6))
     whole = np.array([[0, 0], [60, 0], [60, 60], [0, 60]], np.float32)
     coarse = np.random.default_rng(0).integers(0, 256, (1, 1, 25, 25)).astype(np.uint8).repeat(3, 0)
-    context = Gaze(
+    coarse_look = Gaze(
         "context", "target", "picture", np.broadcast_to(whole, (3, 1, 4, 2)).copy(), coarse
     )
-    result = replace(made, gazes={"glimpses": seeing, "context": context, "without context": blind})
+    result = replace(
+        made, gazes={"glimpses": seeing, "context": coarse_look, "without context": blind}
+    )
     validate(result)
     return result
 
@@ -45,7 +47,7 @@ def test_it_is_offered_only_where_there_was_a_coarse_look(trace: Trace) -> None:
 
 
 def test_the_coarse_look_and_both_first_glimpses_are_shown(trace: Trace) -> None:
-    coarse, seeing, blind = sheet(trace, FOCUS).tiles
+    coarse, seeing, blind = context(trace, FOCUS).tiles
     assert coarse.pixels.shape[0] == coarse.pixels.shape[1] and "25×25" in coarse.texts[1]
     assert seeing.pixels.shape == blind.pixels.shape and (seeing.pixels != blind.pixels).any()
     x, y = trace.gazes["glimpses"].corners[0, 0].mean(0)
