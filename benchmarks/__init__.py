@@ -1,3 +1,1 @@
-"""Measurements, side by side with regular attention and with peers; see README.md in
-this folder.
-"""
+"""Measurements, beside regular attention and peers; see README.md in this folder."""

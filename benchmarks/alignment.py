@@ -1,6 +1,8 @@
-"""The alignment error rate of four published systems, computed here from the links they made:
-`python -m benchmarks.alignment DATA`. Fails where a figure differs from the published one in its
-printed digits.
+"""The alignment error rate of four published systems, computed here from the links they made.
+
+    python -m benchmarks.alignment DATA
+
+Fails where a figure differs from the published one in its printed digits.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from functools import reduce
 from operator import add
 from pathlib import Path
 
-from areaviz.data.word_alignments import read_gold, read_system
+from areaviz.data.word_links import read_gold, read_system
 from areaviz.metrics.aer import count_links
 
 GOLD = "hansards_en_fr"
@@ -26,8 +28,10 @@ PUBLISHED = {
 
 
 def error_rates(data: Path) -> dict[str, float]:
-    """The error rate of each system in percent; FileNotFoundError where the links are not in
-    `data`.
+    """The error rate of each system in percent.
+
+    Raises:
+        FileNotFoundError: the links are not in `data`.
     """
     examples = read_gold(data, GOLD).examples
     rates = {}

@@ -14,7 +14,6 @@ shifted windows of one random table; every row is a distribution of its own.
 
 from __future__ import annotations
 
-import argparse
 import os
 import tempfile
 import time
@@ -22,32 +21,45 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser
 
 from areaviz.interactive.ribbon import ribbon_payload
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.record import AttentionMap, Field, Output, Trace
-from areaviz.trace.request import Focus, Request
-from benchmarks.browser import chromium, clicks, hovers, opened
-from benchmarks.report import README, markdown, percentile, processor, write_section
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
+from benchmarks.browser import chromium, first_view, heap, hovers_and_switches, opened
+from benchmarks.random_attention import (
+    HEADS,
+    LAYERS,
+    SITE,
+    random_rows,
+    random_words,
+    windows_trace,
+)
+from benchmarks.report import command, markdown, percentile, processor, publish
 from tests.browser.server import Server
 
 ITEMS = (32, 128, 512, 1024, 4096)
-LAYERS = HEADS = 12
+MARK = "areaviz:ribbon"
 AREA_SIZE = 5
 HOVERS, SWITCHES, VIEWS = 60, 24, 3
 SETTING = "AREAVIZ_BENCH_ITEMS"
 COLUMNS = (
-    "tokens", "first view s", "building s", "KB sent", "hover p50 ms", "hover p95 ms", "head switch p95 ms",
-    "DOM nodes", "JS heap MB",
-)  # fmt: skip
+    "tokens",
+    "first view s",
+    "building s",
+    "KB sent",
+    "hover p50 ms",
+    "hover p95 ms",
+    "head switch p95 ms",
+    "DOM nodes",
+    "JS heap MB",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What was measured for one length; times in seconds (first view) and milliseconds (the
-    others).
-    """
+    """What was measured for one length: seconds, but hover and switch in milliseconds."""
 
     items: int
     first_view: float
@@ -61,32 +73,24 @@ class Figures:
     def row(self) -> list[str]:
         """The figures as a row of the table."""
         return [
-            f"{self.items:,}", f"{self.first_view:.2f}", f"{self.building:.2f}", f"{self.sent / 1000:,.0f}",
-            percentile(self.hover, 50), percentile(self.hover, 95), percentile(self.switch, 95), f"{self.nodes:,}",
+            f"{self.items:,}",
+            f"{self.first_view:.2f}",
+            f"{self.building:.2f}",
+            f"{self.sent / 1000:,.0f}",
+            percentile(self.hover, 50),
+            percentile(self.hover, 95),
+            percentile(self.switch, 95),
+            f"{self.nodes:,}",
             f"{self.heap / 1e6:.1f}",
-        ]  # fmt: skip
+        ]
 
 
 def random_trace(items: int) -> Trace:
-    """A self-attention trace of `items` tokens whose heads and layers are windows of one random
-    table.
-    """
+    """A self-attention trace of `items` tokens, from one random table."""
     rng = np.random.default_rng(items)
     grid = AreaGrid.clamped((1, items), (1, AREA_SIZE))
-    table = rng.standard_exponential((items + LAYERS * HEADS, grid.count), np.float32) ** 3
-    table /= table.sum(1, keepdims=True)
-    row, column = table.strides
-    shape, strides = (LAYERS, HEADS, items, grid.count), (HEADS * row, row, row, column)
-    weights = np.lib.stride_tricks.as_strided(table, shape, strides, writeable=False)
-    words = ["".join(rng.choice(list("aeilnorst"), rng.integers(2, 8))) for _ in range(items)]
-    ends = np.cumsum([len(word) + 1 for word in words]) - 1
-    anchors = np.stack([ends - [len(word) for word in words], ends], 1)
-    field = Field("source", "text", " ".join(words), tuple(words), anchors)
-    attention = AttentionMap("encoder self", "source", "source", grid, weights)
-    output = Output("source", np.ones(items, np.float32), ((),) * items)
-    return Trace(
-        Request("random", field.raw), {"source": field}, output, {"encoder self": attention}
-    )
+    rows = random_rows(rng, items + LAYERS * HEADS, grid.count)
+    return windows_trace(rows, random_words(rng, items), grid)
 
 
 def page() -> None:
@@ -97,7 +101,7 @@ def page() -> None:
 
     st.set_page_config(layout="wide")
     trace = st.cache_resource(random_trace)(int(os.environ[SETTING]))
-    ribbon(trace, Focus("encoder self"), key="ribbon")
+    ribbon(trace, Focus(SITE), key="ribbon")
 
 
 def measure(items: int, browser: Browser, log: Path) -> Figures:
@@ -105,46 +109,32 @@ def measure(items: int, browser: Browser, log: Path) -> Figures:
     server = Server("benchmarks/app.py", log, {SETTING: str(items)})
     try:
         url = server.wait()
-        _first_view(browser, url)[0].close()
+        warm_up = opened(browser, MARK)
+        first_view(warm_up, url)
+        warm_up.close()
         views = []
-        for _ in range(VIEWS):
-            tab, seconds, sent = _first_view(browser, url)
+        for view in range(VIEWS):
+            tab = opened(browser, MARK)
+            seconds, sent = first_view(tab, url)
             views.append(seconds)
-            if len(views) < VIEWS:
+            if view < VIEWS - 1:
                 tab.close()
         nodes = tab.locator(".ribbon").evaluate("root => root.querySelectorAll('*').length")
-        texts = tab.locator("[data-side=query] .scroller")
-        hover = hovers(tab, texts, HOVERS)
-        texts.click(position={"x": 20, "y": 12})
-        switch = clicks(tab, tab.locator(".heads button"), SWITCHES)
-        heap = tab.context.new_cdp_session(tab).send("Runtime.getHeapUsage")["usedSize"]
+        texts, heads = tab.locator("[data-side=query] .scroller"), tab.locator(".heads button")
+        hover, switch = hovers_and_switches(tab, texts, heads, (20, 12), (HOVERS, SWITCHES))
+        used = heap(tab)
         tab.close()
     finally:
         server.stop()
-    return Figures(
-        items, float(np.median(views)), _building(items), sent, hover, switch, nodes, heap
-    )
-
-
-def _first_view(browser: Browser, url: str) -> tuple[Page, float, int]:
-    """A new session up to the painted ribbon: the page, seconds, bytes received over
-    the WebSocket.
-    """
-    tab = opened(browser, "areaviz:ribbon")
-    frames: list[str | bytes] = []
-    tab.on(
-        "websocket", lambda socket: socket.on("framereceived", lambda frame: frames.append(frame))
-    )
-    tab.goto(url)
-    tab.wait_for_function("window.bench.painted > 0")
-    return tab, float(tab.evaluate("window.bench.painted")) / 1000, sum(map(len, frames))
+    view_seconds = float(np.median(views))
+    return Figures(items, view_seconds, _building(items), sent, hover, switch, nodes, used)
 
 
 def _building(items: int) -> float:
     """Seconds to build the ribbon's data alone, in a process that does nothing else."""
     trace = random_trace(items)
     start = time.perf_counter()
-    ribbon_payload(trace, Focus("encoder self"))
+    ribbon_payload(trace, Focus(SITE))
     return time.perf_counter() - start
 
 
@@ -161,19 +151,14 @@ def table(figures: list[Figures]) -> str:
 
 def main() -> None:
     """Measure, print, and write when asked to."""
-    parser = argparse.ArgumentParser(
-        description="Measure the token ribbon in the system's Chromium."
-    )
+    parser = command("Measure the token ribbon in the system's Chromium.")
     parser.add_argument(
         "--items", type=int, nargs="+", default=list(ITEMS), help="how many tokens to measure"
     )
-    parser.add_argument("--write", action="store_true", help=f"write the table to {README.name}")
     options = parser.parse_args()
     with chromium() as browser, tempfile.TemporaryDirectory() as folder:
         figures = [measure(items, browser, Path(folder) / "server.log") for items in options.items]
-    print(text := table(figures))
-    if options.write:
-        write_section("app", text)
+    publish("app", table(figures), options.write)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,4 @@
-"""The heaviest areas of all queries, coverage and densest areas: how long the public functions
-take.
+"""How long the public functions for heaviest areas, coverage and densest areas take.
 
     python -m benchmarks.areas [--rounds 15] [--before FOLDER] [--write]
 
@@ -11,7 +10,6 @@ is the median of the ratios of the rounds.
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 import statistics
 import sys
@@ -29,7 +27,7 @@ from areaviz.trace.areas import AreaGrid
 from areaviz.trace.densest import densest_areas
 from areaviz.trace.record import FloatArray
 from areaviz.trace.weights import coverage, shares, top_areas
-from benchmarks.report import README, markdown, processor, write_section
+from benchmarks.report import command, markdown, processor, publish
 from benchmarks.what_if import seconds
 
 K, ROUNDS = 4, 15
@@ -78,9 +76,7 @@ class Before:
 
 
 def row(name: str, rounds: int, before: Before | None) -> list[str]:
-    """The figures of one case: milliseconds, and how long today's functions take of what was
-    fastest before.
-    """
+    """The figures of one case: milliseconds, and today's time as a share of the fastest before."""
     heads, queries, grid = CASES[name]
     weights_HQA = random_weights(heads, queries, grid)
     p_HQN = shares(coverage(weights_HQA, grid))
@@ -116,9 +112,7 @@ def row(name: str, rounds: int, before: Before | None) -> list[str]:
 
 
 def compared(work: Work, others: Sequence[Work | None], rounds: int) -> list[str]:
-    """Milliseconds of some work, and its time as a share of that of each other way, all in turns; a
-    dash for none.
-    """
+    """Milliseconds of some work, and its time as a share of each other way's; a dash for none."""
     work()
     found = [[seconds(one) if one else None for one in (work, *others)] for _ in range(rounds)]
     ratios = []
@@ -169,19 +163,20 @@ def table(rows: Sequence[Sequence[str]], rounds: int) -> str:
 
 def main() -> None:
     """Measure, print, and write when asked to."""
-    parser = argparse.ArgumentParser(description="The algebra of areas.")
+    parser = command("The algebra of areas.")
     parser.add_argument(
         "--rounds", type=int, default=ROUNDS, help="how often each function is called"
     )
     parser.add_argument(
         "--before", type=Path, help="a clone of the repository at f3d8762, to compare with"
     )
-    parser.add_argument("--write", action="store_true", help=f"write the table to {README.name}")
     options = parser.parse_args()
     before = Before.of(options.before) if options.before else None
-    print(text := table([row(name, options.rounds, before) for name in CASES], options.rounds))
-    if options.write:
-        write_section("areas", text)
+    publish(
+        "areas",
+        table([row(name, options.rounds, before) for name in CASES], options.rounds),
+        options.write,
+    )
 
 
 if __name__ == "__main__":

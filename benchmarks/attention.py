@@ -1,5 +1,4 @@
-"""Area attention in time and memory, each beside regular attention on the same inputs in the same
-run.
+"""Area attention in time and memory, beside regular attention on the same inputs in the same run.
 
     python -m benchmarks.attention [--cases char image8 ...] [--write]
 
@@ -39,7 +38,7 @@ from areaviz.attention.masks import ItemMask
 from areaviz.attention.spec import AreaSpec
 from areaviz.attention.streamed import with_weights
 from areaviz.trace.areas import AreaGrid
-from benchmarks.report import README, processor, write_section
+from benchmarks.report import command, processor, publish
 
 PACKAGE = "area_attention"
 BASE = "SDPA"
@@ -48,9 +47,7 @@ ROUNDS = 7
 
 @dataclass(frozen=True)
 class Case:
-    """Inputs as the issue of speed poses itself: B batch, H heads, L items and queries, D width of
-    a head.
-    """
+    """Inputs of one size: B batch, H heads, L items and queries, D width of a head."""
 
     title: str
     batch: int
@@ -85,7 +82,7 @@ def contestants(case: Case, mask: str, device: torch.device) -> dict[str, Attent
     if mask == "padded":
         kept = torch.linspace(0.5, 1.0, case.batch, device=device)[:, None] * case.items
         padding = torch.arange(case.items, device=device) >= kept
-    options = {
+    options: dict[str, Any] = {
         "area_size": case.area,
         "memory_shape": case.grid,
         "is_causal": mask == "causal",
@@ -95,7 +92,7 @@ def contestants(case: Case, mask: str, device: torch.device) -> dict[str, Attent
     if (case.grid[0] == 1 or mask == "plain") and device.type == "cpu" and fused.available():
         names.append("fused")
     found: dict[str, Attention] = {BASE: partial(_regular, padding, mask == "causal")}
-    found |= {name: partial(area_attention, impl=name, **options) for name in names}
+    found |= {name: partial(_output, impl=name, **options) for name in names}
     found |= _spans_that_win(case, options, device)
     if mask == "plain" and (shutil.which("g++") or device.type == "cuda"):
         found["compiled"] = _compiled(case)
@@ -113,10 +110,14 @@ def _spans_that_win(
     bias = torch.linspace(0, 1, case.area[0] * case.area[1], device=device)
     learned = {"key_mode": "boundary", "key_features": keys, **options}
     return {
-        "boundary": partial(area_attention, impl="streamed", **learned),
-        "boundary pooled": partial(area_attention, impl="pooled", **learned),
-        "size bias": partial(area_attention, impl="streamed", size_bias=bias, **options),
+        "boundary": partial(_output, impl="streamed", **learned),
+        "boundary pooled": partial(_output, impl="pooled", **learned),
+        "size bias": partial(_output, impl="streamed", size_bias=bias, **options),
     }
+
+
+def _output(query: Tensor, key: Tensor, value: Tensor, **options: Any) -> Tensor:
+    return area_attention(query, key, value, **options).output
 
 
 def _regular(
@@ -266,9 +267,8 @@ def table(names: list[str], device: torch.device) -> str:
 
 def main() -> None:
     """Measure, print, and write when asked to."""
-    parser = argparse.ArgumentParser(description="Area attention beside regular attention.")
+    parser = command("Area attention beside regular attention.")
     parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES))
-    parser.add_argument("--write", action="store_true", help=f"write the table to {README.name}")
     parser.add_argument(
         "--peak", nargs=3, metavar=("CASE", "NAME", "BACKWARD"), help=argparse.SUPPRESS
     )
@@ -280,9 +280,7 @@ def main() -> None:
         return
     if not find_spec(PACKAGE):
         print("The PyPI package is left out: pip install --no-deps area-attention==0.1.0")
-    print(text := table(options.cases, device))
-    if options.write:
-        write_section("attention", text)
+    publish("attention", table(options.cases, device), options.write)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the benchmarks of a page share: a browser, a clock in the page, and acting with it."""
+"""What the benchmarks of a page share: a browser, a clock in the page, pointing and clicking."""
 
 from __future__ import annotations
 
@@ -33,6 +33,13 @@ for (const name of ['pointermove', 'click']) addEventListener(name, (event) => {
 addEventListener('change', () => { window.bench.asked = performance.now(); }, {capture: true});
 """
 
+NODES = """() => {
+  const count = (root) => [...root.querySelectorAll('*')].reduce(
+    (sum, one) => sum + 1 + (one.shadowRoot ? count(one.shadowRoot) : 0), 0);
+  return count(document);
+}"""
+"""Counts the nodes of a page, shadow trees and all."""
+
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
@@ -47,26 +54,45 @@ def chromium() -> Iterator[Browser]:
 
 
 def opened(browser: Browser, mark: str) -> Page:
-    """A fresh page with the clock of `watch`; a page that forbids evaluation, by which one waits,
-    is not asked.
-    """
+    """A fresh page with the clock of `watch`."""
+    # Waiting evaluates scripts, which a page's own policy may forbid.
     tab = browser.new_page(viewport={"width": 1280, "height": 900}, bypass_csp=True)
     tab.set_default_timeout(180_000)
     tab.add_init_script(watch(mark))
     return tab
 
 
+def first_view(tab: Page, url: str) -> tuple[float, int]:
+    """Seconds to the painted component, and bytes received over the WebSocket."""
+    received = websocket_frames(tab)
+    tab.goto(url)
+    tab.wait_for_function("window.bench.painted > 0")
+    return float(tab.evaluate("window.bench.painted")) / 1000, sum(map(len, received))
+
+
+def websocket_frames(tab: Page) -> list[str | bytes]:
+    """A list to which everything is added that comes over the page's WebSockets."""
+    received: list[str | bytes] = []
+    tab.on("websocket", lambda socket: socket.on("framereceived", received.append))
+    return received
+
+
 def watch(mark: str) -> str:
-    """A script that keeps the clock of a page: when what sets this performance mark was last
-    painted, how long the page took to answer each pointer event, and when a file was last chosen.
+    """A script that measures in a page.
+
+    It notes when what sets this performance mark was last painted, how long the page took to answer
+    each pointer event, and when a file was last chosen.
     """
     return _WATCH.replace("MARK", mark)
 
 
+def heap(tab: Page) -> int:
+    """Bytes of the page's JavaScript heap."""
+    return int(tab.context.new_cdp_session(tab).send("Runtime.getHeapUsage")["usedSize"])
+
+
 def timed(tab: Page, act: Callable[[], None], last: bool = False) -> float:
-    """Milliseconds from the event that `act` causes (the last one, or the slowest) to the end of
-    its frame.
-    """
+    """Milliseconds from an event of `act`, the slowest or the last, to the end of its frame."""
     tab.evaluate("window.bench.times = []")
     act()
     tab.wait_for_function("window.bench.times.length > 0")
@@ -76,9 +102,7 @@ def timed(tab: Page, act: Callable[[], None], last: bool = False) -> float:
 
 
 def hovers(tab: Page, place: Locator, count: int) -> list[float]:
-    """Milliseconds of answers to pointing at random spots of the upper left part of `place`, one
-    after the other.
-    """
+    """Milliseconds of answers to pointing at random spots of the upper left part of `place`."""
     place.scroll_into_view_if_needed()
     box = place.bounding_box()
     assert box is not None
@@ -88,11 +112,18 @@ def hovers(tab: Page, place: Locator, count: int) -> list[float]:
 
 
 def clicks(tab: Page, buttons: Locator, count: int) -> list[float]:
-    """Milliseconds of answers to clicks on each of `buttons` in turn; none where there are no
-    buttons.
-    """
+    """Milliseconds of answers to clicks on each of `buttons` in turn; none without buttons."""
     several = buttons.count()
-    return [
-        timed(tab, buttons.nth(number % several).click, last=True)
-        for number in range(count if several else 0)
-    ]
+    times = []
+    for number in range(count if several else 0):
+        times.append(timed(tab, buttons.nth(number % several).click, last=True))
+    return times
+
+
+def hovers_and_switches(
+    tab: Page, texts: Locator, heads: Locator, corner: tuple[int, int], counts: tuple[int, int]
+) -> tuple[list[float], list[float]]:
+    """Milliseconds of pointing at `texts` and, with the item at `corner` locked, of other heads."""
+    hover = hovers(tab, texts, counts[0])
+    texts.click(position={"x": corner[0], "y": corner[1]})
+    return hover, clicks(tab, heads, counts[1])

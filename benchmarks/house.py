@@ -65,9 +65,7 @@ def sources(folder: Path) -> list[Source]:
 
 
 def comment_count(source: Source) -> int:
-    """Lines that are a comment and nothing else, or end in one; directives to tools do
-    not count.
-    """
+    """Lines that are a comment or end in one; directives to tools do not count."""
     tokens = tokenize.generate_tokens(io.StringIO(source.text).readline)
     comments = [token.string for token in tokens if token.type == tokenize.COMMENT]
     return sum(not text.startswith(("# type:", "# noqa", "#!")) for text in comments)

@@ -1,5 +1,6 @@
-"""How large an exported page is, and how fast it is in a real browser, on random weights with 12
-layers and 12 heads.
+"""How large an exported page is, and how fast it is in a real browser, on random weights.
+
+There are 12 layers and 12 heads.
 
     python -m benchmarks.page [--items 64 128 ...] [--area 5] [--write]
 
@@ -12,30 +13,45 @@ whole page, shadow trees and all.
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser
 
 import areaviz
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Output, Trace
 from areaviz.trace.request import Request
-from benchmarks.browser import chromium, clicks, hovers, opened
-from benchmarks.report import README, markdown, percentile, processor, write_section
+from benchmarks.browser import NODES, chromium, first_view, heap, hovers_and_switches, opened
+from benchmarks.random_attention import (
+    HEADS,
+    LAYERS,
+    SITE,
+    random_rows,
+    random_words,
+    words_field,
+)
+from benchmarks.report import command, markdown, percentile, processor, publish
 
 ITEMS = (64, 128, 256, 512)
-LAYERS = HEADS = 12
 AREA_SIZE = 5
 HOVERS, SWITCHES, VIEWS = 60, 24, 3
 COLUMNS = (
-    "tokens", "page MB", "export s", "first mark s", "hover p50 ms", "hover p95 ms", "head switch p95 ms",
-    "layer switch p50 ms", "layer switch p95 ms", "DOM nodes", "JS heap MB",
-)  # fmt: skip
+    "tokens",
+    "page MB",
+    "export s",
+    "first mark s",
+    "hover p50 ms",
+    "hover p95 ms",
+    "head switch p95 ms",
+    "layer switch p50 ms",
+    "layer switch p95 ms",
+    "DOM nodes",
+    "JS heap MB",
+)
 _SWITCH = """async (number) => {
   const before = window.bench.painted;
   const start = performance.now();
@@ -43,18 +59,11 @@ _SWITCH = """async (number) => {
   while (window.bench.painted === before) await new Promise(requestAnimationFrame);
   return window.bench.painted - start;
 }"""
-_NODES = """() => {
-  const below = (element) => (element.shadowRoot ? count(element.shadowRoot) : 0);
-  const count = (root) => [...root.querySelectorAll('*')].reduce((sum, element) => sum + 1 + below(element), 0);
-  return count(document);
-}"""
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What was measured of one page: bytes, seconds (export, first mark) and milliseconds (the
-    others).
-    """
+    """What was measured of one page: bytes, seconds (export, first mark), else milliseconds."""
 
     items: int
     size: int
@@ -69,31 +78,31 @@ class Figures:
     def row(self) -> list[str]:
         """The figures as a row of the table."""
         return [
-            f"{self.items:,}", f"{self.size / 1e6:.2f}", f"{self.export:.1f}", f"{self.first_mark:.2f}",
-            percentile(self.hover, 50), percentile(self.hover, 95), percentile(self.head_switch, 95),
-            percentile(self.layer_switch, 50), percentile(self.layer_switch, 95), f"{self.nodes:,}",
+            f"{self.items:,}",
+            f"{self.size / 1e6:.2f}",
+            f"{self.export:.1f}",
+            f"{self.first_mark:.2f}",
+            percentile(self.hover, 50),
+            percentile(self.hover, 95),
+            percentile(self.head_switch, 95),
+            percentile(self.layer_switch, 50),
+            percentile(self.layer_switch, 95),
+            f"{self.nodes:,}",
             f"{self.heap / 1e6:.1f}",
-        ]  # fmt: skip
+        ]
 
 
 def random_trace(items: int, area_size: int = AREA_SIZE) -> Trace:
-    """Self-attention of `items` tokens to areas of up to `area_size`, every row of weights drawn
-    for itself.
-    """
+    """Self-attention of tokens to areas of up to `area_size`; every row of weights is its own."""
     rng = np.random.default_rng(items)
     grid = AreaGrid.clamped((1, items), (1, area_size))
-    weights = rng.standard_exponential((LAYERS, HEADS, items, grid.count), np.float32)
-    weights **= 3
-    weights /= weights.sum(-1, keepdims=True)
-    words = ["".join(rng.choice(list("aeilnorst"), rng.integers(2, 8))) for _ in range(items)]
-    ends = np.cumsum([len(word) + 1 for word in words]) - 1
-    anchors = np.stack([ends - [len(word) for word in words], ends], 1)
-    field = Field("source", "text", " ".join(words), tuple(words), anchors)
-    attention = AttentionMap("encoder self", "source", "source", grid, weights)
+    weights = random_rows(rng, LAYERS, HEADS, items, grid.count)
+    field = words_field(random_words(rng, items))
+    attention = AttentionMap(SITE, "source", "source", grid, weights)
     nothing = Field("output", "text", "", (), np.zeros((0, 2), np.int64))
     output = Output("output", np.zeros(0, np.float32), ())
     fields = {"source": field, "output": nothing}
-    return Trace(Request("random", field.raw), fields, output, {"encoder self": attention})
+    return Trace(Request("random", field.raw), fields, output, {SITE: attention})
 
 
 def measure(file: Path, items: int, area_size: int, browser: Browser) -> Figures:
@@ -106,35 +115,19 @@ def measure(file: Path, items: int, area_size: int, browser: Browser) -> Figures
     marks = []
     for view in range(VIEWS):
         tab = opened(browser, "areaviz:ribbon")
-        marks.append(first_mark(tab, file))
+        seconds, _ = first_view(tab, file.as_uri())
+        marks.append(seconds)
         if view < VIEWS - 1:
             tab.close()
-    nodes = int(tab.evaluate(_NODES))
-    texts = tab.locator("[data-side=query] .scroller")
-    hover = hovers(tab, texts, HOVERS)
-    texts.click(position={"x": 20, "y": 12})
-    heads = clicks(tab, tab.locator(".heads button"), SWITCHES)
+    nodes = int(tab.evaluate(NODES))
+    texts, buttons = tab.locator("[data-side=query] .scroller"), tab.locator(".heads button")
+    hover, heads = hovers_and_switches(tab, texts, buttons, (20, 12), (HOVERS, SWITCHES))
     layers = [float(tab.evaluate(_SWITCH, number % LAYERS)) for number in range(SWITCHES)]
-    heap = int(tab.context.new_cdp_session(tab).send("Runtime.getHeapUsage")["usedSize"])
+    used = heap(tab)
     tab.close()
-    return Figures(
-        items,
-        file.stat().st_size,
-        exported,
-        float(np.median(marks)),
-        hover,
-        heads,
-        layers,
-        nodes,
-        heap,
-    )
-
-
-def first_mark(tab: Page, file: Path) -> float:
-    """Seconds from opening a page to its painted component."""
-    tab.goto(file.as_uri())
-    tab.wait_for_function("window.bench.painted > 0")
-    return float(tab.evaluate("window.bench.painted")) / 1000
+    first_mark = float(np.median(marks))
+    size = file.stat().st_size
+    return Figures(items, size, exported, first_mark, hover, heads, layers, nodes, used)
 
 
 def table(figures: list[Figures], area_size: int) -> str:
@@ -149,21 +142,18 @@ def table(figures: list[Figures], area_size: int) -> str:
 
 def main() -> None:
     """Measure, print, and write when asked to."""
-    parser = argparse.ArgumentParser(description="Measure exported pages in the system's Chromium.")
+    parser = command("Measure exported pages in the system's Chromium.")
     parser.add_argument(
         "--items", type=int, nargs="+", default=list(ITEMS), help="how many tokens to measure"
     )
     parser.add_argument("--area", type=int, default=AREA_SIZE, help="the largest area, in tokens")
-    parser.add_argument("--write", action="store_true", help=f"write the table to {README.name}")
     options = parser.parse_args()
+    figures = []
     with chromium() as browser, tempfile.TemporaryDirectory() as folder:
-        figures = [
-            measure(Path(folder) / "page.html", items, options.area, browser)
-            for items in options.items
-        ]
-    print(text := table(figures, options.area))
-    if options.write:
-        write_section("page", text)
+        file = Path(folder) / "page.html"
+        for items in options.items:
+            figures.append(measure(file, items, options.area, browser))
+    publish("page", table(figures, options.area), options.write)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,4 @@
-"""The same random attention (12 layers, 12 heads, N tokens) in areaviz, BertViz and CircuitsVis, in
-one run.
+"""The same random attention (12 layers, 12 heads, N tokens) in areaviz, BertViz and CircuitsVis.
 
     python -m benchmarks.peers --peers PYTHON --scripts FOLDER [--items 32 64 ...] [--limit 120]
     [--write]
@@ -14,11 +13,11 @@ end of the frame that answers it.
 
 from __future__ import annotations
 
-import argparse
 import os
 import subprocess
 import tempfile
 import time
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -31,8 +30,9 @@ from areaviz.interactive.ribbon import ribbon_payload
 from areaviz.trace.request import Focus
 from benchmarks.browser import chromium
 from benchmarks.peers_browser import COLUMNS, HOVERS, SWITCHES, TOOLS, Figures, measured
-from benchmarks.peers_page import HEADS, LAYERS, SETTING, SITE, trace
-from benchmarks.report import README, markdown, processor, write_section
+from benchmarks.peers_page import SETTING, trace
+from benchmarks.random_attention import HEADS, LAYERS, SITE, random_rows, random_words
+from benchmarks.report import command, markdown, processor, publish
 from tests.browser.server import Server
 
 ITEMS = (32, 64, 128, 256, 512, 1024, 2048, 4096)
@@ -45,23 +45,23 @@ class NotMade(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """peers: an interpreter, or "". scripts: a folder, or None. limit: seconds. folder: for pages
-    and tables.
-    """
+    """What all cells share."""
 
+    # An interpreter, or "".
     peers: str
+    # A folder, or None.
     scripts: Path | None
+    # In seconds.
     limit: float
+    # For pages and tables.
     folder: Path
 
 
 def table(items: int, folder: Path) -> Path:
     """The random attention of a length, as a file that all tools read, and its tokens beside it."""
     rng, path = np.random.default_rng(items), folder / f"{items}.npy"
-    rows = rng.standard_exponential((items + LAYERS * HEADS, items), np.float32) ** 3
-    np.save(path, rows / rows.sum(1, keepdims=True))
-    words = ["".join(rng.choice(list("aeilnorst"), rng.integers(2, 8))) for _ in range(items)]
-    path.with_suffix(".txt").write_text(" ".join(words), "utf-8")
+    np.save(path, random_rows(rng, items + LAYERS * HEADS, items))
+    path.with_suffix(".txt").write_text(" ".join(random_words(rng, items)), "utf-8")
     return path
 
 
@@ -121,11 +121,8 @@ def _make(tool: str, source: Path, target: Path, setting: Setting) -> None:
         raise NotMade("timeout, making") from None
     if done.returncode:
         full = "MemoryError" in done.stderr or "alloc" in done.stderr or done.returncode < 0
-        raise NotMade(
-            "out of memory, making"
-            if full
-            else f"error: {done.stderr.strip().splitlines()[-1][:80]}"
-        )
+        last = done.stderr.strip().splitlines()[-1][:80] if done.stderr.strip() else "no message"
+        raise NotMade("out of memory, making" if full else f"error: {last}")
 
 
 def report(figures: Sequence[Figures], limit: float) -> str:
@@ -139,7 +136,7 @@ def report(figures: Sequence[Figures], limit: float) -> str:
     return markdown(about, COLUMNS, [each.row() for each in figures])
 
 
-def _all(options: argparse.Namespace, folder: Path) -> Iterator[Figures]:
+def _all(options: Namespace, folder: Path) -> Iterator[Figures]:
     setting = Setting(options.peers, options.scripts, options.limit, folder)
     for tool in options.tools:
         for items in options.items:
@@ -152,9 +149,7 @@ def _all(options: argparse.Namespace, folder: Path) -> Iterator[Figures]:
 
 def main() -> None:
     """Measure, print, and write when asked to."""
-    parser = argparse.ArgumentParser(
-        description="Measure areaviz and its peers in the system's Chromium."
-    )
+    parser = command("Measure areaviz and its peers in the system's Chromium.")
     parser.add_argument(
         "--items", type=int, nargs="+", default=list(ITEMS), help="how many tokens to measure"
     )
@@ -168,13 +163,10 @@ def main() -> None:
         "--scripts", type=Path, help="folder with require.min.js, d3.min.js and jquery.min.js"
     )
     parser.add_argument("--limit", type=float, default=120.0, help="seconds a step may take")
-    parser.add_argument("--write", action="store_true", help=f"write the table to {README.name}")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         figures = list(_all(options, Path(folder)))
-    print(text := report(figures, options.limit))
-    if options.write:
-        write_section("peers", text)
+    publish("peers", report(figures, options.limit), options.write)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
-"""What is measured of a page of attention in a browser, whichever tool made it; see
-`benchmarks/peers.py`.
+"""What is measured of a page of attention in a browser, whichever tool made it.
+
+See `benchmarks/peers.py`.
 """
 
 from __future__ import annotations
@@ -15,15 +16,24 @@ import numpy as np
 from playwright.sync_api import Browser, Error, Page, Route
 from playwright.sync_api import TimeoutError as Late
 
-from benchmarks.browser import timed, watch
+from benchmarks.browser import NODES, timed, watch, websocket_frames
 from benchmarks.report import percentile
 
 HOVERS, SWITCHES, PATIENCE = 20, 3, 30.0  # seconds for all hovers, and for all switches
 MARK = "areaviz:ribbon"
 COLUMNS = (
-    "tool", "tokens", "result", "making s", "MB", "first mark s", "hover p50 ms", "hover p95 ms", "layer switch s",
-    "DOM nodes", "browser MB",
-)  # fmt: skip
+    "tool",
+    "tokens",
+    "result",
+    "making s",
+    "MB",
+    "first mark s",
+    "hover p50 ms",
+    "hover p95 ms",
+    "layer switch s",
+    "DOM nodes",
+    "browser MB",
+)
 FIRST = """
 window.peer = {first: 0};
 const seek = () => {
@@ -44,21 +54,18 @@ DRAWN = """const all = [...document.querySelectorAll('canvas')], last = all[all.
   if (!last || !last.width || last.width < 300) return false;
   const {data} = last.getContext('2d').getImageData(last.width / 2, last.height / 2, 64, 64);
   return data.some((value, at) => at % 4 === 3 && value > 0);"""
-NODES = """() => {
-  const count = (root) => [...root.querySelectorAll('*')].reduce(
-    (sum, one) => sum + 1 + (one.shadowRoot ? count(one.shadowRoot) : 0), 0);
-  return count(document);
-}"""
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What was measured of one tool and length; None where there is nothing to measure. result:
-    "pass", or how it ended. making, first, switch in seconds, hover in milliseconds.
+    """What was measured of one tool and length; None where there is nothing to measure.
+
+    Times are in seconds, those of hover in milliseconds.
     """
 
     tool: str
     items: int
+    # "pass", or how it ended.
     result: str
     making: float | None = None
     size: int | None = None
@@ -72,20 +79,29 @@ class Figures:
         """The figures as a row of the table."""
         megabytes = None if self.size is None else self.size / 1e6
         return [
-            self.tool, f"{self.items:,}", self.result, _shown(self.making, 1), _shown(megabytes, 1),
-            _shown(self.first, 1), percentile(self.hover, 50), percentile(self.hover, 95), _shown(self.switch, 2),
-            _shown(self.nodes, 0), _shown(self.memory, 0),
-        ]  # fmt: skip
+            self.tool,
+            f"{self.items:,}",
+            self.result,
+            _shown(self.making, 1),
+            _shown(megabytes, 1),
+            _shown(self.first, 1),
+            percentile(self.hover, 50),
+            percentile(self.hover, 95),
+            _shown(self.switch, 2),
+            _shown(self.nodes, 0),
+            _shown(self.memory, 0),
+        ]
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """drawn: the body of a script's function that says whether attention is drawn. pointed:
-    selector of what is pointed at. switch: goes to a layer; returns seconds.
-    """
+    """How the page of a tool is measured."""
 
+    # The body of a script's function that says whether attention is drawn.
     drawn: str
+    # Selector of what is pointed at.
     pointed: str
+    # Goes to a layer and returns the seconds that takes.
     switch: Callable[[Page, int], float] | None
 
 
@@ -93,9 +109,8 @@ def _clicked(buttons: str, tab: Page, layer: int) -> float:
     """Choose a layer and wait for the ribbon to be painted anew."""
     before = float(tab.evaluate("window.bench.painted"))
     start = float(tab.evaluate("performance.now()"))
-    tab.locator(buttons).nth(layer).evaluate(
-        "button => button.click()"
-    )  # radio buttons are hidden behind their labels
+    # Not `click`: radio buttons are hidden behind their labels.
+    tab.locator(buttons).nth(layer).evaluate("button => button.click()")
     # Not `wait_for_function`, which a page's own security policy forbids.
     while float(tab.evaluate("window.bench.painted")) <= before:
         if float(tab.evaluate("performance.now()")) - start > PATIENCE * 1000:
@@ -123,9 +138,7 @@ TOOLS: Mapping[str, Tool] = {
 def measured(
     found: Figures, browser: Browser, url: str, scripts: Path | None, limit: float
 ) -> Figures:
-    """The figures with what was measured of the page at `url`; scripts, limit: see
-    `benchmarks/peers.py`.
-    """
+    """The figures with what was measured of the page at `url`."""
     tool = TOOLS[found.tool]
     if found.size is None:
         _opened(browser, url, tool, scripts, limit)[0].close()  # a server that has shown it before
@@ -139,30 +152,25 @@ def measured(
         found = replace(found, hover=tuple(_hovers(tab, tool)))
         return replace(found, switch=_switches(tab, tool))
     except Error as error:
-        return replace(
-            found, result=f"pass, then {'timeout' if isinstance(error, Late) else 'crash'}"
-        )
+        ended = "timeout" if isinstance(error, Late) else "crash"
+        return replace(found, result=f"pass, then {ended}")
 
 
 def _opened(
     browser: Browser, url: str, tool: Tool, scripts: Path | None, limit: float
 ) -> tuple[Page, list[str | bytes]]:
     """A page that is on its way, and what comes over its WebSocket."""
-    tab = browser.new_page(
-        viewport={"width": 1280, "height": 900}, bypass_csp=True
-    )  # waiting evaluates scripts
+    # Waiting evaluates scripts, which a page's own policy may forbid.
+    tab = browser.new_page(viewport={"width": 1280, "height": 900}, bypass_csp=True)
     tab.set_default_timeout(limit * 1000)
     tab.add_init_script(watch(MARK) + FIRST.replace("TEST", tool.drawn))
     tab.route(re.compile("^https:"), partial(_from_folder, scripts))
-    received: list[str | bytes] = []
-    tab.on(
-        "websocket", lambda socket: socket.on("framereceived", lambda frame: received.append(frame))
-    )
+    received = websocket_frames(tab)
     try:
         tab.goto(url, wait_until="commit")
         _first(tab, limit)
     except Error:
-        pass  # a page that crashes or does not answer is told by `_failure`
+        pass  # a page that crashes or does not answer is named by `_failure`
     return tab, received
 
 
@@ -195,9 +203,7 @@ def _failure(tab: Page) -> str:
 
 
 def _hovers(tab: Page, tool: Tool) -> Iterator[float]:
-    """Milliseconds of answers to pointing at random spots of what is pointed at, as far as it is in
-    sight.
-    """
+    """Milliseconds of answers to pointing at random spots of the part that is in sight."""
     box = tab.locator(tool.pointed).first.bounding_box()
     assert box is not None
     most = min(box["width"], 1200 - box["x"]) * 0.8, min(box["height"], 850 - box["y"])

@@ -1,5 +1,4 @@
-"""Makes the page of a peer, in an environment where the peers are installed; knows nothing of
-areaviz.
+"""Makes the page of a peer, in an environment where the peers are installed, without areaviz.
 
     PYTHON benchmarks/peers_make.py TOOL TABLE.npy PAGE.html
 
@@ -41,11 +40,8 @@ def bertviz(weights: list[torch.Tensor], tokens: list[str]) -> str:
 
 def bertviz_one_layer(weights: list[torch.Tensor], tokens: list[str]) -> str:
     """The same with one layer in the page, which is its documentation's advice for long texts."""
-    return str(
-        import_module("bertviz")
-        .head_view(weights, tokens, include_layers=[0], html_action="return")
-        .data
-    )
+    view = import_module("bertviz").head_view
+    return str(view(weights, tokens, include_layers=[0], html_action="return").data)
 
 
 def circuitsvis(weights: list[torch.Tensor], tokens: list[str]) -> str:

@@ -1,5 +1,4 @@
-"""How fast a picture that is uploaded becomes a caption with all its maps, and how fast the image
-grid answers.
+"""How fast an uploaded picture becomes a caption with all its maps, and the image grid answers.
 
     python -m benchmarks.pictures [--model NAME] [--write]
 
@@ -10,7 +9,6 @@ and head switch: from the event's time stamp to the end of the frame that shows 
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +17,8 @@ from PIL import Image
 from playwright.sync_api import Browser, Page
 
 from areaviz.data.scenes import make_scene
-from benchmarks.browser import chromium, clicks, hovers, opened
-from benchmarks.report import README, markdown, percentile, processor, write_section
+from benchmarks.browser import chromium, hovers_and_switches, opened
+from benchmarks.report import command, markdown, percentile, processor, publish
 from tests.browser.server import Server
 
 MODELS = ("scene-captions-area", "photo-captions-area", "photo-teller-soft")
@@ -28,8 +26,14 @@ UPLOADS, HOVERS, SWITCHES = 10, 60, 20
 SIZE = 480
 """Sides of the uploaded pictures, in pixels."""
 COLUMNS = (
-    "model", "upload p50 s", "upload max s", "hover p50 ms", "hover p95 ms", "head switch p95 ms", "DOM nodes",
-)  # fmt: skip
+    "model",
+    "upload p50 s",
+    "upload max s",
+    "hover p50 ms",
+    "hover p95 ms",
+    "head switch p95 ms",
+    "DOM nodes",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +49,14 @@ class Figures:
     def row(self) -> list[str]:
         """The figures as a row of the table."""
         return [
-            f"`{self.model}`", percentile(self.uploads, 50, 2), percentile(self.uploads, 100, 2),
-            percentile(self.hover, 50), percentile(self.hover, 95), percentile(self.switch, 95), f"{self.nodes:,}",
-        ]  # fmt: skip
+            f"`{self.model}`",
+            percentile(self.uploads, 50, 2),
+            percentile(self.uploads, 100, 2),
+            percentile(self.hover, 50),
+            percentile(self.hover, 95),
+            percentile(self.switch, 95),
+            f"{self.nodes:,}",
+        ]
 
 
 def measure(model: str, url: str, browser: Browser, folder: Path) -> Figures:
@@ -59,9 +68,8 @@ def measure(model: str, url: str, browser: Browser, folder: Path) -> Figures:
     uploads = [_upload(tab, folder / f"{number}.png", number) for number in range(UPLOADS + 1)][1:]
     nodes = tab.locator(".grid").evaluate("root => root.querySelectorAll('*').length")
     words = tab.locator(".grid [data-side=query] .scroller:visible").first
-    hover = hovers(tab, words, HOVERS)
-    words.click(position={"x": 30, "y": 14})
-    switch = clicks(tab, tab.locator(".grid .heads button"), SWITCHES)
+    heads = tab.locator(".grid .heads button")
+    hover, switch = hovers_and_switches(tab, words, heads, (30, 14), (HOVERS, SWITCHES))
     tab.close()
     return Figures(model, uploads, hover, switch, nodes)
 
@@ -90,11 +98,10 @@ def table(figures: list[Figures]) -> str:
 
 def main() -> None:
     """Measure, print, and write when asked to."""
-    parser = argparse.ArgumentParser(description="Measure the image grid in the system's Chromium.")
+    parser = command("Measure the image grid in the system's Chromium.")
     parser.add_argument(
         "--model", nargs="+", default=list(MODELS), help="which captioners to measure"
     )
-    parser.add_argument("--write", action="store_true", help=f"write the table to {README.name}")
     options = parser.parse_args()
     with chromium() as browser, tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -104,9 +111,7 @@ def main() -> None:
             figures = [measure(model, url, browser, folder) for model in options.model]
         finally:
             server.stop()
-    print(text := table(figures))
-    if options.write:
-        write_section("pictures", text)
+    publish("pictures", table(figures), options.write)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+from argparse import ArgumentParser
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -17,23 +18,35 @@ def processor() -> str:
     """The CPU's name and how many cores there are."""
     info = Path("/proc/cpuinfo")
     names = re.findall(r"model name\s*:\s*(.+)", info.read_text()) if info.exists() else []
-    return (
-        f"{names[0] if names else platform.processor() or platform.machine()}, {os.cpu_count()}"
-        " cores"
-    )
+    name = names[0] if names else platform.processor() or platform.machine()
+    return f"{name}, {os.cpu_count()} cores"
 
 
 def markdown(about: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A sentence on what was measured, and the figures as a table; every column but the first is to
-    the right.
-    """
-    lines = (columns, ["-", *["-:"] * (len(columns) - 1)], *rows)
-    return "\n".join((about, "", *(f"| {' | '.join(cells)} |" for cells in lines)))
+    """A sentence on what was measured, and the figures as a table, aligned to the right."""
+    lines = [about, ""]
+    for cells in (columns, ["-", *["-:"] * (len(columns) - 1)], *rows):
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def percentile(times: Sequence[float], share: int, digits: int = 0) -> str:
     """A percentile of what was measured, a dash for nothing."""
     return f"{np.percentile(times, share):.{digits}f}" if times else "–"
+
+
+def command(description: str) -> ArgumentParser:
+    """The command line of a benchmark, with its option --write."""
+    parser = ArgumentParser(description=description)
+    parser.add_argument("--write", action="store_true", help=f"write the table to {README.name}")
+    return parser
+
+
+def publish(section: str, text: str, write: bool) -> None:
+    """Print a table and, where it is to be written, put it into the section of README.md."""
+    print(text)
+    if write:
+        write_section(section, text)
 
 
 def write_section(name: str, text: str, readme: Path = README) -> None:

@@ -10,7 +10,6 @@ in that round.
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import time
 from collections.abc import Mapping
@@ -21,7 +20,7 @@ from torch.nn import functional as F
 
 from areaviz.models.transformer import Transformer, TransformerConfig
 from areaviz.training.task import fastest
-from benchmarks.report import README, processor, write_section
+from benchmarks.report import command, processor, publish
 
 REGULAR = "regular"
 FORMS: Mapping[str, dict[str, Any]] = {
@@ -87,12 +86,9 @@ def table() -> str:
 
 def main() -> None:
     """Measure, print, and write when asked to."""
-    parser = argparse.ArgumentParser(description="A training step of each form of keys.")
-    parser.add_argument("--write", action="store_true", help=f"write the table to {README.name}")
+    parser = command("A training step of each form of keys.")
     options = parser.parse_args()
-    print(text := table())
-    if options.write:
-        write_section("training", text)
+    publish("training", table(), options.write)
 
 
 if __name__ == "__main__":

@@ -3,16 +3,15 @@
     python -m benchmarks.what_if [--models NAME ...] [--rounds 15] [--write]
 
 All ways take turns, round after round in one process, over the app's own examples; a figure is the
-median of its ratio to the plain way in the same round. Plain: the same network with the attention's
-methods as they are without steering, set in their place; it is checked to give the same trace. The
-changes have the factor 1, so they take the whole way of a change and the output stays the same.
+median of its ratio to the plain way in the same round. Plain: the same network whose attention has
+no code for interventions; it is checked to give the same trace. The changes have the factor 1, so
+they take the whole way of a change and the output stays the same.
 Faithfulness: one example, whose output is written once and then read again for the map and for each
 draw, twice.
 """
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,9 +27,7 @@ from torch.nn import functional as F
 
 from areaviz.attention.area import area_attention
 from areaviz.attention.interventions import Changed
-from areaviz.attention.masks import area_mask
 from areaviz.attention.memory import AreaMemory, KeysAndValues
-from areaviz.attention.pooling import area_pool, pooled_ending
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.tasks import TASKS
 from areaviz.data.example_samples import SAMPLE_SETS
@@ -39,7 +36,7 @@ from areaviz.evaluation.faithfulness import Probe, faithfulness
 from areaviz.trace.interventions import Change, Gate, Weigh
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
-from benchmarks.report import README, markdown, processor, write_section
+from benchmarks.report import command, markdown, processor, publish
 
 MODELS = ("char-tiny-area", "token-small-area", "scene-captions-area")
 EXAMPLES, ROUNDS = 3, 15
@@ -60,11 +57,11 @@ def attend(
     key_padding_mask: Tensor | None = None,
     is_causal: bool = False,
     need_weights: bool = False,
-    steering: None = None,
+    interventions: None = None,
 ) -> tuple[Tensor, Tensor | None]:
-    """`KeysAndValues.attend` without steering."""
+    """`KeysAndValues.attend` without interventions."""
     grid = self.areas.grid(memory_BMW.shape[1])
-    attended = area_attention(
+    context, weights, _ = area_attention(
         query_BHQD,
         self.split(self.key(memory_BMW)),
         self.split(self.value(memory_BMW)),
@@ -78,61 +75,19 @@ def attend(
         impl="auto" if need_weights and self.impl == "fused" else self.impl,
         need_weights=need_weights,
     )
-    context, weights = attended[:2] if isinstance(attended, tuple) else (attended, None)
     return context, weights
 
 
-def remember(
-    self: KeysAndValues,
-    memory_BMW: Tensor,
-    key_padding_mask: Tensor | None = None,
-    steering: None = None,
-) -> AreaMemory:
-    """`KeysAndValues.remember` without steering."""
-    key_BHMD, value_BHMD = self.split(self.key(memory_BMW)), self.split(self.value(memory_BMW))
-    grid = self.areas.grid(memory_BMW.shape[1])
-    allowed = (
-        None if key_padding_mask is None else area_mask(~key_padding_mask, grid)[:, None, None]
-    )
-    keys, values = (
-        self._area_keys(key_BHMD, grid),
-        area_pool(value_BHMD, grid, self.areas.value_mode),
-    )
-    return AreaMemory(
-        keys, values, allowed, key_BHMD[:, :, :0], value_BHMD[:, :, :0], memory_BMW[:, :0]
-    )
-
-
-def extend(
-    self: KeysAndValues, memory: AreaMemory | None, item_B1W: Tensor, steering: None = None
-) -> AreaMemory:
-    """`KeysAndValues.extend` without steering."""
-    key, value = self.split(self.key(item_B1W)), self.split(self.value(item_B1W))
-    most = self.areas.extent[1]
-    before = (
-        (key[:, :, :0], value[:, :, :0])
-        if memory is None
-        else (memory.recent_key, memory.recent_value)
-    )
-    keys, recent_key = self._keys_ending(before[0], key, most)
-    recent_value = pooled_ending(before[1], value, self.areas.value_mode, most)
-    values = recent_value.to(value.dtype)
-    if memory is not None:
-        keys, values = torch.cat([memory.key, keys], 2), torch.cat([memory.value, values], 2)
-    return AreaMemory(keys, values, None, recent_key, recent_value, item_B1W[:, :0])
-
-
 def ask(self: AreaMemory, query_BHQD: Tensor) -> Tensor:
-    """`AreaMemory.ask` without steering."""
+    """`AreaMemory.ask` without interventions."""
     return F.scaled_dot_product_attention(query_BHQD, self.key, self.value, attn_mask=self.allowed)
 
 
 @contextmanager
 def plain() -> Iterator[None]:
-    """In the block nothing can be steered, and nothing asks whether it is."""
+    """In the block nothing can be changed in a run."""
     with ExitStack() as patches:
-        for one in (attend, remember, extend):
-            patches.enter_context(patch.object(KeysAndValues, one.__name__, one))
+        patches.enter_context(patch.object(KeysAndValues, "attend", attend))
         patches.enter_context(patch.object(AreaMemory, "ask", ask))
         patches.enter_context(patch.object(Changed, "at", lambda self, site, layer: None))
         yield
@@ -140,13 +95,14 @@ def plain() -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Of one model: milliseconds of the plain way, the ratio of each other way to it, and runs of
-    faithfulness.
-    """
+    """What was measured of one model."""
 
     model: str
+    # Milliseconds of the plain way.
     plain: float
+    # Of each other way to it.
     ratios: Mapping[str, float]
+    # Milliseconds of one example's faithfulness, its ratio to the plain way, and its runs.
     faithful: float
     faithful_ratio: float
     runs: int
@@ -213,9 +169,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def _check_same(backend: LocalBackend, request: Request) -> None:
-    """Raise ValueError where a way does not give the plain way's trace; loads what is
-    loaded once.
-    """
+    """Raise ValueError where a way does not give the plain trace; loads what is loaded once."""
     with plain():
         base = backend.trace(request)
     for name, changes in CHANGES.items():
@@ -242,9 +196,7 @@ def table(figures: Sequence[Figures], rounds: int) -> str:
 
 def main() -> None:
     """Measure, print, and write when asked to."""
-    parser = argparse.ArgumentParser(
-        description="Runs that could be changed, that are, and plain ones."
-    )
+    parser = command("Runs that could be changed, that are, and plain ones.")
     parser.add_argument(
         "--models",
         nargs="+",
@@ -252,13 +204,10 @@ def main() -> None:
         help="which translators and captioners to measure",
     )
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="how often all ways take turns")
-    parser.add_argument("--write", action="store_true", help=f"write the table to {README.name}")
     options = parser.parse_args()
     backend = LocalBackend(CHECKPOINTS, "cpu")
     figures = [measure(model, backend, options.rounds) for model in options.models]
-    print(text := table(figures, options.rounds))
-    if options.write:
-        write_section("what_if", text)
+    publish("what_if", table(figures, options.rounds), options.write)
 
 
 if __name__ == "__main__":

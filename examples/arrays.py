@@ -16,7 +16,7 @@ def main(path: str = "arrays.npz") -> None:
     """
     scores = np.random.default_rng(0).normal(size=(2, 3, 4, 4))
     weights = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)
-    trace = areaviz.Trace.from_arrays(weights, memory=TOKENS, area_size=2)
+    trace = areaviz.from_arrays(weights, memory=TOKENS, area_size=2)
     best = query.top_areas(trace.maps["attention sums"], layer=0, head=0, query=3, k=1)[0]
     print(
         f"“{TOKENS[3]}” attends most to {TOKENS[best.area.left : best.area.left + best.area.width]}"

@@ -4,7 +4,8 @@ import streamlit as st
 
 from areaviz.ui.home.sections import gallery, picture, taxonomy
 from areaviz.ui.shell.frame import page_frame, page_link
-from areaviz.ui.shell.page import Page, State
+from areaviz.ui.shell.page import Page
+from areaviz.ui.shell.state import State
 
 page_frame(
     Page(

@@ -8,7 +8,8 @@ from areaviz.ui.models.model_card import choose_card, model_card
 from areaviz.ui.shell.engine import engine
 from areaviz.ui.shell.errors import problem, show_errors
 from areaviz.ui.shell.frame import page_frame
-from areaviz.ui.shell.page import Page, State
+from areaviz.ui.shell.page import Page
+from areaviz.ui.shell.state import State
 
 page_frame(
     Page(

@@ -12,7 +12,7 @@ from benchmarks.house import Source, by_room, code_line_count, comment_count, re
 
 ROOT = Path(__file__).parents[1]
 FILES = sources(ROOT)
-LONGEST_MODULE, LONGEST_PAGE = 320, 45
+LONGEST_MODULE, LONGEST_PAGE = 360, 45
 
 
 def imports_at_start(file: Source, names: frozenset[str]) -> Iterator[str]:

@@ -63,7 +63,7 @@ def load(place: str | Path) -> Loaded:
 
 
 def check_folder(folder: Path) -> None:
-    """Check what a folder's weights are kept in, by the names of its files alone.
+    """Check what a folder's weights are stored in, by the names of its files alone.
 
     Raises:
         InputError: it has no configuration, or no safetensors.

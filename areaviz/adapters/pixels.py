@@ -107,7 +107,7 @@ def patches(values: Tensor, patch: Any, items: int) -> Patches:
     if extra < 0 or rows * columns < 1:
         raise InputError(
             f"The model has {items:,} items for {rows} x {columns} patches, so it merges cells and"
-            " its items have no place in the picture; give its weights by Trace.from_arrays."
+            " its items have no place in the picture; give its weights by areaviz.from_arrays."
         )
     return Patches(rows, columns, extra)
 

@@ -151,7 +151,7 @@ def _heads(
     if len(weights) != 1:
         raise InputError(
             "This model attends within windows, so its items have no one memory; give its weights"
-            " by Trace.from_arrays."
+            " by areaviz.from_arrays."
         )
     keys = key[0].repeat_interleave(query.shape[1] // key.shape[1], 0)
     added = [hidden(part[0]) for part in (mask, options.get("position_bias")) if part is not None]

@@ -74,7 +74,7 @@ def cells_of(config: Any, seen: Pixels, layers: Sequence[Heads]) -> Patches:
     if patch is None or len({heads.weights.shape for heads in layers}) != 1:
         raise InputError(
             "This model does not cut the picture into cells that attend to all others; give its"
-            " weights by Trace.from_arrays."
+            " weights by areaviz.from_arrays."
         )
     return patches(seen.values, patch, layers[0].weights.shape[-1])
 

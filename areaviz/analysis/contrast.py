@@ -14,7 +14,7 @@ from areaviz.analysis.buckets import words_of
 from areaviz.metrics.translation import Comparison, compare
 
 RESAMPLES, SEED = 1000, 1
-# Of a measure, an example each: the second model's less the first's.
+# A measure's change in each example: the second model's less the first's.
 Changes = npt.NDArray[np.floating]
 # N-grams on a side.
 MAX_GRAMS = 12

@@ -14,9 +14,8 @@ from sacrebleu.metrics.chrf import CHRF
 
 from areaviz.data.examples import Example
 from areaviz.metrics.aer import LinkCounts, attention_links, count_links
-from areaviz.metrics.captions import caption_words
+from areaviz.metrics.captions import caption_words, rouge_l
 from areaviz.metrics.certainty import certainty
-from areaviz.metrics.rouge import rouge_l
 from areaviz.metrics.spans import span_counts
 from areaviz.metrics.words import word_attention, word_runs
 from areaviz.trace.query import head_summary, item_shares

@@ -1,4 +1,4 @@
-"""Where the work of people is kept, and for how many days: for ever unless the operator says so."""
+"""Where people's work is kept, and for how long: without limit unless the operator sets one."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def notes_address() -> str:
 
 
 def keep_days() -> float | None:
-    """The days the operator chose, None for ever; InputError where that is no number of days."""
+    """The days the operator chose, None for no limit; InputError where that is no number."""
     given = os.environ.get(DAYS, "").strip()
     if not given:
         return None

@@ -12,8 +12,7 @@ from areaviz.analysis.measures import MEASURES, Measure
 from areaviz.analysis.row_lines import Row
 from areaviz.data.examples import Dataset, Example
 from areaviz.metrics.aer import LinkCounts
-from areaviz.metrics.captions import caption_words
-from areaviz.metrics.cider import cider_d
+from areaviz.metrics.captions import caption_words, cider_d
 from areaviz.metrics.translation import bleu_and_chrf
 
 Rows = Mapping[int, Row]

@@ -5,89 +5,28 @@ Shapes: [...] batch and heads, Q queries, M = H*W items, R areas, E key width, V
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal, Required, TypedDict, Unpack, overload
+from collections.abc import Callable, Mapping
 
 import torch
 from torch import Tensor
 
 from areaviz.attention.boundary import BoundaryKeys
-from areaviz.attention.direct import direct
 from areaviz.attention.features import AreaFeatures
 from areaviz.attention.fused import fused
-from areaviz.attention.masks import area_mask, causal_areas, item_mask, shield
-from areaviz.attention.pooled import pooled
-from areaviz.attention.pooling import area_pool
-from areaviz.attention.spec import (
-    KEY_MODES,
-    LEARNED_KEYS,
-    VALUE_MODES,
-    AreaResult,
-    AreaSpec,
-    KeyModule,
-)
+from areaviz.attention.masks import broadcasts, item_mask, shield
+from areaviz.attention.pooled import pooled, table
+from areaviz.attention.spec import KEY_MODES, VALUE_MODES, AreaResult, AreaSpec, KeyModule
 from areaviz.attention.streamed import streamed
-from areaviz.attention.table import table
 from areaviz.trace.areas import AreaGrid
 
-__all__ = ["AreaResult", "area_attention", "area_mask", "area_pool", "causal_areas", "choose_impl"]
-
-_Run = Callable[[Tensor, Tensor, Tensor, AreaSpec], AreaResult]
-_RUN: dict[str, _Run] = {
-    "direct": direct,
+Form = Callable[[Tensor, Tensor, Tensor, AreaSpec], AreaResult]
+FORMS: Mapping[str, Form] = {
     "table": table,
     "pooled": pooled,
     "streamed": streamed,
     "fused": fused,
 }
-
-
-class Options(TypedDict, total=False):
-    """The keyword arguments of `area_attention` but for `need_weights`."""
-
-    area_size: Required[int | tuple[int, int]]
-    memory_shape: tuple[int, int] | None
-    attn_mask: Tensor | None
-    key_padding_mask: Tensor | None
-    is_causal: bool
-    dropout_p: float
-    scale: float | None
-    key_mode: str
-    value_mode: str
-    temperature: float
-    top_k: int | None
-    impl: str
-    key_features: KeyModule | None
-    area_factors: Tensor | None
-    size_bias: Tensor | None
-
-
-@overload
-def area_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    *,
-    need_weights: Literal[False] = ...,
-    **options: Unpack[Options],
-) -> Tensor: ...
-
-
-@overload
-def area_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    *,
-    need_weights: Literal[True],
-    **options: Unpack[Options],
-) -> AreaResult: ...
-
-
-@overload
-def area_attention(
-    query: Tensor, key: Tensor, value: Tensor, *, need_weights: bool, **options: Unpack[Options]
-) -> Tensor | AreaResult: ...
+"""Ways to compute the same; `choose_impl` says which one is taken."""
 
 
 def area_attention(
@@ -109,16 +48,18 @@ def area_attention(
     impl: str = "auto",
     need_weights: bool = False,
     key_features: KeyModule | None = None,
-    area_factors: Tensor | None = None,
+    multipliers: Tensor | None = None,
     size_bias: Tensor | None = None,
-) -> Tensor | AreaResult:
+) -> AreaResult:
     """softmax(scale * q . area keys / temperature) times the area values (Eq. 1-4, Li et al. 2019).
 
     An area is allowed only if all its items are. A query that may see nothing gets zeros, with zero
     gradients. NaN or infinity in an item reaches only the queries that may see the item.
 
     Args:
-        query, key, value: [..., Q, E], [..., M, E] and [..., M, Ev] with the same leading axes.
+        query: [..., Q, E].
+        key: [..., M, E], with the leading axes of the query.
+        value: [..., M, Ev], with the same leading axes.
         area_size: largest area, in items: the width of a span, or (height, width) on a grid.
         memory_shape: (height, width) of the memory, row by row; (1, M) by default.
         attn_mask: broadcasts to [..., Q, M]. bool: **True = keep**, as in
@@ -135,81 +76,87 @@ def area_attention(
         value_mode: sum (Eq. 4), mean or max.
         temperature: divides the logits, mask included; above 0.
         top_k: keep exactly the k heaviest areas of every query; their weights sum to one again.
-        impl: auto, streamed, pooled, table, direct or fused; see `choose_impl`.
+        impl: auto, streamed, pooled, table or fused; see `choose_impl`.
         need_weights: also return the weights [..., Q, R] and the coverage [..., Q, M] of the same
             pass, both before dropout, in float32 or wider.
-        area_factors: broadcasts to [..., Q, R], finite and 0 or more: every area's weight is
-            multiplied by its factor, then all are divided by their new sum. 0 bans the area.
+        multipliers: broadcasts to [..., Q, R], finite and 0 or more: every area's weight is
+            multiplied by its own, then all are divided by their new sum. 0 bans the area.
         size_bias: broadcasts to [..., S], the leading axes those of the query, S the shapes an area
             can have in the order of `AreaGrid.shapes`: added to the logit of every area of that
-            shape, for example one number a head and size. With it mean keys let an area outweigh
-            its best item.
+            shape. With it mean keys let an area outweigh its best item.
 
     Returns:
-        The output [..., Q, Ev]; with `need_weights` an `AreaResult` (output, weights, coverage).
+        The output [..., Q, Ev] and, with `need_weights`, the weights and the coverage.
 
     Raises:
         ValueError: when shapes or options do not fit, an area exceeds the memory, or `impl` cannot
-            do what is asked.
+            compute them.
     """
     lone = query.dim() == 2
     if lone:
         query, key, value = query[None], key[None], value[None]
     _check_shapes(query, key, value)
-    _check_options(temperature, top_k, dropout_p, key_mode, value_mode, key_features)
+    _check_keys(key_mode, value_mode, key_features)
+    if not temperature > 0:
+        raise ValueError(f"temperature must be above 0, got {temperature}.")
+    if top_k is not None and top_k < 1:
+        raise ValueError(f"top_k must be at least 1, got {top_k}.")
+    if not 0 <= dropout_p < 1:
+        raise ValueError(f"dropout_p must be in [0, 1), got {dropout_p}.")
     mask = item_mask(query, key, attn_mask, key_padding_mask, is_causal, temperature)
     grid = _grid(area_size, memory_shape, key.shape[-2])
     if size_bias is not None:
         _check_size_bias(size_bias, grid, query)
+        size_bias = size_bias / temperature
     spec = AreaSpec(
-        grid=grid,
-        scale=(query.shape[-1] ** -0.5 if scale is None else scale) / temperature,
-        mask=mask,
-        key_mode=key_mode,
-        value_mode=value_mode,
-        features=key_features,
-        size_bias=None if size_bias is None else size_bias / temperature,
-        top_k=top_k,
-        dropout_p=dropout_p,
-        need_weights=need_weights,
-        area_factors=None if area_factors is None else torch.atleast_2d(area_factors),
+        grid,
+        (query.shape[-1] ** -0.5 if scale is None else scale) / temperature,
+        mask,
+        key_mode,
+        value_mode,
+        key_features,
+        size_bias,
+        top_k,
+        dropout_p,
+        need_weights,
+        None if multipliers is None else torch.atleast_2d(multipliers),
     )
     if 0 in query.shape[:-1]:
-        return _nothing_asked(query, value, spec, lone)
-    key, value, spoiled = shield(key, value, query.shape[-2], mask)
-    # autocast would undo the casts to float32 that sums and weights are taken in.
-    with torch.autocast(query.device.type, enabled=False):
-        result = _RUN[_resolve(impl, spec)](query, key, value, spec)
+        result, spoiled = _empty(query, value, spec), None
+    else:
+        key, value, spoiled = shield(key, value, query.shape[-2], mask)
+        # autocast would undo the casts to float32 that sums and weights are taken in.
+        with torch.autocast(query.device.type, enabled=False):
+            result = FORMS[_resolve(impl, spec)](query, key, value, spec)
     parts = [_finish(part, spoiled, lone) for part in result if part is not None]
-    return AreaResult(*parts) if need_weights else parts[0]
+    return AreaResult(*parts)
 
 
 def choose_impl(spec: AreaSpec) -> str:
-    """The form that is fastest or smallest for what is asked.
+    """The form that is fastest or smallest for these options.
 
     pooled, which knows every mode, also computes areas of one item by
     `scaled_dot_product_attention`; streamed does mean and boundary keys with sum or mean values.
-    Where both apply, streamed needs half of the memory or less, in
-    about the same time for mean keys on spans and mostly less on grids: on a CPU, see
-    benchmarks/README.md; a GPU was not measured.
+    Where both apply, streamed needs half of the memory or less, in about the same time for mean
+    keys on spans and mostly less on grids: on a CPU, see benchmarks/README.md; a GPU was not
+    measured.
     """
     if spec.plain and spec.grid.max_height * spec.grid.max_width == 1:
         return "pooled"
-    return "streamed" if spec.factors else "pooled"
+    return "streamed" if spec.is_linear else "pooled"
 
 
 def _resolve(impl: str, spec: AreaSpec) -> str:
     if impl == "auto":
         return choose_impl(spec)
-    if impl not in _RUN:
-        raise ValueError(f"impl must be one of {', '.join(('auto', *_RUN))}, got {impl!r}.")
-    able = {"pooled": True, "direct": spec.key_mode not in LEARNED_KEYS}
-    able |= dict.fromkeys(("streamed", "fused"), spec.factors)
-    if not able.get(impl, spec.factors and spec.means_alone):
+    if impl not in FORMS:
+        raise ValueError(f"impl must be one of {', '.join(('auto', *FORMS))}, got {impl!r}.")
+    lacks_mode = impl in ("streamed", "fused", "table") and not spec.is_linear
+    if lacks_mode or (impl == "table" and not spec.means_alone):
+        bias = "" if spec.size_bias is None else " and a size bias"
         raise ValueError(
             f"impl={impl!r} cannot do key_mode={spec.key_mode!r} with"
-            f" value_mode={spec.value_mode!r}{'' if spec.size_bias is None else ' and a size bias'};"
-            " use impl='auto' or impl='pooled'."
+            f" value_mode={spec.value_mode!r}{bias}; use impl='auto' or impl='pooled'."
         )
     return impl
 
@@ -222,12 +169,14 @@ def _finish(result: Tensor, spoiled: Tensor | None, lone: bool) -> Tensor:
     return result[0] if lone else result
 
 
-def _nothing_asked(query: Tensor, value: Tensor, spec: AreaSpec, lone: bool) -> Tensor | AreaResult:
+def _empty(query: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:
     """The results of no batch entry or no query at all, with the shapes they would have."""
-    sizes = (value.shape[-1], spec.grid.count, spec.grid.items)
-    parts = [query.new_zeros(*query.shape[:-1], size) for size in sizes]
-    parts = [part[0] for part in parts] if lone else parts
-    return AreaResult(*parts) if spec.need_weights else parts[0]
+    lead = query.shape[:-1]
+    output = query.new_zeros(*lead, value.shape[-1])
+    if not spec.need_weights:
+        return AreaResult(output)
+    weights, coverage = (query.new_zeros(*lead, n) for n in (spec.grid.count, spec.grid.items))
+    return AreaResult(output, weights, coverage)
 
 
 def _grid(
@@ -258,25 +207,16 @@ def _check_shapes(query: Tensor, key: Tensor, value: Tensor) -> None:
 
 
 def _check_size_bias(bias: Tensor, grid: AreaGrid, query: Tensor) -> None:
-    shape = (*query.shape[:-2], grid.max_height * grid.max_width)
-    fits = bias.dim() >= 1 and bias.shape[-1] == shape[-1] and bias.dim() <= len(shape)
-    if not fits or any(
-        a not in (1, b) for a, b in zip(bias.shape[::-1], shape[::-1], strict=False)
-    ):
+    shapes = grid.max_height * grid.max_width
+    shape = (*query.shape[:-2], shapes)
+    if bias.shape[-1:] != (shapes,) or not broadcasts(bias, shape):
         raise ValueError(
             f"size_bias {list(bias.shape)} must broadcast to [..., shapes of an area] ="
             f" {list(shape)}."
         )
 
 
-def _check_options(
-    temperature: float,
-    top_k: int | None,
-    dropout_p: float,
-    key_mode: str,
-    value_mode: str,
-    key_features: KeyModule | None,
-) -> None:
+def _check_keys(key_mode: str, value_mode: str, key_features: KeyModule | None) -> None:
     if key_mode not in KEY_MODES or value_mode not in VALUE_MODES:
         raise ValueError(
             f"key_mode must be one of {', '.join(KEY_MODES)} and value_mode one of "
@@ -289,9 +229,3 @@ def _check_options(
             f" BoundaryKeys(...) too, and the other modes take no key_features; got {key_mode!r}"
             f" and {type(key_features).__name__}."
         )
-    if not temperature > 0:
-        raise ValueError(f"temperature must be above 0, got {temperature}.")
-    if top_k is not None and top_k < 1:
-        raise ValueError(f"top_k must be at least 1, got {top_k}.")
-    if not 0 <= dropout_p < 1:
-        raise ValueError(f"dropout_p must be in [0, 1), got {dropout_p}.")

@@ -1,45 +1,39 @@
-"""Area attention block by block where areas outweigh their items: boundary keys or a size bias on
-mean keys.
+"""Blocks of scores where areas outweigh their items: boundary keys, or a size bias on mean keys.
 
-As in the streamed form a block of scores is held at a time and made again in the backward pass, and
-the output is the item coverage times V. But no item's logit bounds an area's here, so a block holds
-the logits of all its areas and shifts them by the largest. Shapes: N rows (batch and heads), Q
-queries, M items, R areas, S area shapes, E key width, V value width; a block holds n rows, q
-queries and K = n * q columns.
+No item's logit bounds an area's here, so a block holds the logits of all its areas and shifts them
+by the largest. Shapes: N rows (batch and heads), Q queries, M items, R areas, S area shapes, E key
+width, V value width; a block holds n rows, q queries and K = n * q columns.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
-from areaviz.attention.blocks import LOG2_E, MASKED, Block, Blocks, Problem
+from areaviz.attention.blocks import LOG2_E, Block, Blocks, Outer, Problem
 from areaviz.attention.boundary import (
     AreaScores,
     BoundaryKeys,
     area_logits_adjoint,
     area_logits_into,
 )
-from areaviz.attention.pooling import area_sizes, box_scatter_, box_sum_into
+from areaviz.attention.pooling import area_sizes, box_into, box_scatter_
 from areaviz.attention.spec import AreaSpec
 from areaviz.trace.areas import AreaGrid
 
 
 @dataclass(frozen=True, slots=True)
 class AreaTerms:
-    """What logits have besides the mean of item logits; None for nothing.
+    """What logits have besides the mean of item logits; None for nothing."""
 
-    first, last [N, M, E]: keys of an item as the first and last of an area. shape [S, E]: keys of
-    the shapes. bias [N, S]: added to the logits of each shape.
-    """
-
+    # [N, M, E] each: keys of an item as the first and as the last of an area.
     first: Tensor | None
     last: Tensor | None
+    # [S, E]: keys of the shapes; given with those of the edges.
     shape: Tensor | None
+    # [N, S]: added to the logits of each shape.
     bias: Tensor | None
 
     @classmethod
@@ -54,147 +48,71 @@ class AreaTerms:
         return cls(first, last, shape, bias)
 
 
-def blocked(
-    query_NQE: Tensor, key_NME: Tensor, value_NMV: Tensor, problem: Problem, terms: AreaTerms
-) -> Tensor:
-    """Area attention whose logits have `terms` besides means: [N, Q, V]."""
-    parts = (terms.first, terms.last, terms.shape, terms.bias)
-    output: Tensor = _Blocked.apply(query_NQE, key_NME, value_NMV, *parts, problem)  # type: ignore[no-untyped-call]
-    return output
-
-
-class _Blocked(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, query: Tensor, key: Tensor, value: Tensor, *rest: Any) -> Tensor:
-        *parts, problem = rest
-        terms = AreaTerms(*parts)
-        blocks = _blocks(problem, query, gradient=False)
-        shape = query.shape[:2]
-        output_NQV = query.new_zeros(*shape, value.shape[2])
-        total_NQ = query.new_full(shape, -MASKED, dtype=blocks.dtype)
-        for block in blocks.blocks(*shape):
-            rows, queries, items = block
-            grid, logits_1RK = _area_logits(block, blocks, query, key, terms)
-            most_K = logits_1RK.amax(1)
-            weights_1RK = logits_1RK.sub_(most_K).exp2_()
-            sum_K = weights_1RK.sum(1)
-            if problem.average:
-                weights_1RK /= area_sizes(grid, weights_1RK)[:, None]
-            cover_nqM = _per_row(box_scatter_(weights_1RK, grid), block).permute(1, 2, 0)
-            found_nqV = torch.bmm(cover_nqM, value[rows, :items].to(blocks.dtype))
-            size = found_nqV.shape[:2]
-            nothing_nq = (most_K <= MASKED / 2).view(size)
-            share_nq = sum_K.reciprocal().view(size).masked_fill(nothing_nq, 0.0)
-            output_NQV[rows, queries] = (found_nqV * share_nq.unsqueeze(-1)).to(output_NQV.dtype)
-            total_nq = (most_K + sum_K.log2()).view(size)
-            total_NQ[rows, queries] = total_nq.masked_fill(nothing_nq, -MASKED)
-        ctx.save_for_backward(query, key, value, *parts, output_NQV, total_NQ)
-        ctx.problem = problem
-        return output_NQV
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad_NQV: Tensor) -> tuple[Tensor | None, ...]:
-        query, key, value, *parts, output, total = ctx.saved_tensors
-        blocks = _blocks(ctx.problem, query, gradient=True)
-        inputs, terms = (query, key, value), AreaTerms(*parts)
-        grads = [
-            None if x is None else x.new_zeros(x.shape, dtype=blocks.dtype)
-            for x in (*inputs, *parts)
-        ]
-        delta_NQ = (grad_NQV.to(blocks.dtype) * output.to(blocks.dtype)).sum(-1)
-        for block in blocks.blocks(*query.shape[:2]):
-            _backward_block(block, blocks, inputs, terms, (grad_NQV, delta_NQ, total), grads)
-        typed = [
-            g if g is None else g.to(x.dtype) for g, x in zip(grads, (*inputs, *parts), strict=True)
-        ]
-        return (*typed, None)
-
-
-def _blocks(problem: Problem, like: Tensor, gradient: bool) -> Blocks:
+class TermBlocks(Blocks):
     """Blocks small enough for the logits of all areas, and for their gradients."""
-    areas = problem.grid.max_height * problem.grid.max_width
-    return Blocks(problem, like, like.shape[1], live=(areas + 3) * (3 if gradient else 1))
 
+    def __init__(self, problem: Problem, like: Tensor, gradient: bool, terms: AreaTerms) -> None:
+        areas = problem.grid.max_height * problem.grid.max_width
+        super().__init__(problem, like, live=(areas + 3) * (3 if gradient else 1))
+        self.terms = terms
 
-def _area_logits(
-    block: Block, blocks: Blocks, query: Tensor, key: Tensor, terms: AreaTerms
-) -> tuple[AreaGrid, Tensor]:
-    """The areas of a block's items, and their masked logits [1, R, K] in units of log 2."""
-    rows, queries, items = block
-    size = (rows.stop - rows.start, queries.stop - queries.start)
-    query_nEq = query[rows, queries].to(blocks.dtype).transpose(1, 2)
-    mean_Mnq = query.new_empty(items, *size, dtype=blocks.dtype)
-    blocks.scores(block, query, key, mean_Mnq)
+    def coverage(self, block: Block, query: Tensor, key: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """See `Blocks`."""
+        grid, logits_1RK = self._area_logits(block, query, key)
+        most_K = logits_1RK.amax(1)
+        weights_1RK = logits_1RK.sub_(most_K).exp2_()
+        sum_K = weights_1RK.sum(1)
+        if self.problem.average:
+            weights_1RK /= area_sizes(grid, weights_1RK)[:, None]
+        cover_nqM = _per_row(box_scatter_(weights_1RK, grid), block).permute(1, 2, 0)
+        return cover_nqM, most_K.view(block.size), sum_K.view(block.size)
 
-    def scored(key_nME: Tensor) -> Tensor:
-        scores_nMq = torch.bmm(key_nME.to(blocks.dtype), query_nEq)
-        return scores_nMq.mul_(blocks.problem.scale * LOG2_E).transpose(0, 1).flatten(1)[None]
+    def slopes(
+        self, block: Block, query: Tensor, key: Tensor, value_nMV: Tensor, outer: Outer
+    ) -> list[Tensor]:
+        """See `Blocks`; behind them the slopes of first and last items and of shapes [n, S, q]."""
+        grad_nqV, delta_nq, total_nq = outer
+        grid, logits_1RK = self._area_logits(block, query, key)
+        weights_1RK = logits_1RK.sub_(total_nq.flatten()).exp2_()
+        pull_nMq = torch.bmm(value_nMV, grad_nqV.transpose(1, 2))
+        pull_1RK = torch.empty_like(weights_1RK)
+        box_into(pull_nMq.transpose(0, 1).flatten(1)[None], pull_1RK, grid, mean=False)
+        sizes_R1 = area_sizes(grid, weights_1RK)[:, None]
+        if self.problem.average:
+            pull_1RK /= sizes_R1
+        slope_1RK = pull_1RK.sub_(delta_nq.flatten()).mul_(weights_1RK)
+        if self.problem.average:
+            weights_1RK /= sizes_R1
+        parts = (box_scatter_(weights_1RK, grid), *area_logits_adjoint(slope_1RK, grid))
+        return [_per_row(part, block).transpose(0, 1) for part in parts]
 
-    grid = blocks.cut(items)
-    shapes = grid.max_height * grid.max_width
-    first = None if terms.first is None else scored(terms.first[rows, :items])
-    last = None if terms.last is None else scored(terms.last[rows, :items])
-    shape = None if terms.shape is None else scored(terms.shape[:shapes].expand(size[0], -1, -1))
-    if terms.bias is not None:
-        bias_Sn1 = terms.bias[rows, :shapes].to(blocks.dtype).T.unsqueeze(-1) * LOG2_E
-        bias_1SK = bias_Sn1.expand(-1, -1, size[1]).flatten(1)[None]
-        shape = bias_1SK if shape is None else shape + bias_1SK
-    scores = AreaScores(mean_Mnq.flatten(1)[None], first, last, shape)
-    room_1RK = mean_Mnq.new_empty(1, grid.count, size[0] * size[1])
-    return grid, area_logits_into(scores, room_1RK, grid)
+    def _area_logits(self, block: Block, query: Tensor, key: Tensor) -> tuple[AreaGrid, Tensor]:
+        """The areas of a block's items, and their masked logits [1, R, K] in units of log 2."""
+        rows, queries, items = block
+        terms = self.terms
+        n, q = block.size
+        query_nEq = query[rows, queries].to(self.dtype).transpose(1, 2)
+        mean_Mnq = query.new_empty(items, n, q, dtype=self.dtype)
+        self.scores(block, query, key, mean_Mnq)
 
+        def scored(key_nME: Tensor) -> Tensor:
+            scores_nMq = torch.bmm(key_nME.to(self.dtype), query_nEq)
+            return scores_nMq.mul_(self.problem.scale * LOG2_E).transpose(0, 1).flatten(1)[None]
 
-def _backward_block(
-    block: Block,
-    blocks: Blocks,
-    inputs: tuple[Tensor, Tensor, Tensor],
-    terms: AreaTerms,
-    outer: tuple[Tensor, Tensor, Tensor],
-    grads: list[Tensor | None],
-) -> None:
-    """Add a block's part to the gradients of query, key, value and the terms, in this order."""
-    (query, key, value), (grad, delta, total), (rows, queries, items) = inputs, outer, block
-    scale, dtype = blocks.problem.scale, blocks.dtype
-    grid, logits_1RK = _area_logits(block, blocks, query, key, terms)
-    weights_1RK = logits_1RK.sub_(total[rows, queries].flatten()).exp2_()
-    grad_nqV, query_nqE = grad[rows, queries].to(dtype), query[rows, queries].to(dtype)
-    pull_nMq = torch.bmm(value[rows, :items].to(dtype), grad_nqV.transpose(1, 2))
-    pull_1RK = torch.empty_like(weights_1RK)
-    box_sum_into(pull_nMq.transpose(0, 1).flatten(1)[None], pull_1RK, grid)
-    sizes_R1 = area_sizes(grid, weights_1RK)[:, None]
-    if blocks.problem.average:
-        pull_1RK /= sizes_R1
-    slope_1RK = pull_1RK.sub_(delta[rows, queries].flatten()).mul_(weights_1RK)
-    if blocks.problem.average:
-        weights_1RK /= sizes_R1
-    slopes = [
-        _per_row(part, block).transpose(0, 1) for part in area_logits_adjoint(slope_1RK, grid)
-    ]
-    cover_nMq = _per_row(box_scatter_(weights_1RK, grid), block).transpose(0, 1)
-    shapes = slopes[3].shape[1]
-    d_query, d_key, d_value, d_first, d_last, d_shape, d_bias = grads
-    assert d_query is not None and d_key is not None and d_value is not None
-    found = torch.bmm(slopes[0].transpose(1, 2), key[rows, :items].to(dtype))
-    d_key[rows, :items].baddbmm_(slopes[0], query_nqE, alpha=scale)
-    d_value[rows, :items].baddbmm_(cover_nMq, grad_nqV)
-    if d_first is not None and d_last is not None and d_shape is not None:
-        assert terms.first is not None and terms.last is not None and terms.shape is not None
-        for slope, term, d_term in (
-            (slopes[1], terms.first, d_first),
-            (slopes[2], terms.last, d_last),
-        ):
-            found.baddbmm_(slope.transpose(1, 2), term[rows, :items].to(dtype))
-            d_term[rows, :items].baddbmm_(slope, query_nqE, alpha=scale)
-        found += slopes[3].transpose(1, 2) @ terms.shape[:shapes].to(dtype)
-        d_shape[:shapes].add_(torch.einsum("nsq,nqe->se", slopes[3], query_nqE), alpha=scale)
-    if d_bias is not None:
-        d_bias[rows, :shapes] += slopes[3].sum(2)
-    d_query[rows, queries] = found.mul_(scale)
+        grid = self.cut(items)
+        shapes = grid.max_height * grid.max_width
+        first = None if terms.first is None else scored(terms.first[rows, :items])
+        last = None if terms.last is None else scored(terms.last[rows, :items])
+        shape = None if terms.shape is None else scored(terms.shape[:shapes].expand(n, -1, -1))
+        if terms.bias is not None:
+            bias_Sn1 = terms.bias[rows, :shapes].to(self.dtype).T.unsqueeze(-1) * LOG2_E
+            bias_1SK = bias_Sn1.expand(-1, -1, q).flatten(1)[None]
+            shape = bias_1SK if shape is None else shape + bias_1SK
+        scores = AreaScores(mean_Mnq.flatten(1)[None], first, last, shape)
+        out_1RK = mean_Mnq.new_empty(1, grid.count, n * q)
+        return grid, area_logits_into(scores, out_1RK, grid)
 
 
 def _per_row(x_1MK: Tensor, block: Block) -> Tensor:
     """Columns as rows and queries again: [1, M, K] -> [M, n, q]."""
-    rows, queries, _ = block
-    per_row: Tensor = x_1MK[0].unflatten(1, (rows.stop - rows.start, queries.stop - queries.start))
-    return per_row
+    return x_1MK.view(-1, *block.size)

@@ -1,5 +1,4 @@
-"""What the streamed form works through: blocks of rows and queries, their masked scores, and its
-scratch memory.
+"""Blocks of rows and queries, and their masked item scores: what the streamed form works through.
 
 Shapes: N rows (batch and heads), Q queries, M items, E key width; a block holds [M, n, q] scores of
 n rows and q queries. Masks come by K rows, each of which may serve many of the N.
@@ -15,7 +14,6 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from areaviz.attention.boxfilter import BoxFilter, buffer_count
 from areaviz.attention.pooling import wide
 from areaviz.trace.areas import AreaGrid
 
@@ -29,16 +27,18 @@ CPU_BLOCK, GPU_BLOCK = 1 << 20, 1 << 24
 
 
 class RowMask(NamedTuple):
-    """A mask or bias by row: `data` [K, M, Q or 1] and, for every one of the N rows, which of the
-    K.
-    """
+    """A mask or bias by row."""
 
+    # [K, M, Q or 1]
     data: Tensor
+    # For every one of the N rows, which of the K is its own.
     rows: list[int]
 
     def block(self, rows: slice, queries: slice, items: int) -> Tensor:
         """[items, n or 1, q or 1]."""
-        data = self.data[:, :items] if self.data.shape[2] == 1 else self.data[:, :items, queries]
+        data = self.data[:, :items]
+        if data.shape[2] > 1:
+            data = data[:, :, queries]
         used = self.rows[rows]
         if len(set(used)) == 1:
             return data[used[0], :, None]
@@ -59,6 +59,7 @@ class Problem:
 
     grid: AreaGrid
     scale: float
+    # Whether an area's value is the mean of its items and not the sum.
     average: bool
     blocked: tuple[RowMask, ...]
     bias: RowMask | None
@@ -70,35 +71,49 @@ class Problem:
 
 
 class Block(NamedTuple):
-    """n rows by q queries and the first `items` items; nobody in the block sees the others."""
+    """n rows by q queries and the first `items` items; no query of the block sees the others."""
 
     rows: slice
     queries: slice
     items: int
 
+    @property
+    def size(self) -> tuple[int, int]:
+        """n and q."""
+        return self.rows.stop - self.rows.start, self.queries.stop - self.queries.start
+
+
+Outer = tuple[Tensor, Tensor, Tensor]
+"""Of a block: gradient of the output [n, q, V], its inner product with the output [n, q], and the
+logarithm to base 2 of the summed exponentials [n, q].
+"""
+
 
 class Blocks:
-    """Covers rows x queries with blocks, and makes their masked scores; causal masks are kept by
-    their place.
+    """Covers rows x queries with blocks, and makes their masked scores.
+
+    A subclass has two methods: `coverage` gives for a block the unscaled coverage [n, q, M] of its
+    items, the largest logit [n, q], by which all were shifted, and the sum of weights [n, q].
+    `slopes` gives the coverage [n, M, q], scaled, and the gradient of the item scores [n, M, q].
+
+    Args:
+        problem: what stays the same.
+        like: a tensor of the rows [N, Q, ...], for their number, type and device.
+        live: values a block holds at once for each item and column.
     """
 
-    def __init__(self, problem: Problem, like: Tensor, queries: int, live: int) -> None:
-        """Choose the size of a block.
-
-        Args:
-            problem: what stays the same.
-            like: a tensor of the rows [N, ...], for their number, type and device.
-            queries: how many there are.
-            live: values a block holds at once for each item and column.
-        """
+    def __init__(self, problem: Problem, like: Tensor, live: int) -> None:
         self.problem, self.dtype = problem, wide(like.dtype)
+        self.rows, self.queries = rows, queries = like.shape[:2]
         budget = GPU_BLOCK if like.is_cuda else CPU_BLOCK
         columns = max(1, budget // (live * problem.grid.items))
         parts = -(-queries // columns)
         if problem.causal:
+            # Shorter blocks leave out more of what causality hides.
             parts = max(parts, min(4, queries // 128))
         self.queries_per_block = max(1, -(-queries // max(1, parts)))
-        self.rows_per_block = min(max(1, like.shape[0]), max(1, columns // self.queries_per_block))
+        self.rows_per_block = min(max(1, rows), max(1, columns // self.queries_per_block))
+        # Causal masks, by the items before their first hidden one, their items and their queries.
         self.later: dict[tuple[int, int, int], Tensor] = {}
 
     def cut(self, items: int) -> AreaGrid:
@@ -108,10 +123,7 @@ class Blocks:
         return AreaGrid(rows, grid.width, min(grid.max_height, rows), grid.max_width)
 
     def scores(self, block: Block, query_NQE: Tensor, key_NME: Tensor, out_MNQ: Tensor) -> None:
-        """Write the masked, scaled item scores of a block, in units of log 2, to `out_MNQ`.
-
-        Masks are added: on a CPU that takes a fifth of the time of `masked_fill_`.
-        """
+        """Write the masked, scaled item scores of a block, in units of log 2, to `out_MNQ`."""
         out, problem = out_MNQ.transpose(0, 1), self.problem
         key = key_NME[block.rows, : block.items].to(out.dtype)
         query = query_NQE[block.rows, block.queries].to(out.dtype)
@@ -120,69 +132,46 @@ class Blocks:
         )
         if problem.bias is not None:
             out_MNQ.add_(problem.bias.block(*block), alpha=LOG2_E)
+        # Added, not filled: on a CPU that takes a fifth of the time of `masked_fill_`.
         for mask in problem.blocked:
             out_MNQ.add_(mask.block(*block).to(out.dtype), alpha=MASKED)
         if problem.causal:
-            self._hide_later(out_MNQ, query_NQE.shape[1], block.queries.start)
+            self._hide_later(out_MNQ, block.queries.start)
 
-    def _hide_later(self, scores_MNQ: Tensor, queries: int, start: int) -> None:
-        """Mask in a block, whose queries begin at `start` of `queries`, what causality hides."""
+    def _hide_later(self, scores_MNQ: Tensor, start: int) -> None:
+        """Mask what causality hides from the queries from `start` on."""
         items, _, columns = scores_MNQ.shape
-        first = self.problem.grid.items - queries + start
+        first = self.problem.grid.items - self.queries + start
         begin = min(max(first, 0), items)  # padding may hide all items that causality would
-        hidden_MQ = self.later.get((begin - first, items - begin, columns))
-        if hidden_MQ is None:
+        place = (begin - first, items - begin, columns)
+        if place not in self.later:
             item = torch.arange(begin - first, items - first, device=scores_MNQ.device)
             hidden_MQ = item[:, None] > torch.arange(columns, device=scores_MNQ.device)
-            hidden_MQ = self.later[begin - first, items - begin, columns] = hidden_MQ.to(
-                scores_MNQ.dtype
-            )
-        scores_MNQ[begin:].add_(hidden_MQ[:, None], alpha=MASKED)
+            self.later[place] = hidden_MQ.to(scores_MNQ.dtype)
+        scores_MNQ[begin:].add_(self.later[place][:, None], alpha=MASKED)
 
-    def blocks(self, rows: int, queries: int) -> Iterator[Block]:
+    def __iter__(self) -> Iterator[Block]:
         """Cover rows x queries; blocks in which nothing can be seen are left out."""
         problem, items = self.problem, self.problem.grid.items
-        seen = _last_seen(problem, rows)
+        seen = self._last_seen()
         # Whole rows of the memory, and few different lengths: each needs a filter of its own.
         step = problem.grid.width * -(-problem.grid.height // 4)
-        for j in range(0, queries, self.queries_per_block):
-            end = min(queries, j + self.queries_per_block)
-            limit = items - queries + end if problem.causal else items
-            for i in range(0, rows, self.rows_per_block):
-                stop = min(rows, i + self.rows_per_block)
+        for j in range(0, self.queries, self.queries_per_block):
+            end = min(self.queries, j + self.queries_per_block)
+            limit = items - self.queries + end if problem.causal else items
+            for i in range(0, self.rows, self.rows_per_block):
+                stop = min(self.rows, i + self.rows_per_block)
                 last = min(limit, max(seen[i:stop]))
                 if last > 0:
                     yield Block(slice(i, stop), slice(j, end), min(items, -(-last // step) * step))
 
-
-class Workspace(Blocks):
-    """The scratch memory of one pass, and the filters that were made of it."""
-
-    def __init__(self, problem: Problem, like: Tensor, queries: int, gradient: bool) -> None:
-        grid, halves = problem.grid, 2 if gradient else 1
-        live = grid.max_height + grid.max_width + (2 if grid.max_width > 1 else 1)
-        super().__init__(problem, like, queries, live * halves)
-        self.gradient = gradient
-        room = grid.items * self.rows_per_block * self.queries_per_block * halves
-        self.scratch = torch.empty(buffer_count(grid), room, dtype=self.dtype, device=like.device)
-        self.filters: dict[tuple[int, int], BoxFilter] = {}
-
-    def filter(self, items: int, columns: int) -> BoxFilter:
-        found = self.filters.get((items, columns))
-        if found is None:
-            found = BoxFilter(
-                self.cut(items), columns, self.scratch, self.gradient, self.problem.average
-            )
-            self.filters[items, columns] = found
-        return found
-
-
-def _last_seen(problem: Problem, rows: int) -> list[int]:
-    """For every row, one more than the last item that any query may see."""
-    items = problem.grid.items
-    seen = [items] * rows
-    for mask in problem.blocked:
-        open_KM = (~mask.data).any(2).expand(-1, items)
-        last_K = (open_KM * torch.arange(1, items + 1, device=open_KM.device)).amax(1).tolist()
-        seen = [min(limit, last_K[k]) for limit, k in zip(seen, mask.rows, strict=True)]
-    return seen
+    def _last_seen(self) -> list[int]:
+        """For every row, one more than the last item that any query may see."""
+        items = self.problem.grid.items
+        seen = [items] * self.rows
+        for mask in self.problem.blocked:
+            open_KM = (~mask.data).any(2).expand(-1, items)
+            place_M = torch.arange(1, items + 1, device=open_KM.device)
+            last_K = (open_KM * place_M).amax(1).tolist()
+            seen = [min(limit, last_K[k]) for limit, k in zip(seen, mask.rows, strict=True)]
+        return seen

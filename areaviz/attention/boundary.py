@@ -1,4 +1,4 @@
-"""Keys that know where an area begins and ends, so that a span can outweigh each of its items.
+"""Keys of an area's first and last item and its shape, so that a span can outweigh each item.
 
 With mean keys (Eq. 3, Li et al. 2019) the unnormalised weight of an area is the geometric mean of
 its items' weights: a span ties with its best item at most. Boundary keys, this project's own, add
@@ -21,30 +21,26 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from areaviz.attention.features import ShapeEmbedding
-from areaviz.attention.pooling import area_sizes, box_mean, box_mean_into, box_scatter_, slabs
+from areaviz.attention.pooling import area_sizes, box_into, box_mean, box_scatter_, slabs
 from areaviz.trace.areas import AreaGrid
 
 
 class BoundaryKeys(ShapeEmbedding):
-    """The parameters of boundary keys, shared over heads: they act on the last axis, whatever lies
-    before it.
+    """The parameters of boundary keys, shared over heads: they act on the last axis.
+
+    Args:
+        width: E, of the key of one head.
+        max_area: largest (height, width) an area can have, in items.
     """
 
     def __init__(self, width: int, max_area: tuple[int, int]) -> None:
-        """Make the weights.
-
-        Args:
-            width: E, of the key of one head.
-            max_area: largest (height, width) an area can have, in items.
-        """
         super().__init__(width, max_area)
         self.start = nn.Linear(width, width, bias=False)
         self.end = nn.Linear(width, width, bias=False)
 
     def forward(self, key: Tensor, grid: AreaGrid) -> Tensor:
         """The key of every area: [..., M, E] -> [..., R, E]."""
-        own = self.start.weight.dtype
-        key_NME = key.to(own).flatten(0, -3)
+        key_NME = key.to(self.start.weight.dtype).flatten(0, -3)
         first, last = self.start(key_NME), self.end(key_NME)
         shapes_SE = self.per_shape(grid).expand(key_NME.shape[0], -1, -1)
         area_key = area_logits(AreaScores(key_NME, first, last, shapes_SE), grid)
@@ -52,28 +48,26 @@ class BoundaryKeys(ShapeEmbedding):
         return result
 
     def edges(self, key: Tensor) -> tuple[Tensor, Tensor]:
-        """What each item says as the first and as the last of an area: two of [..., M, E]."""
+        """The key of each item as the first and as the last of an area: two of [..., M, E]."""
         own = key.to(self.start.weight.dtype)
         return self.start(own).to(key.dtype), self.end(own).to(key.dtype)
 
 
 class AreaScores(NamedTuple):
-    """What the logit of an area is the sum of, D trailing values: queries, or the channels of a
-    key.
+    """The terms of an area's logit, for D trailing values: queries, or the channels of a key."""
 
-    mean [N, M, D]: the area's mean is taken. first, last [N, M, D]: of its first and last item;
-    None for nothing. shape [N or 1, S, D or 1]: of its height and width; None for nothing.
-    """
-
+    # [N, M, D]: the area's mean is taken.
     mean: Tensor
+    # [N, M, D] each: the area's first and its last item are taken; both or neither is given.
     first: Tensor | None = None
     last: Tensor | None = None
+    # [N or 1, S, D or 1]: what is added for the area's height and width.
     shape: Tensor | None = None
 
 
 def area_logits(scores: AreaScores, grid: AreaGrid) -> Tensor:
     """mean over the area + first + last + shape, for every area: [N, R, D]."""
-    if scores.first is None and scores.last is None and scores.shape is None:
+    if scores.first is None and scores.shape is None:
         return box_mean(scores.mean, grid)
     result: Tensor = _AreaLogits.apply(*scores, grid)  # type: ignore[no-untyped-call]
     return result
@@ -81,26 +75,23 @@ def area_logits(scores: AreaScores, grid: AreaGrid) -> Tensor:
 
 def area_logits_into(scores: AreaScores, out_NRD: Tensor, grid: AreaGrid) -> Tensor:
     """The same, written into `out_NRD`, which is returned."""
-    box_mean_into(scores.mean, out_NRD, grid)
+    mean, first, last, shape = scores
+    box_into(mean, out_NRD, grid, mean=True)
     memory = (grid.height, grid.width)
-    first = None if scores.first is None else scores.first.unflatten(1, memory)
-    last = None if scores.last is None else scores.last.unflatten(1, memory)
     for index, ((h, w), slab) in enumerate(slabs(out_NRD, grid).items()):
-        if first is not None:
-            slab += first[:, : grid.height - h + 1, : grid.width - w + 1]
-        if last is not None:
-            slab += last[:, h - 1 :, w - 1 :]
-        if scores.shape is not None:
-            slab += scores.shape[:, index, None, None]
+        if first is not None and last is not None:
+            slab += first.unflatten(1, memory)[:, : grid.height - h + 1, : grid.width - w + 1]
+            slab += last.unflatten(1, memory)[:, h - 1 :, w - 1 :]
+        if shape is not None:
+            slab += shape[:, index, None, None]
     return out_NRD
 
 
 def area_logits_adjoint(grad_NRD: Tensor, grid: AreaGrid) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The gradients of mean, first, last [N, M, D] and shape [N, S, D] from that of the logits [N,
-    R, D].
-    """
+    """Gradients of mean, first, last [N, M, D] and shape [N, S, D] from those of the logits."""
     rows, _, depth = grad_NRD.shape
-    first, last = (grad_NRD.new_zeros(rows, grid.height, grid.width, depth) for _ in range(2))
+    first = grad_NRD.new_zeros(rows, grid.height, grid.width, depth)
+    last = torch.zeros_like(first)
     shape = grad_NRD.new_empty(rows, grid.max_height * grid.max_width, depth)
     for index, ((h, w), slab) in enumerate(slabs(grad_NRD, grid).items()):
         first[:, : grid.height - h + 1, : grid.width - w + 1] += slab
@@ -112,25 +103,18 @@ def area_logits_adjoint(grad_NRD: Tensor, grid: AreaGrid) -> tuple[Tensor, Tenso
 
 class _AreaLogits(torch.autograd.Function):
     @staticmethod
-    def forward(
-        ctx: Any,
-        mean: Tensor,
-        first: Tensor | None,
-        last: Tensor | None,
-        shape: Tensor | None,
-        grid: AreaGrid,
-    ) -> Tensor:
+    def forward(ctx: Any, *parts: Any) -> Tensor:
+        *terms, grid = parts
+        scores = AreaScores(*terms)
         ctx.grid = grid
-        ctx.shapes = [None if part is None else part.shape for part in (mean, first, last, shape)]
-        out_NRD = mean.new_empty(mean.shape[0], grid.count, mean.shape[2])
-        return area_logits_into(AreaScores(mean, first, last, shape), out_NRD, grid)
+        ctx.shapes = [None if part is None else part.shape for part in scores]
+        rows, _, depth = scores.mean.shape
+        return area_logits_into(scores, scores.mean.new_empty(rows, grid.count, depth), grid)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad_NRD: Tensor) -> tuple[Tensor | None, ...]:
-        parts = area_logits_adjoint(grad_NRD, ctx.grid)
-        kept = [
-            None if shape is None else part.sum_to_size(shape)
-            for part, shape in zip(parts, ctx.shapes, strict=True)
-        ]
-        return (*kept, None)
+        grads: list[Tensor | None] = []
+        for part, shape in zip(area_logits_adjoint(grad_NRD, ctx.grid), ctx.shapes, strict=True):
+            grads.append(None if shape is None else part.sum_to_size(shape))
+        return (*grads, None)

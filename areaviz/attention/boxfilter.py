@@ -3,57 +3,28 @@
 Shapes: H x W memory grid, K columns (the queries of a block, innermost so that every slice is one
 long run), areas of at most A x B items. A gradient block holds 2K columns: K logits, then K value
 gradients.
-
-For one width at a time the areas grow downwards: mean(h) = lerp(mean(h-1), row, 1/h). The adjoint
-goes
-back in two sweeps: *gather* turns the weight of each area into the weight of all areas at least as
-high that start in the same place, *spread* adds those to the items below.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from areaviz.attention.blocks import Block, Blocks, Outer, Problem
 from areaviz.trace.areas import AreaGrid
-
-Lerp = tuple[Tensor, Tensor, float, Tensor]
-Pairs = list[tuple[Tensor, Tensor]]
-
-
-class _Step(NamedTuple):
-    """One area shape: how its means follow from a smaller one, and where its weights go."""
-
-    lerps: list[Lerp]
-    logit: Tensor
-    weight: Tensor
-    share: float
-    pull: tuple[Tensor, Tensor] | None
-
-
-class _Strip(NamedTuple):
-    """The areas of one width, lowest first; `shift` is (row means, shifted row means, 1
-    / width).
-    """
-
-    widen: Lerp | None
-    shift: tuple[Tensor, Tensor, float] | None
-    steps: list[_Step]
-    gather: Pairs
-    spread: Pairs
-    cover: Tensor
-
-
-def buffer_count(grid: AreaGrid) -> int:
-    """How many buffers of H*W*columns values a `BoxFilter` needs."""
-    return 3 + grid.max_height + grid.max_width
 
 
 class BoxFilter:
     """Turns the item scores in `items`, in units of log 2, into the coverage of every item.
+
+    For one width at a time the areas grow downwards: mean(h) = lerp(mean(h-1), row, 1/h). The
+    adjoint goes back in two sweeps: the weight of each area is added to the area one row lower that
+    starts in the same place, then the sums to the items below. All steps are listed once, with
+    their views, and run for every block.
 
     Args:
         grid: the memory and its areas.
@@ -68,115 +39,136 @@ class BoxFilter:
     ) -> None:
         self.grid, self.columns = grid, columns
         self.gradient, self.average = gradient, average
-        self._free: Iterator[Tensor] = iter(scratch)
-        self.items = self._take()
-        self._row, self._run, self._shifted = self._take(), self._take(), self._take()
-        covers = [self._take() for _ in range(grid.max_width)]
-        talls = [self._take() for _ in range(grid.max_height - 1)]
-        self._strips = [self._strip(w + 1, covers[w], talls) for w in range(grid.max_width)]
-        cover = [strip.cover for strip in self._strips]
-        self._across = [(cover[w - 1][:, :-1], cover[w]) for w in range(grid.max_width - 1, 0, -1)]
-        self._across += [(cover[0][:, w:], cover[w]) for w in range(1, grid.max_width)]
+        self.items, self._means, self._run, self._shifted, *others = scratch
+        # There may be more buffers than a cut grid needs.
+        covers = others[: grid.max_width]
+        self._talls = others[grid.max_width : grid.max_width + grid.max_height - 1]
+        self._total_K, self._delta_K = scratch.new_zeros(2, columns)
+        self._steps: list[Callable[[], object]] = []
+        cover = [self._strip(width, buffer) for width, buffer in enumerate(covers, start=1)]
+        for w in range(grid.max_width - 1, 0, -1):
+            self._do(cover[w - 1][:, :-1].add_, cover[w])
+        for w in range(1, grid.max_width):
+            self._do(cover[0][:, w:].add_, cover[w])
+        self._cover = cover[0]
 
-    def run(self, delta_K: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
+    def run(self, delta_K: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Coverage [H, W, columns] and, forward, the total area weight [K].
 
         In a gradient block `delta_K` is the inner product of the output and its gradient; the
         second half of the result is the gradient of the item scores.
         """
-        total_K: Tensor | None = None
-        for strip in self._strips:
-            if strip.widen is not None:
-                _lerp(strip.widen)
-            if strip.shift is not None and delta_K is not None:
-                torch.sub(strip.shift[0], delta_K, alpha=strip.shift[2], out=strip.shift[1])
-            for step in strip.steps:
-                total_K = self._weigh(step, total_K)
-            _add(strip.gather)
-            if not self.gradient and not self.average:
-                total_K = _plus(total_K, strip.cover.sum((0, 1)))
-            _add(strip.spread)
-        _add(self._across)
-        return self._strips[0].cover, total_K
+        self._total_K.zero_()
+        if delta_K is not None:
+            self._delta_K.copy_(delta_K)
+        for step in self._steps:
+            step()
+        return self._cover, self._total_K
 
-    def _weigh(self, step: _Step, total_K: Tensor | None) -> Tensor | None:
-        for lerp in step.lerps:
-            _lerp(lerp)
-        torch.exp2(step.logit, out=step.weight)
+    def _strip(self, width: int, buffer: Tensor) -> Tensor:
+        """List the steps for the areas of one width; returns the view of the single rows."""
+        k, height, places = self.columns, self.grid.height, self.grid.width - width + 1
+        items = self._view(self.items, height, self.grid.width)
+        means = self._view(self._means, height, self.grid.width)
+        row = (items if width == 1 else means)[:, :places]
+        if width > 1:
+            narrower = (items if width == 2 else means)[:, :places]
+            self._do(torch.lerp, narrower, items[:, width - 1 :], 1 / width, out=row)
+        pull = row[..., k:]
+        if self.gradient and not self.average:
+            # The shift has a buffer of its own: wider areas grow from the unshifted row.
+            shifted = self._shifted[: height * places * k].view(height, places, k)
+            self._do(torch.sub, pull, self._delta_K, alpha=1 / width, out=shifted)
+            pull = shifted
+        areas = [self._view(buffer, height, places)]
+        self._weigh(row, pull, areas[0], width)
+        for h, tall in enumerate(self._talls, start=2):
+            mean = self._view(self._run, height - h + 1, places)
+            if h > 2:
+                self._do(torch.lerp, mean, row[h - 1 :], 1 / h, out=mean)
+            else:
+                self._do(torch.lerp, row[:-1, :, :k], row[1:, :, :k], 0.5, out=mean[..., :k])
+                if self.gradient:
+                    self._do(torch.lerp, pull[:-1], row[1:, :, k:], 0.5, out=mean[..., k:])
+            areas.append(self._view(tall, height - h + 1, places))
+            self._weigh(mean, mean[..., k:], areas[-1], h * width)
+        for h in range(len(areas) - 1, 0, -1):
+            self._do(areas[h - 1][:-1].add_, areas[h])
+        if not self.gradient and not self.average:
+            self._do(self._count, areas[0])
+        for h in range(1, len(areas)):
+            self._do(areas[0][h:].add_, areas[h])
+        return areas[0]
+
+    def _weigh(self, mean: Tensor, pull: Tensor, area: Tensor, size: int) -> None:
+        """List the steps from the means of areas of one shape to their weights."""
+        weight = area[..., : self.columns]
+        self._do(torch.exp2, mean[..., : self.columns], out=weight)
         if self.average:
             if not self.gradient:
-                total_K = _plus(total_K, step.weight.sum((0, 1)))
-            step.weight.mul_(step.share)
-        if step.pull is not None:
-            torch.mul(step.pull[0], step.weight, out=step.pull[1])
-        return total_K
+                self._do(self._count, weight)
+            self._do(weight.mul_, 1 / size)
+        if self.gradient:
+            self._do(torch.mul, pull, weight, out=area[..., self.columns :])
 
-    def _take(self) -> Tensor:
-        return next(self._free)
+    def _count(self, weight: Tensor) -> None:
+        self._total_K.add_(weight.sum((0, 1)))
 
-    def _view(self, buffer: Tensor, rows: int, places: int, columns: int = 0) -> Tensor:
-        columns = columns or self.columns * (2 if self.gradient else 1)
+    def _do(self, step: Callable[..., object], *inputs: object, **options: Any) -> None:
+        self._steps.append(partial(step, *inputs, **options))
+
+    def _view(self, buffer: Tensor, rows: int, places: int) -> Tensor:
+        columns = self.columns * (2 if self.gradient else 1)
         return buffer[: rows * places * columns].view(rows, places, columns)
 
-    def _strip(self, width: int, cover: Tensor, talls: list[Tensor]) -> _Strip:
-        height, places = self.grid.height, self.grid.width - width + 1
-        items, means = (self._view(b, height, self.grid.width) for b in (self.items, self._row))
-        row = (items if width == 1 else means)[:, :places]
-        widen = None
-        if width > 1:
-            widen = (
-                (items if width == 2 else means)[:, :places],
-                items[:, width - 1 :],
-                1 / width,
-                row,
+
+class MeanBlocks(Blocks):
+    """Blocks with the scratch memory of one pass, and the filters that were made of it."""
+
+    def __init__(self, problem: Problem, like: Tensor, gradient: bool) -> None:
+        grid, halves = problem.grid, 2 if gradient else 1
+        live = grid.max_height + grid.max_width + (2 if grid.max_width > 1 else 1)
+        super().__init__(problem, like, live * halves)
+        self.gradient = gradient
+        buffers = 3 + grid.max_height + grid.max_width
+        room = grid.items * self.rows_per_block * self.queries_per_block * halves
+        self.scratch = torch.empty(buffers, room, dtype=self.dtype, device=like.device)
+        self.filters: dict[tuple[int, int], BoxFilter] = {}
+
+    def coverage(self, block: Block, query: Tensor, key: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """See `Blocks`."""
+        n, q = block.size
+        boxes = self._filter(block.items, n * q)
+        scores_Mnq = boxes.items[: block.items * n * q].view(block.items, n, q)
+        self.scores(block, query, key, scores_Mnq)
+        # Single items are areas and a mean never exceeds the largest item, so this is the largest
+        # logit.
+        most_nq = scores_Mnq.amax(0)
+        scores_Mnq.sub_(most_nq)
+        coverage, weight_K = boxes.run()
+        return coverage.view(block.items, n, q).permute(1, 2, 0), most_nq, weight_K.view(n, q)
+
+    def slopes(
+        self, block: Block, query: Tensor, key: Tensor, value_nMV: Tensor, outer: Outer
+    ) -> list[Tensor]:
+        """See `Blocks`."""
+        grad_nqV, delta_nq, total_nq = outer
+        items, (n, q) = block.items, block.size
+        boxes = self._filter(items, n * q)
+        both = boxes.items[: items * 2 * n * q].view(items, 2, n, q)
+        scores_Mnq, pull_Mnq = both[:, 0], both[:, 1]
+        self.scores(block, query, key, scores_Mnq)
+        scores_Mnq.sub_(total_nq)
+        torch.bmm(value_nMV, grad_nqV.transpose(1, 2), out=pull_Mnq.transpose(0, 1))
+        if self.problem.average:
+            pull_Mnq.sub_(delta_nq)
+        result, _ = boxes.run(delta_nq.reshape(-1))
+        return list(result.view(items, 2, n, q).permute(1, 2, 0, 3))
+
+    def _filter(self, items: int, columns: int) -> BoxFilter:
+        """The filter for so many items and columns; it is made once."""
+        if (items, columns) not in self.filters:
+            self.filters[items, columns] = BoxFilter(
+                self.cut(items), columns, self.scratch, self.gradient, self.problem.average
             )
-        shift, first_pull = None, row[..., self.columns :]
-        if self.gradient and not self.average:
-            shifted = self._view(self._shifted, height, places, self.columns)
-            shift, first_pull = (first_pull, shifted, 1 / width), shifted
-        areas = [self._view(cover, height, places)]
-        areas += [self._view(tall, height - 1 - i, places) for i, tall in enumerate(talls)]
-        steps = [self._step([], row, first_pull, areas[0], width)]
-        run = self._view(self._run, height - 1, places) if talls else row
-        for h in range(2, len(areas) + 1):
-            lerps = self._first_lerps(row, first_pull, run) if h == 2 else []
-            here = run[: height - h + 1]
-            if h > 2:
-                lerps = [(here, row[h - 1 :], 1 / h, here)]
-            steps.append(
-                self._step(lerps, here, here[..., self.columns :], areas[h - 1], h * width)
-            )
-        gather = [(areas[h - 1][:-1], areas[h]) for h in range(len(areas) - 1, 0, -1)]
-        spread = [(areas[0][h:], areas[h]) for h in range(1, len(areas))]
-        return _Strip(widen, shift, steps, gather, spread, areas[0])
-
-    def _first_lerps(self, row: Tensor, pull: Tensor, run: Tensor) -> list[Lerp]:
-        """From height 1 to 2: a gradient starts from its shifted row, which lies in its
-        own buffer.
-        """
-        if not self.gradient:
-            return [(row[:-1], row[1:], 0.5, run)]
-        k = self.columns
-        logits = (row[:-1, :, :k], row[1:, :, :k], 0.5, run[..., :k])
-        return [logits, (pull[:-1], row[1:, :, k:], 0.5, run[..., k:])]
-
-    def _step(
-        self, lerps: list[Lerp], mean: Tensor, pull: Tensor, area: Tensor, size: int
-    ) -> _Step:
-        k = self.columns
-        pulls = (pull, area[..., k:]) if self.gradient else None
-        return _Step(lerps, mean[..., :k], area[..., :k], 1 / size, pulls)
-
-
-def _lerp(step: Lerp) -> None:
-    start, end, weight, out = step
-    torch.lerp(start, end, weight, out=out)
-
-
-def _add(pairs: Pairs) -> None:
-    for target, source in pairs:
-        target.add_(source)
-
-
-def _plus(total: Tensor | None, more: Tensor) -> Tensor:
-    return more if total is None else total.add_(more)
+        return self.filters[items, columns]

@@ -1,30 +1,27 @@
-"""Area keys from several features (Eq. 5-9, Li et al. 2019).
+"""Learned keys: of areas from several features (Eq. 5-9, Li et al. 2019), and from neighbours.
 
-Shapes: [...] batch and heads, M items, R areas, D width of a key (of one head), S depth of an
-embedding.
+Shapes: [...] batch and heads, M items, R areas, D width of a key (of one head).
 """
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from areaviz.attention.pooling import box_mean, box_moments, per_area, wide
 from areaviz.trace.areas import AreaGrid
 
 
 class ShapeEmbedding(nn.Module):
-    """e W_e, e = [height embedding, width embedding]: what an area's shape says (Eq. 6-8), one row
-    a shape.
+    """The key of an area's shape (Eq. 6-8): e W_e, e = [height embedding, width embedding].
+
+    Args:
+        width: D; embeddings have half of it.
+        max_area: largest (height, width) an area can have, in items.
     """
 
     def __init__(self, width: int, max_area: tuple[int, int]) -> None:
-        """Make the weights.
-
-        Args:
-            width: D; embeddings have half of it.
-            max_area: largest (height, width) an area can have, in items.
-        """
         super().__init__()
         depth = max(1, width // 2)
         self.height_embedding = nn.Embedding(max_area[0], depth)
@@ -37,11 +34,11 @@ class ShapeEmbedding(nn.Module):
         Raises:
             ValueError: when an area of the grid is larger than `max_area`.
         """
-        most = (self.height_embedding.num_embeddings, self.width_embedding.num_embeddings)
-        if grid.max_height > most[0] or grid.max_width > most[1]:
+        height, width = self.height_embedding.num_embeddings, self.width_embedding.num_embeddings
+        if grid.max_height > height or grid.max_width > width:
             raise ValueError(
                 f"Areas go up to {grid.max_height}x{grid.max_width} but these keys know shapes up"
-                f" to {most[0]}x{most[1]}; choose a smaller area size."
+                f" to {height}x{width}; choose a smaller area size."
             )
         shapes = torch.tensor(list(grid.shapes()), device=self.shape.weight.device) - 1
         embedded = [self.height_embedding(shapes[:, 0]), self.width_embedding(shapes[:, 1])]
@@ -50,11 +47,10 @@ class ShapeEmbedding(nn.Module):
 
 
 class AreaFeatures(ShapeEmbedding):
-    """key = relu(mean W_mu + std W_sigma + e W_e) W_d, e = [height embedding, width embedding] (Eq.
-    9).
+    """Area keys of mean, deviation and shape (Eq. 9): relu(mean W_mu + std W_sigma + e W_e) W_d.
 
-    The parameters are shared over heads: they act on the last axis, whatever lies before it. What
-    they act on is taken to their type, and the result back to that of the key or query.
+    The parameters are shared over heads: they act on the last axis. What they act on is cast to
+    their type, and the result back to that of the key or query.
 
     Args:
         width: D; embeddings have half of it.
@@ -84,21 +80,17 @@ class AreaFeatures(ShapeEmbedding):
         own = self.mean.weight.dtype
         mean_RD = box_mean(_rows(self.mean(key.to(own))), grid).unflatten(0, key.shape[:-2])
         std_RD = area_std(key, grid).to(own)
-        return torch.relu(mean_RD.to(own) + self.std(std_RD) + self._shapes(grid)).to(key.dtype)
+        shape_RD = per_area(self.per_shape(grid).T, grid).T
+        return torch.relu(mean_RD.to(own) + self.std(std_RD) + shape_RD).to(key.dtype)
 
     def fold_query(self, query: Tensor) -> Tensor:
         """W_d moved to the query, since q . (x W_d) = (q W_d^T) . x: [..., Q, D] -> [..., Q, D]."""
         weight = self.down.weight
         return (query.to(weight.dtype) @ weight).to(query.dtype)
 
-    def _shapes(self, grid: AreaGrid) -> Tensor:
-        """e W_e for every area: [R, D]; one row a shape, repeated over the places."""
-        return per_area(self.per_shape(grid).T, grid).T
-
 
 def area_std(x: Tensor, grid: AreaGrid) -> Tensor:
-    """The standard deviation of every area (Eq. 5): [..., M, D] -> [..., R, D], in float32 or
-    wider.
+    """The standard deviation of every area (Eq. 5): [..., M, D] -> [..., R, D], at least float32.
 
     Its gradient is taken as 0 where the variance is 0, where the square root has none.
     """
@@ -110,3 +102,36 @@ def area_std(x: Tensor, grid: AreaGrid) -> Tensor:
 
 def _rows(x: Tensor) -> Tensor:
     return x.flatten(0, -3).to(wide(x.dtype))
+
+
+class NeighbourConvolution(nn.Module):
+    """out = x + depthwise convolution of x: mixes neighbouring keys and values before attention.
+
+    The control for area attention: what the neighbourhood brings without any area (So et al. 2021,
+    Primer, section 4). It begins as the identity, so training starts from plain attention.
+
+    Args:
+        width: W, channels, each of which has taps of its own.
+        taps: items in a window, an odd number; on a grid the window has as many rows as columns.
+        shape: rows and columns of the memory; None for a sequence of any length.
+    """
+
+    def __init__(self, width: int, taps: int, shape: tuple[int, int] | None = None) -> None:
+        super().__init__()
+        if taps % 2 == 0:
+            raise ValueError(
+                f"A convolution needs an odd number of taps, so that it has a centre; got {taps}."
+            )
+        self.taps, self.shape = taps, shape
+        self.weight = nn.Parameter(torch.zeros(width, 1, 1 if shape is None else taps, taps))
+
+    def forward(self, x_BMW: Tensor, is_causal: bool = False) -> Tensor:
+        """[B, M, W] -> [B, M, W]: windows centred on each item, or ending at it when causal."""
+        rows, columns = self.shape or (1, x_BMW.shape[1])
+        x_BWHV = x_BMW.transpose(1, 2).unflatten(2, (rows, columns))
+        half = self.taps // 2
+        down = 0 if self.shape is None else half
+        left, right = (self.taps - 1, 0) if is_causal else (half, half)
+        padded = F.pad(x_BWHV, (left, right, down, down))
+        mixed_BWHV = F.conv2d(padded, self.weight, groups=self.weight.shape[0])
+        return x_BMW + mixed_BWHV.flatten(2).transpose(1, 2)

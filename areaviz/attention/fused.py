@@ -1,8 +1,8 @@
 """Area attention by a small C kernel, for training on a CPU where a C compiler exists.
 
 The rest of the package needs no compiler; this is the same mathematics as the streamed form (item
-logits, running means, coverage) with a row of logits kept in the first-level cache. Shapes: N batch
-times heads, Q queries, M memory items, D width of a head.
+logits, running means, coverage) with a row of logits in the first-level cache. Shapes: N batch
+times heads, Q queries, M memory items, S shapes of an area, D width of a head.
 """
 
 from __future__ import annotations
@@ -53,27 +53,25 @@ def _library() -> ctypes.CDLL:
         )
     with tempfile.TemporaryDirectory(prefix="areaviz-") as folder:
         for flags in _FLAGS:
-            if library := _compiled(compiler, flags, Path(folder)):
+            library = _compiled(compiler, flags, Path(folder))
+            if library is not None:
                 return ctypes.CDLL(str(library))
     raise RuntimeError(f'impl="fused" could not be compiled by {compiler}; use impl="auto".')
 
 
 def _compiled(compiler: str, flags: tuple[str, ...], folder: Path) -> Path | None:
-    """The shared library, or None where the compiler does not know the flags.
-
-    Linked in a step of its own: a library linked with -ffast-math would make the loading thread,
-    and so all of Python, treat the smallest floats as zero.
-    """
+    """The shared library, or None where the compiler does not know the flags."""
     part, library = folder / "fused.o", folder / "fused.so"
+    # Linked in a step of its own: a library linked with -ffast-math would make the loading thread,
+    # and so all of Python, treat the smallest floats as zero.
     threads = [flag for flag in flags if flag == "-fopenmp"]
-    steps = (
+    for step in (
         [compiler, *flags, "-c", str(_SOURCE), "-o", str(part)],
         [compiler, "-shared", *threads, str(part), "-o", str(library), "-lm"],
-    )
-    works = all(
-        subprocess.run(step, capture_output=True, check=False).returncode == 0 for step in steps
-    )
-    return library if works else None
+    ):
+        if subprocess.run(step, capture_output=True, check=False).returncode:
+            return None
+    return library
 
 
 def _call(name: str, tensors: list[Tensor], grid: AreaGrid, *more: int) -> None:
@@ -84,10 +82,26 @@ def _call(name: str, tensors: list[Tensor], grid: AreaGrid, *more: int) -> None:
     getattr(_library(), name)(*pointers, rows, *sizes, *more, torch.get_num_threads())
 
 
-class _Fused(torch.autograd.Function):
-    """Keys are transposed by a copy: batched products of small matrices are several times faster
+def _slopes(
+    name: str, grad: Tensor, value_NMD: Tensor, saved: list[Tensor], grid: AreaGrid, *more: int
+) -> tuple[Tensor, Tensor]:
+    """Gradients of the scores and the values; saved: scores, lengths, log sums, coverage, output.
+
+    Values are transposed by a copy: batched products of small matrices are several times faster
     then.
     """
+    scores_NQP, lengths_NQ, log_sum_NQ, coverage_NQM, out_NQD = saved
+    grad_NQD = grad.contiguous()
+    grad_coverage_NQM = torch.bmm(grad_NQD, value_NMD.transpose(1, 2).contiguous())
+    delta_NQ = (grad_NQD * out_NQD).sum(-1)
+    grad_scores_NQP = torch.empty_like(scores_NQP)
+    inputs = [scores_NQP, lengths_NQ, log_sum_NQ, grad_coverage_NQM, delta_NQ, grad_scores_NQP]
+    _call(name, inputs, grid, *more)
+    return grad_scores_NQP, torch.bmm(coverage_NQM.transpose(1, 2), grad_NQD)
+
+
+class _Fused(torch.autograd.Function):
+    """Attention whose logits are means of item logits; keys are transposed by a copy, too."""
 
     @staticmethod
     def forward(
@@ -105,31 +119,24 @@ class _Fused(torch.autograd.Function):
         _call("areas_forward", [logits_NQM, lengths_NQ, coverage_NQM, log_sum_NQ], grid)
         out_NQD = torch.bmm(coverage_NQM, value_NMD)
         ctx.grid, ctx.scale = grid, scale
-        ctx.save_for_backward(
-            query_NQD, key_NMD, value_NMD, lengths_NQ, logits_NQM, log_sum_NQ, coverage_NQM, out_NQD
-        )
+        saved = (logits_NQM, lengths_NQ, log_sum_NQ, coverage_NQM, out_NQD)
+        ctx.save_for_backward(query_NQD, key_NMD, value_NMD, *saved)
         return out_NQD
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        query_NQD, key_NMD, value_NMD, lengths_NQ, logits_NQM, log_sum_NQ, coverage_NQM, out_NQD = (
-            ctx.saved_tensors
-        )
-        grad_NQD = grads[0].contiguous()
-        grad_coverage_NQM = torch.bmm(grad_NQD, value_NMD.transpose(1, 2).contiguous())
-        delta_NQ = (grad_NQD * out_NQD).sum(-1)
-        grad_logits_NQM = torch.empty_like(logits_NQM)
-        tensors = [logits_NQM, lengths_NQ, log_sum_NQ, grad_coverage_NQM, delta_NQ, grad_logits_NQM]
-        _call("areas_backward", tensors, ctx.grid)
-        grad_query = torch.bmm(grad_logits_NQM, key_NMD).mul_(ctx.scale)
-        grad_key = torch.bmm(grad_logits_NQM.transpose(1, 2), query_NQD).mul_(ctx.scale)
-        grad_value = torch.bmm(coverage_NQM.transpose(1, 2), grad_NQD)
+        query_NQD, key_NMD, value_NMD, *saved = ctx.saved_tensors
+        slope_NQM, grad_value = _slopes("areas_backward", grads[0], value_NMD, saved, ctx.grid)
+        grad_query = torch.bmm(slope_NQM, key_NMD).mul_(ctx.scale)
+        grad_key = torch.bmm(slope_NQM.transpose(1, 2), query_NQD).mul_(ctx.scale)
         return grad_query, grad_key, grad_value, None, None, None
 
 
 class _FusedTerms(torch.autograd.Function):
-    """The same where areas have terms of their own. P = M scores of means, M of first and M of last
-    items, S of shapes, side by side; without edges M of means and S of shapes.
+    """Attention whose areas have terms of their own.
+
+    P = M scores of means, M of first and M of last items, S of shapes, side by side; without edges
+    M of means and S of shapes.
     """
 
     @staticmethod
@@ -147,19 +154,14 @@ class _FusedTerms(torch.autograd.Function):
         _call("terms_forward", [scores_NQP, lengths_NQ, coverage_NQM, log_sum_NQ], grid, int(edges))
         out_NQD = torch.bmm(coverage_NQM, value_NMD)
         ctx.grid, ctx.edges = grid, edges
-        ctx.save_for_backward(scores_NQP, value_NMD, lengths_NQ, log_sum_NQ, coverage_NQM, out_NQD)
+        ctx.save_for_backward(value_NMD, scores_NQP, lengths_NQ, log_sum_NQ, coverage_NQM, out_NQD)
         return out_NQD
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        scores_NQP, value_NMD, lengths_NQ, log_sum_NQ, coverage_NQM, out_NQD = ctx.saved_tensors
-        grad_NQD = grads[0].contiguous()
-        grad_coverage_NQM = torch.bmm(grad_NQD, value_NMD.transpose(1, 2).contiguous())
-        delta_NQ = (grad_NQD * out_NQD).sum(-1)
-        grad_scores_NQP = torch.empty_like(scores_NQP)
-        tensors = [scores_NQP, lengths_NQ, log_sum_NQ, grad_coverage_NQM, delta_NQ, grad_scores_NQP]
-        _call("terms_backward", tensors, ctx.grid, int(ctx.edges))
-        return grad_scores_NQP, torch.bmm(coverage_NQM.transpose(1, 2), grad_NQD), None, None, None
+        value_NMD, *saved = ctx.saved_tensors
+        slopes = _slopes("terms_backward", grads[0], value_NMD, saved, ctx.grid, int(ctx.edges))
+        return (*slopes, None, None, None)
 
 
 def _with_terms(
@@ -167,15 +169,10 @@ def _with_terms(
 ) -> Tensor:
     """One product of the query with all keys of items and shapes, then the kernel: [N, Q, D]."""
     terms = AreaTerms.of(key, spec)
-    query_NQD, key_NMD = (x.flatten(0, -3) for x in (query, key))
-    keys = (
-        [key_NMD]
-        if terms.first is None or terms.last is None
-        else [key_NMD, terms.first, terms.last]
-    )
-    edges = len(keys) > 1
-    if terms.shape is not None:
-        keys.append(terms.shape.expand(key_NMD.shape[0], -1, -1))
+    query_NQD, key_NMD = query.flatten(0, -3), key.flatten(0, -3)
+    keys = [key_NMD]
+    if terms.first is not None and terms.last is not None and terms.shape is not None:
+        keys += [terms.first, terms.last, terms.shape.expand(key_NMD.shape[0], -1, -1)]
     scores_NQP = torch.bmm(query_NQD * spec.scale, torch.cat(keys, 1).transpose(1, 2).contiguous())
     if terms.bias is not None:
         bias_NQS = terms.bias[:, None].expand(-1, query_NQD.shape[1], -1)
@@ -184,14 +181,13 @@ def _with_terms(
         else:
             scores_NQP = scores_NQP + F.pad(bias_NQS, (3 * spec.grid.items, 0))
     out: Tensor = _FusedTerms.apply(  # type: ignore[no-untyped-call]
-        scores_NQP, value.flatten(0, -3).contiguous(), lengths_NQ, spec.grid, edges
+        scores_NQP, value.flatten(0, -3).contiguous(), lengths_NQ, spec.grid, len(keys) > 1
     )
     return out
 
 
 def fused(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:
-    """[..., Q, E], [..., M, E], [..., M, V] -> [..., Q, V]: mean or boundary keys, a size bias, and
-    sum values.
+    """[..., Q, E], [..., M, E], [..., M, V] -> [..., Q, V]: every linear mode but mean values.
 
     Masks may hide items at the end of a memory of one row: padding and causality.
 
@@ -201,19 +197,18 @@ def fused(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResu
     """
     _check(query, spec)
     lengths = _lengths(spec, query, key.shape[-2])
-    if not spec.means_alone:
-        return AreaResult(
-            _with_terms(query, key, value, lengths, spec).unflatten(0, query.shape[:-2])
-        )
-    rows = [x.flatten(0, -3).contiguous() for x in (query, key, value)]
-    out_NQD: Tensor = _Fused.apply(*rows, lengths, spec.grid, spec.scale)  # type: ignore[no-untyped-call]
+    out_NQD: Tensor
+    if spec.means_alone:
+        rows = [x.flatten(0, -3).contiguous() for x in (query, key, value)]
+        out_NQD = _Fused.apply(*rows, lengths, spec.grid, spec.scale)  # type: ignore[no-untyped-call]
+    else:
+        out_NQD = _with_terms(query, key, value, lengths, spec)
     return AreaResult(out_NQD.unflatten(0, query.shape[:-2]))
 
 
 def _check(query: Tensor, spec: AreaSpec) -> None:
-    modes = spec.key_mode in ("mean", "boundary") and spec.value_mode == "sum"
     where = query.device.type == "cpu" and query.dtype == torch.float32
-    if not (modes and where and spec.plain and spec.mask.bias is None):
+    if not (where and spec.value_mode == "sum" and spec.plain and spec.mask.bias is None):
         raise ValueError(
             'impl="fused" computes mean or boundary keys and sum values, in float32 on the CPU,'
             ' without weights, dropout, top_k or a float mask; use impl="auto".'
@@ -221,8 +216,10 @@ def _check(query: Tensor, spec: AreaSpec) -> None:
 
 
 def _lengths(spec: AreaSpec, query: Tensor, items: int) -> Tensor:
-    """How many leading items each query may see: int32 [N, Q]; ValueError when a mask
-    hides others.
+    """How many leading items each query may see: int32 [N, Q].
+
+    Raises:
+        ValueError: when a mask hides items before others that may be seen.
     """
     allowed = spec.mask.allowed_items(query.shape[-2], items, query.device)
     shape = query.shape[:-1]

@@ -1,7 +1,7 @@
-"""Hard attention: one choice is sampled, and learned by REINFORCE (Williams 1992; survey Eq. 15-17
-and 43-50).
+"""Hard attention: one item or place is sampled, learned by REINFORCE, and a retina reads it.
 
-Shapes: B batch, M items of a memory, T choices.
+Williams 1992; Mnih et al. 2014; survey Eq. 15-24 and 43-50. Shapes: B batch, M items of a memory, T
+choices, H height, W width, K scales, S side of a patch. Places are (x, y) from -1 (left, top) to 1.
 """
 
 from __future__ import annotations
@@ -27,11 +27,13 @@ def sample_place(mean_B2: Tensor, std: float, sample: bool) -> tuple[Tensor, Ten
 
 
 def choose_item(weights_BM: Tensor, sample: bool) -> tuple[Tensor, Tensor]:
-    """One item of each memory, drawn by its weight or the heaviest: int64 [B], and its
-    log-probability [B].
+    """One item of each memory, drawn by its weight or the heaviest: int64 [B].
+
+    The second result is its log-probability [B].
     """
     chosen_B = torch.multinomial(weights_BM.detach(), 1)[:, 0] if sample else weights_BM.argmax(1)
-    return chosen_B, weights_BM.gather(1, chosen_B[:, None])[:, 0].clamp_min(1e-9).log()
+    weight_B = weights_BM.gather(1, chosen_B[:, None])[:, 0]
+    return chosen_B, weight_B.clamp_min(1e-9).log()
 
 
 def reinforce(log_probability_BT: Tensor, reward_BT: Tensor, baseline_BT: Tensor) -> Tensor:
@@ -44,3 +46,48 @@ def reinforce(log_probability_BT: Tensor, reward_BT: Tensor, baseline_BT: Tensor
     advantage = (reward_BT - baseline_BT).detach()
     surrogate = -(log_probability_BT * advantage).sum(1).mean()
     return surrogate + F.mse_loss(baseline_BT, reward_BT)
+
+
+def exact(device: torch.device) -> torch.dtype:
+    """The type that differences of large sums lose least in; MPS has no double."""
+    return torch.float32 if device.type == "mps" else torch.float64
+
+
+class Retina:
+    """Square patches around a place, each twice as wide as the one before (survey Eq. 18-24).
+
+    All are brought to `side` pixels by means. What lies outside a picture is zero. Means are
+    differences of summed areas, which are computed once, so a glimpse costs the same however wide
+    its boxes are.
+    """
+
+    def __init__(self, pictures_BHW: Tensor, side: int, scales: int) -> None:
+        self.side, self.scales = side, scales
+        self._height, self._width = pictures_BHW.shape[1:]
+        sums = pictures_BHW.to(exact(pictures_BHW.device)).cumsum(1).cumsum(2)
+        self._table = F.pad(sums, (1, 0, 1, 0)).flatten(1)
+
+    def read(self, centre_B2: Tensor) -> tuple[Tensor, Tensor]:
+        """Patches [B, K, S, S] and their boxes in pixels, int64 [B, K, 4].
+
+        A box is left, top, right and bottom, the last two exclusive; it may reach over the edge of
+        the picture.
+        """
+        size_2 = torch.tensor([self._width, self._height], device=centre_B2.device)
+        pixel_B2 = (centre_B2.clamp(-1, 1) + 1) / 2 * size_2
+        patches, boxes = [], []
+        for scale in range(self.scales):
+            step = 2**scale
+            corner_B2 = (pixel_B2 - step * self.side / 2).round().long()
+            patches.append(self._means(corner_B2, step))
+            boxes.append(torch.cat([corner_B2, corner_B2 + step * self.side], 1))
+        return torch.stack(patches, 1), torch.stack(boxes, 1)
+
+    def _means(self, corner_B2: Tensor, step: int) -> Tensor:
+        """Means over squares of `step` pixels, from a left top corner (x, y) on: [B, S, S]."""
+        offset = torch.arange(self.side + 1, device=corner_B2.device) * step
+        columns = (corner_B2[:, 0, None] + offset).clamp(0, self._width)
+        rows = (corner_B2[:, 1, None] + offset).clamp(0, self._height)
+        index = rows[:, :, None] * (self._width + 1) + columns[:, None, :]
+        sums = self._table.gather(1, index.flatten(1)).view_as(index)
+        return (sums.diff(dim=1).diff(dim=2) / step**2).float()

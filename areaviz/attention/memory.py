@@ -1,4 +1,4 @@
-"""A memory as heads see it: keys and values of its areas, projected for every head.
+"""Multi-head attention to the areas of a memory, the layer every Transformer here is made of.
 
 Shapes: B batch, Q queries, M memory items, R areas, W model width, H heads, D width of a head.
 """
@@ -12,52 +12,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from areaviz.attention.area import area_attention, area_mask, area_pool
+from areaviz.attention.area import area_attention
 from areaviz.attention.boundary import BoundaryKeys
-from areaviz.attention.convolution import NeighbourConvolution
-from areaviz.attention.features import AreaFeatures
-from areaviz.attention.interventions import Steered, Steering
-from areaviz.attention.pooling import per_area, pooled_ending
+from areaviz.attention.features import AreaFeatures, NeighbourConvolution
+from areaviz.attention.interventions import LayerInterventions
+from areaviz.attention.masks import area_mask
+from areaviz.attention.pooling import area_pool, per_area, pooled_ending
+from areaviz.attention.spec import AreaOptions
 from areaviz.trace.areas import Area, AreaGrid
-
-
-@dataclass(frozen=True, slots=True)
-class AreaOptions:
-    """How a layer sees its memory.
-
-    size: most items an area holds; 1 is regular attention. On a grid, the most rows and columns.
-    key_mode: "mean" (Eq. 3), "max", "features" (Eq. 9) or "boundary". value_mode: "sum" (Eq. 4),
-    "mean" or "max". shape: rows and columns of a memory that is a grid, row by row; None for a
-    sequence. convolution: taps over neighbouring keys and values, 1 for none. size_bias: whether
-    every head learns a number for each shape of an area, added to its logit. known_size: the
-    largest areas that what is learned was learned for; None for `size`. Li et al. 2019.
-    """
-
-    size: int | tuple[int, int] = 1
-    key_mode: str = "mean"
-    value_mode: str = "sum"
-    shape: tuple[int, int] | None = None
-    convolution: int = 1
-    size_bias: bool = False
-    known_size: int | tuple[int, int] | None = None
-
-    @property
-    def extent(self) -> tuple[int, int]:
-        """The most rows and columns an area has."""
-        return _extent(self.size)
-
-    @property
-    def known_extent(self) -> tuple[int, int]:
-        """The most rows and columns that learned keys and biases know."""
-        return _extent(self.size if self.known_size is None else self.known_size)
-
-    def grid(self, items: int) -> AreaGrid:
-        """The areas of a memory of so many items; they never exceed it."""
-        return AreaGrid.clamped(self.shape or (1, items), self.extent)
-
-
-def _extent(size: int | tuple[int, int]) -> tuple[int, int]:
-    return (1, size) if isinstance(size, int) else size
 
 
 class Remembered(Protocol):
@@ -73,24 +35,27 @@ class Remembered(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class AreaMemory:
-    """Keys and values of areas, ready to be asked again and again while a sentence is decoded.
+    """Keys and values of areas, attended to again and again while a sentence is decoded."""
 
-    key, value: [B, H, R, D]. allowed: bool [B, 1, 1, R] or None where every area may be attended.
-    bias: added to the logits, [H, 1, R] or None for nothing.
-    recent_key, recent_value: what the areas that end at the next item are made from, [B, H, at most
-    size, D]: the areas that end at the last one, or, for keys with features, the last items.
-    recent_item: of what the convolution of the next item mixes in, keys and values side by side,
-    [B, at most taps - 1, 2W]. steered: what is done otherwise, None for nothing.
-    """
-
+    # Of every area, [B, H, R, D].
     key: Tensor
     value: Tensor
+    # bool [B, 1, 1, R], or None where every area may be attended.
     allowed: Tensor | None
+    # What the areas that end at the next item are made from, [B, H, at most size, D]: the areas
+    # that end at the last item or, where keys are learned, the last items.
     recent_key: Tensor
     recent_value: Tensor
+    # What the convolution of the next item mixes in, keys and values side by side:
+    # [B, at most taps - 1, 2W].
     recent_item: Tensor
+    # Added to the logits, [H, 1, R], or None for nothing.
     bias: Tensor | None = None
-    steered: Steered | None = None
+    # What is done otherwise, None for nothing, and what it multiplies weights by, [H, 1, R].
+    interventions: LayerInterventions | None = None
+    multipliers: Tensor | None = None
+    # How many items a growing sequence has.
+    items: int = 0
 
     @property
     def batch(self) -> int:
@@ -110,14 +75,29 @@ class AreaMemory:
         )
 
     def ask(self, query_BHQD: Tensor) -> Tensor:
-        """Contexts [B, H, Q, D] of queries that may attend to every allowed area."""
-        if self.steered is not None:
-            return self.steered.ask(query_BHQD, self.key, self.value, self.allowed, self.bias)
-        mask = self.allowed
-        if self.bias is not None:
-            bias_1H1R = self.bias[None].to(query_BHQD.dtype)
-            mask = bias_1H1R if mask is None else bias_1H1R.masked_fill(~mask, -torch.inf)
-        return F.scaled_dot_product_attention(query_BHQD, self.key, self.value, attn_mask=mask)
+        """Contexts [B, H, Q, D] of queries that may attend to every allowed area.
+
+        They are zeros where interventions ban every area.
+        """
+        bias_HQR = self.bias
+        if self.multipliers is not None:
+            logs_HQR = self.multipliers.log()
+            bias_HQR = logs_HQR if bias_HQR is None else logs_HQR + bias_HQR
+        mask, nothing = self.allowed, None
+        if bias_HQR is not None:
+            mask = bias_HQR[None].to(query_BHQD.dtype)
+            if self.allowed is not None:
+                mask = mask.masked_fill(~self.allowed, -torch.inf)
+            if self.interventions is not None:
+                # Not every kernel defines a row without areas, so it sees all and is then cleared.
+                nothing = (mask == -torch.inf).all(-1, keepdim=True)
+                mask = mask.masked_fill(nothing, 0.0)
+        context_BHQD = F.scaled_dot_product_attention(query_BHQD, self.key, self.value, mask)
+        if nothing is not None:
+            context_BHQD = context_BHQD.masked_fill(nothing, 0.0)
+        if self.interventions is None:
+            return context_BHQD
+        return self.interventions.gated(context_BHQD)
 
 
 class KeysAndValues(nn.Module):
@@ -138,23 +118,30 @@ class KeysAndValues(nn.Module):
         taps = areas.convolution
         self.convolution = NeighbourConvolution(2 * width, taps, areas.shape) if taps > 1 else None
 
+    def split(self, x_BMW: Tensor) -> Tensor:
+        """Vectors as heads see them: [B, H, M, D]."""
+        result: Tensor = x_BMW.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        return result
+
     def project(
         self,
         memory_BMW: Tensor,
         padding_BM: Tensor | None = None,
         is_causal: bool = False,
-        steering: Steering | None = None,
+        interventions: LayerInterventions | None = None,
     ) -> tuple[Tensor, Tensor]:
-        """Keys and values of the items as heads see them, [B, H, M, D] each; padding adds nothing
-        to neighbours.
+        """Keys and values of the items as heads see them: two of [B, H, M, D].
+
+        Padding and hidden items add nothing to their neighbours.
         """
         key_BMW, value_BMW = self.key(memory_BMW), self.value(memory_BMW)
         if self.convolution is not None:
             both = torch.cat([key_BMW, value_BMW], -1)
             if padding_BM is not None:
                 both = both.masked_fill(padding_BM.unsqueeze(-1), 0.0)
-            if steering is not None and steering.hidden:
-                both = both.index_fill(1, torch.tensor(steering.hidden, device=both.device), 0.0)
+            if interventions is not None and interventions.hidden:
+                hidden = torch.tensor(interventions.hidden, device=both.device)
+                both = both.index_fill(1, hidden, 0.0)
             key_BMW, value_BMW = self.convolution(both, is_causal).chunk(2, -1)
         return self.split(key_BMW), self.split(value_BMW)
 
@@ -165,23 +152,29 @@ class KeysAndValues(nn.Module):
         key_padding_mask: Tensor | None = None,
         is_causal: bool = False,
         need_weights: bool = False,
-        steering: Steering | None = None,
+        interventions: LayerInterventions | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         """Contexts [B, H, Q, D] and, when asked for, area weights [B, H, Q, R] of the same pass.
 
-        key_padding_mask: bool [B, M], True where an item is padding. steering: what is done
-        otherwise. Areas never exceed the memory.
+        Args:
+            query_BHQD: projected queries.
+            memory_BMW: the items; areas never exceed them.
+            key_padding_mask: bool [B, M], True where an item is padding.
+            is_causal: whether a query sees only what ends at it.
+            need_weights: whether to return the area weights.
+            interventions: what is done otherwise.
         """
         grid = self.areas.grid(memory_BMW.shape[1])
-        factors = (
-            None
-            if steering is None
-            else steering.factors(grid, query_BHQD.shape[2], query_BHQD.device)
-        )
-        kept = need_weights or factors is not None  # the C kernel keeps no weights
-        attended = area_attention(
+        multipliers = None
+        if interventions is not None:
+            multipliers = interventions.multipliers(grid, query_BHQD.shape[2], query_BHQD.device)
+        key_BHMD, value_BHMD = self.project(memory_BMW, key_padding_mask, is_causal, interventions)
+        # The C kernel has no weights.
+        with_weights = need_weights or multipliers is not None
+        context, weights, _ = area_attention(
             query_BHQD,
-            *self.project(memory_BMW, key_padding_mask, is_causal, steering),
+            key_BHMD,
+            value_BHMD,
             area_size=(grid.max_height, grid.max_width),
             memory_shape=(grid.height, grid.width),
             key_padding_mask=key_padding_mask,
@@ -189,83 +182,82 @@ class KeysAndValues(nn.Module):
             key_mode=self.areas.key_mode,
             value_mode=self.areas.value_mode,
             key_features=self.features,
-            impl="auto" if kept and self.impl == "fused" else self.impl,
+            impl="auto" if with_weights and self.impl == "fused" else self.impl,
             need_weights=need_weights,
-            area_factors=factors,
+            multipliers=multipliers,
             size_bias=self._shape_bias(grid),
         )
-        context, weights = attended[:2] if isinstance(attended, tuple) else (attended, None)
-        return context if steering is None else steering.gated(context), weights
+        return context if interventions is None else interventions.gated(context), weights
 
     def remember(
         self,
         memory_BMW: Tensor,
         key_padding_mask: Tensor | None = None,
-        steering: Steering | None = None,
+        interventions: LayerInterventions | None = None,
     ) -> AreaMemory:
         """Keys and values of every area of a finished memory, pooled once."""
-        key_BHMD, value_BHMD = self.project(memory_BMW, key_padding_mask, steering=steering)
+        key, value = self.project(memory_BMW, key_padding_mask, interventions=interventions)
         grid = self.areas.grid(memory_BMW.shape[1])
-        allowed = (
-            None if key_padding_mask is None else area_mask(~key_padding_mask, grid)[:, None, None]
-        )
-        keys, values = (
-            self._area_keys(key_BHMD, grid),
-            area_pool(value_BHMD, grid, self.areas.value_mode),
-        )
-        steered = Steered.over(steering, grid, memory_BMW.device)
-        nothing = (key_BHMD[:, :, :0], value_BHMD[:, :, :0], memory_BMW[:, :0])
+        allowed = bias = multipliers = None
+        if key_padding_mask is not None:
+            allowed = area_mask(~key_padding_mask, grid)[:, None, None]
         bias_HS = self._shape_bias(grid)
-        bias = None if bias_HS is None else per_area(bias_HS, grid).unsqueeze(1)
-        return AreaMemory(keys, values, allowed, *nothing, bias, steered)
+        if bias_HS is not None:
+            bias = per_area(bias_HS, grid).unsqueeze(1)
+        if interventions is not None:
+            multipliers = interventions.multipliers(grid, 1, memory_BMW.device)
+        keys, values = self._area_keys(key, grid), area_pool(value, grid, self.areas.value_mode)
+        # It does not grow, so nothing of its last items is needed.
+        recent = (key[:, :, :0], value[:, :, :0], memory_BMW[:, :0])
+        return AreaMemory(keys, values, allowed, *recent, bias, interventions, multipliers)
 
     def extend(
-        self, memory: AreaMemory | None, item_B1W: Tensor, steering: Steering | None = None
+        self,
+        memory: AreaMemory | None,
+        item_B1W: Tensor,
+        interventions: LayerInterventions | None = None,
     ) -> AreaMemory:
         """The sequence with one more item: at most `size` areas end at it, and they need no mask.
 
-        steering: what is done otherwise, read where the sequence begins (`memory` is None).
+        Args:
+            memory: the sequence so far; None where it begins.
+            item_B1W: the item.
+            interventions: what is done otherwise, read where the sequence begins.
         """
         key, value, recent_item = self._newest(memory, item_B1W)
         most = self.areas.extent[1]
-        before = (
-            (key[:, :, :0], value[:, :, :0])
-            if memory is None
-            else (memory.recent_key, memory.recent_value)
+        if memory is None:
+            nothing = (key[:, :, :0], value[:, :, :0])
+            memory = AreaMemory(*nothing, None, *nothing, recent_item, interventions=interventions)
+        keys, recent_key = self._keys_ending(memory.recent_key, key, most)
+        recent_value = pooled_ending(memory.recent_value, value, self.areas.value_mode, most)
+        bias, multipliers, items = None, None, memory.items + 1
+        if self.size_bias is not None:
+            bias = _longer(memory.bias, self.size_bias[:, :1, : recent_value.shape[2]])
+        if memory.interventions is not None and memory.interventions.weighs:
+            newest = memory.interventions.multipliers_at_end(items, most, key.device)
+            multipliers = _longer(memory.multipliers, newest)
+        return AreaMemory(
+            torch.cat([memory.key, keys], 2),
+            torch.cat([memory.value, recent_value.to(value.dtype)], 2),
+            None,
+            recent_key,
+            recent_value,
+            recent_item,
+            bias,
+            memory.interventions,
+            multipliers,
+            items,
         )
-        keys, recent_key = self._keys_ending(before[0], key, most)
-        recent_value = pooled_ending(before[1], value, self.areas.value_mode, most)
-        values = recent_value.to(value.dtype)
-        if memory is not None:
-            keys, values = torch.cat([memory.key, keys], 2), torch.cat([memory.value, values], 2)
-        steered = Steered.begun(steering) if memory is None else memory.steered
-        steered = steered and steered.extended(most, key.device)
-        bias = self._longer_bias(memory, recent_value.shape[2])
-        return AreaMemory(keys, values, None, recent_key, recent_value, recent_item, bias, steered)
 
     def _shape_bias(self, grid: AreaGrid) -> Tensor | None:
-        """What is added to the logits of the shapes an area of this grid can have: [H, S]; None for
-        nothing.
-        """
+        """What is added to the logits of each shape of an area: [H, S], or None for nothing."""
         if self.size_bias is None:
             return None
         return self.size_bias[:, : grid.max_height, : grid.max_width].flatten(1)
 
-    def _longer_bias(self, memory: AreaMemory | None, ending: int) -> Tensor | None:
-        """The bias [H, 1, R] of a sequence at whose new item so many areas end, shortest first."""
-        if self.size_bias is None:
-            return None
-        new_H1R = self.size_bias[:, :1, :ending]
-        return (
-            new_H1R
-            if memory is None or memory.bias is None
-            else torch.cat([memory.bias, new_H1R], 2)
-        )
-
     def _newest(self, memory: AreaMemory | None, item_B1W: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Key and value [B, H, 1, D] of one item more, and what the convolution of the next one
-        mixes in.
-        """
+        """Key and value [B, H, 1, D] of one more item, and what the next convolution mixes in."""
         both = torch.cat([self.key(item_B1W), self.value(item_B1W)], -1)
         recent = both[:, :0]
         if self.convolution is not None:
@@ -275,32 +267,62 @@ class KeysAndValues(nn.Module):
         key_B1W, value_B1W = both.chunk(2, -1)
         return self.split(key_B1W), self.split(value_B1W), recent
 
-    def split(self, x_BMW: Tensor) -> Tensor:
-        """Vectors as heads see them: [B, H, M, D]."""
-        result: Tensor = x_BMW.unflatten(-1, (self.heads, -1)).transpose(1, 2)
-        return result
-
     def _area_keys(self, key_BHMD: Tensor, grid: AreaGrid) -> Tensor:
-        if self.features is not None:
-            keys: Tensor = self.features(key_BHMD, grid)
-            return keys
-        return area_pool(key_BHMD, grid, self.areas.key_mode)
+        if self.features is None:
+            return area_pool(key_BHMD, grid, self.areas.key_mode)
+        keys: Tensor = self.features(key_BHMD, grid)
+        return keys
 
     def _keys_ending(
         self, before_BHAD: Tensor, key_BH1D: Tensor, most: int
     ) -> tuple[Tensor, Tensor]:
-        """Keys of the areas that end at a new item, shortest first, and what those of the next are
-        made from.
-        """
+        """Keys of the areas that end at a new item, shortest first, and the next `recent_key`."""
         if self.features is None:
             keys = pooled_ending(before_BHAD, key_BH1D, self.areas.key_mode, most)
             return keys.to(key_BH1D.dtype), keys
         recent = torch.cat([before_BHAD, key_BH1D], 2)
         grid = self.areas.grid(recent.shape[2])
-        ends = [
-            grid.index(Area(0, grid.width - width, 1, width))
-            for width in range(1, grid.max_width + 1)
-        ]
-        return self._area_keys(recent, grid)[:, :, ends], recent[
-            :, :, max(0, grid.width + 1 - most) :
-        ]
+        ends = []
+        for width in range(1, grid.max_width + 1):
+            ends.append(grid.index(Area(0, grid.width - width, 1, width)))
+        keys = self._area_keys(recent, grid)[:, :, ends]
+        return keys, recent[:, :, max(0, grid.width + 1 - most) :]
+
+
+def _longer(before: Tensor | None, newest: Tensor) -> Tensor:
+    """Numbers of areas [H, 1, R] with those of the newest areas behind them."""
+    return newest if before is None else torch.cat([before, newest], 2)
+
+
+class MultiHeadAttention(KeysAndValues):
+    """Projections, area attention for every head, and the output (Vaswani et al. 2017, 3.2.2)."""
+
+    def __init__(self, width: int, heads: int, areas: AreaOptions, impl: str = "auto") -> None:
+        super().__init__(width, heads, areas, impl)
+        self.query = nn.Linear(width, width)
+        self.out = nn.Linear(width, width)
+
+    def forward(
+        self,
+        query_BQW: Tensor,
+        memory_BMW: Tensor,
+        key_padding_mask: Tensor | None = None,
+        is_causal: bool = False,
+        need_weights: bool = False,
+        interventions: LayerInterventions | None = None,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Context [B, Q, W] and, when asked for, area weights [B, H, Q, R]; see `attend`."""
+        query_BHQD = self.split(self.query(query_BQW))
+        context_BHQD, weights = self.attend(
+            query_BHQD, memory_BMW, key_padding_mask, is_causal, need_weights, interventions
+        )
+        return self.merge(context_BHQD), weights
+
+    def ask(self, query_BQW: Tensor, memory: Remembered) -> Tensor:
+        """Context [B, Q, W] of queries that may attend to every allowed area of `memory`."""
+        return self.merge(memory.ask(self.split(self.query(query_BQW))))
+
+    def merge(self, x_BHQD: Tensor) -> Tensor:
+        """The output projection of all heads side by side: [B, Q, W]."""
+        out: Tensor = self.out(x_BHQD.transpose(1, 2).flatten(2))
+        return out

@@ -1,19 +1,31 @@
-"""Area attention as attention over pooled keys and values: every mode, and the fused kernels of
-torch.
+"""Area attention with a key and a value for every area: pooled, or from a summed area table.
 
+Pooling knows every mode and uses torch's own attention kernels. The summed area table (Algorithm 1,
+Li et al. 2019) is here to teach and to compare with: prefix sums cancel, so in float32 its means
+are a hundred times less exact than those of `areaviz.attention.pooling`. As printed, I[h+1:] with h
+from 1 gives areas one row and one column too large and none of height or width 1; its indices are
+corrected here.
 Shapes: Q queries, M items, R areas, E key width, V value width.
 """
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 from torch.nn import functional as F
 
 from areaviz.attention.features import AreaFeatures
 from areaviz.attention.masks import area_bias
-from areaviz.attention.pooling import area_pool, per_area
+from areaviz.attention.pooling import (
+    area_pool,
+    area_sizes,
+    box_scatter,
+    over_last_axis,
+    per_area,
+    wide,
+)
 from areaviz.attention.spec import AreaResult, AreaSpec
-from areaviz.attention.weights import attend
+from areaviz.trace.areas import AreaGrid
 
 
 def pooled(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:
@@ -25,27 +37,101 @@ def pooled(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaRes
     else:
         area_key = area_pool(key, spec.grid, spec.key_mode)
     area_value = area_pool(value, spec.grid, spec.value_mode)
-    if not spec.plain:
-        return attend(query, area_key, area_value, spec)
-    return AreaResult(_kernel(query, area_key, area_value, spec))
+    if spec.plain:
+        return AreaResult(_by_torch(query, area_key, area_value, spec))
+    return attend(query, area_key, area_value, spec)
 
 
-def _kernel(query: Tensor, area_key: Tensor, area_value: Tensor, spec: AreaSpec) -> Tensor:
-    """`scaled_dot_product_attention` with the mask of the areas; zeros where nothing is allowed."""
+def table(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:
+    """[..., Q, E], [..., M, E], [..., M, V] -> [..., Q, V]; mean keys, sum or mean values."""
+    dtype = wide(key.dtype)
+    sizes_R1 = area_sizes(spec.grid, key.to(dtype)).unsqueeze(-1)
+    area_key = table_sums(key.to(dtype), spec.grid) / sizes_R1
+    area_value = table_sums(value.to(dtype), spec.grid)
+    if spec.value_mode == "mean":
+        area_value = area_value / sizes_R1
+    return attend(query, area_key, area_value, spec)
+
+
+def table_sums(x: Tensor, grid: AreaGrid) -> Tensor:
+    """The sum of every area from four corners of the table: [..., M, D] -> [..., R, D].
+
+    The table [..., H+1, W+1, D] holds at [y, x] the sum of all items above and left of that corner.
+    """
+    memory = x.unflatten(-2, (grid.height, grid.width))
+    table = F.pad(memory.cumsum(-2).cumsum(-3), (0, 0, 1, 0, 1, 0))
+    sums = []
+    for h, w in grid.shapes():
+        corners = table[..., h:, w:, :] + table[..., :-h, :-w, :]
+        area = corners - table[..., h:, :-w, :] - table[..., :-h, w:, :]
+        sums.append(area.flatten(-3, -2))
+    return torch.cat(sums, -2)
+
+
+def attend(query: Tensor, area_key: Tensor, area_value: Tensor, spec: AreaSpec) -> AreaResult:
+    """Attention to area keys [..., R, E] and values [..., R, V], with all weights in memory."""
+    dtype = wide(query.dtype)
+    logits = query.to(dtype) @ area_key.to(dtype).transpose(-1, -2) * spec.scale
+    masked = torch.finfo(dtype).min / 2
+    for bias in _area_bias(spec):
+        logits = logits + bias
     allowed = spec.mask.allowed_areas(spec.grid, query.shape[-2], query.device)
-    if allowed is None and spec.mask.bias is None and spec.size_bias is None:
-        return F.scaled_dot_product_attention(query, area_key, area_value, scale=spec.scale)
-    nothing, mask = None, allowed
     if allowed is not None:
-        # Not every kernel defines a row without areas, so such a row sees all and is then cleared.
-        nothing = ~allowed.any(-1, keepdim=True)
-        mask = allowed | nothing
-    biases = [] if spec.mask.bias is None else [area_bias(spec.mask.bias, spec.grid)]
+        logits = logits.masked_fill(~allowed, 2 * masked)
+    if spec.multipliers is not None:
+        logits = multiplied(logits, spec.multipliers, masked)
+    weights, used = choose(logits, spec, -1, masked)
+    output = (used @ area_value.to(dtype)).to(query.dtype)
+    if not spec.need_weights:
+        return AreaResult(output)
+    return AreaResult(output, weights, over_last_axis(box_scatter, weights, spec.grid))
+
+
+def multiplied(logits: Tensor, multipliers: Tensor, masked: float) -> Tensor:
+    """Logits whose softmax has every area's weight multiplied; a multiplier of 0 masks the area."""
+    banned = multipliers == 0
+    logs = multipliers.masked_fill(banned, 1.0).log()
+    return (logits + logs).masked_fill(banned, 2 * masked)
+
+
+def choose(logits: Tensor, spec: AreaSpec, dim: int, masked: float) -> tuple[Tensor, Tensor]:
+    """Area weights along `dim`, before and after dropout.
+
+    Logits of at most `masked` count as masked; where all are, the weights are zeros. With `top_k`
+    only the k largest logits of a query stay (of equal ones, any) and their weights sum to one.
+    """
+    if spec.top_k is not None and spec.top_k < logits.shape[dim]:
+        best = logits.topk(spec.top_k, dim).indices
+        dropped = torch.ones_like(logits, dtype=torch.bool).scatter_(dim, best, False)
+        logits = logits.masked_fill(dropped, masked)
+    weights = logits.softmax(dim)
+    if spec.mask or spec.multipliers is not None:
+        weights = weights.masked_fill(logits <= masked, 0.0)
+    return weights, F.dropout(weights, spec.dropout_p)
+
+
+def _area_bias(spec: AreaSpec) -> list[Tensor]:
+    """What is added to the area logits, each broadcasts to [..., Q, R]."""
+    biases = []
+    if spec.mask.bias is not None:
+        biases.append(area_bias(spec.mask.bias, spec.grid))
     if spec.size_bias is not None:
         biases.append(per_area(spec.size_bias, spec.grid).unsqueeze(-2))
+    return biases
+
+
+def _by_torch(query: Tensor, area_key: Tensor, area_value: Tensor, spec: AreaSpec) -> Tensor:
+    """`scaled_dot_product_attention` with the mask of the areas; zeros where nothing is allowed."""
+    mask = spec.mask.allowed_areas(spec.grid, query.shape[-2], query.device)
+    nothing = None
+    if mask is not None:
+        # Not every kernel defines a row without areas, so such a row sees all and is then cleared.
+        nothing = ~mask.any(-1, keepdim=True)
+        mask = mask | nothing
+    biases = _area_bias(spec)
     if biases:
         bias = sum(biases[1:], biases[0]).to(query.dtype)
-        mask = bias if mask is None else bias.masked_fill(~mask, -float("inf"))
+        mask = bias if mask is None else bias.masked_fill(~mask, -torch.inf)
     out = F.scaled_dot_product_attention(
         query, area_key, area_value, attn_mask=mask, scale=spec.scale
     )

@@ -9,6 +9,7 @@ given; `area_pool` widens half precision to float32 first.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -24,7 +25,10 @@ def area_sizes(grid: AreaGrid, like: Tensor) -> Tensor:
 
 def per_area(shapes: Tensor, grid: AreaGrid) -> Tensor:
     """A number for each shape of an area as one for each area: [..., S] -> [..., R]."""
-    places = [grid.slab(h, w)[1] * grid.slab(h, w)[2] for h, w in grid.shapes()]
+    places = []
+    for height, width in grid.shapes():
+        _, rows, columns = grid.slab(height, width)
+        places.append(rows * columns)
     return shapes.repeat_interleave(torch.tensor(places, device=shapes.device), -1)
 
 
@@ -38,6 +42,12 @@ def slabs(x_NRD: Tensor, grid: AreaGrid) -> dict[tuple[int, int], Tensor]:
     return views
 
 
+def over_last_axis(box: Callable[[Tensor, AreaGrid], Tensor], x: Tensor, grid: AreaGrid) -> Tensor:
+    """A box function of the last axis: [..., M] -> [..., R], or the other way round."""
+    result: Tensor = box(x.flatten(0, -2).T[None], grid)[0].T.unflatten(0, x.shape[:-1])
+    return result
+
+
 def area_pool(x: Tensor, grid: AreaGrid, mode: str) -> Tensor:
     """Pool a vector for every area: [..., M, D] -> [..., R, D]; mode is mean, sum or max.
 
@@ -47,29 +57,34 @@ def area_pool(x: Tensor, grid: AreaGrid, mode: str) -> Tensor:
     if grid.count == grid.items:
         return x
     pool = {"mean": box_mean, "sum": box_sum, "max": box_max}[mode]
-    pooled: Tensor = (
-        pool(x.flatten(0, -3).to(wide(x.dtype)), grid).unflatten(0, x.shape[:-2]).to(x.dtype)
-    )
+    pooled_NRD = pool(x.flatten(0, -3).to(wide(x.dtype)), grid)
+    pooled: Tensor = pooled_NRD.unflatten(0, x.shape[:-2]).to(x.dtype)
     return pooled
 
 
 def pooled_ending(before_NAD: Tensor, item_N1D: Tensor, mode: str, most: int) -> Tensor:
-    """Pool the areas that end at the newest item of a sequence, shortest first: [..., at most
-    `most`, D].
+    """Pool the areas that end at the newest item of a sequence, shortest first: [..., A, D].
 
-    before_NAD: the same of the item before, [..., A, D]; none where the sequence begins. Each is
-    the one that is an item shorter and ended there, with one item more, as `area_pool` makes it;
-    sums stay in the type they are taken in.
+    Each is an area that ended at the item before, with one item more, as `area_pool` makes it. Sums
+    stay in the type they are taken in.
+
+    Args:
+        before_NAD: the areas that end at the item before, [..., A, D]; none at the beginning.
+        item_N1D: the newest item, [..., 1, D].
+        mode: mean, sum or max.
+        most: items an area holds at most.
     """
-    item_N1D, shorter = item_N1D.to(wide(item_N1D.dtype)), before_NAD[..., : most - 1, :]
-    if not shorter.shape[-2]:
+    item_N1D = item_N1D.to(wide(item_N1D.dtype))
+    shorter = before_NAD[..., : most - 1, :]
+    count = shorter.shape[-2]
+    if not count:
         return item_N1D
     if mode == "max":
         longer = torch.maximum(shorter, item_N1D)
     elif mode == "sum":
         longer = shorter + item_N1D
     else:
-        sizes = torch.arange(2, shorter.shape[-2] + 2, dtype=item_N1D.dtype, device=item_N1D.device)
+        sizes = torch.arange(2, count + 2, dtype=item_N1D.dtype, device=item_N1D.device)
         longer = torch.lerp(shorter, item_N1D, 1 / sizes[:, None])
     return torch.cat([item_N1D, longer], -2)
 
@@ -79,35 +94,37 @@ def wide(dtype: torch.dtype) -> torch.dtype:
     return torch.float64 if dtype == torch.float64 else torch.float32
 
 
-def box_mean_into(x_NMD: Tensor, out_NRD: Tensor, grid: AreaGrid) -> Tensor:
-    """Write the mean of every area of `x` into `out` as running means, and return `out`."""
-    x_NHWD, slab = x_NMD.unflatten(1, (grid.height, grid.width)), slabs(out_NRD, grid)
-    slab[1, 1].copy_(x_NHWD)
+def _growth(
+    slab: Mapping[tuple[int, int], Tensor], grid: AreaGrid
+) -> Iterator[tuple[tuple[int, int], Tensor, Tensor, int]]:
+    """How areas grow from smaller ones, shape by shape.
+
+    Yields the shape, the areas that are one row or column smaller, the strip that is added to them,
+    and how many such strips the shape then has. `slab` may be filled while this runs.
+    """
     for h, w in grid.shapes():
         if h > 1:
-            torch.lerp(slab[h - 1, w][:, :-1], slab[1, w][:, h - 1 :], 1 / h, out=slab[h, w])
+            yield (h, w), slab[h - 1, w][:, :-1], slab[1, w][:, h - 1 :], h
         elif w > 1:
-            torch.lerp(slab[1, w - 1][:, :, :-1], x_NHWD[:, :, w - 1 :], 1 / w, out=slab[1, w])
-    return out_NRD
+            yield (1, w), slab[1, w - 1][:, :, :-1], slab[1, 1][:, :, w - 1 :], w
 
 
-def box_sum_into(x_NMD: Tensor, out_NRD: Tensor, grid: AreaGrid) -> Tensor:
-    """Write the sum of every area of `x` into `out` and return `out`."""
-    x_NHWD, slab = x_NMD.unflatten(1, (grid.height, grid.width)), slabs(out_NRD, grid)
-    slab[1, 1].copy_(x_NHWD)
-    for h, w in grid.shapes():
-        if h > 1:
-            torch.add(slab[h - 1, w][:, :-1], slab[1, w][:, h - 1 :], out=slab[h, w])
-        elif w > 1:
-            torch.add(slab[1, w - 1][:, :, :-1], x_NHWD[:, :, w - 1 :], out=slab[1, w])
+def box_into(x_NMD: Tensor, out_NRD: Tensor, grid: AreaGrid, mean: bool) -> Tensor:
+    """Write the mean or the sum of every area of `x` into `out`, and return `out`."""
+    slab = slabs(out_NRD, grid)
+    slab[1, 1].copy_(x_NMD.unflatten(1, (grid.height, grid.width)))
+    for shape, smaller, strip, strips in _growth(slab, grid):
+        if mean:
+            torch.lerp(smaller, strip, 1 / strips, out=slab[shape])
+        else:
+            torch.add(smaller, strip, out=slab[shape])
     return out_NRD
 
 
 def box_scatter_(x_NRD: Tensor, grid: AreaGrid) -> Tensor:
-    """Add each area's value to all its items (the adjoint of the box sum), in place: view [N, M,
-    D].
+    """Add each area's value to all its items, in place; a view [N, M, D] of `x` is returned.
 
-    With area weights as `x` this is the item-level coverage.
+    It is the adjoint of the box sum. With area weights as `x` it is the items' coverage.
     """
     slab = slabs(x_NRD, grid)
     for w in range(1, grid.max_width + 1):
@@ -120,31 +137,20 @@ def box_scatter_(x_NRD: Tensor, grid: AreaGrid) -> Tensor:
     return x_NRD[:, : grid.items]
 
 
-class _BoxMean(torch.autograd.Function):
+class _Box(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x_NMD: Tensor, grid: AreaGrid) -> Tensor:
-        ctx.grid = grid
-        return box_mean_into(
-            x_NMD, x_NMD.new_empty(x_NMD.shape[0], grid.count, x_NMD.shape[2]), grid
-        )
+    def forward(ctx: Any, x_NMD: Tensor, grid: AreaGrid, mean: bool) -> Tensor:
+        ctx.grid, ctx.mean = grid, mean
+        out_NRD = x_NMD.new_empty(x_NMD.shape[0], grid.count, x_NMD.shape[2])
+        return box_into(x_NMD, out_NRD, grid, mean)
 
     @staticmethod
-    def backward(ctx: Any, *grad: Tensor) -> tuple[Tensor, None]:
-        per_item_NRD = grad[0] / area_sizes(ctx.grid, grad[0])[:, None]
-        return box_scatter_(per_item_NRD, ctx.grid), None
-
-
-class _BoxSum(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x_NMD: Tensor, grid: AreaGrid) -> Tensor:
-        ctx.grid = grid
-        return box_sum_into(
-            x_NMD, x_NMD.new_empty(x_NMD.shape[0], grid.count, x_NMD.shape[2]), grid
-        )
-
-    @staticmethod
-    def backward(ctx: Any, *grad: Tensor) -> tuple[Tensor, None]:
-        return box_scatter_(grad[0].clone(memory_format=torch.contiguous_format), ctx.grid), None
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
+        if ctx.mean:
+            grad_NRD = grads[0] / area_sizes(ctx.grid, grads[0])[:, None]
+        else:
+            grad_NRD = grads[0].clone(memory_format=torch.contiguous_format)
+        return box_scatter_(grad_NRD, ctx.grid), None, None
 
 
 class _BoxScatter(torch.autograd.Function):
@@ -154,20 +160,21 @@ class _BoxScatter(torch.autograd.Function):
         return box_scatter_(x_NRD.clone(memory_format=torch.contiguous_format), grid).clone()
 
     @staticmethod
-    def backward(ctx: Any, *grad: Tensor) -> tuple[Tensor, None]:
-        out_NRD = grad[0].new_empty(grad[0].shape[0], ctx.grid.count, grad[0].shape[2])
-        return box_sum_into(grad[0], out_NRD, ctx.grid), None
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
+        (grad_NMD,) = grads
+        out_NRD = grad_NMD.new_empty(grad_NMD.shape[0], ctx.grid.count, grad_NMD.shape[2])
+        return box_into(grad_NMD, out_NRD, ctx.grid, mean=False), None
 
 
 def box_mean(x_NMD: Tensor, grid: AreaGrid) -> Tensor:
     """The mean of every area (Eq. 3, Li et al. 2019): [N, M, D] -> [N, R, D]."""
-    out: Tensor = _BoxMean.apply(x_NMD, grid)  # type: ignore[no-untyped-call]
+    out: Tensor = _Box.apply(x_NMD, grid, True)  # type: ignore[no-untyped-call]
     return out
 
 
 def box_sum(x_NMD: Tensor, grid: AreaGrid) -> Tensor:
     """The sum of every area (Eq. 4, Li et al. 2019): [N, M, D] -> [N, R, D]."""
-    out: Tensor = _BoxSum.apply(x_NMD, grid)  # type: ignore[no-untyped-call]
+    out: Tensor = _Box.apply(x_NMD, grid, False)  # type: ignore[no-untyped-call]
     return out
 
 
@@ -179,13 +186,9 @@ def box_scatter(x_NRD: Tensor, grid: AreaGrid) -> Tensor:
 
 def box_max(x_NMD: Tensor, grid: AreaGrid) -> Tensor:
     """The elementwise maximum of every area (section 5, Li et al. 2019): [N, M, D] -> [N, R, D]."""
-    x_NHWD = x_NMD.unflatten(1, (grid.height, grid.width))
-    slab: dict[tuple[int, int], Tensor] = {(1, 1): x_NHWD}
-    for h, w in grid.shapes():
-        if h > 1:
-            slab[h, w] = torch.maximum(slab[h - 1, w][:, :-1], slab[1, w][:, h - 1 :])
-        elif w > 1:
-            slab[1, w] = torch.maximum(slab[1, w - 1][:, :, :-1], x_NHWD[:, :, w - 1 :])
+    slab = {(1, 1): x_NMD.unflatten(1, (grid.height, grid.width))}
+    for shape, smaller, strip, _ in _growth(slab, grid):
+        slab[shape] = torch.maximum(smaller, strip)
     return torch.cat([area.flatten(1, 2) for area in slab.values()], 1)
 
 

@@ -1,4 +1,7 @@
-"""The options of one area attention, checked once and handed to every implementation."""
+"""The options of area attention: those of a layer, and those of one call.
+
+The latter are checked once and handed to every form of it.
+"""
 
 from __future__ import annotations
 
@@ -19,68 +22,96 @@ VALUE_MODES = ("sum", "mean", "max")
 KeyModule = AreaFeatures | BoundaryKeys
 
 
+@dataclass(frozen=True, slots=True)
+class AreaOptions:
+    """How a layer sees its memory (Li et al. 2019)."""
+
+    # The most items an area holds; 1 is regular attention. On a grid, the most rows and columns.
+    size: int | tuple[int, int] = 1
+    # "mean" (Eq. 3), "max", "features" (Eq. 9) or "boundary".
+    key_mode: str = "mean"
+    # "sum" (Eq. 4), "mean" or "max".
+    value_mode: str = "sum"
+    # Rows and columns of a memory that is a grid, row by row; None for a sequence.
+    shape: tuple[int, int] | None = None
+    # Taps of a convolution over neighbouring keys and values; 1 for none.
+    convolution: int = 1
+    # Whether every head learns a number for each shape of an area, added to its logit.
+    size_bias: bool = False
+    # The largest areas that the learned parameters know; None for `size`.
+    known_size: int | tuple[int, int] | None = None
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """The most rows and columns an area has."""
+        return _extent(self.size)
+
+    @property
+    def known_extent(self) -> tuple[int, int]:
+        """The most rows and columns that learned keys and biases know."""
+        return _extent(self.known_size or self.size)
+
+    def grid(self, items: int) -> AreaGrid:
+        """The areas of a memory of so many items; they never exceed it."""
+        return AreaGrid.clamped(self.shape or (1, items), self.extent)
+
+
+def _extent(size: int | tuple[int, int]) -> tuple[int, int]:
+    return (1, size) if isinstance(size, int) else size
+
+
 @dataclass(frozen=True)
 class AreaSpec:
-    """What to compute.
+    """What one call of `area_attention` computes."""
 
-    Attributes:
-        grid: the memory and its areas.
-        scale: factor on the logits; the temperature is in it already, and in the mask's bias.
-        mask: which items each query may see.
-        key_mode, value_mode: how an area's key and value follow from its items.
-        features: the parameters of keys that are learned, for `key_mode="features"` (Eq. 9) or
-            "boundary".
-        size_bias: added to the logits of the areas of each shape, broadcasts to [..., S], S in the
-            order of `AreaGrid.shapes`; the temperature is in it already.
-        top_k: how many areas a query keeps; the kept weights sum to one again.
-        dropout_p: probability that an area weight is dropped.
-        need_weights: whether to return area weights and coverage.
-        area_factors: what area weights are multiplied by before they are divided by their sum, 0 or
-            more, broadcasts to [..., Q, R].
-    """
-
+    # The memory and its areas.
     grid: AreaGrid
+    # Factor on the logits; the temperature is in it already, as in the mask's bias.
     scale: float
+    # Which items each query may see.
     mask: ItemMask = field(default_factory=ItemMask)
     key_mode: str = "mean"
     value_mode: str = "sum"
+    # The parameters of learned keys: `AreaFeatures` (Eq. 9) or `BoundaryKeys`.
     features: KeyModule | None = None
+    # Added to the logits of the areas of each shape: broadcasts to [..., S], S in the order of
+    # `AreaGrid.shapes`; the temperature is in it already.
     size_bias: Tensor | None = None
+    # How many areas a query keeps; their weights sum to one again.
     top_k: int | None = None
+    # Probability that an area weight is dropped.
     dropout_p: float = 0.0
+    # Whether area weights and coverage are returned.
     need_weights: bool = False
-    area_factors: Tensor | None = None
+    # What area weights are multiplied by before they are divided by their sum: 0 or more,
+    # broadcasts to [..., Q, R].
+    multipliers: Tensor | None = None
 
     @property
-    def factors(self) -> bool:
-        """Whether logits are sums of numbers per item and shape, and the output is a weighting of
-        items.
+    def is_linear(self) -> bool:
+        """Whether area logits are sums of numbers of items and shapes, and outputs of item values.
+
+        Then no area needs a key or a value.
         """
         return self.key_mode in ("mean", "boundary") and self.value_mode in ("sum", "mean")
 
     @property
     def means_alone(self) -> bool:
-        """Whether logits are means of item logits and nothing more, so that no area outweighs its
-        best item.
-        """
+        """Whether area logits are means of item logits, so that no area outweighs its best item."""
         return self.key_mode == "mean" and self.size_bias is None
 
     @property
     def plain(self) -> bool:
         """Whether only the output is asked for, from the softmax as it is."""
-        return (
-            not self.need_weights
-            and self.top_k is None
-            and self.dropout_p == 0.0
-            and self.area_factors is None
-        )
+        changed = self.top_k is not None or self.dropout_p > 0 or self.multipliers is not None
+        return not self.need_weights and not changed
 
 
 class AreaResult(NamedTuple):
     """Output [..., Q, Ev] and, when asked for, area weights [..., Q, R] and coverage [..., Q, M].
 
-    The weights are those before dropout. The coverage of an item is the summed weight of the areas
-    that hold it (before dropout, too): over all items it adds up to the expected area size.
+    Both are taken before dropout. The coverage of an item is the summed weight of the areas that
+    hold it; over all items it adds up to the expected area size.
     """
 
     output: Tensor

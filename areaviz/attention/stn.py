@@ -1,9 +1,8 @@
-"""Location-wise soft attention: a spatial transformer reads one quadrilateral of a picture
-(Jaderberg et al. 2015).
+"""Location-wise soft attention: a spatial transformer reads one quadrilateral of a picture.
 
-Survey Eq. 25-42. Shapes: B batch, C channels, H height, W width, S side of the output.
-Theta [B, 2, 3] maps output places to input places, both (x, y) from -1 to 1 at the outer edges of
-the picture (align_corners=False throughout).
+Jaderberg et al. 2015, survey Eq. 25-42. Shapes: B batch, C channels, H height, W width, S side of
+the output. Theta [B, 2, 3] maps output places to input places, both (x, y) from -1 to 1 at the
+outer edges of the picture (align_corners=False throughout).
 """
 
 from __future__ import annotations
@@ -22,8 +21,9 @@ def transform(pictures_BCHW: Tensor, theta_B23: Tensor, side: int) -> Tensor:
 
 
 def quadrilateral(theta_B23: Tensor, height: int, width: int) -> Tensor:
-    """Where the corners of the output lie in the input, in pixels: [B, 4, 2] as (x, y), clockwise
-    from top left.
+    """Where the corners of the output lie in the input, in pixels, clockwise from top left.
+
+    [B, 4, 2] as (x, y).
     """
     corners = torch.tensor(
         [[-1.0, -1, 1], [1, -1, 1], [1, 1, 1], [-1, 1, 1]], device=theta_B23.device

@@ -2,8 +2,10 @@
 
 Since q . mean(k) = mean(q . k), area logits are running means of the item logits, and the output is
 the item coverage (the adjoint box sum of the area weights) times V. `streamed` holds one block of
-scores at a time and recomputes it in the backward pass from query, key, value, output and
-log-sum-exp. `with_weights` is the same algebra for when the weights are wanted anyway.
+scores at a time and recomputes it in the backward pass from query, key, value, output and log-sum-
+exp; where areas have more terms than the mean of their items (boundary keys, a size bias), blocks
+hold the logits of all their areas. `with_weights` is the same algebra for when the weights are
+wanted anyway.
 
 Shapes: N rows (batch and heads), Q queries, M items, E key width, V value width, R areas; a block
 holds [M, n, q] scores of n rows and q queries.
@@ -17,43 +19,47 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from areaviz.attention.blocked import AreaTerms, blocked
-from areaviz.attention.blocks import MASKED, Block, Problem, Workspace, row_mask
+from areaviz.attention.blocked import AreaTerms, TermBlocks
+from areaviz.attention.blocks import MASKED, Problem, row_mask
 from areaviz.attention.boundary import AreaScores, area_logits
+from areaviz.attention.boxfilter import MeanBlocks
+from areaviz.attention.pooled import choose, multiplied
 from areaviz.attention.pooling import area_sizes, box_scatter, wide
 from areaviz.attention.spec import AreaResult, AreaSpec
-from areaviz.attention.weights import choose, weighed
 from areaviz.trace.areas import AreaGrid
 
 
 def streamed(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:
-    """Area attention over blocks of queries: [..., Q, E], [..., M, E], [..., M, V] ->
-    [..., Q, V].
-    """
+    """Area attention by blocks: [..., Q, E], [..., M, E], [..., M, V] -> [..., Q, V]."""
     bias = spec.mask.bias
     if not spec.plain or (bias is not None and bias.requires_grad):
         return with_weights(query, key, value, spec)
-    masks = tuple(row_mask(mask, key.shape[:-2]) for mask in spec.mask.blocked)
-    row_bias = None if bias is None else row_mask(bias, key.shape[:-2])
+    lead = key.shape[:-2]
+    grid = spec.grid
+    if grid.height == 1:
+        # A sequence as one column, so that areas grow downwards; the order of items is the same.
+        grid = AreaGrid(grid.width, 1, grid.max_width, 1)
     problem = Problem(
-        _tall(spec.grid), spec.scale, spec.value_mode == "mean", masks, row_bias, spec.mask.causal
+        grid,
+        spec.scale,
+        spec.value_mode == "mean",
+        tuple(row_mask(mask, lead) for mask in spec.mask.blocked),
+        None if bias is None else row_mask(bias, lead),
+        spec.mask.causal,
     )
     rows = [x.flatten(0, -3) for x in (query, key, value)]
-    if spec.means_alone:
-        output_NQV: Tensor = _Streamed.apply(*rows, problem)  # type: ignore[no-untyped-call]
-    else:
-        output_NQV = blocked(rows[0], rows[1], rows[2], problem, AreaTerms.of(key, spec))
-    return AreaResult(output_NQV.unflatten(0, query.shape[:-2]))
+    terms = AreaTerms.of(key, spec)
+    parts = (terms.first, terms.last, terms.shape, terms.bias)
+    output_NQV: Tensor = _Streamed.apply(*rows, *parts, problem)  # type: ignore[no-untyped-call]
+    return AreaResult(output_NQV.unflatten(0, lead))
 
 
 def with_weights(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:
-    """The same in one block under autograd, with top-k, dropout, factors of areas, weights and
-    coverage.
-    """
-    dtype, rows = wide(query.dtype), key.shape[:-2]
+    """The same in one block under autograd, with every option that needs the weights."""
+    dtype, lead = wide(query.dtype), key.shape[:-2]
     query_NQE, key_NME, value_NMV = (x.flatten(0, -3).to(dtype) for x in (query, key, value))
     scores_NMQ = torch.bmm(key_NME, query_NQE.transpose(1, 2)) * spec.scale
-    scores = scores_NMQ.unflatten(0, rows)
+    scores = scores_NMQ.unflatten(0, lead)
     if spec.mask.bias is not None:
         scores = scores + spec.mask.bias.transpose(-1, -2).to(dtype)
     allowed = spec.mask.allowed_items(query.shape[-2], key.shape[-2], key.device)
@@ -61,123 +67,105 @@ def with_weights(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> A
         scores = scores.masked_fill(~allowed.transpose(-1, -2), MASKED)
     logits_NRQ = area_logits(_scores(scores.flatten(0, -3), query_NQE, key, spec), spec.grid)
     masked = MASKED / 2 / spec.grid.items
-    if spec.area_factors is not None:
-        factors = spec.area_factors.transpose(-1, -2)
-        logits_NRQ = weighed(logits_NRQ.unflatten(0, rows), factors, masked).flatten(0, -3)
-    weights, kept = choose(logits_NRQ, spec, dim=1, masked=masked)
-    pulled_NRQ = kept / area_sizes(spec.grid, kept)[:, None] if spec.value_mode == "mean" else kept
-    output_NQV = torch.bmm(box_scatter(pulled_NRQ, spec.grid).transpose(1, 2), value_NMV)
-    output = output_NQV.to(query.dtype).unflatten(0, rows)
+    if spec.multipliers is not None:
+        multipliers = spec.multipliers.transpose(-1, -2)
+        logits = multiplied(logits_NRQ.unflatten(0, lead), multipliers, masked)
+        logits_NRQ = logits.flatten(0, -3)
+    weights_NRQ, used_NRQ = choose(logits_NRQ, spec, dim=1, masked=masked)
+    if spec.value_mode == "mean":
+        used_NRQ = used_NRQ / area_sizes(spec.grid, used_NRQ)[:, None]
+    output_NQV = torch.bmm(box_scatter(used_NRQ, spec.grid).transpose(1, 2), value_NMV)
+    output = output_NQV.to(query.dtype).unflatten(0, lead)
     if not spec.need_weights:
         return AreaResult(output)
-    coverage = box_scatter(weights, spec.grid)
-    return AreaResult(output, *(x.transpose(1, 2).unflatten(0, rows) for x in (weights, coverage)))
+    weights = weights_NRQ.transpose(1, 2).unflatten(0, lead)
+    coverage_NMQ = box_scatter(weights_NRQ, spec.grid)
+    return AreaResult(output, weights, coverage_NMQ.transpose(1, 2).unflatten(0, lead))
 
 
 def _scores(mean_NMQ: Tensor, query_NQE: Tensor, key: Tensor, spec: AreaSpec) -> AreaScores:
-    """What the logits of areas are the sums of, given the scores of the items."""
+    """The terms of the logits of areas, given the scores of the items."""
     terms = AreaTerms.of(key, spec)
     query_NEQ = query_NQE.transpose(1, 2) * spec.scale
-    first = None if terms.first is None else terms.first.to(query_NEQ.dtype) @ query_NEQ
-    last = None if terms.last is None else terms.last.to(query_NEQ.dtype) @ query_NEQ
-    shape_NSQ = None if terms.shape is None else terms.shape.to(query_NEQ.dtype) @ query_NEQ
+    parts = []
+    for keys in (terms.first, terms.last, terms.shape):
+        parts.append(None if keys is None else keys.to(query_NEQ.dtype) @ query_NEQ)
+    first, last, shape_NSQ = parts
     if terms.bias is not None:
         bias_NS1 = terms.bias.to(query_NEQ.dtype).unsqueeze(-1)
         shape_NSQ = bias_NS1 if shape_NSQ is None else shape_NSQ + bias_NS1
     return AreaScores(mean_NMQ, first, last, shape_NSQ)
 
 
+def _blocks(
+    problem: Problem, query: Tensor, terms: AreaTerms, gradient: bool
+) -> MeanBlocks | TermBlocks:
+    if terms.shape is None and terms.bias is None:
+        return MeanBlocks(problem, query, gradient)
+    return TermBlocks(problem, query, gradient, terms)
+
+
 class _Streamed(torch.autograd.Function):
     @staticmethod
-    def forward(
-        ctx: Any, query_NQE: Tensor, key_NME: Tensor, value_NMV: Tensor, problem: Problem
-    ) -> Tensor:
-        rows, queries, _ = query_NQE.shape
-        work = Workspace(problem, query_NQE, queries, gradient=False)
-        shape, dtype = (rows, queries), work.scratch.dtype
-        output_NQV = query_NQE.new_zeros(*shape, value_NMV.shape[2])
-        total_NQ = query_NQE.new_full(shape, -MASKED, dtype=dtype)
-        for block in work.blocks(*shape):
-            _forward_block(block, work, (query_NQE, key_NME, value_NMV), output_NQV, total_NQ)
-        ctx.save_for_backward(query_NQE, key_NME, value_NMV, output_NQV, total_NQ)
+    def forward(ctx: Any, query: Tensor, key: Tensor, value: Tensor, *rest: Any) -> Tensor:
+        *parts, problem = rest
+        blocks = _blocks(problem, query, AreaTerms(*parts), gradient=False)
+        shape = query.shape[:2]
+        output_NQV = query.new_zeros(*shape, value.shape[2])
+        total_NQ = query.new_full(shape, -MASKED, dtype=blocks.dtype)
+        for block in blocks:
+            rows, queries, items = block
+            cover_nqM, most_nq, sum_nq = blocks.coverage(block, query, key)
+            found_nqV = torch.bmm(cover_nqM, value[rows, :items].to(blocks.dtype))
+            log_total, share_nq = most_nq + sum_nq.log2(), sum_nq.reciprocal()
+            if problem.masked:
+                nothing = most_nq <= MASKED / 2
+                share_nq.masked_fill_(nothing, 0.0)
+                log_total.masked_fill_(nothing, -MASKED)
+            output_NQV[rows, queries] = found_nqV.mul_(share_nq.unsqueeze(-1))
+            total_NQ[rows, queries] = log_total
+        ctx.save_for_backward(query, key, value, *parts, output_NQV, total_NQ)
         ctx.problem = problem
         return output_NQV
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad_NQV: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:
-        query, key, value, output, total_NQ = ctx.saved_tensors
-        work = Workspace(ctx.problem, query, query.shape[1], gradient=True)
-        dtype = work.scratch.dtype
+    def backward(ctx: Any, grad_NQV: Tensor) -> tuple[Tensor | None, ...]:
+        query, key, value, *parts, output, total_NQ = ctx.saved_tensors
+        problem: Problem = ctx.problem
+        terms, scale = AreaTerms(*parts), problem.scale
+        blocks = _blocks(problem, query, terms, gradient=True)
+        dtype = blocks.dtype
+        inputs = (query, key, value, *parts)
+        grads: list[Any] = []
+        for x in inputs:
+            grads.append(None if x is None else x.new_zeros(x.shape, dtype=dtype))
+        d_query, d_key, d_value, *d_edges, d_shape, d_bias = grads
         delta_NQ = (grad_NQV.to(dtype) * output.to(dtype)).sum(-1)
-        grads = (_zeros(query, dtype), _zeros(key, dtype), _zeros(value, dtype))
-        for block in work.blocks(*query.shape[:2]):
-            _backward_block(block, work, (query, key, value), (grad_NQV, delta_NQ, total_NQ), grads)
-        return grads[0].to(query.dtype), grads[1].to(key.dtype), grads[2].to(value.dtype), None
-
-
-Three = tuple[Tensor, Tensor, Tensor]
-
-
-def _forward_block(
-    block: Block, work: Workspace, inputs: Three, output_NQV: Tensor, total_NQ: Tensor
-) -> None:
-    query, key, value = inputs
-    rows, queries, items = block
-    shape = (items, rows.stop - rows.start, queries.stop - queries.start)
-    boxes = work.filter(items, shape[1] * shape[2])
-    scores_MNQ = boxes.items[: boxes.grid.items * boxes.columns].view(shape)
-    work.scores(block, query, key, scores_MNQ)
-    # Single items are areas and a mean never exceeds the largest item, so this is the largest
-    # logit.
-    most_NQ = scores_MNQ.amax(0)
-    scores_MNQ.sub_(most_NQ)
-    coverage, weight_K = boxes.run()
-    assert weight_K is not None
-    weight_NQ = weight_K.view(shape[1:])
-    result = torch.bmm(
-        coverage.view(shape).permute(1, 2, 0), value[rows, :items].to(coverage.dtype)
-    )
-    log_total, share_NQ = most_NQ + weight_NQ.log2(), weight_NQ.reciprocal()
-    if work.problem.masked:
-        nothing = most_NQ <= MASKED / 2
-        share_NQ.masked_fill_(nothing, 0.0)
-        log_total.masked_fill_(nothing, -MASKED)
-    result.mul_(share_NQ.unsqueeze(-1))
-    output_NQV[rows, queries] = result
-    total_NQ[rows, queries] = log_total
-
-
-def _backward_block(
-    block: Block, work: Workspace, inputs: Three, outer: Three, grads: Three
-) -> None:
-    (query, key, value), (grad, delta, total), problem = inputs, outer, work.problem
-    rows, queries, items = block
-    n, q = rows.stop - rows.start, queries.stop - queries.start
-    boxes = work.filter(items, n * q)
-    both = boxes.items[: items * 2 * n * q].view(items, 2, n, q)
-    scores_MNQ, pull_MNQ, dtype = both[:, 0], both[:, 1], both.dtype
-    work.scores(block, query, key, scores_MNQ)
-    scores_MNQ.sub_(total[rows, queries])
-    grad_NQV, value_NMV = grad[rows, queries].to(dtype), value[rows, :items].to(dtype)
-    torch.bmm(value_NMV, grad_NQV.transpose(1, 2), out=pull_MNQ.transpose(0, 1))
-    delta_NQ = delta[rows, queries]
-    if problem.average:
-        pull_MNQ.sub_(delta_NQ)
-    result, _ = boxes.run(delta_NQ.reshape(-1))
-    cover_NMQ, slope_NMQ = result.view(items, 2, n, q).permute(1, 2, 0, 3)
-    query_NQE, key_NME = query[rows, queries].to(dtype), key[rows, :items].to(dtype)
-    grads[0][rows, queries] = torch.bmm(slope_NMQ.transpose(1, 2), key_NME).mul_(problem.scale)
-    grads[1][rows, :items].baddbmm_(slope_NMQ, query_NQE, alpha=problem.scale)
-    grads[2][rows, :items].baddbmm_(cover_NMQ, grad_NQV)
-
-
-def _zeros(like: Tensor, dtype: torch.dtype) -> Tensor:
-    return torch.zeros(like.shape, dtype=dtype, device=like.device)
-
-
-def _tall(grid: AreaGrid) -> AreaGrid:
-    """A sequence as one column, so that growing areas means growing downwards; same
-    order of items.
-    """
-    return AreaGrid(grid.width, 1, grid.max_width, 1) if grid.height == 1 else grid
+        for block in blocks:
+            rows, queries, items = block
+            grad_nqV, query_nqE = grad_NQV[rows, queries].to(dtype), query[rows, queries].to(dtype)
+            outer = (grad_nqV, delta_NQ[rows, queries], total_NQ[rows, queries])
+            value_nMV = value[rows, :items].to(dtype)
+            cover_nMq, slope_nMq, *more = blocks.slopes(block, query, key, value_nMV, outer)
+            found_nqE = torch.bmm(slope_nMq.transpose(1, 2), key[rows, :items].to(dtype))
+            d_key[rows, :items].baddbmm_(slope_nMq, query_nqE, alpha=scale)
+            d_value[rows, :items].baddbmm_(cover_nMq, grad_nqV)
+            if more:
+                *edges, shape_nSq = more
+                shapes = shape_nSq.shape[1]
+            if terms.shape is not None:
+                for edge_nMq, term, d_term in zip(edges, parts[:2], d_edges, strict=True):
+                    found_nqE.baddbmm_(edge_nMq.transpose(1, 2), term[rows, :items].to(dtype))
+                    d_term[rows, :items].baddbmm_(edge_nMq, query_nqE, alpha=scale)
+                found_nqE += shape_nSq.transpose(1, 2) @ terms.shape[:shapes].to(dtype)
+                d_shape[:shapes].add_(
+                    torch.einsum("nsq,nqe->se", shape_nSq, query_nqE), alpha=scale
+                )
+            if d_bias is not None:
+                d_bias[rows, :shapes] += shape_nSq.sum(2)
+            d_query[rows, queries] = found_nqE.mul_(scale)
+        typed = []
+        for grad, x in zip(grads, inputs, strict=True):
+            typed.append(None if grad is None else grad.to(x.dtype))
+        return (*typed, None)

@@ -1,11 +1,10 @@
-"""Attention to two memories at once, a text and a picture, whose contexts are added (Arslan et al.
-2018, Eq. 5-8).
+"""Attention to a text and a picture at once, contexts added (Arslan et al. 2018, Eq. 5-8).
 
     head = softmax(Q K_t^T / sqrt(D)) V_t + softmax(Q K_v^T / sqrt(D)) V_v
 
-Queries and the output projection are shared; keys and values are each memory's own. A memory that
-is not there adds nothing, so without a picture this is multi-head attention to the text, and
-without a text to the picture.
+Queries and the output projection are shared; each memory has its own keys and values. A missing
+memory adds nothing, so without a picture this is multi-head attention to the text, and without a
+text to the picture.
 Shapes: B batch, Q queries, M text items, P cells, R areas, W model width, H heads, D width of a
 head.
 """
@@ -17,69 +16,64 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from areaviz.attention.interventions import Steering
-from areaviz.attention.memory import AreaMemory, AreaOptions, KeysAndValues
-from areaviz.attention.multihead import MultiHeadAttention
+from areaviz.attention.interventions import LayerInterventions
+from areaviz.attention.memory import AreaMemory, KeysAndValues, MultiHeadAttention
+from areaviz.attention.spec import AreaOptions
 
 
 @dataclass(frozen=True, slots=True)
 class Memories:
-    """A text [B, M, W] with its padding [B, M] (True = padding, None = none), a picture [B, P, W];
-    one may lack.
-    """
+    """A text and a picture, of which one may be missing."""
 
+    # [B, M, W]
     text: Tensor | None
+    # bool [B, M], True where an item of the text is padding; None where none is.
     padding: Tensor | None = None
+    # [B, P, W]
     picture: Tensor | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Steerings:
-    """What is done otherwise in the attention to the text and in that to the picture; None for
-    nothing.
-    """
+class TwoInterventions:
+    """What is done otherwise in the attention to the text and to the picture; None for nothing."""
 
-    text: Steering | None = None
-    picture: Steering | None = None
+    text: LayerInterventions | None = None
+    picture: LayerInterventions | None = None
 
 
-UNSTEERED = Steerings()
+NO_INTERVENTIONS = TwoInterventions()
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """Both memories, ready to be asked while a sentence is decoded."""
+class TwoAreaMemories:
+    """The memories that are there, ready to be asked while a sentence is decoded."""
 
-    text: AreaMemory | None
-    picture: AreaMemory | None
+    present: tuple[AreaMemory, ...]
 
     @property
     def batch(self) -> int:
         """How many examples there are."""
-        return self._present[0].batch
+        return self.present[0].batch
 
     def ask(self, query_BHQD: Tensor) -> Tensor:
         """Contexts [B, H, Q, D] of queries to both memories, added."""
-        return torch.stack([memory.ask(query_BHQD) for memory in self._present]).sum(0)
-
-    @property
-    def _present(self) -> list[AreaMemory]:
-        return [memory for memory in (self.text, self.picture) if memory is not None]
+        return torch.stack([memory.ask(query_BHQD) for memory in self.present]).sum(0)
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one memory gave: area weights [B, H, Q, R], and the length of each head's context [B, H,
-    Q].
-    """
+    """What one memory gave."""
 
+    # Area weights [B, H, Q, R].
     weights: Tensor
+    # The length of each head's context [B, H, Q].
     strength: Tensor
 
 
 class DoublyAttention(MultiHeadAttention):
-    """`key` and `value` are of the text, under the names they have without pictures; `picture` has
-    its own.
+    """Attention whose `key` and `value` are the text's, as without pictures; `picture` has its own.
+
+    So a checkpoint of a text's model fits the text's half.
     """
 
     def __init__(
@@ -98,37 +92,42 @@ class DoublyAttention(MultiHeadAttention):
         query_BQW: Tensor,
         memories: Memories,
         need_weights: bool = False,
-        steerings: Steerings = UNSTEERED,
+        interventions: TwoInterventions = NO_INTERVENTIONS,
     ) -> tuple[Tensor, dict[str, Share]]:
-        """Context [B, Q, W] and, when asked for, the shares of "text" and "picture", of those that
-        are there.
-        """
+        """Context [B, Q, W] and, when asked for, the shares of "text" and "picture"."""
         query_BHQD = self.split(self.query(query_BQW))
-        found = {}
+        contexts, shares = [], {}
         if memories.text is not None:
-            found["text"] = self.attend(
+            context, weights = self.attend(
                 query_BHQD,
                 memories.text,
                 memories.padding,
                 need_weights=need_weights,
-                steering=steerings.text,
+                interventions=interventions.text,
             )
+            contexts.append(context)
+            if weights is not None:
+                shares["text"] = Share(weights, context.norm(dim=-1))
         if memories.picture is not None:
-            found["picture"] = self.picture.attend(
-                query_BHQD, memories.picture, need_weights=need_weights, steering=steerings.picture
+            context, weights = self.picture.attend(
+                query_BHQD,
+                memories.picture,
+                need_weights=need_weights,
+                interventions=interventions.picture,
             )
-        context_BHQD = torch.stack([context for context, _ in found.values()]).sum(0)
-        shares = {
-            name: Share(weights, context.norm(dim=-1))
-            for name, (context, weights) in found.items()
-            if weights is not None
-        }
-        return self.merge(context_BHQD), shares
+            contexts.append(context)
+            if weights is not None:
+                shares["picture"] = Share(weights, context.norm(dim=-1))
+        return self.merge(torch.stack(contexts).sum(0)), shares
 
-    def keep(self, memories: Memories, steerings: Steerings = UNSTEERED) -> Kept:
+    def remember_both(
+        self, memories: Memories, interventions: TwoInterventions = NO_INTERVENTIONS
+    ) -> TwoAreaMemories:
         """Keys and values of both memories, pooled once."""
-        text, picture = memories.text, memories.picture
-        return Kept(
-            None if text is None else self.remember(text, memories.padding, steerings.text),
-            None if picture is None else self.picture.remember(picture, steering=steerings.picture),
-        )
+        present = []
+        if memories.text is not None:
+            present.append(self.remember(memories.text, memories.padding, interventions.text))
+        if memories.picture is not None:
+            picture = self.picture.remember(memories.picture, interventions=interventions.picture)
+            present.append(picture)
+        return TwoAreaMemories(tuple(present))

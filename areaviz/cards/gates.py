@@ -1,6 +1,4 @@
-"""What a model has to reach on held-out data: gates, which stand in its recipe and are judged by
-its figures.
-"""
+"""Gates: what a model has to reach on held-out data, set in its recipe, judged by its figures."""
 
 from __future__ import annotations
 
@@ -14,13 +12,16 @@ from areaviz.cards.tasks import TASKS
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """One entry of `Card.gates`.
+    """One entry of `Card.gates`; either `at_least` or `at_most` is there.
 
-    what: is measured, in words. measure: set and key of `Card.figures` or `Card.attention`.
-    at_least, at_most: a
-    number, or another measure: its set and key, with the name of another model before them if it is
-    not this one's.
-    slack: how much worse than that still passes. why: the reason, should it be missed.
+    Args:
+        what: is measured, in words.
+        measure: set and key of `Card.figures` or `Card.attention`.
+        at_least: a number, or another measure: its set and key, with the name of another model
+            before them if it is not this one's.
+        at_most: the same.
+        slack: how much worse than that still passes.
+        why: the reason, should it be missed.
     """
 
     what: str
@@ -32,12 +33,10 @@ class Gate:
 
     @classmethod
     def of(cls, entry: Mapping[str, Any]) -> Gate:
-        """From plain values; ValueError for unknown entries, or when there is not exactly one
-        bound.
-        """
-        values: dict[str, Any] = {
-            name: tuple(one) if isinstance(one, list) else one for name, one in entry.items()
-        }
+        """From plain values; ValueError for unknown entries, or without exactly one bound."""
+        values: dict[str, Any] = {}
+        for name, one in entry.items():
+            values[name] = tuple(one) if isinstance(one, list) else one
         try:
             gate = cls(**values)
         except TypeError as error:
@@ -49,13 +48,12 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A gate in words: what is wanted and what was measured. reached: None where either is not
-    known yet.
-    """
+    """A gate in words: what is wanted and what was measured."""
 
     what: str
     wanted: str
     measured: str
+    # None where either is not known yet
     reached: bool | None
     why: str
 
@@ -66,16 +64,21 @@ def judged(card: Card, cards: Mapping[str, Card]) -> list[Judged]:
 
 
 def _judged(gate: Gate, card: Card, cards: Mapping[str, Card]) -> Judged:
-    rising = gate.at_least is not None
-    asked = gate.at_least if rising else gate.at_most
-    assert asked is not None
-    bound = _value(asked, card, cards) if isinstance(asked, tuple) else float(asked)
     value = _value(gate.measure, card, cards)
+    if gate.at_least is not None:
+        words, limit, sign = "at least", gate.at_least, 1
+    else:
+        assert gate.at_most is not None
+        words, limit, sign = "at most", gate.at_most, -1
+    bound = _value(limit, card, cards) if isinstance(limit, tuple) else float(limit)
     reached = None
     if bound is not None and value is not None:
-        reached = (value - bound if rising else bound - value) + gate.slack >= 0
-    words = "at least" if rising else "at most"
-    wanted = f"{words} {_shown(bound, gate.measure, card)}{_named(asked, gate)}"
+        reached = sign * (value - bound) + gate.slack >= 0
+    wanted = f"{words} {_shown(bound, gate.measure, card)}"
+    if isinstance(limit, tuple) and len(limit) == 3:
+        wanted += f" ({limit[0]})"
+    if gate.slack:
+        wanted += f" less {gate.slack:g}"
     why = gate.why if reached is False else ""
     return Judged(gate.what, wanted, _shown(value, gate.measure, card), reached, why)
 
@@ -89,18 +92,12 @@ def _value(measure: Sequence[str], card: Card, cards: Mapping[str, Card]) -> flo
     return None if value is None else float(value)
 
 
-def _named(asked: float | tuple[str, ...], gate: Gate) -> str:
-    """Whose figure the bound is, and what is let pass."""
-    whose = f" ({asked[0]})" if isinstance(asked, tuple) and len(asked) == 3 else ""
-    return whose + (f" less {gate.slack:g}" if gate.slack else "")
-
-
 def _shown(value: float | None, measure: Sequence[str], card: Card) -> str:
-    """Shares in percent: those of attention that are at most 1, and the measures of the task that
-    are shares.
-    """
+    """A measure for people; in percent where it is a share."""
     if value is None:
         return "–"
     part, key = measure[-2:]
-    share = key in TASKS[card.task].percent or (part in card.attention and not key.endswith("lift"))
-    return f"{value:.1%}" if share else f"{value:.2f}"
+    is_share = key in TASKS[card.task].percent
+    if part in card.attention and not key.endswith("lift"):
+        is_share = True
+    return f"{value:.1%}" if is_share else f"{value:.2f}"

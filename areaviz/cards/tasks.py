@@ -135,8 +135,8 @@ _ALL = (
             "true": "True, %",
         },
         about="Captions of held-out pictures: BLEU-4 and ROUGE-L from 0 to 100, CIDEr-D from 0 to"
-        " 10. True: how many captions of shape scenes say what is there; a scene has many true captions"
-        " but one reference.",
+        " 10. True: how many captions of shape scenes say what is there; a scene has many true"
+        " captions but one reference.",
         published={
             "Area attention paper, Flickr, regular": "CIDEr 0.355",
             "Area attention paper, Flickr, areas of 3x3": "CIDEr 0.377",

@@ -18,8 +18,9 @@ from areaviz.analysis.run import analyse as run
 from areaviz.analysis.table import summary, table_of
 from areaviz.backend.local import LocalBackend
 from areaviz.cli.options import AreaSize, Beam, Checkpoints, Device, decoding
+from areaviz.data.example_files import TABLES, read_lines, read_pictures, read_table
 from areaviz.data.example_samples import SAMPLE_SETS
-from areaviz.data.examples import TABLES, Dataset, read_lines, read_pictures, read_table
+from areaviz.data.examples import Dataset
 from areaviz.data.places import CHECKPOINTS
 from areaviz.drawing.export import escape
 from areaviz.trace.errors import InputError

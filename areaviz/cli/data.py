@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from areaviz.data.download import get_multi30k
+from areaviz.data.multi30k import get_multi30k
 from areaviz.data.places import data_folder
 
 data = typer.Typer(no_args_is_help=True)

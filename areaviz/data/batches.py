@@ -1,5 +1,4 @@
-"""Batches of sentences: padded, shifted for a decoder, and in buckets of like length in an order a
-seed decides.
+"""Batches of sentences: padded, shifted for a decoder, in buckets of similar length.
 
 Shapes: N sentences, T items.
 """
@@ -21,17 +20,19 @@ IdPair = tuple[list[int], list[int]]
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Padded ids: source [B, M], target_in [B, T] (begins with the start symbol), target_out [B,
-    T].
-    """
+    """Padded ids."""
 
+    # [B, M]
     source: Tensor
+    # [B, T], begins with the start symbol.
     target_in: Tensor
+    # [B, T]
     target_out: Tensor
 
     def to(self, device: torch.device) -> Batch:
         """The same batch on `device`."""
-        return Batch(*(x.to(device) for x in (self.source, self.target_in, self.target_out)))
+        parts = (self.source, self.target_in, self.target_out)
+        return Batch(*(part.to(device) for part in parts))
 
 
 def pad(rows: Sequence[Sequence[int]]) -> Tensor:
@@ -41,9 +42,7 @@ def pad(rows: Sequence[Sequence[int]]) -> Tensor:
 
 
 def shifted(target_NT: Tensor) -> Tensor:
-    """What a decoder is fed to write these rows: the start symbol, then each row but for its last
-    item.
-    """
+    """What a decoder is fed to write these rows: the start symbol, then all but their last item."""
     return F.pad(target_NT, (1, 0), value=START)[:, :-1]
 
 
@@ -55,18 +54,20 @@ def collate(pairs: Sequence[IdPair]) -> Batch:
 
 
 def buckets(pairs: Sequence[IdPair], tokens: int, seed: int | None) -> list[list[int]]:
-    """Index lists of pairs of like length, each of at most about `tokens` padded target tokens.
+    """Index lists of pairs of similar length, each of at most about `tokens` padded target tokens.
 
     With a seed the lists and their order are shuffled; with None both follow the lengths.
     """
     rng = np.random.default_rng(seed)
-    jitter = rng.random((len(pairs), 2)) * (0 if seed is None else 2)
-    lengths = np.array([(len(source), len(target)) for source, target in pairs]) + jitter
-    order = np.lexsort((lengths[:, 0], np.floor(lengths[:, 1])))
+    lengths = np.array([(len(source), len(target)) for source, target in pairs])
+    jitter = rng.random(lengths.shape) * (0 if seed is None else 2)
+    sources, targets = (lengths + jitter).T
     groups: list[list[int]] = [[]]
-    for index in order:
-        longest = max(len(pairs[index][1]), *(len(pairs[i][1]) for i in groups[-1]), 0)
+    longest = 0
+    for index in np.lexsort((sources, np.floor(targets))).tolist():
+        longest = max(longest, len(pairs[index][1]))
         if groups[-1] and longest * (len(groups[-1]) + 1) > tokens:
             groups.append([])
-        groups[-1].append(int(index))
+            longest = len(pairs[index][1])
+        groups[-1].append(index)
     return groups if seed is None else [groups[i] for i in rng.permutation(len(groups))]

@@ -1,5 +1,6 @@
-"""Pictures of digits to be looked for: alone, moved, among clutter, and in pairs (Mnih et al. 2014,
-Ba et al. 2015).
+"""Pictures of digits to look for: alone, moved, among clutter, and in pairs.
+
+Mnih et al. 2014, Ba et al. 2015.
 """
 
 from __future__ import annotations
@@ -22,15 +23,14 @@ Boxes = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DigitScenes:
-    """B pictures of K digits each.
+    """B pictures of K digits each."""
 
-    pictures: uint8 [B, S, S], 0 is ground. labels: int64 [B, K], from left to right. boxes: int64
-    [B, K, 4], the left, top, right and bottom of each digit's ink in pixels, right and bottom
-    exclusive.
-    """
-
+    # uint8 [B, S, S], 0 is ground.
     pictures: Images
+    # int64 [B, K], from left to right.
     labels: Labels
+    # int64 [B, K, 4]: left, top, right and bottom of each digit's ink in pixels, the last two
+    # exclusive.
     boxes: Boxes
 
 
@@ -60,40 +60,37 @@ def compose(kind: str, digits: Images, labels: Labels, rng: np.random.Generator)
 
 
 def _corners(count: int, each: int, side: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Top-left corners (row, column) [B, K, 2]; of two digits the first is the left one, and they
-    do not overlap.
-    """
+    """Top-left corners (row, column) [B, K, 2], from left to right; digits do not overlap."""
     corners = rng.integers(0, side - SIDE + 1, (count, each, 2))
     while each == 2:
         clash = np.flatnonzero((np.abs(corners[:, 0] - corners[:, 1]) < SIDE).all(1))
         if not len(clash):
             break
         corners[clash] = rng.integers(0, side - SIDE + 1, (len(clash), each, 2))
-    return np.take_along_axis(
-        corners, np.argsort(corners[:, :, 1], 1, kind="stable")[:, :, None], 1
-    )
+    order = np.argsort(corners[:, :, 1], 1, kind="stable")
+    return np.take_along_axis(corners, order[:, :, None], 1)
 
 
 def _add_clutter(pictures: Images, digits: Images, rng: np.random.Generator) -> None:
     count, side = len(pictures), pictures.shape[1]
     for _ in range(CLUTTER):
         donors = digits[rng.integers(len(digits), size=count)]
-        rows, columns = rng.integers(0, SIDE - CLUTTER_SIDE + 1, (2, count))
-        span = np.arange(CLUTTER_SIDE)
-        each = np.arange(count)[:, None, None]
-        pieces = donors[each, rows[:, None, None] + span[:, None], columns[:, None, None] + span]
+        corners = rng.integers(0, SIDE - CLUTTER_SIDE + 1, (2, count)).T
+        pieces = donors[_squares(corners, CLUTTER_SIDE)]
         _paste(pictures, pieces, rng.integers(0, side - CLUTTER_SIDE + 1, (count, 2)))
 
 
 def _paste(pictures: Images, patches: Images, corners: npt.NDArray[np.int64]) -> None:
-    """Lay one patch on each picture; where ink meets ink the stronger stays (0 is ground, 255 is
-    full ink).
-    """
-    span = np.arange(patches.shape[1])
-    rows = corners[:, 0, None, None] + span[:, None]
-    columns = corners[:, 1, None, None] + span
-    each = np.arange(len(pictures))[:, None, None]
-    pictures[each, rows, columns] = np.maximum(pictures[each, rows, columns], patches)
+    """Lay one patch on each picture; where ink meets ink the stronger stays."""
+    place = _squares(corners, patches.shape[1])
+    pictures[place] = np.maximum(pictures[place], patches)
+
+
+def _squares(corners: npt.NDArray[np.int64], side: int) -> tuple[npt.NDArray[np.int64], ...]:
+    """The index of one square in each of B pictures, from its top-left corner (row, column) on."""
+    span = np.arange(side)
+    each = np.arange(len(corners))[:, None, None]
+    return each, corners[:, 0, None, None] + span[:, None], corners[:, 1, None, None] + span
 
 
 def _boxes(patches_BKSS: Images, corners_BK2: npt.NDArray[np.int64]) -> Boxes:

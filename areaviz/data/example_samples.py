@@ -1,5 +1,6 @@
-"""The app's own data sets: sentences written for it, and drawn scenes; free of rights, with their
-right answers.
+"""The app's own data sets: sentences written for it, and drawn scenes, with the right answers.
+
+All are free of rights.
 """
 
 from __future__ import annotations
@@ -57,37 +58,27 @@ _SENTENCES = (
 
 
 def _sentences() -> Dataset:
-    examples = (
-        Example(str(n), source, (target,)) for n, (source, target) in enumerate(_SENTENCES, 1)
-    )
+    examples = []
+    for number, (source, target) in enumerate(_SENTENCES, 1):
+        examples.append(Example(str(number), source, (target,)))
     return Dataset("Sentences", tuple(examples), {})
 
 
 def _described() -> Dataset:
-    examples = (
-        Example(
-            f"scene {s.number}",
-            "",
-            tuple(true := s.true_sentences()),
-            _name(s),
-            boxes=_boxes(true.values()),
-        )
-        for s in _scenes()
-    )
+    examples = []
+    for scene in _scenes():
+        true = scene.true_sentences()
+        name = f"scene {scene.number}"
+        examples.append(Example(name, "", tuple(true), _file(scene), boxes=_boxes(true.values())))
     return Dataset("Scenes to describe", tuple(examples), _pictures())
 
 
 def _translated() -> Dataset:
-    examples = (
-        Example(
-            f"scene {s.number}",
-            s.english.text,
-            (s.german.text,),
-            _name(s),
-            boxes=_boxes([s.grounded, s.german_grounded]),
-        )
-        for s in _scenes()
-    )
+    examples = []
+    for scene in _scenes():
+        boxes = _boxes([scene.grounded, scene.german_grounded])
+        texts = (scene.english.text, (scene.german.text,))
+        examples.append(Example(f"scene {scene.number}", *texts, _file(scene), boxes=boxes))
     return Dataset("Scenes with a sentence", tuple(examples), _pictures())
 
 
@@ -96,34 +87,32 @@ SAMPLE_SETS: Mapping[str, Callable[[], Dataset]] = {
     "Scenes to describe": _described,
     "Scenes with a sentence": _translated,
 }
-"""By name; each is made when it is called."""
+"""By name, the function that makes it."""
 
 
 def _scenes() -> list[Scene]:
     return [make_scene("samples", number) for number in range(SCENES)]
 
 
-def _name(scene: Scene) -> str:
+def _file(scene: Scene) -> str:
     return f"scene-{scene.number}.png"
 
 
 def _boxes(sentences: Iterable[Grounded]) -> tuple[tuple[str, Box], ...]:
     """Every word of the sentences that has a box, with its boxes, each once."""
-    found = {
-        (one.text.split(" ")[word].lower(), box): None
-        for one in sentences
-        for word, boxes in one.boxes
-        for box in boxes
-    }
-    return tuple(found)
+    found = []
+    for sentence in sentences:
+        words = sentence.text.lower().split(" ")
+        for word, boxes in sentence.boxes:
+            found += [(words[word], box) for box in boxes]
+    return tuple(dict.fromkeys(found))
 
 
 @lru_cache(maxsize=1)
 def _pictures() -> Mapping[str, bytes]:
-    return {_name(scene): _png(scene) for scene in _scenes()}
-
-
-def _png(scene: Scene) -> bytes:
-    buffer = io.BytesIO()
-    Image.fromarray(scene.pixels()).save(buffer, "PNG")
-    return buffer.getvalue()
+    found = {}
+    for scene in _scenes():
+        buffer = io.BytesIO()
+        Image.fromarray(scene.pixels()).save(buffer, "PNG")
+        found[_file(scene)] = buffer.getvalue()
+    return found

@@ -1,7 +1,7 @@
-"""Flickr8k: 8,000 photos with captions, some with German and gold boxes (Hodosh et al. 2013;
-Plummer et al. 2015).
+"""Flickr8k: 8,000 photos with captions, German ones and gold boxes of some (Hodosh et al. 2013).
 
-The splits are the joint ones: no photo that tests a captioner or a translator trains the other.
+The boxes are of Plummer et al. 2015. The splits are the joint ones: no photo that tests a captioner
+or a translator trains the other.
 """
 
 from __future__ import annotations
@@ -26,17 +26,16 @@ _ARCHIVES = ("train", "val", "test")
 
 @dataclass(frozen=True, slots=True)
 class Photo:
-    """What is known of a photo but its pixels.
-
-    captions: five, lower-cased, words and marks split by blanks. pair: an English sentence and its
-    German translation, or None. german: five German captions written on their own, or none.
-    grounded: five sentences, lower-cased, with the gold boxes of their content words.
-    """
+    """What is known of a photo but its pixels."""
 
     name: str
+    # Five, lower-cased, words and marks split by blanks.
     captions: tuple[str, ...]
+    # An English sentence and its German translation.
     pair: tuple[str, str] | None
+    # Five German captions written on their own, or none.
     german: tuple[str, ...]
+    # Five sentences, lower-cased, with the gold boxes of their content words.
     grounded: tuple[Grounded, ...]
 
 
@@ -103,20 +102,17 @@ def _photo(row: dict[str, Any], gold: dict[str, Any]) -> Photo:
     grounded = tuple(_grounded(sentence, boxes) for sentence in gold["sents"])
     texts = row.get("m30k")
     pair = (texts["en"].replace("&amp;", "&"), texts["de"]) if texts else None
-    german = tuple(row.get("de") or ())
-    return Photo(
-        row["file"], tuple(caption.lower() for caption in row["en"]), pair, german, grounded
-    )
+    captions = tuple(caption.lower() for caption in row["en"])
+    return Photo(row["file"], captions, pair, tuple(row.get("de") or ()), grounded)
 
 
 def _grounded(sentence: dict[str, Any], boxes: dict[int, list[Box]]) -> Grounded:
     """The content words of the phrases that have boxes."""
     text = sentence["text"].lower()
     words = text.split()
-    places = [
-        (index, tuple(boxes[chain]))
-        for first, count, chain, _ in sentence["phrases"]
-        for index in range(first, first + count)
-        if chain in boxes and words[index] not in FUNCTION_WORDS
-    ]
+    places = []
+    for first, count, chain, _ in sentence["phrases"]:
+        for index in range(first, first + count):
+            if chain in boxes and words[index] not in FUNCTION_WORDS:
+                places.append((index, tuple(boxes[chain])))
     return Grounded(text, tuple(places))

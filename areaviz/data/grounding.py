@@ -10,10 +10,11 @@ Boxes = tuple[tuple[int, tuple[Box, ...]], ...]
 """For each word of a sentence that has any, its index and its gold boxes."""
 
 _FUNCTION_WORDS = """
-a an the in on is are and with of to at his her their its it he she they them him that which who while through down
-over up by for from into as out near next off behind around across along another other some there one two three
-four five something someone has have be being each are's 's . , " ' - ! ? ; : & this these another against under
-above during towards toward onto about after before between both very where what all
+a an the in on is are and with of to at his her their its it he she they them him that which who
+while through down over up by for from into as out near next off behind around across along
+another other some there one two three four five something someone has have be being each are's 's
+. , " ' - ! ? ; : & this these another against under above during towards toward onto about after
+before between both very where what all
 """
 FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
 """English words that name nothing one could point at."""
@@ -21,7 +22,8 @@ FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
 
 @dataclass(frozen=True, slots=True)
 class Grounded:
-    """text: words split by single blanks. boxes: of its words."""
+    """A sentence and the gold boxes of its words."""
 
+    # Words split by single blanks.
     text: str
     boxes: Boxes

@@ -21,10 +21,9 @@ _FILES = {"train": "train", "val": "train", "test": "t10k"}
 
 
 def read_digits(folder: Path, split: str) -> tuple[Images, Labels]:
-    """The digits of "train" (55,000), "val" (5,000) or "test" (10,000): uint8 [N, 28, 28] and int64
-    [N].
+    """The digits of "train" (55,000), "val" (5,000) or "test" (10,000), and their labels.
 
-    0 is ground, 255 is ink.
+    uint8 [N, 28, 28], 0 is ground, 255 is ink, and int64 [N].
 
     Raises:
         FileNotFoundError: when the corpus is not in `folder`.
@@ -33,18 +32,15 @@ def read_digits(folder: Path, split: str) -> tuple[Images, Labels]:
     name = _FILES[split]
     images = _read_idx(folder / "mnist" / f"{name}-images-idx3-ubyte.gz").reshape(-1, SIDE, SIDE)
     labels = _read_idx(folder / "mnist" / f"{name}-labels-idx1-ubyte.gz").astype(np.int64)
-    part = {
-        "train": slice(None, -VALIDATION),
-        "val": slice(-VALIDATION, None),
-        "test": slice(None),
-    }[split]
-    return images[part], labels[part]
+    if split == "train":
+        return images[:-VALIDATION], labels[:-VALIDATION]
+    if split == "val":
+        return images[-VALIDATION:], labels[-VALIDATION:]
+    return images, labels
 
 
 def _read_idx(path: Path) -> Images:
-    """The bytes of an idx file behind its header: two zeros, type 8 (unsigned byte), the axes,
-    their lengths.
-    """
+    """The bytes of an idx file, without its header."""
     if not path.exists():
         raise FileNotFoundError(
             f"{path} is missing; put MNIST's four idx files (gzipped) into that folder."
@@ -52,6 +48,7 @@ def _read_idx(path: Path) -> Images:
     try:
         with gzip.open(path) as file:
             content = file.read()
+        # The header: two zeros, type 8 (unsigned byte), the number of axes, their lengths.
         axes = content[3] if content[:3] == b"\0\0\x08" else 0
         lengths = np.frombuffer(content, ">u4", axes, 4)
         values = np.frombuffer(content, np.uint8, offset=4 + 4 * axes)

@@ -1,11 +1,103 @@
-"""Multi30k: 29,000 image captions in English and German (Elliott et al. 2016)."""
+"""Multi30k: 29,000 image captions in English and German (Elliott et al. 2016), fetched and read.
+
+The corpus (2017 for the French side and test_2017_flickr) is published without a licence, for
+non-commercial research and education; so it is fetched by whoever trains, each file checked by its
+SHA-256, and never part of this repository.
+"""
 
 from __future__ import annotations
 
+import errno
 import gzip
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from urllib.parse import urlsplit
+
+import pooch
+import requests
+
+from areaviz.trace.errors import BackendError
 
 Pair = tuple[str, str]
+
+_COMMIT = "a3d2e0d26b56f3846f66a952536ffed4e401d05a"
+OFFICIAL = f"https://raw.githubusercontent.com/multi30k/dataset/{_COMMIT}/data/task1/raw/"
+CHECKSUMS: Mapping[str, str] = {
+    "train.en.gz": "d79cfa999dd4c51d2cb42499b6796d5a882c3a8a961923c25a898c90f8bbd56f",
+    "train.de.gz": "726e39b2fa9eb9ffb6dc763fb35a179f80fae06ffc5d28b6ace5faa883de28a6",
+    "train.fr.gz": "622e75069e9f4c577425c4f277116ce66e63a2401c0a2312d90073cb12379a3c",
+    "val.en.gz": "14f7d25ddd868909a9213e361768460edcacdd6ab9d1e77b92560dc10c10dc28",
+    "val.de.gz": "f0cba2f995189cf5770f29a8a9a537a3ad3f51657ad873405082ff6863a5e75a",
+    "val.fr.gz": "ca3106f1a72390591d25f6c45cb4cd39dec4cd3f123e099748a3ce5256c160e9",
+    "test_2016_flickr.en.gz": "611d361c6334bc7246101d48097c13cf5c4413c5befc793cc629934359d532d9",
+    "test_2016_flickr.de.gz": "9204244e408ccb38d2a55cfcd344df15005fc42a07a6e55ca6c52b6ababb8cc8",
+    "test_2016_flickr.fr.gz": "6d326e188d259fb1d04ac19eae3af956559b3a0b93d7635e56c90987c40c8b90",
+    "test_2017_flickr.en.gz": "76a444ee25172e72695cddb13ae4a3bda59430617be88e0bb46b60504f054074",
+    "test_2017_flickr.de.gz": "a2c89666db00c495cd8513b9d708d5a3acc205d7de312ef2bf5fb7ebc1540aee",
+    "test_2017_flickr.fr.gz": "3ba671ceb2299f3304ffafefea7a833d08632fbaf0ba18546f8a2ec2391af496",
+}
+
+Progress = Callable[[float, str], None]
+
+
+def get_multi30k(
+    folder: Path,
+    base_url: str = OFFICIAL,
+    checksums: Mapping[str, str] = CHECKSUMS,
+    progress: Progress | None = None,
+) -> list[Path]:
+    """Fetch the corpus into `folder`/multi30k/text/SPLIT.LANGUAGE.gz, as `read_split` expects it.
+
+    Whole files that are already there are not fetched again; a file only appears once its checksum
+    was found correct.
+
+    Args:
+        folder: where the corpora lie.
+        base_url: where the files are fetched from.
+        checksums: SHA-256 in hexadecimal by file name.
+        progress: called with the share done, 0..1, and the name of each file that is in place.
+
+    Raises:
+        BackendError: no network, a file that is gone or not the expected one, or a folder that
+            cannot be written; one sentence that says what to do.
+    """
+    text = folder / "multi30k" / "text"
+    store = pooch.create(text, base_url, registry=dict(checksums))
+    pooch.get_logger().setLevel("WARNING")
+    paths = []
+    for number, name in enumerate(checksums, start=1):
+        paths.append(_fetch(store, name))
+        if progress:
+            progress(number / len(checksums), name)
+    return paths
+
+
+def _fetch(store: pooch.Pooch, name: str) -> Path:
+    """One file, with every failure as a sentence; nothing half-fetched is left behind."""
+    host = urlsplit(store.base_url).hostname
+    try:
+        return Path(store.fetch(name))
+    except requests.HTTPError as error:
+        status = "an error" if error.response is None else error.response.status_code
+        raise BackendError(
+            f"{host} answered {status} for {name}; try again later, and if it stays so report it to"
+            " this project."
+        ) from error
+    except requests.RequestException as error:
+        raise BackendError(
+            f"Could not reach {host}; check the network or the proxy and try again."
+        ) from error
+    except OSError as error:
+        reason = "no space is left" if error.errno == errno.ENOSPC else error.strerror or str(error)
+        raise BackendError(
+            f"Cannot write {store.path / name}: {reason}; free 3 MB or choose another folder with"
+            " --folder."
+        ) from error
+    except ValueError as error:
+        raise BackendError(
+            f"{name} from {host} is not the expected file (its SHA-256 differs) and was not kept;"
+            " try again, and if it stays so report it to this project."
+        ) from error
 
 
 def read_split(folder: Path, split: str, source: str = "en", target: str = "de") -> list[Pair]:
@@ -14,9 +106,8 @@ def read_split(folder: Path, split: str, source: str = "en", target: str = "de")
     Raises:
         FileNotFoundError: when the corpus is not in `folder`, with the command that fetches it.
     """
-    return list(
-        zip(*(_read_lines(folder, split, language) for language in (source, target)), strict=True)
-    )
+    sources, targets = _read_lines(folder, split, source), _read_lines(folder, split, target)
+    return list(zip(sources, targets, strict=True))
 
 
 def _read_lines(folder: Path, split: str, language: str) -> list[str]:

@@ -1,5 +1,11 @@
-"""The app's own pictures, made or read at run time: shape scenes, digits, and photographs that are
-free of rights.
+"""The app's own pictures, made or read at run time: shape scenes, digits and photographs.
+
+All are free of rights. The photographs are read from installed packages, which are not imported.
+matplotlib: Grace M. Hopper, official portrait by James S. Davis, United States Navy, 1984; public
+domain, as a work of the United States' government. scikit-image: Eileen Collins, NASA, public
+domain; the cat Chelsea, by Stefan van der Walt, CC0; a cup of coffee, by Rachel Michetti, CC0; a
+photographer, by Lav Varshney, CC0; a launch, by SpaceX, released into the public domain. The
+packages' other photographs show no scene that one would describe.
 """
 
 from __future__ import annotations
@@ -7,15 +13,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from importlib.metadata import distribution
+from pathlib import Path
 
 import numpy as np
 
 from areaviz.data.digit_scenes import DigitScenes, compose
-from areaviz.data.pictures import small_file
-from areaviz.data.sample_photos import PHOTOS
+from areaviz.data.pictures import decode, small_file
 from areaviz.data.scenes import Scene, make_scene
 from areaviz.data.strokes import draw_digits
-from areaviz.trace.errors import InputError
+from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.limits import shown
 from areaviz.trace.picture import Picture
 
@@ -25,23 +32,82 @@ SCENE_SIDE, THUMBNAIL_SIDE = 256, 128
 _SCENES = (1, 9, 10, 12, 16, 20, 22, 26, 27, 34, 37, 51)
 _CLUTTERED = (2, 3, 4, 5, 6, 7, 8, 9)
 _SINGLE = (0, 1, 3, 4, 7, 8)
-_PAIRS = (27, 41, 38, 95, 60, 18)
+_PAIRS = ("27", "41", "38", "95", "60", "18")
 _SEED = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
-    """title: what the picture shows. kind: one of `KINDS`. make: the picture, under any name."""
+class Photo:
+    """A photograph that an installed package has."""
 
+    # What it shows.
     title: str
+    # An English sentence, to be translated with it.
+    sentence: str
+    # The path from the folder of installed packages.
+    path: str
+    package: str = "scikit-image"
+
+    def read(self) -> Picture:
+        """The photograph, at most as large as pictures of requests are.
+
+        Raises:
+            BackendError: it is not installed.
+        """
+        file = Path(str(distribution(self.package).locate_file(self.path)))
+        if not file.is_file():
+            raise BackendError(
+                f"The sample picture {file.name} is not installed; choose another sample."
+            )
+        return decode(file.read_bytes()).picture
+
+
+PHOTOS: Mapping[str, Photo] = {
+    "hopper": Photo(
+        "A woman in uniform before a flag: Grace Hopper",
+        "A woman in a dark uniform sits in front of a flag.",
+        "matplotlib/mpl-data/sample_data/grace_hopper.jpg",
+        "matplotlib",
+    ),
+    "astronaut": Photo(
+        "An astronaut in an orange suit: Eileen Collins",
+        "A woman in an orange suit is smiling in front of a flag.",
+        "skimage/data/astronaut.png",
+    ),
+    "cat": Photo(
+        "The face of a cat", "A brown cat is looking at the camera.", "skimage/data/chelsea.png"
+    ),
+    "photographer": Photo(
+        "A man with a camera in a field",
+        "A man in a black coat is taking a picture in a field.",
+        "skimage/data/camera.png",
+    ),
+    "coffee": Photo(
+        "A cup of coffee on a table",
+        "A white cup with a spoon stands on a wooden table.",
+        "skimage/data/coffee.png",
+    ),
+    "rocket": Photo(
+        "A rocket being launched", "A rocket rises into the evening sky.", "skimage/data/rocket.jpg"
+    ),
+}
+"""Every photograph by the name of its sample."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A picture of the app's own."""
+
+    # What it shows.
+    title: str
+    # One of `KINDS`.
     kind: str
+    # Makes the picture, under any name.
     make: Callable[[], Picture]
 
 
 def names(*kinds: str) -> tuple[str, ...]:
-    """The names of the samples of these kinds, of all kinds if none is given, in the registry's
-    order.
-    """
+    """The names of the samples of these kinds, of all if none is given, in the registry's order."""
     return tuple(name for name, entry in SAMPLES.items() if not kinds or entry.kind in kinds)
 
 
@@ -70,11 +136,9 @@ def thumbnail(name: str) -> bytes:
 def scene_sample(name: str) -> Scene | None:
     """The scene that a sample shows, with its sentences; None for samples that show none."""
     entry = SAMPLES.get(name)
-    return (
-        make_scene("samples", int(name.removeprefix("scene-")))
-        if entry and entry.kind == "scene"
-        else None
-    )
+    if entry is None or entry.kind != "scene":
+        return None
+    return make_scene("samples", int(name.removeprefix("scene-")))
 
 
 def sentence(name: str) -> str:
@@ -106,24 +170,21 @@ def _samples() -> dict[str, Sample]:
     entries = {}
     for number in _SCENES:
         sentence = make_scene("samples", number).english.text
-        entries[f"scene-{number}"] = Sample(
-            sentence[0].upper() + sentence[1:], "scene", partial(_scene, number)
-        )
+        title = sentence[0].upper() + sentence[1:]
+        entries[f"scene-{number}"] = Sample(title, "scene", partial(_scene, number))
     for index, label in enumerate(_CLUTTERED):
         make = partial(_digit, "cluttered", _CLUTTERED, index)
         entries[f"digit-{label}"] = Sample(f"The digit {label} among clutter", "digit", make)
     for index, label in enumerate(_SINGLE):
         make = partial(_digit, "centred", _SINGLE, index)
         entries[f"single-{label}"] = Sample(f"The digit {label}", "single digit", make)
-    flat = tuple(int(digit) for pair in _PAIRS for digit in f"{pair:02}")
+    digits = tuple(int(digit) for digit in "".join(_PAIRS))
     for index, pair in enumerate(_PAIRS):
-        make = partial(_digit, "pairs", flat, index)
-        entries[f"pair-{pair:02}"] = Sample(
-            "The digits {} and {}".format(*f"{pair:02}"), "pair", make
-        )
-    return entries | {
-        name: Sample(photo.title, "photo", photo.read) for name, photo in PHOTOS.items()
-    }
+        make = partial(_digit, "pairs", digits, index)
+        entries[f"pair-{pair}"] = Sample(f"The digits {pair[0]} and {pair[1]}", "pair", make)
+    for name, photo in PHOTOS.items():
+        entries[name] = Sample(photo.title, "photo", photo.read)
+    return entries
 
 
 SAMPLES: Mapping[str, Sample] = _samples()

@@ -1,5 +1,4 @@
-"""Uploaded pictures, made safe: any bytes become a small RGB picture, or one sentence that says why
-not.
+"""Uploaded pictures, made safe: any bytes become a small RGB picture or a sentence of refusal.
 
 What a file is follows from its content, never from its name. Its size is read from the header and
 checked before any pixel is decoded.
@@ -14,6 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 from PIL import Image
 
 from areaviz.trace.errors import InputError
@@ -50,7 +50,7 @@ _UPRIGHT = {
     7: Image.Transpose.TRANSVERSE,
     8: Image.Transpose.ROTATE_90,
 }
-"""What brings an EXIF orientation upright."""
+"""What turns a picture of an EXIF orientation upright."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +85,7 @@ def decode(content: bytes, name: str = "upload") -> Decoded:
 
 
 def small_file(picture: Picture, side: int) -> bytes:
-    """The picture as a file a browser shows, with sides of 1 to `side` pixels: a JPEG if it was
-    larger, else a PNG.
-    """
+    """The picture as a JPEG with sides of at most `side` pixels, or as a PNG if it is smaller."""
     image, file = Image.fromarray(picture.pixels), io.BytesIO()
     fits = max(image.size) <= side
     image.thumbnail((side, side))
@@ -108,9 +106,8 @@ def _check_bytes(content: bytes) -> None:
 
 
 def _check_size(image: Image.Image) -> None:
-    """Refuse what would take too much memory to decode; of a TIFF a whole tile is made, however
-    small the picture.
-    """
+    """Refuse what would take too much memory to decode."""
+    # Of a TIFF a whole tile is made, however small the picture.
     tags = getattr(image, "tag_v2", {})
     tile = int(tags.get(_TILE_WIDTH, 0)) * int(tags.get(_TILE_LENGTH, 0))
     pixels = max(image.width * image.height, tile)
@@ -119,9 +116,7 @@ def _check_size(image: Image.Image) -> None:
 
 
 def _check_scans(jpeg: bytes) -> None:
-    """Refuse a JPEG that goes over its picture again and again; what stands behind its end is not
-    looked at.
-    """
+    """Refuse a JPEG that goes over its picture again and again; what follows its end is ignored."""
     scans, at = 0, 2
     for _ in range(MAX_SEGMENTS):
         marker = _MARKER.search(jpeg, at)
@@ -146,44 +141,38 @@ def _too_large(size: str) -> InputError:
 
 @contextmanager
 def _refusals(sentence: str) -> Iterator[None]:
-    """Turn whatever is raised on a stranger's bytes into an InputError: decoders raise nearly
-    everything there is.
-    """
+    """Turn whatever is raised on a stranger's bytes into an InputError."""
     try:
         yield
     except InputError:
         raise
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise _too_large("far too many pixels") from None
-    except Exception as error:
+    except Exception as error:  # decoders raise nearly everything there is
         raise InputError(sentence) from error
 
 
 def _about_frames(image: Image.Image, size: int) -> tuple[str, ...]:
-    """What to tell of an animation or of pages; further pictures of a photograph are only its
-    previews.
-    """
+    """What to tell of an animation or of pages."""
+    # Further pictures of a photograph are only its previews.
     if image.format == "MPO" or not getattr(image, "is_animated", False):
         return ()
     # Counting pages of a TIFF takes time that grows with their square.
     cheap = image.format in ("PNG", "WEBP") or (image.format == "GIF" and size <= COUNTED)
     frames: int = getattr(image, "n_frames", 1) if cheap else 0
-    return (
-        f"The first of {frames:,} frames is used." if frames else "Only the first frame is used.",
-    )
+    if frames:
+        return (f"The first of {frames:,} frames is used.",)
+    return ("Only the first frame is used.",)
 
 
-def _decoded(
-    image: Image.Image,
-) -> tuple[np.ndarray[tuple[int, ...], np.dtype[np.uint8]], tuple[str, ...]]:
-    """The pixels, uint8 [H, W, 3], and what was changed. Made small first, then turned: that takes
-    least memory.
-    """
+def _decoded(image: Image.Image) -> tuple[npt.NDArray[np.uint8], tuple[str, ...]]:
+    """The pixels, uint8 [H, W, 3], and what was changed."""
     if image.format == "TIFF":
         image.load()  # turns it upright, unlike other formats
     plain, notes = _eight_bits(image)
     before = plain.size
-    # This decodes a JPEG at a fraction of its size, and averages others before it filters.
+    # Made small first, then turned: that takes least memory. This decodes a JPEG at a fraction of
+    # its size, and averages others before it filters.
     plain.thumbnail((MAX_SIDE, MAX_SIDE), Image.Resampling.LANCZOS, reducing_gap=2.0)
     after, turned = plain.size, _upright(plain, image)
     if turned.size != after:
@@ -212,11 +201,9 @@ def _stretched(image: Image.Image) -> Image.Image:
     # Halved, as the span of two single precision numbers may be none.
     values = np.asarray(image).astype(np.float32) / 2
     known = np.isfinite(values)
-    low, high = (
-        (values[known].min(), values[known].max())
-        if known.any()
-        else (np.float32(0), np.float32(1))
-    )
+    low, high = np.float32(0), np.float32(1)
+    if known.any():
+        low, high = values[known].min(), values[known].max()
     shares = (np.where(known, values, low) - low) / max(high - low, np.finfo(np.float32).tiny)
     return Image.fromarray((shares * 255).round().astype(np.uint8))
 

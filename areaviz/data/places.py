@@ -1,7 +1,7 @@
-"""Where everything lies: the app and its pages, configuration, models, samples, corpora. No other
-module computes it.
+"""Where everything lies: the app and its pages, configuration, models, samples, corpora.
 
-All of it but the corpora comes with the repository, whose root this module knows.
+No other module computes it. All of it but the corpora comes with the repository, whose root this
+module knows.
 """
 
 from __future__ import annotations
@@ -25,9 +25,7 @@ CHECKPOINTS_SETTING, DATA_SETTING = "AREAVIZ_CHECKPOINTS", "AREAVIZ_DATA"
 
 
 def checkpoints_folder() -> Path:
-    """The models of the app: the environment variable AREAVIZ_CHECKPOINTS, else those of the
-    repository.
-    """
+    """The models of the app: AREAVIZ_CHECKPOINTS of the environment, else the repository's."""
     return Path(os.environ.get(CHECKPOINTS_SETTING) or CHECKPOINTS).expanduser()
 
 

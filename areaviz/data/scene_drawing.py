@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image, ImageDraw, ImageFilter
+from PIL import Image, ImageColor, ImageDraw, ImageFilter
 
 from areaviz.data.scene_grammar import Object
 
@@ -22,18 +22,13 @@ INKS: Mapping[str, tuple[int, int, int]] = {
     "white": (246, 246, 242),
     "black": (38, 38, 42),
 }
-_GROUNDS = (
-    (214, 205, 188),
-    (188, 202, 190),
-    (190, 200, 212),
-    (208, 194, 200),
-    (202, 202, 202),
-    (176, 186, 178),
-)
+_GROUNDS = ("#d6cdbc", "#bccabe", "#bec8d4", "#d0c2c8", "#cacaca", "#b0bab2")
 
 Box = tuple[float, float, float, float]
 Pen = ImageDraw.ImageDraw
 Points = list[tuple[float, float]]
+Shape = Callable[[Pen, Box], object]
+"""Draws a shape into a box of a mask."""
 
 
 def draw_scene(
@@ -44,9 +39,8 @@ def draw_scene(
     picture = _ground(large, rng)
     for thing in objects:
         mask = _mask(thing, large)
-        shadow = mask.filter(ImageFilter.GaussianBlur(large / 90)).point(
-            lambda value: value * 2 // 5
-        )
+        blurred = mask.filter(ImageFilter.GaussianBlur(large / 90))
+        shadow = blurred.point(lambda value: value * 2 // 5)
         moved = Image.new("L", mask.size)
         moved.paste(shadow, (large // 90, large // 70))
         picture.paste((30, 30, 40), mask=moved)
@@ -68,10 +62,10 @@ def _ground(side: int, rng: np.random.Generator) -> Image.Image:
     if rng.random() < 0.4:
         angle, period = rng.uniform(0, math.pi), rng.uniform(side / 24, side / 8)
         y, x = np.mgrid[:side, :side]
-        light += 6 * np.sign(
-            np.sin((x * math.cos(angle) + y * math.sin(angle)) * 2 * math.pi / period)
-        )
-    colour = np.array(_GROUNDS[rng.integers(len(_GROUNDS))]) + rng.integers(-10, 11, 3)
+        across = x * math.cos(angle) + y * math.sin(angle)
+        light += 6 * np.sign(np.sin(across * 2 * math.pi / period))
+    quiet = ImageColor.getrgb(_GROUNDS[rng.integers(len(_GROUNDS))])
+    colour = np.array(quiet) + rng.integers(-10, 11, 3)
     return Image.fromarray(np.clip(colour + light[..., None], 0, 255).astype(np.uint8))
 
 
@@ -83,19 +77,37 @@ def _mask(thing: Object, side: int) -> Image.Image:
     return mask
 
 
+def _points(text: str) -> Points:
+    """Points "x y, x y" of the unit square."""
+    points = []
+    for point in text.split(", "):
+        x, y = point.split()
+        points.append((float(x), float(y)))
+    return points
+
+
 def _place(points: Points, box: Box) -> Points:
     """Points of the unit square in a box."""
     left, top, right, bottom = box
     return [(left + x * (right - left), top + y * (bottom - top)) for x, y in points]
 
 
-def _part(box: Box, left: float, top: float, right: float, bottom: float) -> Box:
-    (x0, y0), (x1, y1) = _place([(left, top), (right, bottom)], box)
-    return x0, y0, x1, y1
+def _part(corners: str, box: Box) -> Box:
+    """The part of a box between two corners "left top, right bottom" of the unit square."""
+    (left, top), (right, bottom) = _place(_points(corners), box)
+    return left, top, right, bottom
 
 
-def _polygon(points: Points) -> Callable[[Pen, Box], None]:
+def _polygon(points: Points) -> Shape:
     return lambda pen, box: pen.polygon(_place(points, box), fill=255)
+
+
+def _line(pen: Pen, box: Box, points: str, width: int, fill: int = 0) -> None:
+    pen.line(_place(_points(points), box), fill=fill, width=width)
+
+
+def _width(box: Box) -> float:
+    return box[2] - box[0]
 
 
 def _circle(pen: Pen, box: Box) -> None:
@@ -104,27 +116,23 @@ def _circle(pen: Pen, box: Box) -> None:
 
 def _ring(pen: Pen, box: Box) -> None:
     pen.ellipse(box, fill=255)
-    pen.ellipse(_part(box, 0.27, 0.27, 0.73, 0.73), fill=0)
+    pen.ellipse(_part("0.27 0.27, 0.73 0.73", box), fill=0)
 
 
 def _moon(pen: Pen, box: Box) -> None:
-    pen.ellipse(_part(box, 0, 0, 1, 1), fill=255)
-    pen.ellipse(_part(box, 0.32, -0.08, 1.18, 0.82), fill=0)
+    pen.ellipse(_part("0 0, 1 1", box), fill=255)
+    pen.ellipse(_part("0.32 -0.08, 1.18 0.82", box), fill=0)
 
 
-def _heart(pen: Pen, box: Box) -> None:
-    angles = [2 * math.pi * i / 60 for i in range(60)]
-    curve = [
-        (
-            math.sin(a) ** 3,
-            13 / 16 * math.cos(a)
-            - 5 / 16 * math.cos(2 * a)
-            - math.cos(3 * a) / 8
-            - math.cos(4 * a) / 16,
-        )
-        for a in angles
-    ]
-    pen.polygon(_place([(0.5 + x / 2, 0.43 - y * 0.53) for x, y in curve], box), fill=255)
+def _heart() -> Points:
+    points = []
+    for i in range(60):
+        a = 2 * math.pi * i / 60
+        x = math.sin(a) ** 3
+        lobes = 13 / 16 * math.cos(a) - 5 / 16 * math.cos(2 * a)
+        y = lobes - math.cos(3 * a) / 8 - math.cos(4 * a) / 16
+        points.append((0.5 + x / 2, 0.43 - y * 0.53))
+    return points
 
 
 def _star() -> Points:
@@ -136,63 +144,54 @@ def _star() -> Points:
 
 
 def _gem(pen: Pen, box: Box) -> None:
-    pen.polygon(
-        _place([(0.22, 0.1), (0.78, 0.1), (1, 0.38), (0.5, 0.96), (0, 0.38)], box), fill=255
-    )
-    width = max(2, round((box[2] - box[0]) / 16))
-    for line in (
-        [(0.02, 0.38), (0.98, 0.38)],
-        [(0.34, 0.38), (0.5, 0.92)],
-        [(0.66, 0.38), (0.5, 0.92)],
-    ):
-        pen.line(_place(line, box), fill=0, width=width)
+    outline = _points("0.22 0.1, 0.78 0.1, 1 0.38, 0.5 0.96, 0 0.38")
+    pen.polygon(_place(outline, box), fill=255)
+    width = max(2, round(_width(box) / 16))
+    for edge in ("0.02 0.38, 0.98 0.38", "0.34 0.38, 0.5 0.92", "0.66 0.38, 0.5 0.92"):
+        _line(pen, box, edge, width)
 
 
 def _envelope(pen: Pen, box: Box) -> None:
-    pen.rectangle(_part(box, 0, 0.16, 1, 0.84), fill=255)
-    width = max(2, round((box[2] - box[0]) / 13))
-    pen.line(_place([(0.02, 0.18), (0.5, 0.58), (0.98, 0.18)], box), fill=0, width=width)
+    pen.rectangle(_part("0 0.16, 1 0.84", box), fill=255)
+    width = max(2, round(_width(box) / 13))
+    _line(pen, box, "0.02 0.18, 0.5 0.58, 0.98 0.18", width)
 
 
 def _glyph(pen: Pen, box: Box) -> None:
-    width = round((box[2] - box[0]) / 5.5)
-    pen.line(
-        _place([(0.12, 0.98), (0.5, 0.06), (0.88, 0.98)], box), fill=255, width=width, joint="curve"
-    )
-    pen.line(_place([(0.26, 0.66), (0.74, 0.66)], box), fill=255, width=width)
+    width = round(_width(box) / 5.5)
+    legs = _place(_points("0.12 0.98, 0.5 0.06, 0.88 0.98"), box)
+    pen.line(legs, fill=255, width=width, joint="curve")
+    _line(pen, box, "0.26 0.66, 0.74 0.66", width, fill=255)
 
 
 def _lock_key(pen: Pen, box: Box) -> None:
-    pen.ellipse(_part(box, 0, 0.26, 0.46, 0.74), fill=255)
-    pen.ellipse(_part(box, 0.14, 0.4, 0.32, 0.6), fill=0)
-    pen.rectangle(_part(box, 0.42, 0.44, 1, 0.57), fill=255)
-    pen.rectangle(_part(box, 0.9, 0.5, 1, 0.78), fill=255)
-    pen.rectangle(_part(box, 0.7, 0.5, 0.8, 0.72), fill=255)
+    pen.ellipse(_part("0 0.26, 0.46 0.74", box), fill=255)
+    pen.ellipse(_part("0.14 0.4, 0.32 0.6", box), fill=0)
+    for bar in ("0.42 0.44, 1 0.57", "0.9 0.5, 1 0.78", "0.7 0.5, 0.8 0.72"):
+        pen.rectangle(_part(bar, box), fill=255)
 
 
 def _piano_key(pen: Pen, box: Box) -> None:
-    pen.rounded_rectangle(box, radius=(box[2] - box[0]) * 0.18, fill=255)
-    pen.rounded_rectangle(
-        _part(box, 0.13, 0.1, 0.87, 0.8), radius=(box[2] - box[0]) * 0.12, outline=0, width=3
-    )
-    pen.line(_place([(0.34, 0.45), (0.66, 0.45)], box), fill=0, width=4)
+    pen.rounded_rectangle(box, radius=_width(box) * 0.18, fill=255)
+    inner = _part("0.13 0.1, 0.87 0.8", box)
+    pen.rounded_rectangle(inner, radius=_width(box) * 0.12, outline=0, width=3)
+    _line(pen, box, "0.34 0.45, 0.66 0.45", 4)
 
 
-_SHAPES: Mapping[str, Callable[[Pen, Box], None]] = {
+_CROSS = (
+    "0.33 0, 0.67 0, 0.67 0.33, 1 0.33, 1 0.67, 0.67 0.67, "
+    "0.67 1, 0.33 1, 0.33 0.67, 0 0.67, 0 0.33, 0.33 0.33"
+)
+_SHAPES: Mapping[str, Shape] = {
     "circle": _circle,
-    "square": _polygon([(0.03, 0.03), (0.97, 0.03), (0.97, 0.97), (0.03, 0.97)]),
-    "triangle": _polygon([(0.5, 0), (1, 0.94), (0, 0.94)]),
+    "square": _polygon(_points("0.03 0.03, 0.97 0.03, 0.97 0.97, 0.03 0.97")),
+    "triangle": _polygon(_points("0.5 0, 1 0.94, 0 0.94")),
     "star": _polygon(_star()),
-    "cross": _polygon(
-        [
-            *((0.33, 0), (0.67, 0), (0.67, 0.33), (1, 0.33), (1, 0.67), (0.67, 0.67)),
-            *((0.67, 1), (0.33, 1), (0.33, 0.67), (0, 0.67), (0, 0.33), (0.33, 0.33)),
-        ]
-    ),
+    "cross": _polygon(_points(_CROSS)),
     "ring": _ring,
-    "heart": _heart,
+    "heart": _polygon(_heart()),
     "moon": _moon,
-    "rhombus": _polygon([(0.5, 0), (0.9, 0.5), (0.5, 1), (0.1, 0.5)]),
+    "rhombus": _polygon(_points("0.5 0, 0.9 0.5, 0.5 1, 0.1 0.5")),
     "gem": _gem,
     "envelope": _envelope,
     "glyph": _glyph,

@@ -6,47 +6,50 @@ it its gold box, is known in both languages.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 MASK = "?"
 """Stands in a sentence for a word that only the picture tells."""
 
 
-@dataclass(frozen=True, slots=True)
-class Noun:
-    """english and german name of a shape; gender: m, f or n."""
+class Noun(NamedTuple):
+    """The name of a shape."""
 
     english: str
     german: str
+    # m, f or n.
     gender: str
 
 
+_NOUNS = """
+circle: circle Kreis m
+square: square Quadrat n
+triangle: triangle Dreieck n
+star: star Stern m
+cross: cross Kreuz n
+ring: ring Ring m
+heart: heart Herz n
+moon: moon Mond m
+rhombus: diamond Raute f
+gem: diamond Diamant m
+envelope: letter Brief m
+glyph: letter Buchstabe m
+lock key: key Schlüssel m
+piano key: key Taste f
+"""
 NOUNS: Mapping[str, Noun] = {
-    "circle": Noun("circle", "Kreis", "m"),
-    "square": Noun("square", "Quadrat", "n"),
-    "triangle": Noun("triangle", "Dreieck", "n"),
-    "star": Noun("star", "Stern", "m"),
-    "cross": Noun("cross", "Kreuz", "n"),
-    "ring": Noun("ring", "Ring", "m"),
-    "heart": Noun("heart", "Herz", "n"),
-    "moon": Noun("moon", "Mond", "m"),
-    "rhombus": Noun("diamond", "Raute", "f"),
-    "gem": Noun("diamond", "Diamant", "m"),
-    "envelope": Noun("letter", "Brief", "m"),
-    "glyph": Noun("letter", "Buchstabe", "m"),
-    "lock key": Noun("key", "Schlüssel", "m"),
-    "piano key": Noun("key", "Taste", "f"),
+    shape: Noun(*names.split())
+    for shape, names in (line.split(": ") for line in _NOUNS.strip().splitlines())
 }
 """Every shape. Three English nouns have two German ones each: which is meant, only the picture
 tells.
 """
 
-AMBIGUOUS = frozenset(
-    shape
-    for shape, noun in NOUNS.items()
-    if sum(noun.english == other.english for other in NOUNS.values()) > 1
-)
+_ENGLISH = Counter(noun.english for noun in NOUNS.values())
+AMBIGUOUS = frozenset(shape for shape, noun in NOUNS.items() if _ENGLISH[noun.english] > 1)
 COLOURS: Mapping[str, str] = {
     "red": "rot",
     "green": "grün",
@@ -67,38 +70,34 @@ RELATIONS: Mapping[str, str] = {
 
 _WEAK = {"Buchstabe": "n", "Diamant": "en"}
 """What weak nouns end in, in all cases but the nominative."""
-_ENDINGS = {("nominative", "m"): "er", ("nominative", "f"): "e", ("nominative", "n"): "es"}
+_ENDINGS = {"m": "er", "f": "e", "n": "es"}
+"""Of adjectives in the nominative."""
 _ARTICLES = {
-    ("nominative", "m"): "ein",
-    ("nominative", "f"): "eine",
-    ("nominative", "n"): "ein",
-    ("dative", "m"): "einem",
-    ("dative", "f"): "einer",
-    ("dative", "n"): "einem",
+    "nominative": {"m": "ein", "f": "eine", "n": "ein"},
+    "dative": {"m": "einem", "f": "einer", "n": "einem"},
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Object:
-    """One shape: keys of NOUNS, COLOURS and SIZES, and its box: left, top, right, bottom as shares
-    of the side.
-    """
+    """One shape in a scene."""
 
+    # Keys of NOUNS, COLOURS and SIZES.
     shape: str
     colour: str
     size: str
+    # Left, top, right, bottom as shares of the side.
     box: tuple[float, float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """Words with, for each, the index of the object it speaks of, or -1, and its kind.
-
-    kinds: article, size, colour, noun or relation.
-    """
+    """Words and what they say."""
 
     words: tuple[str, ...]
+    # For each word the index of the object it speaks of, or -1.
     objects: tuple[int, ...]
+    # Of each word: article, size, colour, noun or relation.
     kinds: tuple[str, ...]
 
     @property
@@ -133,10 +132,10 @@ def _english(thing: Object) -> list[tuple[str, str]]:
 
 def _german(thing: Object, case: str) -> list[tuple[str, str]]:
     noun = NOUNS[thing.shape]
-    ending = "en" if case == "dative" else _ENDINGS[case, noun.gender]
+    ending = "en" if case == "dative" else _ENDINGS[noun.gender]
     name = noun.german + (_WEAK.get(noun.german, "") if case == "dative" else "")
     size = SIZES[thing.size] + ending if thing.size else ""
-    return _phrase(_ARTICLES[case, noun.gender], size, COLOURS[thing.colour] + ending, name)
+    return _phrase(_ARTICLES[case][noun.gender], size, COLOURS[thing.colour] + ending, name)
 
 
 def _phrase(article: str, size: str, colour: str, noun: str) -> list[tuple[str, str]]:

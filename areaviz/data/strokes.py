@@ -13,83 +13,74 @@ SIDE = 28
 _OVERSAMPLING = 4
 _STEPS = 12
 
-Point = tuple[float, float]
 Points = npt.NDArray[np.float64]
 
 
-def _arc(
-    x: float, y: float, rx: float, ry: float, start: float, stop: float, points: int = 9
-) -> list[Point]:
-    """Points on an ellipse, angles in turns, clockwise from the right."""
-    angles = [2 * math.pi * (start + (stop - start) * i / (points - 1)) for i in range(points)]
-    return [(x + rx * math.cos(angle), y + ry * math.sin(angle)) for angle in angles]
+_WAYS = """
+0: arc .5 .5 .27 .4 -.25 .77 15
+1: .52 .1, .51 .5, .5 .9
+1: .36 .28, .46 .19, .54 .1 | .54 .1, .53 .5, .52 .9
+2: arc .48 .31 .23 .21 .52 1.08 8, .52 .6, .25 .88 | .25 .88, .78 .86
+3: arc .46 .3 .22 .2 .55 1.22 8 | arc .46 .69 .25 .21 -.24 .42 9
+4: .32 .1, .25 .52, .76 .5 | .66 .14, .64 .5, .62 .9
+4: .58 .1, .2 .6, .8 .6 | .6 .1, .6 .5, .59 .9
+5: .72 .12, .34 .13 | .34 .13, .3 .45 | .3 .45, arc .46 .65 .25 .23 -.27 .4 9
+6: .62 .1, .4 .3, .28 .6, arc .48 .68 .2 .2 .5 -.5 11
+7: .24 .14, .76 .14 | .76 .14, .56 .5, .44 .9
+7: .24 .16, .76 .13 | .76 .13, .56 .5, .44 .9 | .38 .52, .54 .5, .7 .5
+8: arc .5 .3 .19 .19 .25 -.75 11 | arc .5 .7 .23 .21 -.25 .75 11
+9: arc .48 .31 .2 .2 0 -1 11 | .68 .31, .65 .6, .56 .9
+9: arc .48 .31 .2 .2 0 -1 11 | .68 .31, .68 .65, arc .48 .7 .2 .19 0 .4 5
+"""
+"""A line for each way to write a digit: strokes between bars, in the unit square.
 
-
-_STROKES: Mapping[int, tuple[tuple[list[Point], ...], ...]] = {
-    0: ((_arc(0.5, 0.5, 0.27, 0.4, -0.25, 0.77, 15),),),
-    1: (
-        ([(0.52, 0.1), (0.51, 0.5), (0.5, 0.9)],),
-        ([(0.36, 0.28), (0.46, 0.19), (0.54, 0.1)], [(0.54, 0.1), (0.53, 0.5), (0.52, 0.9)]),
-    ),
-    2: (
-        (
-            [*_arc(0.48, 0.31, 0.23, 0.21, 0.52, 1.08, 8), (0.52, 0.6), (0.25, 0.88)],
-            [(0.25, 0.88), (0.78, 0.86)],
-        ),
-    ),
-    3: ((_arc(0.46, 0.3, 0.22, 0.2, 0.55, 1.22, 8), _arc(0.46, 0.69, 0.25, 0.21, -0.24, 0.42, 9)),),
-    4: (
-        ([(0.32, 0.1), (0.25, 0.52), (0.76, 0.5)], [(0.66, 0.14), (0.64, 0.5), (0.62, 0.9)]),
-        ([(0.58, 0.1), (0.2, 0.6), (0.8, 0.6)], [(0.6, 0.1), (0.6, 0.5), (0.59, 0.9)]),
-    ),
-    5: (
-        (
-            [(0.72, 0.12), (0.34, 0.13)],
-            [(0.34, 0.13), (0.3, 0.45)],
-            [(0.3, 0.45), *_arc(0.46, 0.65, 0.25, 0.23, -0.27, 0.4, 9)],
-        ),
-    ),
-    6: (([(0.62, 0.1), (0.4, 0.3), (0.28, 0.6), *_arc(0.48, 0.68, 0.2, 0.2, 0.5, -0.5, 11)],),),
-    7: (
-        ([(0.24, 0.14), (0.76, 0.14)], [(0.76, 0.14), (0.56, 0.5), (0.44, 0.9)]),
-        (
-            [(0.24, 0.16), (0.76, 0.13)],
-            [(0.76, 0.13), (0.56, 0.5), (0.44, 0.9)],
-            [(0.38, 0.52), (0.54, 0.5), (0.7, 0.5)],
-        ),
-    ),
-    8: (
-        (_arc(0.5, 0.3, 0.19, 0.19, 0.25, -0.75, 11), _arc(0.5, 0.7, 0.23, 0.21, -0.25, 0.75, 11)),
-    ),
-    9: (
-        (_arc(0.48, 0.31, 0.2, 0.2, 0.0, -1.0, 11), [(0.68, 0.31), (0.65, 0.6), (0.56, 0.9)]),
-        (
-            _arc(0.48, 0.31, 0.2, 0.2, 0.0, -1.0, 11),
-            [(0.68, 0.31), (0.68, 0.65), *_arc(0.48, 0.7, 0.2, 0.19, 0, 0.4, 5)],
-        ),
-    ),
-}
-"""For each digit the ways to write it; a way is a tuple of strokes, a stroke is points in the unit
-square.
+A stroke is points "x y" and arcs "arc x y rx ry start stop points": on an ellipse around x, y,
+angles in turns, clockwise from the right.
 """
 
 
+def _ways() -> dict[int, list[list[Points]]]:
+    """For each digit the ways to write it; a way is a list of strokes."""
+    ways: dict[int, list[list[Points]]] = {}
+    for line in _WAYS.strip().splitlines():
+        digit, _, strokes = line.partition(": ")
+        ways.setdefault(int(digit), []).append([_points(part) for part in strokes.split(" | ")])
+    return ways
+
+
+def _points(stroke: str) -> Points:
+    """The points of a stroke: [N, 2]."""
+    points = []
+    for part in stroke.split(", "):
+        numbers = [float(number) for number in part.removeprefix("arc ").split()]
+        if not part.startswith("arc"):
+            points.append(numbers)
+            continue
+        x, y, rx, ry, start, stop, count = numbers
+        for i in range(int(count)):
+            angle = 2 * math.pi * (start + (stop - start) * i / (int(count) - 1))
+            points.append([x + rx * math.cos(angle), y + ry * math.sin(angle)])
+    return np.array(points)
+
+
+_STROKES: Mapping[int, list[list[Points]]] = _ways()
+
+
 def draw_digit(digit: int, rng: np.random.Generator) -> npt.NDArray[np.uint8]:
-    """One digit as somebody might write it: uint8 [28, 28], 0 is ground, 255 is ink, centred by its
-    mass.
+    """One digit as if by hand: uint8 [28, 28], 0 is ground, 255 is ink, centred by its mass.
 
     The digit's points are moved a little, then all of it is slanted, turned and scaled, and drawn
     with a round pen four times as large as it is returned.
     """
     ways = _STROKES[digit]
     strokes = ways[rng.integers(len(ways))]
-    slant = _hand(rng)
+    slant = _slant(rng)
     side = SIDE * _OVERSAMPLING
     image = Image.new("L", (side, side))
     pen = ImageDraw.Draw(image)
     radius = _OVERSAMPLING * rng.uniform(0.85, 1.7)
     for stroke in strokes:
-        points = np.array(stroke) + rng.normal(0, 0.016, (len(stroke), 2))
+        points = stroke + rng.normal(0, 0.016, stroke.shape)
         for x, y in (_smooth(points) - 0.5) @ slant.T * 20 * _OVERSAMPLING + side / 2:
             pen.ellipse((x - radius, y - radius, x + radius, y + radius), fill=255)
     small = np.asarray(image.resize((SIDE, SIDE), Image.Resampling.BOX))
@@ -101,17 +92,17 @@ def draw_digits(labels: npt.NDArray[np.int64], rng: np.random.Generator) -> npt.
     return np.stack([draw_digit(int(label), rng) for label in labels])
 
 
-def _hand(rng: np.random.Generator) -> Points:
+def _slant(rng: np.random.Generator) -> Points:
     """A slant, a turn and a scale in both directions: [2, 2]."""
     turn, shear = rng.normal(0, 0.1), rng.normal(-0.12, 0.16)
     width, height = rng.uniform(0.82, 1.12), rng.uniform(0.9, 1.05)
     rotation = np.array([[math.cos(turn), -math.sin(turn)], [math.sin(turn), math.cos(turn)]])
-    hand: Points = rotation @ np.array([[width, shear * height], [0, height]])
-    return hand
+    slant: Points = rotation @ np.array([[width, shear * height], [0, height]])
+    return slant
 
 
 def _smooth(points: Points) -> Points:
-    """A Catmull-Rom curve through the points, `_STEPS` places a piece."""
+    """A Catmull-Rom curve through the points, `_STEPS` points between two of them."""
     ends = np.concatenate([2 * points[:1] - points[1:2], points, 2 * points[-1:] - points[-2:-1]])
     t = np.linspace(0, 1, _STEPS)[:, None]
     pieces = []

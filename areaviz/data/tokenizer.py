@@ -6,7 +6,6 @@ import io
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +16,12 @@ PAD, UNKNOWN, START, END = 0, 1, 2, 3
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One token of a text: its id, the text it shows, and where it lies in the raw text."""
+    """One token of a text."""
 
     id: int
+    # What it shows.
     text: str
+    # Where it lies in the raw text, in characters.
     start: int
     end: int
 
@@ -37,10 +38,10 @@ class Tokenizer:
 
     @classmethod
     def train(cls, lines: Iterable[str], level: str, vocabulary: int) -> Tokenizer:
-        """Learn a tokenizer of `level` "character", "token" or "word" with at most `vocabulary`
-        tokens.
+        """Learn a tokenizer of `level` "character", "token" or "word".
 
-        Words are what stands between blanks, so marks must stand apart.
+        It has at most `vocabulary` tokens. Words are what stands between blanks, so marks must
+        stand apart.
         """
         buffer = io.BytesIO()
         options = {"character": ("char", False), "token": ("unigram", True), "word": ("word", True)}
@@ -89,31 +90,31 @@ class Tokenizer:
         return _placed(text, self._pieces.encode(text, return_type="proto").pieces)
 
     def of_words(self, text: str) -> list[int]:
-        """For every word of `text`, words split by single blanks, the number of the token that it
-        begins in.
+        """For every word of `text`, split by single blanks, the number of the token it begins in.
 
         Not always its own: two unknown words that follow one another are one token.
         """
         starts = [token.start for token in self.tokens(text)]
-        offsets = accumulate((len(word) + 1 for word in text.split(" ")[:-1]), initial=0)
-        return [max(0, bisect_right(starts, offset) - 1) for offset in offsets]
+        numbers, offset = [], 0
+        for word in text.split(" "):
+            numbers.append(max(0, bisect_right(starts, offset) - 1))
+            offset += len(word) + 1
+        return numbers
 
     def decode(self, ids: Sequence[int]) -> tuple[str, list[Token]]:
         """The text of `ids` and their places in it; control symbols are left out."""
-        proto = self._pieces.decode(
-            [i for i in ids if i == UNKNOWN or i > END], return_type="proto"
-        )
-        return str(proto.text), _placed(str(proto.text), proto.pieces)
+        shown = [i for i in ids if i == UNKNOWN or i > END]
+        proto = self._pieces.decode(shown, return_type="proto")
+        text = str(proto.text)
+        return text, _placed(text, proto.pieces)
 
 
 def _placed(text: str, pieces: Iterable[Any]) -> list[Token]:
-    """Tokens from SentencePiece's, which count bytes and take the blank before a word into the
-    word.
-    """
-    byte_ends = accumulate(
-        (len(character.encode("utf-8", "surrogatepass")) for character in text), initial=0
-    )
-    index = {byte: character for character, byte in enumerate(byte_ends)}
+    """Tokens from SentencePiece's, which count bytes and include the blank before a word."""
+    index, byte = {0: 0}, 0
+    for number, character in enumerate(text, 1):
+        byte += len(character.encode("utf-8", "surrogatepass"))
+        index[byte] = number
     placed = []
     for piece in pieces:
         start, end = index[piece.begin], index[piece.end]

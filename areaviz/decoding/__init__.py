@@ -1,0 +1,1 @@
+"""Greedy and beam search over one protocol, `stepper.Stepper`; they know no model."""

@@ -1,6 +1,4 @@
-"""Beam search: the most probable hypotheses of each length stay open, the best whole ones are
-returned.
-"""
+"""Beam search: the most probable hypotheses of each length stay open; the best are returned."""
 
 from __future__ import annotations
 
@@ -16,8 +14,9 @@ from areaviz.decoding.stepper import Hypothesis, Stepper, check_limits
 
 
 def length_penalty(length: int, alpha: float) -> float:
-    """What a log-probability is divided by: ((5 + n) / 6)^alpha (Wu et al. 2016, Eq. 14), n with
-    the end symbol.
+    """What a log-probability is divided by: ((5 + n) / 6)^alpha, n with the end symbol.
+
+    Wu et al. 2016, Eq. 14.
     """
     return float(((5 + length) / 6) ** alpha)
 
@@ -31,8 +30,7 @@ def beam_search(
     width: int = 4,
     alpha: float = 0.6,
 ) -> list[list[Hypothesis]]:
-    """For each sentence of a batch at most `width` hypotheses, best first; the stepper has `width`
-    rows a sentence.
+    """For each sentence of a batch at most `width` hypotheses, best first.
 
     At each length the `width` most probable continuations of a sentence's open hypotheses are
     taken: those that end are kept, the others stay open. Kept ones are ranked by log-probability /
@@ -40,8 +38,13 @@ def beam_search(
     as nothing open can change its result, which does not depend on its neighbours. A width of 1 is
     greedy decoding.
 
-    start, end: ids of the symbols around a sentence. limits: for each sentence the most tokens it
-    may have, its end symbol included. alpha: 0 ranks by probability, more favours long hypotheses.
+    Args:
+        stepper: the model, with `width` rows for each sentence.
+        start: id of the symbol before a sentence.
+        end: id of the symbol after a sentence.
+        limits: for each sentence the most tokens it may have, its end symbol included.
+        width: open hypotheses of a sentence.
+        alpha: 0 ranks by probability, more favours long hypotheses.
 
     Raises:
         ValueError: when a limit or the width is below one, or alpha below zero.
@@ -68,9 +71,7 @@ def beam_search(
 def _advance(
     beams: Sequence[_Beam], values: Sequence[list[float]], choices: Sequence[list[int]]
 ) -> list[int]:
-    """Let every sentence take its best continuations; returns for every row the row it
-    continues.
-    """
+    """Let every sentence take its best continuations; returns the row that each row continues."""
     rows: list[int] = []
     for beam in beams:
         first, after = len(rows), len(rows) + beam.width
@@ -84,12 +85,11 @@ def _advance(
 
 @dataclass(frozen=True, slots=True)
 class _Open:
-    """A hypothesis that has not ended: its ids, its log-probability, and the rank of the one it
-    continues.
-    """
+    """A hypothesis that has not ended."""
 
     ids: tuple[int, ...]
     log_probability: float
+    # The rank of the one it continues.
     parent: int
 
 
@@ -106,8 +106,11 @@ class _Beam:
     done: bool = False
 
     def extend(self, values: Sequence[list[float]], choices: Sequence[list[int]]) -> None:
-        """Take the best continuations of the open hypotheses: log-probabilities and ids [width,
-        continuations].
+        """Take the best continuations of the open hypotheses.
+
+        Args:
+            values: their log-probabilities, [width, continuations].
+            choices: their ids, [width, continuations].
         """
         continuations = (
             (old.log_probability + value, rank, token)
@@ -116,23 +119,25 @@ class _Beam:
             if value > -inf
         )
         best = nlargest(self.width, continuations, key=itemgetter(0))
-        grown = [_Open((*self.open[rank].ids, token), total, rank) for total, rank, token in best]
-        self.open = [new for new in grown if new.ids[-1] != self.end]
-        ended = [
-            Hypothesis(new.ids, new.log_probability, True)
-            for new in grown
-            if new.ids[-1] == self.end
-        ]
-        self.kept = sorted([*self.kept, *ended], key=self._score, reverse=True)[: self.width]
+        before, self.open = self.open, []
+        ended = list(self.kept)
+        for total, rank, token in best:
+            ids = (*before[rank].ids, token)
+            if token == self.end:
+                ended.append(Hypothesis(ids, total, True))
+            else:
+                self.open.append(_Open(ids, total, rank))
+        self.kept = sorted(ended, key=self._score, reverse=True)[: self.width]
         self.done = self._is_done()
 
     def parents(self) -> list[int]:
         """The ranks that the rows continue; rows without a hypothesis continue themselves."""
-        return [*(new.parent for new in self.open), *range(len(self.open), self.width)]
+        return [new.parent for new in self.open] + list(range(len(self.open), self.width))
 
     def last_tokens(self) -> list[int]:
         """What the rows are fed next; rows without a hypothesis are fed the end symbol."""
-        return [*(old.ids[-1] for old in self.open), *[self.end] * (self.width - len(self.open))]
+        unused = self.width - len(self.open)
+        return [old.ids[-1] for old in self.open] + [self.end] * unused
 
     def best(self) -> list[Hypothesis]:
         """The result: those that ended, then those cut off at the limit."""

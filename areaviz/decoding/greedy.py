@@ -13,8 +13,13 @@ from areaviz.decoding.stepper import Hypothesis, Stepper, check_limits
 def greedy(stepper: Stepper, start: int, end: int, limits: Sequence[int]) -> list[Hypothesis]:
     """Decode a batch of sentences, one row each, until every one has ended or reached its limit.
 
-    start, end: ids of the symbols around a sentence. limits: for each sentence the most tokens it
-    may have, its end symbol included. A sentence's result does not depend on its neighbours.
+    A sentence's result does not depend on its neighbours.
+
+    Args:
+        stepper: the model, with one row for each sentence.
+        start: id of the symbol before a sentence.
+        end: id of the symbol after a sentence.
+        limits: for each sentence the most tokens it may have, its end symbol included.
 
     Raises:
         ValueError: when a limit is below one.

@@ -1,4 +1,4 @@
-"""What decoding asks of a model, and what it returns."""
+"""What decoding needs of a model, and what it returns."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from torch import Tensor
 
 
 class Stepper(Protocol):
-    """A batch of growing hypotheses: is fed the last token of each, tells how likely every next one
-    is.
+    """A batch of growing hypotheses: from the last token of each, how likely every next one is.
 
     Rows are grouped by sentence: with `width` hypotheses a sentence, row = sentence * width + rank.
     The number of rows and the sentence of a row never change, so whatever depends on the sentence
@@ -20,35 +19,34 @@ class Stepper(Protocol):
     """
 
     def step(self, tokens: Tensor) -> Tensor:
-        """Feed one token a row and extend the state by it.
+        """Feed one token for each row and extend the state by it.
 
-        tokens: int64 [rows], on the CPU (the stepper moves it to where it works); first the start
-        symbol.
-        Returns float [rows, vocabulary], natural log-probabilities of the next token, on any
-        device. Rows of finished hypotheses go on being fed; what is returned for them is not looked
-        at.
+        Args:
+            tokens: int64 [rows], on the CPU (the stepper moves it to where it works); first the
+                start symbol. Rows of finished hypotheses are still fed.
+
+        Returns:
+            Natural log-probabilities of the next token, float [rows, vocabulary] on any device;
+            those of finished hypotheses are ignored.
         """
 
     def select(self, rows: Tensor) -> None:
-        """Replace the state of row i by that of `rows[i]`, a row of the same sentence: int64
-        [rows], on the CPU.
+        """Replace the state of row i by that of `rows[i]`, a row of the same sentence.
 
-        Only what grew with the hypotheses (self-attention caches, recurrent states) is to be
-        reordered.
+        Only what grew with the hypotheses (self-attention caches, recurrent states) is reordered.
+        `rows` is int64 [rows], on the CPU.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """One decoded sentence.
+    """One decoded sentence."""
 
-    ids: without the start symbol, with the end symbol if it was produced. log_probability: natural,
-    of `ids` given the source, no length penalty. finished: whether the end symbol was produced
-    within the limit.
-    """
-
+    # Without the start symbol, with the end symbol if it was produced.
     ids: tuple[int, ...]
+    # Natural, of `ids` given the source, without a length penalty.
     log_probability: float
+    # Whether the end symbol was produced within the limit.
     finished: bool
 
 

@@ -1,5 +1,4 @@
-"""Whether an attention map is faithful: does the output suffer when what it points at is taken
-away, or kept alone?
+"""Whether an attention map is faithful: does the output suffer when what it points at is removed?
 
 Comprehensiveness and sufficiency (DeYoung et al. 2020, Eq. 1-2), of one map of a model, on the
 model's own output. Attention is not by itself an explanation (Jain and Wallace 2019; Wiegreffe and
@@ -31,12 +30,17 @@ CHOSEN, DRAWS = (1, 1000), (2, 100)
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """Which map is asked about, and how.
+    """Which map is measured, and how.
 
-    site, layer, head: the map; head None is the mean of the heads. k: how many each query loses or
-    keeps. unit: "item", by the share of the attention each item receives, and losing one is losing
-    every area that holds it; or "area", by weight, and the areas that overlap them stay. draws: how
-    often as many are picked by chance. seed: of chance.
+    Args:
+        site: of the map.
+        layer: of the map, 0-based.
+        head: of the map, 0-based; None is the mean of the heads.
+        k: how many each query loses or keeps.
+        unit: "item", by the share of the attention each item receives, and losing one is losing
+            every area that holds it; or "area", by weight, and the areas that overlap them stay.
+        draws: how often as many are picked by chance.
+        seed: of chance.
     """
 
     site: str = "encoder-decoder"
@@ -55,9 +59,10 @@ class Faithfulness:
     With p_t the probability of output item t given those before it and S_t what query t points at
     most:
 
-        comprehensiveness = 1/T sum_t [p_t - p_t(every query without its S)]   high where the map is
-        faithful sufficiency       = 1/T sum_t [p_t - p_t(every query with its S alone)]  low where
-        the map is faithful
+        comprehensiveness = 1/T sum_t [p_t - p_t(every query without its S)]
+        sufficiency = 1/T sum_t [p_t - p_t(every query with its S alone)]
+
+    Where the map is faithful, the first is high and the second low.
 
     All layers and heads of the site lose it, and every query loses its own at once, so what an
     earlier output item read is not handed on. random_*: the same with S_t picked by chance, one a
@@ -84,8 +89,7 @@ def spread(values: Sequence[float]) -> tuple[float, float]:
 def faithfulness(
     request: Request, probe: Probe, run: Run, progress: Progress | None = None
 ) -> Faithfulness:
-    """Measure one map on one input; the output is the request's given one, or what the model
-    writes.
+    """Measure one map on one input, over the given output or what the model writes.
 
     Takes 1 or 2 runs, and 2 for the map and each draw, all over the given output.
 
@@ -125,8 +129,7 @@ def faithfulness(
 
 
 def measured(requests: Sequence[Request], probe: Probe, run: Run) -> tuple[Faithfulness, int]:
-    """Several inputs as one, and how many of them were measured: those with too few items or areas
-    are left out.
+    """Several inputs as one, and how many were measured, as some have too few items or areas.
 
     Raises:
         InputError: as `faithfulness`, and where no input has enough.
@@ -167,9 +170,7 @@ def pooled(found: Sequence[Faithfulness]) -> Faithfulness:
 
 
 def _fall(base: Trace, request: Request, changes: tuple[Change, ...], run: Run) -> float:
-    """How far the mean probability of the same output falls under changes, besides those of the
-    request.
-    """
+    """How far the mean probability of the output falls under changes beside the request's."""
     after = run(replace(request, changes=request.changes + changes))
     return float(np.mean(base.output.probabilities.astype(np.float64) - after.output.probabilities))
 
@@ -206,18 +207,16 @@ def _pointed(attention: AttentionMap, probe: Probe) -> IntArray:
 
 
 def _random(attention: AttentionMap, probe: Probe, queries: int) -> list[IntArray]:
-    """As many for each query by chance, without repetition, one array [Q, K] a draw; areas of the
-    same shapes.
-    """
+    """As many for each query by chance, one array [Q, K] a draw; areas of the same shapes."""
     pointed_QK, found = _pointed(attention, probe), []
     for draw in range(probe.draws):
         rng = np.random.default_rng((probe.seed, draw))
-        if probe.unit == "item":
-            rows = [
-                rng.choice(attention.grid.items, probe.k, replace=False) for _ in range(queries)
-            ]
-        else:
-            rows = [_alike(row, attention.grid, rng) for row in pointed_QK]
+        rows = []
+        for query in range(queries):
+            if probe.unit == "item":
+                rows.append(rng.choice(attention.grid.items, probe.k, replace=False))
+            else:
+                rows.append(_alike(pointed_QK[query], attention.grid, rng))
         found.append(np.stack(rows))
     return found
 
@@ -236,12 +235,12 @@ def _changes(
     attention: AttentionMap, probe: Probe, chosen_QK: IntArray, keep: bool
 ) -> tuple[Change, ...]:
     """Every query without its own, or with them alone."""
-    site, items = attention.site, range(attention.grid.items)
-    if probe.unit == "area":
-        grid = attention.grid
-        rows = [tuple(map(grid.area, row)) for row in chosen_QK.tolist()]
-        return tuple(
-            Weigh(site, areas=row, query=query, rest=keep) for query, row in enumerate(rows)
-        )
-    lost = [sorted(set(items) - set(row) if keep else set(row)) for row in chosen_QK.tolist()]
-    return tuple(Weigh(site, tuple(row), query=query) for query, row in enumerate(lost))
+    changes = []
+    for query, row in enumerate(chosen_QK.tolist()):
+        if probe.unit == "area":
+            areas = tuple(map(attention.grid.area, row))
+            changes.append(Weigh(attention.site, areas=areas, query=query, rest=keep))
+        else:
+            lost = set(range(attention.grid.items)) - set(row) if keep else set(row)
+            changes.append(Weigh(attention.site, tuple(sorted(lost)), query=query))
+    return tuple(changes)

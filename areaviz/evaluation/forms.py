@@ -1,5 +1,4 @@
-"""Trained forms of keys side by side: for each the losses of its seeds, and what its best heads do
-with spans.
+"""Trained forms of keys side by side: the losses of their seeds, and their best heads for spans.
 
 Read from a table that `areaviz heads --into` fills run by run, see `areaviz.evaluation.heads`.
 """
@@ -57,25 +56,22 @@ class SpanHead:
 
 @dataclass(frozen=True, slots=True)
 class FormRow:
-    """One form: its seeds, the validation loss of each in nats a token, and its span
-    heads by site.
-    """
+    """One form of keys."""
 
     title: str
     seeds: tuple[int, ...]
+    # on validation, of each seed, in nats a token
     losses: tuple[float, ...]
-    # of the run whose loss is the median
+    # by site, of the run whose loss is the median
     spans: Mapping[str, SpanHead]
 
     def cells(self) -> tuple[str, ...]:
-        """The row for people, one cell for each of `COLUMNS`; a dash where nothing was trained or
-        no span wins.
-        """
+        """One cell for each of `COLUMNS`; a dash where nothing was trained or no span wins."""
         if not self.seeds:
             return (self.title, *["–"] * (len(COLUMNS) - 1))
-        spread = (
-            f" ({min(self.losses):.3f} to {max(self.losses):.3f})" if len(self.losses) > 1 else ""
-        )
+        spread = ""
+        if len(self.losses) > 1:
+            spread = f" ({min(self.losses):.3f} to {max(self.losses):.3f})"
         found = []
         for site in WANTED:
             span = self.spans.get(site)
@@ -85,28 +81,19 @@ class FormRow:
 
 
 def read_forms(path: Path, pair: str) -> list[FormRow]:
-    """The rows of a table for the runs whose names begin with `pair`, all forms in their order; []
-    without a table.
-    """
+    """The rows of all forms, of the runs whose names begin with `pair`; [] without a table."""
     if not path.exists():
         return []
     table: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
-    return [
-        _row(title, [_entry(table, pair, form, seed) for seed in SEEDS])
-        for form, title in TITLES.items()
-    ]
+    rows = []
+    for form, title in TITLES.items():
+        names = [f"{pair}-{form}-seed{seed}" for seed in SEEDS]
+        rows.append(_row(title, [table[name] for name in names if name in table]))
+    return rows
 
 
-def _entry(
-    table: Mapping[str, dict[str, Any]], pair: str, form: str, seed: int
-) -> dict[str, Any] | None:
-    return table.get(f"{pair}-{form}-seed{seed}")
-
-
-def _row(title: str, entries: Sequence[dict[str, Any] | None]) -> FormRow:
-    trained = sorted(
-        (one for one in entries if one is not None), key=lambda one: float(one["best_loss"])
-    )
+def _row(title: str, entries: Sequence[dict[str, Any]]) -> FormRow:
+    trained = sorted(entries, key=lambda one: float(one["best_loss"]))
     if not trained:
         return FormRow(title, (), (), {})
     median = trained[(len(trained) - 1) // 2]
@@ -116,16 +103,13 @@ def _row(title: str, entries: Sequence[dict[str, Any] | None]) -> FormRow:
 
 
 def span_head(entry: Mapping[str, Any], site: str) -> SpanHead | None:
-    """The head nearest to what is wanted at a site, of those that depend on their query more than
-    untrained ones do.
+    """The head nearest to what is wanted, of those that use their query more than untrained ones.
 
     Nearest is where the smaller of the two parts that were reached, share and lift, is largest;
     None where no head ever has a span on top.
     """
-    figures, floor = (
-        entry["heads"][site],
-        max(max(row) for row in entry["untrained"][site]["dependence"]),
-    )
+    figures = entry["heads"][site]
+    floor = max(max(row) for row in entry["untrained"][site]["dependence"])
     share_wanted, lift_wanted = WANTED[site]
     found: list[tuple[float, SpanHead]] = []
     for layer, row in enumerate(figures["multi_share"]):

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from areaviz.cards.card import Card, read_card
-from areaviz.data.hand_links import read_linked
 from areaviz.data.multi30k import Pair
+from areaviz.data.word_links import read_linked
 from areaviz.evaluation.links import error_rates
 from areaviz.evaluation.translation import read_pairs
 from areaviz.metrics.heads import HeadCounts, count_heads

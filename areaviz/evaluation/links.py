@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from areaviz.data.examples import Dataset
-from areaviz.data.hand_links import read_linked
 from areaviz.data.multi30k import read_split
+from areaviz.data.word_links import read_linked
 from areaviz.metrics.aer import LinkCounts, Links, attention_links, count_links
 from areaviz.metrics.aligner import Aligner, diagonal_links
 from areaviz.models.writing import WritingModel

@@ -1,6 +1,4 @@
-"""Words of a scene's sentence that only its picture tells: what is asked, and how often a
-translation has it right.
-"""
+"""Words of a scene's sentence that only its picture tells, and how often they are right."""
 
 from __future__ import annotations
 
@@ -16,44 +14,49 @@ KINDS = ("colour", "noun", "ambiguous")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """number: of the scene, in the order given. source: what is translated. place: which word of
-    the translation is asked for. word: what it must be.
-    """
+    """One word that is asked for."""
 
+    # of the scene, in the order given
     number: int
+    # what is translated
     source: str
+    # which word of the translation it is
     place: int
+    # what it must be
     word: str
 
 
 def asked_words(scenes: Sequence[Scene], kind: str) -> list[Asked]:
     """What is asked of each scene, for a kind of KINDS; scenes without such a word are left out."""
-    found = (_asked(number, scene, kind) for number, scene in enumerate(scenes))
-    return [one for one in found if one is not None]
+    found = []
+    for number, scene in enumerate(scenes):
+        one = _asked(number, scene, kind)
+        if one is not None:
+            found.append(one)
+    return found
 
 
 def right_words(translations: Sequence[str], asked: Sequence[Asked]) -> float:
     """The share of the translations that have the word in its place, 0..1."""
-    rows = zip((text.split() for text in translations), asked, strict=True)
-    return sum(words[one.place : one.place + 1] == [one.word] for words, one in rows) / len(asked)
+    right = 0
+    for text, one in zip(translations, asked, strict=True):
+        right += text.split()[one.place : one.place + 1] == [one.word]
+    return right / len(asked)
 
 
 def _asked(number: int, scene: Scene, kind: str) -> Asked | None:
-    """Of the first object that has such a word; scenes with an even number are asked of the last
-    one.
-    """
-    things = [
-        i for i, thing in enumerate(scene.spoken) if kind == "colour" or thing.shape in AMBIGUOUS
-    ]
+    """The word of the first object that has such a one; of the last, if `number` is even."""
+    things = []
+    for index, spoken in enumerate(scene.spoken):
+        if kind == "colour" or spoken.shape in AMBIGUOUS:
+            things.append(index)
     if not things:
         return None
-    thing = things[-1 if number % 2 == 0 else 0]
+    thing = things[-1] if number % 2 == 0 else things[0]
     word = "colour" if kind == "colour" else "noun"
-    source = (
-        scene.english
-        if kind == "ambiguous"
-        else scene.english.masked(_place(scene.english, thing, word))
-    )
+    source = scene.english
+    if kind != "ambiguous":
+        source = source.masked(_place(source, thing, word))
     place = _place(scene.german, thing, word)
     return Asked(number, source.text, place, scene.german.words[place])
 

@@ -6,7 +6,7 @@ Shapes: H x W items of the memory, D features of an item, A areas in the order o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,7 @@ from areaviz.trace.areas import Area, AreaGrid
 
 Floats = npt.NDArray[np.floating[Any]]
 Slabs = dict[tuple[int, int], Floats]
-"""One array for each area shape: (h, w) -> [H-h+1, W-w+1, D]."""
-Part = tuple[Floats, Floats, int]
-"""Mean and summed squared deviation of all areas of one shape [H-h+1, W-w+1, D], and their size."""
+"""One array for each area shape: (h, w) -> [..., H-h+1, W-w+1, D]."""
 
 
 def areas_of(grid: AreaGrid) -> list[Area]:
@@ -48,16 +46,9 @@ def softmax(logits: Floats) -> Floats:
 def area_sums(x_HWD: Floats, grid: AreaGrid) -> Floats:
     """The sum of every area (Eq. 4, Li et al. 2019) by the running recurrence: [A, D].
 
-    An area is the area one row shorter plus one row; a row is the row one item shorter plus one
-    item. One addition an area, no subtraction, so nothing cancels.
+    One addition an area, no subtraction, so nothing cancels.
     """
-    slabs: Slabs = {(1, 1): x_HWD}
-    for h, w in grid.shapes():
-        if h > 1:
-            slabs[h, w] = slabs[h - 1, w][:-1] + slabs[1, w][h - 1 :]
-        elif w > 1:
-            slabs[1, w] = slabs[1, w - 1][:, :-1] + x_HWD[:, w - 1 :]
-    return _all_areas(slabs, grid)
+    return _all_areas(_grow(x_HWD, grid, lambda one, other, *_: one + other), grid)
 
 
 def area_means(x_HWD: Floats, grid: AreaGrid) -> Floats:
@@ -71,19 +62,17 @@ def area_deviations(x_HWD: Floats, grid: AreaGrid) -> Floats:
 
     Areas grow by merging mean and summed squared deviation, in the precision of the input.
     """
-    parts: dict[tuple[int, int], Part] = {(1, 1): (x_HWD, np.zeros_like(x_HWD), 1)}
-    for h, w in grid.shapes():
-        if h > 1:
-            parts[h, w] = _merge(parts[h - 1, w], np.s_[:-1], parts[1, w], np.s_[h - 1 :])
-        elif w > 1:
-            parts[1, w] = _merge(parts[1, w - 1], np.s_[:, :-1], parts[1, 1], np.s_[:, w - 1 :])
-    squares = {shape: square for shape, (_, square, _) in parts.items()}
+    # A single item is its own mean and has no deviation.
+    mean_and_square = np.stack([x_HWD, np.zeros_like(x_HWD)])
+    grown = _grow(mean_and_square, grid, _merge)
+    squares = {shape: square for shape, (_, square) in grown.items()}
     deviations: Floats = np.sqrt(_all_areas(squares, grid) / _sizes(x_HWD, grid))
     return deviations
 
 
 def padded_table(x_HWD: Floats) -> Floats:
     """The summed area table with a row of zeros above and a column of zeros left: [H+1, W+1, D]."""
+    # In the precision of the memory: its rounding errors are what lesson 5 shows.
     along_rows = np.cumsum(x_HWD, axis=1, dtype=x_HWD.dtype)
     summed = np.cumsum(along_rows, axis=0, dtype=x_HWD.dtype)
     return np.pad(summed, ((1, 0), (1, 0), (0, 0)))
@@ -91,7 +80,11 @@ def padded_table(x_HWD: Floats) -> Floats:
 
 def corner_sums(table: Floats, h: int, w: int) -> Floats:
     """The sums of all areas of h x w items, from the four corners of each in a padded table."""
-    sums: Floats = table[h:, w:] + table[:-h, :-w] - table[h:, :-w] - table[:-h, w:]
+    upper_left = table[:-h, :-w]
+    lower_right = table[h:, w:]
+    lower_left = table[h:, :-w]
+    upper_right = table[:-h, w:]
+    sums: Floats = lower_right + upper_left - lower_left - upper_right
     return sums
 
 
@@ -117,6 +110,7 @@ def plain(number: float, digits: int = 3) -> str:
     text = f"{number:.{digits}f}"
     if "." in text:
         text = text.rstrip("0").rstrip(".")
+    # A small negative number rounds to "-0".
     return "0" if text == "-0" else text
 
 
@@ -131,15 +125,37 @@ def _sizes(x_HWD: Floats, grid: AreaGrid) -> Floats:
     return grid.sizes()[:, None].astype(x_HWD.dtype)
 
 
-def _merge(one: Part, where: Any, other: Part, other_where: Any) -> Part:
-    """Two parts together, each at some of its places (Chan, Golub and LeVeque 1983)."""
-    mean, square, count = one
-    other_mean, other_square, other_count = other
+def _grow(
+    items: Floats, grid: AreaGrid, merge: Callable[[Floats, Floats, int, int], Floats]
+) -> Slabs:
+    """What is known of every area, made of what is known of single items [..., H, W, D].
+
+    An area is the area one row shorter plus one row; a row is the row one item shorter plus one
+    item.
+
+    Args:
+        merge: puts two parts together, given both and how many items each has.
+    """
+    slabs: Slabs = {(1, 1): items}
+    for h, w in grid.shapes():
+        if h > 1:
+            above = slabs[h - 1, w][..., :-1, :, :]
+            row = slabs[1, w][..., h - 1 :, :, :]
+            slabs[h, w] = merge(above, row, (h - 1) * w, w)
+        elif w > 1:
+            left = slabs[1, w - 1][..., :-1, :]
+            item = items[..., w - 1 :, :]
+            slabs[1, w] = merge(left, item, w - 1, 1)
+    return slabs
+
+
+def _merge(one: Floats, other: Floats, count: int, other_count: int) -> Floats:
+    """Mean and summed squared deviation of two parts (Chan, Golub and LeVeque 1983): [2, ...]."""
+    (mean, square), (other_mean, other_square) = one, other
     total = count + other_count
-    delta = other_mean[other_where] - mean[where]
+    delta = other_mean - mean
     between = delta * delta * (count * other_count / total)
-    merged = square[where] + other_square[other_where] + between
-    return mean[where] + delta * (other_count / total), merged, total
+    return np.stack([mean + delta * (other_count / total), square + other_square + between])
 
 
 def _all_areas(slabs: Slabs, grid: AreaGrid) -> Floats:

@@ -151,16 +151,14 @@ def _mixture_words(found: Attention) -> str:
 def attend(query: Floats, size: int) -> Attention:
     """Eq. 1 to 4 for one query, areas of up to `size` items, logits not scaled."""
     grid = AreaGrid.clamped((1, len(KEYS_ND)), (1, size))
-    keys, values = area_means(KEYS_ND[None], grid), area_sums(VALUES_ND[None], grid)
+    keys = area_means(KEYS_ND[None], grid)
+    values = area_sums(VALUES_ND[None], grid)
     logits = keys @ query
     weights = softmax(logits)
-    return Attention(grid, query, keys, logits, weights, held(grid).T @ weights, weights @ values)
-
-
-def held(grid: AreaGrid) -> Floats:
-    """1 where an area holds an item, else 0: [A, N]."""
-    items = range(grid.width)
-    return np.array([[float(holds(area, 0, item)) for item in items] for area in areas_of(grid)])
+    coverage = np.zeros(len(KEYS_ND))
+    for area, weight in zip(areas_of(grid), weights, strict=True):
+        coverage[area.left : area.left + area.width] += weight
+    return Attention(grid, query, keys, logits, weights, coverage, weights @ values)
 
 
 def heaviest(found: Attention, min_size: int = 1) -> tuple[Area, float]:
@@ -176,6 +174,7 @@ def figure(found: Attention, chosen: Area) -> Figure:
     draw_weights(board, found.grid, found.weights, found.logits, chosen, describe)
     for row in range(size):
         board.text(-0.2, row + 0.5, f"length {size - row}", anchor="right")
+    # Coverage can exceed 1; the longest bar then fills its cell.
     most = max(1.0, float(found.coverage.max()))
     for item, share in enumerate(found.coverage):
         lit = holds(chosen, 0, item)
@@ -207,7 +206,8 @@ def plane(found: Attention) -> Figure:
 def logit_equation(found: Attention, chosen: Area) -> str:
     """From the mean key to the weight of the chosen area (LaTeX)."""
     number = found.grid.index(chosen)
-    logit, raised = plain(found.logits[number]), np.exp(found.logits)
+    logit = plain(found.logits[number])
+    raised = np.exp(found.logits)
     return (
         rf"\begin{{aligned}} q\cdot\mu &= {vector(found.query)}\cdot{vector(found.keys[number])} ="
         rf" {logit} \\ "
@@ -230,7 +230,8 @@ def table(found: Attention) -> Table:
     """Every area with its mean key, logit and weight."""
     rows = []
     for number, area in enumerate(areas_of(found.grid)):
-        logit, weight = found.logits[number], found.weights[number]
+        logit = found.logits[number]
+        weight = found.weights[number]
         key = vector(found.keys[number])
         rows.append((describe(area), key, round(float(logit), 3), round(float(weight), 4)))
     return Table(("Area", "Mean key", "Logit", "Weight"), rows)
@@ -240,7 +241,8 @@ def items_table(found: Attention) -> Table:
     """Every item with its key, value and coverage, and the output they give."""
     rows: list[tuple[str | float, ...]] = []
     for item, share in enumerate(found.coverage):
-        key, value = vector(KEYS_ND[item]), vector(VALUES_ND[item])
+        key = vector(KEYS_ND[item])
+        value = vector(VALUES_ND[item])
         rows.append((f"item {item + 1}", key, value, round(float(share), 4)))
     rows.append(("output", "", vector(found.output), round(float(found.coverage.sum()), 4)))
     return Table(("Item", "Key", "Value", "Coverage"), rows)

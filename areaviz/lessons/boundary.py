@@ -129,6 +129,7 @@ def attend(bias: float, start: float, end: float) -> Boundary:
 
 def heaviest(found: Boundary, items: int | None = None) -> int:
     """The number of the heaviest area, of those with `items` items where that is given."""
+    # -1 is below every weight.
     among = found.weights if items is None else np.where(GRID.sizes() == items, found.weights, -1)
     return int(among.argmax())
 
@@ -140,7 +141,8 @@ def words_of(area: Area) -> str:
 
 def figure(found: Boundary) -> Figure:
     """Which area is the heaviest? Every area's weight in its cell, the heaviest outlined."""
-    top, longest = GRID.area(heaviest(found)), GRID.max_width
+    top = GRID.area(heaviest(found))
+    longest = GRID.max_width
     board = Board(-1.35, -0.05, len(WORDS) + 0.1, longest + 1.35, cell=66)
     draw_weights(board, GRID, found.weights, found.logits, top, words_of)
     for row in range(longest):
@@ -159,9 +161,16 @@ def parts_figure(found: Boundary) -> Figure:
     names = [words_of(GRID.area(number)) for number in numbers]
     data = []
     for (part, colour), values in zip(PARTS.items(), found.parts, strict=True):
-        hover = f"{part}: %{{x:.2f}}<extra></extra>"
-        bar = {"type": "bar", "orientation": "h", "name": part, "marker": {"color": colour}}
-        data.append(bar | {"x": values[numbers].tolist(), "y": names, "hovertemplate": hover})
+        bar = {
+            "type": "bar",
+            "orientation": "h",
+            "name": part,
+            "x": values[numbers].tolist(),
+            "y": names,
+            "marker": {"color": colour},
+            "hovertemplate": f"{part}: %{{x:.2f}}<extra></extra>",
+        }
+        data.append(bar)
     axis = {"fixedrange": True, "zeroline": True}
     layout = {
         "barmode": "relative",

@@ -81,11 +81,13 @@ def _sizes() -> tuple[str, int, int]:
     if kinds[name] == "sequence":
         lengths = (16, 32, 64, 128, 256, 512, 1024)
         side = two.select_slider("Items, |M|", lengths, value=256, key="cost-length")
-        label, first = "Largest area, S", 5
+        label = "Largest area, S"
+        first = 5
     else:
         sides = (10, 14, 16, 24, 32)
         side = two.select_slider("Items a side", sides, value=14, key="cost-side")
-        label, first = "Largest area, items a side", 3
+        label = "Largest area, items a side"
+        first = 3
     size = three.slider(label, 1, LARGEST, first, key=f"cost-size-{kinds[name]}")
     return kinds[name], int(side), int(size)
 
@@ -112,8 +114,10 @@ def operations(grid: AreaGrid) -> dict[str, int]:
     product of a query and a key or of a weight and a value counts 2 D. The factored form pays for
     the items and then one addition an area for the logits and for the coverage.
     """
+    # Cumulative sums along the rows, then down the columns.
     making_table = grid.height * (grid.width - 1) + grid.width * (grid.height - 1)
-    queries, products = grid.items, 4 * DEPTH
+    queries = grid.items
+    products = 4 * DEPTH
     regular = queries * grid.items * products
     return {
         "areas": grid.count,
@@ -174,11 +178,19 @@ def _figure(colours: Mapping[str, str], kind: str, side: int, size: int, unit: s
         hover = f"{name}, areas up to {extent}: %{{y:,}}<extra></extra>"
         heights = [count[name] for count in counts]
         curve = lines(sizes, heights, colour, 2.5, name=name, hovertemplate=hover)
-        data.append(curve | {"mode": "lines+markers"})
-    dotted = {"color": GREY, "width": 1, "dash": "dot"}
-    mark = {"type": "line", "x0": size, "x1": size, "yref": "paper", "y0": 0, "y1": 1}
+        curve["mode"] = "lines+markers"
+        data.append(curve)
+    mark = {
+        "type": "line",
+        "x0": size,
+        "x1": size,
+        "yref": "paper",
+        "y0": 0,
+        "y1": 1,
+        "line": {"color": GREY, "width": 1, "dash": "dot"},
+    }
     layout = axes_layout(300, f"largest area, {items}", unit, legend_rows=2)
-    layout["shapes"] = [mark | {"line": dotted}]
+    layout["shapes"] = [mark]
     layout["xaxis"] |= {"dtick": 1, "range": [0.7, len(sizes) + 0.3]}
     layout["yaxis"] |= {"rangemode": "tozero", "tickformat": "~s", "nticks": 6}
     return Figure(data=data, layout=layout)

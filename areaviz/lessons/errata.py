@@ -48,6 +48,7 @@ def show() -> None:
     _integral(side)
     mean = _variance()
     length, size = _count()
+    # The survey's part is drawn before the table, which holds the numbers of both.
     theirs = survey_errata.show()
     ours = table(side, largest, length, size, mean)
     as_table(Table(ours.columns, [*ours.rows, *theirs.rows]), "errata")
@@ -59,7 +60,8 @@ def _loops() -> tuple[int, int]:
     side = one.slider("Grid of ones, items a side", 2, 6, 4, key="errata-side")
     largest = two.slider("Largest area, items a side", 1, 6, 2, key="errata-largest")
     largest = min(largest, side)
-    wrong, right = loops(side, largest, True), loops(side, largest, False)
+    wrong = loops(side, largest, True)
+    right = loops(side, largest, False)
     left, beside = columns()
     with left:
         st.markdown(":red[As printed]")
@@ -144,7 +146,7 @@ def _count() -> tuple[int, int]:
 def _metrics(key: str, names: tuple[str, str], values: tuple[object, object]) -> None:
     places = controls(f"errata-{key}-numbers", 2)
     for place, name, value in zip(places, names, values, strict=True):
-        place.metric(name, f"{value}")
+        place.metric(name, str(value))
 
 
 def loops(side: int, largest: int, printed: bool) -> Loops:
@@ -152,8 +154,11 @@ def loops(side: int, largest: int, printed: bool) -> Loops:
 
     As printed, slices start at h + 1 and w + 1; repaired, at h and w.
     """
-    table_HW, shift = padded_table(np.ones((side, side, 1)))[..., 0], int(printed)
-    areas, right, first = 0, 0, 0.0
+    table_HW = padded_table(np.ones((side, side, 1)))[..., 0]
+    shift = int(printed)
+    areas = 0
+    right = 0
+    first = 0.0
     for h in range(1, largest + 1):
         for w in range(1, largest + 1):
             if max(h, w) + shift > side:
@@ -195,7 +200,8 @@ def integral_figure(side: int) -> Figure:
 
 def integral_table(side: int) -> Table:
     """Both versions of the table, row by row."""
-    printed, repaired = integral(side, True), integral(side, False)
+    printed = integral(side, True)
+    repaired = integral(side, False)
     rows = []
     for row in range(side):
         rows.append((row + 1, _in_writing(printed[row]), _in_writing(repaired[row])))
@@ -204,7 +210,8 @@ def integral_table(side: int) -> Table:
 
 def table(side: int, largest: int, length: int, size: int, mean: float) -> Table:
     """Every misprint with the number it gives and the number it should give."""
-    wrong, right = loops(side, largest, True), loops(side, largest, False)
+    wrong = loops(side, largest, True)
+    right = loops(side, largest, False)
     counts = (printed_count(length, size), true_count(length, size))
     first = "Algorithm 1, sum of the first area of ones, labelled 1 × 1"
     rows = [

@@ -43,8 +43,7 @@ class Key:
 
     Args:
         mean, deviation, shape: the features.
-        from_mean, from_deviation, from_shape: the features times their weights.
-        hidden: their sum.
+        hidden: the sum of the features times their weights.
         active: `hidden` after the ReLU.
         key: what a query is compared with.
     """
@@ -52,9 +51,6 @@ class Key:
     mean: Floats
     deviation: Floats
     shape: Floats
-    from_mean: Floats
-    from_deviation: Floats
-    from_shape: Floats
     hidden: Floats
     active: Floats
     key: Floats
@@ -93,12 +89,13 @@ def show() -> None:
 def key_of(area: Area) -> Key:
     """Eq. 5 to 9 (Li et al. 2019) for one area of the memory."""
     items = items_of(MEMORY_HWD, area)
-    mean, deviation = items.mean(0), items.std(0)
+    mean = items.mean(0)
+    deviation = items.std(0)
     shape = np.concatenate([HEIGHTS[area.height - 1], WIDTHS[area.width - 1]])
-    parts = (mean @ W_MEAN, deviation @ W_DEVIATION, shape @ W_SHAPE)
-    hidden = parts[0] + parts[1] + parts[2]
+    hidden = mean @ W_MEAN + deviation @ W_DEVIATION + shape @ W_SHAPE
+    # The ReLU.
     active = np.maximum(hidden, 0)
-    return Key(mean, deviation, shape, *parts, hidden, active, active @ W_OUT)
+    return Key(mean, deviation, shape, hidden, active, active @ W_OUT)
 
 
 def lit_memory(chosen: Area) -> Figure:
@@ -112,14 +109,14 @@ def figure(area: Area) -> Figure:
     found = key_of(area)
     board = Board(-0.1, -0.55, 10.8, 5.0, cell=56, room=PAGE)
     rows = (
-        (0.0, "mean μ", found.mean, BLUE, found.from_mean, "μ"),
-        (1.6, "deviation σ", found.deviation, GREEN, found.from_deviation, "σ"),
-        (3.2, "shape e: height, width", found.shape, PURPLE, found.from_shape, "e"),
+        (0.0, "mean μ", found.mean, BLUE, W_MEAN, "μ"),
+        (1.6, "deviation σ", found.deviation, GREEN, W_DEVIATION, "σ"),
+        (3.2, "shape e: height, width", found.shape, PURPLE, W_SHAPE, "e"),
     )
-    for y, name, values, colour, product, sign in rows:
+    for y, name, values, colour, weights, sign in rows:
         _draw_vector(board, 0, y, values, colour, name)
         board.text(len(values) + 0.15, y + 0.5, f"times W<sub>{sign}</sub> →", anchor="left")
-        _draw_vector(board, 5.45, y, product, colour)
+        _draw_vector(board, 5.45, y, values @ weights, colour)
     for y, arrow in ((0.5, "↘"), (2.1, "↗"), (3.7, "↗")):
         board.text(7.85, y, arrow, size=18)
     _draw_vector(board, 8.3, 0.8, found.hidden, SKY, "sum")
@@ -134,8 +131,8 @@ def equations(area: Area) -> str:
     hidden = vector(found.hidden, 2)
     return (
         rf"\begin{{aligned}} \mu W_\mu + \sigma W_\sigma + e\,W_e &= "
-        rf"{vector(found.from_mean, 2)} + {vector(found.from_deviation, 2)} +"
-        rf" {vector(found.from_shape, 2)} \\ "
+        rf"{vector(found.mean @ W_MEAN, 2)} + {vector(found.deviation @ W_DEVIATION, 2)} +"
+        rf" {vector(found.shape @ W_SHAPE, 2)} \\ "
         rf"&= {hidden} \\ "
         rf"k = \phi\,{hidden}\,W_d &= {vector(found.active, 2)}\,W_d = "
         rf"\mathbf{{{vector(found.key, 2)}}}\end{{aligned}}"
@@ -144,7 +141,8 @@ def equations(area: Area) -> str:
 
 def weights_equation() -> str:
     """The made-up weights (LaTeX)."""
-    mean, deviation = _matrix(r"W_\mu", W_MEAN), _matrix(r"W_\sigma", W_DEVIATION)
+    mean = _matrix(r"W_\mu", W_MEAN)
+    deviation = _matrix(r"W_\sigma", W_DEVIATION)
     return (
         rf"\begin{{gathered}}{mean}\quad {deviation}"
         rf" \\[4pt] {_matrix('W_e', W_SHAPE)}\quad {_matrix('W_d', W_OUT)}"

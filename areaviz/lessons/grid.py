@@ -70,7 +70,8 @@ def _sizes() -> AreaGrid:
 
 def runs(length: int, longest: int) -> Runs:
     """Every run of 1..`longest` items along one axis of `length` items."""
-    found, offset = {}, 0
+    found = {}
+    offset = 0
     for extent in range(1, longest + 1):
         for first in range(length - extent + 1):
             found[extent, first] = offset
@@ -84,8 +85,11 @@ def figure(grid: AreaGrid, chosen: Area) -> Figure:
 
     There is a row of small grids for every vertical run and a column for every horizontal one.
     """
-    down, across = runs(grid.height, grid.max_height), runs(grid.width, grid.max_width)
-    rows, columns = max(down.values()) + grid.height, max(across.values()) + grid.width
+    down = runs(grid.height, grid.max_height)
+    across = runs(grid.width, grid.max_width)
+    rows = max(down.values()) + grid.height
+    columns = max(across.values()) + grid.width
+    # What stays NaN is clear: the gaps between the small grids.
     cells = np.full((rows, columns), np.nan)
     hits: list[tuple[float, float, str, int]] = []
     for (height, top), y in down.items():
@@ -137,13 +141,24 @@ def table(grid: AreaGrid) -> Table:
 def _mosaic(cells: Floats, hits: list[tuple[float, float, str, int]], down: int) -> Figure:
     """All small grids as one heat map. down: how many lie one below the other."""
     rows, columns = cells.shape
+    # As large as the column and 380 pixels of height allow.
     cell = min((COLUMN - LABEL_ROOM) / columns, 380 / rows, 24)
     gap = 1 if cell >= 9 else 0
+    # Two entries a colour, so that the scale has steps and does not blend.
     scale = []
     for step, colour in enumerate(COLOURS):
         scale += [[step / len(COLOURS), colour], [(step + 1) / len(COLOURS), colour]]
-    heat = {"type": "heatmap", "z": cells, "zmin": -0.5, "zmax": 3.5, "colorscale": scale}
-    heat |= {"showscale": False, "hoverinfo": "skip", "xgap": gap, "ygap": gap}
+    heat = {
+        "type": "heatmap",
+        "z": cells,
+        "zmin": -0.5,
+        "zmax": 3.5,
+        "colorscale": scale,
+        "showscale": False,
+        "hoverinfo": "skip",
+        "xgap": gap,
+        "ygap": gap,
+    }
     axis = {"visible": False, "fixedrange": True, "constrain": "domain"}
     layout = base_layout(rows * cell + LABEL_ROOM) | {
         "xaxis": axis | {"range": [-LABEL_ROOM / cell, columns]},
@@ -157,6 +172,7 @@ def _label_axis(mosaic: Figure, name: str, axis: Runs, length: int) -> None:
     longest, _ = max(axis)
     for extent in range(1, longest + 1):
         middle = (axis[extent, 0] + axis[extent, length - extent] + length - 1) / 2
+        # Many extents leave room for one letter.
         text = f"{name if longest <= 3 else name[0]} {extent}"
         if name == "width":
             mosaic.add_annotation(x=middle, y=-0.9, text=text, yanchor="bottom")

@@ -120,7 +120,8 @@ def _words(choice: Choice, drawn: Redraws) -> None:
         " asks only for those drawn (Eq. 48, the part that teaches the scores):"
     )
     st.latex(estimate_equation())
-    item, baseline = int(drawn.chosen[-1, 0]), float(drawn.baselines[-1])
+    item = int(drawn.chosen[-1, 0])
+    baseline = float(drawn.baselines[-1])
     st.markdown(
         "The **advantage** R − b says whether to draw this item more often or less. The first draw"
         f" took item {item + 1}; with b = {plain(baseline)} it pushes the five scores by"
@@ -196,6 +197,7 @@ def gradient_figure(choice: Choice, drawn: Redraws) -> Figure:
     exact = _slopes(choice)
     for trace in (cloud, exact, this):
         trace["hovertemplate"] = f"{trace['name']}: %{{y:.3g}}<extra></extra>"
+    # One scale for all baselines, so that the clouds can be compared.
     reach = _reach(choice)
     layout = axes_layout(300, "score of item", "slope of the expected reward")
     layout["xaxis"] |= {"range": [0.5, items + 0.5], "dtick": 1, "showgrid": False}
@@ -207,7 +209,8 @@ def gradient_figure(choice: Choice, drawn: Redraws) -> Figure:
 def baseline_figure(choice: Choice, samples: int, baseline: str) -> Figure:
     """Which baseline gives the least variance? The exact curve, with the baselines on it."""
     places = [level(choice, name) for name in _MARKS]
-    low, high = min(places), max(places)
+    low = min(places)
+    high = max(places)
     along = np.linspace(low - 0.25 * (high - low), high + 0.25 * (high - low), 61)
     heights = [variance(choice, samples, float(place)) for place in along]
     hover = "baseline %{x:.3g}: variance %{y:.3g}<extra></extra>"
@@ -241,8 +244,10 @@ def estimate_equation() -> str:
 
 def draw_equation(choice: Choice, drawn: Redraws) -> str:
     """What the first draw of the newest estimate adds, for all scores (LaTeX)."""
-    item, baseline = int(drawn.chosen[-1, 0]), float(drawn.baselines[-1])
-    reward, slopes = float(choice.rewards[item]), choice.traces[item]
+    item = int(drawn.chosen[-1, 0])
+    baseline = float(drawn.baselines[-1])
+    reward = float(choice.rewards[item])
+    slopes = choice.traces[item]
     minus = f"- {plain(baseline)}" if baseline >= 0 else f"+ {plain(-baseline)}"
     return (
         rf"\begin{{gathered}}({plain(reward)} {minus})\;\cdot \\ {vector(slopes, 2)} \\ "
@@ -275,7 +280,8 @@ def baselines_table(choice: Choice, samples: int) -> Table:
 
 def _slopes(choice: Choice) -> dict[str, Any]:
     """The exact slope of every score, a short level line each."""
-    x, y = [], []
+    x = []
+    y = []
     for item, slope in enumerate(choice.gradient, start=1):
         x += [item - 0.4, item + 0.4, None]
         y += [float(slope), float(slope), None]

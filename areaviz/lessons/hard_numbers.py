@@ -98,7 +98,9 @@ def redraw(choice: Choice, samples: int, baseline: str, more: int = 0) -> Redraw
     """
     count = EARLIER + SHOWN + more
     ends = np.cumsum(choice.weights)
+    # The same random numbers for all choices, so that only what the reader sets makes a change.
     uniform = np.random.default_rng(SEED).random((count, samples))
+    # Rounding can leave the last end below 1.
     chosen = np.searchsorted(ends / ends[-1], uniform, side="right")
     rewards = choice.rewards[chosen]
     if baseline == "Moving average":

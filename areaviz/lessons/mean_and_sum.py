@@ -36,7 +36,8 @@ def show() -> None:
         names = list(MEMORIES)
         name = st.segmented_control("Memory", names, default=names[0], required=True)
         memory_HWD = MEMORIES[name]
-        key, grid = f"mean-{names.index(name)}", areas(memory_HWD)
+        key = f"mean-{names.index(name)}"
+        grid = areas(memory_HWD)
         chosen = pick_area(key, grid, Area(0, 1, min(2, grid.height), 2))
         question = (
             "Which numbers does the chosen area hold? The memory with the items of the area lit."
@@ -98,12 +99,14 @@ def deviation_equation(memory_HWD: Floats, chosen: Area) -> str:
 def table(memory_HWD: Floats) -> Table:
     """Mean, sum and standard deviation of every area."""
     grid = areas(memory_HWD)
-    means, sums = area_means(memory_HWD, grid), area_sums(memory_HWD, grid)
+    means = area_means(memory_HWD, grid)
+    sums = area_sums(memory_HWD, grid)
     deviations = area_deviations(memory_HWD, grid)
     rows = []
     for number, area in enumerate(areas_of(grid)):
         held = " ".join(vector(item) for item in items_of(memory_HWD, area))
-        key, value = vector(means[number]), vector(sums[number])
+        key = vector(means[number])
+        value = vector(sums[number])
         rows.append((number + 1, held, key, value, vector(deviations[number])))
     return Table(("Area", "Items", "Mean (key)", "Sum (value)", "Standard deviation"), rows)
 

@@ -69,6 +69,7 @@ def picture(
 
     def clicked() -> None:
         points = st.session_state[name].selection.points
+        # Clicking a marked place again takes the mark away and reports no point.
         if points:
             on_click(int(points[0]["customdata"]))
 
@@ -93,6 +94,7 @@ def pick_area(key: str, grid: AreaGrid, first: Area) -> Area:
         grid: may change from run to run; the chosen area is then cut and moved to fit.
         first: the area to begin with.
     """
+    # A click may have chosen an area since the slider was drawn, so the slider follows it.
     area = fitted(st.session_state.get(_area_key(key), first), grid)
     slider = f"{key}-number"
     st.session_state[_area_key(key)] = area
@@ -139,7 +141,8 @@ def reached(area: Area, corner: tuple[int, int]) -> Area:
     Its upper left corner moves only where it would lie beyond the lower right one.
     """
     row, column = corner
-    top, left = min(area.top, row), min(area.left, column)
+    top = min(area.top, row)
+    left = min(area.left, column)
     return Area(top, left, row - top + 1, column - left + 1)
 
 
@@ -149,15 +152,18 @@ def grown(area: Area, grid: AreaGrid, corner: tuple[int, int]) -> Area:
     It is the one item where the grid has no such area.
     """
     row, column = corner
-    height, width = row - area.top + 1, column - area.left + 1
+    height = row - area.top + 1
+    width = column - area.left + 1
     fits = 1 <= height <= grid.max_height and 1 <= width <= grid.max_width
     return Area(area.top, area.left, height, width) if fits else Area(row, column, 1, 1)
 
 
 def fitted(area: Area, grid: AreaGrid) -> Area:
     """The area cut and moved, no more than needed, to be one of the grid's."""
-    height, width = min(area.height, grid.max_height), min(area.width, grid.max_width)
-    top, left = min(area.top, grid.height - height), min(area.left, grid.width - width)
+    height = min(area.height, grid.max_height)
+    width = min(area.width, grid.max_width)
+    top = min(area.top, grid.height - height)
+    left = min(area.left, grid.width - width)
     return Area(top, left, height, width)
 
 

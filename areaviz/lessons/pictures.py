@@ -84,6 +84,7 @@ class Board:
             ink: colour of the text, the theme's where it is None.
             edge: colour of the outline, which is left out where it is None.
         """
+        # Neighbouring cells leave a thin gap between them.
         path = _rounded(x + 0.04, y + 0.04, x + width - 0.04, y + height - 0.04)
         line = {"color": edge or fill, "width": 2.5 if edge else 0}
         self._shapes.append(
@@ -111,9 +112,19 @@ class Board:
         angle: float = 0,
     ) -> None:
         """Text at a place; `anchor` says which end lies there: "left", "center" or "right"."""
-        note = {"x": x, "y": y, "text": text, "font": {"size": size, "color": ink}}
-        look = {"showarrow": False, "borderpad": 0, "textangle": angle}
-        self._texts.append(note | look | {"xanchor": anchor, "yanchor": "middle"})
+        self._texts.append(
+            {
+                "x": x,
+                "y": y,
+                "text": text,
+                "font": {"size": size, "color": ink},
+                "showarrow": False,
+                "borderpad": 0,
+                "textangle": angle,
+                "xanchor": anchor,
+                "yanchor": "middle",
+            }
+        )
 
     def hit(self, x: float, y: float, label: str, number: int) -> None:
         """A cell that shows `label` under the pointer and reports `number` when clicked."""
@@ -121,16 +132,23 @@ class Board:
 
     def figure(self) -> Figure:
         """The picture: cells square, no axes, as tall as its cells need."""
-        columns, rows = self.right - self.left, self.bottom - self.top
+        columns = self.right - self.left
+        rows = self.bottom - self.top
         cell = min(self.cell, self.room / columns)
-        axis: dict[str, Any] = {"visible": False, "fixedrange": True, "constrain": "domain"}
-        axis |= {"showgrid": False, "zeroline": False}
+        axis: dict[str, Any] = {
+            "visible": False,
+            "fixedrange": True,
+            "showgrid": False,
+            "zeroline": False,
+            "constrain": "domain",
+        }
         layout = base_layout(rows * cell) | {
             "shapes": self._shapes,
             "annotations": self._texts,
             "xaxis": axis | {"range": [self.left, self.right]},
             "yaxis": axis | {"range": [self.bottom, self.top], "scaleanchor": "x"},
         }
+        # A board without places to click has no markers.
         return Figure(data=[hit_trace(self._hits, cell)] if self._hits else [], layout=layout)
 
 
@@ -191,10 +209,15 @@ def axes_layout(height: float, x_title: str, y_title: str, legend_rows: int = 1)
 
 def dots(x: Any, y: Any, name: str, colour: str, size: float, opacity: float = 1) -> dict[str, Any]:
     """Points that show their numbers under the pointer."""
-    marker = {"color": colour, "size": size, "opacity": opacity}
-    hover = f"{name}: (%{{x:.3g}}, %{{y:.3g}})<extra></extra>"
-    points = {"x": x, "y": y, "name": name, "marker": marker, "hovertemplate": hover}
-    return {"type": "scatter", "mode": "markers", **points}
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": x,
+        "y": y,
+        "name": name,
+        "marker": {"color": colour, "size": size, "opacity": opacity},
+        "hovertemplate": f"{name}: (%{{x:.3g}}, %{{y:.3g}})<extra></extra>",
+    }
 
 
 def lines(x: Any, y: Any, colour: str, width: float, **more: Any) -> dict[str, Any]:
@@ -209,8 +232,7 @@ def memory_figure(
     """A memory with the items of the chosen area lit.
 
     Args:
-        cell: side of a cell in pixels.
-        size: of the letters.
+        cell: side of a cell in pixels; size: of the letters.
         label: what is shown of an item under the pointer, with {number}, counted from 1, and
             {text}; without it the items cannot be clicked.
     """
@@ -239,11 +261,14 @@ def draw_weights(
         name: says what an area holds, which is shown with its logit under the pointer.
     """
     for number, area in enumerate(areas_of(grid)):
-        x, y = area.left, grid.max_width - area.width
+        x = area.left
+        y = grid.max_width - area.width
+        # Even the lightest area has some colour, so that its cell can be seen.
         strength = 0.1 + 0.85 * float(weights[number] / weights.max())
-        board.box(x, y, tint(BLUE, strength), edge=ORANGE if area == outlined else None)
+        edge = ORANGE if area == outlined else None
         ink = PAPER if strength > 0.85 else None
-        board.text(x + 0.5, y + 0.5, f"{weights[number]:.3f}", size=13, ink=ink)
+        text = f"{weights[number]:.3f}"
+        board.box(x, y, tint(BLUE, strength), text, ink=ink, size=13, edge=edge)
         board.hit(x, y, f"{name(area)}: logit {plain(logits[number])}", number)
 
 
@@ -265,6 +290,7 @@ def versions_figure(printed: Version, repaired: Version) -> Figure:
 
 def _rounded(left: float, top: float, right: float, bottom: float) -> str:
     """A rectangle with rounded corners, as a path of SVG."""
+    # A cell narrower than two corners, such as a short bar, gets smaller ones.
     r = min(0.1, (right - left) / 2, (bottom - top) / 2)
     edges = {"left": left, "top": top, "right": right, "bottom": bottom}
     corners = {"l": left + r, "t": top + r, "r": right - r, "b": bottom - r}

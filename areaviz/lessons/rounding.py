@@ -80,6 +80,7 @@ def show() -> None:
 
 def measure(mean: float) -> Rounding:
     """Draw N(mean, 1) numbers, take every area's deviation with and without the table."""
+    # float32 as in a model; the exact values are those of the same numbers in float64.
     x_HWD = np.random.default_rng(SEED).normal(mean, 1, (1, GRID.width, 1)).astype(np.float32)
     variances = table_variances(x_HWD, GRID)[:, 0]
     return Rounding(

@@ -57,13 +57,15 @@ def _words(grid: AreaGrid, chosen: Area) -> None:
 
 def figure(grid: AreaGrid, chosen: Area) -> Figure:
     """Which areas does a sequence have? One cell an area, the items of the chosen one lit."""
-    length, size = grid.width, grid.max_width
+    length = grid.width
+    size = grid.max_width
     board = Board(-1.5, -0.1, length + 0.1, size + 2.15)
     for number, area in enumerate(areas_of(grid)):
-        x, y = area.left, size - area.width
-        board.box(x, y, _fill(area, grid, chosen))
-        if length <= 9:  # in more cells the figures would not fit
-            board.text(x + 0.5, y + 0.5, span(area), ink=INK if area == chosen else None)
+        x = area.left
+        y = size - area.width
+        text = span(area) if length <= 9 else ""  # smaller cells have no room for it
+        ink = INK if area == chosen else None
+        board.box(x, y, _fill(area, grid, chosen), text, ink=ink, size=12)
         board.hit(x, y, f"{describe(area)}, area {number + 1} of {grid.count}", number)
     for row in range(size):
         board.text(-0.25, row + 0.5, str(size - row), anchor="right")
@@ -77,8 +79,10 @@ def figure(grid: AreaGrid, chosen: Area) -> Figure:
 
 def count_equation(grid: AreaGrid) -> str:
     """The count formula with the numbers put in, coloured like the picture (LaTeX)."""
-    length, size = grid.width, grid.max_width
-    block, stairs = (length - size) * size, size * (size + 1) // 2
+    length = grid.width
+    size = grid.max_width
+    block = (length - size) * size
+    stairs = size * (size + 1) // 2
     return (
         r"\begin{aligned}|R| &= \textcolor{#0072B2}{(L-S)\,S} +"
         r" \textcolor{#009E73}{\tfrac{S(S+1)}{2}} \\ &= "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -57,28 +56,6 @@ _WORDS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Corners:
-    """The four entries of the padded table round an area (Algorithm 1).
-
-    Args:
-        i1: sum of the whole rectangle from the top left of the memory to the area's end.
-        i2: sum of what lies left of and above the area, which i3 and i4 both hold.
-        i3: sum of what lies left of the area.
-        i4: sum of what lies above the area.
-    """
-
-    i1: float
-    i2: float
-    i3: float
-    i4: float
-
-    @property
-    def total(self) -> float:
-        """The area's sum: I1 + I2 - I3 - I4."""
-        return self.i1 + self.i2 - self.i3 - self.i4
-
-
 @st.fragment
 def show() -> None:
     """Five steps from the numbers to the four corners, for an area of the reader's choice."""
@@ -123,20 +100,22 @@ def stage(step: int) -> Floats:
     return (MEMORY, along, np.cumsum(along, axis=0), padded, padded)[step]
 
 
-def corners(area: Area) -> Corners:
-    """The four corners of an area in the padded table."""
-    table_HW, bottom, right = stage(4), area.top + area.height, area.left + area.width
-    return Corners(
-        i1=float(table_HW[bottom, right]),
-        i2=float(table_HW[area.top, area.left]),
-        i3=float(table_HW[bottom, area.left]),
-        i4=float(table_HW[area.top, right]),
-    )
+def corners(area: Area) -> list[float]:
+    """The entries I1 to I4 of the padded table round an area (Algorithm 1).
+
+    I1 sums the whole rectangle from the top left of the memory to the area's end, I3 what lies left
+    of the area, I4 what lies above it, and I2 what I3 and I4 both hold: the area's sum is I1 + I2 -
+    I3 - I4.
+    """
+    # From the step with the zeros on, areas at the border have four corners too.
+    table_HW = stage(4)
+    return [float(table_HW[place]) for place in _corner_places(area)]
 
 
 def summed(step: int, area: Area) -> Area:
     """Which items the lit entry of the table sums: the entry is the area's lower right corner."""
-    bottom, right = area.top + area.height, area.left + area.width
+    bottom = area.top + area.height
+    right = area.left + area.width
     if step == 0:
         return Area(bottom - 1, right - 1, 1, 1)
     if step == 1:
@@ -148,7 +127,8 @@ def figure(step: int, area: Area) -> Figure:
     """What does one entry of the table sum? The memory on the left, the table on the right."""
     rows, columns = MEMORY.shape
     board = Board(-0.05, -0.7, 2 * columns + GAP + 1.1, rows + 1.05, cell=54)
-    source, top = summed(step, area), _first(step)
+    source = summed(step, area)
+    top = _first(step)
     for (row, column), value in np.ndenumerate(MEMORY):
         lit = holds(source, row, column)
         fill = ORANGE if lit else _taken_away(step, area, row, column)
@@ -160,31 +140,33 @@ def figure(step: int, area: Area) -> Figure:
 
 def corners_equation(area: Area) -> str:
     """I1 + I2 - I3 - I4 with the area's numbers, coloured like the corners (LaTeX)."""
-    found = corners(area)
+    i1, i2, i3, i4 = corners(area)
     names = (
         r"\textcolor{#0072B2}{I_1} + \textcolor{#009E73}{I_2} - \textcolor{#D55E00}{I_3} -"
         r" \textcolor{#CC79A7}{I_4}"
     )
     numbers = (
-        rf"\textcolor{{#0072B2}}{{{found.i1:g}}} + \textcolor{{#009E73}}{{{found.i2:g}}} - "
-        rf"\textcolor{{#D55E00}}{{{found.i3:g}}} - \textcolor{{#CC79A7}}{{{found.i4:g}}}"
+        rf"\textcolor{{#0072B2}}{{{i1:g}}} + \textcolor{{#009E73}}{{{i2:g}}} - "
+        rf"\textcolor{{#D55E00}}{{{i3:g}}} - \textcolor{{#CC79A7}}{{{i4:g}}}"
     )
     return (
         rf"\begin{{aligned}}\text{{sum}} &= {names} \\ &= {numbers} ="
-        rf" \mathbf{{{found.total:g}}}\end{{aligned}}"
+        rf" \mathbf{{{i1 + i2 - i3 - i4:g}}}\end{{aligned}}"
     )
 
 
 def entry_equation(step: int, area: Area) -> str:
     """How the lit entry of steps 1 to 3 follows from the step before (LaTeX)."""
-    row, column = area.top + area.height - 1, area.left + area.width - 1
+    row = area.top + area.height - 1
+    column = area.left + area.width - 1
     parts = MEMORY[row, : column + 1] if step == 1 else stage(1)[: row + 1, column]
     return f"{' + '.join(f'{part:g}' for part in parts)} = \\mathbf{{{parts.sum():g}}}"
 
 
 def table(step: int) -> Table:
     """The table so far, row by row; the zeros around it are row 0 and column 0."""
-    values, first = stage(step), 1 - _first(step)
+    values = stage(step)
+    first = 1 - _first(step)
     rows = []
     for number, row in enumerate(values, start=first):
         rows.append((f"row {number}", *(f"{value:g}" for value in row)))
@@ -198,7 +180,8 @@ def _first(step: int) -> int:
 
 
 def _draw_table(board: Board, step: int, area: Area, left: float) -> None:
-    values, first = stage(step), _first(step)
+    values = stage(step)
+    first = _first(step)
     lit = _lit(step, area)
     for (row, column), value in np.ndenumerate(values):
         is_zero_around = row < first or column < first
@@ -217,23 +200,26 @@ def _draw_table(board: Board, step: int, area: Area, left: float) -> None:
 
 def _lit(step: int, area: Area) -> dict[tuple[int, int], tuple[str, str]]:
     """The lit entries of the table by row and column: their colour and their sign in the sum."""
+    looks = ((SKY, "+"), (GREEN, "+"), (VERMILION, "−"), (PURPLE, "−"))
+    if step == 4:
+        return dict(zip(_corner_places(area), looks, strict=True))
     shift = 1 - _first(step)
-    bottom, right = area.top + area.height - shift, area.left + area.width - shift
-    if step < 4:
-        return {(bottom, right): (ORANGE, "")}
-    return {
-        (area.top, right): (PURPLE, "−"),
-        (bottom, area.left): (VERMILION, "−"),
-        (area.top, area.left): (GREEN, "+"),
-        (bottom, right): (SKY, "+"),
-    }
+    return {(area.top + area.height - shift, area.left + area.width - shift): (ORANGE, "")}
+
+
+def _corner_places(area: Area) -> tuple[tuple[int, int], ...]:
+    """Row and column of I1 to I4 in the padded table."""
+    bottom = area.top + area.height
+    right = area.left + area.width
+    return (bottom, right), (area.top, area.left), (bottom, area.left), (area.top, right)
 
 
 def _taken_away(step: int, area: Area, row: int, column: int) -> str:
     """The colour of the corner that takes an item away, once the corners are lit."""
     if step < 4 or row >= area.top + area.height or column >= area.left + area.width:
         return QUIET
-    left, above = column < area.left, row < area.top
+    left = column < area.left
+    above = row < area.top
     if left and above:
         return tint(GREEN, 0.3)
     return tint(VERMILION if left else PURPLE, 0.3)

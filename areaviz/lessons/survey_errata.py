@@ -87,8 +87,10 @@ def sampled(height: int, width: int, printed: bool) -> Floats:
 
     As printed, u runs to the width; repaired, to the height. Rows that do not exist count nothing.
     """
-    rows, columns = np.arange(1.0, height + 1), np.arange(1.0, width + 1)
+    rows = np.arange(1.0, height + 1)
+    columns = np.arange(1.0, width + 1)
     summed = rows[:width] if printed else rows
+    # The kernel of bilinear sampling reaches one pixel far.
     near = np.maximum(0, 1 - np.abs(rows[:, None] - summed)).sum(1)
     beside = np.maximum(0, 1 - np.abs(columns[:, None] - columns)).sum(1)
     output: Floats = np.outer(near, beside)
@@ -111,7 +113,8 @@ def slope(glimpses: int, printed: bool) -> float:
 
 def sampled_figure(height: int, width: int) -> Figure:
     """Which rows get lost? A picture of ones, sampled as printed and as repaired."""
-    wrong, right = sampled(height, width, True), sampled(height, width, False)
+    wrong = sampled(height, width, True)
+    right = sampled(height, width, False)
     return versions_figure((wrong, wrong != right), (right, np.full(right.shape, True)))
 
 

@@ -21,6 +21,7 @@ def show() -> None:
     """A window to be dragged on a picture, with what it gives; all of it in the browser."""
     left, right = columns()
     with left:
+        # The browser computes everything here, so no run of the page follows a drag.
         window({"Scene": _scene(), "Digit": sample("digit-2")}, _THETA, key="transformed-window")
         st.caption(
             "Drag the window, its edges and its corners, or move them by the arrow keys (with"

@@ -1,0 +1,1 @@
+"""Measures that no well-kept library has, one a file."""

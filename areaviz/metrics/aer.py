@@ -1,5 +1,4 @@
-"""Alignment error rate: how far the links read off attention are from those made by hand (Och & Ney
-2003).
+"""Alignment error rate: how far attention's links are from those made by hand (Och & Ney 2003).
 
 A link (i, j) joins word i of the source with word j of the target, both 0-based. Shapes: S source
 words, T target words.
@@ -22,15 +21,15 @@ Direction = Literal["target", "source"]
 
 @dataclass(frozen=True, slots=True)
 class LinkCounts:
-    """How many links a system made (A), people are sure of (S) and allow (P, which holds S), and
-    their overlaps.
+    """Counts of links; those of sentences add up with `+`.
 
-    Counts of sentences add up with `+`; the measures are 0..1, and NaN where there is nothing to
-    divide by.
+    The measures are 0..1, and NaN where there is nothing to divide by.
     """
 
+    # Links that a system made (A), and links that people are sure of (S).
     made: int = 0
     sure: int = 0
+    # Links made that are sure, and links made that are possible (P, which holds S).
     made_sure: int = 0
     made_possible: int = 0
 
@@ -60,39 +59,41 @@ class LinkCounts:
 
 
 def count_links(made: Links, sure: Links, possible: Links) -> LinkCounts:
-    """The counts of one sentence; sure links are possible ones whether or not `possible` repeats
-    them.
-    """
+    """The counts of one sentence; sure links count as possible, repeated or not."""
     return LinkCounts(len(made), len(sure), len(made & sure), len(made & (sure | possible)))
 
 
 def strongest_links(
     attention_TS: FloatArray, choosing: Direction = "target"
 ) -> frozenset[tuple[int, int]]:
-    """One link a word, (source, target), to the word of the other side with the greatest attention.
+    """For each word a link, (source, target), to the word it has the greatest attention with.
 
-    choosing: the side whose words choose, "target" (the way attention points) or "source" (by whom
-    am I attended to most?). Words without any attention get no link; of equals the first is taken.
-    The intersection of both choices gives fewer, surer links.
+    Words without any attention get no link; of equals the first is taken. The intersection of both
+    choices gives fewer, surer links.
+
+    Args:
+        attention_TS: attention of target words to source words.
+        choosing: the side whose words choose: "target", the way attention points, or "source".
     """
     weights = attention_TS if choosing == "target" else attention_TS.T
-    if not weights.size:
-        return frozenset()
-    chosen = weights.argmax(1).tolist()
-    pairs = [(other, word) for word, other in enumerate(chosen) if weights[word, other] > 0]
-    return frozenset(pairs if choosing == "target" else [(word, other) for other, word in pairs])
+    found = set()
+    if weights.size:
+        for word, other in enumerate(weights.argmax(1).tolist()):
+            if weights[word, other] > 0:
+                found.add((other, word) if choosing == "target" else (word, other))
+    return frozenset(found)
 
 
 def attention_links(
     trace: Trace, layer: int, head: int | None = None, choosing: Direction = "target"
 ) -> frozenset[tuple[int, int]]:
-    """The links between words of source and target that a head's encoder-decoder attention shows.
+    """The links between words of source and target in a head's encoder-decoder attention.
 
-    Area weights become shares of items, these attention between words (summed over the items of a
-    source word, averaged over those of a target word), this `strongest_links`. head: None is the
-    mean of all heads.
+    Area weights become shares of items, these become attention between words (summed over the items
+    of a source word, averaged over those of a target word), of which `strongest_links` are taken.
+    Without a head the mean of all heads is used.
     """
     attention = trace.maps["encoder-decoder"]
     shares_QN = item_shares(attention, layer, head)
-    fields = trace.fields[attention.query], trace.fields[attention.memory]
-    return strongest_links(word_attention(shares_QN, *fields), choosing)
+    target, source = trace.fields[attention.query], trace.fields[attention.memory]
+    return strongest_links(word_attention(shares_QN, target, source), choosing)

@@ -1,8 +1,7 @@
-"""How surely attention covers a source: coverage deviation and absentmindedness (Rikters, Fishel
-and Bojar 2017).
+"""How well attention covers a source: coverage deviation and absentmindedness.
 
-They tell suspicious translations without any reference: words left out or said twice, and attention
-that is everywhere.
+They find suspicious translations without any reference: words left out or said twice, and attention
+that is everywhere (Rikters, Fishel and Bojar 2017).
 Shapes: T target words, S source words.
 """
 
@@ -15,23 +14,18 @@ import numpy as np
 from areaviz.trace.record import FloatArray
 
 POWER = 6
-"""Of the deviation: that of the authors' tool, SoftAlignments. Their paper squares it, and so
-punishes less.
-"""
+"""Of the deviation, as in the authors' tool SoftAlignments; their paper squares it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Certainty:
-    """coverage_deviation: 0 where every source word gets attention worth one target word, else
-    more.
+    """Three measures of one sentence; 0 is best in all of them."""
 
-    absentmindedness: the entropy of a target word's attention, source_absentmindedness that of the
-    attention a source word gets, each as a share of the most possible, 0..1. 0 is best in all
-    three.
-    """
-
+    # 0 where every source word gets attention worth one target word, else more.
     coverage_deviation: float
+    # The entropy of a target word's attention, as a share of the most possible, 0..1.
     absentmindedness: float
+    # The same for the attention that a source word gets.
     source_absentmindedness: float
 
 
@@ -59,9 +53,7 @@ def certainty(shares_TS: FloatArray) -> Certainty:
 
 
 def _spread(weights_RN: FloatArray) -> float:
-    """The mean entropy of rows, each divided by its sum, as a share of the most possible; empty
-    rows are left out.
-    """
+    """The mean entropy of rows that are not empty, as a share of the most possible."""
     rows = weights_RN[weights_RN.sum(1) > 0].astype(np.float64)
     if not len(rows) or rows.shape[1] == 1:
         return 0.0

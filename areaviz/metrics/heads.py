@@ -1,40 +1,36 @@
-"""What each attention head does over a set of examples: how far it depends on its query, and how
-often a span wins.
+"""What each attention head does: how far it depends on its query, how often a span wins.
 
 Query dependence is the mutual information between the query and the item it attends to, see
-`areaviz.trace.query`; the diagonal has all there can be of it.
+`areaviz.trace.query`; a diagonal has as much as there can be.
 
 Shapes: L layers, H heads, Q queries, N items, A areas, O offsets between a query and its heaviest
-item.
+item, S queries that attend to anything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 import numpy as np
 
-from areaviz.metrics.judged import MEASURES, Array, JudgedAreas
-from areaviz.metrics.words import word_runs
+from areaviz.metrics.words import (
+    MEASURES,
+    Array,
+    Counts,
+    WordAreas,
+    add_by_site,
+    visible_items,
+    word_runs,
+)
 from areaviz.trace.query import item_shares, query_dependence
 from areaviz.trace.record import AttentionMap, Field, FloatArray, IntArray, Trace
 
 MOST_OFFSET = 12
 """Offsets of heaviest items are counted up to this many items before and after the query."""
-_EXACT = MEASURES.index("exact")
 
 
-@dataclass(frozen=True, slots=True)
-class HeadCounts:
-    """Sums by name, each float64 [L, H] or [L, H, O]; counts of several examples of one model add
-    up with `+`.
-    """
-
-    sums: Mapping[str, Array]
-
-    def __add__(self, other: HeadCounts) -> HeadCounts:
-        return HeadCounts({name: self.sums[name] + other.sums[name] for name in self.sums})
+class HeadCounts(Counts):
+    """Sums over queries by name, each float64 [L, H] or [L, H, O]."""
 
     def figures(self) -> dict[str, Array]:
         """The figures of every head, each float64 [L, H].
@@ -61,51 +57,45 @@ class HeadCounts:
                 "offset_share": sums["offsets"].max(-1) / queries,
                 "multi_share": sums["long"] / queries,
             }
-            for name in ("exact", "edge"):
-                own, chance = (
-                    sums[f"long_{name}{kind}"] / sums["long"] for kind in ("", "_random")
-                )
-                found |= {
-                    f"long_{name}": own,
-                    f"long_{name}_random": chance,
-                    f"long_{name}_lift": own / chance,
-                }
+            for name in ("long_exact", "long_edge"):
+                found[name] = sums[name] / sums["long"]
+                found[f"{name}_random"] = sums[f"{name}_random"] / sums["long"]
+                found[f"{name}_lift"] = found[name] / found[f"{name}_random"]
         return found
 
 
 def count_heads(traces: Iterable[Trace]) -> dict[str, HeadCounts]:
     """The counts of every site, summed over traces of one model, which are read once."""
-    totals: dict[str, HeadCounts] = {}
-    for trace in traces:
-        for site, attention in trace.maps.items():
-            counts = head_counts(attention, trace.fields[attention.memory])
-            totals[site] = totals[site] + counts if site in totals else counts
-    return totals
+    return add_by_site(
+        (site, head_counts(attention, trace.fields[attention.memory]))
+        for trace in traces
+        for site, attention in trace.maps.items()
+    )
 
 
 def head_counts(attention: AttentionMap, memory: Field) -> HeadCounts:
     """The counts of one map; of words only where the memory is a text."""
     layers = [_layer_counts(attention, layer, memory) for layer in range(attention.layers)]
-    return HeadCounts({name: np.stack([sums[name] for sums in layers]) for name in layers[0]})
+    return HeadCounts.of_layers(layers)
 
 
 def _layer_counts(attention: AttentionMap, layer: int, memory: Field) -> dict[str, Array]:
     """All sums of one layer, each [H] or [H, O]."""
+    # Item q of what was written so far stands for the item before query q.
+    previous = 0 if attention.memory == "history" else -1
     rows = []
     for head in range(attention.heads):
-        shares_QN = item_shares(attention, layer, head)
-        rows.append(_item_sums(shares_QN, newest_is_previous=attention.memory == "history"))
+        rows.append(_item_sums(item_shares(attention, layer, head), previous))
     sums = {name: np.array([row[name] for row in rows], dtype=np.float64) for name in rows[0]}
     return sums | _long_sums(attention, layer, memory)
 
 
-def _item_sums(shares_QN: FloatArray, newest_is_previous: bool) -> dict[str, float | Array]:
-    """Sums of one head over items. Item q of what was written so far stands for the item before
-    query q.
-    """
+def _item_sums(shares_QN: FloatArray, previous: int) -> dict[str, float | IntArray]:
+    """Sums of one head over items; previous: the offset from a query to the item before it."""
     seen_Q = shares_QN.any(-1)
     query_Q = np.flatnonzero(seen_Q)
-    offset_Q = shares_QN[seen_Q].argmax(-1) - query_Q
+    found_SN = shares_QN[seen_Q]
+    offset_Q = found_SN.argmax(-1) - query_Q
     near_Q = offset_Q[np.abs(offset_Q) <= MOST_OFFSET]
     dependence, mean_bits = query_dependence(shares_QN)
     return {
@@ -113,53 +103,45 @@ def _item_sums(shares_QN: FloatArray, newest_is_previous: bool) -> dict[str, flo
         "queries": float(len(query_Q)),
         "dependence": dependence,
         "mean_entropy": mean_bits,
-        "sink": float(shares_QN[seen_Q].mean(0).max()) if len(query_Q) else 0.0,
-        "previous": float((offset_Q == (0 if newest_is_previous else -1)).sum()),
-        "offsets": np.bincount(near_Q + MOST_OFFSET, minlength=2 * MOST_OFFSET + 1).astype(
-            np.float64
-        ),
+        "sink": float(found_SN.mean(0).max()) if len(query_Q) else 0.0,
+        "previous": float((offset_Q == previous).sum()),
+        "offsets": np.bincount(near_Q + MOST_OFFSET, minlength=2 * MOST_OFFSET + 1),
     }
 
 
 def _long_sums(attention: AttentionMap, layer: int, memory: Field) -> dict[str, Array]:
     """Sums over the queries whose heaviest area has two or more items, each [H]."""
     weights_HQA = attention.weights[layer]
-    sizes_A = attention.grid.sizes()
     top_HQ = weights_HQA.argmax(-1)
-    long_HQ = (sizes_A[top_HQ] > 1) & weights_HQA.any(-1)
+    long_HQ = (attention.grid.sizes()[top_HQ] > 1) & weights_HQA.any(-1)
     sums = {"long": long_HQ.sum(-1).astype(np.float64)}
     if memory.kind != "text":
-        none = np.zeros(attention.heads)
-        return sums | {
-            f"long_{name}{kind}": none for name in ("exact", "edge") for kind in ("", "_random")
-        }
-    judged = JudgedAreas.of(attention.grid, memory)
-    visible_Q = np.full(weights_HQA.shape[1], len(memory))
-    if attention.memory == "history":
-        visible_Q = np.minimum(np.arange(len(visible_Q)) + 1, len(memory))
-    exact_A, edge_A = judged.hits_AM[:, _EXACT], _edges(judged, memory)
-    width_HQ = judged.width_A[top_HQ]
-    for name, hits_A in (("exact", exact_A), ("edge", edge_A)):
-        sums[f"long_{name}"] = (hits_A[top_HQ] * long_HQ).sum(-1)
-        chance_HQ = _chance(judged, hits_A, width_HQ, visible_Q)
-        sums[f"long_{name}_random"] = (chance_HQ * long_HQ).sum(-1)
+        names = ("long_exact", "long_exact_random", "long_edge", "long_edge_random")
+        return sums | dict.fromkeys(names, np.zeros(attention.heads))
+    areas = WordAreas.of(attention.grid, memory)
+    width_HQ, visible_Q = areas.width_A[top_HQ], visible_items(attention, memory)
+    exact_A = areas.hits_AM[:, MEASURES.index("exact")]
+    for name, hits_A in (("long_exact", exact_A), ("long_edge", _edges(areas, memory))):
+        chance_HQ = _chance(areas, hits_A, width_HQ, visible_Q)
+        sums[name] = (hits_A[top_HQ] * long_HQ).sum(-1)
+        sums[f"{name}_random"] = (chance_HQ * long_HQ).sum(-1)
     return sums
 
 
-def _edges(judged: JudgedAreas, memory: Field) -> Array:
+def _edges(areas: WordAreas, memory: Field) -> Array:
     """Whether each area begins where a word begins or ends where one ends: float64 [A]."""
-    runs = word_runs(memory)
     starts_N, ends_N = np.zeros(len(memory)), np.zeros(len(memory))
-    for start, end in runs:
-        starts_N[start], ends_N[end - 1] = 1, 1
-    edges: Array = np.maximum(starts_N[judged.left_A], ends_N[judged.left_A + judged.width_A - 1])
+    for start, end in word_runs(memory):
+        starts_N[start] = ends_N[end - 1] = 1
+    last_A = areas.left_A + areas.width_A - 1
+    edges: Array = np.maximum(starts_N[areas.left_A], ends_N[last_A])
     return edges
 
 
-def _chance(judged: JudgedAreas, hits_A: Array, width_HQ: IntArray, visible_Q: IntArray) -> Array:
+def _chance(areas: WordAreas, hits_A: Array, width_HQ: IntArray, visible_Q: IntArray) -> Array:
     """Expected hits of areas of these widths put anywhere among the visible items: [H, Q]."""
     before_A = np.concatenate([[0.0], hits_A.cumsum()])
-    first_HQ = judged.first_W[width_HQ - 1]
+    first_HQ = areas.first_W[width_HQ - 1]
     places_HQ = np.maximum(visible_Q - width_HQ + 1, 1)
     chance: Array = (before_A[first_HQ + places_HQ] - before_A[first_HQ]) / places_HQ
     return chance

@@ -34,8 +34,7 @@ def covered(read_BT4: IntArray, boxes_BK4: IntArray, side: int) -> FloatArray:
 
 
 def box_overlap(corners_B42: FloatArray, boxes_B4: IntArray, side: int) -> FloatArray:
-    """Intersection over union of a convex quadrilateral and a gold box, counted in pixel centres:
-    [B], 0..1.
+    """Intersection over union of a convex quadrilateral and a gold box in pixel centres: [B], 0..1.
 
     Corners run around the quadrilateral, in either direction; one that has shrunk to a line or a
     point holds nothing. Each gold box must hold a pixel of the picture.
@@ -51,7 +50,8 @@ def box_overlap(corners_B42: FloatArray, boxes_B4: IntArray, side: int) -> Float
     # Of a line or a point every turn may be 0, which is both; nothing else lies on both sides of
     # all its edges.
     inside_BSS = left_BSS ^ right_BSS
-    overlap: FloatArray = (inside_BSS & gold_BSS).sum((1, 2)) / (inside_BSS | gold_BSS).sum((1, 2))
+    shared_B, either_B = (inside_BSS & gold_BSS).sum((1, 2)), (inside_BSS | gold_BSS).sum((1, 2))
+    overlap: FloatArray = shared_B / either_B
     return overlap
 
 

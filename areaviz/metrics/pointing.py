@@ -1,5 +1,4 @@
-"""Whether attention over a picture lies on gold boxes: the pointing game and the mass in the box,
-beside chance.
+"""Whether attention over a picture lies on gold boxes: the pointing game and the mass in the box.
 
 Shapes: A areas, N = H * W cells. Boxes are left, top, right, bottom as shares of the picture; a
 place on the right or bottom edge of a box is outside.
@@ -27,8 +26,7 @@ def cell_shares(weights_A: FloatArray, grid: AreaGrid) -> FloatArray:
 
 
 def points_right(weights_A: FloatArray, grid: AreaGrid, boxes: Sequence[Box]) -> bool:
-    """The pointing game (Zhang et al. 2018): whether the middle of the cell with the largest share
-    lies in any box.
+    """The pointing game (Zhang et al. 2018): whether the heaviest cell's middle lies in any box.
 
     Of equal cells the first counts.
     """
@@ -36,9 +34,7 @@ def points_right(weights_A: FloatArray, grid: AreaGrid, boxes: Sequence[Box]) ->
 
 
 def mass_in_boxes(weights_A: FloatArray, grid: AreaGrid, boxes: Sequence[Box]) -> float:
-    """The share of the attention inside the gold boxes, 0..1; a cell that lies partly inside counts
-    partly.
-    """
+    """The share of the attention inside the gold boxes, 0..1; cells partly inside count partly."""
     return float(cell_shares(weights_A, grid) @ inside_share(grid, boxes))
 
 
@@ -49,9 +45,7 @@ def middles_inside(grid: AreaGrid, boxes: Sequence[Box]) -> BoolArray:
 
 
 def inside_share(grid: AreaGrid, boxes: Sequence[Box]) -> FloatArray:
-    """The part of each cell that lies in any box: float64 [N], 0..1; its mean is the area of the
-    boxes together.
-    """
+    """The part of each cell that lies in any box, float64 [N]; its mean is the boxes' area."""
     edges = np.array(boxes, dtype=np.float64).reshape(-1, 4).clip(0, 1)
     x, column_C = _cuts(edges[:, 0::2], grid.width)
     y, row_R = _cuts(edges[:, 1::2], grid.height)
@@ -59,46 +53,49 @@ def inside_share(grid: AreaGrid, boxes: Sequence[Box]) -> FloatArray:
     # of them.
     inside_RC = _in_any((x[1:] + x[:-1]) / 2, (y[1:] + y[:-1]) / 2, boxes)
     area_RC = np.diff(y)[:, None] * np.diff(x) * inside_RC
-    share: FloatArray = (
-        np.add.reduceat(np.add.reduceat(area_RC, row_R, 0), column_C, 1).ravel() * grid.items
-    )
+    area_HW = np.add.reduceat(np.add.reduceat(area_RC, row_R, 0), column_C, 1)
+    share: FloatArray = area_HW.ravel() * grid.items
     return share
 
 
 def pointing_figures(
     rows: Iterable[tuple[FloatArray, AreaGrid, Sequence[Box]]],
 ) -> dict[str, float]:
-    """Both measures over many words, each row a word's weights [A], their grid and its gold boxes;
-    read once.
+    """Both measures over many words, and what two maps would get that ignore the picture.
 
-    pointing: share of the words that `points_right`. mass: mean of `mass_in_boxes`. Beside them
-    what two maps would get that do not look at the picture. _uniform: every cell alike, so any is
-    as likely the largest: pointing is the mean share of cells whose middle lies in the boxes, mass
-    the mean area of the boxes. (Equal
-    weights for all areas of several cells are another thing: these favour the middle of the
-    picture.)
-    _position: the mean of all words' cell shares, the same for every word: where this model looks
-    and boxes lie on the whole. A model shows that it finds things only by what it has above
-    _position; an untrained model's figures come from this function too. words: how many. Only sums
-    over cells are kept.
+    pointing: share of the words that `points_right`. mass: mean of `mass_in_boxes`. words: how
+    many.
+
+    pointing_uniform and mass_uniform: with every cell alike, so that any is as likely the largest:
+    the mean share of cells whose middle lies in the boxes, and the mean area of the boxes. (Equal
+    weights for all areas of several cells would favour the middle of the picture.)
+
+    pointing_position and mass_position: with the mean of all words' cell shares for every word,
+    where this model looks and boxes lie on the whole. A model shows that it finds things only by
+    what it has above these.
+
+    Args:
+        rows: for each word its weights [A], their grid and its gold boxes; read once, and only sums
+            over cells are stored.
 
     Raises:
         ValueError: there are no words, or their grids have different cells.
     """
-    words, right, mass, shape, sums_3N = 0, 0.0, 0.0, (0, 0), np.zeros((3, 0))
+    words, right, mass, shape = 0, 0.0, 0.0, (0, 0)
+    sums_3N = np.zeros((3, 0))
     for weights_A, grid, boxes in rows:
-        if words and (grid.height, grid.width) != shape:
+        cells = (grid.height, grid.width)
+        if words and cells != shape:
             raise ValueError(
-                f"Only words over the same cells have a mean, got {shape} and"
-                f" {grid.height, grid.width}."
+                f"Only words over the same cells have a mean, got {shape} and {cells}."
             )
-        row_3N = np.stack(
-            [cell_shares(weights_A, grid), middles_inside(grid, boxes), inside_share(grid, boxes)]
-        )
-        shares_N, middles_N, inside_N = row_3N
-        right, mass = right + middles_N[shares_N.argmax()], mass + shares_N @ inside_N
+        shares_N = cell_shares(weights_A, grid)
+        middles_N, inside_N = middles_inside(grid, boxes), inside_share(grid, boxes)
+        row_3N = np.stack([shares_N, middles_N, inside_N])
+        right += middles_N[shares_N.argmax()]
+        mass += row_3N[0] @ inside_N
         sums_3N = sums_3N + row_3N if words else row_3N
-        words, shape = words + 1, (grid.height, grid.width)
+        words, shape = words + 1, cells
     if not words:
         raise ValueError("Figures need at least one word that has gold boxes, got none.")
     shares_N, middles_N, inside_N = sums_3N / words
@@ -122,9 +119,7 @@ def _in_any(x: FloatArray, y: FloatArray, boxes: Sequence[Box]) -> BoolArray:
 
 
 def _cuts(edges: FloatArray, cells: int) -> tuple[FloatArray, IntArray]:
-    """The edges of cells and boxes together, 0..1 in rising order, and which of them
-    begin a cell.
-    """
+    """The edges of cells and boxes, 0..1 in rising order, and which of them begin a cell."""
     borders = np.arange(cells + 1) / cells
     cuts = np.unique(np.concatenate([borders, edges.ravel()]))
     return cuts, np.searchsorted(cuts, borders[:-1])

@@ -1,4 +1,4 @@
-"""Average precision: how well scores rank what is there above what is not."""
+"""Average precision: how well scores rank the labels that are there above those that are not."""
 
 from __future__ import annotations
 
@@ -12,28 +12,29 @@ IntArray = npt.NDArray[np.int64]
 
 
 def mean_average_precision(scores_NK: FloatArray, labels_NK: FloatArray) -> float:
-    """The mean over K labels of the average precision over N examples, 0..1; labels that never
-    occur are left out.
+    """The mean over K labels of the average precision over N examples, 0..1; NaN without labels.
 
-    Average precision is the mean, over the examples that have the label (1, else 0), of the
-    precision among all examples that score as high or higher. So scores that are all the same give
-    the label's share, in whatever order examples come. NaN when no label occurs.
+    Labels that never occur are left out. Average precision is the mean, over the examples that have
+    the label (1, else 0), of the precision among all examples that score as high or higher. So
+    equal scores give the label's share, in whatever order examples come.
     """
     order_NK = np.argsort(-scores_NK, axis=0, kind="stable")
     ranked_NK = np.take_along_axis(labels_NK, order_NK, 0)
     last_NK = _last_of_equals(np.take_along_axis(scores_NK, order_NK, 0))
     precision_NK = np.take_along_axis(ranked_NK.cumsum(0), last_NK, 0) / (last_NK + 1)
     count_K = ranked_NK.sum(0)
-    average_K = (precision_NK * ranked_NK).sum(0)[count_K > 0] / count_K[count_K > 0]
-    return float(average_K.mean()) if average_K.size else nan
+    occurs_K = count_K > 0
+    if not occurs_K.any():
+        return nan
+    average_K = (precision_NK * ranked_NK).sum(0)[occurs_K] / count_K[occurs_K]
+    return float(average_K.mean())
 
 
 def _last_of_equals(ranked_NK: FloatArray) -> IntArray:
     """For each rank the last rank with the same score: [N, K]."""
-    rank_N1 = np.arange(len(ranked_NK))[:, None]
+    count = len(ranked_NK)
     ends_NK = np.ones(ranked_NK.shape, dtype=bool)
     ends_NK[:-1] = ranked_NK[1:] != ranked_NK[:-1]
-    last_NK: IntArray = np.minimum.accumulate(np.where(ends_NK, rank_N1, len(ranked_NK))[::-1], 0)[
-        ::-1
-    ]
+    rank_NK = np.where(ends_NK, np.arange(count)[:, None], count)
+    last_NK: IntArray = np.minimum.accumulate(rank_NK[::-1], 0)[::-1]
     return last_NK

@@ -12,17 +12,15 @@ from sacrebleu.significance import PairedTest, Result
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two systems on the same sentences, scores 0..100.
-
-    interval: half the width of the 95 % confidence interval of the system's own score. p_value: how
-    likely a difference of this size, either way, is by chance. signature: sacrebleu's, with seed
-    and resamples.
-    """
+    """Two systems on the same sentences, scores 0..100."""
 
     baseline: float
     system: float
+    # Half the width of the 95 % confidence interval of the system's own score.
     interval: float
+    # How likely a difference of this size, either way, is by chance.
     p_value: float
+    # sacrebleu's, with seed and resamples.
     signature: str
 
     @property
@@ -59,14 +57,14 @@ def translation_scores(
 
 
 def bleu_and_chrf(hypotheses: Sequence[str], references: Sequence[str]) -> tuple[float, float]:
-    """The scores "bleu" and "chrf" of `translation_scores` alone, in half its time; ValueError as
-    there.
+    """The scores "bleu" and "chrf" of `translation_scores` alone, in half its time.
+
+    Raises:
+        ValueError: as there.
     """
     _check(hypotheses, references)
-    bleu, chrf = (
-        metric.corpus_score(hypotheses, [references]).score for metric in (BLEU(), CHRF())
-    )
-    return bleu, chrf
+    bleu = BLEU().corpus_score(hypotheses, [references])
+    return bleu.score, CHRF().corpus_score(hypotheses, [references]).score
 
 
 def compare(
@@ -87,15 +85,15 @@ def compare(
         systems, {"bleu": BLEU(), "chrf": CHRF()}, [references], test_type="bs", n_samples=resamples
     )
     signatures, results = test()
-    names = {"bleu": "BLEU", "chrf": "chrF2"}
-    return {name: _comparison(results[key], str(signatures[key])) for name, key in names.items()}
-
-
-def _comparison(results: Sequence[str | Result], signature: str) -> Comparison:
-    baseline, system = (result for result in results if isinstance(result, Result))
-    # sacrebleu gives its smallest p-value to scores that are the same, as if that were no chance.
-    p_value = 1.0 if system.score == baseline.score else float(system.p_value or 0.0)
-    return Comparison(baseline.score, system.score, float(system.ci or 0.0), p_value, signature)
+    found = {}
+    for name, key in (("bleu", "BLEU"), ("chrf", "chrF2")):
+        one, other = (result for result in results[key] if isinstance(result, Result))
+        # sacrebleu gives its smallest p-value to equal scores, as if that were no chance.
+        p_value = 1.0 if one.score == other.score else float(other.p_value or 0.0)
+        found[name] = Comparison(
+            one.score, other.score, float(other.ci or 0.0), p_value, str(signatures[key])
+        )
+    return found
 
 
 def _check(hypotheses: Sequence[str], references: Sequence[str]) -> None:

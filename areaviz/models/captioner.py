@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from areaviz.attention.interventions import UNCHANGED, Changed
-from areaviz.attention.memory import AreaOptions
+from areaviz.attention.spec import AreaOptions
 from areaviz.data.tokenizer import PAD
 from areaviz.models.decoder import TransformerBase, TransformerStepper
 from areaviz.models.layers import (

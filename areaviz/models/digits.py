@@ -76,25 +76,26 @@ class DigitReader:
         config = options(**card.config)
         network = eval_mode(build(config), device)
         load_weights(network, folder, card.files)
-        return cls(
-            card, network, KINDS[config.kind], _multiply_adds(network, KINDS[config.kind], device)
-        )
+        side = KINDS[config.kind]
+        return cls(card, network, side, _multiply_adds(network, side, device))
 
     def untrained(self) -> DigitReader:
         """The same network before it learned anything: a baseline."""
         options, build = NETWORKS[self.card.family]
-        device = next(self.network.parameters()).device
-        return replace(self, network=untrained(build, options(**self.card.config), device))
+        return replace(self, network=untrained(build, options(**self.card.config), self.device))
+
+    @property
+    def device(self) -> torch.device:
+        """Where the network is."""
+        return next(self.network.parameters()).device
 
     def figures(self, scenes: DigitScenes) -> dict[str, float]:
         """Measures over pictures with known digits, see `reading_figures`."""
-        return reading_figures(self.network, scenes, next(self.network.parameters()).device)
+        return reading_figures(self.network, scenes, self.device)
 
     def blind_figures(self, scenes: DigitScenes) -> dict[str, float]:
-        """The measures of looks that know nothing of the picture, see
-        `areaviz/models/reading_figures.py`.
-        """
-        return blind_figures(self.network, scenes, next(self.network.parameters()).device)
+        """The measures of looks that know nothing of the picture, see `blind_figures`."""
+        return blind_figures(self.network, scenes, self.device)
 
     def trace(self, requests: Sequence[Request], on_step: OnStep | None = None) -> list[Trace]:
         """Read pictures, one after the other.
@@ -110,42 +111,40 @@ class DigitReader:
         if picture is None:
             raise InputError("This model reads pictures; choose or upload one.")
         ink_SS, canvas, inverted = fitted(picture, self.side)
-        device = next(self.network.parameters()).device
+        ink_1SS = ink_SS[None].to(self.device)
         torch.manual_seed(request.seed)
-        reading: Reading = self.network(ink_SS[None].to(device), sample=request.sample)
+        reading: Reading = self.network(ink_1SS, sample=request.sample)
         fields, maps, gazes = _looks(reading, picture, canvas)
-        gazes |= _context(self.network, ink_SS[None].to(device), reading, canvas, request)
+        gazes |= _context(self.network, ink_1SS, reading, canvas, request)
         if "transformer" in gazes:
             gazes["canvas"] = _whole("canvas", canvas, _bytes(ink_SS)[None, None])
         output = _output(reading, fields["target"])
         details = {
-            "device": device.type,
+            "device": self.device.type,
             "answer": "".join(str(digit) for digit in reading.answers[0].argmax(1).tolist()),
             **self._costs(reading, request.sample),
         }
-        details |= (
-            {"warning": "The picture was inverted: this model reads light digits on dark."}
-            if inverted
-            else {}
-        )
+        if inverted:
+            details["warning"] = "The picture was inverted: this model reads light digits on dark."
         return Trace(request, fields, output, maps, details, gazes=gazes)
 
     def _costs(self, reading: Reading, sample: bool) -> dict[str, str]:
-        """What one reading takes: values of the picture that enter, multiply-adds, and choices by
-        chance.
-        """
-        chosen = reading.log_probability is not None
-        parts = [part for part in (reading.seen, reading.coarse) if chosen and part is not None]
-        entering = sum(part[0].numel() for part in parts) or self.side**2
-        draws = reading.logits.shape[1] if chosen and sample else 0
-        numbers = {"pixels read": entering, "multiply-adds": self.multiply_adds, "draws": draws}
-        return {name: f"{number:,}" for name, number in numbers.items()}
+        """What one reading takes: values that enter, multiply-adds, and choices by chance."""
+        entering, draws = 0, 0
+        if reading.log_probability is not None:
+            for part in (reading.seen, reading.coarse):
+                if part is not None:
+                    entering += part[0].numel()
+            draws = reading.logits.shape[1] if sample else 0
+        return {
+            "pixels read": f"{entering or self.side**2:,}",
+            "multiply-adds": f"{self.multiply_adds:,}",
+            "draws": f"{draws:,}",
+        }
 
 
 def _multiply_adds(network: nn.Module, side: int, device: torch.device) -> int:
-    """How many multiplications with addition one reading takes, in matrix products and
-    convolutions.
-    """
+    """The multiplications with addition of one reading, in matrix products and convolutions."""
     with FlopCounterMode(display=False) as counter, torch.no_grad():
         network(torch.zeros(1, side, side, device=device), sample=False)
     return int(counter.get_total_flops()) // 2
@@ -169,12 +168,10 @@ def _maps(reading: Reading, side: int) -> dict[str, AttentionMap]:
     weights_LHTM = reading.weights.float().cpu().numpy()[:1, None]
     chosen = None if reading.chosen is None else reading.chosen.cpu().numpy()[:1, None]
     grid = AreaGrid(side, side, 1, 1)
-    site = "encoder-decoder"
-    return {
-        site: AttentionMap(
-            site, "target", "picture", grid, weights_LHTM, "softmax over cells", chosen
-        )
-    }
+    found = AttentionMap(
+        "encoder-decoder", "target", "picture", grid, weights_LHTM, "softmax over cells", chosen
+    )
+    return {found.site: found}
 
 
 def _gazes(reading: Reading, canvas: Canvas) -> dict[str, Gaze]:
@@ -188,9 +185,7 @@ def _gazes(reading: Reading, canvas: Canvas) -> dict[str, Gaze]:
 def _context(
     network: nn.Module, ink_1SS: Tensor, reading: Reading, canvas: Canvas, request: Request
 ) -> dict[str, Gaze]:
-    """Of a model with a coarse look: what that showed, and where it looks when kept from it, by the
-    same draws.
-    """
+    """What a coarse look showed, and where the network looks without it, by the same draws."""
     if not isinstance(network, Dram) or reading.coarse is None:
         return {}
     torch.manual_seed(request.seed)
@@ -219,8 +214,7 @@ def _bytes(values: Tensor) -> npt.NDArray[np.uint8]:
 def _output(reading: Reading, target: Field) -> Output:
     likely_TC: Tensor = reading.logits[0].float().softmax(1).cpu()
     best = likely_TC.topk(ALTERNATIVES, 1)
-    alternatives = tuple(
-        tuple((str(label), share) for label, share in zip(*row, strict=True))
-        for row in zip(best.indices.tolist(), best.values.tolist(), strict=True)
-    )
-    return Output("target", likely_TC.amax(1).numpy().astype(np.float32), alternatives)
+    alternatives = []
+    for labels, shares in zip(best.indices.tolist(), best.values.tolist(), strict=True):
+        alternatives.append(tuple(zip(map(str, labels), shares, strict=True)))
+    return Output("target", likely_TC.amax(1).numpy().astype(np.float32), tuple(alternatives))

@@ -15,19 +15,25 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from areaviz.attention.glimpse import Retina
-from areaviz.attention.hard import sample_place
+from areaviz.attention.hard import Retina, sample_place
 from areaviz.models.reading import Reading, box_corners, coordinates
 
 
 @dataclass(frozen=True, slots=True)
 class DramConfig:
-    """What the network is made of.
+    """The options of the network.
 
-    kind: the pictures it reads, a key of `digit_scenes.KINDS`. digits: how many are read,
-    `glimpses` each. side, scales: of the patches, see `RamConfig`. width: hidden units of each
-    layer. coarse: pixels of the coarse look. context: whether there is one. std: of the places
-    sampled in training.
+    Args:
+        kind: the pictures it reads, a key of `digit_scenes.KINDS`.
+        digits: how many are read, `glimpses` each.
+        glimpses: looks at each digit.
+        side: of a patch, see `RamConfig`.
+        scales: see `RamConfig`.
+        width: hidden units of each layer.
+        coarse: pixels of the coarse look.
+        context: whether there is a coarse look.
+        std: of the places sampled in training.
+        classes: labels.
     """
 
     kind: str = "pairs"

@@ -6,9 +6,9 @@ Shapes: S source items with the end symbol, P = G * G cells, C channels.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -24,9 +24,13 @@ from areaviz.trace.request import Request
 class Input(Protocol):
     """One input of a network."""
 
-    noun: ClassVar[str]
-    # The sentence for a request that lacks the only input of a network.
-    missing: ClassVar[str]
+    @property
+    def noun(self) -> str:
+        """What a reader calls it."""
+
+    @property
+    def missing(self) -> str:
+        """The sentence for a request that lacks the only input of a network."""
 
     def items(self, request: Request) -> int:
         """How many items the request has of it, 0 for none."""
@@ -45,10 +49,8 @@ class Input(Protocol):
 class TextInput:
     """A text, as token ids [S]."""
 
-    noun: ClassVar[str] = "sentence"
-    missing: ClassVar[str] = (
-        "The text has no visible character; type a sentence, for example: A dog runs."
-    )
+    noun = "sentence"
+    missing = "The text has no visible character; type a sentence, for example: A dog runs."
 
     network: Any
     tokenizer: Tokenizer
@@ -73,8 +75,8 @@ class TextInput:
 class PictureInput:
     """A picture, as the features of the cells of a grid [P, C]."""
 
-    noun: ClassVar[str] = "picture"
-    missing: ClassVar[str] = "This model describes pictures; choose or upload one."
+    noun = "picture"
+    missing = "This model describes pictures; choose or upload one."
 
     network: Any
     tokenizer: Tokenizer
@@ -96,7 +98,7 @@ class PictureInput:
         return torch.stack(list(parts))
 
 
-INPUTS: Mapping[str, type[TextInput] | type[PictureInput]] = {
+INPUTS: Mapping[str, Callable[[Any, Tokenizer], Input]] = {
     "source": TextInput,
     "picture": PictureInput,
 }

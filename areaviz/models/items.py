@@ -21,11 +21,15 @@ from areaviz.models.reading import Reading
 
 @dataclass(frozen=True, slots=True)
 class ItemsConfig:
-    """What the network is made of.
+    """The options of the network.
 
-    kind: the pictures it reads, a key of `digit_scenes.KINDS`. hard: whether one cell is read, not
-    all by their weights. looks: how many. channels: of the features. width: hidden units. classes:
-    labels.
+    Args:
+        kind: the pictures it reads, a key of `digit_scenes.KINDS`.
+        hard: whether one cell is read, not all by their weights.
+        looks: how many.
+        channels: of the features.
+        width: hidden units.
+        classes: labels.
     """
 
     kind: str = "cluttered"

@@ -14,10 +14,9 @@ from typing import Self
 import torch
 from torch import Tensor, nn
 
-from areaviz.attention.interventions import UNCHANGED, Changed, Steering
-from areaviz.attention.memory import AreaMemory, AreaOptions, Remembered
-from areaviz.attention.multihead import MultiHeadAttention
-from areaviz.attention.spec import LEARNED_KEYS
+from areaviz.attention.interventions import UNCHANGED, Changed, LayerInterventions
+from areaviz.attention.memory import AreaMemory, MultiHeadAttention, Remembered
+from areaviz.attention.spec import LEARNED_KEYS, AreaOptions
 from areaviz.trace.errors import InputError
 
 
@@ -130,11 +129,11 @@ class EncoderLayer(nn.Module):
         x_BMW: Tensor,
         padding_BM: Tensor | None,
         need_weights: bool,
-        steering: Steering | None = None,
+        interventions: LayerInterventions | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         y = self.norms[0](x_BMW)
         context, weights = self.self_attention(
-            y, y, padding_BM, need_weights=need_weights, steering=steering
+            y, y, padding_BM, need_weights=need_weights, interventions=interventions
         )
         x = x_BMW + self.dropout(context)
         return x + self.dropout(self.feed_forward(self.norms[1](x))), weights
@@ -179,7 +178,7 @@ class BaseDecoderLayer(nn.Module):
         x_N1W: Tensor,
         history: AreaMemory | None,
         memory: Remembered,
-        own: Steering | None = None,
+        own: LayerInterventions | None = None,
     ) -> tuple[Tensor, AreaMemory]:
         """One position more: N rows share the memories of B examples, N = B * beams, example by
         example.
@@ -210,8 +209,8 @@ class DecoderLayer(BaseDecoderLayer):
         memory_BMW: Tensor,
         padding_BM: Tensor | None,
         need_weights: bool,
-        own: Steering | None = None,
-        across: Steering | None = None,
+        own: LayerInterventions | None = None,
+        across: LayerInterventions | None = None,
     ) -> tuple[Tensor, Tensor | None, Tensor | None]:
         """Outputs [N, T, W] and the weights of both attentions; N rows share B memories, as in
         `step`.
@@ -221,12 +220,12 @@ class DecoderLayer(BaseDecoderLayer):
         """
         y = self.norms[0](x_NTW)
         context, self_weights = self.self_attention(
-            y, y, is_causal=True, need_weights=need_weights, steering=own
+            y, y, is_causal=True, need_weights=need_weights, interventions=own
         )
         x = x_NTW + self.dropout(context)
         query_BQW = self.norms[1](x).unflatten(0, (len(memory_BMW), -1)).flatten(1, 2)
         context, weights = self.cross_attention(
-            query_BQW, memory_BMW, padding_BM, need_weights=need_weights, steering=across
+            query_BQW, memory_BMW, padding_BM, need_weights=need_weights, interventions=across
         )
         x = x + self.dropout(context.unflatten(1, (-1, x.shape[1])).flatten(0, 1))
         return x + self.dropout(self.feed_forward(self.norms[2](x))), self_weights, weights

@@ -12,18 +12,22 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from areaviz.attention.glimpse import Retina
-from areaviz.attention.hard import sample_place
+from areaviz.attention.hard import Retina, sample_place
 from areaviz.models.reading import Reading, box_corners
 
 
 @dataclass(frozen=True, slots=True)
 class RamConfig:
-    """What the network is made of.
+    """The options of the network.
 
-    kind: the pictures it reads, a key of `digit_scenes.KINDS`. glimpses: how many. side: of a
-    patch, in pixels; scales: how many patches a glimpse has, each twice as wide. width: hidden
-    units. std: of the places sampled in training, in half pictures. classes: labels.
+    Args:
+        kind: the pictures it reads, a key of `digit_scenes.KINDS`.
+        glimpses: how many.
+        side: of a patch, in pixels.
+        scales: how many patches a glimpse has, each twice as wide.
+        width: hidden units.
+        std: of the places sampled in training, in half pictures.
+        classes: labels.
     """
 
     kind: str = "centred"

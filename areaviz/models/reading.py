@@ -18,16 +18,21 @@ from areaviz.attention.hard import reinforce
 class Reading:
     """One reading of a batch of pictures, look by look.
 
-    logits: [B, T, C], of the label as known after each look. digits: how many are read one after
-    the other, T / digits looks each; the logits behind a digit's last look are its answer.
-    Of attention to locations: corners [B, T, K, 4, 2], of what was read at each scale, (x, y) in
-    pixels, clockwise from what became the top left; seen [B, T, K, S, S], what was read there,
-    0..1.
-    Of attention to items: weights [B, T, M], of the cells; chosen int64 [B, T], the one read by
-    hard attention.
-    Of everything that was drawn by chance: log_probability, baseline [B, T], of each choice and the
-    reward expected before it. coarse: [B, G, G], the whole picture as a model saw it before its
-    first look, 0..1.
+    Attention to locations has `corners` and `seen`, attention to items has `weights`, and
+    everything that was drawn by chance has `log_probability` and `baseline`.
+
+    Args:
+        logits: [B, T, C], of the label as known after each look.
+        digits: how many are read one after the other, T / digits looks each; the logits behind a
+            digit's last look are its answer.
+        corners: [B, T, K, 4, 2], of what was read at each scale, (x, y) in pixels, clockwise from
+            what became the top left.
+        seen: [B, T, K, S, S], what was read there, 0..1.
+        weights: [B, T, M], of the cells.
+        chosen: int64 [B, T], the cell read by hard attention.
+        log_probability: [B, T], of each choice.
+        baseline: [B, T], the reward expected before each choice.
+        coarse: [B, G, G], the whole picture as a model saw it before its first look, 0..1.
     """
 
     logits: Tensor
@@ -48,12 +53,10 @@ class Reading:
 
 
 def reading_loss(reading: Reading, labels_BD: Tensor, early: float) -> Tensor:
-    """Cross-entropy of the answers; where looks were drawn, REINFORCE for them and their baseline's
-    error.
+    """Cross-entropy of the answers; where looks were drawn, REINFORCE and the baseline's error.
 
-    The reward of a look is the number of digits read rightly from then on. early: weight of the
-    cross-entropy after every look, so that what the model would say before the last one means
-    something.
+    The reward of a look is the number of digits read rightly from then on. `early` weighs the
+    cross-entropy after every look, so that an answer before the last one means something.
     """
     answers_BDC, each = reading.answers, reading.logits.shape[1] // reading.digits
     loss = F.cross_entropy(answers_BDC.flatten(0, 1), labels_BD.flatten())
@@ -70,9 +73,7 @@ def reading_loss(reading: Reading, labels_BD: Tensor, early: float) -> Tensor:
 
 
 def box_corners(boxes: Tensor) -> Tensor:
-    """Boxes [..., 4] (left, top, right, bottom) as corners [..., 4, 2], clockwise from the top
-    left.
-    """
+    """Boxes [..., 4] (left, top, right, bottom) as corners [..., 4, 2], clockwise."""
     left, top, right, bottom = boxes.unbind(-1)
     around = ((left, top), (right, top), (right, bottom), (left, bottom))
     return torch.stack([torch.stack(corner, -1) for corner in around], -2)

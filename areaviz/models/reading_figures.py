@@ -29,13 +29,11 @@ def pixels(pictures: Images, device: torch.device) -> Tensor:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Looks:
-    """Where a network looked. middles: (x, y) in pixels [B, T, 2], of soft attention those of the
-    heaviest cells.
+    """Where a network looked."""
 
-    corners: of the finest patches [B, T, 4, 2]; None for attention to cells.
-    """
-
+    # (x, y) in pixels [B, T, 2]; of soft attention those of the heaviest cells
     middles: FloatArray
+    # of the finest patches [B, T, 4, 2]; None for attention to cells
     corners: FloatArray | None
 
     def elsewhere(self, shift_BT2: FloatArray) -> Looks:
@@ -49,8 +47,8 @@ def reading_figures(
 ) -> dict[str, float]:
     """Measures of a digit reader, greedily and in a single pass.
 
-    loss: nats a digit. error: share of pictures with any digit wrong. The others are those of
-    `look_figures`.
+    "loss" is in nats a digit, "error" the share of pictures with any digit wrong; the others are
+    those of `look_figures`.
     """
     return _means(scenes, lambda part: _figures(network, scenes, part, device))
 

@@ -20,7 +20,7 @@ from torch.nn import functional as F
 
 from areaviz.attention.hard import choose_item
 from areaviz.attention.interventions import UNCHANGED, Changed
-from areaviz.attention.memory import AreaOptions
+from areaviz.attention.spec import AreaOptions
 from areaviz.data.tokenizer import PAD
 from areaviz.models.decoder import token_log_probabilities
 from areaviz.models.network import Pass, PictureNetwork
@@ -239,13 +239,13 @@ class ShowAttendTell(PictureNetwork):
         state = self._begin(_mean(value_BMC, changed.hidden("picture")))
         value_BMC = value_BMC + self.place
         cells = Cells(value_BMC, self.key(value_BMC))
-        steering = changed.at(SITE, 0)
-        if steering is None:
+        interventions = changed.at(SITE, 0)
+        if interventions is None:
             return cells, state
         grid = self.config.areas(0).grid(value_BMC.shape[1])
-        factors_1QM = steering.factors(grid, steps, value_BMC.device)
+        factors_1QM = interventions.multipliers(grid, steps, value_BMC.device)
         factors_QM = None if factors_1QM is None else factors_1QM[0]
-        gate = float(steering.gated(torch.ones(1, 1, 1)))
+        gate = float(interventions.gated(torch.ones(1, 1, 1)))
         return replace(cells, factors=factors_QM, gate=gate), state
 
     def _begin(self, mean_BC: Tensor) -> State:

@@ -1,5 +1,4 @@
-"""A digit reader behind a spatial transformer (Jaderberg et al. 2015), and the same reader without
-one.
+"""A digit reader with or without a spatial transformer before it (Jaderberg et al. 2015).
 
 Shapes: B batch, H, W of the picture, S side of what the reader sees, C classes.
 """
@@ -17,11 +16,15 @@ from areaviz.models.reading import Reading
 
 @dataclass(frozen=True, slots=True)
 class StnConfig:
-    """What the network is made of.
+    """The options of the network.
 
-    kind: the pictures it reads, a key of `digit_scenes.KINDS`. attends: whether the spatial
-    transformer stands in front; without it the reader sees the whole picture. side: of the
-    transformer's output, in pixels. width: channels of the reader's convolutions. classes: labels.
+    Args:
+        kind: the pictures it reads, a key of `digit_scenes.KINDS`.
+        attends: whether the spatial transformer stands in front; without it the reader sees the
+            whole picture.
+        side: of the transformer's output, in pixels.
+        width: channels of the reader's convolutions.
+        classes: labels.
     """
 
     kind: str = "cluttered"

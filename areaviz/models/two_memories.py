@@ -15,9 +15,15 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
-from areaviz.attention.interventions import UNCHANGED, Changed, Steering
-from areaviz.attention.memory import AreaOptions
-from areaviz.attention.two_memories import UNSTEERED, DoublyAttention, Memories, Share, Steerings
+from areaviz.attention.interventions import UNCHANGED, Changed, LayerInterventions
+from areaviz.attention.spec import AreaOptions
+from areaviz.attention.two_memories import (
+    NO_INTERVENTIONS,
+    DoublyAttention,
+    Memories,
+    Share,
+    TwoInterventions,
+)
 from areaviz.data.tokenizer import PAD
 from areaviz.models.decoder import TransformerBase, TransformerStepper
 from areaviz.models.layers import BaseDecoderLayer, EncoderLayer, encode, initialise
@@ -29,9 +35,9 @@ SITES = {"text": "encoder-decoder", "picture": "encoder-decoder picture"}
 """What the two attentions are called in a trace."""
 
 
-def steerings(changed: Changed, layer: int) -> Steerings:
+def interventions_at(changed: Changed, layer: int) -> TwoInterventions:
     """The interventions in both attentions of a layer."""
-    return Steerings(**{name: changed.at(site, layer) for name, site in SITES.items()})
+    return TwoInterventions(**{name: changed.at(site, layer) for name, site in SITES.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +115,8 @@ class TwoMemoriesLayer(BaseDecoderLayer):
         x_BTW: Tensor,
         memories: Memories,
         need_weights: bool,
-        own: Steering | None = None,
-        across: Steerings = UNSTEERED,
+        own: LayerInterventions | None = None,
+        across: TwoInterventions = NO_INTERVENTIONS,
     ) -> tuple[Tensor, Tensor | None, dict[str, Share]]:
         """Outputs [B, T, W], the weights of self-attention, and the shares of text and picture.
 
@@ -118,7 +124,7 @@ class TwoMemoriesLayer(BaseDecoderLayer):
         """
         y = self.norms[0](x_BTW)
         context, self_weights = self.self_attention(
-            y, y, is_causal=True, need_weights=need_weights, steering=own
+            y, y, is_causal=True, need_weights=need_weights, interventions=own
         )
         x = x_BTW + self.dropout(context)
         context, shares = self.cross_attention.attend_both(
@@ -183,7 +189,7 @@ class TwoMemoriesTransformer(TransformerBase, PictureNetwork):
         weights["decoder self"] = []
         strength: dict[str, list[Tensor]] = {}
         for number, layer in enumerate(self.decoder):
-            own, across = changed.at("decoder self", number), steerings(changed, number)
+            own, across = changed.at("decoder self", number), interventions_at(changed, number)
             y, self_weights, shares = layer(y, memories, need_weights, own, across)
             weights["decoder self"].append(self_weights)
             for name, share in shares.items():
@@ -214,7 +220,9 @@ class TwoMemoriesTransformer(TransformerBase, PictureNetwork):
         pooled = []
         for number, layer in enumerate(self.decoder):
             assert isinstance(layer, TwoMemoriesLayer)
-            pooled.append(layer.cross_attention.keep(memories, steerings(changed, number)))
+            pooled.append(
+                layer.cross_attention.remember_both(memories, interventions_at(changed, number))
+            )
         return TransformerStepper(self, pooled, self.place.device, changed)
 
     def normed(self, x_BTW: Tensor) -> Tensor:

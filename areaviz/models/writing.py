@@ -148,7 +148,7 @@ class WritingModel:
         target = shifted(pad([list(found.ids)]).to(self.device))
         changed = self._changed(request)
         run = self.network.attend(*self._batch([parts]), target, changed=changed)
-        fields = {name: INPUTS[name](self.network, self.tokenizer).field(request) for name in parts}
+        fields = {name: self._inputs[name].field(request) for name in parts}
         fields |= target_fields(found.ids, self.tokenizer)
         grids = {name: self.network.areas(name).grid(len(item)) for name, item in fields.items()}
         maps = attention_maps(run, self.network.sites, grids)
@@ -162,20 +162,19 @@ class WritingModel:
             details["warning"] = " ".join(warnings)
         return Trace(request, fields, result, maps, details)
 
+    @property
+    def _inputs(self) -> dict[str, Input]:
+        """The inputs of the network, in its order."""
+        return {name: INPUTS[name](self.network, self.tokenizer) for name in self.network.inputs}
+
     def _given(self, request: Request) -> dict[str, Input]:
         """The inputs of the network that a request has."""
-        given: dict[str, Input] = {}
-        for name in self.network.inputs:
-            one = INPUTS[name](self.network, self.tokenizer)
-            if one.items(request):
-                given[name] = one
-        return given
+        return {name: one for name, one in self._inputs.items() if one.items(request)}
 
     def _batch(self, parts: Sequence[Mapping[str, Tensor]]) -> list[Tensor | None]:
         """The inputs of the network side by side, None for a missing one."""
         batch: list[Tensor | None] = []
-        for name in self.network.inputs:
-            one = INPUTS[name](self.network, self.tokenizer)
+        for name, one in self._inputs.items():
             batch.append(one.batch([part[name] for part in parts]) if name in parts[0] else None)
         return batch
 
@@ -191,7 +190,7 @@ class WritingModel:
         """Check that the model can take a request before it runs; InputError says why not."""
         lengths = {name: one.items(request) for name, one in self._given(request).items()}
         if not lengths:
-            kinds = [INPUTS[name] for name in self.network.inputs]
+            kinds = list(self._inputs.values())
             if len(kinds) == 1:
                 raise InputError(kinds[0].missing)
             nouns = " nor a ".join(kind.noun for kind in kinds)

@@ -114,7 +114,7 @@ def _check_count(notes: int) -> None:
 def _parquet_rows(data: bytes) -> list[Mapping[str, object]]:
     """The rows of a Parquet file, counted and measured before they are spread out.
 
-    A text may stand once in the file and be meant a million times.
+    A text may stand in the file once and be used by a million notes.
     """
     footer = parquet.read_metadata(io.BytesIO(data))
     packed = set()

@@ -1,4 +1,4 @@
-"""Faults of the store of notes: which of them are damage, and what people are told of the others.
+"""Faults of the store of notes: which of them are damage, and words and advice for the others.
 
 Only what SQLite itself calls corrupt is damage. A full disk, a lock, a missing descriptor or right
 and an error of the disk go away again, and the file must then be as it was.

@@ -109,13 +109,19 @@ def places(trace: Trace, options: PageOptions) -> list[Place]:
         InputError: the trace lacks a site, or every layer, that is named, or there are too many
             heads.
     """
-    found, heads = [], 0
+    found = []
+    heads = 0
     for site in wanted_sites(trace, options):
         kind = kind_of(trace, site)
         if not kind:
             continue
         one = trace.maps[site]
-        layers = _layers(site, one.layers, options.layers)
+        layers = tuple(n for n in range(one.layers) if not options.layers or n in options.layers)
+        if not layers:
+            raise InputError(
+                f'The site "{site}" has {one.layers:,} layers but none of those asked for; choose'
+                " some of them."
+            )
         heads += len(layers) * one.heads
         found.append(Place(site, kind, site_name(trace, site), one.query, one.memory, layers))
     if heads > MOST_HEADS:
@@ -124,16 +130,6 @@ def places(trace: Trace, options: PageOptions) -> list[Place]:
             " fewer layers or sites."
         )
     return found
-
-
-def _layers(site: str, count: int, wanted: Sequence[int]) -> tuple[int, ...]:
-    layers = tuple(layer for layer in range(count) if layer in (wanted or range(count)))
-    if not layers:
-        raise InputError(
-            f'The site "{site}" has {count:,} layers but none of those asked for; choose some of'
-            " them."
-        )
-    return layers
 
 
 def payloads(
@@ -241,12 +237,14 @@ def longest_word(field: Field) -> tuple[int, ...]:
             trimmed = range(lettered[0], lettered[-1] + 1)
             size = sum(len(texts[item]) for item in trimmed)
             if size > length:
-                longest, length = tuple(start + item for item in trimmed), size
+                longest = tuple(start + item for item in trimmed)
+                length = size
     return longest
 
 
 def _first_focus(trace: Trace, place: Place) -> Focus:
     field = trace.fields[place.query]
+    # An output without words still shows something.
     first = (0,) if field.kind == "text" and len(field) else ()
     return Focus(place.site, place.layers[-1], items=longest_word(field) or first)
 

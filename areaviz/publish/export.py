@@ -58,6 +58,7 @@ def export(
             f'A trace cannot be written as "{path.suffix or path.name}"; choose an ending of'
             f" {', '.join(ENDINGS)}."
         )
+    # A file that was there stays as it is if writing fails.
     write_whole(path, content)
     return path
 

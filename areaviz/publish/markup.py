@@ -57,6 +57,7 @@ def raw(tag: str, content: str, /, **attributes: str) -> Markup:
 
 def data_block(content: object, /, **attributes: str) -> Markup:
     """Plain values as JSON for a script of the page; nothing in it can end the element."""
+    # Without "<" the text can hold neither an end of the element nor a comment.
     text = json.dumps(content, separators=(",", ":")).replace("<", "\\u003c")
     return raw("script", text, type="application/json", **attributes)
 

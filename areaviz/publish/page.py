@@ -93,10 +93,8 @@ def page(trace: Trace, focus: Focus | None = None, options: PageOptions | None =
     options = (options or PageOptions()).checked()
     found = places(trace, options)
     shown: dict[str, list[Place]] = {}
-    for kind in KINDS:
-        some = [place for place in found if place.kind == kind]
-        if some:
-            shown[kind] = some
+    for place in sorted(found, key=lambda place: KINDS.index(place.kind)):
+        shown.setdefault(place.kind, []).append(place)
     rest = [site for site in wanted_sites(trace, options) if not kind_of(trace, site)]
     opening = initial_focus(trace, found, focus)
     content = _Content(trace, options, shown, stills(trace, rest), opening)
@@ -121,8 +119,10 @@ def check_page(trace: Trace, options: PageOptions | None = None) -> None:
 
 def _document(content: _Content, carried: Sequence[Payload]) -> str:
     """The page; payloads come last, so that one can read before they have arrived."""
-    style, script = text_of("page/page.css"), _script(content.shown)
+    style = text_of("page/page.css")
+    script = _script(content.shown)
     styles = [style, *(parts(kind).css for kind in content.shown)]
+    # Only what these hashes name can style the page or run in it.
     policy = (
         "default-src 'none'",
         f"style-src {' '.join(map(hash_of, styles))}",
@@ -147,7 +147,9 @@ def _document(content: _Content, carried: Sequence[Payload]) -> str:
 
 
 def _body(content: _Content) -> list[Markup]:
-    trace, shown, options = content.trace, content.shown, content.options
+    trace = content.trace
+    shown = content.shown
+    options = content.options
     header = [
         element("h1", title_of(trace, options.title)),
         element("p", facts(trace, with_name=bool(options.title.strip())), class_="facts"),
@@ -177,7 +179,8 @@ def _tab_title(content: _Content) -> str:
 
 def _texts(trace: Trace) -> Markup:
     """What was given and what came of it, side by side."""
-    text, picture = given_text(trace), trace.request.picture
+    text = given_text(trace)
+    picture = trace.request.picture
     given: list[Markup] = []
     if text.strip():
         given = [element("p", "Input", class_="label"), element("p", text, class_="reading")]
@@ -213,7 +216,8 @@ def _panel(kind: str) -> Markup:
     """A component in a shadow tree, as it is in the app, below the choice of site and layer."""
     made = parts(kind)
     shadow = element("template", raw("style", made.css), Markup(made.html), shadowrootmode="open")
-    choices, stage = element("div", class_="choices"), element("div", shadow, class_="stage")
+    choices = element("div", class_="choices")
+    stage = element("div", shadow, class_="stage")
     heading = element("h2", HEADINGS[kind])
     return element("section", heading, choices, stage, class_="panel", id=kind)
 

@@ -71,7 +71,8 @@ def has_output(trace: Trace) -> bool:
 
 def output_text(trace: Trace) -> Markup:
     """The output, what the model was unsure of tinted."""
-    field, likely = trace.fields[trace.output.field], trace.output.probabilities.tolist()
+    field = trace.fields[trace.output.field]
+    likely = trace.output.probabilities.tolist()
     anchors = field.anchors.tolist() if field.kind == "text" else []
     parts: list[str] = []
     done = 0
@@ -100,6 +101,7 @@ def sureness(trace: Trace) -> str:
     if len(likely) == 1:
         return f"Probability {likely[0]:.2f}."
     least = int(np.argmin(likely))
+    # The geometric mean; a probability of 0 has no logarithm.
     mean = float(np.exp(np.log(np.maximum(likely, 1e-12)).mean()))
     label = visible(trace.fields[trace.output.field].labels[least])
     tinted = " Tinted: what it was less sure of." if float(likely[least]) < UNSURE[0] else ""
@@ -112,7 +114,8 @@ def probabilities(trace: Trace) -> Markup:
         return Markup()
     head = ("Position", "Item", "Probability", "Other possibilities")
     rows = [element("tr", *(element("th", cell, scope="col") for cell in head))]
-    labels, output = trace.fields[trace.output.field].labels, trace.output
+    labels = trace.fields[trace.output.field].labels
+    output = trace.output
     for item, likely in enumerate(output.probabilities[:ROWS].tolist()):
         rows.append(_row(item + 1, labels[item], likely, output.alternatives[item]))
     count = len(output.probabilities)

@@ -48,7 +48,7 @@ class SumsOf(LayeredWeights):
         self.base = attention.weights
         layers, heads, queries, _ = self.base.shape
         # Where reading the weights takes no memory, neither do their sums.
-        on_disk = isinstance(self.base, LayeredWeights) and not self.base.kept_bytes
+        on_disk = isinstance(self.base, LayeredWeights) and not self.base.cached_bytes
         super().__init__(
             (layers, heads, queries, grid.count),
             partial(_layer, self.base, grid),

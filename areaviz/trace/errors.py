@@ -10,6 +10,4 @@ class BackendError(RuntimeError):
 
 
 class Busy(BackendError):
-    """The work was not begun, because too much of it waits already: the same can be asked again in
-    a moment.
-    """
+    """The work was not begun, as too much of it waits already; ask for the same in a moment."""

@@ -88,7 +88,7 @@ def unpacked(text: str, name: str = "items") -> Iterator[int]:
     """
     if text and not _ITEMS.fullmatch(text):
         raise InputError(
-            f'"{name}" is "{shown(text)}" but must be positions such as 3-7,12; mend or remove it.'
+            f'"{name}" is "{shown(text)}" but must be positions such as 3-7,12; fix or remove it.'
         )
     left = MAX_POSITION
     for part in filter(None, text.split(",")):
@@ -97,7 +97,7 @@ def unpacked(text: str, name: str = "items") -> Iterator[int]:
         left -= stop - start + 1
         if not 1 <= start <= stop <= MAX_POSITION or left < 0:
             raise InputError(
-                f'"{name}" has "{part}" but positions rise, from 1 to {MAX_POSITION:,}; mend or'
+                f'"{name}" has "{part}" but positions rise, from 1 to {MAX_POSITION:,}; fix or'
                 " remove it."
             )
         yield from range(start - 1, stop)
@@ -131,7 +131,7 @@ def _change(text: str) -> Change:
         part, _, value = option.partition("=")
         if part in given or part not in _PARTS or part not in KINDS[kind].__dataclass_fields__:
             raise InputError(
-                f'The change "{shown(text)}" has a part that a change of its kind lacks; mend or'
+                f'The change "{shown(text)}" has a part that a change of its kind lacks; fix or'
                 " remove it."
             )
         given[part] = _read(part, value)
@@ -149,7 +149,7 @@ def _read(part: str, text: str) -> object:
     if part == "factor":
         if not _FACTOR.fullmatch(text):
             raise InputError(
-                f'A change has the factor "{shown(text)}" but it must be a number such as 0.5; mend'
+                f'A change has the factor "{shown(text)}" but it must be a number such as 0.5; fix'
                 " it."
             )
         return float(text)
@@ -164,7 +164,7 @@ def _area(text: str) -> Area:
     found = _AREA.fullmatch(text)
     if not found:
         raise InputError(
-            f'A change has the area "{shown(text)}" but areas are written as 1.3.1.2; mend it.'
+            f'A change has the area "{shown(text)}" but areas are written as 1.3.1.2; fix it.'
         )
     top, left, height, width = map(int, found.groups())
     return Area(top - 1, left - 1, height, width)

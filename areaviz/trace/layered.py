@@ -51,7 +51,7 @@ class LayeredWeights(NDArrayOperatorsMixin):
         self._locks = [threading.Lock() for _ in range(shape[0])]
 
     @property
-    def kept_bytes(self) -> int:
+    def cached_bytes(self) -> int:
         """The bytes of memory that it holds once all of it was read."""
         return 0 if self._heads else self.nbytes
 

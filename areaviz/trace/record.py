@@ -143,7 +143,7 @@ class Trace:
         for attention in self.maps.values():
             weights = attention.weights
             # `weights` may be something that stands in for an array.
-            size += getattr(weights, "kept_bytes", weights.nbytes)
+            size += getattr(weights, "cached_bytes", weights.nbytes)
         return size
 
     @classmethod

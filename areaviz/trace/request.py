@@ -50,8 +50,7 @@ class Request:
     changes: tuple[Change, ...] = ()
 
     def checked(self) -> Request:
-        """This request as it can be run: every line break and tab is one blank, so offsets stay as
-        typed.
+        """This request as it can be run: each line break and tab is one blank, to keep offsets.
 
         Emoji, right-to-left text, combining marks and any language are welcome.
 

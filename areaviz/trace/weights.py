@@ -4,7 +4,7 @@ Whoever has an `AttentionMap` asks through `areaviz.trace.query`. Weights are fi
 One that is not a number raises ValueError where weights are compared, and spreads to the sums it is
 part of. Rows are worked on a few at a time, so that they stay in the processor's cache.
 
-Shapes: R rows of weights (there may be further axes before them), A areas, N items, K kept, X
+Shapes: R rows of weights (there may be further axes before them), A areas, N items, K chosen, X
 places along an axis.
 """
 
@@ -25,6 +25,7 @@ from areaviz.trace.rivals import Rivals, can_list, rivals_of
 
 Array = npt.NDArray[Any]
 AnyFloats = npt.NDArray[np.floating]
+AnyInts = npt.NDArray[np.integer]
 # Strikes out, in rows of weights, the area chosen of each row and all that overlap it too much.
 Strike = Callable[[AnyFloats, IntArray], None]
 
@@ -107,8 +108,8 @@ def top_areas(
     if can_list(grid):
         strike = partial(_strike_rivals, rivals_of(grid, max_overlap))
     else:
-        # Column by column, as they are compared.
-        strike = partial(_strike_listed, np.asfortranarray(grid.table()), max_overlap)
+        # Half as wide and column by column: all of them are compared with every chosen area.
+        strike = partial(_strike_listed, np.asfortranarray(grid.table(), np.int32), max_overlap)
     left_out = np.flatnonzero(grid.sizes() < min_size) if min_size > 1 else None
     return _ranked(weights_RA, k, strike, left_out)
 
@@ -157,7 +158,7 @@ def area_sums(weights_RN: FloatArray, grid: AreaGrid) -> FloatArray:
     return in_chunks(partial(_area_sums, grid=grid), weights_RN, grid.count, np.float32)
 
 
-def iou(one_4: IntArray, other_4: IntArray) -> npt.NDArray[np.float64]:
+def iou(one_4: AnyInts, other_4: AnyInts) -> npt.NDArray[np.float64]:
     """Intersection over union of areas (top, left, height, width), 0..1; they broadcast."""
     top, left, height, width = np.moveaxis(one_4, -1, 0)
     other_top, other_left, other_height, other_width = np.moveaxis(other_4, -1, 0)
@@ -167,10 +168,10 @@ def iou(one_4: IntArray, other_4: IntArray) -> npt.NDArray[np.float64]:
     return found
 
 
-def _shared(first: IntArray, extent: IntArray, other: IntArray, other_extent: IntArray) -> IntArray:
+def _shared(first: AnyInts, extent: AnyInts, other: AnyInts, other_extent: AnyInts) -> AnyInts:
     """How many places two runs along a side share."""
     last = np.minimum(first + extent, other + other_extent)
-    shared: IntArray = np.maximum(last - np.maximum(first, other), 0)
+    shared: AnyInts = np.maximum(last - np.maximum(first, other), 0)
     return shared
 
 
@@ -208,7 +209,7 @@ def _strike_rivals(rivals: Rivals, left_RA: AnyFloats, chosen_R: IntArray) -> No
 
 
 def _strike_listed(
-    areas_A4: IntArray,
+    areas_A4: AnyInts,
     max_overlap: float,
     left_RA: AnyFloats,
     chosen_R: IntArray,

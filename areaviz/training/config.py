@@ -15,16 +15,26 @@ SCHEDULES = ("linear", "cosine")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainConfig:
-    """What every recipe says; each task adds its own options.
+    """What every recipe has; each task adds its own options.
 
-    name: the folder the model is saved in; pair: what it shares with the model it is compared to.
-    task: a key of `TASKS`. steps: updates. peak_rate: highest learning rate, reached after `warmup`
-    steps. schedule: how it then falls to zero at the last step, "linear" or "cosine". average: how
-    many of the last validated weights are averaged at the end, 0 for none; their mean is kept where
-    it validates better than the best of them.
-    rates: parts of the network that learn at another rate, by the beginning of their name, as a
-    factor. model: options of the network's config. gates: what the model has to reach, see
-    `trace.gates.Gate`.
+    Args:
+        name: the folder the model is saved in.
+        steps: updates.
+        peak_rate: highest learning rate, reached after `warmup` steps.
+        warmup: steps.
+        schedule: how the rate then falls to zero at the last step, "linear" or "cosine".
+        average: how many of the last validated weights are averaged at the end, 0 for none; their
+            mean is kept where it validates better than the best of them.
+        task: a task's name in recipes, see `Task.recipe`.
+        pair: what it shares with the model it is compared to.
+        weight_decay: of AdamW.
+        clip: the largest norm of the gradient.
+        seed: of the weights and the batches.
+        validate_every: steps.
+        rates: parts of the network that learn at another rate, by the beginning of their name, as
+            a factor.
+        model: options of the network.
+        gates: what the model has to reach, see `areaviz.cards.gates.Gate`.
     """
 
     name: str

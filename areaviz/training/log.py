@@ -1,4 +1,4 @@
-"""What a run tells while it trains: a file of JSON lines, TensorBoard and a progress bar.
+"""The log of a run: a file of JSON lines, TensorBoard and a progress bar.
 
 The file is always written. TensorBoard and the bar appear where their packages are installed, so
 that training runs on a machine that has little more than torch.
@@ -28,9 +28,7 @@ class RunLog:
             self._bar.set_postfix(loss=f"{loss:.3f}", refresh=False)
 
     def validation(self, entry: Mapping[str, float]) -> None:
-        """One validation is done: an entry has step, train_loss, seconds and the task's own
-        measures.
-        """
+        """One validation is done: step, train_loss, seconds and the task's own measures."""
         with self._path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(entry) + "\n")
         for name in set(entry) - {"step", "seconds"}:

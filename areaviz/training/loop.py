@@ -20,9 +20,7 @@ RESUME, BEST, RECENT = "resume.pt", "best.pt", "recent-"
 
 
 def learning_rate(step: int, config: TrainConfig) -> float:
-    """Linear warm-up to the peak, then a straight line or half a cosine wave to zero at the last
-    step.
-    """
+    """Linear warm-up to the peak, then a straight line or half a cosine wave to zero."""
     warm = min(1.0, (step + 1) / max(1, config.warmup))
     left = max(0.0, config.steps - step) / max(1, config.steps - config.warmup)
     if config.schedule == "cosine":
@@ -31,9 +29,7 @@ def learning_rate(step: int, config: TrainConfig) -> float:
 
 
 def parameter_groups(network: nn.Module, config: TrainConfig) -> list[dict[str, Any]]:
-    """All parameters, in one group for each learning rate; "factor" is the group's part of the
-    rate.
-    """
+    """All parameters, grouped by learning rate; "factor" is the group's part of the rate."""
     groups: dict[float, list[nn.Parameter]] = {}
     for name, value in network.named_parameters():
         factor = next((rate for start, rate in config.rates.items() if name.startswith(start)), 1.0)
@@ -43,9 +39,7 @@ def parameter_groups(network: nn.Module, config: TrainConfig) -> list[dict[str, 
 
 @dataclass
 class Trainer:
-    """One run of one task: optimiser, log and resume file in `folder`. ranks: the processes it runs
-    in.
-    """
+    """One run of one task in the processes `ranks`: optimiser, log and resume file in `folder`."""
 
     task: TrainingTask
     folder: Path
@@ -70,9 +64,8 @@ class Trainer:
         if (self.folder / RESUME).exists():
             self._resume()
         self.ranks.check_step(self.step, self.device)
-        if (
-            not self.ranks.writes
-        ):  # the first goes on with the run's own chance, the others each with another
+        # The first goes on with the run's own chance, the others each with another.
+        if not self.ranks.writes:
             torch.manual_seed(self.config.seed + self.step * self.ranks.count + self.ranks.rank)
         self._loss = self.ranks.loss(self.task)
 
@@ -110,11 +103,7 @@ class Trainer:
         return float(loss.detach())
 
     def _validate(self, train_loss: float) -> dict[str, float]:
-        self.network.eval()
-        with torch.no_grad():
-            measured = self.task.validate(self.step)
-        self.network.train()
-        score = measured.pop("score")
+        score, measured = self._measure()
         entry = {"step": self.step, "train_loss": train_loss, **measured, "seconds": self.seconds}
         self.history.append(entry)
         if score < self.best:
@@ -123,6 +112,14 @@ class Trainer:
         self._keep_recent()
         _write(self.folder / RESUME, self._state())
         return entry
+
+    def _measure(self) -> tuple[float, dict[str, float]]:
+        """The score of the weights as they are, and the task's other measures."""
+        self.network.eval()
+        with torch.no_grad():
+            measured = self.task.validate(self.step)
+        self.network.train()
+        return measured.pop("score"), measured
 
     def _keep_recent(self) -> None:
         """Keep the weights of the last validations for their mean."""
@@ -136,22 +133,16 @@ class Trainer:
 
     def _average(self) -> None:
         """Keep the mean of the last weights where it validates better than the best of them."""
-        states = [
-            torch.load(path, map_location=self.device, weights_only=True) for path in self._recent()
-        ]
-        mean = {
-            name: torch.stack([state[name].double() for state in states]).mean(0)
-            for name in states[0]
-        }
+        states = []
+        for path in self._recent():
+            states.append(torch.load(path, map_location=self.device, weights_only=True))
         last = {name: value.clone() for name, value in self.network.state_dict().items()}
-        self.network.load_state_dict(
-            {name: value.to(last[name].dtype) for name, value in mean.items()}
-        )
-        self.network.eval()
-        with torch.no_grad():
-            measured = self.task.validate(self.step)
-        self.network.train()
-        score = measured.pop("score")
+        mean = {}
+        for name, value in last.items():
+            values = torch.stack([state[name].double() for state in states])
+            mean[name] = values.mean(0).to(value.dtype)
+        self.network.load_state_dict(mean)
+        score, measured = self._measure()
         self.averaged = {"checkpoints": len(states), **measured, "kept": float(score < self.best)}
         if score < self.best:
             self.best = score
@@ -175,9 +166,8 @@ class Trainer:
         self.optimiser.load_state_dict(state["optimiser"])
         for parameter, kept in self.optimiser.state.items():
             kept.update({name: _laid_like(parameter, value) for name, value in kept.items()})
-        self.step, self.best, self.seconds, self.history = (
-            state[k] for k in ("step", "best", "seconds", "log")
-        )
+        self.step, self.best = state["step"], state["best"]
+        self.seconds, self.history = state["seconds"], state["log"]
         _set_random_states(state["random"], self.device)
 
 
@@ -201,9 +191,7 @@ def take_best(network: nn.Module, run: Path, device: torch.device) -> None:
 
 
 def _laid_like(parameter: Tensor, value: Tensor) -> Tensor:
-    """The same values in the parameter's order in memory: the fused update goes through both side
-    by side.
-    """
+    """The same values in the parameter's order in memory, as the fused update needs them."""
     return torch.empty_like(parameter).copy_(value) if value.shape == parameter.shape else value
 
 

@@ -1,5 +1,4 @@
-"""Training in several processes of `torchrun`: each draws batches of its own, gradients are
-averaged, one writes.
+"""Training in several processes of `torchrun`: each has its batches, gradients are averaged.
 
 Where `torchrun` did not start it, a process is alone, and nothing here does anything.
 """
@@ -28,9 +27,11 @@ PATIENCE = timedelta(hours=4)
 
 @dataclass(frozen=True, slots=True)
 class Ranks:
-    """The processes of one run. rank: this one, 0-based. count: how many there are."""
+    """The processes of one run."""
 
+    # this one, 0-based
     rank: int = 0
+    # how many there are
     count: int = 1
 
     @property
@@ -39,25 +40,17 @@ class Ranks:
         return self.rank == 0
 
     def own(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """Of the batches that a single process would draw, every `count`-th: together they draw the
-        same ones.
-        """
+        """Every `count`-th of the batches that a single process would draw."""
         return islice(batches, self.rank, None, self.count)
 
     def loss(self, task: TrainingTask) -> Callable[[Any], Tensor]:
-        """The task's loss; gradients of the ranks' losses are averaged, and all begin with the
-        first one's weights.
-        """
-        return (
-            task.loss
-            if self.count == 1
-            else DistributedDataParallel(_Loss(task), find_unused_parameters=True)
-        )
+        """The task's loss; gradients are averaged, and all begin with the first one's weights."""
+        if self.count == 1:
+            return task.loss
+        return DistributedDataParallel(_Loss(task), find_unused_parameters=True)
 
     def in_turn(self, make: Callable[[], Made]) -> Made:
-        """What `make` gives: made by the first, then by the others, who find what it kept on the
-        disk.
-        """
+        """What `make` gives, first in the first process: the others find what it cached."""
         for turn in (self.writes, not self.writes):
             if turn:
                 made = make()
@@ -83,9 +76,7 @@ ALONE = Ranks()
 
 @contextmanager
 def ranks_of(device: torch.device) -> Iterator[Ranks]:
-    """The processes that `torchrun` started, or this one alone. On CUDA each has the GPU of its
-    local rank.
-    """
+    """The processes that `torchrun` started, or this one alone; on CUDA each has its own GPU."""
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         yield ALONE
         return

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from areaviz.attention import fused
-from areaviz.attention.memory import AreaOptions, KeysAndValues
-from areaviz.attention.spec import LEARNED_KEYS
+from areaviz.attention.memory import KeysAndValues
+from areaviz.attention.spec import LEARNED_KEYS, AreaOptions
 from areaviz.training.config import TrainConfig
 
 Network = TypeVar("Network", bound=nn.Module)

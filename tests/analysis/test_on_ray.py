@@ -15,7 +15,8 @@ from areaviz.analysis.cluster import joined_ray
 from areaviz.analysis.on_ray import Workers, analyse_on_ray
 from areaviz.analysis.rows import RowFile
 from areaviz.analysis.run import analyse, header
-from areaviz.data.examples import Dataset, read_lines
+from areaviz.data.example_files import read_lines
+from areaviz.data.examples import Dataset
 from areaviz.trace.errors import BackendError
 from areaviz.trace.request import Request
 from tests import tiny

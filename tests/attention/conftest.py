@@ -1,16 +1,28 @@
-"""The C kernel is tested where there is a C compiler; elsewhere its tests are left out, with one
-line that says so.
+"""The literal form for the tests of attention, and the tests of the C kernel.
+
+The kernel is tested where there is a C compiler; elsewhere its tests are left out, with one line
+that says so.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 import pytest
 
-from areaviz.attention import fused
+from areaviz.attention import area, fused
+from tests.attention.direct import direct
 
 LEFT_OUT = pytest.StashKey[int]()
+
+
+@pytest.fixture(scope="package", autouse=True)
+def literal_form() -> Iterator[None]:
+    """Make `impl="direct"` a form like the others."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(area, "FORMS", {**area.FORMS, "direct": direct})
+        yield
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -17,6 +17,7 @@ from torch.nn import functional as F
 from areaviz.attention.area import AreaResult, area_attention
 from areaviz.attention.features import AreaFeatures
 from tests import reference
+from tests.attention.direct import attended
 
 IMPLS = ("direct", "table", "pooled", "streamed")
 MODES = [(key, value) for key in ("mean", "max") for value in ("sum", "mean", "max")]
@@ -39,7 +40,7 @@ class Case:
         return self.query, self.key, self.value
 
     def run(self, impl: str, **options: Any) -> Any:
-        return area_attention(
+        result = area_attention(
             *self.inputs,
             area_size=self.area,
             memory_shape=self.shape,
@@ -48,6 +49,7 @@ class Case:
             impl=impl,
             **options,
         )
+        return result if "need_weights" in options else result.output
 
     def expected(self, key_mode: str = "mean", value_mode: str = "sum") -> AreaResult:
         """The slow loops, head by head."""
@@ -139,7 +141,7 @@ def test_gradients_pass_gradcheck(impl: str, causal: bool, shape: tuple[int, int
     padding = torch.tensor([[False, False, False, False, True, True]])
 
     def run(*parts: Tensor) -> Tensor:
-        out = area_attention(
+        out = attended(
             *parts,
             area_size=(shape[0], 3),
             memory_shape=shape,
@@ -147,7 +149,6 @@ def test_gradients_pass_gradcheck(impl: str, causal: bool, shape: tuple[int, int
             is_causal=causal,
             impl=impl,
         )
-        assert isinstance(out, Tensor)
         return out
 
     assert torch.autograd.gradcheck(run, inputs)
@@ -158,7 +159,7 @@ def test_gradients_pass_gradcheck(impl: str, causal: bool, shape: tuple[int, int
 def test_areas_of_one_item_are_regular_attention(impl: str, causal: bool) -> None:
     torch.manual_seed(1)
     query, key, value = (torch.randn(2, 3, 9, 4) for _ in range(3))
-    found = area_attention(query, key, value, area_size=1, is_causal=causal, impl=impl)
+    found = attended(query, key, value, area_size=1, is_causal=causal, impl=impl)
     torch.testing.assert_close(
         found, F.scaled_dot_product_attention(query, key, value, is_causal=causal)
     )
@@ -169,7 +170,7 @@ def test_the_worked_example(impl: str) -> None:
     query = torch.tensor([[1.0, 0], [0, 2]])
     key = torch.tensor([[1.0, 0], [0, 1], [1, 1], [2, -1]])
     value = torch.tensor([[1.0, 2], [3, 4], [5, 6], [7, 8]])
-    found = area_attention(query, key, value, area_size=3, scale=1.0, impl=impl)
+    found = attended(query, key, value, area_size=3, scale=1.0, impl=impl)
     expected = torch.tensor([[7.723484, 9.374822], [6.300080, 7.989599]])
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-6)
 
@@ -178,8 +179,7 @@ def test_the_worked_example(impl: str) -> None:
 def test_a_query_that_may_see_nothing_gets_zeros_and_zero_gradients(impl: str) -> None:
     inputs = [torch.randn(2, 1, 4, 3, requires_grad=True) for _ in range(3)]
     padding = torch.tensor([[True] * 4, [False] * 4])
-    output = area_attention(*inputs, area_size=2, key_padding_mask=padding, impl=impl)
-    assert isinstance(output, Tensor)
+    output = attended(*inputs, area_size=2, key_padding_mask=padding, impl=impl)
     assert output[0].eq(0).all() and output[1].ne(0).any()
     for slope in torch.autograd.grad(output.sum(), inputs):
         assert slope.isfinite().all() and slope[0].eq(0).all()
@@ -191,11 +191,11 @@ def test_what_a_masked_item_holds_never_leaks(impl: str, poison: float) -> None:
     torch.manual_seed(2)
     clean = [torch.randn(1, 2, 7, 3) for _ in range(3)]
     padding = torch.arange(7)[None] >= 5
-    expected = area_attention(*clean, area_size=3, key_padding_mask=padding, impl=impl)
+    expected = attended(*clean, area_size=3, key_padding_mask=padding, impl=impl)
     inputs = [x.clone() for x in clean]
     inputs[1][:, :, 5:], inputs[2][:, :, 6:] = poison, poison
     inputs = [x.requires_grad_() for x in inputs]
-    output = area_attention(*inputs, area_size=3, key_padding_mask=padding, impl=impl)
+    output = attended(*inputs, area_size=3, key_padding_mask=padding, impl=impl)
     torch.testing.assert_close(output, expected)
     assert all(slope.isfinite().all() for slope in torch.autograd.grad(output.sum(), inputs))
 
@@ -205,9 +205,9 @@ def test_half_precision_keeps_sums_in_full(impl: str) -> None:
     torch.manual_seed(3)
     full = [torch.randn(1, 2, 64, 8) for _ in range(3)]
     half = [x.bfloat16() for x in full]
-    output = area_attention(*half, area_size=5, impl=impl)
-    expected = area_attention(*(x.float() for x in half), area_size=5)
-    assert isinstance(output, Tensor) and output.dtype == torch.bfloat16
+    output = attended(*half, area_size=5, impl=impl)
+    expected = attended(*(x.float() for x in half), area_size=5)
+    assert output.dtype == torch.bfloat16
     torch.testing.assert_close(output.float(), expected, atol=0.05, rtol=0.02)
 
 
@@ -232,12 +232,10 @@ def test_learned_area_keys_are_attended_to_under_autocast() -> None:
     features = AreaFeatures(8, (1, 3))
     inputs = [torch.randn(1, 2, 16, 8) for _ in range(3)]
     options: dict[str, Any] = {"area_size": 3, "key_mode": "features", "key_features": features}
-    expected = area_attention(*inputs, **options)
+    expected = attended(*inputs, **options)
     with torch.autocast("cpu", torch.bfloat16):
-        found = area_attention(*(x.bfloat16() for x in inputs), **options)
-    assert (
-        isinstance(expected, Tensor) and isinstance(found, Tensor) and found.dtype == torch.bfloat16
-    )
+        found = attended(*(x.bfloat16() for x in inputs), **options)
+    assert found.dtype == torch.bfloat16
     torch.testing.assert_close(found.float(), expected, atol=0.1, rtol=0.05)
 
 
@@ -246,9 +244,7 @@ def test_coverage_sums_to_the_expected_area_size() -> None:
     found = area_attention(
         query, key, value, area_size=(2, 3), memory_shape=(3, 4), need_weights=True
     )
-    assert (
-        isinstance(found, AreaResult) and found.weights is not None and found.coverage is not None
-    )
+    assert found.weights is not None and found.coverage is not None
     sizes = torch.tensor([len(items) for items in reference.areas(3, 4, 2, 3)], dtype=torch.float64)
     torch.testing.assert_close(found.weights.sum(-1), torch.ones(1, 2, 12, dtype=torch.float64))
     torch.testing.assert_close(found.coverage.sum(-1), found.weights @ sizes)
@@ -258,10 +254,19 @@ def test_coverage_sums_to_the_expected_area_size() -> None:
 def test_padding_may_hide_more_than_causality(impl: str) -> None:
     query, key, value = (torch.randn(1, 1, n, 3) for n in (2, 4, 4))
     padding = torch.tensor([[False, True, True, True]])
-    found = area_attention(
+    found = attended(
         query, key, value, area_size=2, is_causal=True, key_padding_mask=padding, impl=impl
     )
     torch.testing.assert_close(found, value[:, :, :1].expand_as(found))
+
+
+@pytest.mark.parametrize("impl", IMPLS)
+def test_padding_may_leave_less_than_the_largest_area(impl: str) -> None:
+    query, key, value = (torch.randn(1, 1, n, 3) for n in (4, 9, 9))
+    padding = torch.arange(9)[None] >= 2
+    found = attended(query, key, value, area_size=6, key_padding_mask=padding, impl=impl)
+    inside = (x[:, :, :2] for x in (key, value))
+    torch.testing.assert_close(found, attended(query, *inside, area_size=2, impl=impl))
 
 
 @pytest.mark.parametrize("impl", ["auto", *IMPLS])
@@ -280,7 +285,7 @@ def test_nothing_asked_gives_nothing(impl: str, lead: tuple[int, int, int]) -> N
         (*lead, 11),
         (*lead, 6),
     ]
-    assert area_attention(query, key, value, area_size=2, impl=impl).shape == (*lead, 5)
+    assert attended(query, key, value, area_size=2, impl=impl).shape == (*lead, 5)
 
 
 @pytest.mark.parametrize("impl", IMPLS)
@@ -288,12 +293,10 @@ def test_factors_of_areas_alone_hold_for_every_query(impl: str) -> None:
     torch.manual_seed(0)
     query, key, value = (torch.randn(2, n, 4) for n in (3, 5, 5))
     factors = torch.rand(9)
-    alone = area_attention(query, key, value, area_size=2, area_factors=factors, impl=impl)
+    alone = attended(query, key, value, area_size=2, multipliers=factors, impl=impl)
     torch.testing.assert_close(
         alone,
-        area_attention(
-            query, key, value, area_size=2, area_factors=factors.expand(2, 3, 9), impl=impl
-        ),
+        attended(query, key, value, area_size=2, multipliers=factors.expand(2, 3, 9), impl=impl),
     )
 
 
@@ -306,20 +309,18 @@ def test_areas_of_one_item_take_the_fused_kernels_of_torch(monkeypatch: pytest.M
         return kernel(*inputs, **options)
 
     monkeypatch.setattr(F, "scaled_dot_product_attention", counted)
-    area_attention(*(torch.randn(1, 5, 4) for _ in range(3)), area_size=1, is_causal=True)
+    attended(*(torch.randn(1, 5, 4) for _ in range(3)), area_size=1, is_causal=True)
     assert taken == [1]
 
 
 def test_masks_mean_what_they_say() -> None:
     query, key, value = (torch.randn(2, 1, 5, 3) for _ in range(3))
     keep = torch.tensor([True, True, True, False, True])
-    kept = area_attention(query, key, value, area_size=2, attn_mask=keep)
-    padded = area_attention(query, key, value, area_size=2, key_padding_mask=(~keep).expand(2, 5))
+    kept = attended(query, key, value, area_size=2, attn_mask=keep)
+    padded = attended(query, key, value, area_size=2, key_padding_mask=(~keep).expand(2, 5))
     added = torch.zeros(5).masked_fill(~keep, -torch.inf)
     torch.testing.assert_close(kept, padded)
-    torch.testing.assert_close(
-        kept, area_attention(query, key, value, area_size=2, attn_mask=added)
-    )
+    torch.testing.assert_close(kept, attended(query, key, value, area_size=2, attn_mask=added))
 
 
 @pytest.mark.parametrize("impl", IMPLS)
@@ -329,9 +330,9 @@ def test_a_float_mask_is_averaged_over_the_area(impl: str) -> None:
     bias = torch.randn(4, 4, dtype=torch.float64)
     wider_query = torch.cat([query, torch.eye(4, dtype=torch.float64).expand(1, 1, 4, 4)], -1)
     wider_key = torch.cat([key, bias.T.expand(1, 1, 4, 4)], -1)
-    expected = area_attention(wider_query, wider_key, value, area_size=3, scale=1.0)
+    expected = attended(wider_query, wider_key, value, area_size=3, scale=1.0)
     torch.testing.assert_close(
-        area_attention(query, key, value, area_size=3, scale=1.0, attn_mask=bias, impl=impl),
+        attended(query, key, value, area_size=3, scale=1.0, attn_mask=bias, impl=impl),
         expected,
     )
 
@@ -341,7 +342,6 @@ def test_top_k_keeps_the_heaviest_exactly(impl: str) -> None:
     query, key, value = (torch.randn(1, 1, 6, 3) for _ in range(3))
     all_areas = area_attention(query, key, value, area_size=2, need_weights=True, impl=impl)
     three = area_attention(query, key, value, area_size=2, need_weights=True, top_k=3, impl=impl)
-    assert isinstance(all_areas, AreaResult) and isinstance(three, AreaResult)
     assert all_areas.weights is not None and three.weights is not None
     assert three.weights.gt(0).sum(-1).eq(3).all()
     best = all_areas.weights.topk(3, -1)
@@ -352,8 +352,8 @@ def test_top_k_keeps_the_heaviest_exactly(impl: str) -> None:
 
 def test_temperature_divides_the_logits() -> None:
     query, key, value = (torch.randn(1, 1, 6, 3) for _ in range(3))
-    cooled = area_attention(query, key, value, area_size=2, temperature=0.5)
-    torch.testing.assert_close(cooled, area_attention(2 * query, key, value, area_size=2))
+    cooled = attended(query, key, value, area_size=2, temperature=0.5)
+    torch.testing.assert_close(cooled, attended(2 * query, key, value, area_size=2))
 
 
 def test_dropout_drops_weights_and_keeps_their_mean() -> None:
@@ -361,13 +361,11 @@ def test_dropout_drops_weights_and_keeps_their_mean() -> None:
     query, key, value = torch.randn(1, 1, 1, 3), torch.randn(1, 1, 6, 3), torch.ones(1, 1, 6, 1)
     whole = area_attention(query, key, value, area_size=3, value_mode="mean", need_weights=True)
     runs = [
-        area_attention(query, key, value, area_size=3, value_mode="mean", dropout_p=0.4)
+        attended(query, key, value, area_size=3, value_mode="mean", dropout_p=0.4)
         for _ in range(800)
     ]
-    assert len({float(run.sum()) for run in runs if isinstance(run, Tensor)}) > 10
-    assert torch.stack([run for run in runs if isinstance(run, Tensor)]).mean() == pytest.approx(
-        1.0, abs=0.06
-    )
+    assert len({float(run.sum()) for run in runs}) > 10
+    assert torch.stack(runs).mean() == pytest.approx(1.0, abs=0.06)
     dropped = area_attention(
         query, key, value, area_size=3, value_mode="mean", need_weights=True, dropout_p=0.4
     )
@@ -394,4 +392,4 @@ def test_dropout_drops_weights_and_keeps_their_mean() -> None:
 def test_what_does_not_fit_is_named(options: dict[str, Any], told: str) -> None:
     x = torch.randn(1, 1, 6, 2)
     with pytest.raises(ValueError, match=told):
-        area_attention(x, x, x, **options)
+        attended(x, x, x, **options)

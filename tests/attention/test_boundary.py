@@ -18,6 +18,7 @@ from areaviz.attention.boundary import AreaScores, BoundaryKeys, area_logits
 from areaviz.attention.features import AreaFeatures
 from areaviz.trace.areas import AreaGrid
 from tests import reference
+from tests.attention.direct import attended
 
 IMPLS = ("pooled", "streamed")
 
@@ -44,7 +45,7 @@ class Case:
         return [self.query, self.key, self.value, *own, *([] if self.bias is None else [self.bias])]
 
     def run(self, impl: str, **options: Any) -> Any:
-        return area_attention(
+        result = area_attention(
             self.query,
             self.key,
             self.value,
@@ -59,6 +60,7 @@ class Case:
             impl=impl,
             **options,
         )
+        return result if "need_weights" in options else result.output
 
     def allowed(self) -> Tensor:
         queries, items = self.query.shape[-2], self.key.shape[-2]
@@ -169,7 +171,7 @@ def test_gradients_pass_gradcheck(impl: str, shape: tuple[int, int], causal: boo
     bias = torch.randn(2, area[0] * area[1], dtype=torch.float64, requires_grad=True)
 
     def run(query: Tensor, key: Tensor, value: Tensor, bias: Tensor, *_: Tensor) -> Tensor:
-        return area_attention(
+        return attended(
             query,
             key,
             value,
@@ -200,7 +202,7 @@ def test_blocks_of_any_size_give_the_same(impl: str, monkeypatch: pytest.MonkeyP
     found = []
     for block in (1 << 20, 1 << 9):
         monkeypatch.setattr("areaviz.attention.blocks.CPU_BLOCK", block)
-        output = area_attention(*inputs, **options, key_padding_mask=padding)
+        output = attended(*inputs, **options, key_padding_mask=padding)
         found.append(
             (output, *torch.autograd.grad(output.square().sum(), [*inputs, *keys.parameters()]))
         )
@@ -213,7 +215,7 @@ def test_logits_far_above_every_item_do_not_overflow(impl: str) -> None:
     """No item bounds an area: a bias of a thousand on pairs must be the shift."""
     query, key, value = torch.zeros(1, 1, 2), torch.randn(1, 4, 2), torch.randn(1, 4, 2)
     bias = torch.tensor([0.0, 1000.0])
-    output = area_attention(query, key, value, area_size=2, size_bias=bias, impl=impl)
+    output = attended(query, key, value, area_size=2, size_bias=bias, impl=impl)
     pairs = value[0, :-1] + value[0, 1:]
     torch.testing.assert_close(output[0, 0], pairs.mean(0))
 
@@ -246,8 +248,8 @@ def test_half_precision_keeps_logits_in_full(impl: str) -> None:
         "key_features": keys,
         "impl": impl,
     }
-    exact = area_attention(*inputs, **options)
-    half = area_attention(*(x.bfloat16() for x in inputs), **options)
+    exact = attended(*inputs, **options)
+    half = attended(*(x.bfloat16() for x in inputs), **options)
     assert half.dtype == torch.bfloat16
     torch.testing.assert_close(half.float(), exact, atol=0.08, rtol=0.05)
 
@@ -266,8 +268,10 @@ def test_temperature_top_k_and_factors_apply() -> None:
     factors[6:] = 0
     for impl in IMPLS:
         few = area_attention(*inputs, **options, top_k=2, impl=impl).weights
+        assert few is not None
         assert ((few > 0).sum(-1) == 2).all()
-        items = area_attention(*inputs, **options, area_factors=factors, impl=impl).weights
+        items = area_attention(*inputs, **options, multipliers=factors, impl=impl).weights
+        assert items is not None
         assert (items[..., 6:] == 0).all()
         torch.testing.assert_close(items.sum(-1), torch.ones(1, 3))
 
@@ -316,6 +320,6 @@ def test_area_logits_are_their_sum_and_the_adjoint_is_its_transpose(
 )
 def test_what_does_not_fit_is_named(options: dict[str, Any], told: str) -> None:
     with pytest.raises(ValueError, match=told):
-        area_attention(
+        attended(
             torch.zeros(1, 2, 4), torch.zeros(1, 5, 4), torch.zeros(1, 5, 4), area_size=3, **options
         )

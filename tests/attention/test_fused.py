@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from areaviz.attention import fused
-from areaviz.attention.area import area_attention
 from areaviz.attention.boundary import BoundaryKeys
+from tests.attention.direct import attended
 
 SIZES = st.tuples(
     st.integers(1, 3), st.integers(1, 2), st.integers(1, 9), st.integers(1, 20), st.integers(1, 6)
@@ -30,8 +30,12 @@ def test_output_and_gradients_equal_the_direct_form(
     shapes = [(batch, heads, n, width) for n, width in ((queries, 4), (items, 4), (items, 3))]
     inputs = [torch.randn(shape, requires_grad=True) for shape in shapes]
     padding = torch.arange(items) >= torch.randint(0, items + 1, (batch, 1)) if padded else None
-    options = {"area_size": min(area_size, items), "key_padding_mask": padding, "is_causal": causal}
-    outputs = [area_attention(*inputs, impl=impl, **options) for impl in ("fused", "direct")]  # type: ignore[call-overload]
+    options: dict[str, Any] = {
+        "area_size": min(area_size, items),
+        "key_padding_mask": padding,
+        "is_causal": causal,
+    }
+    outputs = [attended(*inputs, impl=impl, **options) for impl in ("fused", "direct")]
     torch.testing.assert_close(*outputs, atol=1e-5, rtol=1e-4)
     weight = torch.randn_like(outputs[0])
     gradients = [torch.autograd.grad(output, inputs, weight) for output in outputs]
@@ -54,7 +58,7 @@ def test_rectangles_equal_the_direct_form(
         torch.randn(2, n, 3, requires_grad=True) for n in (5, grid[0] * grid[1], grid[0] * grid[1])
     ]
     outputs = [
-        area_attention(*inputs, area_size=size, memory_shape=grid, impl=impl)
+        attended(*inputs, area_size=size, memory_shape=grid, impl=impl)
         for impl in ("fused", "direct")
     ]
     torch.testing.assert_close(*outputs, atol=1e-5, rtol=1e-4)
@@ -69,7 +73,7 @@ def test_a_mask_in_the_middle_or_of_a_grid_is_refused(shape: tuple[int, int]) ->
     x = torch.randn(1, 1, 4, 2)
     mask = torch.tensor([True, shape[0] == 2, True, False])
     with pytest.raises(ValueError, match="at the end of a memory of one row"):
-        area_attention(x, x, x, area_size=(1, 2), memory_shape=shape, attn_mask=mask, impl="fused")
+        attended(x, x, x, area_size=(1, 2), memory_shape=shape, attn_mask=mask, impl="fused")
 
 
 @pytest.mark.parametrize(
@@ -78,7 +82,7 @@ def test_a_mask_in_the_middle_or_of_a_grid_is_refused(shape: tuple[int, int]) ->
 def test_what_it_cannot_do_is_refused(options: dict[str, object]) -> None:
     x = torch.randn(1, 1, 4, 2)
     with pytest.raises(ValueError, match="fused"):
-        area_attention(x, x, x, area_size=2, impl="fused", **options)  # type: ignore[call-overload]
+        attended(x, x, x, area_size=2, impl="fused", **options)
 
 
 def test_loading_it_leaves_the_arithmetic_of_python_alone() -> None:
@@ -104,7 +108,7 @@ def test_without_a_working_compiler_it_says_so(
         patch.setattr(fused.shutil, "which", lambda name: compiler)
         assert not fused.available()
         with pytest.raises(RuntimeError, match=told):
-            area_attention(x, x, x, area_size=2, impl="fused")
+            attended(x, x, x, area_size=2, impl="fused")
     fused._library.cache_clear()
 
 
@@ -139,7 +143,7 @@ def test_boundary_keys_and_size_biases_equal_the_pooled_form(
     ]
     found = []
     for impl in ("fused", "pooled"):
-        output = area_attention(
+        output = attended(
             inputs[0],
             inputs[1],
             inputs[2],
@@ -158,7 +162,7 @@ def test_boundary_keys_and_size_biases_equal_the_pooled_form(
 
 def test_a_bias_far_above_every_item_does_not_overflow() -> None:
     query, key, value = torch.zeros(1, 1, 2), torch.randn(1, 4, 2), torch.randn(1, 4, 2)
-    output = area_attention(
+    output = attended(
         query, key, value, area_size=2, size_bias=torch.tensor([0.0, 1000.0]), impl="fused"
     )
     torch.testing.assert_close(output[0, 0], (value[0, :-1] + value[0, 1:]).mean(0))

@@ -9,18 +9,19 @@ import torch
 from torch import Tensor
 
 from areaviz.attention.area import area_attention
-from areaviz.attention.interventions import UNCHANGED, Changed, Steering
-from areaviz.attention.memory import AreaOptions
-from areaviz.attention.multihead import MultiHeadAttention
+from areaviz.attention.interventions import UNCHANGED, Changed, LayerInterventions
+from areaviz.attention.memory import MultiHeadAttention
+from areaviz.attention.spec import AreaOptions
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.interventions import Change, Gate, Weigh
+from tests.attention.direct import attended
 
 IMPLS = ("streamed", "pooled", "table", "direct")
 SITES = {"encoder self": ("source", "source"), "encoder-decoder": ("target", "source")}
 GRID = AreaGrid(1, 6, 1, 3)
 
 
-def steering(*changes: Weigh | Gate, heads: int = 2) -> Steering:
+def interventions(*changes: Weigh | Gate, heads: int = 2) -> LayerInterventions:
     found = Changed(changes, heads).at("s", 0)
     assert found is not None
     return found
@@ -61,20 +62,20 @@ CHANGES = [
 @pytest.mark.parametrize("changes", CHANGES)
 def test_weights_are_multiplied_and_sum_to_one_again(impl: str, changes: tuple[Weigh, ...]) -> None:
     query, key, value = inputs()
-    factors = steering(*changes).factors(GRID, 4, torch.device("cpu"))
+    factors = interventions(*changes).multipliers(GRID, 4, torch.device("cpu"))
     assert factors is not None
     plain = area_attention(query, key, value, area_size=3, need_weights=True, impl="direct")
     assert plain.weights is not None
     expected = multiplied(plain.weights, factors)
     found = area_attention(
-        query, key, value, area_size=3, need_weights=True, impl=impl, area_factors=factors
+        query, key, value, area_size=3, need_weights=True, impl=impl, multipliers=factors
     )
     assert found.weights is not None and found.coverage is not None
     torch.testing.assert_close(found.weights, expected, atol=1e-6, rtol=1e-4)
     coverage = torch.stack([expected[..., holds(item)].sum(-1) for item in range(6)], -1)
     torch.testing.assert_close(found.coverage, coverage, atol=1e-5, rtol=1e-4)
     torch.testing.assert_close(found.output, coverage @ value, atol=1e-5, rtol=1e-4)
-    output = area_attention(query, key, value, area_size=3, impl=impl, area_factors=factors)
+    output = attended(query, key, value, area_size=3, impl=impl, multipliers=factors)
     torch.testing.assert_close(output, found.output, atol=1e-6, rtol=1e-5)
 
 
@@ -86,8 +87,8 @@ def holds(item: int) -> list[bool]:
 def test_masked_areas_stay_masked_and_all_banned_reads_nothing() -> None:
     query, key, value = inputs()
     padding = torch.tensor([[False] * 4 + [True] * 2] * 2)
-    change = steering(Weigh("s", (5,), factor=100.0), Weigh("s", (0, 1, 2, 3), head=1))
-    factors = change.factors(GRID, 4, torch.device("cpu"))
+    change = interventions(Weigh("s", (5,), factor=100.0), Weigh("s", (0, 1, 2, 3), head=1))
+    factors = change.multipliers(GRID, 4, torch.device("cpu"))
     found = area_attention(
         query,
         key,
@@ -95,7 +96,7 @@ def test_masked_areas_stay_masked_and_all_banned_reads_nothing() -> None:
         area_size=3,
         key_padding_mask=padding,
         need_weights=True,
-        area_factors=factors,
+        multipliers=factors,
     )
     assert found.weights is not None
     assert not found.weights[..., holds(5)].any()
@@ -110,7 +111,7 @@ def module(**options: object) -> MultiHeadAttention:
 
 def test_a_head_switched_off_is_its_slice_of_the_output_projection_set_to_zero() -> None:
     made, x = module(), torch.randn(2, 6, 16)
-    found, weights = made(x, x, need_weights=True, steering=steering(Gate("s", head=1)))
+    found, weights = made(x, x, need_weights=True, interventions=interventions(Gate("s", head=1)))
     without = module()
     without.out.weight[:, 8:] = 0
     expected, same = without(x, x, need_weights=True)
@@ -123,7 +124,7 @@ def test_a_head_switched_off_is_its_slice_of_the_output_projection_set_to_zero()
 )
 def test_a_factor_of_one_and_a_change_elsewhere_do_nothing(change: Weigh | Gate) -> None:
     made, x = module(), torch.randn(2, 6, 16)
-    found, weights = made(x, x, need_weights=True, steering=Changed((change,), 2).at("s", 0))
+    found, weights = made(x, x, need_weights=True, interventions=Changed((change,), 2).at("s", 0))
     plain, same = made(x, x, need_weights=True)
     torch.testing.assert_close(found, plain, atol=1e-6, rtol=1e-5)
     torch.testing.assert_close(weights, same, atol=1e-6, rtol=1e-5)
@@ -143,11 +144,11 @@ def test_a_memory_that_is_asked_again_gives_what_the_whole_gives(
     modes: tuple[str, str], changes: tuple[Weigh | Gate, ...]
 ) -> None:
     made, x = module(key_mode=modes[0], value_mode=modes[1]), torch.randn(2, 6, 16)
-    padding, change = torch.tensor([[False] * 6, [False] * 4 + [True] * 2]), steering(*changes)
-    whole, _ = made(x, x, padding, steering=change)
+    padding, change = torch.tensor([[False] * 6, [False] * 4 + [True] * 2]), interventions(*changes)
+    whole, _ = made(x, x, padding, interventions=change)
     kept = made.remember(x, padding, change)
     torch.testing.assert_close(made.ask(x, kept), whole, atol=1e-5, rtol=1e-4)
-    causal, _ = made(x, x, is_causal=True, steering=change)
+    causal, _ = made(x, x, is_causal=True, interventions=change)
     history = None
     for place in range(6):
         item = x[:, place : place + 1]

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from areaviz.attention.features import AreaFeatures, area_std
+from areaviz.attention.pooled import table_sums
 from areaviz.attention.pooling import area_pool, box_moments, pooled_ending
-from areaviz.attention.table import table_sums
 from areaviz.trace.areas import Area, AreaGrid
 from tests import reference
 

@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from areaviz.attention.memory import AreaOptions
-from areaviz.attention.multihead import MultiHeadAttention
+from areaviz.attention.memory import MultiHeadAttention
+from areaviz.attention.spec import AreaOptions
 from areaviz.attention.two_memories import DoublyAttention, Memories
 
 WIDTH, HEADS = 8, 2
@@ -105,6 +105,6 @@ def test_kept_memories_answer_the_same(areas: int, lacks: str) -> None:
     elif lacks == "picture":
         seen = Memories(seen.text, seen.padding)
     queries = torch.randn(2, 3, WIDTH)
-    kept = made.keep(seen)
+    kept = made.remember_both(seen)
     assert kept.batch == 2
     torch.testing.assert_close(made.ask(queries, kept), made.attend_both(queries, seen)[0])

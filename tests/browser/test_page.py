@@ -217,7 +217,8 @@ def test_nothing_but_the_pages_own_scripts_and_styles_can_run(
     ribbon(page)
     refused = page.evaluate("""async () => {
           const refused = [];
-          document.addEventListener('securitypolicyviolation', (event) => refused.push(event.effectiveDirective));
+          document.addEventListener('securitypolicyviolation', (event) =>
+            refused.push(event.effectiveDirective));
           const script = document.createElement('script');
           script.textContent = 'globalThis.ran = true';
           const style = document.createElement('style');

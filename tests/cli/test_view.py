@@ -103,7 +103,7 @@ def test_layers_follow_the_rule_of_positions_in_links(typed: str) -> None:
         ),
         (
             ["--layers", "a"],
-            '"layers" is "a" but must be positions such as 3-7,12; mend or remove it.',
+            '"layers" is "a" but must be positions such as 3-7,12; fix or remove it.',
         ),
         (["--view", "pie"], 'There is no view "pie"; choose one of'),
     ],

@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from areaviz.data import examples
-from areaviz.data.examples import Dataset, read_lines, read_pictures, read_table
+from areaviz.data import example_files
+from areaviz.data.example_files import read_lines, read_pictures, read_table
+from areaviz.data.examples import Dataset
 from areaviz.trace.errors import InputError
 from areaviz.trace.picture import check_picture
 
@@ -130,14 +131,14 @@ def test_files_of_different_length_are_refused() -> None:
 
 
 def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(examples, "MAX_EXAMPLES", 2)
+    monkeypatch.setattr(example_files, "MAX_EXAMPLES", 2)
     assert len(read_lines("x", {"x": b"a\nb\n"}).examples) == 2
     with pytest.raises(InputError, match="more than the 2 lines that are possible"):
         read_lines("x", {"x": b"a\nb\nc"})
     assert len(read_table("x.csv", {"x.csv": b"text\na\n\nb\n"}).examples) == 2
     with pytest.raises(InputError, match="more than the 2 examples that are possible"):
         read_table("x.csv", {"x.csv": b"text\na\nb\nc"})
-    monkeypatch.setattr(examples, "MAX_ROW", 20)
+    monkeypatch.setattr(example_files, "MAX_ROW", 20)
     for table in ("x.csv", "x.jsonl"):
         with pytest.raises(
             InputError, match="row that ends in line 2 .* more than the 20 characters"
@@ -145,7 +146,7 @@ def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
             read_table(table, {table: (b"text\n" if table == "x.csv" else b"\n") + b"a" * 30})
     with pytest.raises(InputError, match="row that ends in line 9 "):
         read_table("x.csv", {"x.csv": b'text\n"' + b"a\n" * 20})
-    monkeypatch.setattr(examples, "MAX_MEGABYTES", 0)
+    monkeypatch.setattr(example_files, "MAX_MEGABYTES", 0)
     with pytest.raises(InputError, match="MB but at most 0"):
         read_lines("x", {"x": b"a" * (2 << 20)})
 
@@ -205,7 +206,7 @@ def test_lines_are_those_of_the_whole_text(text: str, marked: bool) -> None:
     expected = re.split("\r\n|\r|\n", data.decode("utf-8-sig"))
     if len(expected) > 1 and not expected[-1]:
         expected.pop()
-    found = [line.rstrip("\r\n") for line in examples._raw_lines("x", {"x": data})]
+    found = [line.rstrip("\r\n") for line in example_files._raw_lines("x", {"x": data})]
     assert found == (expected if data else [])
 
 
@@ -227,9 +228,9 @@ def test_boxes_and_links_are_bounded_in_a_row_and_in_all(
         )
         return f"{json.dumps({'text': 'a', column: listed})}\n".encode() * rows
 
-    monkeypatch.setattr(examples, "MAX_MARKS", 5)
-    monkeypatch.setattr(examples, "MAX_BOXES", 12)
-    monkeypatch.setattr(examples, "MAX_LINKS", 12)
+    monkeypatch.setattr(example_files, "MAX_MARKS", 5)
+    monkeypatch.setattr(example_files, "MAX_BOXES", 12)
+    monkeypatch.setattr(example_files, "MAX_LINKS", 12)
     assert len(read_table("x.jsonl", {"x.jsonl": table(5, 2)}).examples) == 2
     with pytest.raises(
         InputError,
@@ -241,7 +242,7 @@ def test_boxes_and_links_are_bounded_in_a_row_and_in_all(
 
 
 def test_the_memory_of_all_texts_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(examples, "MAX_TEXT_BYTES", 3 << 20)
+    monkeypatch.setattr(example_files, "MAX_TEXT_BYTES", 3 << 20)
     assert read_lines("x", {"x": b"a" * 200_000 + b"\n" + b"b" * 200_000}).examples
     wide = (
         "a" * 200_000 + "\U0001f415\n"

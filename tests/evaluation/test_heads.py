@@ -12,7 +12,7 @@ import pytest
 
 from areaviz.cards.card import read_card, write_card
 from areaviz.cli import main
-from areaviz.data.examples import read_lines
+from areaviz.data.example_files import read_lines
 from areaviz.evaluation import heads as module
 from areaviz.evaluation.heads import add_to_table, table_entry
 from tests.tiny import SENTENCES, checkpoint

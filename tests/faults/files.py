@@ -17,7 +17,8 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 from PIL import Image
 
-from areaviz.data.examples import Dataset, read_lines, read_table
+from areaviz.data.example_files import read_lines, read_table
+from areaviz.data.examples import Dataset
 from areaviz.data.pictures import decode
 from areaviz.interactive.ribbon import ribbon_payload
 from areaviz.notes import exchange

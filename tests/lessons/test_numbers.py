@@ -46,7 +46,9 @@ def test_the_known_sums_stand_in_the_table() -> None:
 
 @pytest.mark.parametrize("area", ALL)
 def test_four_corners_give_the_sum_of_any_rectangle(area: Area) -> None:
-    assert summed_table.corners(area).total == items_of(summed_table.MEMORY[..., None], area).sum()
+    i1, i2, i3, i4 = summed_table.corners(area)
+    assert i1 + i2 - i3 - i4 == items_of(summed_table.MEMORY[..., None], area).sum()
+    assert rf"\mathbf{{{i1 + i2 - i3 - i4:g}}}" in summed_table.corners_equation(area)
 
 
 @pytest.mark.parametrize("area", ALL[::5])

@@ -12,9 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from areaviz.metrics.captions import caption_scores, caption_words
-from areaviz.metrics.cider import cider_d
-from areaviz.metrics.rouge import common_subsequence, rouge_l
+from areaviz.metrics.captions import (
+    caption_scores,
+    caption_words,
+    cider_d,
+    common_subsequence,
+    rouge_l,
+)
 
 SOME = settings(deadline=None, max_examples=60)
 CAPTIONS = st.lists(st.sampled_from("abc"), max_size=6)
@@ -53,7 +57,7 @@ def slow_bleu(pictures: list[tuple[list[str], list[list[str]]]], orders: int) ->
 
 
 def slow_cider_d(pictures: list[tuple[list[str], list[list[str]]]]) -> list[float]:
-    """The equations of `areaviz.metrics.cider`, with vectors that have an entry for every n-gram
+    """The equations of `areaviz.metrics.captions`, with vectors that have an entry for every n-gram
     there is.
     """
     scores = []

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from areaviz.metrics.judged import MEASURES
 from areaviz.metrics.spans import span_counts, span_figures
+from areaviz.metrics.words import MEASURES
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Trace
 from tests import fakes

@@ -23,8 +23,9 @@ from streamlit.testing.v1 import AppTest
 from areaviz.analysis.retention import DAYS
 from areaviz.analysis.rows import SETTING, RowFile, rows_path
 from areaviz.backend.base import Backend
+from areaviz.data.example_files import read_pictures
 from areaviz.data.example_samples import SAMPLE_SETS
-from areaviz.data.examples import Dataset, Files, read_pictures
+from areaviz.data.examples import Dataset, Files
 from areaviz.notes.annotations import Annotation
 from areaviz.notes.exchange import to_bytes
 from areaviz.trace.record import Trace

@@ -53,7 +53,7 @@ def test_two_maps_share_a_file_and_come_back_as_they_were() -> None:
     np.testing.assert_array_equal(np.asarray(one), WEIGHTS)
     with pytest.raises(IndexError):
         one[0, 4]
-    assert one.kept_bytes == 0
+    assert one.cached_bytes == 0
 
 
 def test_many_threads_read_at_once() -> None:

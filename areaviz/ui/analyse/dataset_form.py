@@ -9,17 +9,16 @@ from pathlib import Path, PurePosixPath
 
 import streamlit as st
 
-from areaviz.data.example_samples import SAMPLE_SETS
-from areaviz.data.examples import (
+from areaviz.data.example_files import (
     MAX_MEGABYTES,
     PICTURES,
     TABLES,
-    Dataset,
-    Files,
     read_lines,
     read_pictures,
     read_table,
 )
+from areaviz.data.example_samples import SAMPLE_SETS
+from areaviz.data.examples import Dataset, Files
 from areaviz.trace.errors import InputError
 from areaviz.ui.shell.markdown import visible
 

@@ -169,7 +169,7 @@ def _draw_other_jobs(key: str) -> None:
 
 
 def _draw_job(job: Job) -> None:
-    """A running analysis; at its end the whole page is drawn anew."""
+    """A running analysis; at its end the whole page is drawn again."""
     if not job.running:
         st.rerun()
     _bar(job)

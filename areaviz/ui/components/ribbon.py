@@ -128,6 +128,7 @@ def mount(kind: str, trace: Trace, focus: Focus, key: str, **options: Any) -> Se
     shown = mounted(kind, st.session_state.get(place), trace, focus)
     shown = shown.settled(state.get("selection") if state else None, Selection.of(focus))
     st.session_state[place] = shown
+    # The browser gets lists, as JSON has no tuples.
     selection = {**asdict(shown.sent), "items": list(shown.sent.items)}
     component(kind)(
         key=key,

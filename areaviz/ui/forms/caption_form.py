@@ -10,7 +10,8 @@ from areaviz.cards.card import Card
 from areaviz.trace.request import Request
 from areaviz.ui.forms.model_choice import PictureModelState, fitting_picture, mismatch
 from areaviz.ui.forms.options import pickers, with_options
-from areaviz.ui.shell.page import Cards, Page
+from areaviz.ui.shell.page import Page
+from areaviz.ui.shell.state import Cards
 from areaviz.ui.what_if.state import WhatIfState
 
 CELLS = "{size} rows and {size} columns of cells"

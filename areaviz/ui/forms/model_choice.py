@@ -10,7 +10,8 @@ from areaviz.data.picture_samples import SAMPLES
 from areaviz.trace.picture import Picture
 from areaviz.ui.forms.options import ModelPage, ModelState
 from areaviz.ui.forms.picture_input import PictureState, picture_input
-from areaviz.ui.shell.page import Cards, Link, Page
+from areaviz.ui.shell.page import Page
+from areaviz.ui.shell.state import Cards, Link
 
 WORDS = {"scenes": "shape scenes", "photos": "photographs"}
 """`Card.pictures` in words."""

@@ -21,7 +21,8 @@ from areaviz.trace.picture import Picture
 from areaviz.ui.components.thumbnails import Thumbnail, paste_hint, picked, thumbnails
 from areaviz.ui.shell.errors import problem
 from areaviz.ui.shell.markdown import escaped
-from areaviz.ui.shell.page import Link, Page, State
+from areaviz.ui.shell.page import Page
+from areaviz.ui.shell.state import Link, State
 from areaviz.ui.shell.streamlit_private import is_gone
 
 SAMPLE, UPLOAD, CAMERA = "Samples", "Upload", "Camera"

@@ -21,7 +21,8 @@ from areaviz.ui.forms.model_choice import (
 )
 from areaviz.ui.forms.options import pickers, with_options
 from areaviz.ui.shell.markdown import escaped
-from areaviz.ui.shell.page import Cards, Link, Page
+from areaviz.ui.shell.page import Page
+from areaviz.ui.shell.state import Cards, Link
 from areaviz.ui.what_if.state import WhatIfState
 
 SIGHTS = {

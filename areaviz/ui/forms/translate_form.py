@@ -11,7 +11,8 @@ import streamlit as st
 from areaviz.trace.request import Request
 from areaviz.ui.forms.options import ModelState, pickers, with_options
 from areaviz.ui.forms.samples import SAMPLES
-from areaviz.ui.shell.page import Cards, Link, Page
+from areaviz.ui.shell.page import Page
+from areaviz.ui.shell.state import Cards, Link
 from areaviz.ui.what_if.state import WhatIfState
 
 

@@ -12,7 +12,8 @@ from areaviz.cards.card import Card
 from areaviz.data.picture_samples import names
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.forms.picture_input import PictureState, picture_input
-from areaviz.ui.shell.page import Cards, Link, Page
+from areaviz.ui.shell.page import Page
+from areaviz.ui.shell.state import Cards, Link
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from areaviz.ui.components.ribbon import ribbon
 from areaviz.ui.forms.samples import EXAMPLES, Example
 from areaviz.ui.shell.errors import show_errors
 from areaviz.ui.shell.frame import page_link
-from areaviz.ui.shell.page import link_params
+from areaviz.ui.shell.state import link_params
 
 STORED = ASSETS / "home.npz"
 FOCUS = Focus("encoder-decoder", layer=1, items=(32,))

@@ -25,11 +25,14 @@ from areaviz.ui.look.focus import current_focus, fitted, focus_picker, side_fiel
 from areaviz.ui.look.opened import turn
 from areaviz.ui.shell.errors import show_errors
 from areaviz.ui.shell.markdown import escaped
-from areaviz.ui.shell.page import COMPARE, NOTHING, AnyPage
+from areaviz.ui.shell.page import AnyPage
+from areaviz.ui.shell.state import COMPARE, NOTHING
 from areaviz.views.difference import difference, difference_figure, difference_table, fits
 
 TOGETHER = "together"
 """The name by which several ribbons on a page know each other."""
+Traces = Sequence[Trace]
+Titles = Sequence[str]
 Panel = Callable[[Trace, Focus], None]
 """Drawn below what is pointed at: the first trace, and what is looked at in it."""
 
@@ -37,8 +40,8 @@ Panel = Callable[[Trace, Focus], None]
 @st.fragment
 def explore(
     page: AnyPage,
-    traces: Sequence[Trace],
-    titles: Sequence[str],
+    traces: Traces,
+    titles: Titles,
     request: Request | None = None,
     further: Mapping[str, str] = NOTHING,
     panel: Panel | None = None,
@@ -75,7 +78,7 @@ def explore(
             page.offer(page.state.to_link(request, seen[0], view) | further, request)
 
 
-def _compared(traces: Sequence[Trace]) -> dict[str, str]:
+def _compared(traces: Traces) -> dict[str, str]:
     """The link's parameter of the model that the first is compared with, if there is one."""
     first = traces[0].request.model
     for trace in traces:
@@ -84,9 +87,7 @@ def _compared(traces: Sequence[Trace]) -> dict[str, str]:
     return {}
 
 
-def _attending(
-    traces: Sequence[Trace], titles: Sequence[str]
-) -> tuple[Sequence[Trace], Sequence[str]]:
+def _attending(traces: Traces, titles: Titles) -> tuple[Traces, Titles]:
     """The traces with attention in them; of the others, shows what was written."""
     attending, names = [], []
     for index, (trace, title) in enumerate(zip(traces, titles, strict=True)):
@@ -103,9 +104,7 @@ def _attending(
     return attending, names
 
 
-def _ribbons(
-    page: AnyPage, traces: Sequence[Trace], titles: Sequence[str], focus: Focus
-) -> list[Focus]:
+def _ribbons(page: AnyPage, traces: Traces, titles: Titles, focus: Focus) -> list[Focus]:
     """A ribbon for every trace; returns what is looked at in each, first the page's focus."""
     link = TOGETHER if len(traces) > 1 else None
     seen = []
@@ -139,7 +138,7 @@ def _pointed(trace: Trace, focus: Focus) -> tuple[Callable[..., Selection], Take
     return ribbon, RIBBON
 
 
-def _places(traces: Sequence[Trace], key: str) -> Sequence[DeltaGenerator]:
+def _places(traces: Traces, key: str) -> Sequence[DeltaGenerator]:
     with st.container(key=f"pair_{key}"):
         return st.columns(len(traces), gap="medium")
 
@@ -192,9 +191,7 @@ def clicked(selection: Selection, focus: Focus) -> Focus:
     )
 
 
-def _views(
-    page: AnyPage, traces: Sequence[Trace], titles: Sequence[str], seen: Sequence[Focus]
-) -> str:
+def _views(page: AnyPage, traces: Traces, titles: Titles, seen: Sequence[Focus]) -> str:
     """One view of every trace, with its files; returns its name."""
     view = view_picker(page, traces[0], seen[0])
     if view is None:
@@ -213,9 +210,7 @@ def _views(
     return view.name
 
 
-def _difference(
-    page: AnyPage, traces: Sequence[Trace], titles: Sequence[str], seen: Sequence[Focus]
-) -> None:
+def _difference(page: AnyPage, traces: Traces, titles: Titles, seen: Sequence[Focus]) -> None:
     """Of two traces, where their maps differ, when it is asked for."""
     if len(traces) != 2 or not fits(traces[0], traces[1], seen[0], seen[1]):
         return

@@ -13,7 +13,8 @@ from areaviz.drawing.sites import site_name, sites
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.shell.markdown import escaped, shortened
-from areaviz.ui.shell.page import ALL_HEADS, AnyPage
+from areaviz.ui.shell.page import AnyPage
+from areaviz.ui.shell.state import ALL_HEADS
 
 Name = Callable[[Any], str]
 

@@ -18,7 +18,7 @@ from areaviz.ui.look.chart import chart, view_picker, warning
 from areaviz.ui.look.result_page import up_to_date
 from areaviz.ui.models.card_tables import measured
 from areaviz.ui.shell.markdown import escaped
-from areaviz.ui.shell.page import Cards
+from areaviz.ui.shell.state import Cards
 from areaviz.views.look import look_picture, steps
 
 COSTS = {

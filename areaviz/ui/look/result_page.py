@@ -21,7 +21,8 @@ from areaviz.ui.look.opened import stored_trace
 from areaviz.ui.shell.engine import engine
 from areaviz.ui.shell.errors import problem, show_errors
 from areaviz.ui.shell.frame import page_frame
-from areaviz.ui.shell.page import AnyPage, Cards, Page, S_co
+from areaviz.ui.shell.page import AnyPage, Page, S_co
+from areaviz.ui.shell.state import Cards
 from areaviz.ui.shell.waiting import traced
 from areaviz.ui.what_if.experiment import experiment
 from areaviz.ui.what_if.panel import TITLE, panel

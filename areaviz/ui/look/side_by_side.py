@@ -18,7 +18,7 @@ from areaviz.ui.look.chart import confidence, output_text, warning
 from areaviz.ui.look.explore import explore
 from areaviz.ui.look.result_page import explore_changed, up_to_date
 from areaviz.ui.shell.markdown import escaped
-from areaviz.ui.shell.page import Cards
+from areaviz.ui.shell.state import Cards
 from areaviz.ui.what_if.state import apply_link
 
 SIDE = 132

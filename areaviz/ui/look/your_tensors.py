@@ -19,7 +19,8 @@ from areaviz.ui.look.opened import (
     served_is_trace,
 )
 from areaviz.ui.shell.errors import show_errors
-from areaviz.ui.shell.page import Page, State
+from areaviz.ui.shell.page import Page
+from areaviz.ui.shell.state import State
 
 LARGEST_AREA = 6
 SCHEMA = """

@@ -114,6 +114,7 @@ def columns_of(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Columns:
 
 def figure_table(task: str, figures: Mapping[str, Mapping[str, Any]]) -> Columns:
     """What one model measured: a row for each set of examples and condition, test sets first."""
+    # The sets that have a title come first, in the order of `SETS`.
     names = [name for name in SETS if name in figures]
     names += [name for name in figures if name not in SETS]
     places, rows = [], []
@@ -171,6 +172,7 @@ def gate_table(gates: Sequence[Judged]) -> Columns:
 def quality_table(attention: Attention) -> Columns:
     """How well looks at pictures lie on what is there, beside looks that know nothing."""
     rows = [(place, key) for place in attention for key in LOOKS if key in attention[place]]
+    # A place is a site and a set, such as "encoder-decoder, test".
     return {
         "Measured on": [SETS.get(place.split(", ")[-1], place) for place, _ in rows],
         "Share": [LOOKS[key] for _, key in rows],

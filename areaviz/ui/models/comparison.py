@@ -74,6 +74,7 @@ def beside_the_paper(task: Task, cards: Iterable[Card]) -> Mapping[Place, Card]:
     for card in cards:
         paper = task.by_size.get((card.level, card.size))
         if paper and paper.of(card.mechanism) is not None:
+            # Of models that differ in their seed alone, the first takes the place.
             places.setdefault((card.level, card.size, card.mechanism), card)
     return places
 

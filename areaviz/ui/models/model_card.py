@@ -36,6 +36,7 @@ def choose_card(task: str, group: Sequence[Card]) -> Card:
     if len(group) == 1:
         return group[0]
     key = f"card_{task}"
+    # The model that was chosen may be gone since.
     if st.session_state.get(key) not in by_name:
         st.session_state[key] = group[0].name
     st.pills(

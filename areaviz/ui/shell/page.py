@@ -1,25 +1,22 @@
 """One page: its name, its title and its address, and what it holds between reruns.
 
 Streamlit forgets the value of a widget that is not drawn. So what a page holds is one record, its
-`State`, under one session key, and widgets show fields of it. An address is read into the state
-(`from_link`) and written from it (`to_link`).
+`State`, under one session key, and widgets show fields of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Self, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
 from urllib.parse import urlencode
 
 import streamlit as st
 
-from areaviz.cards.card import Card
 from areaviz.data.picture_samples import SAMPLES
 from areaviz.trace.errors import InputError
-from areaviz.trace.link import from_params, to_params
-from areaviz.trace.request import Focus, Request
-from areaviz.ui.shell.markdown import shortened
+from areaviz.trace.request import Request
+from areaviz.ui.shell.state import VIEW, Cards, Link, State
 
 TITLES: Mapping[str, str] = {
     "home": "Home",
@@ -34,95 +31,10 @@ TITLES: Mapping[str, str] = {
 }
 """Every page by its name, in the order of the navigation. `pages/NAME.py` draws it."""
 
-ALL_HEADS = -1
-VIEW, COMPARE = "view", "compare"
-NOTHING: Mapping[str, str] = {}
 _OPEN = "page"
 
-Cards = Mapping[str, Card]
-S_co = TypeVar("S_co", bound="State", covariant=True)
+S_co = TypeVar("S_co", bound=State, covariant=True)
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """What an address asks for.
-
-    Args:
-        params: its parameters, as they are.
-        request: what to run, with defaults where the address cannot be read.
-        focus: what to look at, None where it does not say.
-        problem: why it cannot be followed, in one sentence, or "".
-    """
-
-    params: Mapping[str, str]
-    request: Request
-    focus: Focus | None
-    problem: str = ""
-
-    @classmethod
-    def of(cls, params: Mapping[str, str], cards: Cards) -> Link:
-        """Reads the parameters of a page that offers these models."""
-        first = default_model(cards)
-        try:
-            request, focus = from_params({"model": first, **params})
-        except InputError as error:
-            return cls(params, Request(first, params.get("text", "")), None, str(error))
-        if request.model in cards:
-            return cls(params, request, focus)
-        problem = (
-            f"The link asks for the model “{shortened(request.model, 40)}”, which is not here; "
-            "choose one of the models below."
-        )
-        return cls(params, request, focus, problem)
-
-
-@dataclass(frozen=True)
-class State:
-    """What every page holds. A page adds fields of its own, all with defaults."""
-
-    # The address that was followed or written last.
-    address: Mapping[str, str] = field(default_factory=dict)
-    # Why the address could not be followed, and whether the model has just run: the page is then
-    # drawn once more, and the reader has not seen the sentence yet.
-    problem: str = ""
-    has_just_run: bool = False
-    # Site and layer that are looked at; "" and None are the first there is.
-    site: str = ""
-    layer: int | None = None
-    head: int = ALL_HEADS
-    # The items that are locked, with their site and side, and how they are seen.
-    locked: Focus = Focus("")
-    view: str = ""
-    # The model whose best layer was looked at first.
-    focused_model: str = ""
-    # Whether the difference of two maps is shown.
-    differs: bool = False
-
-    def from_link(self, link: Link) -> Self:
-        """This state after a link; of one with a problem, what could be read of it."""
-        return self
-
-    def to_link(
-        self, request: Request, focus: Focus | None = None, view: str = ""
-    ) -> dict[str, str]:
-        """The address parameters of a request, and of what is looked at."""
-        return link_params(request, focus, view)
-
-    def looking_at(self, focus: Focus | None, view: str = "") -> Self:
-        """This state looking at something else; without a focus, at the default."""
-        first = replace(self, site="", layer=None, view=view, focused_model="")
-        if focus is None:
-            return replace(first, head=ALL_HEADS, locked=Focus(""))
-        return replace(first, site=focus.site, layer=focus.layer).locking(focus)
-
-    def locking(self, focus: Focus) -> Self:
-        """This state with the items and the head of a focus; site and layer stay."""
-        return replace(self, head=ALL_HEADS if focus.head is None else focus.head, locked=focus)
-
-    def unlocked(self) -> Self:
-        """This state without locked items, as the text or the picture is a new one."""
-        return replace(self, locked=replace(self.locked, side="query", items=()))
 
 
 @dataclass(frozen=True)
@@ -289,28 +201,3 @@ def open_page() -> AnyPage:
 def note_open(page: AnyPage) -> None:
     """Remember which page the reader has before them."""
     st.session_state[_OPEN] = page
-
-
-def link_params(
-    request: Request, focus: Focus | None = None, view: str = "", compare: str = ""
-) -> dict[str, str]:
-    """The address parameters of a view.
-
-    Args:
-        request: what is run.
-        focus: what is looked at.
-        view: the name of the picture that is drawn.
-        compare: the name of the other model, or `options.COUNTERPART`.
-    """
-    params = to_params(request, focus)
-    if view:
-        params[VIEW] = view
-    if compare:
-        params[COMPARE] = compare
-    return params
-
-
-def default_model(cards: Cards) -> str:
-    """The model to begin with: the first that attends to areas."""
-    areas = (card.name for card in cards.values() if card.mechanism == "area")
-    return next(areas, next(iter(cards), ""))

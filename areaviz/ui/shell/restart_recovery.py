@@ -43,7 +43,7 @@ _BROUGHT, _TAKEN, _DRAWN, _LOST = (
     "restart_drawn",
     "restart_lost",
 )
-"""Session keys: values that wait for their widget, those just taken for acts, whether a page was
+"""Session keys: values that wait for their widget, those taken for acts, whether a page was
 drawn to its end, and whether files were lost.
 """
 
@@ -64,7 +64,8 @@ def begin() -> None:
             brought = earlier or [one for one in unread if _class_of(one) != unfinished]
             state[_BROUGHT] = brought
             state[_LOST] = any(map(has_files, brought))
-    for one in state.pop(_TAKEN, ()):
+    # All of them each time: of two drawings in a row the browser may see the last one alone.
+    for one in state.get(_TAKEN, ()):
         _show(one)
 
 
@@ -83,9 +84,9 @@ def take_up(is_open: bool) -> None:
     here = [one for one in brought if is_drawn(one)]
     if here:
         state[_BROUGHT] = [one for one in brought if one not in here]
-        state[_TAKEN] = here
+        state[_TAKEN] = [*state.get(_TAKEN, ()), *here]
         rerun_with(here)
-    state[_BROUGHT] = []
+    state[_BROUGHT] = state[_TAKEN] = []
     if state.pop(_LOST, False):
         st.toast(FILES_GONE, icon=":material/upload_file:", duration="infinite")
 

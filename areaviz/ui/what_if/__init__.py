@@ -1,0 +1,1 @@
+"""What if: `panel.panel` chooses interventions, `experiment.experiment` decodes again with them."""

@@ -19,6 +19,7 @@ from areaviz.ui.what_if.experiment import Experiment
 from areaviz.ui.what_if.result import faithful, outcome
 from areaviz.ui.what_if.state import (
     NOTHING,
+    Interventions,
     WhatIfPage,
     decode,
     decoded,
@@ -187,7 +188,8 @@ def _swap(page: WhatIfPage, run: Experiment, _: Focus) -> None:
     picture = run.request.picture
     name = picture.name if picture else ""
     kind = SAMPLES[name].kind if name in SAMPLES else "photo"
-    page.set(swap=draft(page, run.request).picture or None)
+    wanted = draft(page, run.request)
+    page.set(swap=wanted.picture or None)
     page.widget(
         st.selectbox,
         "Instead of the picture",
@@ -197,7 +199,7 @@ def _swap(page: WhatIfPage, run: Experiment, _: Focus) -> None:
         placeholder="The same picture",
         format_func=lambda name: SAMPLES[name].title,
         width=340,
-        then=lambda: _take_picture(page, run.request, page.state.swap or ""),
+        then=lambda: set_draft(page, run.request, replace(wanted, picture=page.state.swap or "")),
     )
 
 
@@ -205,11 +207,12 @@ def _draft_list(page: WhatIfPage, run: Experiment) -> None:
     """What is to be done otherwise, with a button that removes each; and the one that decodes."""
     wanted = draft(page, run.request)
     for number, change in enumerate(wanted.changes):
-        words = change_words(run.before, change)
-        _line(words, page.key(f"off_{number}"), _remove, page, run.request, number)
+        others = wanted.changes[:number] + wanted.changes[number + 1 :]
+        key = page.key(f"off_{number}")
+        _line(page, run, key, change_words(run.before, change), replace(wanted, changes=others))
     if wanted.picture:
         words = f"Another picture: {SAMPLES[wanted.picture].title}"
-        _line(words, page.key("off_picture"), _take_picture, page, run.request, "")
+        _line(page, run, page.key("off_picture"), words, replace(wanted, picture=""))
     if not wanted and not run.decoded:
         return
     with st.container(horizontal=True, gap="small"):
@@ -229,9 +232,11 @@ def _draft_list(page: WhatIfPage, run: Experiment) -> None:
         )
 
 
-def _line(words: str, key: str, remove: Callable[..., None], *of: object) -> None:
+def _line(page: WhatIfPage, run: Experiment, key: str, words: str, rest: Interventions) -> None:
+    """An intervention, with a button that leaves the rest of them."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.button("Remove", key=key, type="tertiary", on_click=remove, args=of)
+        rest_of = page, run.request, rest
+        st.button("Remove", key=key, type="tertiary", on_click=set_draft, args=rest_of)
         st.text(visible(words))
 
 
@@ -240,13 +245,3 @@ def _add(page: WhatIfPage, request: Request, change: Change) -> None:
     if change not in before.changes:
         set_draft(page, request, replace(before, changes=(*before.changes, change)))
     page.set(words=[])
-
-
-def _remove(page: WhatIfPage, request: Request, number: int) -> None:
-    before = draft(page, request)
-    changes = before.changes[:number] + before.changes[number + 1 :]
-    set_draft(page, request, replace(before, changes=changes))
-
-
-def _take_picture(page: WhatIfPage, request: Request, name: str) -> None:
-    set_draft(page, request, replace(draft(page, request), picture=name))

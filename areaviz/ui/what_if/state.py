@@ -11,7 +11,8 @@ from areaviz.evaluation.faithfulness import Faithfulness, Probe
 from areaviz.trace.interventions import Change
 from areaviz.trace.limits import shown
 from areaviz.trace.request import Request
-from areaviz.ui.shell.page import Link, Page, State
+from areaviz.ui.shell.page import Page
+from areaviz.ui.shell.state import Link, State
 
 SWAP = "swap"
 """The address parameter that names another picture."""

@@ -19,7 +19,8 @@ from areaviz.ui.components import thumbnails as component
 from areaviz.ui.components.thumbnails import Thumbnail
 from areaviz.ui.forms import picture_input
 from areaviz.ui.forms.picture_input import CAMERA, EXTENSIONS, SAMPLE, UPLOAD, PictureState
-from areaviz.ui.shell.page import Link, Page
+from areaviz.ui.shell.page import Page
+from areaviz.ui.shell.state import Link
 
 PAGE = Page("it", "", PictureState())
 

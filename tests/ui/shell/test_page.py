@@ -10,7 +10,8 @@ from areaviz.ui.forms.caption_form import CaptionState
 from areaviz.ui.forms.picture_translation_form import PictureTranslationState
 from areaviz.ui.forms.translate_form import TranslateState
 from areaviz.ui.forms.ways_form import WaysState
-from areaviz.ui.shell.page import ALL_HEADS, TITLES, Link, Page, State
+from areaviz.ui.shell.page import TITLES, Page
+from areaviz.ui.shell.state import ALL_HEADS, Link, State
 from tests.pages import folder
 from tests.pages.conftest import APP
 

@@ -1,24 +1,31 @@
-"""Area attention word for word: collect the items of each area, one area after the other.
+"""Area attention from its definition: the items of each area, one area after the other.
 
-Slow and obvious (Eq. 1-4, Li et al. 2019); what the other implementations are tested against.
+Slow and obvious (Eq. 1-4, Li et al. 2019): the other forms are tested against it.
 Shapes: Q queries, M items, R areas, E key width, V value width.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from areaviz.attention.area import area_attention
+from areaviz.attention.pooled import attend
 from areaviz.attention.spec import AreaResult, AreaSpec
-from areaviz.attention.weights import attend
 
 _POOL: dict[str, Callable[[Tensor], Tensor]] = {
     "mean": lambda items: items.mean(-2),
     "sum": lambda items: items.sum(-2),
     "max": lambda items: items.amax(-2),
 }
+
+
+def attended(query: Tensor, key: Tensor, value: Tensor, **options: Any) -> Tensor:
+    """The output of `area_attention` alone."""
+    return area_attention(query, key, value, **options).output
 
 
 def direct(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:

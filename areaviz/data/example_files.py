@@ -1,0 +1,329 @@
+"""Data sets from the files that hold them: line-aligned texts, CSV, JSON Lines, pictures.
+
+A file is only ever read as text or, by `areaviz/data/pictures.py`, as a picture; no name in it is
+opened as a path.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+
+from areaviz.data.examples import Dataset, Example, Files, Links
+from areaviz.data.grounding import Box
+from areaviz.trace.errors import InputError
+from areaviz.trace.limits import MAX_UPLOAD_MEGABYTES, shown
+
+Row = Mapping[str, object]
+
+MAX_EXAMPLES, MAX_MEGABYTES = 20_000, MAX_UPLOAD_MEGABYTES
+MAX_MARKS = 500
+"""Links of an example, and boxes; a sentence of 40 words seldom has more than 60."""
+MAX_LINKS, MAX_BOXES, MAX_TEXT_BYTES = 500_000, 100_000, 96 * 2**20
+"""Of all examples together. Texts count as memory: one rare character makes Python use four bytes
+for each.
+"""
+MAX_ROW = 1 << 18
+"""Characters of one row of a table; its parts take many times that in memory."""
+TABLES = (".jsonl", ".csv", ".tsv")
+PICTURES = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff")
+COLUMNS = {
+    "name": ("name", "id"),
+    "text": ("text", "source", "sentence", "input"),
+    "reference": ("reference", "references", "target", "caption", "captions", "translation"),
+    "picture": ("picture", "image", "file", "filename"),
+    "links": ("links", "alignment"),
+    "boxes": ("boxes",),
+}
+"""What a table's columns may be called, in upper or lower case."""
+_LINK = re.compile(r"(\d{1,4})([-p])(\d{1,4})")
+_LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+
+
+def read_lines(
+    source: str, files: Files, references: Sequence[str] = (), links: str = ""
+) -> Dataset:
+    """A set of line-aligned text files.
+
+    Args:
+        source: the name of the file with the sources.
+        files: all files.
+        references: the names of the files with references, one for each set of them.
+        links: the name of a file with gold links, whose lines have pairs "3-4" (sure) or "3p4"
+            (possible), source word first, both from 0.
+
+    Raises:
+        InputError: a file is no UTF-8 text, is too large, or they differ in their number of lines.
+    """
+    totals = _Totals(source)
+    columns = {}
+    for name in (source, *references, links):
+        if name:
+            columns[name] = _column(name, files, totals)
+    count = len(columns[source])
+    for name, lines in columns.items():
+        if len(lines) != count:
+            raise InputError(
+                f'"{shown(name)}" has {len(lines):,} lines but "{shown(source)}" has {count:,};'
+                " line-aligned files need the same number of lines."
+            )
+    rows = (
+        {
+            "text": text,
+            "reference": [columns[name][i] for name in references],
+            "links": columns[links][i] if links else "",
+        }
+        for i, text in enumerate(columns[source])
+    )
+    return _dataset(source, rows, {})
+
+
+def read_table(table: str, files: Files) -> Dataset:
+    """A set of a JSON Lines, CSV or TSV file; pictures it names are looked for among `files`.
+
+    Raises:
+        InputError: the file cannot be read, has neither texts nor pictures, or names a picture that
+            is not there.
+    """
+    kind = PurePosixPath(table).suffix.lower()
+    if kind == ".jsonl":
+        rows = _json_rows(table, files)
+    else:
+        rows = _csv_rows(table, files, "\t" if kind == ".tsv" else ",")
+    return _dataset(table, rows, files)
+
+
+def read_pictures(files: Files) -> Dataset:
+    """A set of pictures alone, by name."""
+    names = sorted(name for name in files if PurePosixPath(name).suffix.lower() in PICTURES)
+    return _dataset("pictures", [{"picture": name, "name": name} for name in names], files)
+
+
+def _too_many(name: str, most: int, what: str) -> InputError:
+    return InputError(
+        f'"{shown(name)}" has more than the {most:,} {what} that are possible; split it.'
+    )
+
+
+class _Totals:
+    """What all examples of a set take together, counted while it is read."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.text_bytes = self.links = self.boxes = 0
+
+    def add_texts(self, *texts: str) -> None:
+        """Count texts; InputError where they are too large together."""
+        self.text_bytes += sum(map(sys.getsizeof, texts))
+        if self.text_bytes > MAX_TEXT_BYTES:
+            raise InputError(
+                f'The texts of "{shown(self.name)}" take more than the {MAX_TEXT_BYTES >> 20} MB of'
+                " memory that are possible; split it."
+            )
+
+    def add_marks(self, example: Example) -> None:
+        """Count links and boxes; InputError where they are too many together."""
+        self.links += len(example.possible)
+        self.boxes += len(example.boxes)
+        if self.links > MAX_LINKS:
+            raise _too_many(self.name, MAX_LINKS, "links")
+        if self.boxes > MAX_BOXES:
+            raise _too_many(self.name, MAX_BOXES, "boxes")
+
+
+def _dataset(name: str, rows: Iterable[Row], files: Files) -> Dataset:
+    examples: list[Example] = []
+    pictures: dict[str, bytes | Path] = {}
+    totals = _Totals(name)
+    for number, row in enumerate(rows, 1):
+        if number > MAX_EXAMPLES:
+            raise _too_many(name, MAX_EXAMPLES, "examples")
+        example = _example(f'Line {number:,} of "{shown(name)}"', str(number), row, files)
+        totals.add_texts(example.name, example.text, *example.references)
+        totals.add_marks(example)
+        examples.append(example)
+        if example.picture:
+            pictures[example.picture] = files[example.picture]
+    if not pictures and not any(one.text.strip() for one in examples):
+        raise InputError(f'"{shown(name)}" has no examples; it needs at least one text or picture.')
+    return Dataset(name, tuple(examples), pictures)
+
+
+def _example(where: str, number: str, row: Row, files: Files) -> Example:
+    """The example of a row; where: the row for people."""
+
+    def text(column: str) -> str:
+        return str(row.get(column) or "")
+
+    given = row.get("reference") or ()
+    references = given if isinstance(given, list | tuple) else [given]
+    picture = PurePosixPath(text("picture")).name
+    if picture and picture not in files:
+        raise InputError(
+            f'{where} names the picture "{shown(picture)}", which is not among the files; add it.'
+        )
+    sure, possible = _links(where, text("links"))
+    return Example(
+        text("name") or number,
+        text("text"),
+        tuple(str(one) for one in references if str(one).strip()),
+        picture,
+        sure,
+        possible,
+        _boxes(where, text("boxes")),
+    )
+
+
+def _links(where: str, line: str) -> tuple[Links, Links]:
+    """Sure and possible links."""
+    sure, possible = set(), set()
+    for part in _marks(where, "links", line.split(maxsplit=MAX_MARKS)):
+        found = _LINK.fullmatch(part)
+        if not found:
+            raise InputError(
+                f'{where} has the link "{shown(part)}"; links are pairs such as 3-4 (sure) or 3p4'
+                " (possible)."
+            )
+        link = (int(found[1]), int(found[3]))
+        possible.add(link)
+        if found[2] == "-":
+            sure.add(link)
+    return frozenset(sure), frozenset(possible)
+
+
+def _boxes(where: str, line: str) -> tuple[tuple[str, Box], ...]:
+    """Words with boxes, "dog 0.1 0.2 0.5 0.9; ball 0.6 0.7 0.8 0.9": left, top, right, bottom."""
+    found = []
+    for part in _marks(where, "boxes", line.split(";", MAX_MARKS + 1)):
+        word, *numbers = part.split()
+        try:
+            left, top, right, bottom = map(float, numbers)
+        except ValueError:
+            left = top = right = bottom = 0.0
+        if not (0 <= left < right <= 1 and 0 <= top < bottom <= 1):
+            raise InputError(
+                f'{where} has the box "{shown(part.strip())}"; a box is a word and four shares of'
+                " the picture, 0 to 1: left, top, right, bottom."
+            )
+        found.append((word.lower(), (left, top, right, bottom)))
+    return tuple(found)
+
+
+def _marks(where: str, what: str, parts: list[str]) -> list[str]:
+    """The links or boxes of an example, without blank ones; InputError where there are too many."""
+    marks = [part for part in parts if part.strip()]
+    if len(marks) > MAX_MARKS:
+        raise InputError(
+            f"{where} has more than the {MAX_MARKS} {what} that are possible; remove some of them."
+        )
+    return marks
+
+
+def _json_rows(name: str, files: Files) -> Iterator[Row]:
+    for number, line in enumerate(_lines(name, files), 1):
+        if not line.strip():
+            continue
+        _check_row(name, number, len(line))
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            row = None
+        if not isinstance(row, dict):
+            raise InputError(
+                f'Line {number:,} of "{shown(name)}" is no JSON object; each line must be one, in'
+                " braces."
+            )
+        yield _renamed(name, row)
+
+
+def _csv_rows(name: str, files: Files, separator: str) -> Iterator[Row]:
+    taken = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal taken
+        for number, line in enumerate(_raw_lines(name, files), 1):
+            taken += len(line)
+            _check_row(name, number, taken)
+            yield line
+
+    reader = csv.DictReader(lines(), delimiter=separator)
+    try:
+        for row in reader:
+            taken = 0
+            yield _renamed(name, {str(key): value for key, value in row.items()})
+    except csv.Error as error:
+        raise InputError(
+            f'Line {reader.line_num:,} of "{shown(name)}" is no CSV: {error}; mend or remove it.'
+        ) from error
+
+
+def _renamed(name: str, row: Row) -> Row:
+    """A row by the keys of COLUMNS; others are passed over."""
+    given = {key.strip().lower(): value for key, value in row.items()}
+    found: dict[str, object] = dict.fromkeys(COLUMNS)
+    for key, names in COLUMNS.items():
+        for one in reversed(names):
+            if one in given:
+                found[key] = given[one]
+    if found["text"] is None and found["picture"] is None:
+        raise InputError(
+            f'"{shown(name)}" has the columns {shown(", ".join(row))}; one must be called "text" or'
+            ' "picture".'
+        )
+    return found
+
+
+def _check_row(name: str, number: int, characters: int) -> None:
+    """Refuse a long row before it is parsed."""
+    if characters > MAX_ROW:
+        raise InputError(
+            f'The row that ends in line {number:,} of "{shown(name)}" has more than the {MAX_ROW:,}'
+            " characters that are possible; mend or remove it."
+        )
+
+
+def _column(name: str, files: Files, totals: _Totals) -> list[str]:
+    """The lines of a text file, one for each example; they are counted."""
+    found = []
+    for line in _lines(name, files):
+        totals.add_texts(line)
+        found.append(line)
+    return found or [""]
+
+
+def _lines(name: str, files: Files) -> Iterator[str]:
+    """The lines of a text file; a break at its end begins no new one.
+
+    Raises:
+        InputError: there are too many.
+    """
+    for number, line in enumerate(_raw_lines(name, files), 1):
+        if number > MAX_EXAMPLES:
+            raise _too_many(name, MAX_EXAMPLES, "lines")
+        yield line.rstrip("\r\n")
+
+
+def _raw_lines(name: str, files: Files) -> Iterator[str]:
+    """The lines of a text file with their breaks."""
+    found = files[name]
+    size = found.stat().st_size if isinstance(found, Path) else len(found)
+    if size > MAX_MEGABYTES << 20:
+        raise InputError(
+            f'"{shown(name)}" has {size >> 20:,} MB but at most {MAX_MEGABYTES} are possible;'
+            " split it."
+        )
+    data = found.read_bytes() if isinstance(found, Path) else found
+    # Each is decoded by itself: the whole as one text takes up to 200 MB.
+    for number, part in enumerate(_LINE.finditer(data), 1):
+        _check_row(name, number, len(part[0]) // 4)  # a character has at most four bytes
+        try:
+            line = part[0].decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f'Line {number:,} of "{shown(name)}" is no UTF-8 text; save the file as UTF-8.'
+            ) from error
+        yield line.removeprefix("\ufeff") if number == 1 else line

@@ -1,0 +1,29 @@
+"""The registry of tasks: what it names in higher layers is there."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import pytest
+
+from areaviz.cards.tasks import TASKS, Task, load
+from areaviz.data.example_samples import SAMPLE_SETS
+from areaviz.models.inputs import INPUTS
+from areaviz.training.config import TrainConfig
+
+
+@pytest.mark.parametrize("task", TASKS.values(), ids=lambda task: task.key)
+def test_what_a_task_names_is_there(task: Task) -> None:
+    training = load(task.training)
+    assert issubclass(training.Recipe, TrainConfig) and callable(training.build)
+    assert bool(task.evaluate) == bool(task.measures)
+    if task.evaluate:
+        assert callable(load(task.evaluate))
+    assert not task.samples or task.samples in SAMPLE_SETS
+    assert task.inputs <= set(INPUTS)
+
+
+def test_no_two_tasks_are_for_the_same_examples() -> None:
+    inputs = [task.inputs for task in TASKS.values() if task.samples]
+    assert len(inputs) == len(set(inputs))
+    assert "key" in {one.name for one in fields(Task)}

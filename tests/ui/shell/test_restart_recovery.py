@@ -1,0 +1,66 @@
+"""Values that a browser brings to a new app are taken up one after the other, and all are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any, NoReturn
+
+import pytest
+import streamlit as st
+from streamlit.proto.WidgetStates_pb2 import WidgetState
+
+from areaviz.ui.shell import restart_recovery
+
+METHOD = WidgetState(id="$$ID-0-method", string_value="beam")
+BEAM = WidgetState(id="$$ID-1-beam", int_value=7)
+
+
+class Rerun(Exception):
+    """The page is drawn once more."""
+
+
+class Session(dict[str, Any]):
+    """A session that remembers what was set in it."""
+
+    def __init__(self) -> None:
+        super().__init__(method="beam", beam=7)
+        self.told: list[str] = []
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.told.append(key)
+        super().__setitem__(key, value)
+
+
+def test_every_value_is_shown_again_until_the_last_is_taken_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    session, drawn, chosen = Session(), [METHOD], list[WidgetState]()
+
+    def rerun_with(widgets: Sequence[WidgetState]) -> NoReturn:
+        chosen.extend(widgets)
+        raise Rerun
+
+    monkeypatch.setattr(st, "session_state", session)
+    monkeypatch.setattr(restart_recovery, "session_id", lambda: "one")
+    monkeypatch.setattr(restart_recovery, "take_unread_widgets", lambda: [METHOD, BEAM])
+    monkeypatch.setattr(restart_recovery, "is_drawn", lambda widget: widget in drawn)
+    monkeypatch.setattr(restart_recovery, "rerun_with", rerun_with)
+    mounted = SimpleNamespace(back=None)
+    monkeypatch.setattr(restart_recovery, "component", lambda name: lambda **given: mounted)
+
+    restart_recovery.begin()
+    with pytest.raises(Rerun):
+        restart_recovery.take_up(is_open=True)
+    restart_recovery.begin()
+    drawn.append(BEAM)  # the width is there once the method is known
+    with pytest.raises(Rerun):
+        restart_recovery.take_up(is_open=True)
+    assert chosen == [METHOD, BEAM]
+    session.told.clear()
+    restart_recovery.begin()
+    assert session.told == ["method", "beam"], "the browser may have missed the drawing before"
+    restart_recovery.take_up(is_open=True)
+    session.told.clear()
+    restart_recovery.begin()
+    assert session.told == []
