@@ -12,6 +12,7 @@ import pytest
 from areaviz import __version__
 from areaviz.cli import COMMANDS
 from areaviz.trace.link import from_params
+from areaviz.ui.shell.page import TITLES
 from areaviz.views import VIEWS
 
 ROOT = Path(__file__).parents[1]
@@ -71,7 +72,7 @@ def test_the_links_of_the_findings_open_what_they_say() -> None:
 
 def test_the_readme_names_every_page_and_both_commands() -> None:
     readme = text_of("README.md")
-    titles = re.findall(r'st\.Page\([^)]*title="([^"]+)"', text_of("app.py"))
+    titles = TITLES.values()
     assert titles and [title for title in titles if f"**{title}**" not in readme] == []
     assert "make run" in readme and "make test" in readme
 
