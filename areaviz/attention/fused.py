@@ -200,7 +200,8 @@ def fused(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResu
     out_NQD: Tensor
     if spec.means_alone:
         rows = [x.flatten(0, -3).contiguous() for x in (query, key, value)]
-        out_NQD = _Fused.apply(*rows, lengths, spec.grid, spec.scale)  # type: ignore[no-untyped-call]
+        last = (lengths, spec.grid, spec.scale)
+        out_NQD = _Fused.apply(*rows, *last)  # type: ignore[no-untyped-call]
     else:
         out_NQD = _with_terms(query, key, value, lengths, spec)
     return AreaResult(out_NQD.unflatten(0, query.shape[:-2]))

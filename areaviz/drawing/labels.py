@@ -23,7 +23,8 @@ _MARKS = {
     "\u200d": "⟨ZWJ⟩",
 }
 _UNSEEN = re.compile(
-    "[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
+    "[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"
+    "\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 )
 
 

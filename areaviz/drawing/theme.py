@@ -245,7 +245,8 @@ def print_figure(drawing: Drawing, height: float) -> tuple[PrintFigure, Axes]:
     foot = 0.07 + 0.12 * len(caption)
     whole = height + head + foot + 0.5
     figure = PrintFigure(figsize=(PRINT_WIDTH, whole), layout="constrained")
-    figure.get_layout_engine().set(rect=(0, foot / whole, 1, 1 - (head + foot) / whole))  # type: ignore[union-attr, call-arg]
+    engine, place = figure.get_layout_engine(), (0, foot / whole, 1, 1 - (head + foot) / whole)
+    engine.set(rect=place)  # type: ignore[union-attr, call-arg]
     top = 1 - 0.07 / whole
     figure.text(
         _LEFT,

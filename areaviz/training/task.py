@@ -96,7 +96,8 @@ def fastest(network: Network, device: torch.device) -> Network:
     """
     if device.type != "cpu":
         return network
-    network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # torch's types lack it
+    # torch's types lack this form of `to`.
+    network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     for module in network.modules():
         if isinstance(module, KeysAndValues):
             module.impl = _fastest_form(module.areas)
