@@ -8,6 +8,7 @@ import json
 import math
 import re
 
+from matplotlib import rc_context
 from matplotlib.figure import Figure as PrintFigure
 
 from areaviz.drawing.base import Table
@@ -33,20 +34,15 @@ def figure_bytes(figure: PrintFigure, kind: str) -> bytes:
         raise ValueError(
             f"A figure cannot be written as {kind!r}; choose one of {', '.join(FORMATS)}."
         )
-    # A date would make two files of one figure differ.
+    # A date would make two files of one figure differ, and so would ids that are drawn by chance.
     dateless = {
         "svg": {"Date": None},
         "pdf": {"CreationDate": None},
         "png": {},
     }[kind]
     buffer = io.BytesIO()
-    figure.savefig(
-        buffer,
-        format=kind,
-        dpi=300,
-        facecolor="white",
-        metadata=dateless,
-    )
+    with rc_context({"svg.hashsalt": "areaviz"}):
+        figure.savefig(buffer, format=kind, dpi=300, facecolor="white", metadata=dateless)
     return buffer.getvalue()
 
 
