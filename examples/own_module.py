@@ -18,12 +18,9 @@ class Attention(nn.Module):
         self.query, self.key = nn.Linear(8, 8), nn.Linear(8, 8)
 
     def heads(self, x_ND: Tensor) -> Heads:
-        """Weights, and the queries and keys they come from; without those there would be no "as
-        areas".
-        """
-        query, key = (
-            part(x_ND).unflatten(-1, (2, 4)).transpose(0, 1) for part in (self.query, self.key)
-        )
+        """Weights; and queries and keys, without which there would be no map "as areas"."""
+        query = self.query(x_ND).unflatten(-1, (2, 4)).transpose(0, 1)
+        key = self.key(x_ND).unflatten(-1, (2, 4)).transpose(0, 1)
         return Heads((query @ key.transpose(1, 2)).softmax(-1), query, key, scale=1.0)
 
     def forward(self, x_ND: Tensor) -> Tensor:
@@ -34,9 +31,7 @@ def main(path: str = "own_module.npz") -> None:
     """Run two such layers and save the trace for the page "Your tensors"."""
     model = nn.Sequential(Attention(), Attention())
     probes = {"*": lambda layer, given, named, output: layer.heads(given[0])}
-    trace = areaviz.attend(
-        model, torch.randn(5, 8), probes=probes, labels=["one", "two", "three", "four", "five"]
-    )
+    trace = areaviz.attend(model, torch.randn(3, 8), probes=probes, labels=["a", "b", "c"])
     codec.save(trace, path)
     print(list(trace.maps))
 

@@ -1,7 +1,6 @@
 """Read the weights of a stored trace as NumPy arrays, without PyTorch.
 
-python examples/weights_in_numpy.py [TRACE]            for example one saved by the app or by
-`areaviz trace`
+python examples/weights_in_numpy.py [TRACE]      for example one saved by the app or `areaviz trace`
 """
 
 from __future__ import annotations
@@ -19,31 +18,21 @@ STORED = ASSETS / "home.npz"
 def main(file: Path = STORED) -> None:
     """Print what the weights of a site look like, and the heaviest areas of one query."""
     trace = codec.load(file)
-    site, attention = next(
-        (name, one) for name, one in trace.maps.items() if name.startswith("encoder-decoder")
-    )
+    site = next(name for name in trace.maps if name.startswith("encoder-decoder"))
+    attention = trace.maps[site]
     layers, heads, queries, areas = attention.weights.shape
-    print(
-        f"{site}: {layers} layers, {heads} heads, {queries} queries, {areas} areas; a row sums to 1"
-    )
-    print(f"the mean weight of the heaviest area: {attention.weights.max(-1).mean():.3f}")
+    print(f"{site}: {layers} layers, {heads} heads, {queries} queries, {areas} areas")
+    heaviest = attention.weights.max(-1).mean()
+    print(f"a row sums to 1; the mean weight of the heaviest area: {heaviest:.3f}")
     query = queries // 2
-    memory = trace.fields[attention.memory]
-    print(
-        f"query {query} is {trace.fields[attention.query].labels[query]!r}; in the last layer head"
-        " 1 attends to"
-    )
+    items = trace.fields[attention.memory].labels
+    print(f"in the last layer head 1 of {trace.fields[attention.query].labels[query]!r} attends to")
     for found in top_areas(attention, layers - 1, 0, query):
-        first, last = found.area.left, found.area.left + found.area.width
-        print(
-            f"  {''.join(memory.labels[first:last])!r:12} {found.weight:.3f}   index"
-            f" {attention.grid.index(found.area)}"
-        )
+        text = "".join(items[found.area.left : found.area.left + found.area.width])
+        index = attention.grid.index(found.area)
+        print(f"  {text!r:12} {found.weight:.3f}   index {index}")
     received = coverage(attention, layers - 1, 0)[query]
-    print(
-        "the item that receives most, by all areas that hold it:"
-        f" {memory.labels[received.argmax()]!r}"
-    )
+    print(f"the item that receives most, by all areas that hold it: {items[received.argmax()]!r}")
 
 
 if __name__ == "__main__":

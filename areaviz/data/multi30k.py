@@ -11,12 +11,13 @@ import errno
 import gzip
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-import pooch
-import requests
-
 from areaviz.trace.errors import BackendError
+
+if TYPE_CHECKING:
+    import pooch
 
 Pair = tuple[str, str]
 
@@ -61,6 +62,9 @@ def get_multi30k(
         BackendError: no network, a file that is gone or not the expected one, or a folder that
             cannot be written; one sentence that says what to do.
     """
+    # Here, because a machine that only trains needs neither.
+    import pooch
+
     text = folder / "multi30k" / "text"
     store = pooch.create(text, base_url, registry=dict(checksums))
     pooch.get_logger().setLevel("WARNING")
@@ -74,6 +78,8 @@ def get_multi30k(
 
 def _fetch(store: pooch.Pooch, name: str) -> Path:
     """One file, with every failure as a sentence; nothing half-fetched is left behind."""
+    import requests
+
     host = urlsplit(store.base_url).hostname
     try:
         return Path(store.fetch(name))

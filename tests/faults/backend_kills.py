@@ -17,7 +17,7 @@ from pathlib import Path
 import torch
 
 from areaviz.backend.local import LocalBackend
-from areaviz.backend.worker import Report, Worker
+from areaviz.backend.worker import Progress, Worker
 from areaviz.models.base import Model
 from areaviz.trace.errors import BackendError
 from areaviz.trace.record import Trace
@@ -102,7 +102,7 @@ class Struck(LocalBackend):
         self.when, self._hit = 0.0, False
         self._worker = Worker(self._run, max_batch=2)
 
-    def _run(self, requests: Sequence[Request], report: Report) -> list[Trace]:
+    def _run(self, requests: Sequence[Request], report: Progress) -> list[Trace]:
         self._hit = self.victim in requests
         return super()._run(requests, report)
 

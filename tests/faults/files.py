@@ -55,7 +55,7 @@ def formats() -> Mapping[str, Format]:
     }
     notes = {
         f"notes {kind}": Format(exchange.to_bytes(_notes(), kind), partial(_read_notes, kind))
-        for kind in exchange.KINDS
+        for kind in exchange.FORMATS
     }
     return {
         "PNG": Format(_picture("PNG"), decode, _png_bombs),

@@ -18,7 +18,7 @@ from areaviz.cards.card import Card
 from areaviz.trace import codec
 from areaviz.trace.errors import BackendError
 from areaviz.trace.link import to_params
-from areaviz.trace.record import Trace
+from areaviz.trace.record import VERSION, Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.forms.samples import SAMPLES
 from areaviz.ui.look.downloads import files
@@ -373,7 +373,7 @@ def newer() -> bytes:
             content = source.read(name)
             archive.writestr(
                 name,
-                content.replace(b'"version": 3', b'"version": 9')
+                content.replace(b'"version": %d' % VERSION, b'"version": 9')
                 if name.endswith("json")
                 else content,
             )
