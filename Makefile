@@ -103,6 +103,6 @@ $(VENV)/.installed: requirements.txt locks/pip.txt | $(BIN)/python
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed pyproject.toml
-	$(INSTALL) --editable '.[dev]'
+	$(INSTALL) --group dev
 	@touch $@
 endif

@@ -5,20 +5,20 @@ from pathlib import Path
 import streamlit as st
 
 from areaviz.ui.shell.frame import admitted, refuse
-from areaviz.ui.shell.page import TITLES
+from areaviz.ui.shell.page import GROUPS
 from areaviz.ui.shell.restart_recovery import begin, take_up
 
 ROOT = Path(__file__).parent
 st.set_page_config(page_title="areaviz", page_icon=ROOT / "assets" / "favicon.png", layout="wide")
 begin()
 is_open = admitted()
-page = st.navigation(
-    [
-        st.Page(ROOT / "pages" / f"{name}.py", title=title, default=name == "home")
-        for name, title in TITLES.items()
-    ],
-    position="top" if is_open else "hidden",
-)
+groups: dict[str, list[st.Page]] = {}
+for group, titles in GROUPS.items():
+    groups[group] = []
+    for name, title in titles.items():
+        path = ROOT / "pages" / f"{name}.py"
+        groups[group].append(st.Page(path, title=title, default=name == "home"))
+page = st.navigation(groups, position="top" if is_open else "hidden")
 if is_open:
     page.run()
 else:

@@ -58,7 +58,7 @@ def main() -> None:
     cpu = ["--find-links", options.torch_cpu, f"{torch}+cpu"]
     pip = resolved([PIP])
     run = resolved(["-r", "requirements.txt", *cpu])
-    dev = resolved([".[dev]", PIP, *cpu])
+    dev = resolved(["-r", "requirements.txt", "--group", "dev", PIP, *cpu])
     cuda = resolved(["-r", "requirements.txt"])
     pytorch = {"torch": run["torch"]}
     write("pip", pip, "the installer itself")

@@ -1,15 +1,15 @@
 """Run many examples through one or two models, and find where they go wrong."""
 
 from areaviz.ui.analyse.page import analyse_page
-from areaviz.ui.forms.options import ModelState
+from areaviz.ui.analyse.state import AnalyseState
 from areaviz.ui.shell.frame import page_frame
 from areaviz.ui.shell.page import Page
 
 page = Page(
     "analyse",
     "Run many examples through one or two models, find where they go wrong, and see what they"
-    " attended to there.",
-    ModelState(),
+    " looked at there.",
+    AnalyseState(),
 )
 page_frame(page)
 analyse_page(page)

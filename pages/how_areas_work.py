@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from areaviz.lessons import LESSONS, card, contents
+from areaviz.lessons import cards, contents
 from areaviz.ui.shell.frame import page_frame
 from areaviz.ui.shell.page import Page
 from areaviz.ui.shell.state import State
@@ -26,5 +26,4 @@ st.markdown(
 )
 contents()
 
-for number, lesson in enumerate(LESSONS, start=1):
-    card(number, lesson)
+cards()

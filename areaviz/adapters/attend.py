@@ -13,9 +13,9 @@ from typing import Any
 from torch import nn
 
 from areaviz.adapters import timm_models, torch_modules, transformers_models
+from areaviz.adapters.calls import Probe
 from areaviz.adapters.loading import load
 from areaviz.adapters.model_run import Options
-from areaviz.adapters.probes import Probe
 from areaviz.trace.arrays import AREA_SIZE
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
@@ -49,6 +49,10 @@ def attend(
     name: str = "",
     processor: Any = None,
     probes: Mapping[str, Probe] | None = None,
+    layers: Sequence[int] | None = None,
+    heads: Sequence[int] | None = None,
+    sites: Sequence[str] | None = None,
+    example: int = 0,
 ) -> Trace:
     """What a `transformers` model, a `timm` ViT or any module with attention attends to.
 
@@ -60,8 +64,10 @@ def attend(
     Args:
         model: the model itself, a local folder of a `transformers` model, or its name on the hub.
             Only safetensors are opened, and no code beside the model is run.
-        inputs: a text or token ids; a picture (uint8 [height, width, 3], PIL or `Picture`) or its
-            pixel values; for any other module its argument, or a tuple or mapping of them.
+        inputs: a text, a pair of texts as a tuple, or token ids; a picture (uint8 [height, width,
+            3], PIL or `Picture`) or its pixel values; a text and a picture as a tuple; a recording;
+            or the mapping that a tokenizer or processor makes of these, masks included. For any
+            other module its argument, or a tuple or mapping of them.
         target: what an encoder-decoder should write, text or token ids; None: it writes, greedily.
         steps: most tokens it writes, 1..1024.
         tokenizer: of `transformers`, where `inputs` is a text; a folder's own by default.
@@ -73,12 +79,29 @@ def attend(
             else the picture is resized to the model's size.
         probes: by name of a layer (with * for any part), what reads its heads; see
             docs/your_models.md.
+        layers: which layers of each site are kept, from 0; None for all.
+        heads: which heads of each layer, from 0; None for all.
+        sites: which sites, by name, such as "encoder self"; None for all.
+        example: which example of a batch is read, from 0.
 
     Raises:
-        InputError: the input does not fit the model, nothing in it attends, the maps would take
-            more than 256 MiB, or a folder has no safetensors.
+        InputError: the input does not fit the model, nothing in it attends, its outputs change when
+            it is watched, the maps would take more than 512 MiB, or a folder has no safetensors.
     """
-    options = Options(target, steps, tokenizer, labels, area_size, name, processor, probes)
+    options = Options(
+        target,
+        steps,
+        tokenizer,
+        labels,
+        area_size,
+        name,
+        processor,
+        probes,
+        layers,
+        heads,
+        sites,
+        example,
+    )
     if isinstance(model, str | Path):
         loaded = load(model)
         model = loaded.model
@@ -92,5 +115,17 @@ def attend(
         raise InputError(
             "The model must be a torch module, a folder or the name of a model on the hub."
         )
+    model = unwrapped(model)
     adapter = next(adapter for adapter in ADAPTERS if adapter.fits(model))
     return adapter.attend(model, inputs, options)
+
+
+def unwrapped(model: nn.Module) -> nn.Module:
+    """The model in what compiles it or spreads it over devices."""
+    while True:
+        if isinstance(model, nn.DataParallel | nn.parallel.DistributedDataParallel):
+            model = model.module
+        elif isinstance(inner := getattr(model, "_orig_mod", None), nn.Module):
+            model = inner
+        else:
+            return model

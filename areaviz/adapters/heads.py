@@ -7,20 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from areaviz.attention.area import area_attention
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.derived import AS_AREAS, FROM_KEYS, sums_map
+from areaviz.trace.derived import AreasOf, areas_map, sums_map
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import check_map_bytes
+from areaviz.trace.limits import MAX_ATTENDED_BYTES, check_map_bytes
 from areaviz.trace.query import predicted_bytes
 from areaviz.trace.record import AttentionMap, FloatArray
 
 _CLOSE = 1e-3
+OVER_ITEMS, IN_HALF = "softmax over items", "softmax over items, kept in half precision"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,6 +37,8 @@ class Heads:
     scale: float = 1.0
     # What is added to the scores, broadcasts to [H, Q, N], -inf where an item is masked.
     bias: Tensor | None = None
+    # The relative error of a number in the coarsest type that the model computed these in.
+    rounding: float = 0.0
 
     def cut(self, queries: slice, memory: slice) -> Heads:
         """Some queries over some items; weights are divided by what is left of their sum."""
@@ -49,54 +52,67 @@ class Heads:
             None if self.key is None else self.key[:, memory],
             self.scale,
             bias,
+            self.rounding,
         )
 
     def plain(self) -> Heads:
         """The same as maps are made from it, whatever the model's types and devices."""
-        parts = (
+        parts = [part for part in (self.weights, self.query, self.key) if part is not None]
+        rounding = max(torch.finfo(part.dtype).eps / 2 for part in parts)
+        query, key, bias = (
             None if part is None else plain(part) for part in (self.query, self.key, self.bias)
         )
-        query, key, bias = parts
-        return Heads(plain(self.weights), query, key, self.scale, bias)
+        rounding = max(rounding, self.rounding)
+        return Heads(plain(self.weights), query, key, self.scale, bias, rounding)
 
-    def explained(self) -> bool:
-        """Whether the weights are the softmax of these queries and keys, and nothing else."""
-        if self.query is None or self.key is None or self.query.shape[-1] != self.key.shape[-1]:
-            return False
-        again = softmax(self.query, self.key, self.scale, self.bias)
-        return bool((again - self.weights).abs().max() < _CLOSE)
+    def logs(self) -> FloatArray | None:
+        """The logarithms of the weights as their queries and keys give them, if these give them.
 
-    def as_areas(self, grid: AreaGrid) -> FloatArray:
-        """Area attention of the same queries and keys: float32 [H, Q, A].
-
-        softmax over areas of scale * q . mean key + mean bias (Eq. 3, Li et al. 2019); an area with
-        a masked item gets 0. There are no parameters, so this is what the head would attend to if
-        its memory were areas.
+        Float16 [H, Q, N], -inf where an item is masked; unlike weights, they also tell apart what
+        is too small for a number. None where the weights are not the softmax of queries and keys
+        that are known, and nothing else.
         """
-        assert self.query is not None and self.key is not None
-        attended = area_attention(
-            self.query,
-            self.key,
-            # Only the weights are looked at, so the values may be anything.
-            self.key[..., :1],
-            area_size=(grid.max_height, grid.max_width),
-            memory_shape=(grid.height, grid.width),
-            attn_mask=self.bias,
-            scale=self.scale,
-            need_weights=True,
-        )
-        assert attended.weights is not None
-        return attended.weights.numpy()
+        if self.query is None or self.key is None or self.query.shape[-1] != self.key.shape[-1]:
+            return None
+        scores = scores_of(self.query, self.key, self.scale, self.bias)
+        if not self._given_by(scores):
+            return None
+        masked = (scores == -torch.inf).all(-1, keepdim=True)
+        return scores.log_softmax(-1).masked_fill(masked, -torch.inf).half().numpy()
+
+    def _given_by(self, scores: Tensor) -> bool:
+        """Whether the weights are the softmax of these scores, but for rounding.
+
+        A model that computes in half precision rounds its scores and its weights; they may be off
+        by as much as that explains.
+        """
+        weights = weights_of(scores)
+        off = (weights - self.weights).abs()
+        if off.max() < _CLOSE:
+            return True
+        # A score is rounded three times: the product, its factor and what is added to it.
+        rounded = (3 * self.rounding * scores.abs()).masked_fill(scores.isinf(), 0)
+        mean = (weights * rounded).sum(-1, keepdim=True)
+        allowed = _CLOSE + weights * (rounded + mean + self.rounding)
+        return bool((off <= allowed).all())
+
+
+def scores_of(query: Tensor, key: Tensor, scale: float, bias: Tensor | None) -> Tensor:
+    """Logits [H, Q, N], -inf where an item is masked."""
+    scores = query @ key.transpose(-1, -2) * scale
+    return scores if bias is None else scores + bias
 
 
 def softmax(query: Tensor, key: Tensor, scale: float, bias: Tensor | None) -> Tensor:
-    """Attention weights [H, Q, N]; a row that is masked as a whole gets 0.
+    """Attention weights [H, Q, N] of queries and keys, as `weights_of`."""
+    return weights_of(scores_of(query, key, scale, bias))
+
+
+def weights_of(scores: Tensor) -> Tensor:
+    """The softmax of logits [H, Q, N]; a row that is masked as a whole gets 0.
 
     Whatever else is not a number stays so, and `check_layers` refuses it.
     """
-    scores = query @ key.transpose(-1, -2) * scale
-    if bias is not None:
-        scores = scores + bias
     masked = (scores == -torch.inf).all(-1, keepdim=True)
     return scores.softmax(-1).masked_fill(masked, 0)
 
@@ -121,11 +137,13 @@ def site_maps(
     shape: tuple[int, int],
     layers: Sequence[Heads],
     area_size: int,
+    taken: int = 0,
 ) -> list[AttentionMap]:
     """The map of a site, then the two that follow from it where areas have more than one item.
 
     The area distribution is left out where the weights do not follow from queries and keys that are
-    known.
+    known. Where there is no room for weights in single precision, their logarithms in half
+    precision stand for them.
 
     Args:
         site: its name.
@@ -134,29 +152,52 @@ def site_maps(
         shape: rows and columns of the memory; (1, N) for a text.
         layers: what each did.
         area_size: most items of an area, or rows and columns of one.
+        taken: bytes that the maps of other sites take.
 
     Raises:
         InputError: layers differ in their heads or items, a weight is not finite, or the maps would
             take too much memory.
     """
     check_layers(site, layers)
-    grid = AreaGrid.clamped(shape, (area_size, area_size))
-    items = AreaGrid(*shape, 1, 1)
-    derived = grid != items
+    items, grid = AreaGrid(*shape, 1, 1), AreaGrid.clamped(shape, (area_size, area_size))
     heads, query_count, _ = layers[0].weights.shape
-    size = predicted_bytes(len(layers), heads, query_count, items)
-    check_map_bytes(size + derived * 2 * predicted_bytes(len(layers), heads, query_count, grid))
-    weights_LHQN = np.stack([_shares(layer.weights) for layer in layers])
-    attended = AttentionMap(site, query, memory, items, weights_LHQN, "softmax over items")
+    single = predicted_bytes(len(layers), heads, query_count, items)
+    derived = grid != items
+    # Of areas a layer is made when it is looked at.
+    a_layer = predicted_bytes(1, heads, query_count, grid)
+    check_map_bytes(max(taken + single // 2, a_layer), MAX_ATTENDED_BYTES)
+    explained_LHQN = _explained(layers) if derived else None
+    if explained_LHQN is not None:
+        taken += explained_LHQN.nbytes
+    if taken + single <= MAX_ATTENDED_BYTES:
+        weights_LHQN, summed = np.stack([_shares(layer.weights) for layer in layers]), OVER_ITEMS
+    else:
+        logs_LHQN = _in_half(layers) if explained_LHQN is None else explained_LHQN
+        weights_LHQN, summed = cast(FloatArray, AreasOf(logs_LHQN, items)), IN_HALF
+    attended = AttentionMap(site, query, memory, items, weights_LHQN, summed)
     maps = [attended]
-    if derived and all(layer.explained() for layer in layers):
-        areas_LHQA = np.stack([layer.as_areas(grid) for layer in layers])
-        maps.append(
-            AttentionMap(site + AS_AREAS, query, memory, grid, areas_LHQA, derived=FROM_KEYS)
-        )
+    if explained_LHQN is not None:
+        maps.append(areas_map(attended, explained_LHQN, (area_size, area_size)))
     if derived:
         maps.append(sums_map(attended, (area_size, area_size)))
     return maps
+
+
+def _explained(layers: Sequence[Heads]) -> FloatArray | None:
+    """The logarithms [L, H, Q, N] of all layers' weights, if queries and keys give them all."""
+    found = []
+    for layer in layers:
+        logs_HQN = layer.logs()
+        if logs_HQN is None:
+            return None
+        found.append(logs_HQN)
+    return np.stack(found)
+
+
+def _in_half(layers: Sequence[Heads]) -> FloatArray:
+    """The logarithms [L, H, Q, N] of the weights as they are, in half precision."""
+    found = [torch.from_numpy(_shares(layer.weights)).log().half().numpy() for layer in layers]
+    return np.stack(found)
 
 
 def check_layers(site: str, layers: Sequence[Heads]) -> None:

@@ -7,25 +7,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from areaviz.adapters.heads import Heads, site_maps
-from areaviz.adapters.probes import Probe
+from areaviz.adapters.calls import Probe, Wanted
+from areaviz.adapters.heads import site_maps
+from areaviz.adapters.sinks import NO_SHARES, NOTHING_SAID, Site, are_shares, with_nothing
 from areaviz.trace.arrays import AREA_SIZE, NO_OUTPUT, nothing, text_of
 from areaviz.trace.check import validate
+from areaviz.trace.derived import AS_AREAS
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import AREA_SIZES, check_range
 from areaviz.trace.picture import Picture
-from areaviz.trace.record import Field, Output, Trace
+from areaviz.trace.record import AttentionMap, Field, Output, Trace, held_bytes
 from areaviz.trace.request import Request, check_options
 
 ALTERNATIVES = 5
+NOT_DERIVED = (
+    "left out where queries and keys are not known, or do not give the weights by themselves"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,23 +46,26 @@ class Options:
     name: str = ""
     processor: Any = None
     probes: Mapping[str, Probe] | None = None
+    layers: Sequence[int] | None = None
+    heads: Sequence[int] | None = None
+    sites: Sequence[str] | None = None
+    example: int = 0
 
     def __post_init__(self) -> None:
         check_range("area_size", self.area_size, AREA_SIZES)
         check_range("steps", self.steps, (1, 1024))
+        for chosen in (self.layers, self.heads, self.sites):
+            if chosen is not None and not len(chosen):
+                raise InputError("No layer, head or site is left; choose at least one of each.")
 
+    def wanted(self, batches: Sequence[int] = (1,)) -> Wanted:
+        """Which part of what a model does is kept, where a batch may have so many examples."""
+        return Wanted(self.layers, self.heads, self.sites, self.example, batches)
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Site:
-    """One place where a model attends."""
-
-    name: str
-    # Names of the fields that attend and are attended to.
-    query: str
-    memory: str
-    # Rows and columns of the memory; (1, N) for a text.
-    shape: tuple[int, int]
-    layers: Sequence[Heads]
+    def of_batch(self, details: Mapping[str, str], batch: int) -> dict[str, str]:
+        """Details that say which example was read, where a batch has several."""
+        example = f"{self.example + 1} of a batch of {batch}"
+        return {**details, "example": example} if batch > 1 else dict(details)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,24 +90,36 @@ def to_trace(run: ModelRun, model: object, options: Options) -> Trace:
             maps would take too much memory.
     """
     if not run.sites:
+        hidden = run.details.get("not shown")
+        seen = f"Only {hidden} were" if hidden else "No attention was"
         raise InputError(
-            "No attention was seen in this model; give a probe for its attention layers (see"
-            " docs/your_models.md)."
+            f"{seen} seen in this model; give a probe for its attention layers (see"
+            " docs/your_models.md), or its weights to areaviz.from_arrays."
         )
     # A request may have fewer signs than the name of a class, a folder or a hub's model.
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", options.name or type(model).__name__)
     request = Request(name.strip("-._")[:100] or "model", run.text, picture=run.picture)
     check_options(request)
-    maps = {}
-    for site in run.sites:
-        for attention in site_maps(
-            site.name, site.query, site.memory, site.shape, site.layers, options.area_size
-        ):
-            maps[attention.site] = attention
+    maps: dict[str, AttentionMap] = {}
+    details = dict(run.details)
     fields = {item.name: item for item in run.fields}
+    for given in run.sites:
+        if not are_shares(given.layers):
+            details[given.name] = NO_SHARES
+            continue
+        site, fields = with_nothing(given, fields)
+        if site.memory != given.memory:
+            details["sinks"] = NOTHING_SAID
+        sides, taken = (site.query, site.memory, site.shape), held_bytes(maps.values())
+        for attention in site_maps(site.name, *sides, site.layers, options.area_size, taken):
+            maps[attention.site] = attention
+        if options.area_size > 1 and site.name + AS_AREAS not in maps and prod(site.shape) > 1:
+            details["as areas"] = NOT_DERIVED
+    if not maps:
+        raise InputError(f"The attention of this model is {NO_SHARES}.")
     if run.output is None:
         fields[NO_OUTPUT.field] = nothing()
-    trace = Trace(request, fields, run.output or NO_OUTPUT, maps, run.details)
+    trace = Trace(request, fields, run.output or NO_OUTPUT, maps, details)
     validate(trace)
     return trace
 
@@ -107,13 +128,18 @@ def to_trace(run: ModelRun, model: object, options: Options) -> Trace:
 def frozen(model: nn.Module) -> Iterator[None]:
     """Run a model without dropout and gradients, and leave every part in its mode of before."""
     training = {module: module.training for module in model.modules()}
-    try:
-        model.eval()
-        with torch.no_grad():
+    compiled = any(module._compiled_call_impl is not None for module in training)
+    with ExitStack() as stack:
+        stack.enter_context(torch.no_grad())
+        if compiled:
+            # What was compiled cannot be watched, and has to run as it is written.
+            stack.enter_context(torch.compiler.set_stance("force_eager"))
+        try:
+            model.eval()
             yield
-    finally:
-        for module, before in training.items():
-            module.training = before
+        finally:
+            for module, before in training.items():
+                module.training = before
 
 
 def most_probable(logits_TV: Tensor, label: Callable[[int], str]) -> tuple[Field, Output]:

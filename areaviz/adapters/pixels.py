@@ -5,7 +5,7 @@ Shapes: C colours, H, W pixels, T queries, V classes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,8 +14,10 @@ import torch
 from PIL import Image
 from torch import Tensor
 
+from areaviz.adapters.calls import some_items
 from areaviz.adapters.heads import Heads
-from areaviz.adapters.model_run import ModelRun, Site, most_probable
+from areaviz.adapters.model_run import ModelRun, most_probable
+from areaviz.adapters.sinks import Site
 from areaviz.trace.arrays import cells, text_of
 from areaviz.trace.errors import InputError
 from areaviz.trace.picture import MAX_SIDE, Picture
@@ -23,6 +25,10 @@ from areaviz.trace.record import Field
 
 CLASS_TOKEN = "class token"
 MEAN = STD = (0.5, 0.5, 0.5)
+# Patches in a row that models of several stages merge into one.
+_MERGED = (2, 4, 8, 16, 32)
+# How far sums of weights are from 1 by rounding alone.
+_ROUNDING = 0.02
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,15 +39,38 @@ class Pixels:
     values: Tensor
     # The same for the reader.
     picture: Picture
+    # How many examples the batch had that it comes from.
+    batch: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Patches:
-    """How a picture's items lie: `rows` x `columns` cells behind `extra` items that are none."""
+    """How a picture's items lie: `rows` x `columns` cells, and items that are none.
+
+    `before` of these stand in front of the cells, such as the class token and registers, and
+    `behind` of them behind, such as the detections of YOLOS.
+    """
 
     rows: int
     columns: int
-    extra: int
+    before: int = 0
+    behind: int = 0
+
+    @property
+    def extra(self) -> int:
+        """Items that are no cells."""
+        return self.before + self.behind
+
+    @property
+    def cells(self) -> Tensor:
+        """Indices of the cells among the items."""
+        return torch.arange(self.rows * self.columns) + self.before
+
+    @property
+    def others(self) -> Tensor:
+        """Indices of the items that are no cells."""
+        count = self.before + self.rows * self.columns
+        return torch.cat([torch.arange(self.before), torch.arange(self.behind) + count])
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -55,6 +84,7 @@ def pixels(
     processor: Any = None,
     mean: Sequence[float] = MEAN,
     std: Sequence[float] = STD,
+    example: int = 0,
 ) -> Pixels:
     """A picture, or pixel values, as a model takes them.
 
@@ -66,57 +96,76 @@ def pixels(
         processor: of `transformers`, or None.
         mean: of every colour; where there is no processor it is subtracted.
         std: what is then divided by.
+        example: which one of a batch of pixel values is meant.
 
     Raises:
         InputError: it is neither.
     """
+    if isinstance(given, Mapping) and "pixel_values" in given:
+        given = given["pixel_values"]
     if isinstance(given, Tensor) or (isinstance(given, np.ndarray) and given.dtype.kind == "f"):
         values = torch.as_tensor(given).float()
         values = values[None] if values.dim() == 3 else values
-        if values.dim() != 4 or len(values) != 1 or values.shape[1] not in (1, 3):
+        count = len(values) if values.dim() == 4 else 0
+        if not 0 <= example < max(count, 1) or not count or values.shape[1] not in (1, 3):
             raise InputError(
                 f"The pixel values have the shape {tuple(values.shape)} but must be those of one"
-                " picture, [colour, height, width]; give one picture."
+                f" picture, [colour, height, width], or of a batch with an example {example}; give"
+                " one picture."
             )
-        return Pixels(values, _shown(values[0]))
+        values = values[example : example + 1]
+        return Pixels(values, shown(values[0]), count)
     image = _image(given)
     if processor is not None:
         read = processor(images=image, return_tensors="pt")["pixel_values"]
         values = torch.as_tensor(read).float()
-        return Pixels(values, _shown(values[0]))
+        return Pixels(values, shown(values[0]))
     resized = image.resize(size[::-1], Image.Resampling.BILINEAR)
     scaled_HWC = np.asarray(resized, np.float32) / 255 - np.array(mean, np.float32)
     scaled_HWC /= np.array(std, np.float32)
     return Pixels(torch.from_numpy(scaled_HWC).permute(2, 0, 1)[None], _small(image))
 
 
-def patches(values: Tensor, patch: Any, items: int) -> Patches:
+def patches(values: Tensor, patch: Any, items: int, behind: int = 0, registers: int = 0) -> Patches:
     """The cells of a picture of which a model made `items` items.
 
     Args:
         values: the pixels.
         patch: the side of a cell in pixels, or its height and width.
         items: how many the model attends to.
+        behind: how many of them stand behind the cells and are none.
+        registers: how many may stand in front of them, beside a class token and one more.
 
     Raises:
-        InputError: the items are fewer than the patches.
+        InputError: the items are fewer than the patches, and no square of patches is one item, or
+            more than is known to stand in front of them.
     """
     high, wide = (patch, patch) if isinstance(patch, int) else tuple(patch)
     rows, columns = values.shape[-2] // high, values.shape[-1] // wide
-    extra = items - rows * columns
-    if extra < 0 or rows * columns < 1:
+    before = items - behind - rows * columns
+    if rows * columns >= 1 and 0 <= before <= registers + 2:
+        return Patches(rows, columns, before, behind)
+    if before > 0:
         raise InputError(
-            f"The model has {items:,} items for {rows} x {columns} patches, so it merges cells and"
-            " its items have no place in the picture; give its weights by areaviz.from_arrays."
+            f"The model has {items:,} items for {rows} x {columns} patches, and which of them are"
+            " cells is not known, as in padded windows; give its weights by areaviz.from_arrays."
         )
-    return Patches(rows, columns, extra)
+    for side in _MERGED:
+        if (rows // side) * (columns // side) == items - behind:
+            return Patches(rows // side, columns // side, 0, behind)
+    raise InputError(
+        f"The model has {items:,} items for {rows} x {columns} patches, so it merges cells and its"
+        " items have no place in the picture; give its weights by areaviz.from_arrays."
+    )
 
 
 def picture_fields(picture: Picture, cut: Patches) -> list[Field]:
     """The field of the cells and, where there are items that are no cells, theirs."""
     if not cut.extra:
         return [cells(picture, cut.shape)]
-    labels = ["⟨class⟩", *(f"⟨extra {number}⟩" for number in range(1, cut.extra))]
+    extras = [f"⟨extra {number}⟩" for number in range(1, cut.before)]
+    found = [f"⟨detection {number}⟩" for number in range(1, cut.behind + 1)]
+    labels = ["⟨class⟩", *extras][: cut.before] + found
     symbols = text_of(CLASS_TOKEN, labels)
     # They stand for no text.
     unplaced = replace(symbols, raw="", anchors=np.zeros_like(symbols.anchors))
@@ -124,25 +173,26 @@ def picture_fields(picture: Picture, cut: Patches) -> list[Field]:
 
 
 def picture_sites(layers: Sequence[Heads], cut: Patches) -> list[Site]:
-    """Attention within a picture: of the cells, and of the class token, to the cells."""
-    inner = [heads.cut(slice(cut.extra, None), slice(cut.extra, None)) for heads in layers]
+    """Attention within a picture: of the cells, and of what is no cell, to the cells."""
+    inner = [some_items(heads, cut.cells, cut.cells) for heads in layers]
     sites = [Site("encoder self", "picture", "picture", cut.shape, inner)]
     if cut.extra:
-        outer = [heads.cut(slice(cut.extra), slice(cut.extra, None)) for heads in layers]
+        outer = [some_items(heads, cut.others, cut.cells) for heads in layers]
         sites.insert(0, Site(CLASS_TOKEN, CLASS_TOKEN, "picture", cut.shape, outer))
     return sites
 
 
 def left_out(layers: Sequence[Heads], cut: Patches) -> dict[str, str]:
-    """For the reader: how much attention went to items that have no place in the picture."""
-    if not cut.extra:
+    """For the reader: how much attention went to what has no place in the picture."""
+    shares = [1 - float(heads.weights[..., cut.cells].sum(-1).mean()) for heads in layers]
+    share = float(np.mean(shares)) if shares else 0.0
+    if not cut.extra and share < _ROUNDING:
         return {}
-    shares = [float(heads.weights[..., : cut.extra].sum(-1).mean()) for heads in layers]
-    share = np.mean(shares)
+    to = "the class token, which has" if cut.extra == 1 else "items or to nothing, which have"
     return {
         "warning": (
-            f"{share:.0%} of the attention goes to the class token, which has no place in the"
-            " picture; the weights shown are shares of the rest."
+            f"{share:.0%} of the attention goes to {to} no place in the picture; the weights shown"
+            " are shares of the rest."
         )
     }
 
@@ -153,6 +203,7 @@ def picture_run(
     layers: Sequence[Heads],
     logits: Tensor | None,
     label: Callable[[int], str],
+    details: Mapping[str, str],
 ) -> ModelRun:
     """A run over one picture; "target" is the class it chose, if it chose one.
 
@@ -162,13 +213,24 @@ def picture_run(
         layers: what each did.
         logits: [T, V] where there are classes.
         label: what a class is called.
+        details: what is known of the run.
     """
     fields, output = picture_fields(seen.picture, cut), None
-    if logits is not None and logits.dim() == 2:
+    if logits is not None and logits.dim() == 2 and logits.shape[-1]:
         field, output = most_probable(logits, label)
         fields.append(field)
     sites = picture_sites(layers, cut)
-    return ModelRun(fields, sites, "", seen.picture, output, left_out(layers, cut))
+    said = {**left_out(layers, cut), **details}
+    return ModelRun(fields, sites, "", seen.picture, output, said)
+
+
+def is_picture(given: object) -> bool:
+    """Whether something is a picture or pixel values."""
+    if isinstance(given, Tensor):
+        return given.is_floating_point() and given.dim() >= 3
+    if isinstance(given, np.ndarray):
+        return given.ndim >= 3
+    return isinstance(given, Picture | Image.Image)
 
 
 def _image(given: object) -> Image.Image:
@@ -183,7 +245,7 @@ def _image(given: object) -> Image.Image:
     )
 
 
-def _shown(values_CHW: Tensor) -> Picture:
+def shown(values_CHW: Tensor) -> Picture:
     """Pixel values as a picture: the smallest black, the largest white."""
     low, high = values_CHW.min(), values_CHW.max()
     grey_CHW = (values_CHW - low) / (high - low).clamp_min(1e-6) * 255

@@ -1,22 +1,21 @@
-"""Reading attention off any `nn.Module`: what a probe is, and the one for `nn.MultiheadAttention`.
+"""Reading attention off `nn.MultiheadAttention`, from its arguments and projections.
 
-Shapes: B batch, H heads, Q queries, N memory items, W model width, D width of a head.
+Shapes: B examples, H heads, Q queries, N memory items, W model width, D width of a head.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from areaviz.adapters.heads import Heads, hidden, plain, softmax
+from areaviz.adapters.calls import Call
+from areaviz.adapters.heads import hidden, plain, softmax
 from areaviz.trace.errors import InputError
 
-# Called after a layer has run, with the layer, its arguments, its named arguments and its output.
-Probe = Callable[[nn.Module, tuple[Any, ...], Mapping[str, Any], Any], Heads]
 _ARGUMENTS = (
     "query",
     "key",
@@ -28,10 +27,8 @@ _ARGUMENTS = (
 )
 
 
-def multihead(
-    module: nn.Module, given: tuple[Any, ...], named: Mapping[str, Any], output: Any
-) -> Heads:
-    """What the heads of an `nn.MultiheadAttention` did to the first example.
+def multihead(module: nn.Module, given: tuple[Any, ...], named: Mapping[str, Any]) -> Call:
+    """What the heads of an `nn.MultiheadAttention` did.
 
     Its projections are computed again, so it works whether the layer was asked for weights or not.
 
@@ -45,11 +42,12 @@ def multihead(
             " have no label; give a probe of your own."
         )
     asked = _asked(given, named)
-    query_QW, key_NW = (_first(asked[side], module.batch_first) for side in ("query", "key"))
-    query_HQD, key_HND = (_split(x, module.num_heads) for x in _project(module, query_QW, key_NW))
+    sides = (_batched(asked[side], module.batch_first) for side in ("query", "key"))
+    query_BHQD, key_BHND = (_split(x, module.num_heads) for x in _project(module, *sides))
     bias = _bias(module, asked)
-    scale = query_HQD.shape[-1] ** -0.5
-    return Heads(softmax(query_HQD, key_HND, scale, bias), query_HQD, key_HND, scale, bias)
+    scale = query_BHQD.shape[-1] ** -0.5
+    weights = softmax(query_BHQD, key_BHND, scale, bias)
+    return Call(weights, query_BHQD, key_BHND, scale, bias)
 
 
 def across(module: nn.Module, given: tuple[Any, ...], named: Mapping[str, Any]) -> bool:
@@ -63,38 +61,41 @@ def _asked(given: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
     return dict(zip(_ARGUMENTS, given, strict=False)) | dict(named)
 
 
-def _first(x: Tensor, batch_first: bool) -> Tensor:
-    """The first example: [Q, W]."""
-    return x if x.dim() == 2 else (x[0] if batch_first else x[:, 0])
+def _batched(x: Tensor, batch_first: bool) -> Tensor:
+    """[B, Q, W]."""
+    if x.dim() == 2:
+        return x[None]
+    return x if batch_first else x.transpose(0, 1)
 
 
 def _project(
-    module: nn.MultiheadAttention, query_QW: Tensor, key_NW: Tensor
+    module: nn.MultiheadAttention, query_BQW: Tensor, key_BNW: Tensor
 ) -> tuple[Tensor, Tensor]:
     if module.in_proj_weight is not None:
         query_weight, key_weight, _ = module.in_proj_weight.chunk(3)
     else:
         query_weight, key_weight = module.q_proj_weight, module.k_proj_weight
-    query_QW, key_NW = F.linear(query_QW, query_weight), F.linear(key_NW, key_weight)
+    query_BQW, key_BNW = F.linear(query_BQW, query_weight), F.linear(key_BNW, key_weight)
     if module.in_proj_bias is not None:
         query_bias, key_bias, _ = module.in_proj_bias.chunk(3)
-        query_QW, key_NW = query_QW + query_bias, key_NW + key_bias
-    return query_QW, key_NW
+        query_BQW, key_BNW = query_BQW + query_bias, key_BNW + key_bias
+    return query_BQW, key_BNW
 
 
-def _split(x_NW: Tensor, heads: int) -> Tensor:
-    split: Tensor = plain(x_NW).unflatten(-1, (heads, -1)).transpose(0, 1)
+def _split(x_BNW: Tensor, heads: int) -> Tensor:
+    split: Tensor = plain(x_BNW).unflatten(-1, (heads, -1)).transpose(1, 2)
     return split
 
 
 def _bias(module: nn.MultiheadAttention, asked: Mapping[str, Any]) -> Tensor | None:
-    """The masks of the first example as a bias; in this layer True means hidden."""
+    """The masks as a bias [B, H, Q, N] or 1 in their place; in this layer True means hidden."""
     mask, padding = asked.get("attn_mask"), asked.get("key_padding_mask")
     parts = []
     if mask is not None:
-        parts.append(_hiding(mask if mask.dim() == 2 else mask[: module.num_heads]))
+        each = mask[None, None] if mask.dim() == 2 else mask.unflatten(0, (-1, module.num_heads))
+        parts.append(_hiding(each))
     if padding is not None:
-        parts.append(_hiding(padding if padding.dim() == 1 else padding[0])[None, None])
+        parts.append(_hiding(padding if padding.dim() == 2 else padding[None])[:, None, None])
     return sum(parts[1:], parts[0]) if parts else None
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from dataclasses import field as dataclass_field
 from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from areaviz.trace.arrays import MAX_ITEMS, text_of
 from areaviz.trace.errors import InputError
@@ -16,6 +18,8 @@ from areaviz.trace.record import Field
 
 # How SentencePiece and byte-level BPE write the blank before a word.
 _SPACES = "▁Ġ"
+# What tokenizers return beside a model's inputs.
+_NO_INPUTS = {"input_ids", "offset_mapping", "special_tokens_mask", "length", "overflow_to_sample"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,6 +29,10 @@ class Tokens:
     ids: tuple[int, ...]
     # The same as a field of a trace, under any name.
     field: Field
+    # What else a model is given with them, such as a mask or the segment of each, [1, N].
+    more: Mapping[str, Tensor] = dataclass_field(default_factory=dict)
+    # How many examples the batch had that these come from.
+    batch: int = 1
 
     def named(self, name: str) -> Field:
         """The field under another name."""
@@ -35,17 +43,20 @@ class Tokens:
 class Texts:
     """Texts to token ids and back."""
 
-    # Of `transformers`, or None where ids and labels are given.
+    # Of `transformers` or `tokenizers`, or None where ids and labels are given.
     tokenizer: Any = None
+    # Which example of a batch is read.
+    example: int = 0
 
     def read(
         self, given: object, labels: Sequence[str] | None = None, what: str = "inputs"
     ) -> Tokens:
-        """A text, or token ids.
+        """A text, a pair of texts, or token ids; of a batch one example.
 
         Args:
-            given: a text, or a sequence, an array or a tensor of ids, which may have a batch axis
-                of one.
+            given: a text, a tuple of two, or a sequence, an array or a tensor of ids; a list of
+                texts or an axis in front is a batch; a mapping, as tokenizers return it, has masks
+                and segments beside `input_ids`.
             labels: what each of the ids shows; by default what the tokenizer says, else the ids
                 themselves.
             what: what it is called where it is refused.
@@ -54,46 +65,113 @@ class Texts:
             InputError: there is no tokenizer for a text, or it is empty, too long or no text and no
                 ids.
         """
+        if isinstance(given, list) and given and all(isinstance(one, str) for one in given):
+            return replace(self._text(self._one_of(given)), batch=len(given))
         if isinstance(given, str):
             return self._text(given)
-        ids = _ids(given, what)
+        if isinstance(given, tuple) and len(given) == 2 and all(isinstance(x, str) for x in given):
+            return self._text(*given)
+        if isinstance(given, Mapping):
+            return self._mapping(given, labels, what)
+        ids, batch = self._ids(given, what)
         if labels is not None and len(labels) != len(ids):
             raise InputError(
                 f"There are {len(labels):,} labels but {len(ids):,} token ids; give one label for"
                 " each."
             )
         field = text_of("text", list(labels)) if labels is not None else self._written(ids)
-        return Tokens(ids, field)
+        return Tokens(ids, field, batch=batch)
+
+    def _mapping(self, given: Mapping[str, Any], labels: Sequence[str] | None, what: str) -> Tokens:
+        """What a tokenizer returned: ids, and what belongs to them."""
+        if "input_ids" not in given:
+            raise InputError(f"The {what} have no input_ids; give them, or a text.")
+        tokens = self.read(given["input_ids"], labels, what)
+        more = {}
+        for name, value in given.items():
+            if name not in _NO_INPUTS:
+                beside = torch.as_tensor(value)
+                beside = beside[None] if beside.dim() == 1 else beside
+                if beside.shape[:2] == (tokens.batch, len(tokens.ids)):
+                    beside = beside[self.example : self.example + 1] if tokens.batch > 1 else beside
+                more[name] = beside
+        return replace(tokens, more=more)
 
     def target_ids(self, given: object) -> tuple[int, ...]:
         """What a decoder should write, a text or token ids, as ids."""
         if not isinstance(given, str):
-            return _ids(given, "target")
+            return self._ids(given, "target")[0]
         check_text(given)
-        return _ids(self._needed()(text_target=given)["input_ids"], "target")
+        return self._ids(self._needed()(text_target=given)["input_ids"], "target")[0]
 
     def label(self, token: int) -> str:
         """What a token shows by itself."""
         if self.tokenizer is None:
             return str(token)
-        text = str(self.tokenizer.decode([token]))
-        return text if text.strip() else str(self.tokenizer.convert_ids_to_tokens(token))
+        tokenizer = self._needed()
+        text = str(tokenizer.decode([token]))
+        return text if text.strip() else str(tokenizer.convert_ids_to_tokens(token))
 
-    def _text(self, text: str) -> Tokens:
-        check_text(text)
+    def _text(self, text: str, second: str = "") -> Tokens:
+        """A text, or two that are read as a pair."""
+        whole = f"{text} {second}" if second else text
+        check_text(whole)
         tokenizer = self._needed()
         offsets = bool(getattr(tokenizer, "is_fast", False))
-        read = tokenizer(text, return_offsets_mapping=offsets, truncation=False)
-        ids = _ids(read["input_ids"], "text")
+        pair = (text, second) if second else (text,)
+        read = tokenizer(*pair, return_offsets_mapping=offsets, truncation=False)
+        ids, _ = self._ids(read["input_ids"], "text")
+        more = {}
+        for name, value in read.items():
+            if name not in _NO_INPUTS:
+                more[name] = torch.as_tensor(value)[None]
         if not offsets:
-            return Tokens(ids, aligned(text, self._pieces(ids)))
+            return Tokens(ids, aligned(whole, self._pieces(ids)), more)
+        sides = read.sequence_ids() if second else [0] * len(ids)
         labels, anchors, at = [], [], 0
-        for piece, (start, end) in zip(self._pieces(ids), read["offset_mapping"], strict=True):
+        pieces = zip(self._pieces(ids), read["offset_mapping"], sides, strict=True)
+        for piece, (start, end), side in pieces:
+            # The second text stands behind the first and a blank.
+            shift = len(text) + 1 if side == 1 else 0
             # A symbol that stands for no text stands behind the token before it.
-            start, at = (start, end) if end > start else (at, at)
-            labels.append(text[start:at] or piece)
+            start, at = (start + shift, end + shift) if end > start else (at, at)
+            labels.append(whole[start:at] or piece)
             anchors.append((start, at))
-        return Tokens(ids, _field(text, labels, anchors))
+        return Tokens(ids, _field(whole, labels, anchors), more)
+
+    def _ids(self, given: object, what: str) -> tuple[tuple[int, ...], int]:
+        """Token ids of one example, and how many the batch has."""
+        try:
+            tensor = torch.as_tensor(given)
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise InputError(
+                f"The {what} must be a text or token ids; give one of them."
+            ) from error
+        batch = len(tensor) if tensor.dim() == 2 else 1
+        if tensor.dim() == 2 and batch:
+            tensor = self._one_of(tensor)
+        whole = not (tensor.is_floating_point() or tensor.dtype == torch.bool)
+        if tensor.dim() != 1 or not len(tensor) or not whole:
+            raise InputError(
+                f"The {what} have the shape {tuple(tensor.shape)} but must be the token ids of one"
+                " example; give a sequence of whole numbers."
+            )
+        if len(tensor) > MAX_ITEMS:
+            raise InputError(
+                f"The {what} have {len(tensor):,} tokens but at most {MAX_ITEMS:,} are possible;"
+                " shorten them."
+            )
+        return tuple(tensor.tolist()), batch
+
+    def _one_of(self, batch: Any) -> Any:
+        """The example that is read; of a batch of one, that one."""
+        count = len(batch)
+        if count > 1 and not 0 <= self.example < count:
+            raise InputError(
+                f"The batch has {count} examples, so there is no example {self.example}; count"
+                " them from 0."
+            )
+        return batch[self.example if count > 1 else 0]
 
     def _needed(self) -> Any:
         if self.tokenizer is None:
@@ -101,17 +179,22 @@ class Texts:
                 "A text needs a tokenizer; give one (tokenizer=...), or token ids instead of the"
                 " text."
             )
+        if type(self.tokenizer).__module__.startswith("tokenizers"):
+            from transformers import PreTrainedTokenizerFast
+
+            family: Any = PreTrainedTokenizerFast
+            return family(tokenizer_object=self.tokenizer)
         return self.tokenizer
 
     def _written(self, ids: Sequence[int]) -> Field:
         """The field of tokens that were written, not read."""
         if self.tokenizer is None:
             return text_of("text", [str(token) for token in ids])
-        text = self.tokenizer.decode(list(ids), skip_special_tokens=True)
+        text = self._needed().decode(list(ids), skip_special_tokens=True)
         return aligned(str(text), self._pieces(ids))
 
     def _pieces(self, ids: Sequence[int]) -> list[str]:
-        return [str(piece) for piece in self.tokenizer.convert_ids_to_tokens(list(ids))]
+        return [str(piece) for piece in self._needed().convert_ids_to_tokens(list(ids))]
 
 
 def aligned(text: str, pieces: Sequence[str]) -> Field:
@@ -131,24 +214,3 @@ def aligned(text: str, pieces: Sequence[str]) -> Field:
 
 def _field(text: str, labels: Sequence[str], anchors: Sequence[tuple[int, int]]) -> Field:
     return Field("text", "text", text, tuple(labels), np.array(anchors, np.int64).reshape(-1, 2))
-
-
-def _ids(given: object, what: str) -> tuple[int, ...]:
-    try:
-        tensor = torch.as_tensor(given)
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise InputError(f"The {what} must be a text or token ids; give one of them.") from error
-    if tensor.dim() == 2 and len(tensor) == 1:
-        tensor = tensor[0]
-    whole = not (tensor.is_floating_point() or tensor.dtype == torch.bool)
-    if tensor.dim() != 1 or not len(tensor) or not whole:
-        raise InputError(
-            f"The {what} have the shape {tuple(tensor.shape)} but must be the token ids of one"
-            " example; give a sequence of whole numbers."
-        )
-    if len(tensor) > MAX_ITEMS:
-        raise InputError(
-            f"The {what} have {len(tensor):,} tokens but at most {MAX_ITEMS:,} are possible;"
-            " shorten them."
-        )
-    return tuple(tensor.tolist())

@@ -1,24 +1,26 @@
 """Vision transformers of the `timm` library.
 
-Its attention layers have a fused way and a plain one; for one pass the plain one is taken, and read
-by hooks: the weights as they enter the dropout, queries and keys as they leave their norms.
+Its attention layers have a fused way, which is seen as a call of torch's function, and a plain one.
+Layers with the plain one alone are read where their weights enter the dropout.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from torch import Tensor, nn
+import torch
+from torch import nn
 
+from areaviz.adapters.calls import ENCODER, Probe, some_items
 from areaviz.adapters.heads import Heads
-from areaviz.adapters.model_run import Options, frozen, to_trace
-from areaviz.adapters.pixels import MEAN, STD, Patches, picture_run, pixels
+from areaviz.adapters.model_run import ModelRun, Options, frozen, to_trace
+from areaviz.adapters.pixels import CLASS_TOKEN, MEAN, STD, Patches, left_out, picture_run, pixels
+from areaviz.adapters.sinks import Site
+from areaviz.adapters.watching import see
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
-
-_PARTS = ("fused_attn", "attn_drop", "q_norm", "k_norm", "scale")
 
 
 def fits(model: nn.Module) -> bool:
@@ -36,46 +38,79 @@ def attend(model: Any, inputs: object, options: Options) -> Trace:
         )
     config = getattr(model, "pretrained_cfg", None) or {}
     mean, std = config.get("mean") or MEAN, config.get("std") or STD
-    seen = pixels(inputs, tuple(model.patch_embed.img_size), mean=mean, std=std)
-    with frozen(model), record(model) as layers:
-        logits = model(seen.values.to(next(model.parameters()).device))
-    if not layers:
-        raise InputError(
-            "No plain attention was seen in this model; give a probe (see docs/your_models.md)."
-        )
-    cut = Patches(grid[0], grid[1], int(getattr(model, "num_prefix_tokens", 0)))
-    classes = logits if getattr(model, "num_classes", 0) else None
-    run = picture_run(seen, cut, layers, classes, "class {}".format)
+    size = tuple(model.patch_embed.img_size)
+    shown = pixels(inputs, size, mean=mean, std=std, example=options.example)
+    values = shown.values.to(next(model.parameters()))
+    with frozen(model):
+        seen = see(model, lambda: model(values), _site, options.wanted(), probes=_probes(model))
+    details = options.of_batch(seen.details, shown.batch)
+    layers, asks = (seen.found.get(site, []) for site in (ENCODER, CLASS_TOKEN))
+    if not layers and not asks:
+        return to_trace(ModelRun([], [], details=details), model, options)
+    cut = _cut(grid, asks or layers)
+    classes = seen.outputs if getattr(model, "num_classes", 0) else None
+    classes = classes if isinstance(classes, torch.Tensor) else None
+    within = [] if asks else layers
+    run = picture_run(shown, cut, within, classes, "class {}".format, details)
+    if asks:
+        run = _with_class_layers(run, cut, layers, asks)
     return to_trace(run, model, options)
 
 
-@contextmanager
-def record(model: nn.Module) -> Iterator[list[Heads]]:
-    """Record what the attention layers do; afterwards each takes its fused way again, or not."""
-    layers: list[Heads] = []
-    with ExitStack() as undo:
-        for module in model.modules():
-            if all(hasattr(module, part) for part in _PARTS):
-                _watch(module, layers, undo)
-        yield layers
+def _with_class_layers(
+    run: ModelRun, cut: Patches, layers: list[Heads], asks: list[Heads]
+) -> ModelRun:
+    """A run of a model in whose last layers, as in CaiT's, the class token alone asks."""
+    one = torch.arange(1)
+    looks = [some_items(heads, one, cut.cells) for heads in asks]
+    sites = [Site(CLASS_TOKEN, CLASS_TOKEN, "picture", cut.shape, looks)]
+    if layers:
+        # The cells attend to each other before the class token comes in.
+        sites.append(Site(ENCODER, "picture", "picture", cut.shape, layers))
+    return replace(run, sites=sites, details={**left_out(asks, cut), **run.details})
 
 
-def _watch(module: Any, layers: list[Heads], undo: ExitStack) -> None:
-    """Hooks on one layer: its queries and keys wait for its weights."""
-    waiting: dict[str, Tensor] = {}
+def _site(name: str, module: nn.Module, heads: Heads, said: str) -> str:
+    """All layers attend within the picture, but those in which the class token alone asks."""
+    return ENCODER if heads.weights.shape[1] == heads.weights.shape[2] else CLASS_TOKEN
 
-    def query(_: nn.Module, given: tuple[Any, ...], output: Tensor) -> None:
-        waiting["query"] = output[0]
 
-    def key(_: nn.Module, given: tuple[Any, ...], output: Tensor) -> None:
-        waiting["key"] = output[0]
+def _probes(model: nn.Module) -> Mapping[nn.Module, Probe]:
+    """Readers of the layers that have the plain way alone."""
+    found: dict[nn.Module, Probe] = {}
+    for module in model.modules():
+        dropout = getattr(module, "attn_drop", None)
+        if isinstance(dropout, nn.Module) and not hasattr(module, "fused_attn"):
+            found[dropout] = _entering
+    return found
 
-    def weights(_: nn.Module, given: tuple[Any, ...]) -> None:
-        layers.append(Heads(given[0][0], scale=float(module.scale), **waiting).plain())
-        waiting.clear()
 
-    undo.callback(setattr, module, "fused_attn", module.fused_attn)
-    module.fused_attn = False
-    undo.callback(module.q_norm.register_forward_hook(query).remove)
-    undo.callback(module.k_norm.register_forward_hook(key).remove)
-    undo.callback(module.attn_drop.register_forward_pre_hook(weights).remove)
+def _entering(
+    dropout: nn.Module, given: tuple[Any, ...], named: Mapping[str, Any], output: Any
+) -> Heads:
+    """The weights that enter a dropout."""
+    [weights_BHQN] = given
+    if len(weights_BHQN) != 1:
+        raise InputError(
+            "This model attends within windows, so its items have no one memory; give its weights"
+            " by areaviz.from_arrays."
+        )
+    return Heads(weights_BHQN[0])
+
+
+def _cut(grid: tuple[int, int], layers: list[Heads]) -> Patches:
+    """How the items lie in the picture.
+
+    Raises:
+        InputError: layers have different items, so that they cannot be shown together.
+    """
+    rows, columns = grid
+    sizes = sorted({heads.weights.shape[-1] for heads in layers})
+    if len(sizes) > 1 or sizes[0] < rows * columns:
+        counts = " and ".join(f"{size:,}" for size in sizes)
+        raise InputError(
+            f"Layers of this model have {counts} items for {rows} x {columns} patches, so their"
+            " items are not the same cells; choose some by layers=, or give weights to"
+            " areaviz.from_arrays."
+        )
+    return Patches(rows, columns, sizes[0] - rows * columns)

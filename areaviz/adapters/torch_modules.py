@@ -1,21 +1,34 @@
-"""Any `nn.Module`: its attention layers, by class or by the reader's probes, read by hooks."""
+"""Any `nn.Module`: its attention layers by every way there is, or by the reader's probes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import re
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
-from areaviz.adapters.heads import check_layers
-from areaviz.adapters.model_run import ModelRun, Options, Site, frozen, to_trace
-from areaviz.adapters.probes import Probe, across, multihead
-from areaviz.adapters.transformers_record import CROSS, DECODER, ENCODER, Found, looks_back
+from areaviz.adapters.calls import (
+    CROSS,
+    DECODER,
+    ENCODER,
+    Found,
+    Probe,
+    looks_back,
+    says_cross,
+)
+from areaviz.adapters.heads import Heads, check_layers
+from areaviz.adapters.model_run import ModelRun, Options, frozen, to_trace
+from areaviz.adapters.sinks import Site
+from areaviz.adapters.texts import Texts
+from areaviz.adapters.watching import see
 from areaviz.trace.arrays import text_of
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Field, Trace
+
+_DECODER = re.compile(r"(^|[._])(decoder|dec)(?=[._]|$)")
 
 
 def fits(model: nn.Module) -> bool:
@@ -26,53 +39,65 @@ def fits(model: nn.Module) -> bool:
 def attend(model: nn.Module, inputs: object, options: Options) -> Trace:
     """See `areaviz.attend`.
 
-    A layer attends across where its queries are others than its memory, else it attends within: as
-    a decoder where no query sees a later item. Fields are "source" and, of queries that attend
-    across, "target".
+    A layer attends across where its name or its items say so, else it attends within: as a decoder
+    where its name says so or no query sees a later item. Fields are "source" and, of queries that
+    attend across, "target".
     """
-    probed = _probed(model, options.probes)
-    with frozen(model), record(probed) as found:
-        if isinstance(inputs, Mapping):
-            model(**inputs)
-        else:
-            model(*(inputs if isinstance(inputs, tuple) else (inputs,)))
+    source = None
+    if options.tokenizer is not None and isinstance(inputs, str | tuple) and _texts(inputs):
+        # A text, for modules around a model of `transformers`.
+        tokens = Texts(options.tokenizer).read(inputs, options.labels)
+        ids_1N = torch.tensor([tokens.ids])
+        inputs = {"input_ids": ids_1N, "attention_mask": torch.ones_like(ids_1N), **tokens.more}
+        source = tokens.named("source")
+    given, named = _arguments(inputs)
+    probes = _probed(model, options.probes)
+    wanted = options.wanted(_batches([*given, *named.values()]))
+    with frozen(model):
+        seen = see(model, lambda: model(*given, **named), _site, wanted, probes=probes)
+    found = seen.found
     sites = []
     for site, layers in found.items():
         check_layers(site, layers)
         shape = (1, layers[0].weights.shape[-1])
         sites.append(Site(site, *_sides(site, found), shape, layers))
-    return to_trace(ModelRun(_fields(found, options), sites), model, options)
+    fields = _fields(found, options, source)
+    text = source.raw if source is not None else ""
+    return to_trace(ModelRun(fields, sites, text, details=seen.details), model, options)
 
 
-@contextmanager
-def record(probed: Mapping[nn.Module, Probe]) -> Iterator[Found]:
-    """Record, by site, what layers do while hooks are on them."""
-    found: Found = {}
+def _texts(inputs: str | tuple[Any, ...]) -> bool:
+    return isinstance(inputs, str) or all(isinstance(one, str) for one in inputs)
 
-    def note(module: nn.Module, given: tuple[Any, ...], named: dict[str, Any], output: Any) -> None:
-        heads = probed[module](module, given, named, output).plain()
-        _, queries, items = heads.weights.shape
-        if queries != items or across(module, given, named):
-            site = CROSS
-        else:
-            site = DECODER if looks_back(heads) else ENCODER
-        found.setdefault(site, []).append(heads)
 
-    hooks = [module.register_forward_hook(note, with_kwargs=True) for module in probed]
-    try:
-        yield found
-    finally:
-        for hook in hooks:
-            hook.remove()
+def _arguments(inputs: object) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """What a module is called with."""
+    if isinstance(inputs, Mapping):
+        return (), dict(inputs)
+    return (inputs if isinstance(inputs, tuple) else (inputs,)), {}
+
+
+def _batches(given: Sequence[Any]) -> tuple[int, ...]:
+    """How many examples the batch of an input may have; its axis may be the first or second."""
+    for one in given:
+        if isinstance(one, Tensor) and one.dim() >= 2:
+            if one.dim() == 2:
+                return (1,) if one.is_floating_point() else (len(one),)
+            return tuple(one.shape[:2]) if one.dim() == 3 else (len(one),)
+    return (1,)
+
+
+def _site(name: str, module: nn.Module, heads: Heads, said: str) -> str:
+    _, queries, items = heads.weights.shape
+    if said or queries != items or says_cross(name):
+        return said or CROSS
+    return DECODER if looks_back(heads) or _DECODER.search(name) else ENCODER
 
 
 def _probed(model: nn.Module, probes: Mapping[str, Probe] | None) -> dict[nn.Module, Probe]:
-    """The layers that are read, and how: those that are named, or `nn.MultiheadAttention`."""
-    if probes is None:
-        layers = [one for one in model.modules() if isinstance(one, nn.MultiheadAttention)]
-        return dict.fromkeys(layers, multihead)
+    """The layers that are read by functions of the reader's own, and these."""
     found: dict[nn.Module, Probe] = {}
-    for pattern, probe in probes.items():
+    for pattern, probe in (probes or {}).items():
         named = [module for name, module in model.named_modules() if _matches(name, pattern)]
         if not named:
             raise InputError(
@@ -98,7 +123,7 @@ def _sides(site: str, found: Found) -> tuple[str, str]:
     return within, within
 
 
-def _fields(found: Found, options: Options) -> list[Field]:
+def _fields(found: Found, options: Options, source: Field | None) -> list[Field]:
     """A field for each side, with the labels that were given.
 
     Raises:
@@ -112,6 +137,11 @@ def _fields(found: Found, options: Options) -> list[Field]:
                     f"Layers of this model see {sizes[name]:,} and {size:,} items of its {name} and"
                     " cannot be shown together; give probes for those that you mean."
                 )
+    if source is not None and sizes.get("source") == len(source):
+        return [
+            source,
+            *(_field(name, size, None) for name, size in sizes.items() if name != "source"),
+        ]
     labels = {"source": options.labels, "target": options.target}
     return [_field(name, size, labels[name]) for name, size in sizes.items()]
 

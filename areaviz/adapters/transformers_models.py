@@ -5,23 +5,37 @@ Which way a model is run follows from what it takes and has.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from areaviz.adapters.model_run import ModelRun, Options, Site, frozen, output_of, to_trace
-from areaviz.adapters.pixels import left_out, picture_fields, picture_sites
+from areaviz.adapters.calls import CROSS, DECODER, ENCODER, Found, some_items
+from areaviz.adapters.model_run import ModelRun, Options, frozen, output_of, to_trace
+from areaviz.adapters.pixels import is_picture, left_out, picture_fields, picture_sites
+from areaviz.adapters.sinks import Site
+from areaviz.adapters.sound import sound
 from areaviz.adapters.texts import Texts, Tokens
-from areaviz.adapters.transformers_record import CROSS, DECODER, ENCODER, Found, run
+from areaviz.adapters.transformers_both import has_both, read_both
+from areaviz.adapters.transformers_detect import detect
+from areaviz.adapters.transformers_run import (
+    accepted,
+    check_size,
+    logits_of,
+    main_input,
+    row,
+    takes,
+    watch,
+)
 from areaviz.adapters.transformers_stacks import (
     cells_of,
     picture_of,
     read_picture,
+    read_sound,
     read_text,
-    row,
 )
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Field, Output, Trace
@@ -36,73 +50,113 @@ def fits(model: nn.Module) -> bool:
 
 def attend(model: Any, inputs: object, options: Options) -> Trace:
     """See `areaviz.attend`."""
-    pair = getattr(model.config, "is_encoder_decoder", False)
-    if getattr(model, "main_input_name", "") == "pixel_values":
-        read = caption if pair else read_picture
-    else:
-        read = translate if pair else read_text
     with frozen(model):
-        found = read(model, inputs, options)
+        found = _reader(model, inputs)(model, inputs, options)
     return to_trace(found, model, options)
+
+
+def _reader(model: Any, inputs: object) -> Callable[[Any, Any, Options], ModelRun]:
+    """How a model is run on these inputs."""
+    reads = main_input(model)
+    if has_both(inputs):
+        return read_both
+    if getattr(model.config, "is_encoder_decoder", False):
+        if reads == "pixel_values" and "decoder_input_ids" not in takes(model):
+            return detect
+        return {"pixel_values": caption, "input_ids": translate}.get(reads, transcribe)
+    if reads in ("input_values", "input_features"):
+        return read_sound
+    # A model that sees and reads may be given a text alone.
+    reads_too = hasattr(model.config, "text_config") and not is_picture(inputs)
+    return read_picture if reads == "pixel_values" and not reads_too else read_text
 
 
 def translate(model: Any, inputs: object, options: Options) -> ModelRun:
     """A run of an encoder-decoder over a text, with the given target or the one it writes."""
-    source = Texts(options.tokenizer).read(inputs, options.labels)
-    ids_1N = row(source.ids, model)
-    given = {"input_ids": ids_1N, "attention_mask": torch.ones_like(ids_1N)}
-    target, output, found = _write(model, given, options)
-    shape = (1, len(source.ids))
-    sites = [
-        Site(CROSS, "target", "source", shape, found[CROSS]),
-        Site(ENCODER, "source", "source", shape, found[ENCODER]),
-        _within(found, target),
-    ]
-    fields = [source.named("source"), *_written(target)]
-    return ModelRun(fields, sites, source.field.raw, output=output, details=_decoding(options))
+    source = Texts(options.tokenizer, options.example).read(inputs, options.labels)
+    ids_1N = row(source, model)
+    check_size(model, len(source.ids), len(source.ids), options)
+    given = {"input_ids": ids_1N, "attention_mask": torch.ones_like(ids_1N), **source.more}
+    written = _write(model, given, options)
+    field = source.named("source")
+    sites = _text_sites(written, len(source.ids))
+    details = options.of_batch(written.details, source.batch)
+    fields = [field, *_fields(written.target)]
+    return ModelRun(fields, sites, field.raw, output=written.output, details=details)
+
+
+def transcribe(model: Any, inputs: object, options: Options) -> ModelRun:
+    """The same over a recording: the source's items are times of it."""
+    heard = sound(main_input(model), inputs, options, getattr(model.config, "num_mel_bins", None))
+    written = _write(model, heard.given, options)
+    layers = written.found.get(CROSS) or written.found.get(ENCODER) or []
+    if not layers:
+        return ModelRun([], [], details=written.details)
+    source = heard.times(layers[0].weights.shape[-1])
+    sites = _text_sites(written, len(source))
+    fields = [source, *_fields(written.target)]
+    return ModelRun(fields, sites, output=written.output, details=written.details)
 
 
 def caption(model: Any, inputs: object, options: Options) -> ModelRun:
     """A run of an encoder-decoder over a picture; items that are no cells are left out of it."""
     config = model.encoder.config if hasattr(model, "encoder") else model.config
     seen = picture_of(config, inputs, options)
-    given = {"pixel_values": seen.values.to(model.device)}
-    target, output, found = _write(model, given, options)
-    cut = cells_of(config, seen, found[ENCODER])
-    looks = [heads.cut(slice(None), slice(cut.extra, None)) for heads in found[CROSS]]
-    sites = [
-        Site(CROSS, "target", "picture", cut.shape, looks),
-        *picture_sites(found[ENCODER], cut),
-        _within(found, target),
-    ]
-    fields = [*picture_fields(seen.picture, cut), *_written(target)]
-    details = _decoding(options) | left_out([*found[CROSS], *found[ENCODER]], cut)
-    return ModelRun(fields, sites, "", seen.picture, output, details)
+    written = _write(model, {"pixel_values": seen.values}, options)
+    across, within = (written.found.get(site, []) for site in (CROSS, ENCODER))
+    if not across and not within:
+        return ModelRun([], [], details=written.details)
+    cut = cells_of(config, seen, across or within)
+    sites, details = [], options.of_batch(written.details, seen.batch)
+    if across:
+        every = [torch.arange(heads.weights.shape[1]) for heads in across]
+        looks = [some_items(heads, q, cut.cells) for heads, q in zip(across, every, strict=True)]
+        sites.append(Site(CROSS, "target", "picture", cut.shape, looks))
+    if {heads.weights.shape[-1] for heads in within} == {len(cut.cells) + cut.extra}:
+        sites += picture_sites(within, cut)
+    elif within:
+        details["encoder self"] = "not shown, as its layers have other items than its result"
+        within = []
+    fields = [*picture_fields(seen.picture, cut), *_fields(written.target)]
+    sites += _history_site(written)
+    details |= left_out([*across, *within], cut)
+    return ModelRun(fields, sites, "", seen.picture, written.output, details)
 
 
-def _write(
-    model: Any, given: dict[str, Tensor], options: Options
-) -> tuple[Tokens, Output | None, Found]:
+@dataclass(frozen=True, slots=True, eq=False)
+class Written:
+    """What an encoder-decoder wrote, or was given to write, and how."""
+
+    target: Tokens
+    output: Output | None
+    found: Found
+    details: dict[str, str]
+
+
+def _write(model: Any, given: Mapping[str, Tensor], options: Options) -> Written:
     """The target, its probabilities and every site's heads, from one pass over the whole target."""
-    texts = Texts(options.tokenizer)
+    texts, given = Texts(options.tokenizer), accepted(model, given)
     if options.target is None:
         target = texts.read(_generated(model, given, options.steps))
     else:
         target = texts.read(texts.target_ids(options.target))
     fed = torch.tensor([[_start(model), *target.ids[:-1]]], device=model.device)
-    outputs, found = run(model, **given, decoder_input_ids=fed)
-    logits = outputs.get("logits")
+    sites = (CROSS, ENCODER, DECODER)
+    seen = watch(model, {**given, "decoder_input_ids": fed}, options, sites)
+    logits = logits_of(seen.outputs)
     output = None if logits is None else output_of(logits[0], target.ids, texts.label)
-    return target, output, found
+    details = {"decoding": "given text"} if options.target is not None else {}
+    return Written(target, output, seen.found, details | dict(seen.details))
 
 
-def _generated(model: Any, given: dict[str, Tensor], steps: int) -> Sequence[int]:
+def _generated(model: Any, given: Mapping[str, Tensor], steps: int) -> Sequence[int]:
     """What the model writes by itself: the most probable token each time."""
     if not model.can_generate():
         raise InputError(
             f"{type(model).__name__} writes no text by itself; give what it should write as target."
         )
-    ids = model.generate(**given, max_new_tokens=steps, do_sample=False, num_beams=1)[0].tolist()
+    placed = {name: value.to(model.device) for name, value in given.items()}
+    ids = model.generate(**placed, max_new_tokens=steps, do_sample=False, num_beams=1)[0].tolist()
     written: list[int] = ids[1:] if ids[:1] == [_start(model)] else ids
     if not written:
         raise InputError("The model wrote nothing; give what it should write as target.")
@@ -126,16 +180,26 @@ def _start(model: Any) -> int:
     )
 
 
-def _within(found: Found, target: Tokens) -> Site:
-    return Site(DECODER, "target", "history", (1, len(target.ids)), found[DECODER])
+def _text_sites(written: Written, items: int) -> list[Site]:
+    """The sites of a source of items in a row, those that were seen."""
+    shape, found = (1, items), written.found
+    sites = []
+    if CROSS in found:
+        sites.append(Site(CROSS, "target", "source", shape, found[CROSS]))
+    if ENCODER in found:
+        sites.append(Site(ENCODER, "source", "source", shape, found[ENCODER]))
+    return sites + _history_site(written)
 
 
-def _written(target: Tokens) -> tuple[Field, Field]:
+def _history_site(written: Written) -> list[Site]:
+    if DECODER not in written.found:
+        return []
+    shape = (1, len(written.target.ids))
+    return [Site(DECODER, "target", "history", shape, written.found[DECODER])]
+
+
+def _fields(target: Tokens) -> tuple[Field, Field]:
     """The fields "target" and "history", what the decoder had been fed before each of its items."""
     field = target.named("target")
     anchors = np.vstack([[[0, 0]], field.anchors[:-1]])
     return field, Field("history", "text", field.raw, (START_LABEL, *field.labels[:-1]), anchors)
-
-
-def _decoding(options: Options) -> dict[str, str]:
-    return {} if options.target is None else {"decoding": "given text"}

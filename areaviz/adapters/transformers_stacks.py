@@ -5,18 +5,29 @@ Shapes: N tokens, V vocabulary or classes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from areaviz.adapters.calls import DECODER, ENCODER, Found
 from areaviz.adapters.heads import Heads
-from areaviz.adapters.model_run import ModelRun, Options, Site, most_probable, output_of
+from areaviz.adapters.model_run import ModelRun, Options, most_probable, output_of
 from areaviz.adapters.pixels import Patches, Pixels, patches, picture_run, pixels
+from areaviz.adapters.sinks import Site
+from areaviz.adapters.sound import sound
 from areaviz.adapters.texts import Texts, Tokens
-from areaviz.adapters.transformers_record import DECODER, ENCODER, Found, run
+from areaviz.adapters.transformers_run import (
+    check_size,
+    classes,
+    logits_of,
+    main_input,
+    row,
+    takes,
+    watch,
+)
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Field
 
@@ -24,9 +35,9 @@ from areaviz.trace.record import Field
 def read_text(model: Any, inputs: object, options: Options) -> ModelRun:
     """A run of an encoder or a decoder over one text.
 
-    An encoder has the field "source"; "target" is the class it chose, or what it would write at
-    each place. A decoder has "history", what it was fed, and "target", what follows each item of
-    it: the next item given and, at the end, the most probable one.
+    A text that attends to itself is the field "source" of an encoder and "history" of a decoder.
+    "target" is the class that was chosen, what an encoder would write at each place, or what
+    follows each item of a decoder: the next item given and, at the end, the most probable one.
 
     Raises:
         InputError: the input does not fit, or a target is given, which only an encoder-decoder
@@ -37,103 +48,128 @@ def read_text(model: Any, inputs: object, options: Options) -> ModelRun:
             "Only an encoder-decoder takes a target; put what a decoder should write behind its"
             " input."
         )
-    texts = Texts(options.tokenizer)
+    texts = Texts(options.tokenizer, options.example)
     tokens = texts.read(inputs, options.labels)
-    ids_1N = row(tokens.ids, model)
-    outputs, found = run(model, input_ids=ids_1N, attention_mask=torch.ones_like(ids_1N))
-    logits = outputs.get("logits")
-    if DECODER in found:
-        return _decoder(tokens, found[DECODER], logits, texts)
-    return _encoder(model, tokens, found, logits, texts)
+    ids_1N = row(tokens, model)
+    check_size(model, len(tokens.ids), len(tokens.ids), options)
+    given = {"input_ids": ids_1N, "attention_mask": torch.ones_like(ids_1N), **tokens.more}
+    seen = watch(model, given, options)
+    details = options.of_batch(seen.details, tokens.batch)
+    logits = logits_of(seen.outputs)
+    if DECODER in seen.found:
+        return decoder_run(tokens, seen.found[DECODER], logits, texts, details)
+    return _encoder(model, tokens.named("source"), seen.found, logits, texts, details)
+
+
+def read_sound(model: Any, inputs: object, options: Options) -> ModelRun:
+    """A run of an encoder over a recording; its items are times of it.
+
+    Raises:
+        InputError: the input does not fit, or the model cuts the spectrum into patches.
+    """
+    if hasattr(model.config, "patch_size"):
+        raise InputError(
+            "This model cuts a spectrum into patches of times and frequencies, which have no one"
+            " place in time; give its weights by areaviz.from_arrays, with their shape."
+        )
+    heard = sound(main_input(model), inputs, options, getattr(model.config, "num_mel_bins", None))
+    seen = watch(model, heard.given, options)
+    layers = seen.found.get(ENCODER, [])
+    if not layers:
+        return ModelRun([], [], details=seen.details)
+    source = heard.times(layers[0].weights.shape[-1])
+    logits = logits_of(seen.outputs)
+    return _encoder(model, source, seen.found, logits, Texts(options.tokenizer), seen.details)
 
 
 def read_picture(model: Any, inputs: object, options: Options) -> ModelRun:
     """A run of a model over one picture; "target" is the class it chose."""
-    seen = picture_of(model.config, inputs, options)
-    outputs, found = run(model, pixel_values=seen.values.to(model.device))
-    layers = found.get(ENCODER, [])
-    cut = cells_of(model.config, seen, layers)
-    return picture_run(seen, cut, layers, outputs.get("logits"), classes(model))
+    shown = picture_of(model.config, inputs, options)
+    if getattr(model.config, "mask_ratio", 0):
+        raise InputError(
+            "This model sees only some patches of a picture, in an order drawn by chance; set its"
+            " config.mask_ratio to 0."
+        )
+    seen = watch(model, {"pixel_values": shown.values, **_in_order(model, shown)}, options)
+    layers = seen.found.get(ENCODER, [])
+    details = options.of_batch(seen.details, shown.batch)
+    if not layers:
+        return ModelRun([], [], details=details)
+    cut = cells_of(model.config, shown, layers)
+    return picture_run(shown, cut, layers, logits_of(seen.outputs), classes(model), details)
+
+
+def _in_order(model: Any, seen: Pixels) -> dict[str, Tensor]:
+    """For models that draw the order of patches by noise: noise that leaves them in theirs."""
+    patch = getattr(model.config, "patch_size", None)
+    if "noise" not in takes(model) or not isinstance(patch, int):
+        return {}
+    count = (seen.values.shape[-2] // patch) * (seen.values.shape[-1] // patch)
+    return {"noise": torch.arange(count)[None] / count}
 
 
 def picture_of(config: Any, inputs: object, options: Options) -> Pixels:
     """The picture as a model of this configuration takes it."""
-    side = getattr(config, "image_size", 224)
+    side = getattr(config, "image_size", None) or 224
     size = (side, side) if isinstance(side, int) else tuple(side)
-    return pixels(inputs, size, options.processor)
+    return pixels(inputs, size[-2:], options.processor, example=options.example)
 
 
 def cells_of(config: Any, seen: Pixels, layers: Sequence[Heads]) -> Patches:
     """How the items of a model of this configuration lie in the picture.
 
     Raises:
-        InputError: it says no size of patches, or attends within windows, so that its items have no
-            one place.
+        InputError: it says no size of patches, or its layers have different items, so that these
+            have no one place.
     """
     patch = getattr(config, "patch_size", None)
-    if patch is None or len({heads.weights.shape for heads in layers}) != 1:
+    sizes = {heads.weights.shape[-1] for heads in layers}
+    if patch is None or len(sizes) != 1:
+        counts = ", ".join(f"{size:,}" for size in sorted(sizes))
         raise InputError(
-            "This model does not cut the picture into cells that attend to all others; give its"
-            " weights by areaviz.from_arrays."
+            f"This model does not cut the picture into cells once for all layers (they have"
+            f" {counts} items); give its weights by areaviz.from_arrays."
         )
-    return patches(seen.values, patch, layers[0].weights.shape[-1])
+    behind = int(getattr(config, "num_detection_tokens", 0) or 0)
+    registers = int(getattr(config, "num_register_tokens", 0) or 0)
+    return patches(seen.values, patch, layers[0].weights.shape[-1], behind, registers)
 
 
-def row(ids: Sequence[int], model: Any) -> Tensor:
-    """Token ids as a batch of one, where the model lies.
-
-    Raises:
-        InputError: the model has no place, or no embedding, for one of them.
-    """
-    longest = getattr(model.config, "max_position_embeddings", None)
-    if longest and len(ids) > longest:
-        raise InputError(
-            f"The input has {len(ids):,} tokens but the model takes at most {longest:,};"
-            " shorten it."
-        )
-    size = getattr(model.get_input_embeddings(), "num_embeddings", None)
-    if size is not None and not 0 <= min(ids) <= max(ids) < size:
-        raise InputError(
-            f"Token ids must lie between 0 and {size - 1}; the tokenizer belongs to another model."
-        )
-    return torch.tensor([list(ids)], device=model.device)
-
-
-def classes(model: Any) -> Callable[[int], str]:
-    """What the classes of a model are called."""
-    names = getattr(model.config, "id2label", None) or {}
-    return lambda index: str(names.get(index, index))
-
-
-def _encoder(
-    model: Any, tokens: Tokens, found: Found, logits: Tensor | None, texts: Texts
+def decoder_run(
+    tokens: Tokens,
+    layers: Sequence[Heads],
+    logits: Tensor | None,
+    texts: Texts,
+    details: dict[str, str],
 ) -> ModelRun:
-    source, shape = tokens.named("source"), (1, len(tokens.ids))
-    sites = [Site(site, "source", "source", shape, layers) for site, layers in found.items()]
-    if logits is None:
-        return ModelRun([source], sites, source.raw)
-    logits_TV = logits[0] if logits.dim() == 3 else logits
-    writes = logits_TV.shape[-1] == getattr(model.config, "vocab_size", None)
-    field, output = most_probable(logits_TV, texts.label if writes else classes(model))
-    return ModelRun([source, field], sites, source.raw, output=output)
-
-
-def _decoder(
-    tokens: Tokens, layers: Sequence[Heads], logits: Tensor | None, texts: Texts
-) -> ModelRun:
+    """A run of a decoder over a text; "target" is what follows each item of it."""
     history, shape = tokens.named("history"), (1, len(tokens.ids))
-    if logits is None:
-        site = Site(DECODER, "history", "history", shape, layers)
-        return ModelRun([history], [site], history.raw)
+    sites = [Site(DECODER, "history", "history", shape, layers)]
+    if logits is None or logits.dim() != 3 or logits.shape[1] != len(tokens.ids):
+        return ModelRun([history], sites, history.raw, details=details)
     following = [*tokens.ids[1:], int(logits[0, -1].argmax())]
     # The target is what follows each item: the items behind the first, then one more.
     label, end = texts.label(following[-1]), len(history.raw)
     anchors = np.vstack([history.anchors[1:], [[end, end + len(label)]]])
     target = Field("target", "text", history.raw + label, (*history.labels[1:], label), anchors)
-    return ModelRun(
-        [target, history],
-        [Site(DECODER, "target", "history", shape, layers)],
-        history.raw,
-        output=output_of(logits[0], following, texts.label),
-        details={"decoding": "given text"},
-    )
+    output = output_of(logits[0], following, texts.label)
+    said = {"decoding": "given text", **details}
+    return ModelRun([history, target], sites, history.raw, output=output, details=said)
+
+
+def _encoder(
+    model: Any,
+    source: Field,
+    found: Found,
+    logits: Tensor | None,
+    texts: Texts,
+    details: Mapping[str, str],
+) -> ModelRun:
+    shape = (1, len(source))
+    sites = [Site(site, "source", "source", shape, layers) for site, layers in found.items()]
+    if logits is None or logits.dim() not in (2, 3):
+        return ModelRun([source], sites, source.raw, details=details)
+    logits_TV = logits[0] if logits.dim() == 3 else logits
+    writes = logits_TV.shape[-1] == getattr(model.config, "vocab_size", None)
+    field, output = most_probable(logits_TV, texts.label if writes else classes(model))
+    return ModelRun([source, field], sites, source.raw, output=output, details=details)

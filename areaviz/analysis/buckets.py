@@ -43,8 +43,9 @@ def bucket_table(
 ) -> pd.DataFrame:
     """A line for each bucket of `BUCKETINGS[name]` that has examples, in rising order.
 
-    Columns: bucket, examples; for each run R corpus_bleu_R and corpus_chrf_R, of the bucket's
-    examples as one corpus (first references; NaN without any), and mean_R, the mean of the measure.
+    Columns: bucket, examples, places (theirs in the set); for each run R corpus_bleu_R and
+    corpus_chrf_R, of the bucket's examples as one corpus (first references; NaN without any), and
+    mean_R, the mean of the measure.
     """
     how = BUCKETINGS[name]
     buckets = pd.cut(
@@ -56,23 +57,27 @@ def bucket_table(
     rows = []
     for bucket, part in table.groupby(buckets, observed=True):
         scores = _scores(part, measure, runs)
-        rows.append({"bucket": str(bucket), "examples": len(part), **scores})
+        about = {"bucket": str(bucket), "examples": len(part), "places": tuple(part.index)}
+        rows.append({**about, **scores})
     return pd.DataFrame(rows)
 
 
 def word_table(table: pd.DataFrame, runs: int) -> pd.DataFrame:
     """How well rare and frequent words are written: a line for each bucket of frequency.
 
-    Columns: bucket, words (of the references); for each run R f1_R, in 0..1, of the words of such a
-    frequency: 2 * matched / (written + wanted), where words are matched sentence by sentence, each
-    as often as output and reference both have it.
+    Columns: bucket, words (of the references), places (of the examples whose reference has such a
+    word); for each run R f1_R, in 0..1, of the words of such a frequency: 2 * matched / (written +
+    wanted), where words are matched sentence by sentence, each as often as output and reference
+    both have it.
     """
     wanted = [Counter(words_of(text)) for text in table["reference"]]
     frequency = _sum(wanted)
     wanted_B = _by_frequency(frequency, frequency)
     has_words = wanted_B > 0
     buckets = np.array(_names(FREQUENCIES))[has_words]
+    places = _places(table.index, wanted, frequency)
     columns: dict[str, object] = {"bucket": buckets, "words": wanted_B[has_words]}
+    columns["places"] = [places[bucket] for bucket in np.flatnonzero(has_words).tolist()]
     for run in range(runs):
         written = [Counter(words_of(text)) for text in table[f"output_{run}"]]
         matched = [one & other for one, other in zip(written, wanted, strict=True)]
@@ -97,10 +102,26 @@ def _sum(counts: Iterable[Counter[str]]) -> Counter[str]:
 
 def _by_frequency(counts: Counter[str], frequency: Counter[str]) -> npt.NDArray[np.int64]:
     """How many words fall into each bucket; words that no reference has count as the rarest."""
-    frequencies = [max(frequency[word], 1) for word in counts]
-    buckets = np.searchsorted(FREQUENCIES, frequencies, "right") - 1
     most = len(FREQUENCIES) - 1
+    buckets = _buckets(counts, frequency)
     return np.bincount(buckets, list(counts.values()), most).astype(np.int64)
+
+
+def _buckets(words: Iterable[str], frequency: Counter[str]) -> npt.NDArray[np.int64]:
+    """The number of each word's bucket."""
+    frequencies = [max(frequency[word], 1) for word in words]
+    return (np.searchsorted(FREQUENCIES, frequencies, "right") - 1).astype(np.int64)
+
+
+def _places(
+    index: pd.Index, wanted: Sequence[Counter[str]], frequency: Counter[str]
+) -> list[tuple[int, ...]]:
+    """For each bucket of words the places of the examples whose reference has one of them."""
+    found: list[list[int]] = [[] for _ in FREQUENCIES[:-1]]
+    for place, words in zip(index, wanted, strict=True):
+        for bucket in set(_buckets(words, frequency).tolist()):
+            found[bucket].append(int(place))
+    return [tuple(places) for places in found]
 
 
 def _scores(part: pd.DataFrame, measure: str, runs: int) -> Mapping[str, float]:

@@ -98,7 +98,7 @@ def mean_change(change: Changes) -> tuple[float, float, float]:
 
 
 def corpus_change(table: pd.DataFrame) -> Mapping[str, Comparison]:
-    """BLEU and chrF of both models on the examples with a reference, by paired bootstrap.
+    """BLEU and chrF of both models on the examples with a reference, by approximate randomisation.
 
     Empty where no example has a reference.
     """

@@ -18,7 +18,7 @@ from areaviz.metrics.captions import caption_words, rouge_l
 from areaviz.metrics.certainty import certainty
 from areaviz.metrics.spans import span_counts
 from areaviz.metrics.words import word_attention, word_runs
-from areaviz.trace.query import head_summary, item_shares
+from areaviz.trace.query import head_summary, item_shares, query_dependence
 from areaviz.trace.record import Trace
 
 # The site whose attention is measured: from the output to what is read.
@@ -75,30 +75,31 @@ def _reads_text(trace: Trace) -> bool:
     return attention is not None and trace.fields[attention.memory].kind == "text"
 
 
+def score_output(output: str, example: Example) -> Measured:
+    """The length of an output and, against references, its scores: all that needs no model."""
+    values: dict[str, float] = {"length": len(output.split())}
+    references = list(example.references)
+    if not references:
+        return values
+    reference_words = [caption_words(reference) for reference in references]
+    mean_length = np.mean([len(reference.split()) for reference in references])
+    return values | {
+        "bleu": BLEU(effective_order=True).sentence_score(output, references).score,
+        "chrf": CHRF().sentence_score(output, references).score,
+        "rouge_l": 100 * rouge_l(caption_words(output), reference_words),
+        "length_ratio": len(output.split()) / mean_length,
+    }
+
+
 def _output(trace: Trace, example: Example) -> Measured:
-    """The length of the output and its probabilities."""
-    values: dict[str, float] = {"length": len(output_of(trace).split())}
+    """What `score_output` says of the output, and its probabilities."""
+    values = dict(score_output(output_of(trace), example))
     probabilities = trace.output.probabilities
     if len(probabilities):
         # The logarithm of a probability that was rounded to 0 would make the mean minus infinity.
         logs = np.log(np.maximum(probabilities, 1e-12))
         values["confidence"] = np.exp(logs.mean())
     return values
-
-
-def _scores(trace: Trace, example: Example) -> Measured:
-    """The output against its references."""
-    output, references = output_of(trace), list(example.references)
-    if not references:
-        return {}
-    reference_words = [caption_words(reference) for reference in references]
-    mean_length = np.mean([len(reference.split()) for reference in references])
-    return {
-        "bleu": BLEU(effective_order=True).sentence_score(output, references).score,
-        "chrf": CHRF().sentence_score(output, references).score,
-        "rouge_l": 100 * rouge_l(caption_words(output), reference_words),
-        "length_ratio": len(output.split()) / mean_length,
-    }
 
 
 def _word_attention(trace: Trace, example: Example) -> Measured:
@@ -118,11 +119,24 @@ def _word_attention(trace: Trace, example: Example) -> Measured:
 
 
 def _area_attention(trace: Trace, example: Example) -> Measured:
-    """The spread of the weights and the size of areas, mean of layers and heads."""
+    """The spread of the weights, the size of areas and how far they depend on the query, mean of
+    layers and heads.
+    """
     if CROSS not in trace.maps:
         return {}
-    heads = head_summary(trace.maps[CROSS])
-    return {"entropy": heads.entropy.mean(), "area_size": heads.area_size.mean()}
+    attention = trace.maps[CROSS]
+    heads = head_summary(attention)
+    bits, shares = [], []
+    for layer, head in np.ndindex(attention.layers, attention.heads):
+        dependence, most = query_dependence(item_shares(attention, layer, head))
+        bits.append(dependence)
+        shares.append(dependence / most if most else 0.0)
+    return {
+        "entropy": heads.entropy.mean(),
+        "area_size": heads.area_size.mean(),
+        "dependence": np.mean(bits),
+        "dependence_share": np.mean(shares),
+    }
 
 
 def _pointing(trace: Trace, example: Example) -> Measured:
@@ -158,7 +172,7 @@ def _alignment(trace: Trace, example: Example) -> Measured:
 
 
 # Each computes related measures in one pass and leaves out those that do not apply.
-GROUPS = (_scores, _output, _word_attention, _area_attention, _pointing, _alignment)
+GROUPS = (_output, _word_attention, _area_attention, _pointing, _alignment)
 
 # By name, in the order tables show them.
 MEASURES: Mapping[str, Measure] = {
@@ -185,19 +199,30 @@ MEASURES: Mapping[str, Measure] = {
         "low",
     ),
     "absentmindedness": Measure(
-        "Absentmindedness",
-        "Entropy of a target word's attention over the source words, as a share of the most"
-        " possible.",
+        "Spread of attention",
+        "0: each output word looks at one source word; 1: at all of them alike (entropy as a share"
+        " of the most possible, called absentmindedness).",
         "low",
     ),
     "source_absentmindedness": Measure(
-        "Absentmindedness, source",
-        "Entropy of the attention a source word gets over the target words, as a share of the most"
-        " possible.",
+        "Spread over the output",
+        "0: each source word is looked at by one output word; 1: by all of them alike (entropy as a"
+        " share of the most possible).",
         "low",
     ),
     "entropy": Measure("Entropy", "Of the area weights in bits, mean of layers and heads.", ""),
     "area_size": Measure("Area size", "Mean items of an attended area.", ""),
+    "dependence": Measure(
+        "Query dependence",
+        "Mutual information of query and attended item in bits, mean of layers and heads; 0 where"
+        " every query looks at the same place.",
+        "",
+    ),
+    "dependence_share": Measure(
+        "Query dependence, share",
+        "The same as a share of the most possible with what is attended to on the whole.",
+        "",
+    ),
     "purity": Measure(
         "Within a word", "Share of the attention on areas within one source word.", ""
     ),

@@ -21,10 +21,11 @@ import numpy.typing as npt
 from areaviz.analysis.cluster import joined_ray
 from areaviz.analysis.row_lines import Row, row_of
 from areaviz.analysis.rows import RowFile
-from areaviz.analysis.run import IN_FLIGHT, Progress, Run, no_progress, one_row
+from areaviz.analysis.run import IN_FLIGHT, no_progress, one_row
 from areaviz.data.examples import Dataset
 from areaviz.trace.errors import BackendError
-from areaviz.trace.request import Request
+from areaviz.trace.record import Run
+from areaviz.trace.request import Counted, Request
 
 # Opens, in a worker's process, what runs a request; must be importable there.
 Open = Callable[[], Run]
@@ -51,7 +52,7 @@ def analyse_on_ray(
     request: Request,
     open_run: Open,
     file: RowFile,
-    progress: Progress | None = None,
+    progress: Counted | None = None,
     stop: Event | None = None,
     workers: Workers | None = None,
 ) -> bool:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
+from areaviz.analysis.reader_files import remove_old_files
 from areaviz.analysis.row_lines import Header, read_header
 from areaviz.analysis.rows import analyses_folder, remove_idle
 from areaviz.notes.annotations import Annotations
@@ -34,6 +35,8 @@ class Removed(NamedTuple):
     analyses: int
     # Files with notes or rows that were set aside as damaged or kept of an older version.
     copies: int
+    # Sets that readers kept, and entries of their lists of analyses.
+    kept: int
 
 
 def notes_address() -> str:
@@ -83,7 +86,7 @@ def remove_old(store: Store, folder: Path, days: float) -> Removed:
 
     Args:
         store: loses its old notes and slices.
-        folder: loses its old analyses.
+        folder: loses its old analyses, and what readers kept there of sets and analyses.
         days: how old they are.
 
     Raises:
@@ -99,7 +102,8 @@ def remove_old(store: Store, folder: Path, days: float) -> Removed:
             copies += _older(store.file.parent, f"{store.file.name}.{why}-*", limit)
     for path in copies:
         path.unlink(missing_ok=True)
-    return Removed(notes, slices, analyses, len(copies))
+    kept = remove_old_files(folder, limit.timestamp())
+    return Removed(notes, slices, analyses, len(copies), kept)
 
 
 def _older(folder: Path, pattern: str, limit: datetime) -> list[Path]:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from areaviz.trace.errors import InputError
 
 # Of the form of the file and of what is measured: rows of two versions are never mixed.
-VERSION = 3
+VERSION = 4
 # What Python raises for JSON that is no header or no row.
 _DAMAGE = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 

@@ -28,6 +28,7 @@ from areaviz.analysis.row_lines import (
     read_lines,
     row_line,
 )
+from areaviz.data.places import own_folder
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.files import PRIVATE_FILE, aside_name, private_folder, set_aside, write_whole
 
@@ -35,8 +36,8 @@ SETTING = "AREAVIZ_ANALYSES"
 
 
 def analyses_folder() -> Path:
-    """The folder of analyses: the environment variable AREAVIZ_ANALYSES, else ./analyses."""
-    return Path(os.environ.get(SETTING) or "analyses").expanduser()
+    """The folder of analyses: the environment variable AREAVIZ_ANALYSES, else `own_folder`'s."""
+    return Path(os.environ.get(SETTING) or own_folder("analyses")).expanduser()
 
 
 def rows_path(header: Header) -> Path:

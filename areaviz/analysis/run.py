@@ -1,28 +1,27 @@
-"""A data set run through one model: a row an example; it can be stopped, and goes on later."""
+"""A data set run through one model: a row an example; it can be stopped, and goes on later.
+
+What another system wrote for it becomes rows, too, without a run.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import astuple, replace
 from itertools import islice
 from threading import Event
 
-from areaviz.analysis.measures import link_counts, measure, output_of
+from areaviz.analysis.measures import MEASURES, link_counts, measure, output_of, score_output
 from areaviz.analysis.row_lines import Header, Row
 from areaviz.analysis.rows import RowFile
 from areaviz.cards.card import Card
 from areaviz.data.examples import Dataset
 from areaviz.trace.errors import BackendError, Busy, InputError
-from areaviz.trace.record import Trace
-from areaviz.trace.request import Request
-
-Run = Callable[[Request], Trace]
-# Called with how many rows there are and how many there will be.
-Progress = Callable[[int, int], None]
+from areaviz.trace.record import Run, Trace
+from areaviz.trace.request import Counted, Request
 
 # Requests on their way at once, so that a backend can run similar ones in a batch.
 IN_FLIGHT = 8
@@ -54,7 +53,7 @@ def analyse(
     request: Request,
     run: Run,
     file: RowFile,
-    progress: Progress | None = None,
+    progress: Counted | None = None,
     stop: Event | None = None,
 ) -> bool:
     """Add a row for every example that has none yet; returns whether all have one now.
@@ -128,3 +127,28 @@ def _run_when_free(request: Request, run: Run) -> Trace:
             return run(request)
         except Busy:
             time.sleep(RETRY_SECONDS)
+
+
+def rows_of_outputs(dataset: Dataset, outputs: Sequence[str]) -> Mapping[int, Row]:
+    """A row for each example: an output, its length and, with references, its scores.
+
+    What is measured of a model's certainty or its attention is left out: nothing is known of them.
+
+    Args:
+        dataset: the examples.
+        outputs: one for each, in their order.
+    """
+    rows = {}
+    for index, (example, output) in enumerate(zip(dataset.examples, outputs, strict=True)):
+        found = score_output(output, example)
+        measures = {name: float(found[name]) for name in MEASURES if name in found}
+        rows[index] = Row(index, output, "", measures)
+    return rows
+
+
+def outputs_digest(outputs: Sequence[str]) -> str:
+    """The SHA-256 of outputs: tells them from others on the same set."""
+    found = hashlib.sha256()
+    for output in outputs:
+        found.update(repr(output).encode("utf-8", "surrogatepass"))
+    return found.hexdigest()

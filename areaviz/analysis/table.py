@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,8 @@ import pandas as pd
 from areaviz.analysis.measures import MEASURES, Measure
 from areaviz.analysis.row_lines import Row
 from areaviz.data.examples import Dataset, Example
+from areaviz.drawing import export
+from areaviz.drawing.base import Table
 from areaviz.metrics.aer import LinkCounts
 from areaviz.metrics.captions import caption_words, cider_d
 from areaviz.metrics.translation import bleu_and_chrf
@@ -32,16 +34,22 @@ def table_of(dataset: Dataset, runs: Sequence[Rows]) -> pd.DataFrame:
     that some run has of no example is left out.
     """
     places = sorted(set.intersection(*map(set, runs)))
+    index = pd.Index(places, name="index")
+
+    def texts(values: Iterable[str]) -> pd.Series:
+        # As objects: pandas' own texts cannot hold half a surrogate pair, which a model can write.
+        return pd.Series(list(values), index, dtype=object)
+
     examples = [dataset.examples[place] for place in places]
     table: dict[str, Any] = {}
     for name in ("name", "text", "picture"):
-        table[name] = [getattr(one, name) for one in examples]
-    table["reference"] = [next(iter(one.references), "") for one in examples]
+        table[name] = texts(getattr(one, name) for one in examples)
+    table["reference"] = texts(next(iter(one.references), "") for one in examples)
     measured = []
     for run, rows in enumerate(runs):
         chosen = [rows[place] for place in places]
-        table[f"output_{run}"] = [row.output for row in chosen]
-        table[f"error_{run}"] = [row.error for row in chosen]
+        table[f"output_{run}"] = texts(row.output for row in chosen)
+        table[f"error_{run}"] = texts(row.error for row in chosen)
         measured.append(_measured(examples, chosen))
     for name in ALL_MEASURES:
         if all(name in one for one in measured):
@@ -49,7 +57,20 @@ def table_of(dataset: Dataset, runs: Sequence[Rows]) -> pd.DataFrame:
                 table[f"{name}_{run}"] = one[name].to_numpy()
             if len(runs) == 2:
                 table[f"{name}_change"] = table[f"{name}_1"] - table[f"{name}_0"]
-    return pd.DataFrame(table, index=pd.Index(places, name="index"))
+    return pd.DataFrame(table, index=index)
+
+
+def table_csv(table: pd.DataFrame) -> bytes:
+    """A table as CSV, with a mark in front by which spreadsheets know that it is UTF-8.
+
+    Examples count from 1, as people count them, and a text that a spreadsheet would run as a
+    formula gets an apostrophe in front.
+    """
+    rows = []
+    for place, *cells in table.itertuples():
+        rows.append((int(place) + 1, *cells))
+    text = export.table_csv(Table(("number", *map(str, table.columns)), rows))
+    return text.removeprefix("\ufeff").encode("utf-8-sig", "replace")
 
 
 def _measured(examples: Sequence[Example], rows: Sequence[Row]) -> pd.DataFrame:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
 from areaviz.cards.card import Card
 from areaviz.trace.record import Trace
-from areaviz.trace.request import Request
-
-# Called with the share done, 0..1, and what is being done, in words.
-Progress = Callable[[float, str], None]
+from areaviz.trace.request import Progress, Request
 
 
 class Backend(Protocol):
@@ -49,3 +45,30 @@ class Queued(Protocol):
 
     def waiting(self) -> int:
         """How many requests wait behind those that run."""
+
+
+class Wrapper:
+    """The base of backends that wrap another, and answer for it but for its traces.
+
+    Args:
+        inner: what is wrapped.
+    """
+
+    def __init__(self, inner: Backend) -> None:
+        self._inner = inner
+
+    def models(self) -> dict[str, Card]:
+        """The models of the wrapped backend."""
+        return self._inner.models()
+
+    def problems(self) -> tuple[str, ...]:
+        """The problems of the wrapped backend."""
+        return self._inner.problems()
+
+    def device(self) -> str:
+        """Where the wrapped backend runs."""
+        return self._inner.device()
+
+    def waiting(self) -> int | None:
+        """How many requests wait in this process; None where they wait elsewhere."""
+        return self._inner.waiting() if isinstance(self._inner, Queued) else None

@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from dataclasses import asdict, replace
 from weakref import WeakValueDictionary
 
-from areaviz.backend.base import Backend, Progress, Queued
+from areaviz.backend.base import Backend, Wrapper
 from areaviz.cards.card import Card
 from areaviz.trace.record import Trace
-from areaviz.trace.request import Request
+from areaviz.trace.request import Progress, Request
 
 MAX_BYTES = 256 * 2**20
 
@@ -22,7 +22,7 @@ MAX_BYTES = 256 * 2**20
 PROGRESS_SECONDS = 0.5
 
 
-class CachedBackend:
+class CachedBackend(Wrapper):
     """Wraps a backend and remembers the traces used last.
 
     The key is the SHA-256 of the request and the model's card, which names the code version, so a
@@ -38,28 +38,12 @@ class CachedBackend:
     def __init__(self, inner: Backend, max_entries: int = 32, max_bytes: int = MAX_BYTES) -> None:
         if max_entries < 1:
             raise ValueError(f"A cache needs room for at least one entry, got {max_entries}.")
-        self._inner = inner
+        super().__init__(inner)
         self._max_entries, self._max_bytes = max_entries, max_bytes
         self._traces: OrderedDict[str, Trace] = OrderedDict()
         self._lock = threading.Lock()
         # A lock for each key that runs; dropped with the last caller that holds or awaits it.
         self._running: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
-
-    def models(self) -> dict[str, Card]:
-        """The models of the wrapped backend."""
-        return self._inner.models()
-
-    def problems(self) -> tuple[str, ...]:
-        """The problems of the wrapped backend."""
-        return self._inner.problems()
-
-    def device(self) -> str:
-        """Where the wrapped backend runs."""
-        return self._inner.device()
-
-    def waiting(self) -> int | None:
-        """How many requests wait in this process; None where they wait elsewhere."""
-        return self._inner.waiting() if isinstance(self._inner, Queued) else None
 
     def trace(
         self, request: Request, progress: Progress | None = None, background: bool = False

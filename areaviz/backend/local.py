@@ -7,7 +7,6 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
 
-from areaviz.backend.base import Progress
 from areaviz.backend.worker import Worker
 from areaviz.cards.card import Card, read_card
 from areaviz.models import MODELS
@@ -22,7 +21,7 @@ from areaviz.models.device import (
 )
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
-from areaviz.trace.request import Request
+from areaviz.trace.request import Progress, Request
 
 log = logging.getLogger(__name__)
 MAX_LOADED = 8

@@ -16,13 +16,12 @@ import requests
 from requests.adapters import HTTPAdapter
 
 from areaviz.backend import wire
-from areaviz.backend.base import Progress
 from areaviz.backend.cached import key_of
 from areaviz.cards.card import Card
 from areaviz.trace import archive, codec
 from areaviz.trace.errors import BackendError, Busy, InputError
 from areaviz.trace.record import FloatArray, Trace
-from areaviz.trace.request import Request
+from areaviz.trace.request import Progress, Request
 
 log = logging.getLogger(__name__)
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from areaviz.backend.base import Progress
 from areaviz.cards.card import Card, read_card
 from areaviz.trace import codec
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
-from areaviz.trace.request import Request
+from areaviz.trace.request import Progress, Request
 
 
 class ReplayBackend:

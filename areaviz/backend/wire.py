@@ -14,7 +14,7 @@ import base64
 import json
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -94,7 +94,7 @@ class LayerMessage:
 
 def about_to_json(backend: Backend) -> bytes:
     """The descriptions of a backend."""
-    cards = [asdict(card) for card in backend.models().values()]
+    cards = [card.entries for card in backend.models().values()]
     return _dumps({"models": cards, "problems": backend.problems(), "device": backend.device()})
 
 

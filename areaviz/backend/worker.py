@@ -13,11 +13,10 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from areaviz.backend.base import Progress
 from areaviz.backend.pace import Pace
 from areaviz.trace.errors import BackendError, Busy, InputError
 from areaviz.trace.record import Trace
-from areaviz.trace.request import Request
+from areaviz.trace.request import Progress, Request
 
 log = logging.getLogger(__name__)
 

@@ -12,11 +12,18 @@ from typing import Any, get_args, get_origin, get_type_hints
 from areaviz.cards.tasks import TASKS
 from areaviz.trace.errors import BackendError
 from areaviz.trace.files import write_whole
+from areaviz.trace.limits import READINGS
 
-OPTIONAL = ("notes", "gates", "files")
+OPTIONAL = ("notes", "gates", "files", "heads", "opening")
 """Entries that older cards lack."""
-POINTING_HEAD = "pointing head"
-"""The entry of a recipe that `Card.pointing_head` reads."""
+POINTING_HEAD, LENGTH_PENALTY = "pointing_head", "length_penalty"
+"""The entries of a recipe that `Card.pointing_head` and `Card.length_penalty` read."""
+RENAMED = {"pointing head": "pointing_head", "chosen by": "chosen_by"}
+"""Entries of a recipe in cards of before, and what they are called now."""
+MEASURED = ("figures", "attention", "heads", "opening", "notes", "gates", "files")
+"""Entries that say more of the same model, and so do not make it another one."""
+PICTURES = {"scenes": "shape scenes", "photos": "photographs"}
+"""What pictures can show, in words; `Card.pictures` is one of them."""
 _KINDS: Mapping[Any, tuple[Any, str]] = {
     str: (str, "text"),
     int: (int, "whole number"),
@@ -40,6 +47,22 @@ class LengthLimit:
 
     def __call__(self, items: int) -> int:
         return math.ceil(self.ratio * items) + self.extra
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """How a page first shows one site of a model, as chosen on validation."""
+
+    # One of `READINGS`.
+    reading: str
+    # Counted from 0; the head None, in card.json "all", for all of them.
+    layer: int
+    head: int | None
+
+    @property
+    def entries(self) -> dict[str, Any]:
+        """What card.json has for it."""
+        return {**asdict(self), "head": "all" if self.head is None else self.head}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +93,9 @@ class Card:
         notes: sentences about it, such as a comparison with another model.
         gates: what it has to reach, see `areaviz.cards.gates`.
         files: name -> SHA-256 of each file that is loaded; {} in cards older than this entry.
+        heads: site -> measure -> its value of each layer's heads, on validation, see
+            `areaviz.evaluation.heads`; {} where they were not measured.
+        opening: site -> what a page opens on there; a site without one opens on heaviest areas.
     """
 
     name: str
@@ -95,6 +121,14 @@ class Card:
     notes: tuple[str, ...] = field(default=())
     gates: tuple[Mapping[str, Any], ...] = field(default=())
     files: Mapping[str, str] = field(default_factory=dict)
+    heads: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    opening: Mapping[str, Opening] = field(default_factory=dict)
+
+    @property
+    def entries(self) -> dict[str, Any]:
+        """What card.json has of it, for `card_of`."""
+        opening = {site: opening.entries for site, opening in self.opening.items()}
+        return {**asdict(self), "opening": opening}
 
     @property
     def can(self) -> frozenset[str]:
@@ -113,6 +147,12 @@ class Card:
         return LengthLimit(**limit) if limit else None
 
     @property
+    def length_penalty(self) -> float | None:
+        """Of beam search, chosen on validation; None where it was not."""
+        penalty = self.recipe.get(LENGTH_PENALTY)
+        return None if penalty is None else float(penalty)
+
+    @property
     def pointing_head(self) -> tuple[int, int] | None:
         """Layer and head, 0-based, whose attention points best on validation; None if unknown."""
         place = self.recipe.get(POINTING_HEAD)
@@ -122,9 +162,16 @@ class Card:
     def identity(self) -> dict[str, Any]:
         """What distinguishes this model in the keys of traces and analyses.
 
-        That is all but `files`: a card that got its digests later keeps the analyses it has.
+        That is all but `MEASURED`: a model that is measured anew keeps its traces and analyses.
         """
-        return {name: value for name, value in asdict(self).items() if name != "files"}
+        return {name: value for name, value in asdict(self).items() if name not in MEASURED}
+
+    @property
+    def is_as_published(self) -> bool:
+        """Whether its areas, if any, are those of Eq. 3 and 4 alone (Li et al. 2019)."""
+        text = self.config.get("text", self.config)
+        usual = {"key_mode": "mean", "value_mode": "sum", "convolution": 1, "size_bias": False}
+        return all(text.get(name, value) == value for name, value in usual.items())
 
     @property
     def largest_learned(self) -> int:
@@ -139,6 +186,18 @@ class Card:
     def pictures(self) -> str:
         """What its pictures show where the card says so: "scenes" or "photos"; else ""."""
         return str(self.recipe.get("pictures", ""))
+
+    def unfamiliar(self, kind: str) -> str:
+        """A sentence where it has never seen pictures of a kind; "" where it has, or for no kind.
+
+        kind: what pictures show, a key of `PICTURES`, or "".
+        """
+        if kind == "" or self.pictures in ("", kind):
+            return ""
+        return (
+            f"This model has seen {PICTURES[self.pictures]} alone: what it says of other pictures"
+            " is a guess."
+        )
 
 
 def read_card(path: Path) -> Card:
@@ -170,6 +229,8 @@ def card_of(entries: Any) -> Card:
             missing.append(name)
     if missing:
         raise ValueError(f"it lacks {', '.join(missing)}")
+    recipe = values["recipe"]
+    values["recipe"] = {RENAMED.get(name, name): value for name, value in recipe.items()}
     return Card(**values)
 
 
@@ -181,7 +242,7 @@ def write_card(card: Card, path: Path) -> None:
         BackendError: the disk is full or the place cannot be written to.
     """
     try:
-        text = json.dumps(asdict(card), indent=2, ensure_ascii=False, allow_nan=False)
+        text = json.dumps(card.entries, indent=2, ensure_ascii=False, allow_nan=False)
     except TypeError as error:
         raise ValueError(
             f'The card "{card.name}" has an entry that JSON cannot hold: {error}.'
@@ -193,6 +254,8 @@ def _typed(value: Any, hint: Any, name: str) -> Any:
     """A JSON value as a field of the card has it: lists become tuples, integers may be floats."""
     if hint is Any:
         return value
+    if hint is Opening:
+        return _opening(value, name)
     kind, parts = get_origin(hint) or hint, get_args(hint)
     expected, called = _KINDS[kind]
     if not isinstance(value, expected) or isinstance(value, bool):
@@ -202,3 +265,16 @@ def _typed(value: Any, hint: Any, name: str) -> Any:
     if kind is Mapping:
         return {key: _typed(item, parts[1], f"{name}: {key}") for key, item in value.items()}
     return value
+
+
+def _opening(value: Any, name: str) -> Opening:
+    """What a page opens on, of JSON; ValueError for a reading, layer or head that cannot be."""
+    if not isinstance(value, dict) or value.keys() != {"reading", "layer", "head"}:
+        raise ValueError(f"{name} is no object with reading, layer and head")
+    reading, layer, head = value["reading"], value["layer"], value["head"]
+    if reading not in READINGS:
+        raise ValueError(f"{name}: reading is none of {', '.join(READINGS)}")
+    places = [layer] if head == "all" else [layer, head]
+    if any(type(place) is not int or place < 0 for place in places):
+        raise ValueError(f"{name}: layer or head is no whole number from 0 on")
+    return Opening(reading, layer, None if head == "all" else head)

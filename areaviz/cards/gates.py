@@ -9,6 +9,9 @@ from typing import Any
 from areaviz.cards.card import Card
 from areaviz.cards.tasks import TASKS
 
+_NUMBERS = ("lift", "dependence", "size", "entropy")
+"""Ends of measures of attention that are no shares."""
+
 
 @dataclass(frozen=True, slots=True)
 class Gate:
@@ -74,11 +77,13 @@ def _judged(gate: Gate, card: Card, cards: Mapping[str, Card]) -> Judged:
     reached = None
     if bound is not None and value is not None:
         reached = sign * (value - bound) + gate.slack >= 0
-    wanted = f"{words} {_shown(bound, gate.measure, card)}"
-    if isinstance(limit, tuple) and len(limit) == 3:
-        wanted += f" ({limit[0]})"
-    if gate.slack:
-        wanted += f" less {gate.slack:g}"
+    least = None if bound is None else bound - sign * gate.slack
+    wanted = f"{words} {_shown(least, gate.measure, card)}"
+    other = limit[0] if isinstance(limit, tuple) and len(limit) == 3 else ""
+    if other and gate.slack:
+        wanted += f" ({gate.slack:g} {'below' if sign > 0 else 'above'} {other})"
+    elif other:
+        wanted += f" ({other})"
     why = gate.why if reached is False else ""
     return Judged(gate.what, wanted, _shown(value, gate.measure, card), reached, why)
 
@@ -98,6 +103,6 @@ def _shown(value: float | None, measure: Sequence[str], card: Card) -> str:
         return "–"
     part, key = measure[-2:]
     is_share = key in TASKS[card.task].percent
-    if part in card.attention and not key.endswith("lift"):
+    if part in card.attention and not key.endswith(_NUMBERS):
         is_share = True
     return f"{value:.1%}" if is_share else f"{value:.2f}"

@@ -42,6 +42,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "digests",
         "Compare the models' files with their cards, and add what a card does not name yet.",
     ),
+    "openings": ("openings", "Store the traces that pages open with, after a model has changed."),
     "figures": ("figures", "Write the table of figures in README.md from the models' cards."),
 }
 
@@ -73,6 +74,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         build(arguments[0] if arguments else None)(arguments, prog_name="areaviz")
     except (InputError, BackendError, FileNotFoundError) as error:
         typer.echo(f"areaviz: {error}", err=True)
+        raise SystemExit(1) from error
+    except ModuleNotFoundError as error:
+        # The package alone brings what stored traces need; an error of our own is not hidden.
+        if (error.name or "areaviz").startswith("areaviz"):
+            raise
+        typer.echo(
+            f"areaviz: this command needs {error.name}, which is not installed; the app"
+            " and its models come with: pip install 'areaviz[app]'",
+            err=True,
+        )
         raise SystemExit(1) from error
 
 

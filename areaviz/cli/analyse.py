@@ -1,33 +1,43 @@
-"""`analyse SET --model MODEL`: a set of examples through one or two models."""
+"""`analyse SET --model MODEL`: a set through models; `--outputs FILE`: what others wrote for it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any
 
+import pandas as pd
 import typer
 
+from areaviz.analysis.buckets import BUCKETINGS, bucket_table, word_table
+from areaviz.analysis.contrast import corpus_change, grams, mean_change, wins
+from areaviz.analysis.measures import MEASURES
 from areaviz.analysis.on_ray import analyse_on_ray
-from areaviz.analysis.row_lines import Row
 from areaviz.analysis.rows import RowFile, rows_path
-from areaviz.analysis.run import Run, header
 from areaviz.analysis.run import analyse as run
-from areaviz.analysis.table import summary, table_of
+from areaviz.analysis.run import header, rows_of_outputs
+from areaviz.analysis.table import Rows, summary, table_csv, table_of
 from areaviz.backend.local import LocalBackend
-from areaviz.cli.options import AreaSize, Beam, Checkpoints, Device, decoding
-from areaviz.data.example_files import TABLES, read_lines, read_pictures, read_table
+from areaviz.cli.options import CHECKPOINTS, AreaSize, Beam, Checkpoints, Device, decoding
+from areaviz.data.example_files import read_lines, read_pictures, read_table
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.examples import Dataset
-from areaviz.data.places import CHECKPOINTS
-from areaviz.drawing.export import escape
+from areaviz.data.file_kinds import TABLES, check_kinds, ending_of
+from areaviz.data.set_files import read_output
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import choice
+from areaviz.trace.record import Run
 from areaviz.trace.request import Request
 
 ENGINES = ("local", "ray")
+WORDS = "words"
+# Words of each side that are printed.
+MAX_WORDS = 8
+# What scores can be shown by.
+BY = (*BUCKETINGS, WORDS)
 
 
 def analyse(
@@ -40,8 +50,13 @@ def analyse(
         ),
     ],
     model: Annotated[
-        list[str], typer.Option(help="A model of the checkpoints folder; give two to compare them.")
-    ],
+        list[str] | None,
+        typer.Option(help="A model of the checkpoints folder; give two to compare them."),
+    ] = None,
+    outputs: Annotated[
+        list[Path] | None,
+        typer.Option(help="What any system wrote, a line an example; no model is needed."),
+    ] = None,
     reference: Annotated[
         list[Path] | None, typer.Option(help="References of a text file, line by line.")
     ] = None,
@@ -49,6 +64,7 @@ def analyse(
         Path | None, typer.Option(help="Gold links of a text file, line by line.")
     ] = None,
     table: Annotated[Path | None, typer.Option(help="Write all rows here as CSV.")] = None,
+    by: Annotated[str, typer.Option(help=f"Scores by bucket: {', '.join(BY)}.")] = "",
     beam: Beam = 1,
     area_size: AreaSize = None,
     checkpoints: Checkpoints = CHECKPOINTS,
@@ -57,34 +73,67 @@ def analyse(
         str, typer.Option(help="local: this process; ray: two processes of Ray Data.")
     ] = "local",
 ) -> None:
-    """Run a set of examples through one or two models; a killed run goes on where it was.
+    """Run a set of examples through models, or measure what other systems wrote for it.
 
-    The rows lie where the page Analyse looks for them, so the same set with the same models opens
-    there at once.
+    A killed run goes on where it was. The rows lie where the page Analyse looks for them, so the
+    same set with the same models opens there at once.
     """
     choice("engine", engine, ENGINES)
+    if by:
+        choice("by", by, BY)
+    if not model and not outputs:
+        raise InputError("Nothing is to be analysed; name a --model or a file of --outputs.")
     dataset = _read(source, reference or [], links)
-    backend = LocalBackend(checkpoints, device)
-    found = []
-    for name in model:
-        choice("model", name, list(backend.models()))
-        request = Request(name, "", *decoding(beam), area_size)
-        about = header(dataset, request, backend.models()[name])
-        with (
-            RowFile.open(rows_path(about), about) as file,
-            typer.progressbar(length=len(dataset.examples), label=name) as bar,
-        ):
-            before, start = len(file), perf_counter()
-            if engine == "ray":
-                # A backend cannot be sent to Ray's processes; each opens its own.
-                opened = partial(_trace_function, checkpoints, device)
-                analyse_on_ray(dataset, request, opened, file, _progress_in(bar))
-            else:
-                run(dataset, request, backend.trace, file, _progress_in(bar))
-        _print_summary(name, dataset, file.rows, len(file) - before, perf_counter() - start)
-        found.append(file.rows)
+    runs: dict[str, Rows] = {}
+    for path in outputs or []:
+        lines = read_output(path.name, {path.name: path}, dataset)
+        runs[_free(path.name, runs)] = rows_of_outputs(dataset, lines)
+    request = Request("", "", *decoding(beam), area_size)
+    for name in model or []:
+        place = checkpoints, device, engine
+        runs[_free(name, runs)] = _run(name, dataset, replace(request, model=name), place)
+    for name, rows in runs.items():
+        _print_summary(name, dataset, rows)
+    frame = table_of(dataset, list(runs.values()))
+    if len(runs) == 2:
+        _print_comparison(frame)
+    if by:
+        _print_buckets(frame, by, list(runs))
     if table:
-        _write(table, dataset, found)
+        table.write_bytes(table_csv(frame))
+
+
+def _free(name: str, taken: Mapping[str, object]) -> str:
+    """A name for a run, another one where two runs have the same."""
+    return name if name not in taken else f"{name} ({len(taken) + 1})"
+
+
+def _run(name: str, dataset: Dataset, request: Request, place: tuple[Path, str, str]) -> Rows:
+    """The rows of a model, old ones and new ones, with a bar and how long the new ones took.
+
+    place: the folder of checkpoints, the device and the engine.
+    """
+    checkpoints, device, engine = place
+    backend = LocalBackend(checkpoints, device)
+    choice("model", name, list(backend.models()))
+    if warning := backend.models()[name].unfamiliar(dataset.kind):
+        typer.echo(f"{name}: {warning}", err=True)
+    about = header(dataset, request, backend.models()[name])
+    with (
+        RowFile.open(rows_path(about), about) as file,
+        typer.progressbar(length=len(dataset.examples), label=name) as bar,
+    ):
+        before, start = len(file), perf_counter()
+        if engine == "ray":
+            # A backend cannot be sent to Ray's processes; each opens its own.
+            opened = partial(_trace_function, checkpoints, device)
+            analyse_on_ray(dataset, request, opened, file, _progress_in(bar))
+        else:
+            run(dataset, request, backend.trace, file, _progress_in(bar))
+    new, seconds = len(file) - before, perf_counter() - start
+    if new:
+        typer.echo(f"{name}: {new:,} examples in {seconds:,.0f} s, {new / seconds:.2f} a second")
+    return file.rows
 
 
 def _read(source: str, references: Sequence[Path], links: Path | None) -> Dataset:
@@ -104,7 +153,8 @@ def _read(source: str, references: Sequence[Path], links: Path | None) -> Datase
         )
     if place.is_dir():
         return _read_folder(place)
-    if place.suffix.lower() in TABLES:
+    check_kinds([place.name])
+    if ending_of(place.name) in TABLES:
         return read_table(place.name, _files(place.parent))
     given = {}
     for path in (place, *references, *([links] if links else [])):
@@ -121,7 +171,7 @@ def _read(source: str, references: Sequence[Path], links: Path | None) -> Datase
 def _read_folder(folder: Path) -> Dataset:
     """The set of a folder: its one table, or its pictures."""
     files = _files(folder)
-    tables = [name for name in files if Path(name).suffix.lower() in TABLES]
+    tables = [name for name in files if ending_of(name) in TABLES]
     if len(tables) > 1:
         raise InputError(
             f'"{folder}" holds several tables ({", ".join(tables)}); name the one that is meant.'
@@ -142,19 +192,48 @@ def _progress_in(bar: Any) -> Callable[[int, int], None]:
     return lambda done, _: bar.update(done - bar.pos)
 
 
-def _print_summary(
-    model: str, dataset: Dataset, rows: Mapping[int, Row], new: int, seconds: float
-) -> None:
-    """How long the new rows took, and the figures of the whole set."""
-    if new:
-        typer.echo(f"{model}: {new:,} examples in {seconds:,.0f} s, {new / seconds:.2f} a second")
-    for name, value in summary(dataset, rows).items():
-        figure = f"{value:,.0f}" if name in ("examples", "failed") else f"{value:.4g}"
-        typer.echo(f"  {name}: {figure}")
+def _print_summary(name: str, dataset: Dataset, rows: Rows) -> None:
+    """The figures of the whole set."""
+    typer.echo(f"{name}:")
+    for measure, value in summary(dataset, rows).items():
+        figure = f"{value:,.0f}" if measure in ("examples", "failed") else f"{value:.4g}"
+        typer.echo(f"  {measure}: {figure}")
 
 
-def _write(path: Path, dataset: Dataset, found: Sequence[Mapping[int, Row]]) -> None:
-    """Write all rows as CSV; a text that a spreadsheet would run gets an apostrophe in front."""
-    frame = table_of(dataset, found)
-    safe = frame.map(lambda cell: escape(cell) if isinstance(cell, str) else cell)
-    path.write_text(safe.to_csv(lineterminator="\n"), encoding="utf-8")
+def _print_comparison(frame: pd.DataFrame) -> None:
+    """Of two runs how often the second is better, and whether that could be chance."""
+    typer.echo("The second against the first:")
+    for name, measure in MEASURES.items():
+        if f"{name}_change" not in frame or not measure.better:
+            continue
+        change = frame[f"{name}_change"].to_numpy(float)
+        better, same, worse = wins(change, measure.better)
+        mean, low, high = mean_change(change)
+        typer.echo(
+            f"  {name}: {better:,} better, {same:,} as good, {worse:,} worse; mean change"
+            f" {mean:+.3g}, 95 % from {low:+.3g} to {high:+.3g}"
+        )
+    for name, change_of in corpus_change(frame).items():
+        typer.echo(
+            f"  corpus_{name}: {change_of.difference:+.2f}, by chance with p ="
+            f" {change_of.p_value:.3f}"
+            " (paired bootstrap)"
+        )
+    for whose, found in zip(("first", "second"), grams(frame, 1), strict=True):
+        words = [f"{one.text} ({one.first:,} to {one.second:,})" for one in found[:MAX_WORDS]]
+        if words:
+            typer.echo(f"  Words that the {whose} gets right more often: {', '.join(words)}")
+
+
+def _print_buckets(frame: pd.DataFrame, by: str, names: Sequence[str]) -> None:
+    """Scores of each bucket of examples, or of words by their frequency."""
+    if by == WORDS:
+        found, column, counted = word_table(frame, len(names)), "f1", "words"
+        typer.echo("F-measure of words, by how often the references have them:")
+    else:
+        found = bucket_table(frame, by, "length", len(names))
+        column, counted = "corpus_chrf", "examples"
+        typer.echo(f"chrF by {BUCKETINGS[by].about}:")
+    for row in found.to_dict("records"):
+        values = [f"{row[f'{column}_{run}']:.3g}" for run in range(len(names))]
+        typer.echo(f"  {row['bucket']} ({row[counted]:,} {counted}): {', '.join(values)}")

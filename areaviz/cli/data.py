@@ -1,7 +1,8 @@
-"""`data get CORPUS`: fetches the corpora that models are trained on."""
+"""`data get`: fetches corpora that models are trained on, or models that a wheel leaves out."""
 
 from __future__ import annotations
 
+import os
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -9,15 +10,17 @@ from typing import Annotated
 import typer
 
 from areaviz.data.multi30k import get_multi30k
-from areaviz.data.places import data_folder
+from areaviz.data.places import data_folder, fetched_models
+from areaviz.data.release_models import MODELS_SETTING, get_models
 
 data = typer.Typer(no_args_is_help=True)
 
 
-class Corpus(StrEnum):
-    """The corpora that can be fetched."""
+class Fetched(StrEnum):
+    """What can be fetched."""
 
     MULTI30K = "multi30k"
+    MODELS = "models"
 
 
 @data.callback()
@@ -27,22 +30,32 @@ def _group() -> None:
 
 @data.command()
 def get(
-    corpus: Annotated[Corpus, typer.Argument(help="Which corpus.")],
+    what: Annotated[Fetched, typer.Argument(help="A corpus, or the models of this release.")],
     folder: Annotated[
         Path | None,
         typer.Option(
-            help="Where to put it instead of AREAVIZ_DATA, or data/ where that is not set."
+            help="Where to put it; else AREAVIZ_DATA or data/ for a corpus, and where the app looks"
+            " for models."
         ),
     ] = None,
 ) -> None:
-    """Download a corpus from its official place and check it.
+    """Download a corpus or the models, and check every file.
 
     Files that are already there and whole are kept. Multi30k (2 MB: English, German and French) is
-    for non-commercial research and education only.
+    for non-commercial research and education only. The models come from the address in the setting
+    AREAVIZ_MODELS; a clone of the repository has them all.
     """
-    folder = folder or data_folder()
-    files = get_multi30k(folder, progress=lambda done, name: typer.echo(f"{done:4.0%}  {name}"))
+    if what is Fetched.MODELS:
+        folder = folder or fetched_models()
+        names = get_models(folder, os.environ.get(MODELS_SETTING, ""), _show)
+        typer.echo(f"{len(names)} models in {folder}, all as this release has them.")
+        return
+    files = get_multi30k(folder or data_folder(), progress=_show)
     typer.echo(
-        f"{corpus}: {len(files)} files in {files[0].parent}, all correct; for research and"
+        f"{what}: {len(files)} files in {files[0].parent}, all correct; for research and"
         " education only."
     )
+
+
+def _show(done: float, name: str) -> None:
+    typer.echo(f"{done:4.0%}  {name}")

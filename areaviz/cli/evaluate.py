@@ -22,8 +22,11 @@ def evaluate(
     ] = "val",
     beam: Annotated[int, typer.Option(min=1, max=16, help="Beam width; 1 is greedy.")] = 4,
     traces: Annotated[
-        int, typer.Option(min=0, help="Sentences a translator's attention is measured over.")
+        int, typer.Option(min=0, help="Examples that attention is measured over.")
     ] = 200,
+    outputs: Annotated[
+        bool, typer.Option(help="Write and score outputs; without, attention alone is measured.")
+    ] = True,
     output: Annotated[
         Path | None, typer.Option(help="Write what the model wrote here, one a line.")
     ] = None,
@@ -32,11 +35,12 @@ def evaluate(
 ) -> None:
     """Measure a model and its attention on a split, and write the figures on its card."""
     folder = data or data_folder()
-    card, outputs = measure(checkpoint, folder, split, Options(beam, traces), device)
-    for name, values in ((split, card.figures[split]), *card.attention.items()):
+    options = Options(beam, traces, outputs)
+    card, written = measure(checkpoint, folder, split, options, device)
+    for name, values in ((split, card.figures.get(split, {})), *card.attention.items()):
         typer.echo(name)
         for key, value in values.items():
             shown = f"{value:.3f}" if isinstance(value, float) else value
             typer.echo(f"  {key}: {shown}")
     if output:
-        output.write_text("".join(f"{line}\n" for line in outputs), encoding="utf-8")
+        output.write_text("".join(f"{line}\n" for line in written), encoding="utf-8")

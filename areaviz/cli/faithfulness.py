@@ -8,9 +8,8 @@ import typer
 
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.tasks import TASKS
-from areaviz.cli.options import Checkpoints, Device
+from areaviz.cli.options import CHECKPOINTS, Checkpoints, Device
 from areaviz.data.example_samples import SAMPLE_SETS
-from areaviz.data.places import CHECKPOINTS
 from areaviz.evaluation.faithfulness import Faithfulness, Probe, measured, spread
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import choice

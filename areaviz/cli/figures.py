@@ -12,7 +12,7 @@ from areaviz.cards.card import Card, read_card
 from areaviz.cards.gates import judged
 from areaviz.cards.tasks import TASKS, Task
 from areaviz.data.places import CHECKPOINTS, FINDINGS, LETTERS, README
-from areaviz.evaluation.forms import COLUMNS, FormRow, read_forms
+from areaviz.evaluation.forms import COLUMNS, FormRow, missing, read_forms
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import write_whole
 
@@ -81,7 +81,7 @@ def with_forms(text: str, rows: Sequence[FormRow]) -> str:
     """
     lines = [COLUMNS, ["---", *["--:"] * (len(COLUMNS) - 1)], *(row.cells() for row in rows)]
     table = [_row([cell.strip() for cell in line]) for line in lines]
-    return _between(text, FORMS_BEGIN, FORMS_END, table)
+    return _between(text, FORMS_BEGIN, FORMS_END, [*table, "", missing(rows)])
 
 
 def _between(text: str, begin: str, end: str, lines: Sequence[str]) -> str:
@@ -117,7 +117,7 @@ def _task_lines(task: Task, cards: Sequence[Card]) -> Iterator[str]:
             cells = [f"`{card.name}`", card.mechanism, f"{card.parameters:,}"]
             if len(task.conditions) > 1:
                 cells.append(condition)
-            cells += [_measured(figures.get(key), key in task.percent) for key in measures]
+            cells += [_measured(task, key, figures.get(key)) for key in measures]
             yield _row(cells)
     yield from ("", _gates(cards))
     if task.published:
@@ -150,10 +150,10 @@ def _gates(cards: Sequence[Card]) -> str:
     return " ".join(sentences)
 
 
-def _measured(value: float | None, is_share: bool) -> str:
+def _measured(task: Task, key: str, value: float | None) -> str:
     if value is None:
         return "–"
-    return f"{value:.2%}" if is_share else f"{value:.2f}"
+    return f"{value:.2%}" if key in task.percent else f"{value:.{task.decimals.get(key, 2)}f}"
 
 
 def _size_table(task: Task, cards: Sequence[Card]) -> Iterator[str]:
@@ -164,7 +164,7 @@ def _size_table(task: Task, cards: Sequence[Card]) -> Iterator[str]:
     for card in cards:
         cells = [f"`{card.name}`", card.size, card.mechanism, f"{card.parameters:,}"]
         cells += [_number(_headline(task, card, measure)) for measure in task.measures]
-        yield _row([*cells, _number(_published(task, card))])
+        yield _row([*cells, _number(_published(task, card)) + _sign(task, card)])
 
 
 def _differences(task: Task, cards: Sequence[Card]) -> Iterator[str]:
@@ -182,12 +182,12 @@ def _differences(task: Task, cards: Sequence[Card]) -> Iterator[str]:
 def _difference(task: Task, regular: Card, area: Card) -> str:
     first = next(iter(task.measures))
     ours = _change(_headline(task, regular, first), _headline(task, area, first))
-    theirs = _change(_published(task, regular), _published(task, area))
-    level = regular.level.capitalize()
-    return (
-        f"- {level} level, {regular.size}: areas change BLEU by {ours} here, by {theirs} in the"
-        " paper."
-    )
+    where = f"{regular.level.capitalize()} level" + (f", {regular.size}" if regular.size else "")
+    published = _published(task, regular), _published(task, area)
+    theirs = f", by {_change(*published)} in the paper."
+    if None in published:
+        theirs = "; the paper has no such size."
+    return f"- {where}: areas change BLEU by {ours} here{theirs}"
 
 
 def _change(before: float | None, after: float | None) -> str:
@@ -201,7 +201,14 @@ def _headline(task: Task, card: Card, measure: str) -> float | None:
 
 def _published(task: Task, card: Card) -> float | None:
     published = task.by_size.get((card.level, card.size))
-    return published.of(card.mechanism) if published else None
+    return published.of(card.mechanism) if published and card.is_as_published else None
+
+
+def _sign(task: Task, card: Card) -> str:
+    """What the paper says of the significance of a figure, escaped for Markdown."""
+    published = task.by_size.get((card.level, card.size))
+    is_area = card.mechanism == "area" and card.is_as_published
+    return published.area_sign.replace("*", r"\*") if published and is_area else ""
 
 
 def _number(value: float | None, sign: str = "") -> str:

@@ -28,5 +28,6 @@ def forget(
     gone = remove_old(Store.open(notes_address()), analyses_folder(), chosen)
     typer.echo(
         f"Deleted what nobody changed for {chosen:g} days: {gone.notes:,} notes, {gone.slices:,}"
-        f" slices, {gone.analyses:,} analyses, {gone.copies:,} copies."
+        f" slices, {gone.analyses:,} analyses, {gone.copies:,} copies, {gone.kept:,} kept sets and"
+        " entries of lists."
     )

@@ -14,14 +14,14 @@ from typing import Annotated
 import typer
 
 from areaviz.backend.access import EVERY_ADDRESS, digest_of, is_loopback, read_token, write_token
-from areaviz.cli.options import Checkpoints, Device
-from areaviz.data.places import CHECKPOINTS, ROOT
+from areaviz.cli.options import CHECKPOINTS, Checkpoints, Device
+from areaviz.data.places import ROOT
 from areaviz.door.limits import Connections
 from areaviz.door.operator import Command
 from areaviz.server.on_ray import Place, Scale, open_local, serving
 from areaviz.trace.errors import BackendError, InputError
 
-# How the page Your tensors gets the file to show; `areaviz/ui/look/opened.py` reads it.
+# How the page Your own attention gets the file to show; `areaviz/ui/look/opened.py` reads it.
 TRACE = "AREAVIZ_TRACE"
 _NAME = re.compile(r"[A-Za-z0-9_.-]+|[0-9A-Fa-f:.]+")
 _ORIGIN = re.compile(r"https://[A-Za-z0-9.-]+(:[0-9]{1,5})?")
@@ -51,7 +51,7 @@ def app(
     token_file: TokenFile = None,
     trace: Annotated[
         Path | None,
-        typer.Option(help="A file that the page Your tensors shows to all; it may be large."),
+        typer.Option(help="A file that the page Your own attention shows to all; it may be large."),
     ] = None,
     proxy: Annotated[
         list[str] | None,

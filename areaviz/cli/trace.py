@@ -8,10 +8,9 @@ from typing import Annotated
 import typer
 
 from areaviz.backend.local import LocalBackend
-from areaviz.cli.options import AreaSize, Beam, Checkpoints, Device, decoding
+from areaviz.cli.options import CHECKPOINTS, AreaSize, Beam, Checkpoints, Device, decoding
 from areaviz.data.picture_samples import SAMPLES, sample
 from areaviz.data.pictures import decode
-from areaviz.data.places import CHECKPOINTS
 from areaviz.publish.export import export
 from areaviz.trace import codec
 from areaviz.trace.errors import InputError

@@ -17,6 +17,7 @@ from areaviz.publish.show import PageServer
 from areaviz.trace import codec
 from areaviz.trace.errors import InputError
 from areaviz.trace.intervention_text import unpacked
+from areaviz.trace.limits import READINGS, choice
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
@@ -30,6 +31,8 @@ Layer = Annotated[int | None, typer.Option(min=1, help="Which layer, counted fro
 Head = Annotated[
     int | None, typer.Option(min=1, help="Which head, counted from 1; all heads if left out.")
 ]
+
+Reading = Annotated[str, typer.Option(help=f"How the map is read first: {', '.join(READINGS)}.")]
 
 # What a page carries.
 Layers = Annotated[
@@ -60,6 +63,7 @@ def show(
     site: Site = None,
     layer: Layer = None,
     head: Head = None,
+    reading: Reading = READINGS[0],
     layers: Layers = "",
     sites: Sites = "",
     areas: Areas = MOST_AREAS,
@@ -69,11 +73,12 @@ def show(
 ) -> None:
     """Look into a saved trace in the browser, on this machine only, until Ctrl-C.
 
-    Site, layer and head say where it opens. To send it to somebody, write it as a file by `export`.
+    Site, layer, head and reading say where it opens. To send it to somebody, write it as a file by
+    `export`.
     """
     found = codec.load(trace)
     options = page_options(layers, sites, areas, title, note, limit)
-    html = page(found, chosen_focus(found, site, layer, head), options)
+    html = page(found, chosen_focus(found, site, layer, head, reading), options)
 
     with PageServer(html, port) as server:
         typer.echo(f"{trace.name} is shown on {server.url} until Ctrl-C.")
@@ -96,6 +101,7 @@ def export(
     site: Site = None,
     layer: Layer = None,
     head: Head = None,
+    reading: Reading = READINGS[0],
     layers: Layers = "",
     sites: Sites = "",
     areas: Areas = MOST_AREAS,
@@ -106,23 +112,29 @@ def export(
     """Write a saved trace as a page, a figure, its numbers or a film, as the file's ending says.
 
     The page is one file that opens in any browser, without this program: every layer and head can
-    be pointed at. Site, layer and head say where it opens, or what a figure shows.
+    be pointed at. Site, layer, head and reading say where it opens, or what a figure shows.
     """
     found = codec.load(trace)
     options = page_options(layers, sites, areas, title, note, limit)
-    write(found, file, chosen_focus(found, site, layer, head), options, view)
+    write(found, file, chosen_focus(found, site, layer, head, reading), options, view)
     typer.echo(f"{file}: {file.stat().st_size / 1000:,.0f} KB.")
 
 
 def chosen_focus(
-    trace: Trace, site: str | None, layer: int | None, head: int | None
+    trace: Trace,
+    site: str | None,
+    layer: int | None,
+    head: int | None,
+    reading: str = READINGS[0],
 ) -> Focus | None:
     """Where to look, None where nothing is chosen; InputError for what the trace does not have.
 
     Args:
         layer: counted from 1, as is `head`; without one, the first layer and all heads.
+        reading: one of `READINGS`; the first alone is no choice.
     """
-    if site is None and layer is None and head is None:
+    choice("reading", reading, READINGS)
+    if site is None and layer is None and head is None and reading == READINGS[0]:
         return None
     sizes = {name: (one.layers, one.heads) for name, one in trace.maps.items()}
     sizes |= dict.fromkeys(trace.gazes, (1, 1))
@@ -133,7 +145,7 @@ def chosen_focus(
         raise InputError(
             f"This trace has no such site, layer or head; it has: {', '.join(known) or 'none'}."
         )
-    return Focus(site, layer - 1, None if head is None else head - 1)
+    return Focus(site, layer - 1, None if head is None else head - 1, reading=reading)
 
 
 def page_options(

@@ -12,6 +12,7 @@ _POINTED = (
     "areas.js",
     "ribbon/data.js",
     "ribbon/layout.js",
+    "ribbon/readings.js",
     "ribbon/legend.js",
     "ribbon/pointed_view.js",
 )
@@ -49,6 +50,8 @@ COMPONENTS: Mapping[str, tuple[str, ...]] = {
         "restart_recovery/restart_recovery.css",
         "restart_recovery/restart_recovery.js",
     ),
+    "clicks": ("clicks/clicks.html", "clicks/clicks.css", "clicks/clicks.js"),
+    "rows": ("rows/rows.html", "rows/rows.css", "rows/rows.js"),
     "window": (
         "window/window.html",
         "window/window.css",

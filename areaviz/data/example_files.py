@@ -13,7 +13,8 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from areaviz.data.examples import Dataset, Example, Files, Links
+from areaviz.data.examples import SHOW_PHOTOS, Dataset, Example, Files, Links
+from areaviz.data.file_kinds import PICTURES, ending_of, separator_of
 from areaviz.data.grounding import Box
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import MAX_UPLOAD_MEGABYTES, shown
@@ -29,8 +30,6 @@ for each.
 """
 MAX_ROW = 1 << 18
 """Characters of one row of a table; its parts take many times that in memory."""
-TABLES = (".jsonl", ".csv", ".tsv")
-PICTURES = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff")
 COLUMNS = {
     "name": ("name", "id"),
     "text": ("text", "source", "sentence", "input"),
@@ -40,6 +39,7 @@ COLUMNS = {
     "boxes": ("boxes",),
 }
 """What a table's columns may be called, in upper or lower case."""
+_NAMES = frozenset(name for names in COLUMNS.values() for name in names)
 _LINK = re.compile(r"(\d{1,4})([-p])(\d{1,4})")
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
@@ -89,7 +89,7 @@ def read_table(table: str, files: Files) -> Dataset:
         InputError: the file cannot be read, has neither texts nor pictures, or names a picture that
             is not there.
     """
-    kind = PurePosixPath(table).suffix.lower()
+    kind = ending_of(table)
     if kind == ".jsonl":
         rows = _json_rows(table, files)
     else:
@@ -99,7 +99,7 @@ def read_table(table: str, files: Files) -> Dataset:
 
 def read_pictures(files: Files) -> Dataset:
     """A set of pictures alone, by name."""
-    names = sorted(name for name in files if PurePosixPath(name).suffix.lower() in PICTURES)
+    names = sorted(name for name in files if ending_of(name) in PICTURES)
     return _dataset("pictures", [{"picture": name, "name": name} for name in names], files)
 
 
@@ -150,7 +150,7 @@ def _dataset(name: str, rows: Iterable[Row], files: Files) -> Dataset:
             pictures[example.picture] = files[example.picture]
     if not pictures and not any(one.text.strip() for one in examples):
         raise InputError(f'"{shown(name)}" has no examples; it needs at least one text or picture.')
-    return Dataset(name, tuple(examples), pictures)
+    return Dataset(name, tuple(examples), pictures, SHOW_PHOTOS if pictures else "")
 
 
 def _example(where: str, number: str, row: Row, files: Files) -> Example:
@@ -240,8 +240,12 @@ def _json_rows(name: str, files: Files) -> Iterator[Row]:
         yield _renamed(name, row)
 
 
-def _csv_rows(name: str, files: Files, separator: str) -> Iterator[Row]:
+def _csv_rows(name: str, files: Files, usual: str) -> Iterator[Row]:
+    """The rows of a table; usual: what separates its cells where the header does not say."""
     taken = 0
+    header = next(_raw_lines(name, files), "")
+    _check_row(name, 1, len(header))
+    separator = separator_of(header, _NAMES, usual)
 
     def lines() -> Iterator[str]:
         nonlocal taken
@@ -284,6 +288,15 @@ def _check_row(name: str, number: int, characters: int) -> None:
             f'The row that ends in line {number:,} of "{shown(name)}" has more than the {MAX_ROW:,}'
             " characters that are possible; mend or remove it."
         )
+
+
+def read_column(name: str, files: Files) -> list[str]:
+    """The lines of a text file by itself, one for each example.
+
+    Raises:
+        InputError: it is no UTF-8 text or too large.
+    """
+    return _column(name, files, _Totals(name))
 
 
 def _column(name: str, files: Files, totals: _Totals) -> list[str]:

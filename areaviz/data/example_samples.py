@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from PIL import Image
 
-from areaviz.data.examples import Dataset, Example
+from areaviz.data.examples import SHOW_SCENES, Dataset, Example
 from areaviz.data.grounding import Box, Grounded
 from areaviz.data.scenes import Scene, make_scene
 
@@ -70,7 +70,7 @@ def _described() -> Dataset:
         true = scene.true_sentences()
         name = f"scene {scene.number}"
         examples.append(Example(name, "", tuple(true), _file(scene), boxes=_boxes(true.values())))
-    return Dataset("Scenes to describe", tuple(examples), _pictures())
+    return Dataset("Scenes to describe", tuple(examples), _pictures(), SHOW_SCENES)
 
 
 def _translated() -> Dataset:
@@ -79,7 +79,7 @@ def _translated() -> Dataset:
         boxes = _boxes([scene.grounded, scene.german_grounded])
         texts = (scene.english.text, (scene.german.text,))
         examples.append(Example(f"scene {scene.number}", *texts, _file(scene), boxes=boxes))
-    return Dataset("Scenes with a sentence", tuple(examples), _pictures())
+    return Dataset("Scenes with a sentence", tuple(examples), _pictures(), SHOW_SCENES)
 
 
 SAMPLE_SETS: Mapping[str, Callable[[], Dataset]] = {

@@ -10,7 +10,6 @@ from functools import lru_cache
 from pathlib import Path
 
 from areaviz.data.grounding import Box
-from areaviz.data.pictures import decode
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shown
 from areaviz.trace.picture import Picture
@@ -19,6 +18,8 @@ Files = Mapping[str, bytes | Path]
 """Names without folders, and what the files hold or where they lie."""
 Links = frozenset[tuple[int, int]]
 
+SHOW_SCENES, SHOW_PHOTOS = "scenes", "photos"
+"""What pictures can show, as `Card.pictures` says it."""
 REMEMBERED = 20_000
 """Files on the disk whose content is known; as many as a set may have examples."""
 
@@ -51,6 +52,9 @@ class Dataset:
     name: str
     examples: tuple[Example, ...]
     pictures: Files
+    # What its pictures show, `SHOW_SCENES` or `SHOW_PHOTOS`; "" where it has none. Of a model that
+    # has seen others alone readers are told that it guesses.
+    kind: str = ""
     # Identifies this set: the SHA-256 of its examples and of every picture's content.
     digest: str = field(init=False)
     # The digest of a set with pictures before their content counted, else "".
@@ -76,6 +80,9 @@ class Dataset:
         found = self.pictures[example.picture]
         content = found.read_bytes() if isinstance(found, Path) else found
         # Files may have any name, but a picture's name must fit a link.
+        # Here, because a machine that only trains and measures has no Pillow.
+        from areaviz.data.pictures import decode
+
         return decode(content, "example").picture
 
 

@@ -7,17 +7,12 @@ SHA-256, and never part of this repository.
 
 from __future__ import annotations
 
-import errno
 import gzip
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
-from areaviz.trace.errors import BackendError
-
-if TYPE_CHECKING:
-    import pooch
+from areaviz.data.downloads import fetch_files
+from areaviz.trace.request import Progress
 
 Pair = tuple[str, str]
 
@@ -37,8 +32,6 @@ CHECKSUMS: Mapping[str, str] = {
     "test_2017_flickr.de.gz": "a2c89666db00c495cd8513b9d708d5a3acc205d7de312ef2bf5fb7ebc1540aee",
     "test_2017_flickr.fr.gz": "3ba671ceb2299f3304ffafefea7a833d08632fbaf0ba18546f8a2ec2391af496",
 }
-
-Progress = Callable[[float, str], None]
 
 
 def get_multi30k(
@@ -62,48 +55,8 @@ def get_multi30k(
         BackendError: no network, a file that is gone or not the expected one, or a folder that
             cannot be written; one sentence that says what to do.
     """
-    # Here, because a machine that only trains needs neither.
-    import pooch
-
     text = folder / "multi30k" / "text"
-    store = pooch.create(text, base_url, registry=dict(checksums))
-    pooch.get_logger().setLevel("WARNING")
-    paths = []
-    for number, name in enumerate(checksums, start=1):
-        paths.append(_fetch(store, name))
-        if progress:
-            progress(number / len(checksums), name)
-    return paths
-
-
-def _fetch(store: pooch.Pooch, name: str) -> Path:
-    """One file, with every failure as a sentence; nothing half-fetched is left behind."""
-    import requests
-
-    host = urlsplit(store.base_url).hostname
-    try:
-        return Path(store.fetch(name))
-    except requests.HTTPError as error:
-        status = "an error" if error.response is None else error.response.status_code
-        raise BackendError(
-            f"{host} answered {status} for {name}; try again later, and if it stays so report it to"
-            " this project."
-        ) from error
-    except requests.RequestException as error:
-        raise BackendError(
-            f"Could not reach {host}; check the network or the proxy and try again."
-        ) from error
-    except OSError as error:
-        reason = "no space is left" if error.errno == errno.ENOSPC else error.strerror or str(error)
-        raise BackendError(
-            f"Cannot write {store.path / name}: {reason}; free 3 MB or choose another folder with"
-            " --folder."
-        ) from error
-    except ValueError as error:
-        raise BackendError(
-            f"{name} from {host} is not the expected file (its SHA-256 differs) and was not kept;"
-            " try again, and if it stays so report it to this project."
-        ) from error
+    return fetch_files(text, base_url, checksums, room="3 MB", progress=progress)
 
 
 def read_split(folder: Path, split: str, source: str = "en", target: str = "de") -> list[Pair]:

@@ -104,6 +104,8 @@ class Sample:
     kind: str
     # Makes the picture, under any name.
     make: Callable[[], Picture]
+    # The digits that it shows, "" where it shows none.
+    digits: str = ""
 
 
 def names(*kinds: str) -> tuple[str, ...]:
@@ -174,14 +176,16 @@ def _samples() -> dict[str, Sample]:
         entries[f"scene-{number}"] = Sample(title, "scene", partial(_scene, number))
     for index, label in enumerate(_CLUTTERED):
         make = partial(_digit, "cluttered", _CLUTTERED, index)
-        entries[f"digit-{label}"] = Sample(f"The digit {label} among clutter", "digit", make)
+        entries[f"digit-{label}"] = Sample(
+            f"The digit {label} among clutter", "digit", make, str(label)
+        )
     for index, label in enumerate(_SINGLE):
         make = partial(_digit, "centred", _SINGLE, index)
-        entries[f"single-{label}"] = Sample(f"The digit {label}", "single digit", make)
+        entries[f"single-{label}"] = Sample(f"The digit {label}", "single digit", make, str(label))
     digits = tuple(int(digit) for digit in "".join(_PAIRS))
     for index, pair in enumerate(_PAIRS):
         make = partial(_digit, "pairs", digits, index)
-        entries[f"pair-{pair}"] = Sample(f"The digits {pair[0]} and {pair[1]}", "pair", make)
+        entries[f"pair-{pair}"] = Sample(f"The digits {pair[0]} and {pair[1]}", "pair", make, pair)
     for name, photo in PHOTOS.items():
         entries[name] = Sample(photo.title, "photo", photo.read)
     return entries

@@ -23,6 +23,8 @@ FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")
 FORMATS_TEXT = "JPEG, PNG, WebP, GIF, BMP or TIFF"
 MAX_MEGABYTES = 20
 MAX_MEGAPIXELS = 16
+MAX_BASELINE_MEGAPIXELS = 64
+"""Of a JPEG in one scan, which can be read at a fraction of its size."""
 MEGA = 1 << 20
 """Counts pixels, too, so that cameras sold with 16 megapixels fit."""
 
@@ -68,18 +70,23 @@ def decode(content: bytes, name: str = "upload") -> Decoded:
     `MAX_SIDE` pixels.
 
     Raises:
-        InputError: the file is empty, has more than 20 MB or 16 megapixels, is damaged or of
-            another format.
+        InputError: the file is empty, has more than 20 MB or 16 megapixels (64 as a baseline
+            JPEG), is damaged or of another format.
     """
-    _check_bytes(content)
+    scans = _check_bytes(content)
     with _refusals(
         f"The file is no {FORMATS_TEXT} picture; save it as JPEG or PNG and choose that file."
     ):
         image: Image.Image = Image.open(io.BytesIO(content), formats=FORMATS)
     with _refusals("The picture is damaged or cut short; save it again, or choose another one."):
+        whole = image.size
+        if scans == 1 and not image.info.get("progressive"):
+            _check_pixels(image.width * image.height, MAX_BASELINE_MEGAPIXELS)
+            # Changes `image.size`: what is decoded is a half, a quarter or an eighth of it.
+            image.draft(None, (2 * MAX_SIDE, 2 * MAX_SIDE))
         _check_size(image)
         notes = _about_frames(image, len(content))
-        pixels_HWC, more = _decoded(image)
+        pixels_HWC, more = _decoded(image, whole)
     picture = Picture.of(name, pixels_HWC)
     return Decoded(replace(picture, name=f"{name}-{picture.digest}"), (*notes, *more))
 
@@ -93,7 +100,8 @@ def small_file(picture: Picture, side: int) -> bytes:
     return file.getvalue()
 
 
-def _check_bytes(content: bytes) -> None:
+def _check_bytes(content: bytes) -> int:
+    """Refuse a file by its bytes; returns how many scans a JPEG has, 0 for other files."""
     if not content:
         raise InputError(f"The file is empty; choose a {FORMATS_TEXT} picture.")
     if len(content) > MAX_MEGABYTES * MEGA:
@@ -101,8 +109,7 @@ def _check_bytes(content: bytes) -> None:
             f"The file has {len(content) / MEGA:,.1f} MB but at most {MAX_MEGABYTES} are possible; "
             "make the picture smaller and choose it again."
         )
-    if content.startswith(b"\xff\xd8"):
-        _check_scans(content)
+    return _check_scans(content) if content.startswith(b"\xff\xd8") else 0
 
 
 def _check_size(image: Image.Image) -> None:
@@ -110,18 +117,24 @@ def _check_size(image: Image.Image) -> None:
     # Of a TIFF a whole tile is made, however small the picture.
     tags = getattr(image, "tag_v2", {})
     tile = int(tags.get(_TILE_WIDTH, 0)) * int(tags.get(_TILE_LENGTH, 0))
-    pixels = max(image.width * image.height, tile)
-    if pixels > MAX_MEGAPIXELS * MEGA:
-        raise _too_large(f"{pixels / 1e6:,.0f} megapixels")
+    _check_pixels(max(image.width * image.height, tile), MAX_MEGAPIXELS)
 
 
-def _check_scans(jpeg: bytes) -> None:
-    """Refuse a JPEG that goes over its picture again and again; what follows its end is ignored."""
+def _check_pixels(pixels: int, most: int) -> None:
+    if pixels > most * MEGA:
+        raise _too_large(f"{pixels / 1e6:,.0f} megapixels", most)
+
+
+def _check_scans(jpeg: bytes) -> int:
+    """How many scans a JPEG has; one that goes over its picture again and again is refused.
+
+    What follows its end is ignored.
+    """
     scans, at = 0, 2
     for _ in range(MAX_SEGMENTS):
         marker = _MARKER.search(jpeg, at)
         if not marker or marker[0] == _END:
-            return
+            return scans
         scans += marker[0] == _SCAN
         if scans > MAX_SCANS:
             break
@@ -132,9 +145,9 @@ def _check_scans(jpeg: bytes) -> None:
     )
 
 
-def _too_large(size: str) -> InputError:
+def _too_large(size: str, most: int = MAX_MEGAPIXELS) -> InputError:
     return InputError(
-        f"The picture has {size} but at most {MAX_MEGAPIXELS} megapixels are possible; "
+        f"The picture has {size} but at most {most} megapixels are possible; "
         "make it smaller and choose it again."
     )
 
@@ -165,12 +178,14 @@ def _about_frames(image: Image.Image, size: int) -> tuple[str, ...]:
     return ("Only the first frame is used.",)
 
 
-def _decoded(image: Image.Image) -> tuple[npt.NDArray[np.uint8], tuple[str, ...]]:
-    """The pixels, uint8 [H, W, 3], and what was changed."""
+def _decoded(
+    image: Image.Image, whole: tuple[int, int]
+) -> tuple[npt.NDArray[np.uint8], tuple[str, ...]]:
+    """The pixels, uint8 [H, W, 3], and what was changed; `whole` is the size that the file has."""
     if image.format == "TIFF":
         image.load()  # turns it upright, unlike other formats
     plain, notes = _eight_bits(image)
-    before = plain.size
+    before = plain.size if image.format == "TIFF" else whole
     # Made small first, then turned: that takes least memory. This decodes a JPEG at a fraction of
     # its size, and averages others before it filters.
     plain.thumbnail((MAX_SIDE, MAX_SIDE), Image.Resampling.LANCZOS, reducing_gap=2.0)

@@ -1,7 +1,7 @@
 """Where everything lies: the app and its pages, configuration, models, samples, corpora.
 
-No other module computes it. All of it but the corpora comes with the repository, whose root this
-module knows.
+No other module computes it. In a clone of the repository all of it lies beside the package; a wheel
+holds the app, its samples and the small models within the package (`setup.py` puts them there).
 """
 
 from __future__ import annotations
@@ -9,26 +9,62 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-"""The clone of the repository: what has the package `areaviz`, and whatever follows here, in it."""
+_PACKAGE = Path(__file__).resolve().parents[1]
+BUNDLE = _PACKAGE / "bundle"
+"""Of an installed package: what a clone has beside the package."""
+
+IS_CLONE = (_PACKAGE.parent / "app.py").exists() and not BUNDLE.exists()
+ROOT = _PACKAGE.parent if IS_CLONE else BUNDLE
+"""The clone of the repository, or the bundle: what follows here lies in it."""
 
 APP, PAGES = ROOT / "app.py", ROOT / "pages"
 CONFIGURATION = ROOT / ".streamlit"
 """Streamlit's; it is found from the working directory, so the app is started in `ROOT`."""
 CHECKPOINTS, ASSETS = ROOT / "checkpoints", ROOT / "assets"
+HOME, OPENINGS = ASSETS / "home.npz", ASSETS / "openings"
+LOOKS, CARDS = OPENINGS / "looks.json", ASSETS / "cards"
+"""The traces that the front page and the others open with; see `areaviz.backend.stored`.
+`areaviz openings` writes them, where to look in them first, and the pictures of Home's cards.
+"""
 README = ROOT / "README.md"
 FINDINGS = ROOT / "docs" / "findings.md"
 LETTERS = CHECKPOINTS / "tables" / "letters.json"
 """The table of forms of keys that were trained on letters; see `areaviz.evaluation.forms`."""
 
+MODEL_DIGESTS = CHECKPOINTS / "models.sha256"
+"""Of a bundle: every file of every model of the release, also of those that are not in it."""
+
 CHECKPOINTS_SETTING, DATA_SETTING = "AREAVIZ_CHECKPOINTS", "AREAVIZ_DATA"
 
 
 def checkpoints_folder() -> Path:
-    """The models of the app: AREAVIZ_CHECKPOINTS of the environment, else the repository's."""
-    return Path(os.environ.get(CHECKPOINTS_SETTING) or CHECKPOINTS).expanduser()
+    """The models: AREAVIZ_CHECKPOINTS of the environment, else those that were fetched, else those
+    that came along.
+    """
+    chosen = os.environ.get(CHECKPOINTS_SETTING)
+    if chosen:
+        return Path(chosen).expanduser()
+    fetched = fetched_models()
+    return CHECKPOINTS if IS_CLONE or not fetched.exists() else fetched
+
+
+def fetched_models() -> Path:
+    """Where `areaviz data get models` puts the models, when nothing else is said."""
+    return own_folder("checkpoints")
 
 
 def data_folder() -> Path:
     """The corpora: the environment variable AREAVIZ_DATA, else data/ in the working directory."""
     return Path(os.environ.get(DATA_SETTING) or "data").expanduser()
+
+
+def own_folder(name: str) -> Path:
+    """A folder that the app writes: in the working directory for a clone, which is its own place;
+    else with the reader's other application data, as a package's folder is not for writing.
+    """
+    if IS_CLONE:
+        return Path(name)
+    # Here, because a clone needs no answer of it.
+    from platformdirs import user_data_path
+
+    return user_data_path("areaviz", appauthor=False) / name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from heapq import nlargest
 from math import inf
 from operator import itemgetter
@@ -49,12 +50,33 @@ def beam_search(
     Raises:
         ValueError: when a limit or the width is below one, or alpha below zero.
     """
+    return search_by_alpha(stepper, start, end, limits, width, (alpha,))[0]
+
+
+@torch.no_grad()
+def search_by_alpha(
+    stepper: Stepper,
+    start: int,
+    end: int,
+    limits: Sequence[int],
+    width: int,
+    alphas: Sequence[float],
+) -> list[list[list[Hypothesis]]]:
+    """What `beam_search` finds under each of several penalties: [alpha][sentence][rank].
+
+    Which hypotheses stay open does not depend on the penalty, so one search finds all of them; it
+    only goes on until nothing can change under any.
+
+    Raises:
+        ValueError: as there.
+    """
     check_limits(limits)
-    if width < 1 or alpha < 0:
+    if width < 1 or min(alphas) < 0:
         raise ValueError(
-            f"The beam width must be at least 1 and alpha at least 0, got {width} and {alpha}."
+            "The beam width must be at least 1 and alpha at least 0, got"
+            f" {width} and {min(alphas)}."
         )
-    beams = [_Beam(end, limit, width, alpha) for limit in limits]
+    beams = [_Beam(end, limit, width, tuple(alphas)) for limit in limits]
     tokens = [start] * (width * len(beams))
     while not all(beam.done for beam in beams):
         log_probabilities = stepper.step(torch.tensor(tokens))
@@ -65,7 +87,7 @@ def beam_search(
         tokens = [token for beam in beams for token in beam.last_tokens()]
         if rows != list(range(len(rows))):
             stepper.select(torch.tensor(rows))
-    return [beam.best() for beam in beams]
+    return [[beam.best(place) for beam in beams] for place in range(len(alphas))]
 
 
 def _advance(
@@ -95,15 +117,19 @@ class _Open:
 
 @dataclass(slots=True)
 class _Beam:
-    """The hypotheses of one sentence; those that ended are kept, best first, at most `width`."""
+    """The hypotheses of one sentence."""
 
     end: int
     limit: int
     width: int
-    alpha: float
+    alphas: tuple[float, ...]
     open: list[_Open] = field(default_factory=lambda: [_Open((), 0.0, 0)])
-    kept: list[Hypothesis] = field(default_factory=list)
+    # For each alpha those that ended, best first, at most `width`.
+    kept: list[list[Hypothesis]] = field(init=False)
     done: bool = False
+
+    def __post_init__(self) -> None:
+        self.kept = [[] for _ in self.alphas]
 
     def extend(self, values: Sequence[list[float]], choices: Sequence[list[int]]) -> None:
         """Take the best continuations of the open hypotheses.
@@ -120,15 +146,19 @@ class _Beam:
         )
         best = nlargest(self.width, continuations, key=itemgetter(0))
         before, self.open = self.open, []
-        ended = list(self.kept)
+        ended = []
         for total, rank, token in best:
             ids = (*before[rank].ids, token)
             if token == self.end:
                 ended.append(Hypothesis(ids, total, True))
             else:
                 self.open.append(_Open(ids, total, rank))
-        self.kept = sorted(ended, key=self._score, reverse=True)[: self.width]
-        self.done = self._is_done()
+        for place, alpha in enumerate(self.alphas):
+            ranked = sorted(
+                self.kept[place] + ended, key=partial(_score, alpha=alpha), reverse=True
+            )
+            self.kept[place] = ranked[: self.width]
+        self.done = all(self._is_done(place) for place in range(len(self.alphas)))
 
     def parents(self) -> list[int]:
         """The ranks that the rows continue; rows without a hypothesis continue themselves."""
@@ -139,13 +169,13 @@ class _Beam:
         unused = self.width - len(self.open)
         return [old.ids[-1] for old in self.open] + [self.end] * unused
 
-    def best(self) -> list[Hypothesis]:
-        """The result: those that ended, then those cut off at the limit."""
+    def best(self, place: int) -> list[Hypothesis]:
+        """The result under one alpha: those that ended, then those cut off at the limit."""
         cut = [Hypothesis(old.ids, old.log_probability, False) for old in self.open]
-        return [*self.kept, *cut][: self.width]
+        return [*self.kept[place], *cut][: self.width]
 
-    def _is_done(self) -> bool:
-        """Whether nothing open can come into the result.
+    def _is_done(self, place: int) -> bool:
+        """Whether nothing open can come into the result under one alpha.
 
         A log-probability only falls as a hypothesis grows and the penalty is largest at the limit,
         so an open hypothesis will never score more than its present log-probability under the
@@ -153,8 +183,10 @@ class _Beam:
         """
         if not self.open or len(self.open[0].ids) == self.limit:
             return True
-        reachable = self.open[0].log_probability / length_penalty(self.limit, self.alpha)
-        return len(self.kept) == self.width and reachable <= self._score(self.kept[-1])
+        kept, alpha = self.kept[place], self.alphas[place]
+        reachable = self.open[0].log_probability / length_penalty(self.limit, alpha)
+        return len(kept) == self.width and reachable <= _score(kept[-1], alpha)
 
-    def _score(self, hypothesis: Hypothesis) -> float:
-        return hypothesis.log_probability / length_penalty(len(hypothesis.ids), self.alpha)
+
+def _score(hypothesis: Hypothesis, alpha: float) -> float:
+    return hypothesis.log_probability / length_penalty(len(hypothesis.ids), alpha)

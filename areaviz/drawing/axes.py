@@ -11,7 +11,7 @@ from matplotlib.figure import Figure as PrintFigure
 from matplotlib.ticker import MultipleLocator, PercentFormatter
 from plotly.graph_objects import Figure, Scatter
 
-from areaviz.drawing.labels import Ticks, drawable, escape, ticks
+from areaviz.drawing.labels import LONGEST, Ticks, drawable, escape, ticks
 from areaviz.drawing.pictures import matrix_uri
 from areaviz.drawing.theme import (
     PRINT_FONT,
@@ -23,6 +23,7 @@ from areaviz.drawing.theme import (
     Layout,
     decimals,
     scale_step,
+    times,
 )
 from areaviz.trace.record import FloatArray
 
@@ -33,19 +34,23 @@ HOVER = "%{text}<extra></extra>"
 
 
 def screen_labels(
-    labels: Sequence[str], room: float = SCREEN_WIDTH, upright: bool = False
+    labels: Sequence[str],
+    room: float = SCREEN_WIDTH,
+    upright: bool = False,
+    longest: int = LONGEST,
 ) -> Ticks:
     """Which of these visible labels a screen axis of `room` px shows."""
-    return ticks(labels, room, SCREEN_FONT, upright)
+    return ticks(labels, room, SCREEN_FONT, upright, longest)
 
 
 def print_labels(
     labels: Sequence[str],
     room: float = PRINT_ROOM,
     upright: bool = False,
+    longest: int = LONGEST,
 ) -> Ticks:
     """Which of these visible labels an axis of `room` pt shows, as the print font can draw them."""
-    return ticks([drawable(label) for label in labels], room, PRINT_FONT, upright)
+    return ticks([drawable(label) for label in labels], room, PRINT_FONT, upright, longest)
 
 
 def screen_ticks(shown: Ticks) -> Layout:
@@ -54,7 +59,9 @@ def screen_ticks(shown: Ticks) -> Layout:
         "tickmode": "array",
         "tickvals": shown.positions,
         "ticktext": [escape(text) for text in shown.texts],
-        "tickangle": -shown.angle,
+        # Level labels turn where a narrow screen has less room than was reckoned with.
+        "tickangle": -shown.angle or None,
+        "autotickangles": [0, -90],
     }
 
 
@@ -63,6 +70,53 @@ def depth(shown: Ticks) -> float:
     if not shown.angle:
         return 20
     return 12 + 0.45 * SCREEN_FONT * max(map(len, shown.texts), default=1)
+
+
+def refitted(figure: Figure, room: float) -> Figure:
+    """A screen figure whose horizontal axes show as many labels as `room` px hold."""
+    layout = figure.layout
+    for axis, labels in layout.meta["labels"].items():
+        before, after = screen_labels(labels), screen_labels(labels, room)
+        side = "t" if layout[axis].side == "top" else "b"
+        change = depth(after) - depth(before)
+        figure.update_layout(
+            {
+                axis: screen_ticks(after),
+                "margin": {side: layout.margin[side] + change},
+                "height": round(layout.height + change),
+            }
+        )
+    return figure
+
+
+def headless(figure: Figure) -> Figure:
+    """A screen figure without its title and note, for a page that sets them as text."""
+    layout = figure.layout
+    # A little air stays over the plot.
+    less = layout.meta["heading"] - 8
+    return figure.update_layout(
+        title={"text": "", "subtitle": {"text": ""}},
+        margin={"t": layout.margin.t - less},
+        height=round(layout.height - less),
+    )
+
+
+def common_top(figures: Sequence[Figure]) -> float | None:
+    """Where one colour scale for all figures ends; None where they have none that can be moved."""
+    tops = [figure.layout.coloraxis.cmax for figure in figures]
+    if any(figure.layout.images or top is None for figure, top in zip(figures, tops, strict=True)):
+        return None
+    return float(max(tops))
+
+
+def rescaled(figure: Figure, top: float | None) -> Figure:
+    """A screen figure whose colour scale ends at `top`, as others do; None leaves it."""
+    scale = figure.layout.coloraxis
+    if top is None or scale.cmax == top or scale.cmin != 0:
+        return figure
+    step = scale_step(top, short=scale.colorbar.dtick > scale.cmax / 4)
+    bar = {"dtick": step, "tickformat": f".{decimals(step)}%"}
+    return figure.update_layout(coloraxis={"cmax": top, "colorbar": bar})
 
 
 def legend(y: float, **more: object) -> Layout:
@@ -153,16 +207,21 @@ def frame(
 
 
 def lay_picture(
-    figure: Figure, values: FloatArray, scale: float, box: tuple[float, float, float, float]
+    figure: Figure,
+    values: FloatArray,
+    scale: float,
+    box: tuple[float, float, float, float],
+    is_signed: bool = False,
 ) -> None:
     """Lay a matrix into a screen figure as a picture on the colour scale 0 to `scale`.
 
     Args:
+        is_signed: the scale begins at -`scale`.
         box: left, top, width and height in the units of the axes.
     """
     left, top, width, height = box
     figure.add_layout_image(
-        source=matrix_uri(values, scale),
+        source=matrix_uri(values, scale, is_signed),
         xref="x",
         yref="y",
         x=left,
@@ -244,6 +303,25 @@ def print_scale(
         format=PercentFormatter(1, decimals(step)),
         ticks=MultipleLocator(step),
     )
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(length=0, labelsize=PRINT_FONT)
+    bar.set_label(unit, fontsize=PRINT_FONT)
+
+
+def print_signed_scale(
+    figure: PrintFigure, axes: Axes, mappable: ScalarMappable, unit: str, top: float
+) -> None:
+    """The colour bar of doublings on paper, see `theme.signed_axis`."""
+    steps = range(-int(top), int(top) + 1)
+    bar = figure.colorbar(
+        mappable,
+        ax=axes,
+        pad=0.015,
+        aspect=28,
+        fraction=0.04,
+        ticks=[float(step) for step in steps],
+    )
+    bar.ax.set_yticklabels([times(step) for step in steps])
     bar.outline.set_visible(False)
     bar.ax.tick_params(length=0, labelsize=PRINT_FONT)
     bar.set_label(unit, fontsize=PRINT_FONT)

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure as PrintFigure
 from plotly.graph_objects import Figure
 
 from areaviz.drawing.labels import counted
+from areaviz.drawing.sites import layer_noun
 from areaviz.drawing.theme import Drawing, finish
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import Gaze, Trace
@@ -20,6 +21,8 @@ Row = tuple[str | int | float, ...]
 Drawn = TypeVar("Drawn")
 At = Callable[[Trace, Focus], Drawn]
 """What is worked out from a trace at a focus."""
+ScreenFigure = Figure
+"""A figure that a page draws: the pages' name for it, which know no plotly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,12 @@ class Table:
 
     columns: tuple[str, ...]
     rows: Sequence[Row]
+
+    def filled(self) -> Table:
+        """The table without the columns that have nothing in any row."""
+        kept = [k for k in range(len(self.columns)) if any(row[k] != "" for row in self.rows)]
+        names = tuple(self.columns[k] for k in kept)
+        return Table(names, [tuple(row[k] for k in kept) for row in self.rows])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +50,8 @@ class Takeaway:
     print: At[PrintFigure]
     # An animated GIF, where time is part of the picture.
     movie: At[bytes] | None = None
+    # What the marks of the picture mean, in two lines of text.
+    how_to_read: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,6 +78,8 @@ class View(Takeaway):
     fits: At[bool]
     # For the screen.
     figure: At[Figure]
+    # Whether a page may open with it, where nobody has chosen a view yet.
+    leads: At[bool] = lambda trace, focus: True
     # Of a view that is played: what the page shows in place of `figure`.
     played: At[Played] | None = None
 
@@ -80,6 +93,8 @@ def view(
     figure: Callable[[Drawn], Figure],
     table: Callable[[Drawn], Table],
     paper: Callable[[Drawn], PrintFigure],
+    how_to_read: str = "",
+    leads: At[bool] = lambda trace, focus: True,
 ) -> View:
     """A view whose figure, table and print are made of one record, which `find` works out."""
     return View(
@@ -90,7 +105,13 @@ def view(
         figure=lambda trace, focus: figure(find(trace, focus)),
         table=lambda trace, focus: table(find(trace, focus)),
         print=lambda trace, focus: finish(paper(find(trace, focus))),
+        how_to_read=how_to_read,
+        leads=leads,
     )
+
+
+ALL = "all heads"
+"""A caption's words for a focus on no head."""
 
 
 def caption(
@@ -99,6 +120,8 @@ def caption(
     all_layers: bool = False,
 ) -> str:
     """One line under every figure: model, decoding, site, layer, head and normalisation.
+
+    Of the only layer, or the only head, nothing is said.
 
     Of a gaze: model, site, steps, scales, and how places were chosen and read. A print carries the
     line itself; a screen figure has it in `layout.meta["caption"]`, and the page sets it as text.
@@ -109,14 +132,18 @@ def caption(
     if focus.site not in trace.maps:
         return _gaze_caption(trace.request, trace.gazes[focus.site])
     attention = trace.maps[focus.site]
-    head = "all heads" if focus.head is None else f"head {focus.head + 1} of {attention.heads}"
-    layer = f"layer {focus.layer + 1} of {attention.layers}"
-    if all_layers and attention.layers > 1:
-        layer = f"all {attention.layers} layers"
+    where = [attention.site]
+    if attention.layers > 1:
+        noun = layer_noun(attention.site)
+        one = f"{noun} {focus.layer + 1} of {attention.layers}"
+        where.append(f"all {attention.layers} {noun}s" if all_layers else one)
+    if attention.heads > 1:
+        one = f"head {(focus.head or 0) + 1} of {attention.heads}"
+        where.append(ALL if focus.head is None else one)
     derived = f" · derived {attention.derived}" if attention.derived else ""
     return (
-        f"{model_words(trace)} · {attention.site}, {layer}, {head} · {attention.normalisation},"
-        f" areas up to {_largest_area(attention.grid)}{derived}{changes_words(trace.request)}"
+        f"{model_words(trace)} · {', '.join(where)} · {attention.normalisation},"
+        f" {areas_words(attention.grid)}{derived}{changes_words(trace.request)}"
     )
 
 
@@ -134,11 +161,15 @@ def changes_words(request: Request) -> str:
     return f" · with {counted(len(request.changes), 'change')}" if request.changes else ""
 
 
-def _largest_area(grid: AreaGrid) -> str:
-    """Of a text in items, of a picture in rows and columns of cells."""
-    if grid.height == 1:
-        return counted(grid.max_width, "item")
-    return f"{grid.max_height}×{grid.max_width} cells of {grid.height}×{grid.width}"
+def areas_words(grid: AreaGrid) -> str:
+    """The largest area: of a text in items, of a picture in rows and columns of cells."""
+    is_text = grid.height == 1
+    if grid.max_height == grid.max_width == 1:
+        return "single items" if is_text else f"single cells of {grid.height}×{grid.width}"
+    if is_text:
+        return f"areas up to {grid.max_width} items"
+    largest = f"{grid.max_height}×{grid.max_width}"
+    return f"areas up to {largest} cells of {grid.height}×{grid.width}"
 
 
 def _gaze_caption(request: Request, gaze: Gaze) -> str:

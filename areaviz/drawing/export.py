@@ -7,11 +7,16 @@ import io
 import json
 import math
 import re
+import textwrap
+from dataclasses import dataclass
 
 from matplotlib import rc_context
 from matplotlib.figure import Figure as PrintFigure
+from matplotlib.text import Text
 
 from areaviz.drawing.base import Table
+from areaviz.drawing.theme import PRINT_FONT, PRINT_LETTERS, PRINT_WIDTH
+from areaviz.trace.limits import check_range
 
 FORMATS = ("svg", "pdf", "png")
 _ACTIVE = r"=+\-@\t\r＝＋－＠"
@@ -24,8 +29,65 @@ _RUN = re.compile(rf"""{_BEGINNING}(?='|[ "]*[{_ACTIVE}])""")
 _HELD = re.compile(rf"{_BEGINNING}'")
 
 
-def figure_bytes(figure: PrintFigure, kind: str) -> bytes:
-    """A print figure as an SVG, PDF or PNG (300 dpi, white paper) file.
+WIDTHS = {"A column": 3.35, "A page": PRINT_WIDTH, "A slide": 12.0}
+"""Of figures, in inches."""
+LETTERS = (6.0, PRINT_FONT, 9.0, 12.0, 18.0)
+"""Sizes that are offered for the letters of a figure, in points."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """How large a figure is in print.
+
+    Args:
+        width: in inches, 2 to 20.
+        letters: size of its labels in points, 4 to 40; titles are larger in proportion.
+    """
+
+    width: float = PRINT_WIDTH
+    letters: float = PRINT_FONT
+
+    def checked(self) -> Paper:
+        """This paper; raises InputError for a number outside its range."""
+        check_range("width", self.width, (2, 20))
+        check_range("letters", self.letters, (4, 40))
+        return self
+
+
+def on_paper(figure: PrintFigure, paper: Paper) -> PrintFigure:
+    """The figure, changed so that it has the width and the letters of a paper.
+
+    Its title, note and caption, the first three texts, are wrapped anew, and what they leave is for
+    the plot, as high as its letters need.
+    """
+    if paper == Paper():
+        return figure
+    wider, larger = paper.width / PRINT_WIDTH, paper.letters / PRINT_FONT
+    engine = figure.get_layout_engine()
+    _, _, _, share = engine.get()["rect"]  # type: ignore[union-attr]
+    plot = share * figure.get_figheight() * max(wider, larger)
+    for text in figure.findobj(Text):
+        text.set_fontsize(float(text.get_fontsize()) * larger)
+    title, note, caption = figure.texts[:3]
+    lines = []
+    for text, letters in zip((title, note, caption), PRINT_LETTERS, strict=True):
+        whole_line = " ".join(text.get_text().split())
+        wrapped = textwrap.wrap(whole_line, max(10, int(letters * wider / larger)))
+        text.set_text("\n".join(wrapped))
+        lines.append(len(wrapped))
+    head = larger * (0.13 + 0.15 * lines[0] + 0.17 * lines[1])
+    foot = larger * (0.07 + 0.12 * lines[2])
+    whole = plot + head + foot
+    figure.set_size_inches(paper.width, whole)
+    engine.set(rect=(0, foot / whole, 1, plot / whole))  # type: ignore[union-attr, call-arg]
+    title.set_y(1 - 0.07 * larger / whole)
+    note.set_y(1 - (head - 0.03 * larger) / whole)
+    caption.set_y(0.06 * larger / whole)
+    return figure
+
+
+def figure_bytes(figure: PrintFigure, kind: str, paper: Paper | None = None) -> bytes:
+    """A print figure as an SVG, PDF or PNG (300 dpi, white paper) file, on paper of a size.
 
     Raises:
         ValueError: when `kind` is none of FORMATS.
@@ -34,6 +96,8 @@ def figure_bytes(figure: PrintFigure, kind: str) -> bytes:
         raise ValueError(
             f"A figure cannot be written as {kind!r}; choose one of {', '.join(FORMATS)}."
         )
+    if paper is not None:
+        on_paper(figure, paper)
     # A date would make two files of one figure differ, and so would ids that are drawn by chance.
     dateless = {
         "svg": {"Date": None},
@@ -58,6 +122,11 @@ def table_csv(table: Table) -> str:
     writer.writerow(map(escape, table.columns))
     writer.writerows([_cell(value) for value in row] for row in table.rows)
     return buffer.getvalue()
+
+
+def csv_bytes(table: Table) -> bytes:
+    """A table as a CSV file that Excel, too, reads as UTF-8."""
+    return table_csv(table).encode("utf-8-sig")
 
 
 def escape(text: str) -> str:

@@ -19,6 +19,7 @@ from areaviz.drawing.select import FocusedMap, Runs, field_name, fits_map, group
 from areaviz.drawing.theme import SECOND, Drawing, head_colour
 from areaviz.trace import query
 from areaviz.trace.query import Attended
+from areaviz.trace.reading import map_of
 from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
 from areaviz.trace.request import Focus
 
@@ -41,8 +42,12 @@ class Frame:
     probability: float | None
     # Item shares: float32 [G, M], which sum to 1.
     shares: FloatArray
+    # How bright each cell is, 0..1: float32 [G, M]; some cell is 1 in every frame that looks.
+    light: FloatArray
     # The area with most weight, on the mean of its items; None where nothing has any.
     heaviest: Attended | None
+    # Whether it is locked.
+    marked: bool
     # Of hard attention what each drawn head read, in pixels of the picture, and its colour.
     read: Sequence[tuple[Box, str]]
 
@@ -54,8 +59,6 @@ class Film(Drawing):
     picture: Pixels
     cells: Field
     frames: Sequence[Frame]
-    # The share of a cell that is drawn at full brightness, the same in all frames.
-    top: float
 
     def stills(self, longest: int, dim: float = DIM) -> Stills:
         """What draws the frames.
@@ -90,8 +93,8 @@ class Stills:
     def of(self, frame: Frame) -> Pixels:
         """A frame: uint8 [H, W, 3]."""
         whole, drawn = self.film.picture.shape, self.plain.shape
-        share_HW = spread(frame.shares, self.film.cells, whole, drawn)
-        light_HW = self.dim + (1 - self.dim) * np.clip(share_HW / self.film.top, 0, 1)
+        lit_HW = spread(frame.light, self.film.cells, whole, drawn)
+        light_HW = self.dim + (1 - self.dim) * np.clip(lit_HW, 0, 1)
         lit = (self.light * light_HW[..., None]).round().astype(np.uint8)
         scale = drawn[1] / whole[1]
         boxes = [(scaled(box, scale), colour) for box, colour in frame.read]
@@ -106,41 +109,51 @@ def fits_film(trace: Trace, focus: Focus) -> bool:
     words = trace.fields[attention.query]
     if words.kind != "text" or trace.fields[attention.memory].kind != "picture":
         return False
-    chosen = set(focus.items) if focus.side == "query" else set()
-    return 0 < len(chosen or words) <= MOST_FRAMES
+    return 0 < len(_shown(select(trace, focus), groups(words, "item"))) <= MOST_FRAMES
 
 
 def film(trace: Trace, focus: Focus) -> Film:
-    """The frames of the focused items, of all words where none is focused.
+    """The frames of all words, the focused ones marked; of a text too long for that, those alone.
 
-    With `focus.unit` "word" items are joined to words.
+    With `focus.unit` "word" items are joined to words. Each frame is lit on a scale of its own, up
+    to its brightest cell: by the share of a cell, or by how much more it gets than on average.
     """
     chosen = select(trace, focus)
     assert trace.request.picture is not None
     runs = groups(chosen.query, focus.unit)
-    shares_QN = query.item_shares(chosen.attention, chosen.layer, chosen.head)
-    shares_RN = query.merge_items(shares_QN, runs)
-    top = float(shares_RN.max()) or 1.0
+    place = chosen.attention, chosen.layer, chosen.head
+    shares_RN = map_of(*place, "nothing", runs)
+    light_RN = shares_RN
+    if focus.against == "average":
+        light_RN = np.maximum(map_of(*place, "average", runs), 0)
     least = query.smallest_area(chosen.attention, focus)
-    frames = [
-        _frame(trace, chosen, runs[run], shares_RN[run], least) for run in _shown(chosen, runs)
-    ]
-    note = (
-        f"brightness: {DIM:.0%} without attention, full at {top:.1%} in a cell, the same in every"
-        " frame"
-    )
+    frames = []
+    for run in _shown(chosen, runs):
+        light_N = light_RN[run] / brightest(light_RN[run], focus.against)
+        frames.append(_frame(trace, chosen, runs[run], shares_RN[run], light_N, least))
+    note = f"brightness: {DIM:.0%} without attention, full in each frame's largest cell"
+    if focus.against == "average":
+        note = f"brightness: {DIM:.0%} up to the head's average, full where a frame is most above"
     if any(frame.read for frame in frames):
         note += "; outlined: what was read"
     unit = f"{field_name(chosen.query)} {unit_name(chosen.query, focus.unit)}"
     return Film(
         title=f"Where the model looks for each {unit}, {chosen.head_words}",
         note=note,
-        caption=f"{caption(trace, focus)} · full brightness: {top:.1%} of the attention in a cell",
+        caption=f"{caption(trace, focus)} · each frame lit up to its own largest cell",
         picture=trace.request.picture.pixels,
         cells=chosen.memory,
         frames=frames,
-        top=top,
     )
+
+
+def brightest(light_N: FloatArray, against: str) -> float:
+    """What is drawn at full brightness in a frame.
+
+    Against the average it is at least one doubling, as a frame that is all average stays dark.
+    """
+    most = float(light_N.max())
+    return max(most, 1.0) if against == "average" else most or 1.0
 
 
 def spread(
@@ -183,21 +196,35 @@ def _along(
 
 
 def _shown(chosen: FocusedMap, runs: Runs) -> Sequence[int]:
-    """The runs that get a frame: focused ones, else those that stand for text, else all."""
+    """The runs that get a frame: focused ones and those that stand for text, else all.
+
+    Where these are too many, the focused ones alone.
+    """
     anchors, raw = chosen.query.anchors, chosen.query.raw
-    focused, found = set(chosen.queries), []
+    focused, found = [], []
     for number, (start, end) in enumerate(runs):
-        if chosen.focused:
-            wanted = not focused.isdisjoint(range(start, end))
-        else:
-            wanted = bool(raw[anchors[start, 0] : anchors[end - 1, 1]].strip())
-        if wanted:
+        is_focused = _is_marked(chosen, (start, end))
+        if is_focused:
+            focused.append(number)
+        if is_focused or raw[anchors[start, 0] : anchors[end - 1, 1]].strip():
             found.append(number)
+    if focused and len(found) > MOST_FRAMES:
+        return focused
     return found or range(len(runs))
 
 
+def _is_marked(chosen: FocusedMap, run: tuple[int, int]) -> bool:
+    """Whether a run holds a locked item."""
+    return chosen.focused and not set(chosen.queries).isdisjoint(range(*run))
+
+
 def _frame(
-    trace: Trace, chosen: FocusedMap, run: tuple[int, int], shares_N: FloatArray, least: int
+    trace: Trace,
+    chosen: FocusedMap,
+    run: tuple[int, int],
+    shares_N: FloatArray,
+    light_N: FloatArray,
+    least: int,
 ) -> Frame:
     start, end = run
     labels, grid = chosen.query.labels[start:end], chosen.attention.grid
@@ -210,7 +237,9 @@ def _frame(
         label=visible("".join(labels).strip() or labels[0]),
         probability=likely,
         shares=shares_N.reshape(grid.height, grid.width),
+        light=light_N.reshape(grid.height, grid.width),
         heaviest=heaviest[0] if heaviest else None,
+        marked=_is_marked(chosen, run),
         read=list(_read(chosen, range(start, end))),
     )
 

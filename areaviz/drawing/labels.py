@@ -26,6 +26,12 @@ _UNSEEN = re.compile(
     "[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"
     "\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 )
+# A single blank between two characters that can be seen.
+_BETWEEN = re.compile(r"(?<=\S) (?=\S)")
+
+
+LONGEST = 16
+"""Characters of an axis label, where nothing else is said."""
 
 
 def visible(label: str) -> str:
@@ -66,7 +72,7 @@ def _named(found: re.Match[str]) -> str:
     return _code_point(character)
 
 
-def clip(label: str, length: int = 16) -> str:
+def clip(label: str, length: int = LONGEST) -> str:
     """`label` cut to `length` characters, the last one an ellipsis where something was cut."""
     return label if len(label) <= length else label[: length - 1] + "…"
 
@@ -111,6 +117,11 @@ def for_print(label: str) -> str:
     return drawable(visible(label))
 
 
+def words_for_print(label: str) -> str:
+    """The same, but one blank between what can be seen stays a blank: it shows as the gap it is."""
+    return " ".join(map(for_print, _BETWEEN.split(label)))
+
+
 @dataclass(frozen=True, slots=True)
 class Ticks:
     """Which labels an axis shows."""
@@ -128,6 +139,7 @@ def ticks(
     room: float,
     font: float,
     upright: bool = False,
+    longest: int = LONGEST,
 ) -> Ticks:
     """As many visible labels as fit along an axis without overlap.
 
@@ -137,8 +149,9 @@ def ticks(
         room: length of the axis, in the unit of `font`.
         font: size of the letters.
         upright: the axis is vertical, so that a label takes up its height.
+        longest: characters of a label.
     """
-    texts = [clip(label) for label in labels]
+    texts = [clip(label, longest) for label in labels]
     pitch = room / max(len(texts), 1)
     if pitch < 0.5 * font:
         return _numbers(len(texts), room, font, upright)

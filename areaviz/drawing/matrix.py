@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure as PrintFigure
 from matplotlib.patches import Rectangle
-from plotly.graph_objects import Figure, Heatmap
+from plotly.graph_objects import Figure, Heatmap, Scatter
 
 from areaviz.drawing.axes import (
     depth,
@@ -18,16 +18,18 @@ from areaviz.drawing.axes import (
     lay_picture,
     print_labels,
     print_scale,
+    print_signed_scale,
     print_ticks,
     print_titles,
     screen_labels,
     screen_ticks,
 )
-from areaviz.drawing.base import Table
-from areaviz.drawing.labels import escape
+from areaviz.drawing.base import Row, Table
+from areaviz.drawing.labels import LONGEST, escape
 from areaviz.drawing.pictures import CELLS, Box, average, block_size
 from areaviz.drawing.select import neighbours
 from areaviz.drawing.theme import (
+    DIVERGING,
     SECOND,
     SEQUENCE,
     Drawing,
@@ -36,8 +38,22 @@ from areaviz.drawing.theme import (
     nice_top,
     print_figure,
     screen_figure,
+    signed_axis,
 )
 from areaviz.trace.record import FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Outlined:
+    """What is outlined in a row."""
+
+    # Columns, the end exclusive.
+    start: int
+    end: int
+    # What it is, how many items it takes, and its share 0..1, for the table.
+    text: str
+    items: int
+    share: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,9 +75,16 @@ class Matrix(Drawing):
     # Rows and columns that get a frame.
     marked_rows: tuple[int, ...] = ()
     marked_columns: tuple[int, ...] = ()
+    # Characters of a row's label.
+    longest: int = LONGEST
     # How many rows and columns a value is the mean of.
     row_block: int = 1
     column_block: int = 1
+    # Whether values are doublings, from -top to top.
+    is_signed: bool = False
+    # What the outlines are, and for each row its own, or None; () for no outlines.
+    outline: str = ""
+    outlined: Sequence[Outlined | None] = ()
 
     @property
     def right(self) -> float:
@@ -72,6 +95,21 @@ class Matrix(Drawing):
     def bottom(self) -> float:
         """The same of the last row."""
         return len(self.rows) - 0.5
+
+    @property
+    def bottom_of_scale(self) -> float:
+        """Where the scale begins."""
+        return -self.top if self.is_signed else 0.0
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether the table says what is outlined; of averaged rows it cannot."""
+        return bool(self.outlined) and self.row_block == 1
+
+    @property
+    def is_picture(self) -> bool:
+        """Whether there are too many rows or columns for cells one by one, and for outlines."""
+        return max(len(self.rows), len(self.columns)) > CELLS
 
 
 def reduced(matrix: Matrix) -> Matrix:
@@ -84,7 +122,7 @@ def reduced(matrix: Matrix) -> Matrix:
         matrix,
         title=f"{matrix.title} · averaged {rows}×{columns} to a pixel",
         values=values,
-        top=min(matrix.top, nice_top(float(values.max()))),
+        top=matrix.top if matrix.is_signed else min(matrix.top, nice_top(float(values.max()))),
         row_block=rows,
         column_block=columns,
     )
@@ -94,9 +132,9 @@ def draw(matrix: Matrix) -> Figure:
     """The matrix for the screen: cells with hover text, or one picture where there are too many."""
     shown = reduced(matrix)
     rows, columns = len(shown.rows), len(shown.columns)
-    height = float(np.clip(21 * rows, 84, 460))
+    height = tall(rows)
     across = screen_labels(shown.columns)
-    down = screen_labels(shown.rows, height, upright=True)
+    down = screen_labels(shown.rows, height, True, shown.longest)
     figure = screen_figure(
         shown,
         height,
@@ -106,11 +144,17 @@ def draw(matrix: Matrix) -> Figure:
             shown.column_title, side="top", range=[-0.5, shown.right], **screen_ticks(across)
         ),
         down=axis(shown.row_title, range=[shown.bottom, -0.5], **screen_ticks(down)),
-        coloraxis=colour_axis(shown.top, shown.unit, short=height < 130),
+        labels={"xaxis": shown.columns},
+        coloraxis=(
+            signed_axis(shown.top, shown.unit)
+            if shown.is_signed
+            else colour_axis(shown.top, shown.unit, short=height < 130)
+        ),
         shapes=[frame(*box) for box in _frames(shown)],
     )
-    if max(rows, columns) > CELLS:
-        lay_picture(figure, shown.values, shown.top, (-0.5, -0.5, columns, rows))
+    if shown.is_picture:
+        box = -0.5, -0.5, columns, rows
+        lay_picture(figure, shown.values, shown.top, box, shown.is_signed)
     else:
         # Gaps between many cells would take up much of the picture.
         gap = 1 if max(shown.values.shape) <= 48 else 0
@@ -121,10 +165,48 @@ def draw(matrix: Matrix) -> Figure:
                 coloraxis="coloraxis",
                 xgap=gap,
                 ygap=gap,
-                hovertemplate="%{text}<br>%{z:.1%}<extra></extra>",
+                hovertemplate="%{text}<br>%{customdata}<extra></extra>",
+                customdata=value_texts(shown),
             )
         )
+        figure.add_traces(_outlines(shown))
     return figure
+
+
+def value_texts(matrix: Matrix) -> list[list[str]]:
+    """What hovering says of every value: a share, or how many times as much as on average."""
+    if matrix.is_signed:
+        return [[f"{2.0**value:.2g} times the average" for value in row] for row in matrix.values]
+    return [[f"{value:.1%}" for value in row] for row in matrix.values]
+
+
+def _outlines(matrix: Matrix) -> list[Scatter]:
+    """A line around what is outlined in each row, light on dark so that it shows on any cell."""
+    x: list[float | None] = []
+    y: list[float | None] = []
+    for left, top, width, height in _outline_boxes(matrix):
+        right, bottom = left + width, top + height
+        x += [left, right, right, left, left, None]
+        y += [top, top, bottom, bottom, top, None]
+    if not x:
+        return []
+    found = []
+    for colour, width in (("#202020", 3.2), ("#FFFFFF", 1.4)):
+        line = {"color": colour, "width": width}
+        found.append(Scatter(x=x, y=y, mode="lines", line=line, hoverinfo="skip"))
+    return found
+
+
+def _outline_boxes(matrix: Matrix) -> Iterator[Box]:
+    """Left, top, width and height of the outlines, just inside their cells."""
+    for row, one in enumerate(matrix.outlined):
+        if one is not None:
+            yield one.start - 0.44, row - 0.42, one.end - one.start - 0.12, 0.84
+
+
+def tall(rows: int) -> float:
+    """How many px so many rows take: roomy while they are few, then as close as labels stand."""
+    return float(np.clip(21 * rows, 84, np.clip(14.5 * rows, 460, 800)))
 
 
 def pair_texts(rows: Sequence[str], columns: Sequence[str]) -> list[list[str]]:
@@ -140,7 +222,7 @@ def draw_print(matrix: Matrix) -> PrintFigure:
     figure, axes = print_figure(shown, height)
     cells = _print_cells(axes, shown)
     print_ticks(axes, print_labels(shown.columns), top=True)
-    down = print_labels(shown.rows, 72 * height, upright=True)
+    down = print_labels(shown.rows, 72 * height, True, matrix.longest)
     axes.set_yticks(down.positions, down.texts)
     print_titles(axes, shown.column_title, shown.row_title)
     for x, y, width, high in _frames(shown):
@@ -154,36 +236,50 @@ def draw_print(matrix: Matrix) -> PrintFigure:
                 linewidth=1.2,
             )
         )
-    print_scale(
-        figure,
-        axes,
-        cells,
-        shown.unit,
-        shown.top,
-        short=height < 1,
-    )
+    if not shown.is_picture:
+        for x, y, width, high in _outline_boxes(shown):
+            for colour, thick in (("#202020", 1.5), ("#FFFFFF", 0.7)):
+                box = Rectangle((x, y), width, high, fill=False, edgecolor=colour, linewidth=thick)
+                axes.add_patch(box)
+    if shown.is_signed:
+        print_signed_scale(figure, axes, cells, shown.unit, shown.top)
+    else:
+        print_scale(figure, axes, cells, shown.unit, shown.top, short=height < 1)
     return figure
 
 
 def tabulate(matrix: Matrix) -> Table:
     """The numbers drawn: one line a row of the matrix, one column a column or block of columns."""
     shown = reduced(matrix)
-    names = _names(shown.rows, shown.row_block)
-    columns = (shown.row_title, *_names(shown.columns, shown.column_block))
-    lines = zip(names, shown.values.tolist(), strict=True)
-    return Table(columns, [(name, *values) for name, values in lines])
+    names = _names(shown.rows, shown.row_block) if shown.row_title else shown.rows
+    columns = (shown.row_title or "row", *_names(shown.columns, shown.column_block))
+    rows: list[Row] = []
+    for number, (name, values) in enumerate(zip(names, shown.values.tolist(), strict=True)):
+        rows.append((name, *_numbers(shown, number), *values))
+    if shown.has_numbers:
+        columns = (columns[0], shown.outline, "items in it", "its share", *columns[1:])
+    return Table(columns, rows)
+
+
+def _numbers(matrix: Matrix, row: int) -> Row:
+    """What the table has of a row's outline."""
+    if not matrix.has_numbers:
+        return ()
+    one = matrix.outlined[row]
+    return ("none", 0, 0.0) if one is None else (one.text, one.items, one.share)
 
 
 def _print_cells(axes: Axes, matrix: Matrix) -> ScalarMappable:
-    values, top = matrix.values, matrix.top
+    values, low, top = matrix.values, matrix.bottom_of_scale, matrix.top
+    cmap = DIVERGING if matrix.is_signed else SEQUENCE
     right, bottom = matrix.right, matrix.bottom
     rows, columns = values.shape
     # As pixels, large matrices stay small files in vector formats too.
     if values.size > 2500 or max(rows, columns) > CELLS:
         return axes.imshow(
             values,
-            SEQUENCE,
-            vmin=0,
+            cmap,
+            vmin=low,
             vmax=top,
             aspect="auto",
             interpolation="nearest",
@@ -193,8 +289,8 @@ def _print_cells(axes: Axes, matrix: Matrix) -> ScalarMappable:
         np.linspace(-0.5, right, columns + 1),
         np.linspace(-0.5, bottom, rows + 1),
         values,
-        cmap=SEQUENCE,
-        vmin=0,
+        cmap=cmap,
+        vmin=low,
         vmax=top,
         edgecolors="white",
         linewidth=0.4,

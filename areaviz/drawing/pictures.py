@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageDraw
 
-from areaviz.drawing.theme import SEQUENCE
+from areaviz.drawing.theme import DIVERGING, SEQUENCE
 from areaviz.trace.record import FloatArray
 
 Pixels = npt.NDArray[np.uint8]
@@ -30,7 +30,8 @@ PIXELS = 400
 _COLOURS = 256
 # The place in the colour table that stands for no value, and is clear.
 _OUTSIDE = 255
-_TABLE = SEQUENCE(np.minimum(np.arange(_COLOURS) / (_OUTSIDE - 1), 1))[:, :3] * 255
+_STEPS = np.minimum(np.arange(_COLOURS) / (_OUTSIDE - 1), 1)
+_TABLE, _SIGNED_TABLE = SEQUENCE(_STEPS)[:, :3] * 255, DIVERGING(_STEPS)[:, :3] * 255
 
 
 def coloured(grey_HW: Pixels) -> Pixels:
@@ -130,16 +131,23 @@ def _block_sums(
     return np.asarray(np.add.reduceat(tall, range(0, width, columns), axis=1))
 
 
-def matrix_uri(values_RC: FloatArray, top: float) -> str:
-    """A matrix as the data address of a PNG: 0 to `top` in the theme's colours, NaN clear."""
-    scaled_RC = np.clip(np.nan_to_num(values_RC) / top, 0, 1) * (_OUTSIDE - 1)
+def matrix_uri(values_RC: FloatArray, top: float, is_signed: bool = False) -> str:
+    """A matrix as the data address of a PNG: 0 to `top` in the theme's colours, NaN clear.
+
+    Where values are signed: -`top` to `top`.
+    """
+    relative_RC = np.nan_to_num(values_RC) / top
+    if is_signed:
+        relative_RC = (relative_RC + 1) / 2
+    scaled_RC = np.clip(relative_RC, 0, 1) * (_OUTSIDE - 1)
     index_RC = np.where(np.isnan(values_RC), _OUTSIDE, scaled_RC.round()).astype(np.uint8)
     # The browser smooths what it enlarges, so cells are enlarged here; repeated cells cost next to
     # nothing.
     rows, columns = index_RC.shape
     large = _enlarged(index_RC, max(1, PIXELS // rows), max(1, PIXELS // columns))
     image = Image.fromarray(large, "P")
-    image.putpalette(_TABLE.round().astype(np.uint8).tobytes())
+    table = _SIGNED_TABLE if is_signed else _TABLE
+    image.putpalette(table.round().astype(np.uint8).tobytes())
     return _address(image, "png", optimize=True, transparency=_OUTSIDE)
 
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+import numpy as np
 
 from areaviz.drawing.labels import clip, visible
+from areaviz.trace.kinds import is_text
 from areaviz.trace.query import words
 from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
 from areaviz.trace.request import Focus
@@ -51,10 +55,10 @@ class FocusedMap:
     @property
     def head_words(self) -> str:
         """Which head is drawn, in words."""
-        if self.head is not None:
-            return f"head {self.head + 1}"
         heads = self.attention.heads
-        return "the only head" if heads == 1 else f"mean of {heads} heads"
+        if heads == 1:
+            return "the only head"
+        return f"mean of {heads} heads" if self.head is None else f"head {self.head + 1}"
 
     def weights(self, queries: slice | list[int]) -> FloatArray:
         """Area weights of some queries, averaged over them and the drawn heads: float32 [A]."""
@@ -87,6 +91,15 @@ def fits_text(trace: Trace, focus: Focus) -> bool:
         return False
     attention = trace.maps[focus.site]
     return trace.fields[attention.query].kind == trace.fields[attention.memory].kind == "text"
+
+
+def fits_spans(trace: Trace, focus: Focus) -> bool:
+    """Whether `fits_map` holds and both sides lie in texts, item after item."""
+    if not fits_map(trace, focus):
+        return False
+    attention = trace.maps[focus.site]
+    is_row = attention.grid.height == 1
+    return is_row and all(is_text(trace.fields[n]) for n in (attention.query, attention.memory))
 
 
 def select(trace: Trace, focus: Focus) -> FocusedMap:
@@ -152,6 +165,54 @@ def group_labels(field: Field, runs: Runs) -> tuple[str, ...]:
             text = text.strip() or text
         labels.append(visible(text))
     return tuple(labels)
+
+
+def spoken_words(field: Field) -> list[tuple[int, int]]:
+    """The words of a text, in runs of items; none that stands for no text."""
+    return [run for run in word_groups(field, "word") if word_text(field, run)]
+
+
+def word_text(field: Field, run: tuple[int, int]) -> str:
+    """What a word reads as, without the blanks around it."""
+    start, end = run
+    return field.raw[field.anchors[start, 0] : field.anchors[end - 1, 1]].strip()
+
+
+def matched_words(one: Field, other: Field) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    """The runs of items of each word that both texts have, in the same order."""
+    first, second = spoken_words(one), spoken_words(other)
+    texts = [word_text(one, run) for run in first], [word_text(other, run) for run in second]
+    found: list[tuple[tuple[int, int], tuple[int, int]]] = []
+    for begin, place, size in SequenceMatcher(None, *texts, autojunk=False).get_matching_blocks():
+        found += zip(first[begin : begin + size], second[place : place + size], strict=True)
+    return found
+
+
+def matched_characters(one: Field, other: Field) -> list[tuple[int, int, int]]:
+    """The same in characters: where each word starts and ends in `one`, and starts in `other`."""
+    found = []
+    for run, place in matched_words(one, other):
+        starts = []
+        for field, (start, end) in ((one, run), (other, place)):
+            text = field.raw[field.anchors[start, 0] : field.anchors[end - 1, 1]]
+            blanks = len(text) - len(text.lstrip())
+            starts.append(int(field.anchors[start, 0]) + blanks)
+        length = len(word_text(one, run))
+        found.append((starts[0], starts[0] + length, starts[1]))
+    return found
+
+
+def counterparts(one: Field, other: Field, items: Sequence[int]) -> tuple[int, ...]:
+    """The items of another text that stand for the same letters of common words."""
+    found: set[int] = set()
+    starts, ends = other.anchors.T
+    for begin, end, place in matched_characters(one, other):
+        for item in items:
+            first, last = one.anchors[item].tolist()
+            first, last = max(first, begin) + place - begin, min(last, end) + place - begin
+            if first < last:
+                found.update(np.flatnonzero((starts < last) & (ends > first)).tolist())
+    return tuple(sorted(found))
 
 
 def quote(

@@ -14,7 +14,7 @@ TEXT_SITES = {
     "decoder self": "Within the translation",
 }
 """Names where there is a source text, with or without a picture."""
-_PICTURE_SITES = {
+PICTURE_SITES = {
     "encoder-decoder": "Words to picture",
     "encoder-decoder picture": "Words to picture",
     "encoder self": "Within the picture",
@@ -25,9 +25,14 @@ _PICTURE_SITES = {
     "transformer": "Sampling grid",
     "class token": "Class token to picture",
     "attention": "Weights",
+    "hops": "Question to facts",
+    "pointer": "Answer to points",
 }
+"""Names where there is none."""
 # Where two texts were given and none was written.
 _READ_SITES = {"encoder-decoder": "Target to source", "decoder self": "Within the target"}
+# Where a layer has another name.
+_LAYERS = {"hops": "hop"}
 # Where the model itself attended otherwise.
 _DERIVED = {AS_AREAS: ", as areas", SUMS: ", area sums"}
 
@@ -40,10 +45,15 @@ def sites(trace: Trace) -> list[str]:
     return found + [site for site in trace.gazes if site != CANVAS]
 
 
+def layer_noun(site: str) -> str:
+    """What a reader calls a layer of a site, in lower case."""
+    return _LAYERS.get(base_site(site)[0], "layer")
+
+
 def site_name(trace: Trace, site: str) -> str:
     """A site in words, and how it was derived where the model itself attended otherwise."""
     site, ending = base_site(site)
-    names = TEXT_SITES if "source" in trace.fields else _PICTURE_SITES
+    names = TEXT_SITES if "source" in trace.fields else PICTURE_SITES
     if "source" in trace.fields and "history" not in trace.fields:
         names = names | _READ_SITES
     return names.get(site, site) + _DERIVED.get(ending, "")

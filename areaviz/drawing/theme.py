@@ -7,11 +7,12 @@ lines are a grey that shows on white as on black.
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from matplotlib import colormaps
 from matplotlib.axes import Axes
-from matplotlib.colors import ListedColormap
+from matplotlib.colors import LinearSegmentedColormap, ListedColormap
 from matplotlib.figure import Figure as PrintFigure
 from matplotlib.text import Text
 from plotly.graph_objects import Figure
@@ -41,12 +42,15 @@ PRINT_EDGE, PRINT_RULE, PRINT_MUTED = "#6E6E6E", "#DADADA", "#4A4A4A"
 FONT = "system-ui, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif"
 # px, of tick labels.
 SCREEN_FONT = 11.0
-# px, the plot area that labels are thinned for: half a page, as two models stand side by side.
-SCREEN_WIDTH = 400.0
+# px, the plot area that labels are thinned for: half a page, as two models stand side by side, and
+# what a chart has that stands alone; see `axes.refitted`.
+SCREEN_WIDTH, WIDE = 400.0, 720.0
 # pt.
 PRINT_FONT = 7.5
 # Inches.
 PRINT_WIDTH = 6.7
+# Letters in a line of a print's title, note and caption.
+PRINT_LETTERS = (84, 104, 118)
 # pt, the narrowest plot area on paper.
 PRINT_ROOM = 390.0
 # Where texts begin, as a share of a print's width.
@@ -64,6 +68,10 @@ def colour_at(share: float) -> str:
     return "#{:02x}{:02x}{:02x}".format(*SEQUENCE(share, bytes=True)[:3])
 
 
+DIVERGING = LinearSegmentedColormap.from_list("against", [ACCENT, "#E4E4E4", SECOND])
+"""The colours of what is signed, from less over as much to more."""
+DIVERGING_STOPS = [[0, ACCENT], [0.5, "rgba(128,128,128,0.12)"], [1, SECOND]]
+"""The same on the screen, where what is as much is next to nothing."""
 SEQUENCE_STOPS = [[i / 8, colour_at(i / 8)] for i in range(9)]
 
 
@@ -99,13 +107,14 @@ def screen_figure(
     below: float = 48,
     across: Layout | None = None,
     down: Layout | None = None,
+    labels: Mapping[str, Sequence[str]] | None = None,
     **layout: object,
 ) -> Figure:
     """An empty plotly figure in this theme: a bold title, a note under it, the plot below both.
 
-    The caption travels in `layout.meta["caption"]`: the page sets it as text, so that it wraps and
-    can be read aloud. All of the layout is made at once: plotly takes 15 times as long to update a
-    figure as to make it.
+    The title, the note and the caption travel in `layout.meta`, too: a page sets them as text, so
+    that they wrap and can be read aloud (see `axes.headless`). All of the layout is made at once:
+    plotly takes 15 times as long to update a figure as to make it.
 
     Args:
         drawing: its title, note and caption.
@@ -114,6 +123,7 @@ def screen_figure(
         below: the same under it.
         across: the horizontal axis, see `axis`.
         down: the vertical axis.
+        labels: of each horizontal axis all labels, also those there was no room for.
         layout: more of plotly's layout.
     """
     title, note = wrapped(drawing.title, 66), wrapped(drawing.note, 84)
@@ -136,7 +146,13 @@ def screen_figure(
             "yref": "container",
             "yanchor": "top",
         },
-        "meta": {"caption": drawing.caption},
+        "meta": {
+            "title": drawing.title,
+            "note": drawing.note,
+            "caption": drawing.caption,
+            "heading": heading,
+            "labels": dict(labels or {}),
+        },
         "height": round(height + heading + above + below),
         "margin": {
             "l": 12,
@@ -225,6 +241,25 @@ def colour_axis(
     }
 
 
+def signed_axis(top: float, unit: str) -> Layout:
+    """The colour scale of doublings, -top to top, in words such as "4 times" and "1/4"."""
+    steps = range(-int(top), int(top) + 1)
+    bar = {
+        "title": {"text": unit, "side": "right", "font": {"size": SCREEN_FONT}},
+        "thickness": 10,
+        "outlinewidth": 0,
+        "tickvals": list(steps),
+        "ticktext": [times(step) for step in steps],
+        "tickfont": {"size": SCREEN_FONT},
+    }
+    return {"cmin": -top, "cmax": top, "colorscale": DIVERGING_STOPS, "colorbar": bar}
+
+
+def times(doublings: int) -> str:
+    """How many times as much so many doublings are."""
+    return f"1/{2**-doublings}" if doublings < 0 else f"{2**doublings}×"
+
+
 def scale_step(top: float, short: bool) -> float:
     """From tick to tick of a colour scale that ends at `top`."""
     return top / (2 if short else 5)
@@ -237,11 +272,14 @@ def decimals(step: float) -> int:
 
 def print_figure(drawing: Drawing, height: float) -> tuple[PrintFigure, Axes]:
     """A matplotlib figure with `height` inches of plot, its texts around it, and plain axes."""
-    title = textwrap.wrap(drawable(drawing.title), 84)
-    caption = textwrap.wrap(drawable(drawing.caption), 118)
+    texts = (drawing.title, drawing.note, drawing.caption)
+    title, note, caption = (
+        textwrap.wrap(drawable(text), letters)
+        for text, letters in zip(texts, PRINT_LETTERS, strict=True)
+    )
     head = 0.13 + 0.15 * len(title)
-    if drawing.note:
-        head += 0.17
+    if note:
+        head += 0.04 + 0.13 * len(note)
     foot = 0.07 + 0.12 * len(caption)
     whole = height + head + foot + 0.5
     figure = PrintFigure(figsize=(PRINT_WIDTH, whole), layout="constrained")
@@ -257,9 +295,7 @@ def print_figure(drawing: Drawing, height: float) -> tuple[PrintFigure, Axes]:
         fontweight="bold",
     )
     above = 1 - (head - 0.03) / whole
-    figure.text(
-        _LEFT, above, drawable(drawing.note), va="bottom", fontsize=PRINT_FONT, color=PRINT_MUTED
-    )
+    figure.text(_LEFT, above, "\n".join(note), va="bottom", fontsize=PRINT_FONT, color=PRINT_MUTED)
     figure.text(
         _LEFT, 0.06 / whole, "\n".join(caption), va="bottom", fontsize=6.5, color=PRINT_MUTED
     )

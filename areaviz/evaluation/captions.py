@@ -6,17 +6,21 @@ Shapes: H heads, Q words, A areas.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from areaviz.cards.card import Opening
 from areaviz.data.flickr8k import read_photos, read_pixels
 from areaviz.data.grounding import Box, Grounded
 from areaviz.data.scenes import scenes_of
+from areaviz.evaluation.heads import card_heads
 from areaviz.evaluation.measure import Measured, Options, Place, check_chosen, pointing_head
+from areaviz.evaluation.opening import openings, pointing_opening
 from areaviz.metrics.captions import caption_scores
+from areaviz.metrics.head_choice import largest
 from areaviz.metrics.pointing import FloatArray, pointing_figures
 from areaviz.models.network import PictureNetwork
 from areaviz.models.writing import BATCH, WritingModel
@@ -57,7 +61,8 @@ def held_out(pictures: str, split: str, data: Path, side: int) -> Held:
 def evaluate_captions(model: WritingModel, data: Path, split: str, options: Options) -> Measured:
     """Measure a captioner on "val" or "test".
 
-    The head that points best is chosen on "val" and noted on the card; "test" measures that head.
+    The head that points best is chosen on "val" and noted on the card, with what every head does;
+    "test" measures the chosen head.
     """
     card, network = model.card, model.network
     assert isinstance(network, PictureNetwork)
@@ -65,8 +70,24 @@ def evaluate_captions(model: WritingModel, data: Path, split: str, options: Opti
     if attends:
         check_chosen(card, split)
     held = held_out(card.pictures, split, data, network.encoder_config.side)
+    written = _written(model, held, options) if options.outputs else Measured({})
+    if not attends:
+        return written
+    place, attention = _attention(model, held, written.outputs, split)
+    heads: Mapping[str, Mapping[str, Any]] = {}
+    opening: Mapping[str, Opening] = {}
+    if split == "val" and options.traces:
+        heads = card_heads(model, _given(model, held)[: options.traces])
+        attention["cell"] = largest(heads[SITE], "cell")
+        opening = {**openings(heads), SITE: pointing_opening(heads[SITE], place)}
+    measured = {f"{SITE}, {split}": attention}
+    return replace(written, attention=measured, pointing_head=place, heads=heads, opening=opening)
+
+
+def _written(model: WritingModel, held: Held, options: Options) -> Measured:
+    """What is written of every picture, and its scores."""
     requests = [
-        Request(card.name, "", options.method, options.beam, picture=picture)
+        Request(model.card.name, "", options.method, options.beam, picture=picture)
         for picture in held.pictures
     ]
     captions = model.outputs(requests)
@@ -74,10 +95,15 @@ def evaluate_captions(model: WritingModel, data: Path, split: str, options: Opti
     if held.true:
         is_true = [text in true for text, true in zip(captions, held.true, strict=True)]
         figures["true"] = 100 * float(np.mean(is_true))
-    if not attends:
-        return Measured(figures, outputs=captions)
-    place, attention = _attention(model, held, captions, split)
-    return Measured(figures, {f"{SITE}, {split}": attention}, place, captions)
+    return Measured(figures, outputs=captions)
+
+
+def _given(model: WritingModel, held: Held) -> list[Request]:
+    """Every picture with its first sentence given."""
+    return [
+        Request(model.card.name, "", picture=picture, target=sentences[0].text)
+        for picture, sentences in zip(held.pictures, held.grounded, strict=True)
+    ]
 
 
 def _attention(

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from areaviz.data.digit_scenes import compose
 from areaviz.data.mnist import read_digits
+from areaviz.evaluation.heads import card_heads
 from areaviz.evaluation.measure import Measured, Options
 from areaviz.models.digits import DigitReader
+from areaviz.trace.picture import Picture
+from areaviz.trace.request import Request
 
 SEED = 0
 
 
-def evaluate_digits(model: DigitReader, data: Path, split: str, _: Options) -> Measured:
+def evaluate_digits(model: DigitReader, data: Path, split: str, options: Options) -> Measured:
     """Measure a reader on "val" or "test".
 
     Its looks are measured beside looks at random places, looks at another picture, and those of the
@@ -28,4 +34,16 @@ def evaluate_digits(model: DigitReader, data: Path, split: str, _: Options) -> M
     blind = model.blind_figures(scenes)
     before = {f"{name}_untrained": untrained[name] for name in looks}
     attention = {f"looks, {split}": {**looks, **blind, **before}} if looks else {}
-    return Measured({**figures, "pictures": len(scenes.pictures)}, attention)
+    heads: Mapping[str, Mapping[str, Any]] = {}
+    if split == "val":
+        pictures = scenes.pictures[: options.traces]
+        heads = card_heads(model, [_request(model, pixels) for pixels in pictures])
+    if not options.outputs:
+        return Measured({}, attention, heads=heads)
+    return Measured({**figures, "pictures": len(scenes.pictures)}, attention, heads=heads)
+
+
+def _request(model: DigitReader, pixels_SS: npt.NDArray[np.uint8]) -> Request:
+    """One picture of drawn digits, light on dark."""
+    grey_SSC = np.repeat(pixels_SS[..., None], 3, axis=-1)
+    return Request(model.card.name, "", picture=Picture.of("digits", grey_SSC))

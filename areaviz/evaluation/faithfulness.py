@@ -9,7 +9,7 @@ Shapes: Q queries, N items, A areas, K chosen.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,11 +19,9 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Change, Weigh
 from areaviz.trace.limits import check_range, choice
 from areaviz.trace.query import item_shares
-from areaviz.trace.record import AttentionMap, IntArray, Trace
-from areaviz.trace.request import Request
+from areaviz.trace.record import AttentionMap, IntArray, Run, Trace
+from areaviz.trace.request import Counted, Request
 
-Run = Callable[[Request], Trace]
-Progress = Callable[[int, int], None]
 UNITS = ("item", "area")
 CHOSEN, DRAWS = (1, 1000), (2, 100)
 
@@ -87,7 +85,7 @@ def spread(values: Sequence[float]) -> tuple[float, float]:
 
 
 def faithfulness(
-    request: Request, probe: Probe, run: Run, progress: Progress | None = None
+    request: Request, probe: Probe, run: Run, progress: Counted | None = None
 ) -> Faithfulness:
     """Measure one map on one input, over the given output or what the model writes.
 

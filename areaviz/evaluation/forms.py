@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean
 from typing import Any
+
+from areaviz.cards.tasks import AREA_ATTENTION
+from areaviz.metrics.head_choice import WANTED, SpanHead, largest, span_head
 
 TITLES: Mapping[str, str] = {
     "regular": "regular attention",
@@ -22,36 +25,23 @@ TITLES: Mapping[str, str] = {
 }
 """Every form of a table, in the order shown; a form without a run is an empty row."""
 SEEDS = (1, 2, 3)
-WANTED: Mapping[str, tuple[float, float]] = {
-    "encoder self": (0.6, 4.0),
-    "encoder-decoder": (0.2, 2.0),
+PAPER = AREA_ATTENTION["character", "Tiny"]
+"""What the paper reports for letters at this size."""
+_PAPERS = {
+    "regular": f"{PAPER.regular:.2f}",
+    "mean": f"{PAPER.area:.2f} ({'p < 0.05' if PAPER.area_sign else 'not significant'})",
 }
-"""By site: the share of queries with a span on top that one head should reach, and how much more
-often than by chance these spans should be exactly a word, in a head that depends on its query more
-than any of the network untrained.
-"""
 COLUMNS = (
     "Form",
     "Seeds",
     "Validation loss",
+    "Against regular",
     "Encoder self: spans on top",
     "a word, times chance",
     "Encoder-decoder: spans on top",
     "a word, times chance ",
+    "The paper's BLEU, other data",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class SpanHead:
-    """The head of a site that comes nearest to what is wanted."""
-
-    # 0-based
-    layer: int
-    head: int
-    # share of queries whose heaviest area has two or more items
-    multi_share: float
-    # how much more often than by chance these are exactly a word
-    exact_lift: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,20 +54,43 @@ class FormRow:
     losses: tuple[float, ...]
     # by site, of the run whose loss is the median
     spans: Mapping[str, SpanHead]
+    # loss less that of regular attention with the same seed
+    differences: tuple[float, ...] = ()
+    # BLEU in the paper, with its significance; "" where it has no such form
+    paper: str = ""
 
     def cells(self) -> tuple[str, ...]:
         """One cell for each of `COLUMNS`; a dash where nothing was trained or no span wins."""
+        paper = self.paper or "–"
         if not self.seeds:
-            return (self.title, *["–"] * (len(COLUMNS) - 1))
-        spread = ""
-        if len(self.losses) > 1:
-            spread = f" ({min(self.losses):.3f} to {max(self.losses):.3f})"
+            return (self.title, *["–"] * (len(COLUMNS) - 2), paper)
         found = []
         for site in WANTED:
             span = self.spans.get(site)
             found += [f"{span.multi_share:.0%}", f"{span.exact_lift:.1f}"] if span else ["–", "–"]
         seeds = ", ".join(map(str, self.seeds))
-        return (self.title, seeds, f"{mean(self.losses):.3f}{spread}", *found)
+        against = _spread(self.differences, "+") if self.differences else "–"
+        return (self.title, seeds, _spread(self.losses), against, *found, paper)
+
+
+def _spread(values: Sequence[float], sign: str = "") -> str:
+    """The mean, and the ends where there are several values."""
+    text = f"{mean(values):{sign}.3f}"
+    if len(values) > 1:
+        text += f" ({min(values):{sign}.3f} to {max(values):{sign}.3f})"
+    return text.replace("-", "−")
+
+
+def missing(rows: Sequence[FormRow]) -> str:
+    """Which runs of a table were not trained yet, in a sentence."""
+    empty = []
+    for row in rows:
+        seeds = [str(seed) for seed in SEEDS if seed not in row.seeds]
+        if seeds:
+            empty.append(f"{row.title}: {' and '.join(seeds)}")
+    if not empty:
+        return "Every form was trained with three seeds."
+    return f"Seeds not trained yet: {'; '.join(empty)}."
 
 
 def read_forms(path: Path, pair: str) -> list[FormRow]:
@@ -85,11 +98,29 @@ def read_forms(path: Path, pair: str) -> list[FormRow]:
     if not path.exists():
         return []
     table: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+    runs = {}
+    for form in TITLES:
+        names = [f"{pair}-{form}-seed{seed}" for seed in SEEDS]
+        runs[form] = [table[name] for name in names if name in table]
+    regular = {int(one["seed"]): float(one["best_loss"]) for one in runs["regular"]}
     rows = []
     for form, title in TITLES.items():
-        names = [f"{pair}-{form}-seed{seed}" for seed in SEEDS]
-        rows.append(_row(title, [table[name] for name in names if name in table]))
+        row = _row(title, runs[form])
+        if form != "regular":
+            row = replace(row, differences=_differences(runs[form], regular))
+        rows.append(replace(row, paper=_PAPERS.get(form, "")))
     return rows
+
+
+def _differences(
+    entries: Sequence[dict[str, Any]], regular: Mapping[int, float]
+) -> tuple[float, ...]:
+    """Losses less those of regular attention with the same seed."""
+    found = []
+    for one in entries:
+        if int(one["seed"]) in regular:
+            found.append(float(one["best_loss"]) - regular[int(one["seed"])])
+    return tuple(found)
 
 
 def _row(title: str, entries: Sequence[dict[str, Any]]) -> FormRow:
@@ -98,25 +129,10 @@ def _row(title: str, entries: Sequence[dict[str, Any]]) -> FormRow:
         return FormRow(title, (), (), {})
     median = trained[(len(trained) - 1) // 2]
     seeds = tuple(sorted(int(one["seed"]) for one in trained))
-    spans = {site: head for site in WANTED if (head := span_head(median, site)) is not None}
+    spans = {site: head for site in WANTED if (head := _span_head(median, site)) is not None}
     return FormRow(title, seeds, tuple(float(one["best_loss"]) for one in trained), spans)
 
 
-def span_head(entry: Mapping[str, Any], site: str) -> SpanHead | None:
-    """The head nearest to what is wanted, of those that use their query more than untrained ones.
-
-    Nearest is where the smaller of the two parts that were reached, share and lift, is largest;
-    None where no head ever has a span on top.
-    """
-    figures = entry["heads"][site]
-    floor = max(max(row) for row in entry["untrained"][site]["dependence"])
-    share_wanted, lift_wanted = WANTED[site]
-    found: list[tuple[float, SpanHead]] = []
-    for layer, row in enumerate(figures["multi_share"]):
-        for head, share in enumerate(row):
-            lift = figures["long_exact_lift"][layer][head]
-            if lift is None or figures["dependence"][layer][head] <= floor:
-                continue
-            reached = min(share / share_wanted, lift / lift_wanted)
-            found.append((reached, SpanHead(layer, head, share, lift)))
-    return max(found, key=lambda pair: pair[0])[1] if found else None
+def _span_head(entry: Mapping[str, Any], site: str) -> SpanHead | None:
+    floor = largest(entry["untrained"][site], "dependence")
+    return span_head(entry["heads"][site], floor, WANTED[site])

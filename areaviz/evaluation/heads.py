@@ -1,4 +1,4 @@
-"""A translator's heads over held-out sentences, and tables of trained forms made of them.
+"""A model's heads over held-out examples, and tables of trained forms made of them.
 
 A table of forms compares networks that differ in how keys and values are made, each trained with
 several seeds. It is a JSON file of one entry a run, filled run by run:
@@ -8,31 +8,96 @@ several seeds. It is a JSON file of one entry a run, filled run by run:
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from areaviz.cards.card import Card, read_card
-from areaviz.data.multi30k import Pair
+from areaviz.data.multi30k import Pair, read_split
 from areaviz.data.word_links import read_linked
 from areaviz.evaluation.links import error_rates
-from areaviz.evaluation.translation import read_pairs
+from areaviz.metrics.head_choice import largest
 from areaviz.metrics.heads import HeadCounts, count_heads
 from areaviz.models.device import choose_device
 from areaviz.models.writing import WritingModel
+from areaviz.trace.errors import InputError
 from areaviz.trace.files import write_whole
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 
 EXAMPLES = 100
-"""Sentences of a split that heads are measured over, its first ones."""
+"""Sentences of a split that a table of forms is measured over, its first ones."""
+ON_CARDS = (
+    "dependence",
+    "dependence_share",
+    "sink",
+    "cell",
+    "previous",
+    "offset",
+    "offset_share",
+    "edge_lift",
+    "multi_share",
+    "long_exact",
+    "long_exact_random",
+    "long_exact_lift",
+)
+"""The measures of `HeadCounts.figures` that a card has."""
 
 
-def measure_heads(model: WritingModel, pairs: Sequence[Pair]) -> dict[str, HeadCounts]:
-    """What every head does while it reads given pairs of sentences, by site."""
-    return count_heads(_traces(model, pairs))
+class Traced(Protocol):
+    """A model that can be measured beside itself untrained."""
+
+    def trace(self, requests: Sequence[Request]) -> Sequence[Trace]:
+        """One trace a request."""
+
+    def untrained(self) -> Traced:
+        """The same network before it learned anything."""
+
+
+def measure_heads(model: Traced, requests: Sequence[Request]) -> dict[str, HeadCounts]:
+    """What every head does in given examples, by site."""
+    return count_heads(model.trace([request])[0] for request in requests)
+
+
+def read_pairs(card: Card, data: Path, split: str) -> list[Pair]:
+    """The sentence pairs of a split, in the languages of a translator."""
+    return read_split(data, split, card.recipe["source"], card.recipe["target"])
+
+
+def given_pairs(card: Card, pairs: Sequence[Pair]) -> list[Request]:
+    """Each pair of sentences as a request whose translation is given."""
+    return [Request(card.name, source, target=target) for source, target in pairs]
+
+
+def card_heads(model: Traced, requests: Sequence[Request]) -> dict[str, dict[str, Any]]:
+    """What a card says of heads: by site, the measures `ON_CARDS` by layer and head.
+
+    dependence_untrained is the largest of any head of the site before it learned anything,
+    dependence_diagonal what a head has that goes along the items, both in bits; examples: how many.
+    Sites with a single query an example are left out, since nothing can depend on that.
+    """
+    trained = measure_heads(model, requests)
+    untrained = measure_heads(model.untrained(), requests) if trained else {}
+    found: dict[str, dict[str, Any]] = {}
+    for site, counts in trained.items():
+        figures = plain_figures(counts)
+        if not figures["dependence_diagonal"][0][0]:
+            continue
+        kept = {name: figures[name] for name in ON_CARDS if name in figures}
+        known = {name: rows for name, rows in kept.items() if any(map(_has_values, rows))}
+        found[site] = {
+            **known,
+            "dependence_diagonal": figures["dependence_diagonal"][0][0],
+            "dependence_untrained": largest(plain_figures(untrained[site]), "dependence"),
+            "examples": len(requests),
+        }
+    return found
+
+
+def _has_values(row: Sequence[float | None]) -> bool:
+    return any(value is not None for value in row)
 
 
 def table_entry(
@@ -46,16 +111,19 @@ def table_entry(
     Raises:
         FileNotFoundError: the corpus is not in `data`.
         BackendError: the checkpoint cannot be loaded.
+        InputError: the model attends to nothing.
     """
     card = read_card(folder / "card.json")
+    if card.mechanism == "none":
+        raise InputError(f"{card.name} attends to nothing, so it has no heads to measure.")
     model = WritingModel.load(folder, card, choose_device(device))
     pairs = read_pairs(card, data, "val")[:examples]
     heads = {}
     for name, one in (("heads", model), ("untrained", model.untrained())):
-        counts = measure_heads(one, pairs)
-        heads[name] = {site: _plain(found) for site, found in counts.items()}
+        counts = measure_heads(one, given_pairs(card, pairs))
+        heads[name] = {site: plain_figures(found) for site, found in counts.items()}
     rates = error_rates(model, read_linked(data, "val"))
-    links = {"aer_val": round(min(rates.values()), 2)}
+    links = {"aer_val": round(100 * min(rates.values()), 2)}
     return card.name, {**_about(card), "examples": len(pairs), **links, **heads}
 
 
@@ -66,12 +134,6 @@ def add_to_table(path: Path, name: str, entry: dict[str, Any]) -> None:
     text = json.dumps(dict(sorted(table.items())), indent=1, ensure_ascii=False) + "\n"
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, text.encode())
-
-
-def _traces(model: WritingModel, pairs: Sequence[Pair]) -> Iterator[Trace]:
-    """One trace a pair, of the given translation."""
-    for source, target in pairs:
-        yield from model.trace([Request(model.card.name, source, target=target)])
 
 
 def _about(card: Card) -> dict[str, Any]:
@@ -90,7 +152,7 @@ def _about(card: Card) -> dict[str, Any]:
     }
 
 
-def _plain(counts: HeadCounts) -> dict[str, list[list[float | None]]]:
+def plain_figures(counts: HeadCounts) -> dict[str, list[list[float | None]]]:
     """Figures as lists by layer and head; None where there is nothing to divide by."""
     plain = {}
     for name, values in counts.figures().items():

@@ -2,29 +2,38 @@
 
 One head of one layer, or the mean of a layer's heads, is chosen on validation captions and measured
 on test captions; beside it the diagonal, a statistical aligner trained on the same corpus, and the
-same network untrained, whose head is chosen in the same way.
+same network untrained, whose head is chosen in the same way. And how often the spans that win in
+one head hold the linked word.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from areaviz.data.examples import Dataset
 from areaviz.data.multi30k import read_split
 from areaviz.data.word_links import read_linked
 from areaviz.metrics.aer import LinkCounts, Links, attention_links, count_links
 from areaviz.metrics.aligner import Aligner, diagonal_links
+from areaviz.metrics.linked import LinkedCounts, linked_counts
+from areaviz.metrics.words import Array
 from areaviz.models.writing import WritingModel
+from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 
 Place = tuple[int, int | None]
 """A layer and a head, 0-based; None is the mean of the layer's heads."""
 TEST = "test_2016_flickr"
+PHRASES = 0.4
+"""The least share of queries with a span on top of a head whose spans are to be phrases."""
 
 
 def link_figures(model: WritingModel, data: Path, test: str = TEST) -> dict[str, float]:
-    """Error rates in percent on test captions: aer, aer_untrained, aer_diagonal and aer_aligner.
+    """Error rates on test captions, 0..1: aer, aer_untrained, aer_diagonal and aer_aligner.
 
     layer and head are 0-based, head -1 the mean of heads; aer_val is the rate they were chosen by;
     sentences: how many test captions.
@@ -46,19 +55,80 @@ def link_figures(model: WritingModel, data: Path, test: str = TEST) -> dict[str,
     aligner = Aligner.train(pairs)
     texts = [(one.text.split(), one.references[0].split()) for one in reported_on.examples]
     found["aer_aligner"] = _rate(reported_on, [aligner.links(*text) for text in texts])
-    found["aer_diagonal"] = _rate(reported_on, [diagonal_links(len(s), len(t)) for s, t in texts])
+    found["aer_diagonal"] = diagonal_rate(reported_on)
     return found
 
 
+def diagonal_rate(linked: Dataset) -> float:
+    """The error rate of links along the diagonal, 0..1."""
+    texts = [(one.text.split(), one.references[0].split()) for one in linked.examples]
+    return _rate(linked, [diagonal_links(len(s), len(t)) for s, t in texts])
+
+
+def word_figures(
+    model: WritingModel, heads: Mapping[str, Any], data: Path, test: str = TEST
+) -> dict[str, float]:
+    """How often heaviest spans of two or more items hold the word that was linked by hand.
+
+    Of one head between encoder and decoder: of those with a span on top of at least `PHRASES` of
+    validation's queries that depend on their query more than the network untrained, the one whose
+    spans are right most often on validation captions; where none has so many, that with the most.
+    span to pair are those of `LinkedCounts.figures` on test captions; best_pair is the figure
+    "pair" of the head that is best by it on validation. layer and head are 0-based; multi_share:
+    of validation's queries, spans: how many were counted.
+
+    Raises:
+        FileNotFoundError: the corpus is not in `data`.
+    """
+    chosen_on, reported_on = (
+        count_linked(model, read_linked(data, name)) for name in ("val", test)
+    )
+    before, after = chosen_on.figures(), reported_on.figures()
+    pair = np.unravel_index(before["pair"].argmax(), before["pair"].shape)
+    found = {"best_pair": float(after["pair"][pair])}
+    found["best_pair_whole"] = float(after["pair_whole"][pair])
+    place = _phrase_head(heads, before["span"])
+    if place is None:
+        return {**found, "multi_share": 0.0}
+    found |= {"layer": place[0], "head": place[1]}
+    found["multi_share"] = float(heads["multi_share"][place[0]][place[1]])
+    found["spans"] = float(reported_on.sums["spans"][place])
+    for name, values_LH in after.items():
+        if np.isfinite(values_LH[place]):
+            found[name] = float(values_LH[place])
+    return found
+
+
+def _phrase_head(heads: Mapping[str, Any], span_LH: Array) -> tuple[int, int] | None:
+    """The layer and head whose spans are measured; None where no head ever has one on top."""
+    shares = np.array(heads["multi_share"], dtype=np.float64)
+    depends = np.array(heads["dependence"]) > heads["dependence_untrained"]
+    shares = np.where(depends & np.isfinite(span_LH), shares, 0)
+    if not shares.any():
+        return None
+    score_LH = np.where(shares >= PHRASES, np.nan_to_num(span_LH), -1)
+    if score_LH.max() < 0:
+        score_LH = shares
+    layer, head = np.unravel_index(score_LH.argmax(), score_LH.shape)
+    return int(layer), int(head)
+
+
+def count_linked(model: WritingModel, linked: Dataset) -> LinkedCounts:
+    """The counts of all captions; the model reads the given translations."""
+    total: LinkedCounts | None = None
+    for trace, example in zip(given_traces(model, linked), linked.examples, strict=True):
+        counts = linked_counts(trace, example.sure | example.possible)
+        total = counts if total is None else total + counts
+    assert total is not None
+    return total
+
+
 def error_rates(model: WritingModel, linked: Dataset) -> Mapping[Place, float]:
-    """The error rate in percent of every head and of the mean of each layer's.
+    """The error rate, 0..1, of every head and of the mean of each layer's.
 
     The model reads the given translations.
     """
-    requests = [
-        Request(model.card.name, one.text, target=one.references[0]) for one in linked.examples
-    ]
-    traces = [model.trace([request])[0] for request in requests]
+    traces = list(given_traces(model, linked))
     rates: dict[Place, float] = {}
     for layer in range(model.network.config.layers):
         for head in (*range(model.network.config.heads), None):
@@ -67,8 +137,14 @@ def error_rates(model: WritingModel, linked: Dataset) -> Mapping[Place, float]:
     return rates
 
 
+def given_traces(model: WritingModel, linked: Dataset) -> Iterator[Trace]:
+    """One trace a caption, of the given translation."""
+    for one in linked.examples:
+        yield from model.trace([Request(model.card.name, one.text, target=one.references[0])])
+
+
 def _rate(linked: Dataset, made: Sequence[Links]) -> float:
     total = LinkCounts()
     for links, example in zip(made, linked.examples, strict=True):
         total += count_links(links, example.sure, example.possible)
-    return 100 * total.error_rate
+    return total.error_rate

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from areaviz.cards.card import POINTING_HEAD, Card, read_card, write_card
+from areaviz.cards.card import POINTING_HEAD, Card, Opening, read_card, write_card
 from areaviz.cards.tasks import TASKS, load
 from areaviz.models import MODELS
 from areaviz.models.device import choose_device
@@ -24,8 +24,10 @@ class Options:
 
     # width; 1 is greedy
     beam: int = 4
-    # sentences that a translator's attention is measured over, 0 for none
+    # examples that attention is measured over, 0 for none
     traces: int = 200
+    # whether anything is written and scored; attention alone is measured without
+    outputs: bool = True
 
     @property
     def method(self) -> str:
@@ -45,6 +47,12 @@ class Measured:
     pointing_head: Place | None = None
     # what the model wrote
     outputs: Sequence[str] = ()
+    # entry of `Card.recipe` that validation chose -> value
+    chosen: Mapping[str, Any] = field(default_factory=dict)
+    # what every head does, for `Card.heads`
+    heads: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    # site -> what pages open on there, where validation chose it
+    opening: Mapping[str, Opening] = field(default_factory=dict)
 
 
 def evaluate(
@@ -62,14 +70,19 @@ def evaluate(
     choice("split", split, task.splits)
     model = MODELS[card.family].load(folder, card, choose_device(device))
     found: Measured = load(task.evaluate)(model, data, split, options)
-    recipe = dict(card.recipe)
+    recipe = {**card.recipe, **found.chosen}
     if found.pointing_head is not None:
         recipe[POINTING_HEAD] = list(found.pointing_head)
+    attention = dict(card.attention)
+    for name, values in found.attention.items():
+        attention[name] = values if options.outputs else {**attention.get(name, {}), **values}
     card = replace(
         card,
         recipe=recipe,
-        figures={**card.figures, split: found.figures},
-        attention={**card.attention, **found.attention},
+        figures={**card.figures, split: found.figures} if found.figures else card.figures,
+        attention=attention,
+        heads=found.heads or card.heads,
+        opening={**card.opening, **found.opening},
     )
     write_card(card, folder / "card.json")
     return card, found.outputs

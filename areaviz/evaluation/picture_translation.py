@@ -7,15 +7,19 @@ Shapes: L layers, H heads, T target items, A areas.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from areaviz.cards.card import Opening
 from areaviz.data.flickr8k import read_photos, read_pixels
 from areaviz.data.grounding import Box
 from areaviz.data.scenes import Scene, scenes_of
+from areaviz.evaluation.heads import card_heads
 from areaviz.evaluation.measure import Measured, Options, Place, check_chosen, pointing_head
+from areaviz.evaluation.opening import openings, pointing_opening
 from areaviz.evaluation.scene_words import KINDS, asked_words, right_words
 from areaviz.metrics.pointing import FloatArray, pointing_figures
 from areaviz.metrics.translation import translation_scores
@@ -68,6 +72,21 @@ def evaluate_picture_translation(
     if card.pictures == "scenes":
         check_chosen(card, split)
     held = read_picture_pairs(card.pictures, split, data, network.encoder_config.side)
+    written = _written(model, held, options) if options.outputs else Measured({})
+    place, attention = _attention(model, held, split)
+    heads: Mapping[str, Mapping[str, Any]] = {}
+    opening: dict[str, Opening] = {}
+    if split == "val" and options.traces:
+        heads = card_heads(model, _given(model, held)[: options.traces])
+        opening = openings(heads)
+        if place is not None:
+            opening[SITES["picture"]] = pointing_opening(heads[SITES["picture"]], place)
+    measured = {f"{SITES['picture']}, {split}": attention}
+    return replace(written, attention=measured, pointing_head=place, heads=heads, opening=opening)
+
+
+def _written(model: WritingModel, held: PicturePairs, options: Options) -> Measured:
+    """What is written in each condition, and its scores."""
     seen = conditions(held.pictures)
     outputs = {
         name: translate(model, held.sources, pictures, options) for name, pictures in seen.items()
@@ -80,8 +99,16 @@ def evaluate_picture_translation(
         figures[f"bleu{name}"] = translation_scores(outputs[name], held.targets)["bleu"]
     if held.scenes:
         figures |= _hidden_words(model, held.scenes, seen, options)
-    place, attention = _attention(model, held, split)
-    return Measured(figures, {f"{SITES['picture']}, {split}": attention}, place, outputs[""])
+    return Measured(figures, outputs=outputs[""])
+
+
+def _given(model: WritingModel, held: PicturePairs) -> list[Request]:
+    """Every example with its picture and its translation given."""
+    examples = zip(held.sources, held.pictures, held.targets, strict=True)
+    return [
+        Request(model.card.name, source, picture=picture, target=target)
+        for source, picture, target in examples
+    ]
 
 
 def translate(
@@ -157,11 +184,7 @@ def _attention(
 
 def passes(model: WritingModel, held: PicturePairs) -> Iterator[Looked]:
     """Every example with its true picture."""
-    examples = zip(held.sources, held.pictures, held.targets, strict=True)
-    requests = [
-        Request(model.card.name, source, picture=picture, target=target)
-        for source, picture, target in examples
-    ]
+    requests = _given(model, held)
     for first in range(0, len(requests), BATCH):
         part = requests[first : first + BATCH]
         run = model.attend(part)

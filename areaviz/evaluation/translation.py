@@ -2,45 +2,167 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from areaviz.cards.card import Card, read_card, write_card
+from areaviz.cards.card import LENGTH_PENALTY, Card, read_card, write_card
 from areaviz.cards.tasks import TASKS
-from areaviz.data.multi30k import Pair, read_split
+from areaviz.data.examples import Dataset
+from areaviz.data.multi30k import Pair
+from areaviz.data.word_links import read_linked
+from areaviz.evaluation.heads import (
+    card_heads,
+    given_pairs,
+    measure_heads,
+    plain_figures,
+    read_pairs,
+)
+from areaviz.evaluation.links import diagonal_rate, error_rates, link_figures, word_figures
 from areaviz.evaluation.measure import Measured, Options
+from areaviz.evaluation.opening import linked_opening, openings
+from areaviz.metrics.by_length import gains_by_length, length_figures
+from areaviz.metrics.head_choice import WANTED, span_head
+from areaviz.metrics.linked import SITE
 from areaviz.metrics.spans import span_figures
-from areaviz.metrics.translation import compare, translation_scores
+from areaviz.metrics.translation import bleu_and_chrf, compare, translation_scores
 from areaviz.models.writing import WritingModel
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
+
+PENALTIES = tuple(round(0.2 * step, 1) for step in range(11))
+"""The length penalties of beam search that validation chooses from."""
+LINKS, LINKED_WORDS = "word links", "linked words"
+"""Entries of `Card.attention`: error rates, and spans that hold linked words."""
 
 
 def evaluate_translation(model: WritingModel, data: Path, split: str, options: Options) -> Measured:
     """Measure a translator on a split.
 
-    Its attention is measured on the task's headline split alone, as the card has one place for it.
+    "val" chooses the length penalty and what pages open on, and says what every head does; the
+    task's headline split, for whose measures the card has one place, measures the heads that were
+    chosen there.
+
+    Raises:
+        InputError: "val" was not measured yet.
     """
     card = model.card
+    is_headline = split == TASKS[card.task].headline
+    measures_heads = bool(options.traces and model.network.config.layers)
+    if split != "val":
+        _check_chosen(card, split, options, measures_heads and is_headline)
     pairs = read_pairs(card, data, split)
+    written = _written(model, pairs, split, options) if options.outputs else Measured({})
+    if not measures_heads or not (split == "val" or is_headline):
+        return written
+    chosen = pairs[: options.traces]
+    if split == "val":
+        linked = read_linked(data, "val")
+        heads = _heads(model, linked, chosen)
+        opening = {**openings(heads), SITE: linked_opening(model, heads[SITE], linked)}
+        spans = _chosen_spans(card, heads)
+        return replace(written, heads=heads, attention=spans, opening=opening)
+    return replace(written, attention=_on_test(model, data, chosen))
+
+
+def _check_chosen(card: Card, split: str, options: Options, measures_heads: bool) -> None:
+    """InputError where what is chosen on "val" was not chosen yet."""
+    lacks_penalty = options.outputs and options.beam > 1 and card.length_penalty is None
+    if lacks_penalty or measures_heads and not card.heads:
+        raise InputError(
+            'Measure the split "val" first: the length penalty and the heads are chosen there, not'
+            f' on "{split}".'
+        )
+
+
+def _written(model: WritingModel, pairs: Sequence[Pair], split: str, options: Options) -> Measured:
+    """Scores of what is written; on "val" with the length penalty of the best BLEU."""
     sources, references = zip(*pairs, strict=True)
-    requests = [Request(card.name, source, options.method, options.beam) for source in sources]
-    outputs = model.outputs(requests)
+    requests = [Request(model.card.name, text, options.method, options.beam) for text in sources]
+    penalty = model.length_penalty
+    if split == "val" and options.beam > 1:
+        texts = model.outputs_by_penalty(requests, PENALTIES)
+        scores = [bleu_and_chrf(one, references)[0] for one in texts]
+        best = scores.index(max(scores))
+        penalty, outputs = PENALTIES[best], texts[best]
+    else:
+        outputs = model.outputs(requests)
     figures: dict[str, Any] = {**translation_scores(outputs, references), "beam": options.beam}
-    if not options.traces or split != TASKS[card.task].headline:
+    figures |= length_figures(outputs, references, sources)
+    if options.beam == 1:
         return Measured(figures, outputs=outputs)
-    chosen = sources[: options.traces]
-    traces = (model.trace([Request(card.name, source)])[0] for source in chosen)
+    figures["length_penalty"] = penalty
+    chosen = {LENGTH_PENALTY: penalty} if split == "val" else {}
+    return Measured(figures, outputs=outputs, chosen=chosen)
+
+
+def _heads(
+    model: WritingModel, linked: Dataset, pairs: Sequence[Pair]
+) -> dict[str, dict[str, Any]]:
+    """What every head does on validation, with its error rate on the linked captions."""
+    heads = card_heads(model, given_pairs(model.card, pairs))
+    rates = error_rates(model, linked)
+    config = model.network.config
+    heads[SITE]["aer"] = [
+        [round(rates[layer, head], 4) for head in range(config.heads)]
+        for layer in range(config.layers)
+    ]
+    heads[SITE]["aer_diagonal"] = round(diagonal_rate(linked), 4)
+    return heads
+
+
+def _chosen_spans(
+    card: Card, heads: Mapping[str, Mapping[str, Any]]
+) -> dict[str, dict[str, float]]:
+    """The figures on validation of the head that shows spans best, at each site of `WANTED`."""
+    found = {}
+    for site in sorted(WANTED.keys() & heads.keys()):
+        place = span_place(card, heads, site)
+        found[f"{site}, spans, val"] = (
+            _of_head(heads[site], place) if place else {"multi_share": 0.0}
+        )
+    return found
+
+
+def span_place(
+    card: Card, heads: Mapping[str, Mapping[str, Any]], site: str
+) -> tuple[int, int] | None:
+    """Layer and head, 0-based, that show spans best on validation; None where none shows any."""
+    figures = heads[site]
+    by_words = card.level == "character"
+    found = span_head(figures, figures["dependence_untrained"], WANTED[site], by_words)
+    return (found.layer, found.head) if found else None
+
+
+def _of_head(figures: Mapping[str, Any], place: tuple[int, int]) -> dict[str, float]:
+    """The figures of one head, with those of the whole site."""
+    layer, head = place
+    found: dict[str, float] = {"layer": layer, "head": head}
+    for name, value in figures.items():
+        one = value[layer][head] if isinstance(value, list) else value
+        if one is not None:
+            found[name] = one
+    return found
+
+
+def _on_test(model: WritingModel, data: Path, pairs: Sequence[Pair]) -> dict[str, Any]:
+    """All measures of attention on the headline split, of the heads that "val" chose."""
+    card = model.card
+    traces = (model.trace([Request(card.name, source)])[0] for source, _ in pairs)
     attention = {
-        site: {**values, "sentences": len(chosen)} for site, values in span_figures(traces).items()
+        site: {**values, "sentences": len(pairs)} for site, values in span_figures(traces).items()
     }
-    return Measured(figures, attention, outputs=outputs)
-
-
-def read_pairs(card: Card, data: Path, split: str) -> list[Pair]:
-    """The sentence pairs of a split, in the languages of a translator."""
-    return read_split(data, split, card.recipe["source"], card.recipe["target"])
+    measured = measure_heads(model, given_pairs(card, pairs))
+    for site in sorted(WANTED.keys() & measured.keys()):
+        place, entry = span_place(card, card.heads, site), {"multi_share": 0.0}
+        if place:
+            entry = _of_head(plain_figures(measured[site]), place)
+            entry["dependence_untrained"] = card.heads[site]["dependence_untrained"]
+        attention[f"{site}, spans"] = entry | {"sentences": len(pairs)}
+    attention[LINKS] = link_figures(model, data)
+    attention[LINKED_WORDS] = word_figures(model, card.heads[SITE], data)
+    return attention
 
 
 def state_difference(
@@ -51,7 +173,10 @@ def state_difference(
     baseline_hypotheses: Path,
     data: Path,
 ) -> str:
-    """Compare two checkpoints by paired bootstrap, note the result on both cards and return it.
+    """Compare two checkpoints by approximate randomisation and note the result on both cards.
+
+    The first card also gets what it gains by the length of sentences (`gains_by_length`), as
+    figures of the split: "over BASELINE, all" and so on.
 
     Args:
         folder: one checkpoint.
@@ -65,7 +190,7 @@ def state_difference(
         InputError: the files do not have one line a reference.
     """
     card, other = read_card(folder / "card.json"), read_card(baseline / "card.json")
-    references = [target for _, target in read_pairs(card, data, split)]
+    sources, references = zip(*read_pairs(card, data, split), strict=True)
     lines = []
     for path in (hypotheses, baseline_hypotheses):
         lines.append(path.read_text(encoding="utf-8").splitlines())
@@ -77,10 +202,13 @@ def state_difference(
     bleu = compare(lines[0], lines[1], references)["bleu"]
     note = (
         f"{card.name} against {other.name} on {split}: {bleu.difference:+.2f} BLEU"
-        f" ({bleu.system:.2f} and {bleu.baseline:.2f}), p = {bleu.p_value:.3f} by paired bootstrap"
-        f" over {len(references):,} sentences; one training run each with the same seed, so the"
-        " spread between seeds is not in this figure."
+        f" ({bleu.system:.2f} and {bleu.baseline:.2f}), two-sided p = {bleu.p_value:.3f} by"
+        f" approximate randomisation over {len(references):,} sentences; one training run each"
+        " with the same seed, so the spread between seeds is not in this figure."
     )
+    gains = gains_by_length(lines[0], lines[1], references, sources)
+    named = {f"over {other.name}, {part}": gain for part, gain in gains.items()}
+    card = replace(card, figures={**card.figures, split: {**card.figures.get(split, {}), **named}})
     for one, path in ((card, folder), (other, baseline)):
         others = [old for old in one.notes if not old.startswith(note.split(":")[0])]
         write_card(replace(one, notes=(*others, note)), path / "card.json")

@@ -25,6 +25,7 @@ from areaviz.interactive.message import (
     text_arrays,
     title,
 )
+from areaviz.interactive.readings import readings
 from areaviz.trace.picture import Picture
 from areaviz.trace.query import item_shares
 from areaviz.trace.record import AttentionMap, FloatArray, Trace
@@ -42,6 +43,11 @@ TAKEAWAY = Takeaway(
     name="grid",
     table=grid_table,
     print=grid_print,
+    how_to_read=(
+        "Point at a word or at the picture. A frame is an area that a head attends to, with the"
+        " head's number in its corner; the tint is the share of the attention that every cell"
+        " received, all areas together."
+    ),
 )
 """The grid as files: in the browser it moves, on paper it shows the chosen items."""
 
@@ -72,8 +78,9 @@ def grid_payload(
     - `cells` [N, 4] in pixels, and `picture`, a WebP file.
     - of hard attention `read` and `read_weight` [H, Q].
     - of a text that attends `start`, `end` and `word`, as in the ribbon.
+    - densest areas and averages, as in `readings.Readings`.
 
-    They depend on neither the focused head, items, unit nor areas.
+    They depend on nothing of the focus but its site and layer.
 
     Args:
         most: areas kept of a query at the most.
@@ -86,7 +93,8 @@ def grid_payload(
         raise ValueError(f'The site "{focus.site}" does not attend to cells of a picture.')
     attention = trace.maps[focus.site]
     query, memory = trace.fields[attention.query], trace.fields[attention.memory]
-    arrays = _attention_arrays(attention, focus.layer, min(most, KEPT))
+    read = readings(attention, focus.layer, query)
+    arrays = _attention_arrays(attention, focus.layer, min(most, KEPT)) | read.arrays
     arrays["cells"] = narrow(memory.anchors, max(picture.width, picture.height))
     arrays["picture"] = webp(picture)
     text = None
@@ -118,6 +126,7 @@ def grid_payload(
         },
         colours=HEAD_COLOURS,
         heat=[colour for _, colour in SEQUENCE_STOPS],
+        **read.header,
     )
 
 

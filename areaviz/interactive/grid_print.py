@@ -19,6 +19,7 @@ from areaviz.drawing.labels import clip, for_print
 from areaviz.drawing.select import field_name, groups, heads_of
 from areaviz.drawing.theme import PRINT_FONT, SEQUENCE, Drawing, finish, head_colour, print_figure
 from areaviz.interactive.grid_table import Place, box_of, cells_text, places_of, query_text
+from areaviz.interactive.ribbon_table import amount, found_words
 from areaviz.trace.areas import Area, AreaGrid, area_text
 from areaviz.trace.picture import Picture
 from areaviz.trace.query import item_shares, smallest_area
@@ -241,7 +242,7 @@ def _panel(trace: Trace, focus: Focus) -> Panel:
         if top:
             name = area_text(top.area) if by_query else query_text(query, top.queries, grid)
             read = "read: " if top.read else ""
-            text = f"{read}{clip(name, 28)} {top.weight:.0%}"
+            text = f"{read}{clip(name, 28)} {amount(focus, top.weight)}"
         legend.append((head, f"head {head + 1} {text}"))
     outlined: Sequence[int] = items
     share_N = share_QN[items].mean(0) if by_query else share_QN[:, items].sum(1)
@@ -283,8 +284,10 @@ def _note(trace: Trace, focus: Focus) -> str:
             parts.append("frames: the cells that give them most, by head")
             parts.append("tint: the share each cell gives them")
     else:
-        larger = " of two or more cells" if smallest_area(attention, focus) > 1 else ""
-        parts = [f"Frames: the heaviest areas{larger} of each head, the strongest bold"]
+        is_plain = focus.reading == "heaviest" and focus.against == "nothing"
+        is_larger = is_plain and smallest_area(attention, focus) > 1
+        larger = " of two or more cells" if is_larger else ""
+        parts = [f"Frames: {found_words(focus, 'areas')}{larger} of each head, the strongest bold"]
         if attention.chosen is not None:
             parts.append("white: what was read")
         if to_itself:

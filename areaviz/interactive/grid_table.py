@@ -12,9 +12,10 @@ import numpy as np
 
 from areaviz.drawing.base import Table
 from areaviz.drawing.select import heads_of
-from areaviz.interactive.ribbon_table import chosen_groups, items_text
+from areaviz.interactive.ribbon_table import items_text, measured, reading_groups
 from areaviz.trace.areas import Area, AreaGrid, area_text
 from areaviz.trace.query import attended, item_shares, smallest_area
+from areaviz.trace.reading import item_area, map_of, read_areas
 from areaviz.trace.record import AttentionMap, Field, Trace
 from areaviz.trace.request import Focus
 from areaviz.trace.weights import largest
@@ -36,7 +37,9 @@ class Place:
 
 
 def grid_table(trace: Trace, focus: Focus) -> Table:
-    """Every head's top areas for the chosen queries (all when none is chosen), what was read first.
+    """What the focused reading finds of every head for the chosen queries (all when none is).
+
+    What hard attention read comes first.
 
     Rows and columns count from 1. On the memory side: the queries that give most of their attention
     to the cells.
@@ -51,7 +54,9 @@ def grid_table(trace: Trace, focus: Focus) -> Table:
         numbers = (*shape, round(place.weight, 4), "yes" if place.read else "")
         rows.append((who, place.head + 1, area_text(area), *numbers))
     shape_names = ("row", "column", "height", "width")
-    return Table(("query", "head", "area", *shape_names, "weight", "read"), rows)
+    columns = ("query", "head", "area", *shape_names, measured(focus), "read")
+    # Where attention is soft, nothing is the one area that was read.
+    return Table(columns, rows).filled()
 
 
 def places_of(trace: Trace, focus: Focus) -> list[Place]:
@@ -63,7 +68,7 @@ def places_of(trace: Trace, focus: Focus) -> list[Place]:
         for head in heads:
             found += _attending(attention, focus, head)
         return found
-    for group in chosen_groups(trace.fields[attention.query], focus):
+    for group in reading_groups(trace.fields[attention.query], focus):
         for head in heads:
             found += _attended(attention, focus, head, group)
     return found
@@ -96,12 +101,17 @@ def box_of(items: Sequence[int], grid: AreaGrid) -> Area:
 def _attended(
     attention: AttentionMap, focus: Focus, head: int, group: tuple[int, ...]
 ) -> list[Place]:
-    """The heaviest areas of the mean over queries; of one query, what was read comes first."""
+    """What is found for the mean over queries; of one query, what was read comes first."""
+    if focus.against == "average":
+        return list(_raised(attention, focus, head, group))
+    if focus.reading != "heaviest":
+        found = read_areas(attention, focus, head, list(group), TOP)
+        return [Place(group, head, one.area, one.weight) for one in found]
     mean_A = attention.weights[focus.layer, head, list(group)].mean(0)
     tops = attended(mean_A, attention.grid, TOP, min_size=smallest_area(attention, focus))
-    found = [Place(group, head, top.area, top.weight) for top in tops]
+    places = [Place(group, head, top.area, top.weight) for top in tops]
     if attention.chosen is None or len(group) > 1:
-        return found
+        return places
     index = int(attention.chosen[focus.layer, head, group[0]])
     read = Place(
         group,
@@ -110,7 +120,18 @@ def _attended(
         float(mean_A[index]),
         read=True,
     )
-    return [read, *(place for place in found if place.area != read.area)][:TOP]
+    return [read, *(place for place in places if place.area != read.area)][:TOP]
+
+
+def _raised(
+    attention: AttentionMap, focus: Focus, head: int, group: tuple[int, ...]
+) -> Iterator[Place]:
+    """The cells that get more than on average, with how many times."""
+    ratio_N = map_of(attention, focus.layer, head, "average")[list(group)].mean(0)
+    best = largest(ratio_N, TOP)
+    for cell, ratio in zip(best.index.tolist(), best.weight.tolist(), strict=True):
+        if ratio > 0:
+            yield Place(group, head, item_area(attention.grid, cell), 2.0**ratio)
 
 
 def _attending(

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.drawing.base import caption
+from areaviz.drawing.base import ALL, caption
 from areaviz.drawing.select import field_name
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.query import words
@@ -36,15 +36,16 @@ def payload(
         own: further header entries, of the ribbon or of the grid alone.
     """
     attention = trace.maps[focus.site]
-    grid, kinds = attention.grid, ("area", "several", "query")
-    before, _, after = caption(trace, replace(focus, head=None)).rpartition("all heads")
+    grid, kinds = attention.grid, ("area", "several", "query", "item")
+    whole = caption(trace, replace(focus, head=None))
+    before, after = whole.rsplit(ALL, 1) if attention.heads > 1 else (whole, "")
     header = {
         "heads": attention.heads,
         "grid": [grid.height, grid.width, grid.max_height, grid.max_width],
         "lit": lit,
         "keep": {name: arrays[name].shape[-1] for name in kinds if name in arrays},
         **own,
-        # The browser writes between the two which heads are chosen.
+        # The browser writes between the two which heads are chosen, where there are several.
         "caption": [before, after],
     }
     digest = hashlib.sha256(pack(header, arrays)).hexdigest()[:16]

@@ -21,12 +21,13 @@ from areaviz.interactive.message import (
     text_arrays,
     title,
 )
+from areaviz.interactive.readings import readings
 from areaviz.interactive.ribbon_print import ribbon_print
 from areaviz.interactive.ribbon_table import TOP, ribbon_table
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
 from areaviz.trace.request import Focus
-from areaviz.trace.weights import MAX_OVERLAP, Ranked, coverage, largest
+from areaviz.trace.weights import MAX_OVERLAP, Ranked, coverage, largest, shares
 
 ROOMY = 1 << 14
 """Up to this many (head, query) pairs weights travel with 16 bits.
@@ -43,6 +44,11 @@ TAKEAWAY = Takeaway(
     name="ribbon",
     table=ribbon_table,
     print=ribbon_print,
+    how_to_read=(
+        "Point at any part of either text: in the other one lights up what it attends to, or what"
+        " attends to it. Every head has a colour; its heaviest area, one item or several neighbours"
+        " taken as one, is solid and tinted, lighter ones are thin."
+    ),
 )
 """The ribbon as files: in the browser it moves, on paper it shows the chosen items."""
 
@@ -61,10 +67,13 @@ def ribbon_payload(
       travel).
     - `several`: the same of areas of two or more items, where there are any.
     - `query` [H, N, K]: the queries that attend most to an item, by coverage, in the same form.
+    - `item` [H, Q, K]: the items with the largest shares of all coverage, in the same form; none
+      where 8 bits travel.
+    - densest areas and averages, as in `readings.Readings`.
     - for each field f0 (, f1) `start` and `end` of every item in characters, and `word`, the first
       item of every word.
 
-    They depend on neither the focused head, items, unit nor areas.
+    They depend on nothing of the focus but its site and layer.
 
     Args:
         most: areas, and queries, kept of a row at the most; at least 4 all the same.
@@ -80,6 +89,8 @@ def ribbon_payload(
     arrays = _attention_arrays(attention, focus.layer, most)
     names = list(dict.fromkeys((attention.query, attention.memory)))
     fields = [trace.fields[name] for name in names]
+    read = readings(attention, focus.layer, trace.fields[attention.query])
+    arrays |= read.arrays
     for number, field in enumerate(fields):
         for part, values in text_arrays(field).items():
             arrays[f"f{number}.{part}"] = values
@@ -96,6 +107,7 @@ def ribbon_payload(
         query=names.index(attention.query),
         memory=names.index(attention.memory),
         colours=HEAD_COLOURS,
+        **read.header,
     )
 
 
@@ -113,9 +125,12 @@ def _attention_arrays(
     if grid.max_width > 1:
         found["several"] = _top_spans(weights_HQA, grid, several, 2)
     found["query"] = top_queries(weights_HQA, grid, attending)
+    if roomy:
+        received = max(TOP, min(most, grid.width, ENTRIES // max(heads * queries, 1)))
+        found["item"] = top_items(weights_HQA, grid, received)
     arrays: dict[str, npt.NDArray[Any]] = {}
     for name, (ranked, rest) in found.items():
-        arrays[name] = narrow(ranked.index, max(grid.count, queries))
+        arrays[name] = narrow(ranked.index, max(grid.count, queries, grid.items))
         arrays[f"{name}_weight"] = quantised(ranked.weight, np.uint16 if roomy else np.uint8)
         if roomy:
             arrays[f"{name}_rest"] = quantised(rest, np.uint16)
@@ -158,6 +173,14 @@ def top_queries(
         weight.append(best.weight)
         rest.append(np.maximum(covered_QN.sum(0) - best.weight.sum(-1), 0))
     return Ranked(np.stack(index), np.stack(weight)), np.stack(rest)
+
+
+def top_items(weights_HQA: FloatArray, grid: AreaGrid, k: int) -> tuple[Ranked, FloatArray]:
+    """The k items with the largest shares of every query [H, Q, k], and the share of the rest."""
+    shares_HQN = shares(coverage(weights_HQA, grid))
+    best = largest(shares_HQN, k)
+    rest_HQ = np.maximum(shares_HQN.sum(-1) - best.weight.sum(-1), 0)
+    return Ranked(np.maximum(best.index, 0), best.weight), rest_HQ
 
 
 def _transposed(values_QN: FloatArray) -> FloatArray:

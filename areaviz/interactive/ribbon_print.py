@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
 
@@ -13,10 +13,10 @@ from matplotlib.patches import Rectangle
 from matplotlib.textpath import text_to_path
 
 from areaviz.drawing.base import caption
-from areaviz.drawing.labels import clip, for_print
+from areaviz.drawing.labels import clip, for_print, words_for_print
 from areaviz.drawing.select import field_name, heads_of
 from areaviz.drawing.theme import PRINT_EDGE, PRINT_FONT, Drawing, finish, head_colour, print_figure
-from areaviz.interactive.ribbon_table import TOP, Span, items_text, spans_of
+from areaviz.interactive.ribbon_table import TOP, Span, amount, found_words, items_text, spans_of
 from areaviz.trace.query import smallest_area
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
@@ -63,15 +63,16 @@ def ribbon_print(trace: Trace, focus: Focus) -> PrintFigure:
     pitch = _LINE + _BAND * len(heads) + 0.1
     legend_lines = -(-len(heads) // _COLUMNS)
     height = pitch * len(rows) + 0.34 + _LEGEND * legend_lines
-    chosen = clip(for_print(items_text(own, focus.items)), 60)
+    chosen = clip(words_for_print(items_text(own, focus.items)), 60)
     complete = len(rows) == placed[-1].row + 1
     lines = "all lines" if complete else f"the {len(rows)} lines with the heaviest spans"
-    which = " of two or more items" if smallest_area(attention, focus) > 1 else ""
+    is_plain = focus.reading == "heaviest" and focus.against == "nothing"
+    which = " of two or more items" if is_plain and smallest_area(attention, focus) > 1 else ""
     drawing = Drawing(
         title=f"What the {field_name(own)} “{chosen}” {verb}",
         note=(
-            f"Bands: the {TOP} heaviest spans{which} of each head, the strongest solid; height and"
-            f" depth by weight; {lines}."
+            f"Bands: {found_words(focus, 'spans')}{which} of each head, at most {TOP}, the"
+            f" strongest solid; height and depth by weight; {lines}."
         ),
         caption=caption(trace, focus),
     )
@@ -98,7 +99,7 @@ def ribbon_print(trace: Trace, focus: Focus) -> PrintFigure:
     _draw_legend(
         axes,
         heads,
-        spans,
+        {span: amount(focus, span.weight) for span in spans},
         other,
         pitch * len(rows) + 0.2,
     )
@@ -112,7 +113,7 @@ def _places(field: Field) -> list[Placed]:
     # Letters of a text stand close, words and subwords apart.
     apart = 5.0 if (field.anchors[:, 1] - field.anchors[:, 0] > 1).any() else 0.5
     for item, label in enumerate(field.labels):
-        text = for_print(label)
+        text = words_for_print(label)
         width = _width(text)
         if len(text) > 1:
             width += 4
@@ -213,15 +214,15 @@ def _pieces(placed: Sequence[Placed], span: Span) -> Iterator[tuple[int, float, 
 
 
 def _draw_legend(
-    axes: Axes, heads: Sequence[int], spans: Sequence[Span], field: Field, top: float
+    axes: Axes, heads: Sequence[int], spans: Mapping[Span, str], field: Field, top: float
 ) -> None:
-    """What the strongest span of every head is."""
+    """What the strongest span of every head is, and its weight in words."""
     for number, head in enumerate(heads):
         text = "nothing"
         span = next((span for span in spans if span.head == head), None)
         if span:
-            label = clip(for_print(items_text(field, span.items)), 16)
-            text = f"“{label}” {span.weight:.0%}"
+            label = clip(words_for_print(items_text(field, span.items)), 16)
+            text = f"“{label}” {spans[span]}"
         row, column = divmod(number, _COLUMNS)
         x, y = column * _MEASURE / _COLUMNS, top + _LEGEND * row
         box = (x, y + 0.035), 6, 0.09

@@ -5,15 +5,17 @@ Shapes: Q queries, G groups of queries looked at together, N memory items, A are
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from areaviz.drawing.base import Table
 from areaviz.drawing.select import Runs, groups, heads_of
+from areaviz.interactive.readings import chosen_runs
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.query import coverage, merge_items, smallest_area
+from areaviz.trace.query import coverage, item_shares, merge_items, smallest_area
+from areaviz.trace.reading import map_of, read_areas
 from areaviz.trace.record import AttentionMap, Field, FloatArray, IntArray, Trace
 from areaviz.trace.request import Focus
 from areaviz.trace.weights import largest, top_listed
@@ -40,7 +42,7 @@ class Span:
 
 
 def ribbon_table(trace: Trace, focus: Focus) -> Table:
-    """Every head's top spans for the chosen queries (all when none is chosen), heaviest first.
+    """What the focused reading finds of every head for the chosen queries (all when none is).
 
     Start counts items from 1. On the memory side: the queries that attend most to the chosen items.
     """
@@ -51,14 +53,41 @@ def ribbon_table(trace: Trace, focus: Focus) -> Table:
         who, what = items_text(query, span.queries), items_text(memory, span.items)
         place = (span.start + 1, span.length)
         rows.append((who, span.head + 1, what, *place, round(span.weight, 4)))
-    return Table(("query", "head", "span", "start", "length", "weight"), rows)
+    return Table(("query", "head", "span", "start", "length", measured(focus)), rows)
+
+
+def measured(focus: Focus) -> str:
+    """What the last column of a reading's table has."""
+    if focus.side == "memory" and focus.items:
+        return "weight"
+    if focus.against == "average":
+        return "times the average"
+    return {"heaviest": "weight", "coverage": "share", "densest": "share held"}[focus.reading]
+
+
+def amount(focus: Focus, weight: float) -> str:
+    """The number of that column in words."""
+    return f"{weight:.1f}×" if measured(focus) == "times the average" else f"{weight:.0%}"
+
+
+def found_words(focus: Focus, nouns: str) -> str:
+    """What a print shows of each head, such as "the heaviest spans"."""
+    if focus.side == "query" and focus.against == "average":
+        return f"the {nouns} that get most beside the head's average"
+    if focus.side == "query" and focus.reading == "densest":
+        singular = nouns.removesuffix("s")
+        return f"the densest {singular}, the smallest that holds at least {focus.mass}%,"
+    if focus.side == "query" and focus.reading == "coverage":
+        return f"the {nouns} with the largest shares of what is received"
+    return f"the heaviest {nouns}"
 
 
 def spans_of(trace: Trace, focus: Focus) -> list[Span]:
     """What the table lists: the heaviest a head and query (several chosen queries are averaged).
 
     Where words are pointed at, spans and queries are whole words: areas that widen to the same
-    words count together.
+    words count together, and so do shares. A densest area is never widened, and each query, or
+    word, has its own. Against the average there are the items above it, with how many times.
     """
     attention = trace.maps[focus.site]
     query, memory = trace.fields[attention.query], trace.fields[attention.memory]
@@ -67,6 +96,12 @@ def spans_of(trace: Trace, focus: Focus) -> list[Span]:
     if focus.side == "memory" and focus.items:
         for head in heads:
             found += _attending(attention, focus, head, groups(query, focus.unit))
+        return found
+    for_reading = _of_reading(focus)
+    if for_reading:
+        for group in reading_groups(query, focus):
+            for head in heads:
+                found += for_reading(attention, memory, focus, head, group)
         return found
     span_A, spans_S2 = widened(attention.grid, memory, focus.unit)
     # Areas of fewer items come first.
@@ -77,6 +112,51 @@ def spans_of(trace: Trace, focus: Focus) -> list[Span]:
             places = _heaviest(mean_A[smaller:], span_A[smaller:], spans_S2)
             found += [Span(group, head, *place) for place in places]
     return found
+
+
+def _of_reading(focus: Focus) -> Callable[..., Iterator[Span]] | None:
+    """What finds the spans of a reading, None for heaviest areas."""
+    if focus.against == "average":
+        return _raised
+    return {"coverage": _received, "densest": _densest}.get(focus.reading)
+
+
+def reading_groups(query: Field, focus: Focus) -> list[tuple[int, ...]]:
+    """As `chosen_groups`, but each densest area is that of one query or word."""
+    if focus.reading != "densest" or focus.against == "average" or not focus.items:
+        return chosen_groups(query, focus)
+    return [tuple(range(*run)) for run in chosen_runs(query, focus.items, focus.unit)]
+
+
+def _densest(
+    attention: AttentionMap, _: Field, focus: Focus, head: int, group: tuple[int, ...]
+) -> Iterator[Span]:
+    for one in read_areas(attention, focus, head, list(group), 1):
+        yield Span(group, head, one.area.left, one.area.width, one.weight)
+
+
+def _received(
+    attention: AttentionMap, memory: Field, focus: Focus, head: int, group: tuple[int, ...]
+) -> Iterator[Span]:
+    """The items, or words, with the largest shares."""
+    runs = groups(memory, focus.unit)
+    shares_1N = item_shares(attention, focus.layer, head)[list(group)].mean(0, keepdims=True)
+    found = largest(merge_items(shares_1N, None, runs)[0], TOP)
+    for run, share in zip(found.index.tolist(), found.weight.tolist(), strict=True):
+        if run >= 0:
+            start, end = runs[run]
+            yield Span(group, head, start, end - start, share)
+
+
+def _raised(
+    attention: AttentionMap, _: Field, focus: Focus, head: int, group: tuple[int, ...]
+) -> Iterator[Span]:
+    """The items that get more than on average, as a mean of logarithms over the group."""
+    ratio_N = map_of(attention, focus.layer, head, "average")[list(group)].mean(0)
+    found = largest(ratio_N, TOP)
+    for item, ratio in zip(found.index.tolist(), found.weight.tolist(), strict=True):
+        if ratio > 0:
+            yield Span(group, head, item, 1, 2.0**ratio)
 
 
 def chosen_groups(query: Field, focus: Focus) -> list[tuple[int, ...]]:

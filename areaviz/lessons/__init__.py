@@ -24,9 +24,10 @@ from areaviz.lessons import (
     sequence,
     summed_table,
     transformed,
+    worth,
 )
 from areaviz.lessons.page_parts import STYLE
-from areaviz.ui.shell.frame import stylesheet
+from areaviz.ui.shell.frame import page_link, stylesheet
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,37 +38,58 @@ class Lesson:
         name: its anchor in links.
         title: as readers see it.
         show: draws it, as a fragment of its own.
+        part: of the page, a key of `PARTS`.
     """
 
     name: str
     title: str
     show: Callable[[], None]
+    part: str
 
 
+PARTS = {
+    "idea": "The idea",
+    "computed": "How it is computed",
+    "other": "Other ways to look",
+    "papers": "For implementers",
+}
+"""The parts of the page, in order: each is a path of its own."""
 LESSONS = (
-    Lesson("sequence", "Areas of a sequence", sequence.show),
-    Lesson("grid", "Areas of a grid", grid.show),
-    Lesson("mean-and-sum", "Key and value of an area", mean_and_sum.show),
-    Lesson("summed-area-table", "Any sum from four corners", summed_table.show),
-    Lesson("rounding", "Why this tool grows its areas instead", rounding.show),
-    Lesson("query-to-output", "From a query to the output", attention.show),
-    Lesson("features", "A key that knows spread and shape", features.show),
-    Lesson("boundary", "A key that knows where it begins", boundary.show),
-    Lesson("cost", "What areas cost", cost.show),
-    Lesson("hard-choice", "Learning a hard choice", hard.show),
-    Lesson("transformed-window", "A window that is a transformation", transformed.show),
-    Lesson("as-printed", "As printed, as implemented", errata.show),
+    Lesson("sequence", "Areas of a sequence", sequence.show, "idea"),
+    Lesson("grid", "Areas of a grid", grid.show, "idea"),
+    Lesson("mean-and-sum", "Key and value of an area", mean_and_sum.show, "idea"),
+    Lesson("query-to-output", "From a query to the output", attention.show, "idea"),
+    Lesson("features", "A key that knows spread and shape", features.show, "idea"),
+    Lesson("boundary", "A key that knows where it begins", boundary.show, "idea"),
+    Lesson("cost", "What areas cost", cost.show, "idea"),
+    Lesson("worth", "What are areas worth?", worth.show, "idea"),
+    Lesson("summed-area-table", "Any sum from four corners", summed_table.show, "computed"),
+    Lesson("rounding", "Why this tool grows its areas instead", rounding.show, "computed"),
+    Lesson("hard-choice", "Learning a hard choice", hard.show, "other"),
+    Lesson("transformed-window", "A window that is a transformation", transformed.show, "other"),
+    Lesson("as-printed", "As printed, as implemented", errata.show, "papers"),
 )
 
 
 def contents() -> None:
-    """Links to the lessons."""
+    """Links to the lessons, part by part."""
     stylesheet(STYLE)
-    links = []
-    for number, lesson in enumerate(LESSONS, start=1):
-        links.append(f"{number}. [{lesson.title}](#{lesson.name})")
     with st.container(key="lessons"):
-        st.markdown("\n".join(links))
+        for part, title in PARTS.items():
+            links = []
+            for number, lesson in enumerate(LESSONS, start=1):
+                if lesson.part == part:
+                    links.append(f"{number}. [{lesson.title}](#{lesson.name})")
+            st.markdown(f"**{title}**\n\n" + "\n".join(links))
+
+
+def cards() -> None:
+    """Every lesson, and behind the last one of the idea the way to a sentence."""
+    for number, lesson in enumerate(LESSONS, start=1):
+        card(number, lesson)
+        is_last = number == len(LESSONS) or LESSONS[number].part != lesson.part
+        if is_last and lesson.part == "idea":
+            page_link("pages/translate.py", "Try it on a sentence")
 
 
 def card(number: int, lesson: Lesson) -> None:

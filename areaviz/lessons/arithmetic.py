@@ -72,7 +72,7 @@ def area_deviations(x_HWD: Floats, grid: AreaGrid) -> Floats:
 
 def padded_table(x_HWD: Floats) -> Floats:
     """The summed area table with a row of zeros above and a column of zeros left: [H+1, W+1, D]."""
-    # In the precision of the memory: its rounding errors are what lesson 5 shows.
+    # In the precision of the memory: its rounding errors are what lesson 10 shows.
     along_rows = np.cumsum(x_HWD, axis=1, dtype=x_HWD.dtype)
     summed = np.cumsum(along_rows, axis=0, dtype=x_HWD.dtype)
     return np.pad(summed, ((1, 0), (1, 0), (0, 0)))

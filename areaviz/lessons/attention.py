@@ -1,4 +1,4 @@
-"""Lesson 6: from a query to the output by a softmax over areas (Eq. 1 and 2)."""
+"""Lesson 4: from a query to the output by a softmax over areas (Eq. 1 and 2)."""
 
 from __future__ import annotations
 

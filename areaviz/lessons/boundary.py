@@ -1,4 +1,4 @@
-"""Lesson 8: a key that knows where an area begins and ends, by which a span can outweigh its items.
+"""Lesson 6: a key that knows where an area begins and ends, by which a span can outweigh its items.
 
 Mean keys never put a span on top; a size bias, or scores for the first and the last item, do.
 """

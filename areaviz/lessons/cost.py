@@ -1,4 +1,4 @@
-"""Lesson 9: what areas cost: additions to build them, multiplications to attend to them."""
+"""Lesson 7: what areas cost: additions to build them, multiplications to attend to them."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def show() -> None:
         st.markdown(
             "It can be avoided. The mean key times the query is the mean of the items' logits, so"
             " logits of areas are running means of logits of items; and the output is the items'"
-            " values times their coverage (lesson 6). This **factored** form never builds an area"
+            " values times their coverage (lesson 4). This **factored** form never builds an area"
             f" key or value: **{counts['factored'] / counts['regular']:.2f} times** regular"
             " attention."
         )

@@ -1,4 +1,4 @@
-"""Lesson 12: the misprints of the papers, run as printed and as implemented.
+"""Lesson 13: the misprints of the papers, run as printed and as implemented.
 
 The misprints of the papers on areas are here: A18 is the first version (2018), A19 the published
 one (Li et al. 2019). Those of the survey are in `areaviz.lessons.survey_errata`.
@@ -120,7 +120,7 @@ def _variance() -> float:
         st.latex(r"\sigma = \sqrt{\mu' - \mu\odot\mu}")
         st.markdown(
             "In exact arithmetic the mean of the squares is never less than the square of the mean;"
-            " in float32 it is. The merge of lesson 5 gives **0** negative variances at any mean."
+            " in float32 it is. The merge of lesson 10 gives **0** negative variances at any mean."
         )
     return float(mean)
 

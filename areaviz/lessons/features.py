@@ -1,4 +1,4 @@
-"""Lesson 7: a richer key, from mean, standard deviation and shape (Eq. 5 to 9)."""
+"""Lesson 5: a richer key, from mean, standard deviation and shape (Eq. 5 to 9)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from areaviz.lessons.pictures import (
     BLUE,
     GREEN,
     ORANGE,
-    PAGE,
     PURPLE,
     SKY,
     Board,
@@ -77,12 +76,15 @@ def show() -> None:
         on_click = partial(grow_to, "features", GRID)
         picture(lit_memory(chosen), "features-memory", question, on_click)
         st.caption("Click an item: the area grows to it, or starts there.")
-    question = (
-        "How do mean, deviation and shape become one key? Features on the left, the key on the"
-        " right."
-    )
-    picture(figure(chosen), "features", question)
-    st.latex(equations(chosen))
+    left, right = columns()
+    with left:
+        question = (
+            "How do mean, deviation and shape become one key? The features times their weights,"
+            " then their sum, the ReLU and the key."
+        )
+        picture(figure(chosen), "features", question)
+    with right:
+        st.latex(equations(chosen))
     as_table(table(), "features")
 
 
@@ -105,9 +107,9 @@ def lit_memory(chosen: Area) -> Figure:
 
 
 def figure(area: Area) -> Figure:
-    """How do the three features become one key? Features at the left, the key at the right."""
+    """How do the three features become one key? A line for each feature, the key below."""
     found = key_of(area)
-    board = Board(-0.1, -0.55, 10.8, 5.0, cell=56, room=PAGE)
+    board = Board(-0.05, -0.5, 6.85, 6.1)
     rows = (
         (0.0, "mean μ", found.mean, BLUE, W_MEAN, "μ"),
         (1.6, "deviation σ", found.deviation, GREEN, W_DEVIATION, "σ"),
@@ -115,13 +117,13 @@ def figure(area: Area) -> Figure:
     )
     for y, name, values, colour, weights, sign in rows:
         _draw_vector(board, 0, y, values, colour, name)
-        board.text(len(values) + 0.15, y + 0.5, f"times W<sub>{sign}</sub> →", anchor="left")
-        _draw_vector(board, 5.45, y, values @ weights, colour)
-    for y, arrow in ((0.5, "↘"), (2.1, "↗"), (3.7, "↗")):
-        board.text(7.85, y, arrow, size=18)
-    _draw_vector(board, 8.3, 0.8, found.hidden, SKY, "sum")
-    _draw_vector(board, 8.3, 2.35, found.active, SKY, "ReLU φ")
-    _draw_vector(board, 8.3, 3.9, found.key, ORANGE, "times W<sub>d</sub>: the key k")
+        board.text((len(values) + 4.8) / 2, y + 0.5, "→", size=18)
+        _draw_vector(board, 4.8, y, values @ weights, colour, f"times W<sub>{sign}</sub>")
+    _draw_vector(board, 0, 5.0, found.hidden, SKY, "sum of the three")
+    _draw_vector(board, 2.4, 5.0, found.active, SKY, "ReLU φ")
+    _draw_vector(board, 4.8, 5.0, found.key, ORANGE, "times W<sub>d</sub>: key k")
+    for x in (2.2, 4.6):
+        board.text(x, 5.5, "→", size=18)
     return board.figure()
 
 
@@ -130,11 +132,11 @@ def equations(area: Area) -> str:
     found = key_of(area)
     hidden = vector(found.hidden, 2)
     return (
-        rf"\begin{{aligned}} \mu W_\mu + \sigma W_\sigma + e\,W_e &= "
-        rf"{vector(found.mean @ W_MEAN, 2)} + {vector(found.deviation @ W_DEVIATION, 2)} +"
-        rf" {vector(found.shape @ W_SHAPE, 2)} \\ "
-        rf"&= {hidden} \\ "
-        rf"k = \phi\,{hidden}\,W_d &= {vector(found.active, 2)}\,W_d = "
+        rf"\begin{{aligned}} &\mu W_\mu + \sigma W_\sigma + e\,W_e \\ "
+        rf"&= {vector(found.mean @ W_MEAN, 2)} + {vector(found.deviation @ W_DEVIATION, 2)} \\ "
+        rf"&\quad + {vector(found.shape @ W_SHAPE, 2)} = {hidden} \\[4pt] "
+        rf"&k = \phi\,{hidden}\,W_d \\ "
+        rf"&\phantom{{k}} = {vector(found.active, 2)}\,W_d = "
         rf"\mathbf{{{vector(found.key, 2)}}}\end{{aligned}}"
     )
 

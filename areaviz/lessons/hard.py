@@ -1,4 +1,4 @@
-"""Lesson 10: how a hard choice learns, by the estimate of REINFORCE (survey Eq. 15-16, 43-48).
+"""Lesson 11: how a hard choice learns, by the estimate of REINFORCE (survey Eq. 15-16, 43-48).
 
 The numbers are those of `areaviz.lessons.hard_numbers`.
 """
@@ -112,7 +112,7 @@ def _words(choice: Choice, drawn: Redraws) -> None:
         "Hard attention **draws one item** by its weight and reads nothing else (survey, Eq. 15,"
         " 16). A draw has no slope, so the scores $s$ behind the weights learn from a **reward**: 1"
         " for a right answer (Eq. 46), or how probable the drawn item made it, $\\log"
-        " p(y\\,|\\,l)$. To raise is the expected reward:"
+        " p(y\\,|\\,l)$. What should grow is the expected reward:"
     )
     st.latex(exact_equation(choice))
     st.markdown(

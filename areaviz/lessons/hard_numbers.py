@@ -1,4 +1,4 @@
-"""Numbers of lesson 10: the estimate of REINFORCE against the exact gradient.
+"""Numbers of lesson 11: the estimate of REINFORCE against the exact gradient.
 
 Survey Eq. 15-16 and 43-48. Shapes: K items and their scores, M draws of one estimate, N estimates.
 """

@@ -57,7 +57,7 @@ def show() -> None:
         st.latex(sum_equation(memory_HWD, chosen))
         st.markdown(
             "How unlike the items are, their **standard deviation** (Eq. 5), can enrich the key:"
-            " see lesson 7."
+            " see lesson 5."
         )
         st.latex(deviation_equation(memory_HWD, chosen))
 
@@ -90,8 +90,13 @@ def deviation_equation(memory_HWD: Floats, chosen: Area) -> str:
     """Eq. 5 with the chosen area's numbers (LaTeX)."""
     items = items_of(memory_HWD, chosen)
     squares = (items - items.mean(0)) ** 2
+    above = _sum(squares, 2)
+    # Six squares in one line would leave a phone's screen.
+    if len(squares) > 4:
+        lines = (_sum(squares[:3], 2), "+ " + _sum(squares[3:], 2))
+        above = r"\begin{gathered}" + r" \\ ".join(lines) + r"\end{gathered}"
     return (
-        rf"\sigma = \sqrt{{\frac{{{_sum(squares, 2)}}}{{{chosen.size}}}}} ="
+        rf"\sigma = \sqrt{{\frac{{{above}}}{{{chosen.size}}}}} ="
         rf" \mathbf{{{vector(items.std(0))}}}"
     )
 

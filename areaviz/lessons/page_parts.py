@@ -23,10 +23,11 @@ STYLE = """
   flex-wrap: wrap; row-gap: 0.25rem; column-gap: 2rem; }
 [class*="st-key-lesson-"] [data-testid="stColumn"] { min-width: min(20rem, 100%); }
 [class*="st-key-controls-"] [data-testid="stColumn"] { min-width: 8rem; }
+[class*="st-key-controls-"] [data-testid="stColumn"]:has([data-testid="stButtonGroup"]) {
+  min-width: min(17rem, 100%); }
 [class*="st-key-lesson-"] .katex-display {
-  margin: 0.2em 0 0.6em; padding: 0.1em 0; overflow: visible !important; }
-@media (max-width: 640px) {
-  [class*="st-key-lesson-"] .katex-display { overflow: auto hidden !important; } }
+  margin: 0.2em 0 0.6em; padding: 0.1em 0 0.3em; overflow: visible !important; }
+[class*="st-key-lesson-"] .katex-display > .katex { white-space: normal !important; }
 [class*="st-key-lesson-"] .main-svg
     text:not([style*="fill: rgb(26, 26, 26)"], [style*="fill: rgb(255, 255, 255)"]) {
   fill: currentColor !important; }

@@ -23,8 +23,8 @@ BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = HEAD_COLOURS[:6]
 GREY = "#808080"
 INK, PAPER = "#1A1A1A", "#FFFFFF"
 """Text on a bright and on a dark cell, in either theme."""
-COLUMN, PAGE = 372.0, 600.0
-"""Pixels a picture may count on, in a column of its own or across the page, on a narrow screen."""
+COLUMN = 372.0
+"""Pixels a picture may count on in a column of its own."""
 Version = tuple[Floats, npt.NDArray[np.bool_]]
 """The numbers that an equation gives, and which of them are lit: each [H, W]."""
 

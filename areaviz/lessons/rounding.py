@@ -1,4 +1,4 @@
-"""Lesson 5: why the tool itself does not use the table, whose rounding errors grow large."""
+"""Lesson 10: why the tool itself does not use the table, whose rounding errors grow large."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ class Rounding:
         exact: in float64.
         table: from the table, in float32.
         merged: by merging, in float32.
-        negative: how many of the table's variances came out below zero (drawn as 0).
+        negative: how many of the table's variances came out below zero (drawn as 0), of areas of
+            two items and more: a single item has none, so its sign is chance.
     """
 
     exact: Floats
@@ -70,10 +71,11 @@ def show() -> None:
         one.metric("Table: largest error", f"{found.table_error:.1g}")
         two.metric("Merge: largest error", f"{found.merged_error:.1g}")
         st.markdown(
-            f"The table gives {found.negative:,} negative variances here, which have no root (drawn"
-            " as 0). This tool therefore **grows** areas: a sum is the sum of the area one item"
-            " smaller plus that item, one addition and no difference; a standard deviation is"
-            " merged from two parts (Chan's formula), so it is never negative."
+            f"Of areas of two items and more the table gives {found.negative:,} negative variances"
+            " here, which have no root (drawn as 0). This tool therefore **grows** areas: a sum is"
+            " the sum of the area one item smaller plus that item, one addition and no difference;"
+            " a standard deviation is merged from two parts (Chan's formula), so it is never"
+            " negative."
         )
         as_table(table(), "rounding")
 
@@ -87,7 +89,7 @@ def measure(mean: float) -> Rounding:
         exact=area_deviations(x_HWD.astype(np.float64), GRID)[:, 0],
         table=np.sqrt(np.maximum(variances, 0)),
         merged=area_deviations(x_HWD, GRID)[:, 0],
-        negative=int((variances < 0).sum()),
+        negative=int((variances[GRID.items :] < 0).sum()),
     )
 
 

@@ -1,4 +1,4 @@
-"""Lesson 4: the summed area table, and the sum of any rectangle from four corners (Algorithm 1)."""
+"""Lesson 9: the summed area table, and the sum of any rectangle from four corners (Algorithm 1)."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def show() -> None:
     step = names.index(name)
     left, right = columns()
     with left:
-        chosen = pick_area("table", GRID, Area(1, 1, 2, 2))
+        chosen = pick_area("table", GRID, Area(0, 1, 3, 3))
         question = (
             "What does one entry of the table sum? The memory on the left, the table so far on the"
             " right."
@@ -87,9 +87,9 @@ def _numbers(step: int, chosen: Area) -> None:
     if step == 4:
         st.latex(corners_equation(chosen))
         st.markdown(
-            f"Adding the {chosen.size} lit items one by one would take {chosen.size - 1}"
-            f" addition{'' if chosen.size == 2 else 's'}; the table takes three, however large the"
-            " area is."
+            f"Start with the {chosen.size} lit items: {chosen.size - 1}"
+            f" addition{'' if chosen.size == 2 else 's'} one by one, three by the table, however"
+            " large the area is."
         )
 
 

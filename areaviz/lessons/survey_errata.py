@@ -1,4 +1,4 @@
-"""The part of lesson 12 that is the survey's (Wang and Tax 2016): two misprints of its equations.
+"""The part of lesson 13 that is the survey's (Wang and Tax 2016): two misprints of its equations.
 
 Shapes: U x V pixels of a picture; M glimpses, K items, S = K^M ways to glimpse.
 """
@@ -39,10 +39,10 @@ def _sampling() -> tuple[int, int]:
         picture(sampled_figure(height, width), "sampling", question)
     with right:
         st.latex(
-            r"X^{out} ="
-            r" \sum_{u}^{\textcolor{#D55E00}{V_{in}}\,\to\,\textcolor{#0072B2}{U_{in}}}"
-            r"\ \sum_{v}^{V_{in}} "
-            r"X_{uv}\ k(x^S - v)\ k(y^S - u)"
+            r"\begin{aligned}X^{out} ="
+            r" &\sum_{u}^{\textcolor{#D55E00}{V_{in}}\,\to\,\textcolor{#0072B2}{U_{in}}}"
+            r"\ \sum_{v}^{V_{in}} X_{uv} \\"
+            r" &\cdot k(x^S - v)\ k(y^S - u)\end{aligned}"
         )
         lost = height - width
         if lost > 1:
@@ -77,7 +77,7 @@ def _glimpses() -> int:
             " *samples*. Choices that follow each other **add up**, only repetitions are averaged."
             " On the left: the mean estimate of the slope of item 3's score, for five items of"
             " equal weight, if the answer is right once a glimpse has read item 3. As printed, it"
-            " is too small by the number of glimpses."
+            " is too small by a factor equal to the number of glimpses."
         )
     return count
 

@@ -1,4 +1,4 @@
-"""Lesson 11: a spatial transformer's window on a picture (survey Eq. 25-42, Fig. 8-11)."""
+"""Lesson 12: a spatial transformer's window on a picture (survey Eq. 25-42, Fig. 8-11)."""
 
 from __future__ import annotations
 

@@ -22,27 +22,31 @@ from areaviz.metrics.words import (
     visible_items,
     word_runs,
 )
-from areaviz.trace.query import item_shares, query_dependence
+from areaviz.trace.query import entropy_bits, item_shares, query_dependence
 from areaviz.trace.record import AttentionMap, Field, FloatArray, IntArray, Trace
 
+LONG = ("long_exact", "long_edge")
 MOST_OFFSET = 12
 """Offsets of heaviest items are counted up to this many items before and after the query."""
 
 
 class HeadCounts(Counts):
-    """Sums over queries by name, each float64 [L, H] or [L, H, O]."""
+    """Sums over queries by name, each float64 [L, H], [L, H, O] or [L, H, N]."""
 
     def figures(self) -> dict[str, Array]:
         """The figures of every head, each float64 [L, H].
 
         dependence: I in bits, the mean over examples. dependence_share: its part of H(mean map).
+        dependence_diagonal: of a head that goes along the items as the queries do, in bits.
         sink: the greatest share of attention one item gets over all queries of an example, the mean
-        over examples. previous: share of queries whose heaviest item is the one before; offset and
-        offset_share: the most frequent distance from query to heaviest item, and its share.
+        over examples. cell: of pictures, the greatest share that one place gets over all examples.
+        previous: share of queries whose heaviest item is the one before; offset and offset_share:
+        the most frequent distance from query to heaviest item, and its share; of texts only.
         multi_share: share of queries whose heaviest area has two or more items.
-        long_exact: of these areas, the share that is exactly a word, beside long_exact_random for
-        areas of the same sizes anywhere in the same text, and long_exact_lift; long_edge,
-        long_edge_random and long_edge_lift: that begins or ends a word. NaN where there is nothing
+        edge: share of queries whose heaviest area begins or ends a word, beside edge_random for
+        areas of the same sizes anywhere in the same text, and edge_lift.
+        long_exact: of the heaviest areas of two or more items, the share that is exactly a word;
+        long_edge: that begins or ends one; each with _random and _lift. NaN where there is nothing
         to divide by.
         """
         sums, queries = self.sums, self.sums["queries"]
@@ -51,15 +55,19 @@ class HeadCounts(Counts):
             found = {
                 "dependence": sums["dependence"] / sums["examples"],
                 "dependence_share": sums["dependence"] / sums["mean_entropy"],
+                "dependence_diagonal": sums["diagonal"] / sums["examples"],
                 "sink": sums["sink"] / sums["examples"],
-                "previous": sums["previous"] / queries,
-                "offset": best_LH - float(MOST_OFFSET),
-                "offset_share": sums["offsets"].max(-1) / queries,
                 "multi_share": sums["long"] / queries,
             }
-            for name in ("long_exact", "long_edge"):
-                found[name] = sums[name] / sums["long"]
-                found[f"{name}_random"] = sums[f"{name}_random"] / sums["long"]
+            if "cells" in sums:
+                found["cell"] = sums["cells"].max(-1) / queries
+            else:
+                found["previous"] = sums["previous"] / queries
+                found["offset"] = best_LH - float(MOST_OFFSET)
+                found["offset_share"] = sums["offsets"].max(-1) / queries
+            for name, cases in (("edge", queries), *dict.fromkeys(LONG, sums["long"]).items()):
+                found[name] = sums[name] / cases
+                found[f"{name}_random"] = sums[f"{name}_random"] / cases
                 found[f"{name}_lift"] = found[name] / found[f"{name}_random"]
         return found
 
@@ -80,51 +88,70 @@ def head_counts(attention: AttentionMap, memory: Field) -> HeadCounts:
 
 
 def _layer_counts(attention: AttentionMap, layer: int, memory: Field) -> dict[str, Array]:
-    """All sums of one layer, each [H] or [H, O]."""
+    """All sums of one layer, each [H], [H, O] or [H, N]."""
     # Item q of what was written so far stands for the item before query q.
-    previous = 0 if attention.memory == "history" else -1
-    rows = []
+    shift = -1 if attention.memory == "history" else 0
+    rows, cells_HN = [], []
     for head in range(attention.heads):
-        rows.append(_item_sums(item_shares(attention, layer, head), previous))
+        shares_QN = item_shares(attention, layer, head)
+        rows.append(_item_sums(shares_QN, shift))
+        cells_HN.append(shares_QN.sum(0, dtype=np.float64))
     sums = {name: np.array([row[name] for row in rows], dtype=np.float64) for name in rows[0]}
-    return sums | _long_sums(attention, layer, memory)
+    if memory.kind == "picture":  # whose cells are the same places in every example
+        sums["cells"] = np.stack(cells_HN)
+    return sums | _area_sums(attention, layer, memory)
 
 
-def _item_sums(shares_QN: FloatArray, previous: int) -> dict[str, float | IntArray]:
-    """Sums of one head over items; previous: the offset from a query to the item before it."""
+def _item_sums(shares_QN: FloatArray, shift: int) -> dict[str, float | IntArray]:
+    """Sums of one head over items; shift: what is added to the distance of query and item."""
     seen_Q = shares_QN.any(-1)
     query_Q = np.flatnonzero(seen_Q)
     found_SN = shares_QN[seen_Q]
-    offset_Q = found_SN.argmax(-1) - query_Q
+    offset_Q = found_SN.argmax(-1) - query_Q + shift
     near_Q = offset_Q[np.abs(offset_Q) <= MOST_OFFSET]
     dependence, mean_bits = query_dependence(shares_QN)
     return {
         "examples": 1.0,
         "queries": float(len(query_Q)),
         "dependence": dependence,
+        "diagonal": diagonal_dependence(*found_SN.shape),
         "mean_entropy": mean_bits,
         "sink": float(found_SN.mean(0).max()) if len(query_Q) else 0.0,
-        "previous": float((offset_Q == previous).sum()),
+        "previous": float((offset_Q == -1).sum()),
         "offsets": np.bincount(near_Q + MOST_OFFSET, minlength=2 * MOST_OFFSET + 1),
     }
 
 
-def _long_sums(attention: AttentionMap, layer: int, memory: Field) -> dict[str, Array]:
-    """Sums over the queries whose heaviest area has two or more items, each [H]."""
+def diagonal_dependence(queries: int, items: int) -> float:
+    """I of a head whose queries go along the items step by step, in bits: the ceiling."""
+    if not queries:
+        return 0.0
+    item_Q = (2 * np.arange(queries) + 1) * items // (2 * queries)
+    mean_N = np.bincount(item_Q, minlength=items) / queries
+    return float(entropy_bits(mean_N))
+
+
+def _area_sums(attention: AttentionMap, layer: int, memory: Field) -> dict[str, Array]:
+    """Sums over the heaviest areas, of all queries or of those with two or more items: [H]."""
     weights_HQA = attention.weights[layer]
-    top_HQ = weights_HQA.argmax(-1)
-    long_HQ = (attention.grid.sizes()[top_HQ] > 1) & weights_HQA.any(-1)
+    top_HQ, seen_HQ = weights_HQA.argmax(-1), weights_HQA.any(-1)
+    long_HQ = (attention.grid.sizes()[top_HQ] > 1) & seen_HQ
     sums = {"long": long_HQ.sum(-1).astype(np.float64)}
     if memory.kind != "text":
-        names = ("long_exact", "long_exact_random", "long_edge", "long_edge_random")
+        names = [name + end for name in ("edge", *LONG) for end in ("", "_random")]
         return sums | dict.fromkeys(names, np.zeros(attention.heads))
     areas = WordAreas.of(attention.grid, memory)
     width_HQ, visible_Q = areas.width_A[top_HQ], visible_items(attention, memory)
     exact_A = areas.hits_AM[:, MEASURES.index("exact")]
-    for name, hits_A in (("long_exact", exact_A), ("long_edge", _edges(areas, memory))):
+    edge_A = _edges(areas, memory)
+    for name, hits_A, of_HQ in (
+        ("edge", edge_A, seen_HQ),
+        ("long_exact", exact_A, long_HQ),
+        ("long_edge", edge_A, long_HQ),
+    ):
         chance_HQ = _chance(areas, hits_A, width_HQ, visible_Q)
-        sums[name] = (hits_A[top_HQ] * long_HQ).sum(-1)
-        sums[f"{name}_random"] = (chance_HQ * long_HQ).sum(-1)
+        sums[name] = (hits_A[top_HQ] * of_HQ).sum(-1)
+        sums[f"{name}_random"] = (chance_HQ * of_HQ).sum(-1)
     return sums
 
 

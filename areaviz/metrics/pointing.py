@@ -18,6 +18,8 @@ FloatArray = npt.NDArray[np.floating]
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
 Box = tuple[float, float, float, float]
+MIDDLE = np.array([0.5])
+"""Of a picture, as a share of its width or height."""
 
 
 def cell_shares(weights_A: FloatArray, grid: AreaGrid) -> FloatArray:
@@ -61,7 +63,7 @@ def inside_share(grid: AreaGrid, boxes: Sequence[Box]) -> FloatArray:
 def pointing_figures(
     rows: Iterable[tuple[FloatArray, AreaGrid, Sequence[Box]]],
 ) -> dict[str, float]:
-    """Both measures over many words, and what two maps would get that ignore the picture.
+    """Both measures over many words, and what maps would get that ignore the picture.
 
     pointing: share of the words that `points_right`. mass: mean of `mass_in_boxes`. words: how
     many.
@@ -69,6 +71,8 @@ def pointing_figures(
     pointing_uniform and mass_uniform: with every cell alike, so that any is as likely the largest:
     the mean share of cells whose middle lies in the boxes, and the mean area of the boxes. (Equal
     weights for all areas of several cells would favour the middle of the picture.)
+
+    pointing_middle: with all attention on the middle of the picture, where most photos show most.
 
     pointing_position and mass_position: with the mean of all words' cell shares for every word,
     where this model looks and boxes lie on the whole. A model shows that it finds things only by
@@ -82,7 +86,7 @@ def pointing_figures(
         ValueError: there are no words, or their grids have different cells.
     """
     words, right, mass, shape = 0, 0.0, 0.0, (0, 0)
-    sums_3N = np.zeros((3, 0))
+    in_middle, sums_3N = 0, np.zeros((3, 0))
     for weights_A, grid, boxes in rows:
         cells = (grid.height, grid.width)
         if words and cells != shape:
@@ -94,6 +98,7 @@ def pointing_figures(
         row_3N = np.stack([shares_N, middles_N, inside_N])
         right += middles_N[shares_N.argmax()]
         mass += row_3N[0] @ inside_N
+        in_middle += int(_in_any(MIDDLE, MIDDLE, boxes).item())
         sums_3N = sums_3N + row_3N if words else row_3N
         words, shape = words + 1, cells
     if not words:
@@ -104,6 +109,7 @@ def pointing_figures(
         "mass": float(mass / words),
         "pointing_uniform": float(middles_N.mean()),
         "mass_uniform": float(inside_N.mean()),
+        "pointing_middle": in_middle / words,
         "pointing_position": float(middles_N[shares_N.argmax()]),
         "mass_position": float(shares_N @ inside_N),
         "words": words,

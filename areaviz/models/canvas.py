@@ -35,9 +35,8 @@ class Canvas:
 
     def in_picture(self, places: FloatArray) -> npt.NDArray[np.float32]:
         """Places (x, y) [..., 2] in pixels of the square as pixels of the picture, float32."""
-        moved: npt.NDArray[np.float32] = (
-            (places - np.array(self.offset)) / np.array(self.scale)
-        ).astype(np.float32)
+        from_corner = places - np.array(self.offset)
+        moved: npt.NDArray[np.float32] = (from_corner / np.array(self.scale)).astype(np.float32)
         return moved
 
 
@@ -50,21 +49,31 @@ def fitted(picture: Picture, side: int) -> tuple[Tensor, Canvas, bool]:
     """The picture in grey with its proportions kept, as light ink on dark ground: float32 [S, S],
     0..1.
 
-    Also where it lies, and whether it was turned from dark on light, which its border tells.
+    Also where it lies, and whether it was turned from dark on light: whether what differs from its
+    border, the ground, is mostly darker. So a photograph of paper in dim light is turned, too.
     """
     scale = side / max(picture.height, picture.width)
-    height, width = (max(1, round(length * scale)) for length in (picture.height, picture.width))
+    # A very long picture still has a pixel across.
+    height = max(1, round(picture.height * scale))
+    width = max(1, round(picture.width * scale))
     grey = _resized(picture, (height, width)).float().mean(0)
+    # The ground is what the border mostly shows: a digit seldom reaches it.
     border = torch.cat([grey[0], grey[-1], grey[:, 0], grey[:, -1]])
-    inverted = bool(border.median() >= _DARK)
-    ink = (255 - grey if inverted else grey) / 255
+    ground = border.median()
+    darker, lighter = (ground - grey).clamp(min=0), (grey - ground).clamp(min=0)
+    excess = float(darker.sum() - lighter.sum())
+    inverted = excess > 0 or (excess == 0 and bool(ground >= _DARK))
+    ink = grey / 255
+    if inverted:
+        # The paper's own shadows, as its border shows them, are no ink.
+        deepest = float(darker.max())
+        shadow = min(float(ground - border.quantile(0.05)), deepest / 2)
+        ink = (darker - shadow).clamp(min=0) / max(deepest - shadow, 1.0)
     top, left = (side - height) // 2, (side - width) // 2
     square = F.pad(ink, (left, side - width - left, top, side - height - top))
-    return (
-        square,
-        Canvas(side, (width / picture.width, height / picture.height), (left, top)),
-        inverted,
-    )
+    # Sides are whole pixels, so the two scales may differ a little.
+    scales = (width / picture.width, height / picture.height)
+    return square, Canvas(side, scales, (left, top)), inverted
 
 
 def cell_field(picture: Picture, rows: int, columns: int, canvas: Canvas | None = None) -> Field:
@@ -72,13 +81,16 @@ def cell_field(picture: Picture, rows: int, columns: int, canvas: Canvas | None 
     picture.
     """
     place = canvas or Canvas(1, (1 / picture.width, 1 / picture.height), (0, 0))
-    x, y = (np.arange(count + 1) / count * place.side for count in (columns, rows))
+    x = np.arange(columns + 1) / columns * place.side
+    y = np.arange(rows + 1) / rows * place.side
     across = _whole(place.in_picture(np.stack([x, 0 * x], 1))[:, 0], picture.width)
     down = _whole(place.in_picture(np.stack([0 * y, y], 1))[:, 1], picture.height)
-    left, right, top, bottom = across[:-1], across[1:], down[:-1], down[1:]
-    anchors = [(left[c], top[r], right[c], bottom[r]) for r in range(rows) for c in range(columns)]
-    labels = tuple(f"row {r + 1}, column {c + 1}" for r in range(rows) for c in range(columns))
-    return Field("picture", "picture", "", labels, np.array(anchors, dtype=np.int64))
+    labels, anchors = [], []
+    for row in range(rows):
+        for column in range(columns):
+            labels.append(f"row {row + 1}, column {column + 1}")
+            anchors.append((across[column], down[row], across[column + 1], down[row + 1]))
+    return Field("picture", "picture", "", tuple(labels), np.array(anchors, dtype=np.int64))
 
 
 def _whole(places: FloatArray, longest: int) -> IntArray:

@@ -23,18 +23,19 @@ WEIGHTS, TOKENIZER = "model.safetensors", "tokenizer.model"
 
 def digests_of(folder: Path) -> dict[str, str]:
     """The SHA-256 of each file of a checkpoint, for its card; raises OSError."""
-    paths = [folder / name for name in (WEIGHTS, TOKENIZER)]
-    return {
-        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths if path.exists()
-    }
+    found = {}
+    for path in (folder / WEIGHTS, folder / TOKENIZER):
+        # A model that writes no text has no tokenizer.
+        if path.exists():
+            found[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return found
 
 
 def save_weights(network: nn.Module, folder: Path) -> None:
     """Write the weights in half precision."""
-    half = {
-        name: value.detach().half().contiguous().cpu()
-        for name, value in network.state_dict().items()
-    }
+    half = {}
+    for name, value in network.state_dict().items():
+        half[name] = value.detach().half().contiguous().cpu()
     safetensors.torch.save_file(half, folder / WEIGHTS)
 
 
@@ -51,6 +52,7 @@ def load_weights(network: nn.Module, folder: Path, files: Mapping[str, str]) -> 
         network.load_state_dict(weights)
     except (SafetensorError, RuntimeError) as error:
         raise damaged(folder, WEIGHTS) from error
+    # They can be read and still be of no use, such as those of a run that went astray.
     if not all(bool(torch.isfinite(value).all()) for value in network.state_dict().values()):
         raise damaged(folder, WEIGHTS)
 

@@ -18,7 +18,7 @@ from torch.nn import functional as F
 from areaviz.attention.interventions import UNCHANGED, Changed
 from areaviz.attention.memory import AreaMemory, Remembered
 from areaviz.data.tokenizer import END, PAD, START, UNKNOWN
-from areaviz.decoding.beam import beam_search
+from areaviz.decoding.beam import search_by_alpha
 from areaviz.decoding.greedy import greedy
 from areaviz.decoding.stepper import Hypothesis, Stepper
 from areaviz.models.base import OnStep
@@ -26,7 +26,7 @@ from areaviz.models.layers import BaseDecoderLayer, positions
 from areaviz.models.network import Pass, WritingNetwork
 
 LENGTH_PENALTY = 0.6
-"""Of beam search, as in Vaswani et al. 2017, section 6.1."""
+"""Of beam search where the card has none of its own; as in Vaswani et al. 2017, section 6.1."""
 
 
 class TransformerBase(WritingNetwork):
@@ -122,18 +122,31 @@ class TransformerStepper:
 
 
 def search(
-    stepper: Stepper, limits: Sequence[int], method: str, beam: int, on_step: OnStep | None
-) -> list[Hypothesis]:
-    """The best output of every example, of at most `limits` items each, "greedy" or by "beam"."""
+    stepper: Stepper,
+    limits: Sequence[int],
+    method: str,
+    beam: int,
+    on_step: OnStep | None,
+    penalties: Sequence[float] = (LENGTH_PENALTY,),
+) -> list[list[Hypothesis]]:
+    """The best output of every example, of at most `limits` items each, "greedy" or by "beam".
+
+    Returns:
+        For each length penalty one hypothesis an example; greedy ones are the same for all.
+    """
     reporting = Reporting(stepper, max(limits), on_step)
+    # Penalties weigh beams of unlike lengths against each other, and greedy decoding has one.
     if method == "greedy":
-        return greedy(reporting, START, END, limits)
-    ranked = beam_search(reporting, START, END, limits, beam, LENGTH_PENALTY)
-    return [hypotheses[0] for hypotheses in ranked]
+        return [greedy(reporting, START, END, limits)] * len(penalties)
+    found = []
+    for ranked in search_by_alpha(reporting, START, END, limits, beam, penalties):
+        found.append([hypotheses[0] for hypotheses in ranked])
+    return found
 
 
 def token_log_probabilities(logits: Tensor) -> Tensor:
     """Log-probabilities of what may be written: all but padding, start and unknown symbol."""
+    # In single precision, as small differences decide between beams; a copy, as it is changed.
     logits = logits.float().clone()
     logits[..., [PAD, UNKNOWN, START]] = -torch.inf
     return logits.log_softmax(-1)

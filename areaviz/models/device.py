@@ -66,9 +66,10 @@ def describe_device(device: torch.device, threads: int | None = None) -> str:
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Whether a device or the machine ran out of memory."""
-    return isinstance(error, (torch.OutOfMemoryError, MemoryError)) or "not enough memory" in str(
-        error
-    )
+    if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
+        return True
+    # On a CPU torch says so in a RuntimeError, which has no kind of its own.
+    return "not enough memory" in str(error)
 
 
 def free_memory(device: torch.device) -> None:

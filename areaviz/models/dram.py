@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from areaviz.attention.hard import Retina, sample_place
-from areaviz.models.reading import Reading, box_corners, coordinates
+from areaviz.models.reading import Reading, coordinates, glimpsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,28 +75,19 @@ class Dram(nn.Module):
         coarse = None if blind or self.context is None else self._coarse(pictures_BHW)
         mover = (zeros if coarse is None else self._begin(coarse), zeros)
         reader = (zeros, zeros)
-        steps = []
+        glimpses = []
         for _ in range(config.digits * config.glimpses):
             mean = torch.tanh(self.locator(mover[0]))
             place, log_probability = sample_place(mean, config.std, sample)
             baseline = self.baseline(mover[0].detach())[:, 0]
             patches, boxes = retina.read(place)
-            reader = self.reader(self.what(patches) * F.relu(self.where(place)), reader)
+            glimpse = self.what(patches) * F.relu(self.where(place))
+            reader = self.reader(glimpse, reader)
+            # Detached: the layer that names digits does not learn to please the one that moves.
             mover = self.mover(reader[0].detach(), mover)
-            steps.append((boxes, patches, self.classifier(reader[0]), log_probability, baseline))
-        boxes, seen, logits, chance, baselines = (
-            torch.stack(part, 1) for part in zip(*steps, strict=True)
-        )
-        corners = box_corners(boxes.float())
-        return Reading(
-            logits,
-            config.digits,
-            corners,
-            seen,
-            log_probability=chance,
-            baseline=baselines,
-            coarse=coarse,
-        )
+            logits = self.classifier(reader[0])
+            glimpses.append((boxes, patches, logits, log_probability, baseline))
+        return glimpsed(glimpses, config.digits, coarse)
 
     def _coarse(self, pictures_BHW: Tensor) -> Tensor:
         """The whole picture, averaged to a few pixels: [B, coarse, coarse]."""

@@ -112,6 +112,7 @@ class PictureEncoder(GridEncoder):
         if self.coarse is not None:
             coarse = self.coarse(fine)
             whole = whole + F.interpolate(coarse, scale_factor=2, mode="bilinear")
+        # After the sum, so that what is coarse can take away from what is fine.
         whole = F.relu(whole)
         features = {}
         for grid in self.config.grids:
@@ -183,6 +184,7 @@ class ResNet152(GridEncoder):
                 " download.pytorch.org/models, and put it there under this name."
             )
         weights: dict[str, Tensor] = torch.load(path, map_location="cpu", weights_only=True)
+        # What is left out of the network would make `load_state_dict` refuse the file.
         for name in list(weights):
             if name.startswith(("layer4.", "fc.")):
                 del weights[name]

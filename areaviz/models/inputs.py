@@ -57,6 +57,7 @@ class TextInput:
 
     def items(self, request: Request) -> int:
         tokens = self.tokenizer.tokens(request.text)
+        # A text of blanks has tokens, and yet nothing to translate.
         is_visible = any(token.text.strip() for token in tokens)
         return len(tokens) + 1 if is_visible else 0
 
@@ -67,6 +68,7 @@ class TextInput:
         return [torch.tensor(self.tokenizer.ids(request.text)) for request in requests]
 
     def batch(self, parts: Sequence[Tensor]) -> Tensor:
+        # Padding is masked, so a sentence's result does not depend on its neighbours.
         padded_BS = pad_sequence(list(parts), batch_first=True, padding_value=PAD)
         return padded_BS.to(self.network.embedding.weight.device)
 

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from areaviz.attention.hard import choose_item
 from areaviz.data.digit_scenes import KINDS
-from areaviz.models.reading import Reading
+from areaviz.models.reading import Reading, side_by_side
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,20 +73,27 @@ class Items(nn.Module):
         """Look at pictures (0..1). Hard attention draws its cells with `sample`, else it takes the
         heaviest.
         """
-        cells_BMC = self.features(pictures_BHW[:, None]).flatten(2).transpose(1, 2) + self.place
+        features_BCGG = self.features(pictures_BHW[:, None])
+        # Without their places, equal cells could not be told apart.
+        cells_BMC = features_BCGG.flatten(2).transpose(1, 2) + self.place
         keys_BMK = self.key(cells_BMC)
-        state = (cells_BMC.new_zeros(len(cells_BMC), self.config.width),) * 2
-        steps = []
+        hidden_BN = cell_BN = cells_BMC.new_zeros(len(cells_BMC), self.config.width)
+        looks = []
         for _ in range(self.config.looks):
-            score_BM = self.score(torch.tanh(keys_BMK + self.query(state[0])[:, None]))[:, :, 0]
-            weights_BM, baseline_B = score_BM.softmax(1), self.baseline(state[0].detach())[:, 0]
+            query_B1K = self.query(hidden_BN)[:, None]
+            score_BM = self.score(torch.tanh(keys_BMK + query_B1K))[:, :, 0]
+            weights_BM = score_BM.softmax(1)
+            # What is expected before the choice; it must not change what is expected of.
+            baseline_B = self.baseline(hidden_BN.detach())[:, 0]
             chosen_B, log_B = choose_item(weights_BM, sample)
-            soft_BC = (weights_BM[:, None] @ cells_BMC)[:, 0]
-            state = self.core(_rows(cells_BMC, chosen_B) if self.config.hard else soft_BC, state)
-            steps.append((weights_BM, chosen_B, self.classifier(state[0]), log_B, baseline_B))
-        weights, chosen, logits, chance, baseline = (
-            torch.stack(part, 1) for part in zip(*steps, strict=True)
-        )
+            if self.config.hard:
+                read_BC = _rows(cells_BMC, chosen_B)
+            else:
+                read_BC = (weights_BM[:, None] @ cells_BMC)[:, 0]
+            hidden_BN, cell_BN = self.core(read_BC, (hidden_BN, cell_BN))
+            logits_BD = self.classifier(hidden_BN)
+            looks.append((weights_BM, chosen_B, logits_BD, log_B, baseline_B))
+        weights, chosen, logits, chance, baseline = side_by_side(looks)
         if not self.config.hard:
             return Reading(logits, weights=weights)
         return Reading(

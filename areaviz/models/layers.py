@@ -20,8 +20,77 @@ from areaviz.attention.spec import LEARNED_KEYS, AreaOptions
 from areaviz.trace.errors import InputError
 
 
+class AreaChoices:
+    """The base of options that say how areas are made: what has to hold for another largest area.
+
+    The attributes are those of `TransformerOptions`.
+    """
+
+    __slots__ = ()
+
+    area_size: int
+    key_mode: str
+    value_mode: str
+    convolution: int
+    size_bias: bool
+    known_size: int
+
+    @property
+    def mechanism(self) -> str:
+        """The kind of attention, "area" or "regular"."""
+        return "area" if self.area_size > 1 else "regular"
+
+    @property
+    def form(self) -> str:
+        """The kind of attention in words, with keys and convolution where they are special."""
+        if self.area_size == 1:
+            words = "regular attention"
+        else:
+            keys = "" if self.key_mode == "mean" else f" with {self.key_mode} keys"
+            words = f"areas up to {self.area_size}{keys}"
+        return words + (f", convolution of {self.convolution}" if self.convolution > 1 else "")
+
+    def known_for(self, area_size: int) -> int:
+        """The largest area that anything was learned for, 0 for nothing, if another is asked for.
+
+        Raises:
+            InputError: what is learned about areas was learned for smaller ones.
+        """
+        if not self._learns_areas:
+            return 0
+        known = self.known_size or self.area_size
+        if area_size > known:
+            raise InputError(
+                f"This model has learned what areas of up to {known} items mean, so its"
+                f" largest area cannot be {area_size}; choose one of 1 to {known}."
+            )
+        return known
+
+    def memory_options(
+        self, shape: tuple[int, int] | None = None, has_areas: bool = True
+    ) -> AreaOptions:
+        """How a layer sees a memory; shape: rows and columns of a grid."""
+        size, known = self.area_size, self.known_size or self.area_size
+        if not has_areas or (size == 1 and not self._learns_areas):
+            return AreaOptions(shape=shape, convolution=self.convolution)
+        return AreaOptions(
+            size if shape is None else (size, size),
+            self.key_mode,
+            self.value_mode,
+            shape,
+            self.convolution,
+            self.size_bias,
+            known_size=known if shape is None else (known, known),
+        )
+
+    @property
+    def _learns_areas(self) -> bool:
+        """Whether the network has parameters that belong to sizes of areas."""
+        return self.key_mode in LEARNED_KEYS or self.size_bias
+
+
 @dataclass(frozen=True, slots=True)
-class TransformerOptions:
+class TransformerOptions(AreaChoices):
     """The options that all Transformers share.
 
     Args:
@@ -55,11 +124,6 @@ class TransformerOptions:
     size_bias: bool = False
     known_size: int = 0
 
-    @property
-    def mechanism(self) -> str:
-        """The kind of attention, "area" or "regular"."""
-        return "area" if self.area_size > 1 else "regular"
-
     def resized(self, area_size: int | None) -> Self:
         """The options with another largest area, in every layer if it had areas in none.
 
@@ -68,36 +132,14 @@ class TransformerOptions:
         """
         if area_size is None or area_size == self.area_size:
             return self
-        known = 0
-        if self._learns_areas:
-            known = self.known_size or self.area_size
-            if area_size > known:
-                raise InputError(
-                    f"This model has learned what areas of up to {known} items mean, so its"
-                    f" largest area cannot be {area_size}; choose one of 1 to {known}."
-                )
+        known = self.known_for(area_size)
+        # A model without areas has none in any layer; asked for some, it gets them in all.
         layers = self.area_layers or self.layers
         return replace(self, area_size=area_size, area_layers=layers, known_size=known)
 
     def area_options(self, layer: int, shape: tuple[int, int] | None = None) -> AreaOptions:
         """How the given layer (0-based) sees a memory; shape: rows and columns of a grid."""
-        size, known = self.area_size, self.known_size or self.area_size
-        if layer >= self.area_layers or (size == 1 and not self._learns_areas):
-            return AreaOptions(shape=shape, convolution=self.convolution)
-        return AreaOptions(
-            size if shape is None else (size, size),
-            self.key_mode,
-            self.value_mode,
-            shape,
-            self.convolution,
-            self.size_bias,
-            known_size=known if shape is None else (known, known),
-        )
-
-    @property
-    def _learns_areas(self) -> bool:
-        """Whether the network has parameters that belong to sizes of areas."""
-        return self.key_mode in LEARNED_KEYS or self.size_bias
+        return self.memory_options(shape, has_areas=layer < self.area_layers)
 
 
 def positions(first: int, count: int, width: int, device: torch.device) -> Tensor:
@@ -173,6 +215,19 @@ class BaseDecoderLayer(nn.Module):
         self.norms = nn.ModuleList(nn.LayerNorm(sizes.width) for _ in range(3))
         self.dropout = nn.Dropout(sizes.dropout)
 
+    def look_back(
+        self, x_NTW: Tensor, need_weights: bool, own: LayerInterventions | None
+    ) -> tuple[Tensor, Tensor | None]:
+        """What self-attention makes of its input, [N, T, W], and its weights if asked for.
+
+        own: what is done otherwise in the attention to the history.
+        """
+        y = self.norms[0](x_NTW)
+        context, weights = self.self_attention(
+            y, y, is_causal=True, need_weights=need_weights, interventions=own
+        )
+        return x_NTW + self.dropout(context), weights
+
     def step(
         self,
         x_N1W: Tensor,
@@ -188,6 +243,7 @@ class BaseDecoderLayer(nn.Module):
         y = self.norms[0](x_N1W)
         history = self.self_attention.extend(history, y, own)
         x = x_N1W + self.self_attention.ask(y, history)
+        # The beams of an example ask its memory together, which is then there once.
         beams_BKW = self.norms[1](x).unflatten(0, (memory.batch, -1)).squeeze(2)
         x = x + self.cross_attention.ask(beams_BKW, memory).flatten(0, 1).unsqueeze(1)
         return x + self.feed_forward(self.norms[2](x)), history
@@ -218,11 +274,8 @@ class DecoderLayer(BaseDecoderLayer):
         own, across: what is done otherwise in the attention to the history and in that to the
         memory.
         """
-        y = self.norms[0](x_NTW)
-        context, self_weights = self.self_attention(
-            y, y, is_causal=True, need_weights=need_weights, interventions=own
-        )
-        x = x_NTW + self.dropout(context)
+        x, self_weights = self.look_back(x_NTW, need_weights, own)
+        # All captions of a picture ask its memory together, which is then projected once.
         query_BQW = self.norms[1](x).unflatten(0, (len(memory_BMW), -1)).flatten(1, 2)
         context, weights = self.cross_attention(
             query_BQW, memory_BMW, padding_BM, need_weights=need_weights, interventions=across

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from areaviz.attention.spec import AreaOptions
 from areaviz.decoding.stepper import Stepper
 from areaviz.models.encoders import picture_encoder
+from areaviz.trace.errors import InputError
 
 Sites = Mapping[str, tuple[str, str]]
 """The fields that attend and are attended to, by site."""
@@ -63,6 +64,38 @@ class NetworkOptions(Protocol):
 
     def resized(self, area_size: int | None) -> Self:
         """The options with another largest area; InputError where it cannot be changed."""
+
+
+class SingleItemOptions:
+    """The base of options of networks whose one head attends to single items, in one layer."""
+
+    __slots__ = ()
+
+    # What an item is called in words.
+    item: ClassVar[str] = "item"
+
+    @property
+    def layers(self) -> int:
+        """1: a single layer attends."""
+        return 1
+
+    @property
+    def heads(self) -> int:
+        """1: a single head."""
+        return 1
+
+    def areas(self, layer: int) -> AreaOptions:
+        """Single items."""
+        return AreaOptions()
+
+    def resized(self, area_size: int | None) -> Self:
+        """The same options; InputError for areas of more than one item."""
+        if area_size is not None and area_size > 1:
+            raise InputError(
+                f"This model attends to single {self.item}s, not to areas; leave the largest area"
+                " as trained."
+            )
+        return self
 
 
 class WritingNetwork(nn.Module):

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from areaviz.attention.hard import Retina, sample_place
-from areaviz.models.reading import Reading, box_corners
+from areaviz.models.reading import Reading, glimpsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +63,16 @@ class Ram(nn.Module):
         retina = Retina(pictures_BHW, self.config.side, self.config.scales)
         hidden = pictures_BHW.new_zeros(len(pictures_BHW), self.config.width)
         mean = pictures_BHW.new_zeros(len(pictures_BHW), 2)
-        steps = []
+        glimpses = []
         for _ in range(self.config.glimpses):
             place, log_probability = sample_place(mean, self.config.std, sample)
+            # Detached here and below: where to look is learned from rewards alone (section 3.2).
             baseline = self.baseline(hidden.detach())[:, 0]
             patches, boxes = retina.read(place)
-            seen = torch.cat([F.relu(self.what(patches.flatten(1))), F.relu(self.where(place))], 1)
-            hidden = F.relu(self.core(torch.cat([hidden, F.relu(self.glimpse(seen))], 1)))
+            what, where = F.relu(self.what(patches.flatten(1))), F.relu(self.where(place))
+            glimpse = F.relu(self.glimpse(torch.cat([what, where], 1)))
+            hidden = F.relu(self.core(torch.cat([hidden, glimpse], 1)))
             mean = torch.tanh(self.locator(hidden.detach()))
-            steps.append((boxes, patches, self.classifier(hidden), log_probability, baseline))
-        boxes, seen, logits, chance, baselines = (
-            torch.stack(part, 1) for part in zip(*steps, strict=True)
-        )
-        corners = box_corners(boxes.float())
-        return Reading(logits, 1, corners, seen, log_probability=chance, baseline=baselines)
+            logits = self.classifier(hidden)
+            glimpses.append((boxes, patches, logits, log_probability, baseline))
+        return glimpsed(glimpses, digits=1)

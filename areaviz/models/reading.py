@@ -5,6 +5,7 @@ Shapes: B pictures, T looks, K scales, S side of a patch, M cells, D digits to b
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -66,22 +67,49 @@ def reading_loss(reading: Reading, labels_BD: Tensor, early: float) -> Tensor:
     if reading.log_probability is None or reading.baseline is None:
         return loss
     right_BD = (answers_BDC.argmax(2) == labels_BD).float()
+    # A look cannot change what was read before it, so it is rewarded for what is still to come.
     to_go_BD = right_BD.flip(1).cumsum(1).flip(1)
-    return loss + reinforce(
-        reading.log_probability, to_go_BD.repeat_interleave(each, 1), reading.baseline
+    reward_BT = to_go_BD.repeat_interleave(each, 1)
+    return loss + reinforce(reading.log_probability, reward_BT, reading.baseline)
+
+
+# Of one look of glimpses: its boxes [B, K, 4] and what was seen there, the logits it led to, and
+# the log-probability and the expected reward of its place.
+Glimpse = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]
+
+
+def glimpsed(glimpses: Sequence[Glimpse], digits: int, coarse: Tensor | None = None) -> Reading:
+    """The reading of a network that took glimpses one after the other."""
+    boxes, seen, logits, chance, baseline = side_by_side(glimpses)
+    return Reading(
+        logits,
+        digits,
+        box_corners(boxes.float()),
+        seen,
+        log_probability=chance,
+        baseline=baseline,
+        coarse=coarse,
     )
+
+
+def side_by_side(looks: Sequence[tuple[Tensor, ...]]) -> list[Tensor]:
+    """What every look gave, [B, ...] each, along a new axis of looks: [B, T, ...]."""
+    return [torch.stack(part, 1) for part in zip(*looks, strict=True)]
 
 
 def box_corners(boxes: Tensor) -> Tensor:
     """Boxes [..., 4] (left, top, right, bottom) as corners [..., 4, 2], clockwise."""
     left, top, right, bottom = boxes.unbind(-1)
-    around = ((left, top), (right, top), (right, bottom), (left, bottom))
-    return torch.stack([torch.stack(corner, -1) for corner in around], -2)
+    x = torch.stack([left, right, right, left], -1)
+    y = torch.stack([top, top, bottom, bottom], -1)
+    return torch.stack([x, y], -1)
 
 
 def coordinates(pictures_BHW: Tensor) -> Tensor:
     """The place of every pixel, (x, y) in -1..1, as two further channels: [B, 3, H, W]."""
     height, width = pictures_BHW.shape[1:]
-    y = torch.linspace(-1, 1, height, device=pictures_BHW.device)[:, None].expand(height, width)
-    x = torch.linspace(-1, 1, width, device=pictures_BHW.device).expand(height, width)
-    return torch.stack([pictures_BHW, *(axis.expand_as(pictures_BHW) for axis in (x, y))], 1)
+    y_H = torch.linspace(-1, 1, height, device=pictures_BHW.device)
+    x_W = torch.linspace(-1, 1, width, device=pictures_BHW.device)
+    x_BHW = x_W.expand_as(pictures_BHW)
+    y_BHW = y_H[:, None].expand_as(pictures_BHW)
+    return torch.stack([pictures_BHW, x_BHW, y_BHW], 1)

@@ -88,20 +88,21 @@ def looks_of(reading: Reading, side: int) -> Looks | None:
         return Looks(corners.mean(2), corners)
     if reading.weights is None:
         return None
-    cells = (reading.weights.argmax(2) if reading.chosen is None else reading.chosen).cpu().numpy()
+    chosen_BT = reading.weights.argmax(2) if reading.chosen is None else reading.chosen
     grid = isqrt(reading.weights.shape[2])
-    return Looks(np.stack([cells % grid + 0.5, cells // grid + 0.5], 2) * (side / grid), None)
+    row_BT, column_BT = np.divmod(chosen_BT.cpu().numpy(), grid)
+    middles_BT2 = np.stack([column_BT + 0.5, row_BT + 0.5], 2) * (side / grid)
+    return Looks(middles_BT2, None)
 
 
 def _means(
     scenes: DigitScenes, figures: Callable[[slice], dict[str, FloatArray]]
 ) -> dict[str, float]:
-    parts = [
-        figures(slice(first, first + BATCH)) for first in range(0, len(scenes.pictures), BATCH)
-    ]
-    return {
-        name: float(np.mean(np.concatenate([part[name] for part in parts]))) for name in parts[0]
-    }
+    found: dict[str, list[FloatArray]] = {}
+    for first in range(0, len(scenes.pictures), BATCH):
+        for name, values in figures(slice(first, first + BATCH)).items():
+            found.setdefault(name, []).append(values)
+    return {name: float(np.mean(np.concatenate(parts))) for name, parts in found.items()}
 
 
 def _figures(
@@ -125,15 +126,11 @@ def _blind(
     if looks is None:
         return {}
     anywhere = np.random.default_rng((SEED, part.start)).uniform(0, side, looks.middles.shape)
-    moved = {
-        "uniform": look_figures(looks.elsewhere(anywhere - looks.middles), boxes, side),
-        "position": look_figures(looks, np.roll(boxes, 1, 0), side),
-    }
-    return {
-        f"{name}_{suffix}": values
-        for suffix, found in moved.items()
-        for name, values in found.items()
-    }
+    uniform = look_figures(looks.elsewhere(anywhere - looks.middles), boxes, side)
+    # The looks at one picture, judged by the digits of the next.
+    position = look_figures(looks, np.roll(boxes, 1, 0), side)
+    found = {f"{name}_uniform": values for name, values in uniform.items()}
+    return found | {f"{name}_position": values for name, values in position.items()}
 
 
 @torch.no_grad()

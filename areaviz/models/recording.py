@@ -39,7 +39,9 @@ def log_probability(found: Hypothesis, result: Output) -> str:
     """The natural logarithm of a whole output's probability: as found, or of a given one's pass."""
     total = found.log_probability
     if math.isnan(total):
-        total = float(np.log(np.maximum(result.probabilities, np.finfo(np.float32).tiny)).sum())
+        # A probability may be too small for a number, and its logarithm has to be one.
+        likely_T = np.maximum(result.probabilities, np.finfo(np.float32).tiny)
+        total = float(np.log(likely_T).sum())
     return f"{total:.3f}"
 
 
@@ -71,10 +73,10 @@ def target_fields(target_ids: Sequence[int], tokenizer: Tokenizer) -> dict[str, 
     """The fields "target" and "history" of what was written."""
     text, tokens = tokenizer.decode(target_ids)
     finished = target_ids[-1] == END
-    return {
-        "target": text_field("target", text, tokens, end=finished),
-        "history": text_field("history", text, tokens if finished else tokens[:-1], start=True),
-    }
+    # The last item was written and never read; where that is the end symbol, no token is it.
+    read = tokens if finished else tokens[:-1]
+    target = text_field("target", text, tokens, end=finished)
+    return {"target": target, "history": text_field("history", text, read, start=True)}
 
 
 def text_field(
@@ -125,6 +127,7 @@ def _stacked(layers: Mapping[str, list[Tensor]], site: str) -> npt.NDArray[Any] 
 def output(logits_TV: Tensor, target_ids: Sequence[int], tokenizer: Tokenizer) -> Output:
     """What was written, with its probabilities and the most probable alternatives."""
     likely_TV = token_log_probabilities(logits_TV).exp().cpu()
+    # Of the pass that gave the weights, not of the search that found the output.
     chosen_T = likely_TV[torch.arange(len(target_ids)), torch.tensor(target_ids)]
     best = likely_TV.topk(min(ALTERNATIVES, likely_TV.shape[1]))
     alternatives = []

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -22,16 +22,16 @@ from areaviz.attention.hard import choose_item
 from areaviz.attention.interventions import UNCHANGED, Changed
 from areaviz.attention.spec import AreaOptions
 from areaviz.data.tokenizer import PAD
-from areaviz.models.decoder import token_log_probabilities
-from areaviz.models.network import Pass, PictureNetwork
-from areaviz.trace.errors import InputError
+from areaviz.models.network import Pass, PictureNetwork, SingleItemOptions
+from areaviz.models.recurrent import RecurrentStepper, repeated
+from areaviz.trace.limits import choice
 
 SITE = "encoder-decoder"
 ATTENTIONS = ("soft", "hard", "none")
 
 
 @dataclass(frozen=True, slots=True)
-class TellerConfig:
+class TellerConfig(SingleItemOptions):
     """The options of the network.
 
     Args:
@@ -48,6 +48,8 @@ class TellerConfig:
             again at what is said next.
     """
 
+    item: ClassVar[str] = "cell"
+
     vocabulary: int
     attention: str = "soft"
     encoder: Mapping[str, Any] = field(default_factory=dict)
@@ -59,20 +61,12 @@ class TellerConfig:
     forgetting: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.attention not in ATTENTIONS:
-            raise InputError(
-                f'There is no attention "{self.attention}"; choose one of {", ".join(ATTENTIONS)}.'
-            )
+        choice("attention", self.attention, ATTENTIONS)
 
     @property
     def layers(self) -> int:
         """1, or 0 without attention."""
         return int(self.attention != "none")
-
-    @property
-    def heads(self) -> int:
-        """1: a single head."""
-        return 1
 
     @property
     def mechanism(self) -> str:
@@ -89,15 +83,6 @@ class TellerConfig:
     def areas(self, layer: int) -> AreaOptions:
         """Single cells."""
         return AreaOptions((1, 1), shape=(self.grid, self.grid))
-
-    def resized(self, area_size: int | None) -> Self:
-        """The same options; InputError for areas of more than one cell."""
-        if area_size is not None and area_size > 1:
-            raise InputError(
-                "This model attends to single cells, not to areas; leave the largest area as"
-                " trained."
-            )
-        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +106,7 @@ class Cells:
         return None if self.factors is None else self.factors[min(step, len(self.factors) - 1)]
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(NamedTuple):
     """The state of the recurrent network after some words of N sentences: both [N, W]."""
 
     hidden: Tensor
@@ -215,7 +199,7 @@ class ShowAttendTell(PictureNetwork):
     ) -> CaptionPass:
         """All words of N sentences, teacher-forced; `sample`: hard attention draws its cells."""
         cells, state = self.remember(features_BMC, changed, target_NT.shape[1])
-        state = repeated(state, len(target_NT))
+        state = State(*repeated(state, len(target_NT)))
         words_NTW = self.words(target_NT)
         states, looks = [], []
         for step, word_NW in enumerate(words_NTW.unbind(1)):
@@ -282,7 +266,7 @@ class ShowAttendTell(PictureNetwork):
         seen_NC = look.context
         if self.training and self.config.forgetting:
             seen_NC = seen_NC * (torch.rand_like(seen_NC[:, :1]) >= self.config.forgetting)
-        return State(*self.core(torch.cat([word_NW, seen_NC], 1), (state.hidden, state.cell)))
+        return State(*self.core(torch.cat([word_NW, seen_NC], 1), state))
 
     def read_out(self, words: Tensor, hidden: Tensor, context: Tensor) -> Tensor:
         """Logits [..., V] from the last word, the state and what was read, times the embeddings."""
@@ -290,45 +274,23 @@ class ShowAttendTell(PictureNetwork):
         logits: Tensor = F.linear(self.dropout(mixed), self.embedding.weight)
         return logits
 
-    def write(self, features_BMC: Tensor, changed: Changed = UNCHANGED) -> TellerStepper:
+    def write(self, features_BMC: Tensor, changed: Changed = UNCHANGED) -> RecurrentStepper:
         """The decoder over these pictures, one word at a time."""
-        return TellerStepper(self, *self.remember(features_BMC, changed))
+        return RecurrentStepper(self, *self.remember(features_BMC, changed))
+
+    def advance(
+        self, ids_N: Tensor, state: tuple[Tensor, ...], memory: Cells
+    ) -> tuple[Tensor, State]:
+        """Logits [N, V] after one more word of every row, and the state that knows it."""
+        word_NW = self.words(ids_N)
+        look = self.look_at(memory, State(*state), sample=False)
+        after = self.next(word_NW, look, State(*state))
+        return self.read_out(word_NW, after.hidden, look.context), after
 
     def words(self, ids: Tensor) -> Tensor:
         """Embedded words [..., W]."""
         words: Tensor = self.dropout(self.embedding(ids) * self.config.width**0.5)
         return words
-
-
-class TellerStepper:
-    """The state of decoding: the beams of a picture share its cells, each has its own state."""
-
-    def __init__(self, network: ShowAttendTell, cells: Cells, state: State) -> None:
-        self._network, self._cells, self._state = network, cells, state
-
-    def step(self, tokens: Tensor) -> Tensor:
-        """Feed the last word of every row, int64 [N]; log-probabilities of the next, [N, V]."""
-        network, state = self._network, repeated(self._state, len(tokens))
-        word_NW = network.words(tokens.to(state.cell.device))
-        look = network.look_at(self._cells, state, sample=False)
-        self._state = network.next(word_NW, look, state)
-        return token_log_probabilities(network.read_out(word_NW, self._state.hidden, look.context))
-
-    def select(self, rows: Tensor) -> None:
-        """Keep and reorder rows."""
-        self._state = select(self._state, rows)
-
-
-def select(state: State, rows: Tensor) -> State:
-    """The states of some rows, in the order given."""
-    rows = rows.to(state.hidden.device)
-    return replace(state, hidden=state.hidden[rows], cell=state.cell[rows])
-
-
-def repeated(state: State, rows: int) -> State:
-    """The states of pictures, once for each of their sentences, `rows` in all."""
-    count = len(state.cell)
-    return state if count == rows else select(state, torch.arange(rows) // (rows // count))
 
 
 def _mean(value_BMC: Tensor, hidden: Sequence[int]) -> Tensor:

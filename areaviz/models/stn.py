@@ -51,6 +51,7 @@ class Stn(nn.Module):
             nn.MaxPool2d(2),
             nn.Conv2d(width, 2 * width, 3, padding=1),
             nn.ReLU(),
+            # Pictures differ in size, and what is behind has to be as large for all.
             nn.AdaptiveMaxPool2d(3 if config.attends else 4),
             nn.Flatten(),
             nn.Linear(2 * width * (9 if config.attends else 16), 128),
@@ -73,6 +74,7 @@ class Stn(nn.Module):
 def _localiser() -> nn.Sequential:
     """Picture [B, 1, H, W] to the six numbers of theta; they begin as those of the identity."""
     last = nn.Linear(64, 6)
+    # Zeros: at first every picture gets the same, the whole of it.
     nn.init.zeros_(last.weight)
     with torch.no_grad():
         last.bias.copy_(torch.tensor([1.0, 0, 0, 0, 1, 0]))

@@ -26,7 +26,7 @@ from areaviz.models.layers import (
     initialise,
 )
 from areaviz.models.network import Pass
-from areaviz.trace.errors import InputError
+from areaviz.trace.limits import choice
 
 SIZES: Mapping[str, Mapping[str, int]] = {
     "Tiny": {"layers": 2, "width": 128, "filter": 512, "heads": 4},
@@ -50,14 +50,13 @@ class TransformerConfig(TransformerOptions):
     @classmethod
     def sized(cls, size: str, vocabulary: int, **options: Any) -> TransformerConfig:
         """The options of the paper's "Tiny", "Small", "Base" or "Big"; InputError for others."""
-        if size not in SIZES:
-            raise InputError(f'There is no size "{size}"; choose one of {", ".join(SIZES)}.')
-        return cls(vocabulary, **{**SIZES[size], **options})
+        chosen = SIZES[choice("size", size, tuple(SIZES))]
+        return cls(vocabulary, **{**chosen, **options})
 
     @property
     def about(self) -> str:
         """The kind of attention in words."""
-        return f"areas up to {self.area_size}" if self.area_size > 1 else "regular attention"
+        return self.form
 
     def areas(self, layer: int) -> AreaOptions:
         """How the given layer (0-based) sees its memory."""

@@ -122,11 +122,7 @@ class TwoMemoriesLayer(BaseDecoderLayer):
 
         own, across: interventions in the attention to the history, and to text and picture.
         """
-        y = self.norms[0](x_BTW)
-        context, self_weights = self.self_attention(
-            y, y, is_causal=True, need_weights=need_weights, interventions=own
-        )
-        x = x_BTW + self.dropout(context)
+        x, self_weights = self.look_back(x_BTW, need_weights, own)
         context, shares = self.cross_attention.attend_both(
             self.norms[1](x), memories, need_weights, across
         )
@@ -152,6 +148,7 @@ class TwoMemoriesTransformer(TransformerBase, PictureNetwork):
         )
         self.place = nn.Parameter(torch.randn(config.grid**2, sizes.width) * 0.5)
         self.embedding = nn.Embedding(config.vocabulary, sizes.width, padding_idx=PAD)
+        # One loop for each, so that weights are drawn in the order they always were.
         self.encoder = nn.ModuleList()
         self.decoder = nn.ModuleList()
         for layer in range(sizes.layers):

@@ -19,11 +19,13 @@ from areaviz.data.batches import pad, shifted
 from areaviz.data.tokenizer import UNKNOWN, Tokenizer
 from areaviz.decoding.stepper import Hypothesis
 from areaviz.models.base import OnStep
+from areaviz.models.birnn import Birnn, BirnnConfig
 from areaviz.models.captioner import CaptionerConfig, CaptionTransformer
 from areaviz.models.checkpoint import load_tokenizer, load_weights
-from areaviz.models.decoder import search
+from areaviz.models.decoder import LENGTH_PENALTY, search
 from areaviz.models.device import eval_mode, untrained
 from areaviz.models.inputs import INPUTS, Input
+from areaviz.models.lstm import LstmConfig, LstmTranslator
 from areaviz.models.network import Pass, WritingNetwork
 from areaviz.models.recording import (
     attention_maps,
@@ -46,12 +48,16 @@ WRITERS: Mapping[str, tuple[Any, Callable[[Any], WritingNetwork]]] = {
     "transformer": (TransformerConfig, Transformer),
     "captioner": (CaptionerConfig, CaptionTransformer),
     "teller": (TellerConfig, ShowAttendTell),
+    "birnn": (BirnnConfig, Birnn),
+    "lstm": (LstmConfig, LstmTranslator),
     "doubly": (TwoMemoriesConfig, TwoMemoriesTransformer),
 }
 """Every network that writes, by its family: its options and its class."""
 
 BATCH = 32
 """How many requests run together where many are given."""
+MOST_NAMED = 8
+"""Unknown symbols that are named to the reader."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +103,8 @@ class WritingModel:
         for request in requests:
             self._check(request)
         if len({tuple(self._given(request)) for request in requests}) > 1:
-            return [trace for request in requests for trace in self.trace([request], on_step)]
+            # Unlike inputs, such as a text alone and one with a picture, do not batch.
+            return [self.trace([request], on_step)[0] for request in requests]
         parts = self.read(requests)
         if requests[0].target is None:
             found = self.decode(requests[0], parts, on_step)
@@ -107,15 +114,29 @@ class WritingModel:
 
     def outputs(self, requests: Sequence[Request]) -> list[str]:
         """What is written for each of many requests that share their options."""
+        return self.outputs_by_penalty(requests, (self.length_penalty,))[0]
+
+    def outputs_by_penalty(
+        self, requests: Sequence[Request], penalties: Sequence[float]
+    ) -> list[list[str]]:
+        """The same under each of several length penalties of beam search."""
         # Texts of like length cost least together.
         order = sorted(range(len(requests)), key=lambda index: len(requests[index].text))
-        written = [""] * len(requests)
+        written = [[""] * len(requests) for _ in penalties]
         for first in range(0, len(order), BATCH):
             chosen = order[first : first + BATCH]
             part = [requests[index] for index in chosen]
-            for index, found in zip(chosen, self.decode(part[0], self.read(part)), strict=True):
-                written[index] = self.tokenizer.decode(found.ids)[0]
+            found = self._search(part[0], self.read(part), penalties)
+            for texts, hypotheses in zip(written, found, strict=True):
+                for index, one in zip(chosen, hypotheses, strict=True):
+                    texts[index] = self.tokenizer.decode(one.ids)[0]
         return written
+
+    @property
+    def length_penalty(self) -> float:
+        """Of beam search: what its card says, else the usual one."""
+        chosen = self.card.length_penalty
+        return LENGTH_PENALTY if chosen is None else chosen
 
     @torch.inference_mode()
     def read(self, requests: Sequence[Request]) -> list[dict[str, Tensor]]:
@@ -126,14 +147,24 @@ class WritingModel:
                 parts[name] = tensor
         return found
 
-    @torch.inference_mode()
     def decode(
         self, request: Request, parts: Sequence[Mapping[str, Tensor]], on_step: OnStep | None = None
     ) -> list[Hypothesis]:
         """The best output for all that was read, by the options of a request."""
+        return self._search(request, parts, (self.length_penalty,), on_step)[0]
+
+    @torch.inference_mode()
+    def _search(
+        self,
+        request: Request,
+        parts: Sequence[Mapping[str, Tensor]],
+        penalties: Sequence[float],
+        on_step: OnStep | None = None,
+    ) -> list[list[Hypothesis]]:
+        """The best outputs under each length penalty, by the options of a request."""
         stepper = self.network.write(*self._batch(parts), changed=self._changed(request))
         limits = [self._limit(one["source"].shape[0] if "source" in one else 0) for one in parts]
-        return search(stepper, limits, request.method, request.beam, on_step)
+        return search(stepper, limits, request.method, request.beam, on_step, penalties)
 
     @torch.inference_mode()
     def attend(self, requests: Sequence[Request]) -> Pass:
@@ -157,6 +188,7 @@ class WritingModel:
             "device": self.device.type,
             "log-probability": log_probability(found, result),
         }
+        # A captioner gets no text; what stands in its request says nothing about the output.
         text = request.text if "source" in parts else ""
         if warnings := notes(self.card, self.tokenizer, text, found):
             details["warning"] = " ".join(warnings)
@@ -211,6 +243,7 @@ class WritingModel:
         places = self._places(lengths, target or self._limit(source))
         if fits(places):
             return
+        # Only of a text alone can one say how long it may be.
         if len(lengths) > 1 or not source:
             check_size(places)
         largest = self._largest_source()
@@ -227,6 +260,7 @@ class WritingModel:
     def _largest_source(self) -> int:
         """The longest text alone, in items, whose trace fits in memory."""
         low, high = 1, 1 << 16
+        # A longer text never takes less memory, so halving finds the longest.
         while low < high:
             middle = (low + high + 1) // 2
             if fits(self._places({"source": middle}, self._limit(middle))):
@@ -253,16 +287,23 @@ def notes(card: Card, tokenizer: Tokenizer, text: str, found: Hypothesis) -> lis
     unknown = sorted({token.text for token in tokens if token.id == UNKNOWN})
     sentences = []
     if unknown:
-        sentences.append(
-            f"This model has never seen {', '.join(unknown[:8])}: all of it reads as one unknown"
-            " symbol."
-        )
+        sentences.append(_unknown(unknown))
     if len(tokens) > card.trained_length:
         sentences.append(
             f"Longer than anything this model was trained on ({card.trained_length} {unit})."
         )
     if not found.finished:
-        sentences.append(
-            f"The model did not come to an end and was stopped after {len(found.ids)} {unit}."
-        )
+        sentences.append(f"The model kept writing; it was stopped after {len(found.ids)} {unit}.")
     return sentences
+
+
+def _unknown(symbols: Sequence[str]) -> str:
+    """What happens to symbols that the model has never seen."""
+    named = [f"“{symbol}”" for symbol in symbols[:MOST_NAMED]]
+    if len(symbols) == 1:
+        return f"The model does not know {named[0]} and reads it as an unknown sign."
+    if len(symbols) > MOST_NAMED:
+        listed = f"{', '.join(named)} and {len(symbols) - MOST_NAMED} more"
+    else:
+        listed = f"{', '.join(named[:-1])} and {named[-1]}"
+    return f"The model does not know {listed}; it reads all of them as the same unknown sign."

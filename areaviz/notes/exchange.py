@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -25,37 +25,88 @@ FORMATS = {
     "parquet": ("Parquet", "application/vnd.apache.parquet"),
 }
 MAX_MEGABYTES, MAX_NOTES = 20, 100_000
-# Bytes of a line: more than the longest note takes, however it is written.
-MAX_LINE = 1 << 16
+# Characters of each text of an example that stands beside its notes.
+MAX_CONTEXT = 4000
+# Bytes of a line: more than the longest note takes with its example, however it is written.
+MAX_LINE = 1 << 18
 # How Parquet may be packed: other ways unpack a small file to any size.
 PACKED = {"SNAPPY", "UNCOMPRESSED"}
 # Megabytes of all texts of a Parquet file together, each counted as often as it stands there.
 MAX_SPREAD = 200
-_COLUMNS = [field.name for field in fields(Annotation)]
-_NUMBERS = ["example", "version"]
-_TEXTS = [name for name in _COLUMNS if name not in _NUMBERS]
+_COLUMNS = [one.name for one in fields(Annotation)]
+_INTEGERS = ["example", "version"]
+_TEXTS = [name for name in _COLUMNS if name not in _INTEGERS]
 # The column that older files lack.
 _LATER = "differs"
-_NEEDED = [name for name in _COLUMNS if name != _LATER]
+# The place of an example, from 1 as the app counts; in older files "example", from 0.
+_NUMBER = "number"
+_NEEDED = [name for name in _COLUMNS if name not in (_LATER, "example")]
+# What people read beside a note; it is not brought in again.
+_CONTEXT = ("name", "text", "output", "reference")
 
 
-def to_bytes(notes: Sequence[Annotation], kind: str) -> bytes:
-    """Notes as a file of one of `FORMATS`.
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What an example is, for people who read notes elsewhere.
 
-    In CSV, text that a spreadsheet would run gets an apostrophe in front.
+    Args:
+        name: what the app calls it.
+        text: its source.
+        reference: the first one, "" for none.
+        outputs: what systems wrote for it, by the names that notes have for them.
     """
-    rows = [asdict(note) for note in notes]
+
+    name: str
+    text: str = ""
+    reference: str = ""
+    outputs: Mapping[str, str] = field(default_factory=dict)
+
+
+NO_CONTEXT: Mapping[int, Context] = {}
+
+
+def to_bytes(
+    notes: Sequence[Annotation], kind: str, examples: Mapping[int, Context] = NO_CONTEXT
+) -> bytes:
+    """Notes as a file of one of `FORMATS`, each with what its example is.
+
+    In CSV, text that a spreadsheet would run gets an apostrophe in front, and a mark at the
+    beginning says that the file is UTF-8.
+
+    Args:
+        notes: what to write.
+        kind: a key of `FORMATS`.
+        examples: by their places in the set.
+    """
+    rows = [_row(note, examples.get(note.example)) for note in notes]
     if kind == "jsonl":
         return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows).encode()
-    frame = pd.DataFrame(rows, columns=_COLUMNS)
-    frame[_TEXTS] = frame[_TEXTS].astype("string")
+    columns = [_NUMBER, "name", *[name for name in _COLUMNS if name != "example"], *_CONTEXT[1:]]
+    frame = pd.DataFrame(rows, columns=columns)
+    texts = [name for name in columns if name not in (_NUMBER, "version")]
+    frame[texts] = frame[texts].astype("string")
     if kind == "csv":
-        frame[_TEXTS] = frame[_TEXTS].map(escape)
-        return frame.to_csv(index=False, lineterminator="\r\n").encode()
-    frame[_NUMBERS] = frame[_NUMBERS].astype("int64")
+        frame[texts] = frame[texts].map(escape)
+        return frame.to_csv(index=False, lineterminator="\r\n").encode("utf-8-sig")
+    frame[[_NUMBER, "version"]] = frame[[_NUMBER, "version"]].astype("int64")
     buffer = io.BytesIO()
     frame.to_parquet(buffer, index=False)
     return buffer.getvalue()
+
+
+def _row(note: Annotation, example: Context | None) -> dict[str, object]:
+    """A note as files have it: counted from 1, and with its example's texts."""
+    about = example or Context("")
+    row: dict[str, object] = {_NUMBER: note.example + 1, "name": _line(about.name)}
+    row |= {name: value for name, value in asdict(note).items() if name != "example"}
+    written = about.outputs.get(note.model) or "\n".join(about.outputs.values())
+    texts = about.text, written, about.reference
+    return row | dict(zip(_CONTEXT[1:], map(_line, texts), strict=True))
+
+
+def _line(text: str) -> str:
+    """A text of an example as every file can hold it."""
+    return text[:MAX_CONTEXT].encode("utf-8", "replace").decode()
 
 
 def from_bytes(data: bytes, kind: str) -> list[Annotation]:
@@ -84,7 +135,7 @@ def _rows(data: bytes, kind: str) -> list[Mapping[str, object]]:
         _check_count(data.count(b"\n"))
         return [json.loads(line) for line in data.decode("utf-8").split("\n") if line]
     rows: list[Mapping[str, object]] = []
-    reader = csv.DictReader(io.StringIO(data.decode("utf-8"), newline=""), strict=True)
+    reader = csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline=""), strict=True)
     if not set(_NEEDED) <= set(reader.fieldnames or ()):
         raise ValueError("A column is missing.")
     for row in reader:
@@ -129,8 +180,10 @@ def _parquet_rows(data: bytes) -> list[Mapping[str, object]]:
             f"The file is packed by {', '.join(sorted(packed - PACKED))}; save it by Snappy or not"
             " packed at all."
         )
-    texts = [name for name in footer.schema.to_arrow_schema().names if name in _TEXTS]
-    table = parquet.read_table(io.BytesIO(data), columns=[*texts, *_NUMBERS], read_dictionary=texts)
+    names = footer.schema.to_arrow_schema().names
+    texts = [name for name in names if name in _TEXTS]
+    numbers = [name for name in names if name in (_NUMBER, *_INTEGERS)]
+    table = parquet.read_table(io.BytesIO(data), columns=[*texts, *numbers], read_dictionary=texts)
     spread = sum(_spread(chunk) for name in texts for chunk in table[name].chunks)
     if spread > MAX_SPREAD << 20:
         raise InputError(
@@ -152,6 +205,8 @@ def _spread(texts: Any) -> int:
 def _note(number: int, row: Mapping[str, object], from_csv: bool) -> Annotation:
     """The note of a row; `number` names it in errors, from 1."""
     missing = [name for name in _NEEDED if not isinstance(row, Mapping) or name not in row]
+    if not missing and _NUMBER not in row and "example" not in row:
+        missing = [_NUMBER]
     if missing:
         raise InputError(
             f"Note {number:,} lacks {', '.join(missing)}; export notes here to see what is needed."
@@ -163,10 +218,11 @@ def _note(number: int, row: Mapping[str, object], from_csv: bool) -> Annotation:
             raise InputError(f"Note {number:,} has no text as {name}; fix or remove it.")
         texts[name] = _unescape(text, _LATER in row) if from_csv else text
     try:
-        example, version = (int(str(row[name])) for name in _NUMBERS)
+        example = int(str(row[_NUMBER])) - 1 if _NUMBER in row else int(str(row["example"]))
+        version = int(str(row["version"]))
     except ValueError:
         raise InputError(
-            f"Note {number:,} has no whole number as example or version; fix or remove it."
+            f"Note {number:,} has no whole number as its example or version; fix or remove it."
         ) from None
     if not texts["id"] or version < 1 or example < 0:
         raise InputError(f"Note {number:,} has no id, or a negative number; fix or remove it.")

@@ -9,11 +9,11 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from areaviz.drawing.export import figure_bytes
-from areaviz.drawing.select import fits_text
+from areaviz.drawing.select import fits_spans
 from areaviz.drawing.sites import site_name, sites
 from areaviz.interactive.grid import fits as grid_fits
 from areaviz.interactive.grid import grid_payload
@@ -88,7 +88,7 @@ def kind_of(trace: Trace, site: str) -> str:
         return ""
     if grid_fits(trace, focus):
         return "grid"
-    return "ribbon" if fits_text(trace, focus) and trace.maps[site].grid.height == 1 else ""
+    return "ribbon" if fits_spans(trace, focus) else ""
 
 
 def wanted_sites(trace: Trace, options: PageOptions) -> list[str]:
@@ -250,6 +250,6 @@ def _first_focus(trace: Trace, place: Place) -> Focus:
 
 
 def _plain(focus: Focus) -> dict[str, Any]:
-    selection: dict[str, Any] = {"side": focus.side, "head": focus.head, "unit": focus.unit}
-    selection |= {"areas": focus.areas, "items": list(focus.items)}
-    return {"site": focus.site, "layer": focus.layer, "selection": selection}
+    selection = asdict(focus)
+    site, layer = selection.pop("site"), selection.pop("layer")
+    return {"site": site, "layer": layer, "selection": {**selection, "items": list(focus.items)}}

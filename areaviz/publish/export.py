@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
-from areaviz.drawing.base import View
-from areaviz.drawing.export import FORMATS, figure_bytes, table_csv, table_json
+from areaviz.drawing.base import Takeaway
+from areaviz.drawing.export import FORMATS, Paper, csv_bytes, figure_bytes, table_json
 from areaviz.drawing.sites import sites
+from areaviz.interactive.grid import TAKEAWAY as GRID
+from areaviz.interactive.ribbon import TAKEAWAY as RIBBON
 from areaviz.publish.options import PageOptions
 from areaviz.publish.page import page
 from areaviz.trace.check import check_focus
@@ -19,8 +21,10 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
 
-Writer = Callable[[Trace, Focus, str | None], bytes]
-"""Makes a file of a trace, a focus and a view's name."""
+Writer = Callable[[Trace, Focus, str | None, Paper], bytes]
+"""Makes a file of a trace, a focus, a view's name and a size of paper."""
+POINTED = {one.name: one for one in (RIBBON, GRID)}
+"""What is pointed at in the app, as a figure: named like a view."""
 USUAL = "alignment"
 """The view that is drawn where none is named and it fits."""
 
@@ -31,6 +35,7 @@ def export(
     focus: Focus | None = None,
     options: PageOptions | None = None,
     view: str | None = None,
+    paper: Paper | None = None,
 ) -> Path:
     """Write a trace as what the ending of `path` says, whole or not at all, and return the path.
 
@@ -40,11 +45,12 @@ def export(
     Args:
         focus: where the page opens, or what the figure shows.
         options: of a page.
-        view: a name in `areaviz.views.VIEWS`, else the first that fits.
+        view: a name in `areaviz.views.VIEWS`, "ribbon" or "grid", else the first that fits.
+        paper: how wide a figure is, and how large its letters.
 
     Raises:
         InputError: there is no such ending or view, or it does not fit; the page would be larger
-            than its limit.
+            than its limit; a size of the paper is outside its range.
         BackendError: the file cannot be written.
     """
     path = Path(path)
@@ -52,7 +58,9 @@ def export(
     if ending == ".html":
         content = page(trace, focus, options).encode("utf-8", "replace")
     elif ending in WRITERS:
-        content = WRITERS[ending](trace, _focus_of(trace, focus), view)
+        content = WRITERS[ending](
+            trace, _focus_of(trace, focus), view, (paper or Paper()).checked()
+        )
     else:
         raise InputError(
             f'A trace cannot be written as "{path.suffix or path.name}"; choose an ending of'
@@ -81,8 +89,12 @@ def _focus_of(trace: Trace, focus: Focus | None) -> Focus:
     return focus
 
 
-def _view_of(trace: Trace, focus: Focus, name: str | None) -> View:
+def _view_of(trace: Trace, focus: Focus, name: str | None) -> Takeaway:
     """The view of this name, or the first that fits; raises InputError where there is none."""
+    if name in POINTED and focus.site in trace.maps:
+        is_picture = trace.fields[trace.maps[focus.site].memory].kind == "picture"
+        if is_picture == (name == GRID.name):
+            return POINTED[name]
     fitting = [view.name for view in VIEWS.values() if view.fits(trace, focus)]
     if name is not None and name not in VIEWS:
         raise InputError(f'There is no view "{shown(name)}"; choose one of {", ".join(VIEWS)}.')
@@ -100,19 +112,19 @@ def _view_of(trace: Trace, focus: Focus, name: str | None) -> View:
     return VIEWS[name]
 
 
-def _figure(kind: str, trace: Trace, focus: Focus, view: str | None) -> bytes:
-    return figure_bytes(_view_of(trace, focus, view).print(trace, focus), kind)
+def _figure(kind: str, trace: Trace, focus: Focus, view: str | None, paper: Paper) -> bytes:
+    return figure_bytes(_view_of(trace, focus, view).print(trace, focus), kind, paper)
 
 
-def _csv(trace: Trace, focus: Focus, view: str | None) -> bytes:
-    return table_csv(_view_of(trace, focus, view).table(trace, focus)).encode()
+def _csv(trace: Trace, focus: Focus, view: str | None, _: Paper) -> bytes:
+    return csv_bytes(_view_of(trace, focus, view).table(trace, focus))
 
 
-def _json(trace: Trace, focus: Focus, view: str | None) -> bytes:
+def _json(trace: Trace, focus: Focus, view: str | None, _: Paper) -> bytes:
     return table_json(_view_of(trace, focus, view).table(trace, focus)).encode()
 
 
-def _film(trace: Trace, focus: Focus, view: str | None) -> bytes:
+def _film(trace: Trace, focus: Focus, view: str | None, _: Paper) -> bytes:
     if view is None:
         fitting = [one for one in VIEWS.values() if one.movie and one.fits(trace, focus)]
         make = fitting[0].movie if fitting else None

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from areaviz.drawing.labels import readable, visible
+from areaviz.interactive.grid import TAKEAWAY as GRID
+from areaviz.interactive.ribbon import TAKEAWAY as RIBBON
 from areaviz.publish.markup import Markup, element, joined
 from areaviz.trace.record import Trace
 
@@ -14,19 +16,7 @@ UNSURE = (0.9, 0.7, 0.5, 0.3)
 """An item of the output is tinted below the first of these probabilities, more below the others."""
 ROWS, OTHERS = 256, 3
 """Items listed with their probabilities, and other labels named beside each."""
-READ = {
-    "ribbon": (
-        "Point at any part of either text. In the other text lights up what it attends to, or what"
-        " attends to it: every head has a colour, its heaviest area is solid and tinted, lighter"
-        " ones are thin. An area is one item or several neighbours that attention took as one; its"
-        " percentage is the share of the head's attention it got."
-    ),
-    "grid": (
-        "Point at a word or at the picture. A frame is an area of the picture that a head attends"
-        " to, the head's number in its corner; the tint is the share of the attention that every"
-        " cell received, all areas together."
-    ),
-}
+READ = {one.name: one.how_to_read for one in (RIBBON, GRID)}
 KEYS = (
     "Click to keep something lit, with Shift or Ctrl to add to it. By keyboard: Tab to a text or"
     " picture, arrows to move, Enter to keep, Escape to let go."

@@ -61,11 +61,29 @@ def from_arrays(
             finite, or rows that sum to neither 1 nor 0.
     """
     check_range("area_size", area_size, AREA_SIZES)
-    given = np.asarray(weights)
+    given = _array(weights)
     check_shape(given.shape, given.dtype, shape, area_size)
     frame = frame_of(given.shape, memory, queries, shape, picture, name)
     rows_RN = checked_rows(given.reshape(-1, given.shape[-1]), 0, given.shape)
     return frame.trace(rows_RN.reshape(given.shape), area_size)
+
+
+def _array(weights: Any) -> npt.NDArray[Any]:
+    """Weights of any library as an array; of a model's layers, one tensor each, all together.
+
+    Tensors may have gradients, lie on another device or have a type that NumPy lacks. A layer
+    [1, H, Q, N] is that of a batch of one.
+    """
+    if isinstance(weights, list | tuple) and weights and hasattr(weights[0], "detach"):
+        layers = [_array(layer) for layer in weights]
+        if {layer.shape for layer in layers} == {(1, *layers[0].shape[1:])}:
+            layers = [layer[0] for layer in layers]
+        return np.stack(layers)
+    if hasattr(weights, "detach"):
+        weights = weights.detach().cpu()
+        # NumPy has no bfloat16, which is as coarse as half precision or coarser.
+        weights = weights.half() if weights.element_size() == 2 else weights
+    return np.asarray(weights)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,7 +141,7 @@ def check_shape(
 
     Raises:
         InputError: they are not [layer, head, query, memory], no numbers, empty, do not fit the
-            picture's cells, or their maps would take more than 256 MiB.
+            picture's cells, or they or a layer of their sums would take more than 256 MiB.
     """
     found = " x ".join(f"{side:,}" for side in shape_LHQN) or "a single number"
     if len(shape_LHQN) != 4 or min(shape_LHQN) < 1:
@@ -148,11 +166,10 @@ def check_shape(
             " memory items; give the rows and columns of the items, and leave out items that are"
             " no cells."
         )
-    size = 0
-    for largest in {1, area_size}:
-        grid = AreaGrid.clamped(shape or (1, items), (largest, largest))
-        size += predicted_bytes(layers, heads, query_count, grid)
-    check_map_bytes(size)
+    grid = AreaGrid.clamped(shape or (1, items), (area_size, area_size))
+    a_layer = predicted_bytes(1, heads, query_count, grid)
+    size = predicted_bytes(layers, heads, query_count, AreaGrid(1, items, 1, 1))
+    check_map_bytes(max(size, a_layer))
 
 
 def checked_rows(given_RN: npt.NDArray[Any], first: int, shape_LHQN: Sequence[int]) -> FloatArray:

@@ -84,6 +84,12 @@ def check_rows(weights: FloatArray, called: str) -> None:
         _require(bool(summed.all()), f"{called} has rows of weights that sum to neither 1 nor 0.")
 
 
+def check_logs(logs: FloatArray, called: str) -> None:
+    """Check that numbers [..., N] are logarithms of shares, -inf for none; else ValueError."""
+    _require(logs.dtype.kind == "f", f"{called} has logarithms of type {logs.dtype}.")
+    _require(bool(logs.max() <= 0), f"{called} has logarithms above 0 or not a number.")
+
+
 def _require(holds: bool, sentence: str) -> None:
     if not holds:
         raise ValueError(sentence)

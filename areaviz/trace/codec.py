@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from areaviz.trace.archive import MAX_BYTES, check_archive, check_size, unpacked
 from areaviz.trace.check import check_rows, validate
-from areaviz.trace.derived import SumsOf
+from areaviz.trace.derived import MadeOfItems
 from areaviz.trace.document import Fetch, from_document, to_arrays, to_document
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.files import write_whole
@@ -35,7 +35,8 @@ def to_bytes(trace: Trace, half: bool = False, without: Collection[str] = ()) ->
     """The file of a trace; equal traces give equal bytes.
 
     Args:
-        trace: weights that follow from others in it (`derived.SumsOf`) are left out.
+        trace: weights that follow from others in it (`derived.SumsOf`) are left out; those that are
+            made of logarithms (`derived.AreasOf`) are stored as these, always as float16.
         half: store weights as float16, about half the size. Read back, every row is divided by its
             sum again; with up to 30,000 areas a weight is then off by at most 0.2 % of itself plus
             3e-8.
@@ -55,7 +56,7 @@ def to_bytes(trace: Trace, half: bool = False, without: Collection[str] = ()) ->
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         _add(archive, DOCUMENT, [document])
         for name, array in arrays.items():
-            _add(archive, f"{name}.npy", _npy_parts(array, half and is_weights(name)))
+            _add(archive, f"{name}.npy", _npy_parts(array, _is_halved(name, half)))
     return buffer.getvalue()
 
 
@@ -166,10 +167,14 @@ def _read(file: BinaryIO, fetch: Fetch | None) -> Trace:
         for name, entry in entries.items():
             if name.endswith(".npy"):
                 arrays[name.removesuffix(".npy")] = _array(unpacked(archive, entry))
-        check_size(sum(map(_full_size, arrays.values())), MAX_BYTES, "The trace")
+        sizes = [_full_size(name, array) for name, array in arrays.items()]
+        check_size(sum(sizes), MAX_BYTES, "The trace")
     trace = from_document(document, arrays, fetch)
-    derived = [one.weights.nbytes for one in trace.maps.values() if isinstance(one.weights, SumsOf)]
-    check_size(sum(derived), MAX_BYTES, "What follows from the attention")
+    made = 0
+    for attention in trace.maps.values():
+        if isinstance(attention.weights, MadeOfItems):
+            made += attention.weights.cached_bytes
+    check_size(made, MAX_BYTES, "What follows from the attention")
     validate(trace)
     return trace
 
@@ -203,14 +208,24 @@ def check_type(dtype: np.dtype[Any], by_columns: bool) -> None:
         raise ValueError(f"an array has the type {dtype}, which traces do not use")
 
 
-def _full_size(array: npt.NDArray[Any]) -> int:
+def _full_size(name: str, array: npt.NDArray[Any]) -> int:
     """The bytes of an array as a trace has it, where weights are in single precision."""
-    return array.nbytes * (2 if array.dtype == np.float16 else 1)
+    return array.nbytes * (2 if is_weights(name) and array.dtype == np.float16 else 1)
+
+
+def _is_halved(name: str, half: bool) -> bool:
+    """Whether a file has an array in half precision."""
+    return is_logs(name) or (half and is_weights(name))
 
 
 def is_weights(name: str) -> bool:
     """Whether an array of this name holds the weights of a map."""
     return name.startswith("map.") and name.endswith(".weights")
+
+
+def is_logs(name: str) -> bool:
+    """Whether an array of this name holds the logarithms of the item weights of a site."""
+    return name.startswith("map.") and name.endswith(".logs")
 
 
 def _npy_parts(array: npt.NDArray[Any], half: bool = False) -> Iterator[bytes | memoryview]:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.derived import SUMS, SumsOf, base_site, follows
+from areaviz.trace.derived import SUMS, AreasOf, SumsOf, base_site, follows
 from areaviz.trace.errors import InputError
 from areaviz.trace.intervention_text import from_text, to_text
 from areaviz.trace.layered import LayeredWeights
@@ -27,6 +27,7 @@ from areaviz.trace.record import (
     Trace,
 )
 from areaviz.trace.request import Request
+from areaviz.trace.weights import divide_by_sums
 
 FORMAT = "areaviz trace"
 # What the requests of version 1 lacked, and those of version 2; version 1 knew no gazes either.
@@ -48,14 +49,16 @@ def to_arrays(trace: Trace, without: Collection[str] = ()) -> dict[str, npt.NDAr
     """The arrays of a trace by name; weights that lie elsewhere stay there.
 
     Args:
-        trace: weights that follow from others in it are left out.
+        trace: weights that follow from others in it are left out, and those that are made of
+            logarithms are these.
         without: sites whose weights are left out too.
     """
     arrays: dict[str, npt.NDArray[Any]] = {"output.probabilities": trace.output.probabilities}
     arrays |= {f"field.{name}.anchors": item.anchors for name, item in trace.fields.items()}
     for site, item in trace.maps.items():
         if site not in without and not follows(item, trace.maps):
-            arrays[f"map.{site}.weights"] = item.weights
+            name, weights = _stored(item, arrays)
+            arrays[name] = weights
         if item.chosen is not None:
             arrays[f"map.{site}.chosen"] = item.chosen
         if item.strength is not None:
@@ -68,6 +71,23 @@ def to_arrays(trace: Trace, without: Collection[str] = ()) -> dict[str, npt.NDAr
         name: array if isinstance(array, LayeredWeights) else np.ascontiguousarray(array)
         for name, array in arrays.items()
     }
+
+
+def _stored(attention: AttentionMap, before: Arrays) -> tuple[str, FloatArray]:
+    """The array that stands for the weights of a map, by name; `before` it come others."""
+    site, weights = attention.site, attention.weights
+    base, ending = base_site(site)
+    if isinstance(weights, AreasOf) and ending != SUMS:
+        name, logs = logs_name(base), weights.made_of
+        # One array serves all maps of a site, so one that is made of another is stored as it is.
+        if before.get(name, logs) is logs:
+            return name, logs
+    return f"map.{site}.weights", weights
+
+
+def logs_name(site: str) -> str:
+    """The name of the array that has the logarithms of the item weights of a site."""
+    return f"map.{site}.logs"
 
 
 def to_document(trace: Trace, without: Collection[str] = ()) -> dict[str, Any]:
@@ -209,9 +229,11 @@ def _map(
     base, ending = base_site(site)
     if f"map.{site}.weights" in arrays:
         weights = _full(arrays[f"map.{site}.weights"])
-    elif ending == SUMS and "shape" not in entry:
+    elif "shape" not in entry and ending == SUMS:
         # It stands in for an array, as do weights that are fetched.
         weights = cast(FloatArray, SumsOf(before[base], grid))
+    elif "shape" not in entry and logs_name(base) in arrays:
+        weights = cast(FloatArray, AreasOf(arrays[logs_name(base)], grid))
     elif fetch is not None:
         weights = _elsewhere(site, _take(entry, "shape", list), fetch)
     else:
@@ -249,12 +271,6 @@ def _full(weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
         divide_by_sums(layer)
     full.flags.writeable = False
     return full
-
-
-def divide_by_sums(rows: FloatArray) -> None:
-    """Divide every row [..., A] by its sum, in place; rows of nothing but 0 stay so."""
-    sums = rows.sum(-1, keepdims=True)
-    np.divide(rows, sums, out=rows, where=sums > 0)
 
 
 def _take(entry: Mapping[str, Any], key: str, kind: type[_Value]) -> _Value:

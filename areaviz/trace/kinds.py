@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from areaviz.trace.facts import facts_problem
+from areaviz.trace.points import points_problem
 from areaviz.trace.record import Field
 from areaviz.trace.request import Request
 
@@ -24,6 +26,8 @@ class Kind:
     anchor: int
     # what is wrong with a field of this request, as in "The field has ..."; "" for nothing
     problem: Callable[[Field, Request], str]
+    # whether anchors are start and end of each item in `Field.raw`, in characters
+    in_text: bool = False
 
 
 def text_problem(field: Field, request: Request) -> str:
@@ -47,7 +51,14 @@ def picture_problem(field: Field, request: Request) -> str:
 
 
 KINDS: Mapping[str, Kind] = {
-    "text": Kind(2, text_problem),
+    "text": Kind(2, text_problem, in_text=True),
     "picture": Kind(4, picture_problem),
+    "points": Kind(2, points_problem),
+    "facts": Kind(2, facts_problem, in_text=True),
 }
 """Every kind, by `Field.kind`."""
+
+
+def is_text(field: Field) -> bool:
+    """Whether the items of a field lie in its raw text."""
+    return KINDS[field.kind].in_text

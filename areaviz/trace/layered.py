@@ -32,8 +32,11 @@ class LayeredWeights(NDArrayOperatorsMixin):
         heads: gives the heads from the second argument to the third, exclusive, of the layer that
             is the first. Where it is given, reading is cheap, and no layer is cached; else the
             layers that were read are.
+        most: how many layers are cached, those that were read last; all where it is None.
     """
 
+    # What they are made of when they are read, another's weights or logs, where they are.
+    made_of: FloatArray | None = None
     dtype = np.dtype(np.float32)
     ndim = 4
 
@@ -42,18 +45,22 @@ class LayeredWeights(NDArrayOperatorsMixin):
         shape: Shape,
         fetch: Callable[[int], FloatArray],
         heads: Callable[[int, int, int], FloatArray] | None = None,
+        most: int | None = None,
     ) -> None:
         self.shape, self.size = shape, prod(shape)
         self.nbytes = self.size * self.dtype.itemsize
         self._fetch, self._heads = fetch, heads
+        self._most = shape[0] if most is None else min(most, shape[0])
+        # In the order they were read, the last one last.
         self._layers = dict[int, FloatArray]()
+        self._order = threading.Lock()
         # One for each layer: who waits for a slow one does not stall those who read another.
         self._locks = [threading.Lock() for _ in range(shape[0])]
 
     @property
     def cached_bytes(self) -> int:
         """The bytes of memory that it holds once all of it was read."""
-        return 0 if self._heads else self.nbytes
+        return 0 if self._heads else self._most * (self.nbytes // len(self))
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -106,6 +113,16 @@ class LayeredWeights(NDArrayOperatorsMixin):
         if self._heads:
             return self._fetch(layer)
         with self._locks[layer]:
-            if layer not in self._layers:
-                self._layers[layer] = self._fetch(layer)
-            return self._layers[layer]
+            found = self._layers.get(layer)
+            if found is None:
+                found = self._fetch(layer)
+            self._remember(layer, found)
+            return found
+
+    def _remember(self, layer: int, found: FloatArray) -> None:
+        """Cache a layer as the one read last; the one unused for longest goes."""
+        with self._order:
+            self._layers.pop(layer, None)
+            self._layers[layer] = found
+            if len(self._layers) > self._most:
+                del self._layers[next(iter(self._layers))]

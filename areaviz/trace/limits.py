@@ -15,14 +15,20 @@ METHODS = ("greedy", "beam")
 SIDES = ("query", "memory")
 UNITS = ("item", "word")
 AREAS = ("any", "several")
+# Ways of reading a map: the areas that the softmax chose, what items received, where most of it
+# lies.
+READINGS = ("heaviest", "coverage", "densest")
+MASSES = (30, 90)
+AGAINST = ("nothing", "average")
 BEAMS = (1, 16)
 AREA_SIZES = (1, 16)
 SEEDS = (0, 2**32 - 1)
 FACTORS = (0, 100)
 # Changes of one request, and the items and areas that all of them name.
 MAX_CHANGES, MAX_CHANGED = 1024, 131_072
-# Of the weights of all maps of a trace together, the derived ones included.
-MAX_MAP_BYTES = 256 * 2**20
+# Of the weights of all maps of a trace together, and of a layer of a map that is derived when it is
+# looked at. Maps of another's model may take as much as a file may have.
+MAX_MAP_BYTES, MAX_ATTENDED_BYTES = 256 * 2**20, 512 * 2**20
 # Of one file that a reader hands in; .streamlit/config.toml says the same to the server. Uploaders
 # may say less.
 MAX_UPLOAD_MEGABYTES = 50
@@ -37,8 +43,8 @@ def check_text(text: str) -> None:
     """
     if len(text) > MAX_CODE_POINTS:
         raise InputError(
-            f"The text has {len(text):,} characters but at most {MAX_CODE_POINTS:,} are possible; "
-            f"shorten it by {len(text) - MAX_CODE_POINTS:,}."
+            f"The text has {len(text):,} characters but at most {MAX_CODE_POINTS:,} are possible, "
+            f"and fewer for most models; shorten it by {len(text) - MAX_CODE_POINTS:,}."
         )
     start, run = _longest_marks(text)
     if run > MAX_COMBINING_MARKS:
@@ -54,7 +60,7 @@ def check_text(text: str) -> None:
             )
 
 
-def check_range(name: str, value: int, limits: tuple[int, int]) -> None:
+def check_range(name: str, value: float, limits: tuple[float, float]) -> None:
     """A number from the first of `limits` to the second, both included; else InputError."""
     low, high = limits
     if not low <= value <= high:
@@ -64,12 +70,12 @@ def check_range(name: str, value: int, limits: tuple[int, int]) -> None:
         )
 
 
-def check_map_bytes(size: int) -> None:
-    """Refuse maps of more than 256 MiB with an InputError."""
-    if size > MAX_MAP_BYTES:
+def check_map_bytes(size: int, most: int = MAX_MAP_BYTES) -> None:
+    """Refuse maps of more than `most` bytes with an InputError."""
+    if size > most:
         raise InputError(
-            f"The attention would take {size / 2**20:,.0f} MiB but at most {MAX_MAP_BYTES // 2**20}"
-            " MiB are possible; take fewer layers, fewer items or smaller areas."
+            f"The attention would take {size / 2**20:,.0f} MiB but at most {most // 2**20} MiB are"
+            " possible; take fewer layers, fewer items or smaller areas."
         )
 
 

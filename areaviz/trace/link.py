@@ -12,10 +12,13 @@ from collections.abc import Mapping
 from areaviz.trace.errors import InputError
 from areaviz.trace.intervention_text import from_text, packed, to_text, unpacked
 from areaviz.trace.limits import (
+    AGAINST,
     AREA_SIZES,
     AREAS,
     BEAMS,
+    MASSES,
     MAX_POSITION,
+    READINGS,
     SEEDS,
     SIDES,
     UNITS,
@@ -28,6 +31,7 @@ from areaviz.trace.picture import NAME
 from areaviz.trace.request import Focus, Request, check_options
 
 _SITE = re.compile(r"[a-z][a-z0-9 -]{0,39}")
+_OF_FOCUS = ("layer", "head", "side", "items", "unit", "areas", "read", "mass", "against")
 _NUMBER = re.compile(r"-?[0-9]{1,10}")
 
 
@@ -35,7 +39,7 @@ def to_params(request: Request, focus: Focus | None = None) -> dict[str, str]:
     """The address parameters that restore a request and a focus; defaults are left out.
 
     Names: model, text, method, beam, area, seed, picture, sample, target, changes; site, layer,
-    head, side, items ("3-7,12"), unit, areas.
+    head, side, items ("3-7,12"), unit, areas, read (the reading), mass (in per cent), against.
     """
     given: dict[str, tuple[object, object]] = {
         "text": (request.text, ""),
@@ -57,6 +61,9 @@ def to_params(request: Request, focus: Focus | None = None) -> dict[str, str]:
             "items": (packed(focus.items), ""),
             "unit": (focus.unit, "item"),
             "areas": (focus.areas, "any"),
+            "read": (focus.reading, "heaviest"),
+            "mass": (focus.mass, 50),
+            "against": (focus.against, "nothing"),
         }
     params = {"model": request.model}
     for name, (value, default) in given.items():
@@ -103,7 +110,7 @@ def picture_name(params: Mapping[str, str]) -> str | None:
 def _focus(params: Mapping[str, str]) -> Focus | None:
     """The focus of a link, or None where it has none."""
     if "site" not in params:
-        for stray in ("layer", "head", "side", "items", "unit", "areas"):
+        for stray in _OF_FOCUS:
             if stray in params:
                 raise InputError(
                     f'The link has "{stray}" but no "site"; add the site or remove "{stray}".'
@@ -123,6 +130,9 @@ def _focus(params: Mapping[str, str]) -> Focus | None:
         items=tuple(unpacked(params.get("items", ""))),
         unit=choice("unit", params.get("unit", "item"), UNITS),
         areas=choice("areas", params.get("areas", "any"), AREAS),
+        reading=choice("read", params.get("read", "heaviest"), READINGS),
+        mass=_number(params, "mass", 50, MASSES),
+        against=choice("against", params.get("against", "nothing"), AGAINST),
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import Any, BinaryIO
@@ -21,13 +21,15 @@ import numpy.typing as npt
 from areaviz.trace import archive
 from areaviz.trace.archive import Header, check_size
 from areaviz.trace.areas import FloatArray
-from areaviz.trace.check import check_rows, validate
-from areaviz.trace.codec import check_type, document_entry, is_weights, named
-from areaviz.trace.document import divide_by_sums, from_document
+from areaviz.trace.check import check_logs, check_rows, validate
+from areaviz.trace.codec import check_type, document_entry, is_logs, is_weights, named
+from areaviz.trace.derived import MadeOfItems
+from areaviz.trace.document import from_document
 from areaviz.trace.errors import InputError
 from areaviz.trace.layered import Shape
 from areaviz.trace.record import Trace
 from areaviz.trace.spool import Reserve, Spool, Written, unlimited
+from areaviz.trace.weights import divide_by_sums
 
 MEBI = 2**20
 
@@ -36,8 +38,10 @@ MEBI = 2**20
 class Room:
     """How much a file that is shown may take, by what it says of itself."""
 
-    # Bytes of all weights, which lie on disk, and of those of one layer, which are read at once.
+    # Bytes of all weights, which lie on disk, of those that are made of others when they are read,
+    # and of those of one layer, which are read at once.
     weights: int
+    derived: int
     layer: int
     # Heads times queries of a layer.
     rows: int
@@ -77,24 +81,22 @@ class Room:
                 " heads or queries."
             )
 
-    def check_maps(self, shapes: Iterable[Shape]) -> None:
-        """Refuse maps that are too many, or too large together, with an InputError."""
-        sizes = [4 * prod(shape) for shape in shapes]
-        if len(sizes) > self.maps:
-            raise InputError(
-                f"The trace has {len(sizes):,} maps but at most {self.maps} can be shown; save"
-                " fewer of them."
-            )
-        check_size(sum(sizes), self.weights, "The attention")
+    def check_stored(self, shapes: Collection[Shape]) -> None:
+        """Refuse weights that are too many, or too large together, with an InputError."""
+        self._check_count(len(shapes))
+        size = sum(4 * prod(shape) for shape in shapes)
+        check_size(size, self.weights, "The attention")
 
     def check_trace(self, trace: Trace) -> None:
         """Refuse a trace of too large maps, also those that are made when read, or fields."""
-        shapes: list[Shape] = []
+        self._check_count(len(trace.maps))
+        derived = 0
         for site, attention in trace.maps.items():
             layers, heads, queries, areas = attention.weights.shape
-            shapes.append((layers, heads, queries, areas))
-            self.check_map(site, shapes[-1])
-        self.check_maps(shapes)
+            self.check_map(site, (layers, heads, queries, areas))
+            if isinstance(attention.weights, MadeOfItems):
+                derived += attention.weights.nbytes
+        check_size(derived, self.derived, "What follows from the attention")
         for name, field in trace.fields.items():
             if len(field) > self.items:
                 raise InputError(
@@ -102,10 +104,18 @@ class Room:
                     " shown; make a trace of a shorter text."
                 )
 
+    def _check_count(self, maps: int) -> None:
+        if maps > self.maps:
+            raise InputError(
+                f"The trace has {maps:,} maps but at most {self.maps} can be shown; save fewer of"
+                " them."
+            )
+
 
 # Of a file that a reader uploads.
 UPLOADED = Room(
     weights=512 * MEBI,
+    derived=1024 * MEBI,
     layer=64 * MEBI,
     rows=2**18,
     areas=2**18,
@@ -116,6 +126,7 @@ UPLOADED = Room(
 # Of the file that the app was started with (`serve --trace`).
 OPERATOR = Room(
     weights=4096 * MEBI,
+    derived=16_384 * MEBI,
     layer=512 * MEBI,
     rows=2**20,
     areas=2**20,
@@ -154,7 +165,11 @@ def open_trace(file: BinaryIO, room: Room = UPLOADED, reserve: Reserve = unlimit
             spool = Spool(sum(4 * prod(shape) for shape in shapes.values()), reserve)
             for name, shape in shapes.items():
                 place = spool.map(shape)
-                _copy(opened, entries[f"{name}.npy"], headers[name], place, _site(name))
+                rows = archive.read_rows(opened, entries[f"{name}.npy"], headers[name])
+                if is_logs(name):
+                    _copy_logs(rows, place, _site(name))
+                else:
+                    _copy_weights(rows, place, _site(name))
                 arrays[name] = place.weights()
         trace = from_document(document, arrays)
         room.check_trace(trace)
@@ -178,28 +193,33 @@ def _shapes(headers: Mapping[str, Header], room: Room) -> dict[str, Shape]:
     """The shapes of all weights by the names of their arrays, checked against the room there is."""
     found: dict[str, Shape] = {}
     for name, header in headers.items():
-        if not is_weights(name):
+        if not is_weights(name) and not is_logs(name):
             continue
         if len(header.shape) != 4 or min(header.shape) < 1 or header.dtype.kind != "f":
             raise ValueError(f"weights of shape {header.shape} and type {header.dtype} cannot be")
         layers, heads, queries, areas = header.shape
         found[name] = layers, heads, queries, areas
         room.check_map(_site(name), found[name])
-    room.check_maps(found.values())
+    room.check_stored(found.values())
     return found
 
 
-def _copy(
-    opened: zipfile.ZipFile, entry: zipfile.ZipInfo, header: Header, place: Written, site: str
-) -> None:
+def _copy_weights(rows: Iterable[npt.NDArray[Any]], place: Written, site: str) -> None:
     """Unpack the weights of a map to their place, checking each row."""
-    for rows_RA in archive.read_rows(opened, entry, header):
+    for rows_RA in rows:
         full_RA: FloatArray = rows_RA.astype(np.float32, copy=False)
-        if header.dtype.itemsize < full_RA.itemsize:
+        if rows_RA.itemsize < full_RA.itemsize:
             divide_by_sums(full_RA)
         check_rows(full_RA, f'The map of "{site}"')
         place.add(full_RA)
 
 
+def _copy_logs(rows: Iterable[npt.NDArray[Any]], place: Written, site: str) -> None:
+    """Unpack the logarithms of a map's weights to their place, checking each row."""
+    for rows_RN in rows:
+        check_logs(rows_RN, f'The map of "{site}"')
+        place.add(rows_RN.astype(np.float32, copy=False))
+
+
 def _site(name: str) -> str:
-    return name.removeprefix("map.").removesuffix(".weights")
+    return name.removeprefix("map.").removesuffix(".weights").removesuffix(".logs")

@@ -6,7 +6,7 @@ side of a patch.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
@@ -20,7 +20,7 @@ from areaviz.trace.areas import FloatArray as FloatArray
 from areaviz.trace.areas import IntArray as IntArray
 from areaviz.trace.request import Request
 
-VERSION = 4
+VERSION = 5
 # How far a row of weights may be from summing to 1.
 TOLERANCE = 1e-3
 # Layers of a map, and heads of a layer, at most.
@@ -141,10 +141,9 @@ class Trace:
         """Bytes of memory of the weights and the picture; weights that stay on disk take none."""
         size = 0 if self.request.picture is None else len(self.request.picture.rgb)
         for attention in self.maps.values():
-            weights = attention.weights
-            # `weights` may be something that stands in for an array.
-            size += getattr(weights, "cached_bytes", weights.nbytes)
-        return size
+            # Of something that stands in for an array.
+            size += getattr(attention.weights, "cached_bytes", 0)
+        return size + held_bytes(self.maps.values())
 
     @classmethod
     def from_arrays(cls, weights: npt.ArrayLike, *given: Any, **named: Any) -> Trace:
@@ -152,3 +151,18 @@ class Trace:
         # By the door of the package, as what makes traces imports this module.
         trace: Trace = import_module("areaviz").from_arrays(weights, *given, **named)
         return trace
+
+
+def held_bytes(maps: Iterable[AttentionMap]) -> int:
+    """Bytes of the arrays in memory that the weights of maps are, or are made of when read."""
+    # By identity: several maps may be made of one array.
+    arrays = dict[int, int]()
+    for attention in maps:
+        held = getattr(attention.weights, "made_of", attention.weights)
+        if isinstance(held, np.ndarray):
+            arrays[id(held)] = held.nbytes
+    return sum(arrays.values())
+
+
+# What runs a request: a backend, or a model of this process.
+Run = Callable[[Request], Trace]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from areaviz.trace.errors import InputError
@@ -10,7 +11,6 @@ from areaviz.trace.interventions import Change, check_changes
 from areaviz.trace.limits import (
     AREA_SIZES,
     BEAMS,
-    MAX_CODE_POINTS,
     METHODS,
     SEEDS,
     check_range,
@@ -19,6 +19,11 @@ from areaviz.trace.limits import (
     shown,
 )
 from areaviz.trace.picture import Picture, check_picture
+
+# Called while something long runs, with the share done, 0..1, and what is being done, in words; or,
+# where things are counted, with how many are done and how many there are.
+Progress = Callable[[float, str], None]
+Counted = Callable[[int, int], None]
 
 _MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _BREAKS = str.maketrans(dict.fromkeys("\t\n\v\f\r\x1c\x1d\x1e\x85\u2028\u2029", " "))
@@ -63,9 +68,7 @@ class Request:
             check_picture(self.picture)
         elif not self.text.strip():
             state = "only blanks" if self.text else "no characters"
-            raise InputError(
-                f"The text has {state}; type between 1 and {MAX_CODE_POINTS:,} characters."
-            )
+            raise InputError(f"The text has {state}; type a sentence.")
         check_text(self.text)
         check_options(self)
         target = None if self.target is None else self.target.translate(_BREAKS)
@@ -88,9 +91,15 @@ class Focus:
     items: tuple[int, ...] = ()
     # What the reader points at, "item" (as the model sees it) or "word".
     unit: str = "item"
-    # Those of "any" size, or of "several" items, two or more: where keys are means, the heaviest
-    # area of all is always a single item.
+    # Heaviest areas of "any" size, or of "several" items, two or more: where keys are means, the
+    # heaviest area of all is always a single item.
     areas: str = "any"
+    # How the map is read: its "heaviest" areas, the "coverage" of items, or the "densest" area.
+    reading: str = "heaviest"
+    # The share, in per cent, that a densest area holds at least, 30..90.
+    mass: int = 50
+    # What shares are shown against: "nothing", or the "average" of the head over all queries.
+    against: str = "nothing"
 
 
 def check_options(request: Request) -> None:

@@ -148,14 +148,20 @@ def coverage(weights_RA: FloatArray, grid: AreaGrid) -> FloatArray:
 def shares(covered_RN: FloatArray) -> FloatArray:
     """Coverage with each row divided by its sum: float32 [R, N]; 0 where nothing is attended to."""
     total_R1 = covered_RN.sum(-1, keepdims=True)
-    shares_RN = np.zeros_like(covered_RN)
-    np.divide(covered_RN, total_R1, out=shares_RN, where=total_R1 != 0)
+    total_R1[total_R1 == 0] = 1
+    shares_RN: FloatArray = covered_RN / total_R1
     return shares_RN
 
 
 def area_sums(weights_RN: FloatArray, grid: AreaGrid) -> FloatArray:
     """The sum of the items' weights in every area: float32 [R, A], one addition an area."""
     return in_chunks(partial(_area_sums, grid=grid), weights_RN, grid.count, np.float32)
+
+
+def divide_by_sums(rows: FloatArray) -> None:
+    """Divide every row [..., A] by its sum, in place; rows of nothing but 0 stay so."""
+    sums = rows.sum(-1, keepdims=True)
+    np.divide(rows, sums, out=rows, where=sums > 0)
 
 
 def iou(one_4: AnyInts, other_4: AnyInts) -> npt.NDArray[np.float64]:

@@ -34,7 +34,7 @@ from areaviz.training.sentences import (
     total_loss,
 )
 from areaviz.training.show_attend_tell_loss import show_attend_tell_loss
-from areaviz.training.task import Description, fastest
+from areaviz.training.task import Description, chance_by_step, fastest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +92,7 @@ class Captions:
         network = make(options(len(tokenizer), **config.model))
         assert isinstance(network, PictureNetwork)
         network = fastest(network.to(device), device)
+        # A finished encoder runs once over all pictures, here, and not in every update.
         if config.encoder_run:
             run = runs / config.encoder_run
             train = train.encoded(network.pictures, run, device)
@@ -102,13 +103,11 @@ class Captions:
 
     def batches(self, first_step: int) -> Iterator[tuple[Tensor, Tensor]]:
         """Pictures and their captions, equally many each, for ever."""
-        step = first_step
-        while True:
-            rng = np.random.default_rng((self.config.seed, step))
+        for rng in chance_by_step(self.config.seed, first_step):
+            # Sorted, because pictures lie in one large file.
             chosen = np.sort(rng.choice(len(self.train), self.config.batch, replace=False))
             captions = self.train.ids(self.tokenizer, chosen)
             yield self.train.look(chosen, rng).to(self.device), captions.to(self.device)
-            step += 1
 
     def loss(self, batch: tuple[Tensor, Tensor]) -> Tensor:
         """The network's own loss, or cross-entropy of the next word in nats."""
@@ -139,6 +138,7 @@ class Captions:
     def describe(self) -> Description:
         """The task's part of the card."""
         config, about = self.network.config, self.train.about
+        # A network without attention points at nothing.
         chosen_by = CHOSEN_BY if config.layers else "validation loss"
         return Description(
             family=self.config.network,
@@ -151,7 +151,7 @@ class Captions:
             data=about.data,
             limits=about.limits_of(self.network.encoder_config.kind),
             licence=about.licence,
-            recipe={"chosen by": chosen_by, "encoder": dict(self.train.encoder)},
+            recipe={"chosen_by": chosen_by, "encoder": dict(self.train.encoder)},
         )
 
     def _features(self, pictures: Tensor) -> Tensor:

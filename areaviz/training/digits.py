@@ -25,7 +25,7 @@ from areaviz.models.reading_figures import pixels, reading_figures
 from areaviz.models.stn import StnConfig
 from areaviz.training.config import TrainConfig
 from areaviz.training.loop import take_best
-from areaviz.training.task import Description, cached_array, fastest
+from areaviz.training.task import Description, cached_array, chance_by_step, fastest
 
 DATA = {
     "name": "MNIST (LeCun et al. 1998), laid into larger pictures by our own generator",
@@ -93,6 +93,7 @@ class Digits:
             take_best(made, folder.parent / config.start_run, device)
         digits, labels = read_digits(data, "train")
         drawn, drawn_labels = _drawn(folder, config)
+        # The same pictures in every run, so that runs can be compared.
         valid = compose(chosen.kind, *read_digits(data, "val"), np.random.default_rng(0))
         digits = np.concatenate([digits, drawn])
         labels = np.concatenate([labels, drawn_labels])
@@ -102,12 +103,9 @@ class Digits:
         """Random digits in random places for ever."""
         kind = self.options.kind
         each = self.config.batch * (2 if kind == "pairs" else 1)
-        step = first_step
-        while True:
-            rng = np.random.default_rng((self.config.seed, step))
+        for rng in chance_by_step(self.config.seed, first_step):
             chosen = rng.integers(len(self.digits), size=each)
             yield compose(kind, self.digits[chosen], self.labels[chosen], rng)
-            step += 1
 
     def loss(self, batch: DigitScenes) -> Tensor:
         """See `reading_loss`."""
@@ -138,7 +136,7 @@ class Digits:
             data={**DATA, "train": DATA["train"].format(drawn=self.config.drawn)},
             limits=LIMITS,
             licence=LICENCE,
-            recipe={"chosen by": CHOSEN_BY if mechanism != "none" else "validation error"},
+            recipe={"chosen_by": CHOSEN_BY if mechanism != "none" else "validation error"},
         )
 
 
@@ -157,8 +155,9 @@ def _named(config: DigitOptions) -> tuple[str, str]:
         case RamConfig():
             return f"Glimpses at {WHERE[config.kind]}", "location-wise hard"
         case DramConfig():
-            context = "after a coarse look" if config.context else "without a coarse look"
-            return f"Glimpses at {WHERE[config.kind]}, {context}", "location-wise hard"
+            # That there is a coarse look does not say that the trained network makes use of it.
+            without = "" if config.context else ", without a coarse look"
+            return f"Glimpses at {WHERE[config.kind]}{without}", "location-wise hard"
         case StnConfig(attends=True):
             return f"Spatial transformer on {WHERE[config.kind]}", "location-wise soft"
         case StnConfig():

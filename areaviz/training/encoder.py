@@ -32,7 +32,7 @@ from areaviz.training.sentences import (
     total_loss,
     word_labels,
 )
-from areaviz.training.task import Description
+from areaviz.training.task import Description, chance_by_step
 
 NAMING, NAMING_BESIDE = 0.1, 0.03
 """Weight of the cross-entropy of a picture's words, alone and beside the captions.
@@ -78,7 +78,10 @@ class WordReader(nn.Module):
     def look(self, pixels_BHWC: Tensor) -> tuple[Tensor, Tensor]:
         """Logits of the words [B, words], and the features that the captioner reads [B, M, C]."""
         grids = self.captioner.pictures(pixels_BHWC)
-        pooled = [part for x_BMC in grids.values() for part in (x_BMC.mean(1), x_BMC.amax(1))]
+        pooled: list[Tensor] = []
+        for x_BMC in grids.values():
+            # The mean tells what a picture is full of, the maximum what is small in it.
+            pooled += [x_BMC.mean(1), x_BMC.amax(1)]
         return self.words(torch.cat(pooled, 1)), grids[self.captioner.config.grid]
 
 
@@ -113,9 +116,7 @@ class EncoderTask:
 
     def batches(self, first_step: int) -> Iterator[tuple[int, Tensor, Tensor, Tensor]]:
         """Step, pixels, word labels, and `captions_each` captions a picture, for ever."""
-        step = first_step
-        while True:
-            rng = np.random.default_rng((self.config.seed, step))
+        for step, rng in enumerate(chance_by_step(self.config.seed, first_step), first_step):
             chosen = np.sort(rng.choice(len(self.train), self.config.batch, replace=False))
             pixels = self.train.look(chosen, rng)
             texts: list[str] = []
@@ -126,7 +127,6 @@ class EncoderTask:
             captions = pad([self.tokenizer.ids(text) for text in texts])
             labels = torch.from_numpy(self.labels[0][chosen])
             yield step, pixels.to(self.device), labels.to(self.device), captions.to(self.device)
-            step += 1
 
     def loss(self, batch: tuple[int, Tensor, Tensor, Tensor]) -> Tensor:
         """Binary cross-entropy of the words; from `captions_from` on also that of the captions."""

@@ -32,8 +32,8 @@ def parameter_groups(network: nn.Module, config: TrainConfig) -> list[dict[str, 
     """All parameters, grouped by learning rate; "factor" is the group's part of the rate."""
     groups: dict[float, list[nn.Parameter]] = {}
     for name, value in network.named_parameters():
-        factor = next((rate for start, rate in config.rates.items() if name.startswith(start)), 1.0)
-        groups.setdefault(factor, []).append(value)
+        factors = [rate for start, rate in config.rates.items() if name.startswith(start)]
+        groups.setdefault(factors[0] if factors else 1.0, []).append(value)
     return [{"params": values, "factor": factor} for factor, values in groups.items()]
 
 
@@ -80,7 +80,9 @@ class Trainer:
             losses.append(self._update(batch))
             self.step += 1
             log.step(losses[-1])
-            if self.step % self.config.validate_every == 0 or self.step == self.config.steps:
+            is_last = self.step == self.config.steps
+            if is_last or self.step % self.config.validate_every == 0:
+                # Validation is left out of the time that training is said to take.
                 self.seconds += time.monotonic() - began
                 if self.ranks.writes:
                     log.validation(self._validate(sum(losses) / len(losses)))
@@ -139,6 +141,7 @@ class Trainer:
         last = {name: value.clone() for name, value in self.network.state_dict().items()}
         mean = {}
         for name, value in last.items():
+            # In double precision, as counters of normalisations are whole numbers.
             values = torch.stack([state[name].double() for state in states])
             mean[name] = values.mean(0).to(value.dtype)
         self.network.load_state_dict(mean)
@@ -147,6 +150,7 @@ class Trainer:
         if score < self.best:
             self.best = score
             _write(self.folder / BEST, self.network.state_dict())
+        # The network itself stays as training left it.
         self.network.load_state_dict(last)
 
     def _state(self) -> dict[str, Any]:
@@ -165,7 +169,8 @@ class Trainer:
         self.network.load_state_dict(state["model"])
         self.optimiser.load_state_dict(state["optimiser"])
         for parameter, kept in self.optimiser.state.items():
-            kept.update({name: _laid_like(parameter, value) for name, value in kept.items()})
+            for name, value in kept.items():
+                kept[name] = _laid_like(parameter, value)
         self.step, self.best = state["step"], state["best"]
         self.seconds, self.history = state["seconds"], state["log"]
         _set_random_states(state["random"], self.device)
@@ -174,7 +179,9 @@ class Trainer:
 def _random_states(device: torch.device) -> dict[str, Tensor]:
     """The states of all generators that training on `device` draws from, by the kind of device."""
     states = {"cpu": torch.get_rng_state()}
-    return states | ({"cuda": torch.cuda.get_rng_state(device)} if device.type == "cuda" else {})
+    if device.type == "cuda":
+        states["cuda"] = torch.cuda.get_rng_state(device)
+    return states
 
 
 def _set_random_states(states: dict[str, Tensor] | Tensor, device: torch.device) -> None:

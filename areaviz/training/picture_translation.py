@@ -31,7 +31,7 @@ from areaviz.training.sentences import (
     run_tokenizer,
     total_loss,
 )
-from areaviz.training.task import Description, fastest
+from areaviz.training.task import Description, chance_by_step, fastest
 from areaviz.training.translation import encode, length_limit
 
 LEVELS = {"photos": "token", "scenes": "word"}
@@ -95,14 +95,12 @@ class PictureTranslation:
 
     def batches(self, first_step: int) -> Iterator[PairBatch]:
         """Batches of one kind each, the kind by chance, for ever."""
-        step, shares = first_step, [self.config.mixture.get(kind, 0.0) for kind in KINDS]
-        while True:
-            rng = np.random.default_rng((self.config.seed, step))
+        shares = [self.config.mixture.get(kind, 0.0) for kind in KINDS]
+        for rng in chance_by_step(self.config.seed, first_step):
             kind = str(rng.choice(KINDS, p=shares))
             chosen = self.train.draw(kind, self.config.batch, rng)
             batch = self.train.batch(kind, chosen, self.tokenizer, self.config.hide, rng)
             yield batch.to(self.device)
-            step += 1
 
     def loss(self, batch: PairBatch) -> Tensor:
         """Cross-entropy of the next token with label smoothing, in nats."""
@@ -115,6 +113,7 @@ class PictureTranslation:
         Where gold boxes are known, also the share of words that the best head points right for.
         """
         examples = self.valid.examples["triple"][:1024]
+        # A translator that ignores its picture does as well with another one's.
         turned = [*examples[1:], examples[0]]
         wrong = []
         for one, other in zip(examples, turned, strict=True):
@@ -154,7 +153,7 @@ class PictureTranslation:
             recipe={
                 "length_limit": length_limit(pairs),
                 "encoder": dict(self.train.pictures.encoder),
-                "chosen by": CHOICES[self.config.pictures],
+                "chosen_by": CHOICES[self.config.pictures],
             },
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -75,6 +76,16 @@ class TrainingTask(Protocol):
         """The task's part of the card."""
 
 
+def chance_by_step(seed: int, first_step: int) -> Iterator[np.random.Generator]:
+    """A generator of chance for every step from the given one on, for ever.
+
+    Each depends on the seed and its step alone, so a run that goes on later draws what it would
+    have drawn.
+    """
+    for step in count(first_step):
+        yield np.random.default_rng((seed, step))
+
+
 def cached_array(path: Path, make: Callable[[], npt.NDArray[Any]]) -> npt.NDArray[Any]:
     """An array mapped from `path`; made on the first call, and saved whole or not at all."""
     if not path.exists():
@@ -99,6 +110,7 @@ def fastest(network: Network, device: torch.device) -> Network:
     # torch's types lack this form of `to`.
     network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     for module in network.modules():
+        # Whatever attends to areas has one of these.
         if isinstance(module, KeysAndValues):
             module.impl = _fastest_form(module.areas)
     return network

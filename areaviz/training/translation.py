@@ -101,6 +101,7 @@ class Translation:
         """Shuffled length buckets for ever."""
         step, epoch = 0, 0
         while True:
+            # An epoch's order follows from its number, so a run that goes on skips what was seen.
             seed = self.config.seed * 1_000_003 + epoch
             groups = buckets(self.train_pairs, self.config.batch_tokens, seed)
             for group in groups[max(0, first_step - step) :]:
@@ -141,7 +142,7 @@ class Translation:
             data=DATA,
             limits=LIMITS,
             licence=LICENCE,
-            recipe={"length_limit": length_limit(self.valid_pairs), "chosen by": "validation loss"},
+            recipe={"length_limit": length_limit(self.valid_pairs), "chosen_by": "validation loss"},
         )
 
 
@@ -162,5 +163,6 @@ def length_limit(pairs: Sequence[IdPair]) -> dict[str, Any]:
     """Ratio and extra such that no validation target is longer than ratio * source + extra."""
     source = np.array([len(one) for one, _ in pairs])
     target = np.array([len(one) for _, one in pairs])
+    # The longest hundredth is left to `extra`, so that one odd pair does not set the ratio.
     ratio = round(float(np.quantile(target / source, 0.99)), 2)
     return {"ratio": ratio, "extra": max(0, math.ceil((target - ratio * source).max()))}

@@ -11,12 +11,14 @@ from areaviz.trace.record import Trace
 from areaviz.views import (
     balance,
     both,
+    facts,
     film,
     glimpse_labels,
     glimpses,
     lines,
     matrices,
     overview,
+    points,
     probabilities,
     pyramid,
     retina,
@@ -35,6 +37,8 @@ TEXTS = (
 )
 """Those that fit attention from text to text."""
 _ALL = (
+    facts.VIEW,
+    points.VIEW,
     both.VIEW,
     balance.VIEW,
     film.VIEW,

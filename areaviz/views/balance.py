@@ -297,4 +297,8 @@ VIEW = view(
     figure,
     table,
     paper,
+    how_to_read=(
+        "A bar a word: how much of what the word was written from came from the sentence and how "
+        "much from the picture. A long picture part marks a word that was seen rather than read."
+    ),
 )

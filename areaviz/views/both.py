@@ -224,4 +224,8 @@ VIEW = view(
     figure,
     table,
     paper,
+    how_to_read=(
+        "In the middle a written word; left the parts of the picture that it looked at, right the "
+        "words of the sentence. Brighter parts and thicker lines mean more of its attention."
+    ),
 )

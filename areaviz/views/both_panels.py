@@ -104,7 +104,8 @@ def panels(trace: Trace, focus: Focus) -> Panels:
     With `focus.unit` "word" items are joined to words.
     """
     chosen, drawn = select(trace, turned(focus, TEXT)), film(trace, turned(focus, PICTURE))
-    frames = chosen_frames(drawn.frames, chosen.focused)
+    marked = [frame for frame in drawn.frames if frame.marked]
+    frames = chosen_frames(marked or drawn.frames, chosen.focused)
     targets = groups(chosen.query, focus.unit)
     sources = word_groups(chosen.memory, focus.unit)
     shares_QN = query.item_shares(chosen.attention, chosen.layer, chosen.head)
@@ -134,16 +135,17 @@ def panels(trace: Trace, focus: Focus) -> Panels:
         )
     unit = unit_name(chosen.query, focus.unit)
     note = "brightness: attention to the picture; lines: to the source, full width at 100%"
-    if len(frames) < len(drawn.frames):
-        note += f"; {counted(len(drawn.frames) - len(frames), unit)} left out"
+    missing = len(marked or drawn.frames) - len(frames)
+    if missing:
+        note += f"; {counted(missing, unit)} left out"
         note += "" if chosen.focused else ", short ones first"
     name = f"{field_name(chosen.query)} {unit}"
     return Panels(
         title=f"What each {name} looks at in the text and in the picture, {chosen.head_words}",
         note=note,
         caption=(
-            f"{both_caption(trace, focus)} · brightness: {DIM:.0%} without attention, full at"
-            f" {drawn.top:.1%} in a cell, the same for every {unit}"
+            f"{both_caption(trace, focus)} · brightness: {DIM:.0%} without attention, full in each"
+            f" {unit}'s own largest cell"
         ),
         film=drawn,
         panels=found,

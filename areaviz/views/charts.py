@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from plotly.graph_objects import Bar, Figure, Histogram, Scatter
+from numpy.typing import NDArray
+from plotly.graph_objects import Bar, Figure, Scatter
 
 from areaviz.cards.card import Card
 from areaviz.drawing.axes import legend
@@ -23,7 +24,9 @@ from areaviz.drawing.theme import (
 )
 from areaviz.trace.record import FloatArray
 
-_HEIGHT = 190.0
+_HEIGHT, _SQUARE = 190.0, 360.0
+"""Pixels of a plot of bars, and of one whose two axes count alike."""
+_BINS = 30
 _CURVES = {
     "train_loss": ("Training", SECOND, "dot"),
     "valid_loss": ("Validation", ACCENT, "solid"),
@@ -35,67 +38,86 @@ def _marker(number: int) -> Layout:
     return {"color": head_colour(number), "line": {"width": 0.5, "color": EDGE}}
 
 
-def histogram(
-    values: Mapping[str, FloatArray],
-    title: str,
-    note: str = "",
-) -> Figure:
-    """How many examples have which value, a colour a model; NaN is left out."""
-    shown = {name: column[np.isfinite(column)] for name, column in values.items()}
-    everything = np.concatenate(list(shown.values()))
-    low, high = 0.0, 1.0
-    if len(everything):
-        low, high = float(everything.min()), float(everything.max())
-    size = (high - low) / 30 or 1.0
-    bins = {
-        "start": low,
-        "end": high + size,
-        "size": size,
-    }
+def histogram(values: FloatArray, title: str, note: str = "") -> Figure:
+    """How many examples have which value, in up to 30 bars; NaN is left out.
+
+    The `customdata` of a bar is its number, by which `bin_edges` tells what it holds: a click can
+    be read back.
+    """
+    edges = bin_edges(values)
+    counts, _ = np.histogram(values[np.isfinite(values)], edges)
     figure = screen_figure(Drawing(title, note, ""), _HEIGHT)
-    for number, (name, column) in enumerate(shown.items()):
-        figure.add_trace(
-            Histogram(
-                x=column,
-                xbins=bins,
-                name=escape(name),
-                opacity=0.75,
-                marker=_marker(number),
-            )
+    figure.add_trace(
+        Bar(
+            x=((edges[:-1] + edges[1:]) / 2).tolist(),
+            y=counts.tolist(),
+            width=float(edges[1] - edges[0]),
+            customdata=list(range(len(counts))),
+            hovertemplate="%{y} examples<extra></extra>",
+            marker=_marker(0) | {"opacity": 0.75},
         )
-    several = len(shown) > 1
-    figure.update_layout(
-        barmode="overlay", showlegend=several, dragmode="select", selectdirection="h"
     )
-    return figure.update_yaxes(title="Examples", gridcolor=RULE)
+    figure.update_layout(dragmode="select", selectdirection="h", bargap=0)
+    # Half an example is none: few examples have whole numbers at the axis.
+    step = 1 if counts.max(initial=0) < 6 else None
+    return figure.update_yaxes(title="Examples", gridcolor=RULE, rangemode="tozero", dtick=step)
+
+
+def bin_edges(values: FloatArray) -> NDArray[np.float64]:
+    """The edges of the bars of `histogram`, rising; the last bar holds its upper edge, too."""
+    known = values[np.isfinite(values)].astype(np.float64)
+    if not len(known):
+        return np.linspace(0.0, 1.0, _BINS + 1)
+    return np.histogram_bin_edges(known, _BINS)
 
 
 def scatter(
-    x: FloatArray, y: FloatArray, names: Sequence[str], titles: tuple[str, str], title: str
+    x: FloatArray,
+    y: FloatArray,
+    names: Sequence[str],
+    titles: tuple[str, str],
+    title: str,
+    diagonal: bool = False,
 ) -> Figure:
-    """A point an example; `customdata` is its place among all, so that a brush can be read back."""
+    """A point an example; `customdata` is its place among all, so that a brush can be read back.
+
+    Args:
+        x: a value of each example, NaN for none.
+        y: another one.
+        names: of the examples.
+        titles: of the axes, x first.
+        title: of the figure.
+        diagonal: whether both are the same measure, so that a line shows where they are equal.
+    """
     places = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
-    figure = screen_figure(Drawing(title, "", ""), _HEIGHT)
+    note = "drag over points to keep these examples, click one to open it; double-click: all"
+    figure = screen_figure(Drawing(title, note, ""), _SQUARE)
+    if diagonal and len(places):
+        both = np.concatenate([x[places], y[places]])
+        ends = [float(both.min()), float(both.max())]
+        figure.add_trace(Scatter(x=ends, y=ends, mode="lines", line={"color": EDGE, "dash": "dot"}))
+        figure.data[0].hoverinfo = "skip"
     figure.add_trace(
         Scatter(
             x=x[places],
             y=y[places],
             mode="markers",
-            customdata=places[:, None],
+            # A list: of an array the browser would send every place as an object of its own.
+            customdata=places.tolist(),
             text=[escape(names[place]) for place in places.tolist()],
             hovertemplate="%{text}<br>%{x:.3g}, %{y:.3g}<extra></extra>",
-            marker=_marker(0) | {"size": 7, "opacity": 0.7},
+            marker=_marker(0) | {"size": 8, "opacity": 0.7},
         )
     )
     figure.update_layout(dragmode="select", showlegend=False)
-    figure.update_xaxes(title=escape(titles[0]), gridcolor=RULE)
-    return figure.update_yaxes(title=escape(titles[1]), gridcolor=RULE)
+    figure.update_xaxes(title=escape(titles[0]), gridcolor=RULE, showgrid=True)
+    return figure.update_yaxes(title=escape(titles[1]), gridcolor=RULE, showgrid=True)
 
 
 def bars(
     names: Sequence[str], values: Mapping[str, Sequence[float]], axes: tuple[str, str], title: str
 ) -> Figure:
-    """A group of bars a bucket, a colour a model.
+    """A group of bars a bucket, a colour a model; `customdata` is a bucket's number, from 0.
 
     Args:
         names: of the buckets.
@@ -110,6 +132,7 @@ def bars(
             Bar(
                 x=[escape(name) for name in names],
                 y=list(heights),
+                customdata=list(range(len(names))),
                 name=escape(model),
                 marker=_marker(number),
                 hovertemplate=f"{escape(model)}<br>%{{x}}: %{{y:.3g}}<extra></extra>",
@@ -117,6 +140,8 @@ def bars(
         )
     key = legend(1, xanchor="left")
     figure.update_layout(
+        clickmode="event+select",
+        dragmode=False,
         barmode="group",
         bargap=0.25,
         showlegend=several,

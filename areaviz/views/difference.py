@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 
 import numpy as np
 from plotly.graph_objects import Figure, Heatmap
 
 from areaviz.drawing.axes import depth, screen_labels, screen_ticks
 from areaviz.drawing.base import Row, Table
-from areaviz.drawing.matrix import pair_texts
-from areaviz.drawing.select import group_labels, word_groups
+from areaviz.drawing.matrix import pair_texts, tall
+from areaviz.drawing.select import group_labels, matched_words, spoken_words, word_groups
 from areaviz.drawing.theme import ACCENT, SCREEN_FONT, SECOND, Drawing, nice_top, screen_figure
 from areaviz.trace import query
 from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
@@ -72,15 +71,6 @@ class _Side:
         """Rows and columns of the memory."""
         return self.attention.grid.height, self.attention.grid.width
 
-    def words(self) -> list[Run]:
-        """The written words; none that stands for no text."""
-        return [run for run in word_groups(self.query, "word") if self.text(run)]
-
-    def text(self, run: Run) -> str:
-        """What a word of the query reads as."""
-        start, end = self.query.anchors[run[0], 0], self.query.anchors[run[1] - 1, 1]
-        return self.query.raw[start:end].strip()
-
     def columns(self) -> Sequence[Run]:
         """The words of a text that is attended to, or the cells of a picture."""
         return word_groups(self.memory, "word" if self.memory.kind == "text" else "item")
@@ -110,9 +100,13 @@ def fits(
     if kind != right.memory.kind or not left.query.kind == right.query.kind == "text":
         return False
     if kind == "text":
-        return left.memory.raw == right.memory.raw and bool(_matched(*sides))
+        return left.memory.raw == right.memory.raw and bool(matched_words(left.query, right.query))
     pictures = {trace.request.picture and trace.request.picture.digest for trace in (one, other)}
-    return left.cells == right.cells and len(pictures) == 1 and bool(_matched(*sides))
+    return (
+        left.cells == right.cells
+        and len(pictures) == 1
+        and bool(matched_words(left.query, right.query))
+    )
 
 
 def difference(
@@ -131,7 +125,7 @@ def difference(
             "Only maps from words that both wrote to the same memory have a difference."
         )
     left, right = _Side.of(one, first), _Side.of(other, second)
-    matched = _matched(left, right)
+    matched = matched_words(left.query, right.query)
     words = [run for run, _ in matched]
     before, after = left.shares(words), right.shares([run for _, run in matched])
     focused = set(first.items) if first.side == "query" else set()
@@ -143,19 +137,12 @@ def difference(
         rows=group_labels(left.query, words),
         columns=group_labels(left.memory, left.columns()) if is_text else labels,
         shape=None if is_text else left.cells,
-        left_out=(len(left.words()) - len(matched), len(right.words()) - len(matched)),
+        left_out=(
+            len(spoken_words(left.query)) - len(matched),
+            len(spoken_words(right.query)) - len(matched),
+        ),
         marked=tuple(n for n, run in enumerate(words) if not focused.isdisjoint(range(*run))),
     )
-
-
-def _matched(left: _Side, right: _Side) -> list[tuple[Run, Run]]:
-    """The runs of items of each word that both texts have, in order."""
-    first, second = left.words(), right.words()
-    texts = [left.text(run) for run in first], [right.text(run) for run in second]
-    found: list[tuple[Run, Run]] = []
-    for one, other, size in SequenceMatcher(None, *texts, autojunk=False).get_matching_blocks():
-        found += zip(first[one : one + size], second[other : other + size], strict=True)
-    return found
 
 
 def difference_figure(found: Difference, titles: tuple[str, str]) -> Figure:
@@ -167,10 +154,12 @@ def difference_figure(found: Difference, titles: tuple[str, str]) -> Figure:
     if found.shape is not None:
         values = values[list(found.looked_at)].mean(0).reshape(found.shape)
         rows, columns = (tuple(str(n + 1) for n in range(side)) for side in found.shape)
-    height = float(np.clip(21 * len(values), 84, 460))
+    height = tall(len(values))
     across, down = screen_labels(columns), screen_labels(rows, height, upright=True)
     drawing = Drawing(_title(found), _note(found, titles), "")
-    figure = screen_figure(drawing, height, above=depth(across) + 8, below=8)
+    figure = screen_figure(
+        drawing, height, above=depth(across) + 8, below=8, labels={"xaxis": columns}
+    )
     top = nice_top(float(np.abs(values).max()))
     bar = {
         "title": {

@@ -19,9 +19,10 @@ from plotly.graph_objects import Figure
 
 from areaviz.drawing import tiles
 from areaviz.drawing.base import Played, Table, view
-from areaviz.drawing.film import Film, Frame, film, fits_film
+from areaviz.drawing.film import Film, Frame, Stills, film, fits_film
 from areaviz.drawing.labels import clip, drawable, visible
-from areaviz.drawing.pictures import uri, widened
+from areaviz.drawing.pictures import Pixels, outlined, uri, widened
+from areaviz.drawing.theme import SECOND
 from areaviz.drawing.tiles import Sheet, Tile
 from areaviz.trace.areas import area_text
 from areaviz.trace.record import Trace
@@ -47,7 +48,9 @@ def sheet(drawn: Film, longest: int) -> Sheet:
     found = [Tile(stills.plain, ("the picture", ""), ("the picture as it is",))]
     for frame in drawn.frames:
         likely = "" if frame.probability is None else f"{frame.probability:.0%}"
-        found.append(Tile(stills.of(frame), (clip(frame.label, 14), likely), _hover(drawn, frame)))
+        found.append(
+            Tile(_still(stills, frame), (clip(frame.label, 14), likely), _hover(drawn, frame))
+        )
     height, width = drawn.picture.shape[:2]
     return Sheet(
         drawn.title,
@@ -57,6 +60,16 @@ def sheet(drawn: Film, longest: int) -> Sheet:
         across=min(5, len(found)),
         height=float(np.clip(128 * height / width, 60, 180)),
     )
+
+
+def _still(stills: Stills, frame: Frame) -> Pixels:
+    """A frame's picture; that of a locked word has a frame around it."""
+    still = stills.of(frame)
+    if not frame.marked:
+        return still
+    (height, width), edge = still.shape[:2], 1.5 * stills.line
+    around = edge, edge, width - edge, height - edge
+    return outlined(still, [(around, SECOND)], 2 * stills.line)
 
 
 def _hover(drawn: Film, frame: Frame) -> tuple[str, ...]:
@@ -95,7 +108,7 @@ def paper(drawn: Film) -> PrintFigure:
 
 def table(drawn: Film) -> Table:
     """One line a frame: its word, probability, heaviest area, and the share of every cell."""
-    cells = [f"{number} {visible(label)}" for number, label in enumerate(drawn.cells.labels, 1)]
+    cells = drawn.cells.labels
     rows = []
     for frame in drawn.frames:
         likely = "" if frame.probability is None else frame.probability
@@ -113,7 +126,7 @@ def played(trace: Trace, focus: Focus) -> Played:
         drawn.note,
         drawn.caption,
         words=tuple(frame.label for frame in drawn.frames),
-        pictures=tuple(uri(widened(stills.of(frame), PLAYED_LEAST)) for frame in drawn.frames),
+        pictures=tuple(uri(widened(_still(stills, frame), PLAYED_LEAST)) for frame in drawn.frames),
         milliseconds=_MILLISECONDS,
     )
 
@@ -130,7 +143,9 @@ def film_gif(trace: Trace, focus: Focus) -> bytes:
     foot = 2 * _MARGIN_PX + _LINE_PX * (placed[-1][1] + 1)
     stills, images = drawn.stills(max(wide, high)), []
     for current, frame in enumerate(drawn.frames):
-        still = Image.fromarray(stills.of(frame)).resize((wide, high), Image.Resampling.NEAREST)
+        still = Image.fromarray(_still(stills, frame)).resize(
+            (wide, high), Image.Resampling.NEAREST
+        )
         image = Image.new("RGB", (broad, high + foot), _PAPER)
         image.paste(still, ((broad - wide) // 2, 0))
         _write(
@@ -225,6 +240,10 @@ VIEW = replace(
         figure,
         table,
         paper,
+        how_to_read=(
+            "A picture a word, in the order of writing: bright parts received most of that word's"
+            " attention. “Against the average” above takes out what all words look at."
+        ),
     ),
     movie=film_gif,
 )

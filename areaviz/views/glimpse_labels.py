@@ -125,4 +125,8 @@ VIEW = view(
     figure,
     table,
     paper,
+    how_to_read=(
+        "A column a glimpse, a row a label: the darker, the more probable the model thought the "
+        "label after that glimpse."
+    ),
 )

@@ -280,4 +280,8 @@ VIEW = view(
     figure,
     table,
     paper,
+    how_to_read=(
+        "The boxes are what was read at each look, numbered in order; small boxes are sharp, "
+        "large ones are coarse."
+    ),
 )

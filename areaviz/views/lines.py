@@ -154,6 +154,7 @@ def figure(drawn: Lines) -> Figure:
         below=depth(below) + (58 if several else 30),
         across=_axis(query_field, below),
         down=unseen_axis(0, 1),
+        labels={"xaxis": shown(query_field), "xaxis2": shown(memory)},
         xaxis2=_axis(memory, above) | {"side": "top", "overlaying": "x"},
         showlegend=several,
         legend=legend(0, itemclick=False),
@@ -282,4 +283,8 @@ VIEW = view(
     figure,
     table,
     paper,
+    how_to_read=(
+        "Each line ties an item to one it attends to, and the thicker it is, the larger the "
+        "weight. Lines of one colour are of one head."
+    ),
 )

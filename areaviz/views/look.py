@@ -8,11 +8,11 @@ from __future__ import annotations
 import numpy as np
 from PIL import Image, ImageDraw
 
-from areaviz.drawing.film import DIM, area_box, spread
+from areaviz.drawing.film import DIM, area_box, brightest, spread
 from areaviz.drawing.gazes import centres, picture_of
 from areaviz.drawing.pictures import CASING, Pixels, fitted, outlined, scaled
 from areaviz.drawing.theme import HEAD_COLOURS
-from areaviz.trace.query import item_shares
+from areaviz.trace.reading import map_of
 from areaviz.trace.record import AttentionMap, Gaze, Trace
 
 LONGEST = 300
@@ -24,13 +24,18 @@ def steps(trace: Trace) -> int:
     return len(trace.fields[trace.output.field])
 
 
-def look_picture(trace: Trace, step: int) -> Pixels:
+def look_picture(trace: Trace, step: int, against: str = "nothing") -> Pixels:
     """What was read at a step (0-based): uint8 [H, W, 3], the long side 151 to 300 pixels.
 
     Soft attention to cells: the picture, dimmed where little attention went. Hard attention: the
     area that was read is outlined as well. Glimpses: the boxes of this look, and the middles of
     those before. A spatial transformer: the quadrilateral it cut out. A model without attention:
     the picture.
+
+    Args:
+        trace: of a reader of pictures.
+        step: the look, 0-based.
+        against: "average" lights cells by how much more they get than on average over the looks.
     """
     picture = picture_of(trace)
     small = fitted(picture, LONGEST)
@@ -39,22 +44,27 @@ def look_picture(trace: Trace, step: int) -> Pixels:
         return _gazed(gaze, min(step, len(gaze.seen) - 1), small, scale)
     for attention in trace.maps.values():
         if trace.fields[attention.memory].kind == "picture":
-            return _attended(trace, attention, step, small, scale)
+            return _attended(trace, attention, step, small, scale, against)
     return small
 
 
 def _attended(
-    trace: Trace, attention: AttentionMap, step: int, small: Pixels, scale: float
+    trace: Trace,
+    attention: AttentionMap,
+    step: int,
+    small: Pixels,
+    scale: float,
+    against: str,
 ) -> Pixels:
     """The picture under the mean of the last layer's heads, full where most attention went."""
     cells, grid = trace.fields[attention.memory], attention.grid
-    shares_QN = item_shares(attention, attention.layers - 1, None)
-    shares_GM = shares_QN[step].reshape(grid.height, grid.width)
-    share_HW = spread(shares_GM, cells, picture_of(trace).shape, small.shape)
-    light_HW = DIM + (1 - DIM) * share_HW / (share_HW.max() or 1)
+    light_N = np.maximum(map_of(attention, attention.layers - 1, None, against)[step], 0)
+    light_GM = (light_N / brightest(light_N, against)).reshape(grid.height, grid.width)
+    share_HW = spread(light_GM, cells, picture_of(trace).shape, small.shape)
+    light_HW = DIM + (1 - DIM) * share_HW
     # A grey veil over what is dark, so that attention shows on a black ground too.
     lit = light_HW[..., None] * (small + 66.0 * (small < 60))
-    shown = np.clip(lit, 0, 255).round().astype(np.uint8)
+    shown: Pixels = np.clip(lit, 0, 255).round().astype(np.uint8)
     if attention.chosen is None:
         return shown
     box = area_box(attention, cells, int(attention.chosen[-1, 0, step]))

@@ -12,52 +12,94 @@ import numpy as np
 
 from areaviz.drawing import matrix
 from areaviz.drawing.base import caption, view
-from areaviz.drawing.matrix import Matrix
+from areaviz.drawing.matrix import Matrix, Outlined
 from areaviz.drawing.select import (
+    FocusedMap,
+    Runs,
     field_name,
     fits_text,
     group_labels,
+    quote,
     select,
     shown,
     word_groups,
 )
 from areaviz.drawing.theme import nice_top
 from areaviz.trace import query
+from areaviz.trace.reading import area_of_each, map_of
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
 
+OUTLINES = {"heaviest": "heaviest area", "coverage": "", "densest": "densest area"}
+"""What is outlined for each reading."""
+STEEPEST = 3.0
+"""The end of the scale against the average, in doublings."""
+
 
 def alignment(trace: Trace, focus: Focus) -> Matrix:
-    """Item shares [Q, N]: row t belongs to the item produced at t.
+    """Item shares [Q, N]: row t belongs to the item produced at t; the reading's area outlined.
 
-    With `focus.unit` "word" they are shares of words.
+    With `focus.unit` "word" they are shares of words. Against the head's average they are
+    doublings.
     """
     chosen = select(trace, focus)
     rows = word_groups(chosen.query, focus.unit)
     columns = word_groups(chosen.memory, focus.unit)
-    shares_QN = query.item_shares(chosen.attention, chosen.layer, chosen.head)
-    values = query.merge_items(shares_QN, rows, columns)
-    attends, unit = field_name(chosen.query), "item"
-    note = "a row sums to 100%: coverage divided by the row's total"
-    if focus.unit == "word":
-        unit, note = "word", f"{note}; a word counts with the blank before it"
+    place = chosen.attention, chosen.layer, chosen.head
+    values = map_of(*place, focus.against, rows, columns)
+    attends, unit = field_name(chosen.query), "word" if focus.unit == "word" else "item"
+    is_signed = focus.against == "average"
     by_query = focus.side == "query"
     runs, items = rows if by_query else columns, set(focus.items)
     marked = tuple(n for n, run in enumerate(runs) if not items.isdisjoint(range(*run)))
+    outline = "" if is_signed else OUTLINES[focus.reading]
+    against = " against the head's average" if is_signed else ""
     return Matrix(
-        title=f"What every {attends} {unit} attends to, {chosen.head_words}",
-        note=note,
+        title=f"What every {attends} {unit} attends to{against}, {chosen.head_words}",
+        note=_note(focus, outline),
         caption=caption(trace, focus),
         values=values,
         rows=group_labels(chosen.query, rows),
         columns=group_labels(chosen.memory, columns),
         row_title=f"{attends} {unit}s",
         column_title=f"{field_name(chosen.memory)} {unit}s",
-        unit="share of row",
-        top=_top(values),
+        unit="times the average" if is_signed else "share of row",
+        top=STEEPEST if is_signed else _top(values),
         marked_rows=marked if by_query else (),
         marked_columns=() if by_query else marked,
+        is_signed=is_signed,
+        outline=outline,
+        outlined=_outlined(chosen, focus, rows, columns) if outline else (),
     )
+
+
+def _note(focus: Focus, outline: str) -> str:
+    """How the matrix is read."""
+    if focus.against == "average":
+        return "orange: more than the head does on average over all rows, blue: less"
+    note = "a row sums to 100%: coverage divided by the row's total"
+    if focus.unit == "word":
+        note += "; a word counts with the blank before it"
+    if outline:
+        note += f"; outlined: the {outline} of each row"
+    if focus.reading == "densest":
+        note += f", the smallest that holds at least {focus.mass}%"
+    return note
+
+
+def _outlined(chosen: FocusedMap, focus: Focus, rows: Runs, columns: Runs) -> list[Outlined | None]:
+    """The area that the reading finds for each row, as the columns it reaches."""
+    column_of = {item: n for n, run in enumerate(columns) for item in range(*run)}
+    found: list[Outlined | None] = []
+    for one in area_of_each(chosen.attention, focus, rows):
+        if one is None:
+            found.append(None)
+            continue
+        items = range(one.area.left, one.area.left + one.area.width)
+        text = quote(chosen.memory, items)[1:-1]
+        ends = column_of[items[0]], column_of[items[-1]] + 1
+        found.append(Outlined(*ends, text, len(items), one.weight))
+    return found
 
 
 def coverage(trace: Trace, focus: Focus) -> Matrix:
@@ -98,6 +140,11 @@ ALIGNMENT = view(
     matrix.draw,
     matrix.tabulate,
     matrix.draw_print,
+    how_to_read=(
+        "A row for each produced item, a column for each item it can attend to; the darker a "
+        "field, the more attention. A diagonal means that the model follows the order of the "
+        "text."
+    ),
 )
 COVERAGE = view(
     "coverage",
@@ -108,4 +155,9 @@ COVERAGE = view(
     matrix.draw,
     matrix.tabulate,
     matrix.draw_print,
+    how_to_read=(
+        "A row a head: the darker a field, the more of that head's attention the item received, "
+        "in areas of every size together."
+    ),
+    leads=lambda trace, focus: False,
 )

@@ -220,7 +220,7 @@ def figure(drawn: Overview) -> Figure:
 
 
 def table(drawn: Overview) -> Table:
-    """One line a head, in the order of the pictures; a distance that does not exist is empty."""
+    """One line a head, in the order of the pictures; distances only where there are any."""
     rows = []
     for tile in drawn.tiles:
         distance = tile.distance if tile.has_distance else ""
@@ -234,7 +234,7 @@ def table(drawn: Overview) -> Table:
         "mean distance (items)",
         "query dependence (share)",
     )
-    return Table(columns, rows)
+    return Table(columns, rows).filled()
 
 
 def paper(drawn: Overview) -> PrintFigure:
@@ -278,9 +278,9 @@ def paper(drawn: Overview) -> PrintFigure:
 
 
 def _fits(trace: Trace, focus: Focus) -> bool:
-    """Whether there are no more heads than a sheet can hold."""
+    """Whether there are several heads, and no more than a sheet can hold."""
     attention = trace.maps.get(focus.site)
-    if attention is None or attention.layers * attention.heads > MOST_HEADS:
+    if attention is None or not 1 < attention.layers * attention.heads <= MOST_HEADS:
         return False
     return fits_map(trace, focus)
 
@@ -294,4 +294,8 @@ VIEW = view(
     figure,
     table,
     paper,
+    how_to_read=(
+        "A small map for each layer and head: a diagonal follows the text step by step, a column "
+        "is a place that everything looks at."
+    ),
 )

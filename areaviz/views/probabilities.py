@@ -143,7 +143,8 @@ def figure(drawn: Probabilities) -> Figure:
     """Bars and rings for the screen."""
     items = len(drawn.field)
     across = screen_labels(shown(drawn.field))
-    picture = screen_figure(drawn, drawn.height, above=8, below=depth(across) + 28)
+    labels = {"xaxis": shown(drawn.field)}
+    picture = screen_figure(drawn, drawn.height, above=8, below=depth(across) + 28, labels=labels)
     texts = [f"{name}<br>{hover}" for name, hover in zip(drawn.names, drawn.hovers, strict=True)]
     bars = Bar(
         x=drawn.x,
@@ -192,14 +193,17 @@ def paper(drawn: Probabilities) -> PrintFigure:
 
 
 def table(trace: Trace, focus: Focus) -> Table:
-    """One line a produced item: its probability and its alternatives, best first."""
+    """One line a produced item: its probability, and what else was likely, best first."""
     output, labels = trace.output, trace.fields[trace.output.field].labels
-    most = max(map(len, output.alternatives), default=0)
+    others = []
+    for label, options in zip(labels, output.alternatives, strict=True):
+        others.append(tuple(option for option in options if option[0] != label))
+    most = max(map(len, others), default=0)
     columns = ["position", "item", "probability"]
     for k in range(1, most + 1):
         columns += [f"alternative {k}", f"probability of alternative {k}"]
     rows = []
-    for t, options in enumerate(output.alternatives):
+    for t, options in enumerate(others):
         row: Row = (t + 1, visible(labels[t]), float(output.probabilities[t]))
         for other, probability in options:
             row += (visible(other), float(probability))
@@ -233,6 +237,10 @@ VIEW = View(
     figure=lambda trace, focus: figure(certainty(trace)),
     table=table,
     print=lambda trace, focus: finish(paper(certainty(trace))),
+    how_to_read=(
+        "A bar for each written item, as high as the model was sure of it. A low bar is a place"
+        " where it nearly wrote something else; pointing at it names what."
+    ),
 )
 
 

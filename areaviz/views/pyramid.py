@@ -26,19 +26,48 @@ from areaviz.drawing.labels import Ticks, escape
 from areaviz.drawing.pictures import CELLS, PIXELS, average, block_size
 from areaviz.drawing.select import field_name, fits_text, quote, select, shown
 from areaviz.drawing.theme import (
+    PRINT_FONT,
+    SCREEN_FONT,
     SEQUENCE,
     Drawing,
+    Layout,
     axis,
     colour_axis,
-    nice_top,
     print_figure,
     screen_figure,
 )
 from areaviz.trace.areas import run_text
+from areaviz.trace.query import smallest_area
 from areaviz.trace.record import Field, FloatArray, Trace
 from areaviz.trace.request import Focus
 
-_LENGTH, _UNIT = "span length (items)", "weight"
+_LENGTH, _UNIT = "span length (items)", "share of the row's largest"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Row:
+    """The spans of one length."""
+
+    # In items.
+    length: int
+    # By first item: float32 [N - length + 1].
+    weights: FloatArray
+
+    @property
+    def largest(self) -> float:
+        """The end of the row's own scale."""
+        return float(self.weights.max())
+
+    @property
+    def relative(self) -> FloatArray:
+        """The weights as shares of the largest: short and long spans can both be read."""
+        relative: FloatArray = self.weights / (self.largest or 1)
+        return relative
+
+    @property
+    def total(self) -> str:
+        """What all spans of this length get together, in words."""
+        return _percent(float(self.weights.sum()))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,10 +75,8 @@ class Pyramid(Drawing):
     """Weights of the spans of a text."""
 
     memory: Field
-    # Of the spans of lengths 1, 2, ...: float32 [N - length + 1] each.
-    rows: Sequence[FloatArray]
-    # The end of the scale.
-    top: float
+    # Of the shown lengths, rising.
+    rows: Sequence[Row]
 
     @property
     def right(self) -> float:
@@ -57,9 +84,14 @@ class Pyramid(Drawing):
         return len(self.memory) - 0.5
 
     @property
+    def lower(self) -> float:
+        """The edge of the shortest spans; single items begin at 0.5."""
+        return self.rows[0].length - 0.5
+
+    @property
     def upper(self) -> float:
-        """The edge of the longest spans; single items begin at 0.5."""
-        return len(self.rows) + 0.5
+        """The edge of the longest spans."""
+        return self.rows[-1].length + 0.5
 
     @property
     def is_picture(self) -> bool:
@@ -69,32 +101,42 @@ class Pyramid(Drawing):
     @property
     def lengths(self) -> Ticks:
         """The labels of the rows."""
-        lengths = tuple(range(1, len(self.rows) + 1))
+        lengths = tuple(row.length for row in self.rows)
         return Ticks(lengths, tuple(map(str, lengths)))
 
 
 def pyramid(trace: Trace, focus: Focus) -> Pyramid:
-    """The weight of every span, averaged over the focused heads and queries."""
+    """The weight of every span, averaged over the focused heads and queries.
+
+    Where the focus is on areas of several items, single items are left out.
+    """
     chosen = select(trace, focus)
     weights_A = chosen.weights(list(chosen.queries))
-    grid = chosen.attention.grid
+    grid, shortest = chosen.attention.grid, smallest_area(chosen.attention, focus)
     rows = []
-    for width in range(1, grid.max_width + 1):
-        first, _, columns = grid.slab(1, width)
-        rows.append(weights_A[first : first + columns])
+    for length in range(shortest, grid.max_width + 1):
+        first, _, columns = grid.slab(1, length)
+        rows.append(Row(length, weights_A[first : first + columns]))
     title = f"{chosen.subject}: weight of every area, {chosen.head_words}"
     # Columns are half an item wide, as spans of even length stand between two items.
     block = block_size(2 * len(chosen.memory))
     if len(chosen.memory) > CELLS and block > 1:
         title += f" · averaged {block / 2:g} items to a pixel"
-    return Pyramid(
-        title=title,
-        note="each cell is one area, centred over the items it spans; all cells sum to 100%",
-        caption=caption(trace, focus),
-        memory=chosen.memory,
-        rows=rows,
-        top=min(1.0, nice_top(float(weights_A.max()))),
+    note = (
+        "each cell is one area, centred over the items it spans; each row has a scale of its own,"
+        " up to its largest cell; at its right end what the row sums to"
     )
+    if shortest > 1:
+        left_out = _percent(float(weights_A[: grid.items].sum()))
+        note += f"; single items, {left_out} in all, are left out"
+    return Pyramid(
+        title=title, note=note, caption=caption(trace, focus), memory=chosen.memory, rows=rows
+    )
+
+
+def _percent(share: float) -> str:
+    """A share in words, with a decimal where it is small."""
+    return f"{share:.0%}" if share >= 0.0995 or share == 0 else f"{share:.1%}"
 
 
 def figure(drawn: Pyramid) -> Figure:
@@ -111,42 +153,63 @@ def figure(drawn: Pyramid) -> Figure:
         above=8,
         below=depth(across) + 28,
         across=axis(memory, range=[-0.5, drawn.right], **screen_ticks(across)),
-        down=axis(title, range=[0.5, drawn.upper], **screen_ticks(drawn.lengths)),
-        coloraxis=colour_axis(drawn.top, _UNIT, short=height < 130),
+        down=axis(title, range=[drawn.lower, drawn.upper], **screen_ticks(drawn.lengths)),
+        labels={"xaxis": shown(drawn.memory)},
+        coloraxis=colour_axis(1, _UNIT, short=True),
+        annotations=[_at_right_end(drawn, row) for row in drawn.rows],
     )
+    # Room for the totals, and beyond them for the scale.
+    picture.layout.margin.r = 112
+    picture.layout.coloraxis.colorbar.update(x=1, xanchor="left", xpad=52)
     if drawn.is_picture:
         halves = _averaged(drawn, PIXELS)[::-1]
-        lay_picture(picture, halves, drawn.top, (-0.5, drawn.upper, items, lengths))
+        lay_picture(picture, halves, 1, (-0.5, drawn.upper, items, lengths))
     else:
-        picture.add_traces([_cells(drawn, length) for length in range(1, lengths + 1)])
+        picture.add_traces([_cells(drawn, row) for row in drawn.rows])
     return picture
 
 
-def _cells(drawn: Pyramid, length: int) -> Heatmap:
+def _at_right_end(drawn: Pyramid, row: Row) -> Layout:
+    """What a row sums to, beside its right end."""
+    return {
+        "x": 1,
+        "xref": "paper",
+        "xanchor": "left",
+        "xshift": 9,
+        "y": row.length,
+        "text": row.total,
+        "showarrow": False,
+        "font": {"size": SCREEN_FONT, "weight": 700},
+    }
+
+
+def _cells(drawn: Pyramid, row: Row) -> Heatmap:
     """The spans of one length as a row of cells, shifted so that each stands over its middle."""
-    values, texts = drawn.rows[length - 1], []
-    for start in range(len(values)):
-        words = escape(quote(drawn.memory, range(start, start + length)))
-        texts.append(f"{words} {run_text('item', start, length)}")
+    texts = []
+    for start, weight in enumerate(row.weights.tolist()):
+        words = escape(quote(drawn.memory, range(start, start + row.length)))
+        texts.append(f"{words} {run_text('item', start, row.length)}<br>{weight:.2%}")
     return Heatmap(
-        z=values[None, :],
-        x0=(length - 1) / 2,
+        z=row.relative[None, :],
+        x0=(row.length - 1) / 2,
         dx=1,
-        y0=length,
+        y0=row.length,
         dy=1,
         text=[texts],
         coloraxis="coloraxis",
         xgap=1,
         ygap=1,
-        hovertemplate="%{text}<br>%{z:.2%} of the attention<extra></extra>",
+        hovertemplate="%{text} of the attention, %{z:.0%} of the row's largest<extra></extra>",
     )
 
 
-def half_columns(rows: Sequence[FloatArray]) -> FloatArray:
+def half_columns(rows: Sequence[Row]) -> FloatArray:
     """The pyramid as a matrix [lengths, 2N] of half-item columns, NaN outside the pyramid."""
-    halves = np.full((len(rows), 2 * len(rows[0])), np.nan, dtype=np.float32)
-    for i, row in enumerate(rows):
-        halves[i, i : i + 2 * len(row)] = row.repeat(2)
+    items = len(rows[0].weights) + rows[0].length - 1
+    halves = np.full((len(rows), 2 * items), np.nan, dtype=np.float32)
+    for place, row in enumerate(rows):
+        left = row.length - 1
+        halves[place, left : left + 2 * len(row.weights)] = row.relative.repeat(2)
     return halves
 
 
@@ -159,10 +222,10 @@ def _averaged(drawn: Pyramid, limit: int) -> FloatArray:
 def table(drawn: Pyramid) -> Table:
     """One line an area: where it starts (from 1), how long it is, what it holds, its weight."""
     rows = []
-    for length, weights in enumerate(drawn.rows, 1):
-        for start, weight in enumerate(weights.tolist()):
-            quoted = quote(drawn.memory, range(start, start + length))
-            rows.append((start + 1, length, quoted[1:-1], weight))
+    for row in drawn.rows:
+        for start, weight in enumerate(row.weights.tolist()):
+            quoted = quote(drawn.memory, range(start, start + row.length))
+            rows.append((start + 1, row.length, quoted[1:-1], weight))
     return Table(("start", "length", "text", "weight"), rows)
 
 
@@ -170,24 +233,24 @@ def paper(drawn: Pyramid) -> PrintFigure:
     """The same picture for paper."""
     height = float(np.clip(0.25 * len(drawn.rows), 0.5, 3))
     result, axes = print_figure(drawn, height)
-    norm = Normalize(0, drawn.top)
+    norm = Normalize(0, 1)
     if drawn.is_picture:
         axes.imshow(
             # As many columns as can be told apart on a page.
             _averaged(drawn, 2000),
             SEQUENCE,
             norm,
-            extent=(-0.5, drawn.right, 0.5, drawn.upper),
+            extent=(-0.5, drawn.right, drawn.lower, drawn.upper),
             origin="lower",
             aspect="auto",
             interpolation="nearest",
         )
     else:
-        for length, row in enumerate(drawn.rows, 1):
+        for row in drawn.rows:
             axes.pcolormesh(
-                np.arange(len(row) + 1) + (length - 2) / 2,
-                [length - 0.5, length + 0.5],
-                row[None, :],
+                np.arange(len(row.weights) + 1) + (row.length - 2) / 2,
+                [row.length - 0.5, row.length + 0.5],
+                row.relative[None, :],
                 norm=norm,
                 cmap=SEQUENCE,
                 edgecolors="white",
@@ -195,26 +258,27 @@ def paper(drawn: Pyramid) -> PrintFigure:
             )
     axes.set(
         xlim=(-0.5, drawn.right),
-        ylim=(0.5, drawn.upper),
+        ylim=(drawn.lower, drawn.upper),
         yticks=drawn.lengths.positions,
     )
     print_ticks(axes, print_labels(shown(drawn.memory)))
     print_titles(axes, f"{field_name(drawn.memory)} items", _LENGTH)
-    scale = ScalarMappable(norm, SEQUENCE)
-    print_scale(
-        result,
-        axes,
-        scale,
-        _UNIT,
-        drawn.top,
-        short=height < 1,
-    )
+    totals = axes.secondary_yaxis("right")
+    totals.set_yticks(drawn.lengths.positions, [row.total for row in drawn.rows])
+    totals.spines[:].set_visible(False)
+    totals.tick_params(length=0, pad=3, labelsize=PRINT_FONT)
+    print_scale(result, axes, ScalarMappable(norm, SEQUENCE), _UNIT, 1, short=True)
     return result
 
 
 def _fits(trace: Trace, focus: Focus) -> bool:
     """Spans only: a pyramid cannot show rectangles."""
     return fits_text(trace, focus) and trace.maps[focus.site].grid.height == 1
+
+
+def _has_sizes(trace: Trace, focus: Focus) -> bool:
+    """Whether there is more than one row, so that it says more than an alignment matrix."""
+    return trace.maps[focus.site].grid.max_width > 1
 
 
 VIEW = view(
@@ -226,4 +290,10 @@ VIEW = view(
     figure,
     table,
     paper,
+    how_to_read=(
+        "The bottom row has the shortest areas, the rows above longer ones. The brighter a field,"
+        " the more attention the whole area received, beside the largest of its row; at the right"
+        " end stands what the row received in all."
+    ),
+    leads=_has_sizes,
 )

@@ -111,7 +111,7 @@ def context(trace: Trace, focus: Focus) -> Sheet:
     first = Tile(
         fitted(coloured(coarse), _PICTURE),
         ("the coarse look", f"{side}×{side} pixels"),
-        ("what the model sees of the whole picture before it looks",),
+        ("what the model is given of the whole picture before it looks",),
     )
     return Sheet(
         title="The first glimpse, with the coarse look and without it",
@@ -167,14 +167,22 @@ VIEW = view(
     tiles.draw,
     tiles.tabulate,
     tiles.draw_print,
+    how_to_read=(
+        "A row a look: what entered the model at that place, sharp and small first, then coarser "
+        "and larger; under it the label it then thought of."
+    ),
 )
 COARSE_LOOK = view(
     "context",
     "Coarse look",
-    "What is the coarse look at the whole picture good for?",
+    "Does the coarse look at the whole picture change where the model looks first?",
     fits_context,
     context,
     tiles.draw,
     tiles.tabulate,
     tiles.draw_print,
+    how_to_read=(
+        "The small picture is what the model is given of the whole before it looks. A first"
+        " glimpse that lies at one place in every picture was not chosen from it."
+    ),
 )

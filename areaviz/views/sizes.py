@@ -175,4 +175,8 @@ VIEW = view(
     figure,
     table,
     paper,
+    how_to_read=(
+        "How much of the attention goes to areas of one item, of two and so on. All of it on the "
+        "left is a head that attends to single items."
+    ),
 )

@@ -212,4 +212,8 @@ VIEW = view(
     figure,
     table,
     paper,
+    how_to_read=(
+        "The outline is what was cut out of the picture; beside it is the same, straightened, as "
+        "the model read it."
+    ),
 )

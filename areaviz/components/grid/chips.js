@@ -62,14 +62,16 @@ class Chips {
   /** The items that stand for ranges of characters. */
   at(ranges) { return [...new Set(ranges.flatMap((range) => this.items.at(range)))]; }
 
-  show({ marks, heat, pointed, locked, focus }, _, { warm, strength }) {
-    const most = warm && heat ? Math.max(...heat) : 0;
+  show({ marks, heat, pointed, locked, focus }, _, { warm, strength, isSigned }) {
+    const { signed, steepest } = this.data.header;
+    const most = isSigned ? steepest : warm && heat ? Math.max(...heat) : 0;
     const ground = getComputedStyle(this.section).getPropertyValue('--st-background-color').trim();
     [...this.scroller.children].forEach((chip, item) => {
       chip.classList.toggle('pointed', pointed.includes(item));
       chip.classList.toggle('ring', focus === item);
       chip.setAttribute('aria-selected', locked.includes(item));
-      this.tint(chip, most ? heat[item] / most : 0, strength, ground);
+      const level = most && heat ? Math.min(Math.abs(heat[item]) / most, 1) : 0;
+      this.tint(chip, level, strength, ground, isSigned ? signed[heat?.[item] > 0 ? 1 : 0] : this.data.ramp(level));
       const heads = marks.filter((mark) => mark.query === item && mark.rank === 0);
       const dots = chip.lastChild;
       if (heads.length || dots.childElementCount) dots.replaceChildren(...heads.map(({ head }) => swatch(head, this.colours)));
@@ -77,8 +79,8 @@ class Chips {
   }
 
   /** Colour and cover as in the picture, with letters that show on it. */
-  tint(chip, level, strength, ground) {
-    const colour = mixed(this.data.ramp(level), /^#[0-9a-f]{6}$/i.test(ground) ? ground : '#ffffff', strength * level);
+  tint(chip, level, strength, ground, over) {
+    const colour = mixed(over, /^#[0-9a-f]{6}$/i.test(ground) ? ground : '#ffffff', strength * level);
     chip.classList.toggle('tinted', level > 0);
     chip.style.setProperty('--tint', colour);
     chip.style.setProperty('--ink', takesBlack(colour) ? '#000000' : '#ffffff');

@@ -2,7 +2,7 @@
 
 class GridControls extends Controls {
   load(data, colours) {
-    super.load(data.heads, 'token', colours, data.hasSeveral);
+    super.load(data.heads, 'token', colours, data.hasSeveral, data.readings);
     this.areas.replaceChildren(...(data.hasSeveral ? choices([['Any area', 'any'], ['2+ cells', 'several']]) : []));
     const splits = data.text && data.text.words.length < data.text.count;
     if (!splits) this.units.replaceChildren();
@@ -10,8 +10,10 @@ class GridControls extends Controls {
 }
 
 class GridLegend extends Legend {
+  areas = 'areas';
+
   load(data, colours) {
-    super.load(data.header, colours);
+    super.load(data.header, colours, data.readings, 'cells');
     this.data = data;
     const what = data.text ? 'a word, or at the picture' : 'a cell of either picture';
     this.idle = `Point at ${what}. Drag to take several, click to keep, Escape to let go.`;
@@ -22,18 +24,25 @@ class GridLegend extends Legend {
     return mark.read ? `read: ${areaText(mark.area)}` : areaText(mark.area);
   }
 
-  phrase(side, what, marks, _, weighed) {
+  phrase(scene) {
+    const { side, spans: marks, weighed } = scene;
     const top = heaviest(marks);
-    const subject = what.replace(/^\w/, (letter) => letter.toUpperCase());
+    const what = scene.what.replace(/^\w/, (letter) => letter.toUpperCase());
     const several = weighed > 1 && !(side === 'query' && this.data.text);
-    if (!top) return `${subject} ${side === 'query' ? 'attends to nothing here' : 'is hardly attended to'}.`;
+    if (side === 'query' && top && !top.read && !several) return super.phrase({ ...scene, what });
+    if (!top) return `${what} ${side === 'query' ? 'attends to nothing here' : 'is hardly attended to'}.`;
+    if (scene.isDensest) return this.densestPhrase({ ...scene, what });
     const place = top.query === undefined ? areaText(top.area) : this.named(top);
     const [is, attends, reads] = several ? ['are', 'attend', 'read'] : ['is', 'attends', 'reads'];
     const verb = side === 'memory' ? `${is} attended to most by` : top.read ? reads : `${attends} most to`;
     const mean = weighed > 1 && side === 'query' ? `, mean of ${weighed}` : '';
-    const weight = share(top).replace(' %', '\u00a0%');
-    return `${subject} ${verb} ${place} (${this.head(top)}${weight}${mean}).`;
+    const weight = scene.isRaised ? `${times(top.weight)} the average` : share(top);
+    return `${what} ${verb} ${place} (${this.head(top)}${weight}${mean}).`.replaceAll(' %', '\u00a0%');
   }
+
+  averaged({ weighed }) { return weighed > 1 ? ` on average over ${weighed} items` : ''; }
+
+  itemOf({ area }) { return area.height * area.width === 1 ? area.top * this.data.columns + area.left : -1; }
 }
 
 /** How many areas a head, how much they may overlap, how strong, and whether cells are tinted; and the tint's scale. */
@@ -68,8 +77,9 @@ class Tools {
     return { many: +this.many.value, overlap: this.overlap.value / 100, strength: this.strength.value / 100, warm };
   }
 
-  /** Where the scale of the tint ends. */
-  show(heat, side) {
+  /** Where the scale of the tint ends; colours of more and less than on average explain themselves. */
+  show(shares, side, isSigned) {
+    const heat = isSigned ? null : shares;
     const most = heat ? Math.max(...heat) : 0;
     this.scale.classList.toggle('idle', !most || !this.settings.warm);
     this.scale.lastElementChild.textContent = most ? `0 to ${percent(most)} ${side === 'query' ? 'of the attention' : 'given to it'}` : '';

@@ -2,7 +2,8 @@
 // `grid_payload` in areaviz/interactive/grid.py.
 
 class GridData {
-  constructor({ header, arrays }) {
+  constructor(message) {
+    const { header, arrays } = message;
     Object.assign(this, { header, arrays, heads: header.heads, keep: header.keep });
     [this.rows, this.columns] = header.grid;
     this.cells = this.rows * this.columns;
@@ -11,6 +12,7 @@ class GridData {
     this.queries = this.text ? this.text.count : this.cells;
     this.grid = new AreaGrid(header.grid);
     this.shares = this.unpacked(arrays.share);
+    this.readings = new Readings(message, this.queries, this.text);
   }
 
   /** The share of every cell, [H, Q, N]: rows sum to 1, or to 0 where everything is masked. */
@@ -45,8 +47,28 @@ class GridData {
   }
 
   /** What lights up on the other side: marks {head, rank, weight, more, area, read}, heaviest first in a head. */
-  marks(side, items, heads, several, many, overlap) {
-    return heads.flatMap((head) => (side === 'query' ? this.attended(items, head, several, many, overlap) : this.attending(items, head, many)));
+  marks(side, items, heads, how, many, overlap) {
+    if (side === 'query' && how.against === 'average') return heads.flatMap((head) => this.raised(items, head, many));
+    if (side === 'query' && how.reading === 'densest') return this.densest(items, heads, how);
+    return heads.flatMap((head) => {
+      if (side === 'memory') return this.attending(items, head, many);
+      if (how.reading === 'coverage') return this.cellMarks(this.heat('query', items, [head]), head, many);
+      return this.attended(items, head, how.areas === 'several', many, overlap);
+    });
+  }
+
+  /** The cells of the largest values, as marks of one cell. */
+  cellMarks(values, head, many) {
+    const above = Array.from(values, (weight, cell) => ({ weight, cell })).filter(({ weight }) => weight > 0);
+    const best = above.sort((a, b) => b.weight - a.weight).slice(0, many);
+    return best.map(({ weight, cell }, rank) => ({ head, rank, weight, more: 0, area: this.areaOf(cell), read: false }));
+  }
+
+  raised(items, head, many) { return this.cellMarks(this.heat('query', items, [head], true), head, many); }
+
+  /** The densest area of each run of queries; those of one head are equals. */
+  densest(items, heads, how) {
+    return this.readings.densest(items, heads, how).map(({ first, last, ...found }) => ({ ...found, rank: 0, area: this.box([first, last]), read: false }));
   }
 
   /**
@@ -99,17 +121,23 @@ class GridData {
     return items.reduce((total, item) => total + this.shares[row + item], 0);
   }
 
-  /** The tint of the other side: the mean share of every cell, or what every query gives the cells `items`. */
-  heat(side, items, heads) {
+  /**
+   * The tint of the other side: the mean share of every cell, or what every query gives the cells `items`. Against the
+   * heads' averages it is in doublings, above 0 and below.
+   */
+  heat(side, items, heads, against = false) {
     const heat = new Float32Array(side === 'query' ? this.cells : this.queries);
+    const parts = heads.length * (side === 'query' || against ? items.length : 1);
     for (const head of heads) {
-      if (side === 'memory') for (let q = 0; q < this.queries; q += 1) heat[q] += this.given(head, q, items) / heads.length;
-      else for (const item of items) {
-        const row = (head * this.queries + item) * this.cells;
-        for (let n = 0; n < this.cells; n += 1) heat[n] += this.shares[row + n] / (heads.length * items.length);
-      }
+      if (side === 'memory') for (let q = 0; q < this.queries; q += 1) for (const cell of items) heat[q] += this.value(head, q, cell, against) / parts;
+      else for (const item of items) for (let n = 0; n < this.cells; n += 1) heat[n] += this.value(head, item, n, against) / parts;
     }
     return heat;
+  }
+
+  value(head, query, cell, against) {
+    const share = this.shares[(head * this.queries + query) * this.cells + cell];
+    return against ? this.readings.ratio(head, cell, share) : share;
   }
 
   /** The colour of a tint, 0..1. */

@@ -21,6 +21,7 @@ class Grid extends PointedView {
     const bitmap = this.header?.picture.digest === header.picture.digest ? this.bitmap : null;
     this.header = header;
     this.data = new GridData(message);
+    this.readings = this.data.readings;
     Object.assign(this, { hover: null, linked: null, locked: null, focus: null, from: null, bitmap });
     this.root.dataset.query = header.text ? 'text' : 'picture';
     this.sides = { query: this.views[this.root.dataset.query], memory: this.memory };
@@ -113,7 +114,9 @@ class Grid extends PointedView {
     if (from === this || !this.header?.link || link !== this.header.link) return;
     const { text, header } = this.data;
     let found = null;
+    const matches = this.header.matches?.[raw];
     if (text && raw === text.raw && ranges.length) found = { side: 'query', items: this.sides.query.at(ranges) };
+    else if (text && matches && ranges.length) found = { side: 'query', items: this.sides.query.at(rangesHere(ranges, matches)) };
     else if (boxes?.length && digest === header.picture.digest && !(side === 'query' && text)) found = { side, items: this.sides[side].at(boxes) };
     this.linked = found?.items.length ? { ...found, held } : null;
     this.schedule();
@@ -125,18 +128,32 @@ class Grid extends PointedView {
     if (!this.data || !this.active) return;
     const { many, overlap, strength, warm } = this.tools.settings;
     const pointed = this.pointed();
-    const several = this.areas === 'several';
+    const isSigned = this.how.against === 'average';
     const deep = this.active.length > 1 ? many : Math.max(many, this.header.lit.listed); // the legend lists more than is drawn
-    const marks = pointed ? this.data.marks(pointed.side, pointed.items, this.active, several, deep, overlap) : [];
-    const drawn = marks.filter(({ rank }) => rank < many);
-    const heat = pointed && this.data.heat(pointed.side, pointed.items, this.active);
+    const marks = pointed ? this.marksOf(pointed, this.how, deep) : [];
+    const drawn = isSigned && pointed?.side === 'query' ? [] : marks.filter(({ rank }) => rank < many);
+    const heat = pointed && this.data.heat(pointed.side, pointed.items, this.active, isSigned);
     for (const side of [this.memory, this.sides.query]) { // the canvas is measured before words change the page
       const lit = pointed?.side === side.name ? { marks: [], heat: null } : { marks: drawn, heat };
-      side.show({ ...lit, ...this.outlined(side, pointed) }, this.bitmap, { strength, warm });
+      side.show({ ...lit, ...this.outlined(side, pointed) }, this.bitmap, { strength, warm, isSigned });
     }
-    this.tools.show(heat, pointed?.side);
-    this.legend.show(pointed?.side, pointed && this.data.name(pointed.side, pointed.items), marks, null, pointed?.items.length);
-    this.root.dataset.marks = drawn.length;
+    this.tools.show(heat, pointed?.side, isSigned);
+    this.legend.show({ ...this.scene(pointed, marks), ...(pointed ? this.beside(pointed, marks) : {}) });
+    this.tell(drawn, 'marks');
+  }
+
+  marksOf({ side, items }, how, many) { return this.data.marks(side, items, this.active, how, many, this.tools.settings.overlap); }
+
+  nameOf(side, items) { return this.data.name(side, items); }
+
+  /** What the sentence needs of other readings, as in the ribbon. */
+  beside(pointed, marks) {
+    if (pointed.side !== 'query' || this.how.reading !== 'heaviest') return {};
+    const raised = () => heaviest(this.marksOf(pointed, { ...this.how, against: 'average' }, 1));
+    if (this.how.areas !== 'several' || !this.data.hasSeveral) return { raised };
+    const top = heaviest(marks);
+    const any = top && this.marksOf(pointed, { ...this.how, areas: 'any' }, 1).filter(({ head }) => head === top.head);
+    return { raised, alone: any && { ...heaviest(any) } };
   }
 }
 

@@ -50,6 +50,19 @@ class Marks {
     this.pen.globalAlpha = 1;
   }
 
+  /** The same against the average: one colour for more, one for less; the end of the scale covers most. */
+  signed(values, strength) {
+    const { signed, steepest } = this.data.header;
+    values.forEach((value, cell) => {
+      const box = this.box(this.data.areaOf(cell));
+      const [x, y] = [Math.round(box.x), Math.round(box.y)];
+      this.pen.globalAlpha = strength * Math.min(Math.abs(value) / steepest, 1);
+      this.pen.fillStyle = signed[value > 0 ? 1 : 0];
+      this.pen.fillRect(x, y, Math.round(box.x + box.width) - x, Math.round(box.y + box.height) - y);
+    });
+    this.pen.globalAlpha = 1;
+  }
+
   /** Frames, the weaker below: a head's strongest is bold, the others thin. */
   areas(marks, heads, strength) {
     this.pen.globalAlpha = 0.25 + 0.75 * Math.sqrt(strength);

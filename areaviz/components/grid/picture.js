@@ -90,7 +90,7 @@ class PictureView {
     this.paint(bitmap, settings);
   }
 
-  paint(bitmap, { strength, warm }) {
+  paint(bitmap, { strength, warm, isSigned }) {
     const { clientWidth: width, clientHeight: height } = this.view;
     if (!width) return;
     const scale = globalThis.devicePixelRatio || 1;
@@ -104,7 +104,8 @@ class PictureView {
     if (empty && this.empty && !anew) return;
     this.empty = empty;
     const drawn = new Marks(clearedPen(this.above, width, height), this, { width, height });
-    if (warm && heat) drawn.heat(heat, strength);
+    if (isSigned && heat) drawn.signed(heat, strength);
+    else if (warm && heat) drawn.heat(heat, strength);
     drawn.areas(marks, this.activeHeads, strength);
     if (locked.length) drawn.outline(locked, true);
     if (pointed.length) drawn.outline(pointed, false);

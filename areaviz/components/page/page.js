@@ -1,7 +1,7 @@
 // A page without an app: which site and layer every component shows. `readMessage` and `mounts`, by the kind of
 // component, come before this (areaviz/publish/page.py). Everything is in the page; nothing is fetched.
 
-const NOTHING = { side: 'query', items: [], head: null, unit: 'item', areas: 'any' };
+const NOTHING = { side: 'query', items: [], head: null, unit: 'item', areas: 'any', reading: 'heaviest', mass: 50, against: 'nothing' };
 
 function named(tag, className, text = '') {
   return Object.assign(document.createElement(tag), { className, textContent: text });

@@ -64,7 +64,8 @@ function mostlyRightToLeft(text) {
 
 /** Who attends to what. Spans are {head, start, length, weight, more}, heaviest first within a head; see `slack`. */
 class Attention {
-  constructor({ header, arrays }) {
+  constructor(message) {
+    const { header, arrays } = message;
     this.heads = header.heads;
     this.arrays = arrays;
     this.keep = header.keep;
@@ -73,11 +74,22 @@ class Attention {
     this.sides = { query: sides[header.query], memory: sides[header.memory] };
     this.lit = header.lit;
     this.grid = new AreaGrid(header.grid);
+    this.readings = new Readings(message, this.sides.query.count, this.sides.query);
   }
 
-  /** What is lit in the other text when `items` of `side` are pointed at; `several` leaves out areas of one item. */
-  spans(side, items, heads, byWord, several) {
-    const list = side === 'memory' ? 'query' : several && this.hasSeveral ? 'several' : 'area';
+  /** What is lit in the other text when `items` of `side` are pointed at, as the reader looks at it. */
+  spans(side, items, heads, how) {
+    if (side === 'query' && how.against === 'average') return heads.flatMap((head) => this.raised(items, head));
+    if (side === 'query' && how.reading === 'densest') {
+      const found = this.readings.densest(items, heads, how);
+      return found.map(({ first, last, ...span }) => ({ ...span, start: first, length: last - first + 1 }));
+    }
+    const attended = how.reading === 'coverage' ? 'item' : how.areas === 'several' && this.hasSeveral ? 'several' : 'area';
+    return this.listed(side === 'memory' ? 'query' : attended, side, items, heads, how.unit === 'word');
+  }
+
+  /** The heaviest of a list that was sent: "area", "several" or "item", or "query" for who attends. */
+  listed(list, side, items, heads, byWord) {
     const other = this.sides[side === 'query' ? 'memory' : 'query'];
     return heads.flatMap((head) => {
       const weights = new Map();
@@ -88,6 +100,36 @@ class Attention {
     });
   }
 
+  /** The items that get more than on average; their weight is in doublings. */
+  raised(items, head) {
+    const values = this.against('query', items, [head]);
+    const above = Array.from(values, (weight, start) => ({ head, start, length: 1, weight, more: 0 })).filter(({ weight }) => weight > 0);
+    return above.sort((a, b) => b.weight - a.weight).slice(0, this.lit.many);
+  }
+
+  /** The other side against the heads' averages, in doublings, as a mean over heads and items; 0 for what was not sent. */
+  against(side, items, heads) {
+    const { query, memory } = this.sides;
+    const values = new Float32Array(side === 'query' ? memory.count : query.count);
+    const whole = this.keep.item >= memory.count;
+    const asked = side === 'query' ? items : Array.from(values.keys());
+    for (const head of heads) for (const one of asked) {
+      const shares = this.shares(head, one);
+      const looked = side === 'query' ? (whole && shares.size ? values.keys() : shares.keys()) : items.filter((item) => shares.has(item) || (whole && shares.size));
+      for (const item of looked) values[side === 'query' ? item : one] += this.readings.ratio(head, item, shares.get(item) ?? 0);
+    }
+    return values.map((value) => value / (heads.length * items.length));
+  }
+
+  /** The shares that were sent of one query, by item. */
+  shares(head, query) {
+    const { item, item_weight: stored } = this.arrays;
+    const from = (head * this.sides.query.count + query) * this.keep.item;
+    const found = new Map();
+    for (let i = from; i < from + this.keep.item; i += 1) if (stored[i]) found.set(item[i], (stored[i] / 65535) ** 2);
+    return found;
+  }
+
   /** How much more a span may weigh than what was sent of it: the mean over items of the most that can be missing. */
   slack(list, count, head, items, byWord) {
     const { [`${list}_weight`]: stored, [`${list}_rest`]: rest } = this.arrays;
@@ -96,7 +138,7 @@ class Attention {
     const missing = (item) => {
       const [row, left] = [head * count + item, (rest[head * count + item] / 65535) ** 2];
       const lightest = (stored[(row + 1) * keep - 1] / 65535) ** 2; // nothing that was not sent weighs more than this
-      const single = list === 'query' || (!byWord && keep > this.lit.many);
+      const single = list === 'query' || (!byWord && (list === 'item' || keep > this.lit.many));
       return single ? Math.min(left, lightest) : left;
     };
     return items.reduce((total, item) => total + missing(item), 0) / items.length;

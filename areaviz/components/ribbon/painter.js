@@ -27,6 +27,18 @@ class Painter {
     }
   }
 
+  /** Items against the average: one colour for more, one for less, the deeper the further from it. */
+  signed(values) {
+    values.forEach((value, item) => {
+      const deep = Math.min(Math.abs(value) / this.side.steepest, 1);
+      if (deep < 0.02) return;
+      this.pen.globalAlpha = 0.8 * deep;
+      this.pen.fillStyle = this.side.signed[value > 0 ? 1 : 0];
+      for (const box of this.boxes({ start: item, length: 1 })) this.block(box.x, box.y + 1, box.width, TEXT_HEIGHT - 2, 4);
+    });
+    this.pen.globalAlpha = 1;
+  }
+
   tint(span) {
     this.pen.globalAlpha = TINT * (0.4 + 0.6 * Math.sqrt(Math.min(span.weight, 1)));
     this.pen.fillStyle = this.colour(span.head);

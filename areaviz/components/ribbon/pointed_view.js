@@ -15,9 +15,18 @@ class PointedView {
     globalThis.addEventListener(LINK_EVENT, (event) => this.follow(event.detail), this.listeners);
   }
 
-  /** What the controls call when the reader chooses heads, a unit or areas. */
+  /** What the controls call when the reader chooses heads, a unit, or how the map is read. */
   get choosers() {
-    return [(head, adding) => this.chooseHead(head, adding), (unit) => this.chooseUnit(unit), (areas) => this.chooseAreas(areas)];
+    return [(head, adding) => this.chooseHead(head, adding), (unit) => this.chooseUnit(unit), (choice) => this.chooseHow(choice)];
+  }
+
+  /** How the map is looked at: {unit, areas, reading, mass, against}; what was not sent cannot be chosen. */
+  get how() { return this.chosen; }
+
+  set how(chosen) {
+    const { reading, against } = chosen;
+    const known = { reading: this.readings.has(reading) ? reading : 'heaviest', against: this.readings.hasShares ? against : 'nothing' };
+    this.chosen = { ...chosen, ...known };
   }
 
   destroy() {
@@ -38,8 +47,8 @@ class PointedView {
     this.schedule();
   }
 
-  select({ side, items, head, unit, areas }) {
-    Object.assign(this, { unit, areas });
+  select({ side, items, head, ...how }) {
+    this.how = how;
     this.locked = items.length ? { side, items } : null;
     this.setHeads(head === null ? this.everyHead() : [head]);
     if (this.locked) this.sides[side].reveal(items[0]);
@@ -67,7 +76,7 @@ class PointedView {
   }
 
   unitOf(side, item) {
-    if (this.unit !== 'word') return [item];
+    if (this.how.unit !== 'word') return [item];
     const [first, last] = side.items.word(item);
     return Array.from({ length: last - first + 1 }, (_, i) => first + i);
   }
@@ -105,7 +114,7 @@ class PointedView {
     const { side, items } = this.locked ?? { side: 'query', items: [] };
     const head = this.active.length === 1 && this.header.heads > 1 ? this.active[0] : null;
     this.clicks += 1;
-    this.setStateValue('selection', { id: this.header.id, click: this.clicks, side, items, head, unit: this.unit, areas: this.areas });
+    this.setStateValue('selection', { id: this.header.id, click: this.clicks, side, items, head, ...this.how });
   }
 
   focusOn(side, item) {
@@ -136,18 +145,19 @@ class PointedView {
     this.active = heads;
     for (const side of Object.values(this.sides)) side.activeHeads = heads;
     this.legend.lines(heads);
-    this.controls.show(heads, this.header.heads, this.unit, this.areas);
+    this.legend.explain(this.how, heads, (item) => this.nameOf('memory', [item]));
+    this.controls.show(heads, this.header.heads, this.how);
   }
 
-  chooseAreas(areas) {
-    this.areas = areas;
+  chooseHow(choice) {
+    this.how = { ...this.how, ...choice };
     this.setHeads(this.active);
     this.schedule();
     this.report();
   }
 
   chooseUnit(unit) {
-    this.unit = unit;
+    this.how = { ...this.how, unit };
     this.setHeads(this.active);
     if (this.locked && unit === 'word') {
       const side = this.sides[this.locked.side];
@@ -166,6 +176,27 @@ class PointedView {
     return this.linked && !this.linked.held ? this.linked : this.locked ?? this.linked;
   }
 
+  /** What is said of what is pointed at, beside its spans. */
+  scene(pointed, spans) {
+    const { reading, against, mass, unit } = this.how;
+    if (!pointed) return { spans };
+    const attends = pointed.side === 'query';
+    const runs = unit === 'word' ? this.readings.runs(pointed.items, true) : [];
+    return {
+      spans, mass, side: pointed.side, what: this.nameOf(pointed.side, pointed.items), weighed: pointed.items.length,
+      name: ([first, last]) => this.nameOf('query', Array.from({ length: last - first + 1 }, (_, i) => first + i)),
+      isWord: attends && runs.length === 1 && runs[0][1] - runs[0][0] + 1 === pointed.items.length,
+      isRaised: attends && against === 'average',
+      isDensest: attends && against !== 'average' && reading === 'densest',
+    };
+  }
+
+  /** Leave on the element how many spans or marks are lit, and how many items the largest of the heads' first ones has. */
+  tell(lit, name) {
+    const first = this.active.flatMap((head) => lit.find((one) => one.head === head) ?? []);
+    Object.assign(this.root.dataset, { [name]: lit.length, largest: Math.max(0, ...first.map((one) => +this.legend.extent(one))) });
+  }
+
   schedule() {
     this.frame ??= requestAnimationFrame(() => { this.frame = undefined; this.draw(); });
   }
@@ -178,6 +209,14 @@ class PointedView {
       focus: this.ringSide === side.name ? this.ring ?? -1 : -1,
     };
   }
+}
+
+/** Ranges of characters of another text as ranges of this one's, by the words that both have (see `Matches`). */
+function rangesHere(ranges, matches) {
+  return ranges.flatMap(([from, to]) => matches.flatMap(([start, end, here]) => {
+    const [first, last] = [Math.max(from, start), Math.min(to, end)];
+    return first < last ? [[first - start + here, last - start + here]] : [];
+  }));
 }
 
 /** Name a side above its text or picture, and for a screen reader. */

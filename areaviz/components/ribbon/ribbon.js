@@ -20,16 +20,21 @@ class Ribbon extends PointedView {
   load(message) {
     this.header = message.header;
     this.attention = new Attention(message);
+    this.readings = this.attention.readings;
     Object.assign(this, { hover: null, linked: null, locked: null, focus: null });
     const { heads, colours, height } = this.header;
     for (const side of Object.values(this.sides)) {
       const items = this.attention.sides[side.name];
-      side.load(items, heads, colours);
+      side.load(items, heads, this.header);
       entitle(side, items.title);
     }
     this.tallest = Math.max(height / 2, 60);
-    this.controls.load(heads, this.attention.sides.query.level, colours, this.attention.hasSeveral);
-    this.legend.load(this.header, colours);
+    this.controls.load(heads, this.attention.sides.query.level, colours, this.attention.hasSeveral, this.readings);
+    // Where every item is a word of its own, or more than one, there is nothing to switch.
+    const splits = Object.values(this.attention.sides).some((items) => items.words.length < items.count);
+    if (!splits) this.controls.units.replaceChildren();
+    const plural = this.attention.sides.memory.level === 'token' ? 'tokens' : 'characters';
+    this.legend.load(this.header, colours, this.readings, plural);
     this.fit(true);
     performance.mark('areaviz:ribbon');
     this.root.dataset.ready = this.header.id;
@@ -112,27 +117,46 @@ class Ribbon extends PointedView {
 
   follow({ from, link, side, raw, ranges, held }) {
     if (from === this || !this.header?.link || link !== this.header.link) return;
-    const name = [side, OTHER[side]].find((candidate) => candidate && this.attention.sides[candidate].raw === raw);
-    const items = name ? [...new Set(ranges.flatMap((range) => this.attention.sides[name].at(range)))] : [];
+    const matches = this.header.matches?.[raw];
+    const same = [side, OTHER[side]].find((candidate) => candidate && this.attention.sides[candidate].raw === raw);
+    const name = same ?? (matches && side);
+    const here = same ? ranges : rangesHere(ranges, matches ?? []);
+    const items = name ? [...new Set(here.flatMap((range) => this.attention.sides[name].at(range)))] : [];
     this.linked = items.length ? { side: name, items, held } : null;
     this.schedule();
   }
 
   // Drawing
 
-  spansOf({ side, items }) { return this.attention.spans(side, items, this.active, this.unit === 'word', this.areas === 'several'); }
+  spansOf({ side, items }, how = this.how) { return this.attention.spans(side, items, this.active, how); }
+
+  nameOf(side, items) {
+    const text = this.attention.sides[side];
+    return text.runs(items).map(([first, last]) => quoted(text.run(first, last))).join(', ');
+  }
 
   draw() {
     if (!this.width) return;
     const pointed = this.pointed();
     const spans = pointed ? this.spansOf(pointed) : [];
+    const signed = pointed && this.how.against === 'average' ? this.attention.against(pointed.side, pointed.items, this.active) : null;
     for (const side of Object.values(this.sides)) {
-      side.show({ spans: pointed?.side === side.name ? [] : spans, ...this.outlined(side, pointed) });
+      const lit = pointed?.side === side.name ? { spans: [], signed: null } : { spans: signed ? [] : spans, signed };
+      side.show({ ...lit, ...this.outlined(side, pointed) });
     }
-    const items = pointed && this.attention.sides[pointed.side];
-    const what = pointed && items.runs(pointed.items).map(([first, last]) => quoted(items.run(first, last))).join(', ');
-    this.legend.show(pointed?.side, what, spans, pointed && this.attention.sides[OTHER[pointed.side]], pointed?.items.length);
-    this.root.dataset.spans = spans.length;
+    this.legend.show({ ...this.scene(pointed, spans), ...(pointed ? this.beside(pointed, spans) : {}) });
+    this.tell(spans, 'spans');
+  }
+
+  /** What the sentence needs of other readings: the heaviest single item, and what stands out against the average. */
+  beside({ side, items }, spans) {
+    const other = this.attention.sides[OTHER[side]];
+    if (side !== 'query' || this.how.reading !== 'heaviest') return { other };
+    const raised = () => heaviest(this.spansOf({ side, items }, { ...this.how, against: 'average' }));
+    if (this.how.areas !== 'several' || !this.attention.hasSeveral) return { other, raised };
+    const top = heaviest(spans);
+    const any = top && this.spansOf({ side, items }, { ...this.how, areas: 'any' }).filter(({ head }) => head === top.head);
+    return { other, raised, alone: any && { ...heaviest(any) } };
   }
 }
 

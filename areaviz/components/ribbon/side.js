@@ -12,13 +12,13 @@ class Side {
     this.canvas = section.querySelector('canvas');
     this.scroller = section.querySelector('.scroller');
     this.list = section.querySelector('.rows');
-    this.scene = { spans: [], pointed: [], locked: [], focus: -1 };
+    this.scene = { spans: [], signed: null, pointed: [], locked: [], focus: -1 };
     this.rows = new Map();
   }
 
-  load(items, heads, colours) {
-    Object.assign(this, { items, colours, heads, layout: new Layout(items, heads) });
-    this.scene = { spans: [], pointed: [], locked: [], focus: -1 };
+  load(items, heads, { colours, signed, steepest }) {
+    Object.assign(this, { items, colours, heads, signed, steepest, layout: new Layout(items, heads) });
+    this.scene = { spans: [], signed: null, pointed: [], locked: [], focus: -1 };
     this.scroller.scrollTop = 0;
     this.scroller.dir = 'ltr';
     this.section.dataset.level = items.level;
@@ -82,7 +82,7 @@ class Side {
     return this.layout.hit(event.clientX - box.left, event.clientY - box.top + this.scroller.scrollTop);
   }
 
-  /** Show a scene: {spans, pointed, locked, focus}. Only what is in view is drawn. */
+  /** Show a scene: {spans, signed, pointed, locked, focus}. Only what is in view is drawn. */
   show(scene) {
     const before = this.scene.locked;
     this.scene = scene;
@@ -107,6 +107,7 @@ class Side {
   paint() {
     const { clientWidth: width, clientHeight: height } = this.view;
     const painter = new Painter(clearedPen(this.canvas, width, height), this, { width, height });
+    if (this.scene.signed) painter.signed(this.scene.signed);
     painter.spans(this.scene.spans);
     painter.outline(this.scene.pointed, false);
     painter.outline(this.scene.locked, true);

@@ -1,83 +1,98 @@
-"""Which examples are analysed: a set of the app's own, the reader's files, or a folder here."""
+"""Which examples are analysed: a set of the app's own, the reader's files, or a folder here.
+
+A set of the reader's own stays with the session, and with its analysis (`earlier.keep`): who comes
+back finds it.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from functools import partial
-from pathlib import Path, PurePosixPath
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 
 import streamlit as st
 
-from areaviz.data.example_files import (
-    MAX_MEGABYTES,
-    PICTURES,
-    TABLES,
-    read_lines,
-    read_pictures,
-    read_table,
-)
+from areaviz.analysis.reader_files import ReaderFiles, set_id
+from areaviz.analysis.rows import analyses_folder
+from areaviz.data.example_files import MAX_MEGABYTES
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.examples import Dataset, Files
+from areaviz.data.file_kinds import FORMATS, PICTURES, TABLES, ending_of
+from areaviz.data.set_files import Roles, likely_roles
 from areaviz.trace.errors import InputError
-from areaviz.ui.shell.markdown import visible
+from areaviz.ui.analyse.state import FOLDER, IN_FOLDER, SAMPLES, UPLOAD, AnalysePage
+from areaviz.ui.shell.markdown import counted, escaped, visible
+from areaviz.ui.shell.reader import reader_mark
 
 # Keys of widgets.
 SOURCE, FILES = "analyse_source", "analyse_files"
-# In the session: how often uploaded files were deleted.
-TURN = "analyse_turn"
+# In the session: how often uploaded files were deleted, and the reader's own set.
+TURN, HELD = "analyse_turn", "analyse_held"
 # Environment variable: a folder of this machine with a folder for each data set; nothing outside it
 # is ever opened.
 SETTING = "AREAVIZ_DATASETS"
 # Megabytes of all files of a set; this uploader alone takes several, each of `MAX_MEGABYTES`.
 MOST_TOGETHER, MEGA = 150, 2**20
-_SAMPLES, _UPLOAD, _FOLDER = "Samples", "Upload", "Folder"
-_HELP = (
-    "Text files with a sentence a line; or one table (JSON Lines, CSV, TSV) with the columns text,"
-    " reference, picture, links and boxes, as far as there are any; and the pictures it names."
-)
+Outputs = Mapping[str, tuple[str, ...]]
 
 
-def dataset_form() -> Dataset | None:
+@dataclass(frozen=True, slots=True)
+class ChosenSet:
+    """A set, and where it comes from.
+
+    Args:
+        dataset: the examples.
+        address: what an address calls it.
+        files: the reader's own, None of a set that is here for everybody.
+        roles: what each file is.
+        outputs: what systems wrote for it, by the names of their files.
+    """
+
+    dataset: Dataset
+    address: str
+    files: Files | None = None
+    roles: Roles = Roles()
+    outputs: Outputs = field(default_factory=dict)
+
+
+def dataset_form(page: AnalysePage) -> ChosenSet | None:
     """Draw the widgets; returns the set, or None while nothing is chosen.
 
     Raises:
         InputError: the set cannot be used.
     """
     folder = os.environ.get(SETTING, "")
-    sources = [_SAMPLES, _UPLOAD]
+    sources = [SAMPLES, UPLOAD]
     if folder:
-        sources.append(_FOLDER)
-    source = st.segmented_control(
-        "Examples",
-        sources,
-        key=SOURCE,
-        required=True,
-        default=_SAMPLES,
-    )
-    if source == _UPLOAD:
-        return _uploaded()
-    if source == _FOLDER:
-        return _from_folder(Path(folder).expanduser())
-    names = list(SAMPLE_SETS)
-    name = st.pills(
-        "Set",
-        names,
-        key="analyse_sample",
-        default=names[0],
-        required=True,
-    )
-    return SAMPLE_SETS[name or names[0]]()
+        sources.append(FOLDER)
+    titles = {source: source for source in sources}
+    source = page.choose(st.segmented_control, "Examples", "source", titles, required=True)
+    if source == UPLOAD:
+        return _own_set(page)
+    if source == FOLDER:
+        return _from_folder(page, Path(folder).expanduser())
+    names = {name: name for name in SAMPLE_SETS}
+    name = page.choose(st.pills, "Set", "sample", names, required=True)
+    return ChosenSet(SAMPLE_SETS[name](), name)
 
 
-def _uploaded() -> Dataset | None:
+def _own_set(page: AnalysePage) -> ChosenSet | None:
+    """The reader's own files: those just chosen, or the set they had before."""
+    if page.state.has_linked_set:
+        _let_files_go()
+        page.set(has_linked_set=False)
+    if not has_files() and page.state.own:
+        return _earlier_set(page)
     given = st.file_uploader(
         "Files",
         accept_multiple_files=True,
         key=files_key(),
         max_upload_size=MAX_MEGABYTES,
-        help=_HELP,
+        on_change=page.set,
+        kwargs={"own": ""},
     )
+    st.caption(FORMATS)
     if not given:
         return None
     together = sum(file.size for file in given) / MEGA
@@ -87,7 +102,33 @@ def _uploaded() -> Dataset | None:
             " in one session; remove some of them."
         )
     files = {file.name: file.getvalue() for file in given}
-    return _read(files, tuple(file.file_id for file in given))
+    roles = _choose_roles(list(files))
+    chosen = _read_once(tuple(file.file_id for file in given), repr(roles), files, roles)
+    if isinstance(chosen, InputError):
+        raise chosen
+    page.set(own=chosen.address)
+    st.session_state[HELD] = chosen
+    return chosen
+
+
+def _earlier_set(page: AnalysePage) -> ChosenSet:
+    """The set that the reader had in this session, or keeps here."""
+    held: ChosenSet | None = st.session_state.get(HELD)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        place = st.empty()
+        st.button("Choose other files", on_click=_choose_anew, args=(page,))
+    if held is None or held.address != page.state.own:
+        kept = ReaderFiles(analyses_folder(), reader_mark())
+        held = _read(*kept.open_set(page.state.own))
+        st.session_state[HELD] = held
+    names = ", ".join(held.files or ())
+    place.caption(f"Your files: {escaped(names)}", width="content")
+    return held
+
+
+def _choose_anew(page: AnalysePage) -> None:
+    _let_files_go()
+    page.set(own="")
 
 
 def files_key() -> str:
@@ -97,18 +138,23 @@ def files_key() -> str:
 
 
 def has_files() -> bool:
-    """Whether the reader's own files are in this session."""
+    """Whether the reader's own files were chosen on the page as it is."""
     return bool(st.session_state.get(files_key()))
 
 
-def delete_files() -> None:
+def delete_files(page: AnalysePage) -> None:
     """Take the reader's own files out of the session; called before the page is drawn."""
-    _cached.clear()
+    _read_once.clear()
+    st.session_state.pop(HELD, None)
+    _choose_anew(page)
+
+
+def _let_files_go() -> None:
     st.session_state.pop(files_key(), None)
     st.session_state[TURN] = st.session_state.get(TURN, 0) + 1
 
 
-def _from_folder(root: Path) -> Dataset | None:
+def _from_folder(page: AnalysePage, root: Path) -> ChosenSet | None:
     """One of the folders the setting offers; a link that leads out of it is not followed."""
     inside = root.resolve()
     names = []
@@ -119,12 +165,10 @@ def _from_folder(root: Path) -> Dataset | None:
             f"The folder that {SETTING} names has no data sets; put each into a folder of its own"
             " there."
         )
-    name = st.selectbox(
-        "Folder",
-        names,
-        key="analyse_folder",
-        index=None,
-        placeholder="Choose a folder",
+    if page.state.folder not in names:
+        page.set(folder=None)
+    name = page.widget(
+        st.selectbox, "Folder", "folder", names, index=None, placeholder="Choose a folder"
     )
     if not name:
         return None
@@ -132,83 +176,80 @@ def _from_folder(root: Path) -> Dataset | None:
     for path in sorted((inside / name).iterdir()):
         if path.is_file() and path.resolve().is_relative_to(inside):
             files[path.name] = path
-    return _read(files)
+    read = _read(files, _choose_roles(list(files)))
+    return ChosenSet(read.dataset, f"{IN_FOLDER}{name}", None, read.roles, read.outputs)
 
 
-def _read(files: Files, identity: tuple[str, ...] = ()) -> Dataset | None:
-    """The set that files hold; where there are several texts, the reader says which is which.
+def _choose_roles(names: list[str]) -> Roles:
+    """What each file is, as its name says; where several could be meant, the reader says which."""
+    likely = likely_roles(names)
+    tables = [name for name in names if ending_of(name) in TABLES]
+    if len(tables) > 1:
+        return Roles(table=st.selectbox("Table", tables, format_func=visible))
+    texts = [name for name in names if ending_of(name) not in (*TABLES, *PICTURES)]
+    if tables or len(texts) < 2:
+        return likely
+    with st.container(horizontal=True):
+        first = texts.index(likely.source)
+        source = st.selectbox("Sentences to run", texts, index=first, format_func=visible)
+        others = [name for name in texts if name != source]
+        links = st.selectbox(
+            "Gold links",
+            others,
+            index=others.index(likely.links) if likely.links in others else None,
+            placeholder="None",
+            format_func=visible,
+        )
+        rest = [name for name in others if name != links]
+        written = [name for name in likely.outputs if name in rest]
+        outputs = _several("Outputs of other systems", rest, written)
+        rest = [name for name in rest if name not in outputs]
+        references = _several("References", rest, rest)
+    return Roles("", source, references, links or "", outputs)
 
-    Args:
-        files: by name.
-        identity: of uploaded files, which stay as they are, so that they are read once.
-    """
-    tables = [name for name in files if _ending(name) in TABLES]
-    texts = [name for name in files if _ending(name) not in (*TABLES, *PICTURES)]
-    if tables:
-        table = tables[0]
-        if len(tables) > 1:
-            table = st.selectbox("Table", tables, format_func=visible)
-        return _read_once(identity, partial(read_table, table, files), table)
-    if not texts:
-        return _read_once(identity, partial(read_pictures, files))
-    if len(texts) == 1:
-        return _read_once(identity, partial(read_lines, texts[0], files), texts[0])
-    return _aligned(texts, files, identity)
 
-
-def _read_once(identity: tuple[str, ...], read: Callable[[], Dataset], *how: object) -> Dataset:
-    """A set as it was read before, else read now; a refusal too, which takes as long to find out.
-
-    Args:
-        identity: of the files; () for those that may change, which are read every time.
-        read: reads them.
-        how: the reader's choices, with which they are read.
-    """
-    if not identity:
-        return read()
-    found = _cached(identity, repr(how), read)
-    if isinstance(found, InputError):
-        raise found
-    return found
+def _several(label: str, names: list[str], default: list[str]) -> tuple[str, ...]:
+    """Some of the files, chosen by the reader."""
+    chosen = st.multiselect(label, names, default=default, placeholder="None", format_func=visible)
+    return tuple(chosen)
 
 
 @st.cache_resource(scope="session", max_entries=1, show_spinner="Reading the examples")
-def _cached(
-    identity: tuple[str, ...], how: str, _read: Callable[[], Dataset]
-) -> Dataset | InputError:
+def _read_once(
+    identity: tuple[str, ...], how: str, _files: Files, _roles: Roles
+) -> ChosenSet | InputError:
+    """A set as it was read before, else read now; a refusal too, which takes as long to find out.
+
+    Args:
+        identity: of uploaded files, which stay as they are.
+        how: the roles, as text.
+    """
     try:
-        return _read()
+        return _read(_files, _roles)
     except InputError as refusal:
         return refusal
 
 
-def _aligned(texts: list[str], files: Files, identity: tuple[str, ...]) -> Dataset:
-    """Several texts, line by line: sentences, references and gold links, guessed by their names."""
-    endings = (".en", ".src", ".source")
-    likely = next((name for name in texts if _ending(name) in endings), texts[0])
-    with st.container(horizontal=True):
-        index = texts.index(likely)
-        source = st.selectbox("Sentences", texts, index=index, format_func=visible)
-        others = [name for name in texts if name != source]
-        linked = [name for name in texts if name != likely and ("align" in name or "link" in name)]
-        links = st.selectbox(
-            "Gold links",
-            others,
-            index=others.index(linked[0]) if linked and linked[0] in others else None,
-            placeholder="None",
-            format_func=visible,
-        )
-        first = [name for name in others if name != links]
-        references = st.multiselect(
-            "References",
-            first,
-            default=first,
-            format_func=visible,
-        )
-    how = source, tuple(references), links or ""
-    read = partial(read_lines, source, files, references, links or "")
-    return _read_once(identity, read, *how)
+def _read(files: Files, roles: Roles) -> ChosenSet:
+    """The set of these files in these roles; raises InputError."""
+    dataset = roles.read(files)
+    return ChosenSet(dataset, set_id(dataset), files, roles, roles.read_outputs(files, dataset))
 
 
-def _ending(name: str) -> str:
-    return PurePosixPath(name).suffix.lower()
+def about_set(chosen: ChosenSet) -> str:
+    """What a set has, in one line."""
+    dataset = chosen.dataset
+    known = sum(bool(one.references) for one in dataset.examples)
+    linked = sum(bool(one.sure or one.possible) for one in dataset.examples)
+    parts = [counted(len(dataset.examples), "example")]
+    if known:
+        parts.append(f"{known:,} with {'a reference' if known == 1 else 'references'}")
+    else:
+        parts.append("no references")
+    if dataset.pictures:
+        parts.append(counted(len(dataset.pictures), "picture"))
+    if linked:
+        parts.append(f"{linked:,} with gold links")
+    if chosen.outputs:
+        parts.append(f"outputs of {counted(len(chosen.outputs), 'system')}")
+    return ", ".join(parts)

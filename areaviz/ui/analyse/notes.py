@@ -1,31 +1,25 @@
-"""Notes of people on the opened example, and all notes of a set as files."""
+"""Notes of people on the open example: those that are there, and a form for another."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
-from pathlib import PurePosixPath
 
 import streamlit as st
-from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from areaviz.notes.annotations import SEVERITIES, TAGS, Annotation, Annotations, Stale
-from areaviz.notes.exchange import FORMATS, MAX_MEGABYTES, from_bytes, to_bytes
 from areaviz.notes.store_schema import LONGEST_NAME, LONGEST_NOTE
-from areaviz.trace.errors import InputError
-from areaviz.ui.analyse.stored import note_store
-from areaviz.ui.shell.errors import defer_errors, show_deferred, show_errors
+from areaviz.ui.analyse.stored import Analysis, note_store
+from areaviz.ui.shell.errors import defer_errors, show_deferred
 from areaviz.ui.shell.markdown import escaped, visible
 from areaviz.ui.shell.reader import reader_mark
 
 # The beginning of the keys of the form's widgets, and the key of one that every form shares.
 FORM, AUTHOR = "note_form", "note_author"
-# In the session: the note that is edited, the `Stale` that waits for a choice, what was done, what
-# went wrong, and which file was brought in, with what came of it.
-EDITED, STALE, SAID = "note_edited", "note_stale", "note_said"
-PROBLEM, BROUGHT = "note_problem", "note_brought"
+# In the session: the note that is edited, the `Stale` that waits for a choice, what was done and
+# what went wrong.
+EDITED, STALE, SAID, PROBLEM = "note_edited", "note_stale", "note_said", "note_problem"
 FIELDS = ("tag", "model", "severity", "text")
 
 
@@ -208,55 +202,7 @@ def _overwrite(notes: Annotations, stale: Stale) -> None:
         _done("Saved.")
 
 
-def exchange(dataset: str) -> None:
-    """Draw all notes on a set as files, and an uploader for files of notes."""
-    notes = note_store().notes
-    found = notes.of(dataset)
-    with st.expander("Notes as files", key="notes_files", type="compact"):
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(f"{len(found):,} notes on this set", width="content")
-            for kind, (label, mime) in FORMATS.items() if found else ():
-                st.download_button(
-                    label,
-                    partial(to_bytes, found, kind),
-                    f"areaviz-notes.{kind}",
-                    mime,
-                    key=f"notes_{kind}",
-                    on_click="ignore",
-                )
-        given = st.file_uploader(
-            "Bring in notes that were exported here",
-            type=list(FORMATS),
-            key="notes_given",
-            max_upload_size=MAX_MEGABYTES,
-        )
-        if given is not None:
-            with show_errors("reading the notes"):
-                st.caption(_brought_in(notes, dataset, given))
-
-
-def _brought_in(notes: Annotations, dataset: str, given: UploadedFile) -> str:
-    """What came of a file, which is read once: a note that is removed afterwards stays removed."""
-    done: tuple[str, str] = st.session_state.get(BROUGHT, ("", ""))
-    if done[0] != given.file_id:
-        done = given.file_id, _bring_in(notes, dataset, given.name, given.getvalue())
-        st.session_state[BROUGHT] = done
-    return done[1]
-
-
-def _bring_in(notes: Annotations, dataset: str, name: str, data: bytes) -> str:
-    kind = PurePosixPath(name).suffix.lower().removeprefix(".")
-    if kind not in FORMATS:
-        raise InputError(
-            f"Notes are brought in from {', '.join(FORMATS)} files; choose one of those."
-        )
-    read = from_bytes(data, kind)
-    merged = notes.merge(read)
-    said = f"{len(read):,} notes read"
-    others = sum(note.dataset != dataset for note in read)
-    if others:
-        said += f", {others:,} of them on other sets"
-    said += f"; {merged.new + merged.differing:,} were new and are saved."
-    if merged.differing:
-        said += f" {merged.differing:,} differ from a note that was here and stand beside it."
-    return said
+def systems(analyses: Sequence[Analysis]) -> list[str]:
+    """What notes call the systems whose outputs they are about."""
+    names = [one.request.model if one.request else one.title for one in analyses]
+    return [name[:LONGEST_NAME] for name in names]

@@ -1,36 +1,25 @@
-"""What is stored on a set: rows of analyses, notes, slices; whose it is, and its deletion."""
+"""What is stored on a set: the rows of its analyses, notes and slices."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
 import streamlit as st
 
-from areaviz.analysis.retention import (
-    Removed,
-    keep_days,
-    make_private,
-    notes_address,
-    own_analyses,
-    remove_old,
-)
+from areaviz.analysis.retention import Removed, keep_days, make_private, notes_address, remove_old
 from areaviz.analysis.row_lines import DamagedHeader, Header, Row
-from areaviz.analysis.rows import RowFile, analyses_folder, remove_rows, rows_path
+from areaviz.analysis.rows import RowFile, analyses_folder
+from areaviz.analysis.run import outputs_digest, rows_of_outputs
 from areaviz.analysis.table import summary, table_of
 from areaviz.data.examples import Dataset
 from areaviz.notes.annotations import Annotations
 from areaviz.notes.slices import Slices
 from areaviz.notes.store import Store
 from areaviz.trace.request import Request
-from areaviz.ui.analyse.dataset_form import delete_files, has_files
-from areaviz.ui.shell.errors import defer_errors, problem, show_deferred
-from areaviz.ui.shell.markdown import escaped
-from areaviz.ui.shell.reader import reader_mark
 
-PROBLEM = "analyse_kept_problem"
 # Seconds that what is computed of rows is cached, and between two removals of what is old.
 HOUR = 3600
 # Damaged lines that are named.
@@ -39,15 +28,24 @@ MAX_LINES = 5
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """One model and its options on a set."""
+    """One system on a set: a model with its options, or what another system wrote for it."""
 
-    # For any example: without text and picture.
-    request: Request
-    # Of the model.
+    # Of the model, or the name of the file of outputs.
     title: str
-    # Where its rows lie, and what they are headed by.
-    path: Path
-    header: Header
+    # For any example, without text and picture; None of outputs.
+    request: Request | None = None
+    # Where a model's rows lie, and what they are headed by.
+    path: Path | None = None
+    header: Header | None = None
+    # What another system wrote, one for each example.
+    outputs: tuple[str, ...] = ()
+
+    def rows(self, dataset: Dataset) -> StoredRows:
+        """What there is of it on its set now; raises as `stored_rows`."""
+        if self.path is not None:
+            return stored_rows(self.path, dataset)
+        mark = outputs_digest(self.outputs), len(self.outputs), 0
+        return StoredRows(dataset, mark, _measured(mark[0], dataset.digest, dataset, self.outputs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +82,14 @@ def stored_rows(path: Path, dataset: Dataset) -> StoredRows:
             " this is run, the file is kept under another name."
         )
     return StoredRows(dataset, (name, 0, 0), damage=damage)
+
+
+@st.cache_resource(show_spinner="Measuring the outputs", max_entries=8, ttl=HOUR)
+def _measured(
+    outputs: str, digest: str, _dataset: Dataset, _lines: Sequence[str]
+) -> Mapping[int, Row]:
+    """Rows of outputs, which are known by their digest and that of the set."""
+    return rows_of_outputs(_dataset, _lines)
 
 
 def _mark(stored: StoredRows) -> tuple[str, int, int]:
@@ -172,116 +178,3 @@ def _opened(url: str) -> NoteStore:
     make_private(analyses_folder())
     store = Store.open(url)
     return NoteStore(store, Annotations(store), Slices(store))
-
-
-def show_ownership(
-    dataset: Dataset, analyses: Sequence[Analysis], runs: Sequence[StoredRows]
-) -> None:
-    """Draw whose analyses these are, what is damaged or older, and the menu that deletes.
-
-    Args:
-        dataset: the set.
-        analyses: of the set.
-        runs: the rows of each.
-    """
-    show_deferred(PROBLEM)
-    for run in runs:
-        if run.damage:
-            problem(run.damage)
-    if dataset.earlier_digest:
-        _earlier(dataset, analyses)
-    begun = [run for run in runs if run.rows]
-    with st.container(horizontal=True, vertical_alignment="center"):
-        if begun:
-            sentences = dict.fromkeys(_owner(run) for run in begun)
-            st.caption(". ".join(sentences), width="content")
-        if begun or has_files():
-            _delete_menu(dataset, begun)
-
-
-def _owner(run: StoredRows) -> str:
-    if run.reader == reader_mark():
-        return "Begun by you"
-    if run.reader:
-        return "Begun by somebody else who has this set"
-    return "Begun on the command line or by an older app"
-
-
-def _earlier(dataset: Dataset, analyses: Sequence[Analysis]) -> None:
-    """Analyses and notes of the time when sets were known by the names of their pictures alone."""
-    earlier = dataset.earlier_digest
-    paths = [rows_path(replace(analysis.header, digest=earlier)) for analysis in analyses]
-    there = ", ".join(path.name for path in paths if path.exists())
-    if there:
-        st.caption(
-            f"An earlier analysis of these texts and names of pictures is kept as {escaped(there)}."
-            " It was told from others by the names of its pictures alone, so nobody knows whether"
-            " it was of these pictures; run it again."
-        )
-    store = note_store()
-    notes, slices = store.notes.of(earlier), store.slices.of(earlier)
-    has_own = store.notes.of(dataset.digest) or store.slices.of(dataset.digest)
-    if (notes or slices) and not has_own:
-        st.caption(
-            f"{len(notes):,} notes and {len(slices):,} slices were written on a set with these"
-            " texts and names of pictures, perhaps on other pictures."
-        )
-        st.button("Bring them to this set", on_click=_take_over, args=(earlier, dataset.digest))
-
-
-def _take_over(earlier: str, digest: str) -> None:
-    with defer_errors("bringing the notes to this set", PROBLEM):
-        notes = note_store().notes.take_over(earlier, digest)
-        slices = note_store().slices.take_over(earlier, digest, reader_mark())
-        st.toast(f"{notes:,} notes and {slices:,} slices were brought to this set.")
-
-
-def _delete_menu(dataset: Dataset, begun: Sequence[StoredRows]) -> None:
-    """A menu in which the reader deletes what is theirs; what others wrote stays."""
-    own = [Path(run.mark[0]) for run in begun if run.reader == reader_mark()]
-    with st.popover("Delete", key="analyse_delete", type="tertiary"):
-        if own:
-            st.caption(
-                "The rows of your analyses of these models on this set. Notes and slices stay."
-            )
-            label = "Delete the analysis" if len(own) == 1 else f"Delete the {len(own)} analyses"
-            st.button(
-                label,
-                key="analyse_delete_rows",
-                on_click=_delete_rows,
-                args=(own,),
-            )
-        st.caption(
-            "All that is yours on this set: analyses of any model, notes and slices; and the files"
-            " you uploaded."
-        )
-        label, digest = "Delete all of mine", dataset.digest
-        st.button(
-            label,
-            key="analyse_delete_all",
-            on_click=_delete_all,
-            args=(digest,),
-        )
-
-
-def _delete_rows(paths: Sequence[Path]) -> None:
-    with defer_errors("deleting the analysis", PROBLEM):
-        for path in paths:
-            remove_rows(path, reader_mark())
-        st.toast("The analysis was deleted.")
-
-
-def _delete_all(digest: str) -> None:
-    mark, analyses = reader_mark(), 0
-    with defer_errors("deleting what is yours", PROBLEM):
-        for path, header in own_analyses(analyses_folder(), mark):
-            if header.digest == digest:
-                remove_rows(path, mark)
-                analyses += 1
-        notes = note_store().notes.remove_own(digest, mark)
-        slices = note_store().slices.remove_own(digest, mark)
-        delete_files()
-        st.toast(
-            f"Deleted: {analyses:,} analyses, {notes:,} notes, {slices:,} slices and the files you"
-            " uploaded."
-        )

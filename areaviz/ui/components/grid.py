@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.components.ribbon import Selection, mount
+from areaviz.ui.components.ribbon import NO_MATCHES, Matches, Selection, mount
 
 
-def grid(trace: Trace, focus: Focus, *, key: str, link: str | None = None) -> Selection:
+def grid(
+    trace: Trace,
+    focus: Focus,
+    *,
+    key: str,
+    link: str | None = None,
+    matches: Matches = NO_MATCHES,
+) -> Selection:
     """Show the image grid of the focused site and layer; returns what is locked in it, and how.
 
     Args:
@@ -16,8 +23,9 @@ def grid(trace: Trace, focus: Focus, *, key: str, link: str | None = None) -> Se
         key: unique on the page.
         link: grids with one link light up the same words, and the same cells of one picture; a
             ribbon of that link lights up the words as well.
+        matches: see `Matches`.
 
     Raises:
         ValueError: the site does not attend to cells of a picture.
     """
-    return mount("grid", trace, focus, key, link=link)
+    return mount("grid", trace, focus, key, link=link, matches=matches)

@@ -7,8 +7,8 @@ sends a few bytes.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import streamlit as st
@@ -29,6 +29,12 @@ PAYLOADS: Mapping[str, Callable[[Trace, Focus], Payload]] = {
 """What makes the data of a component."""
 
 
+Matches = Mapping[str, Sequence[tuple[int, int, int]]]
+"""For the text of a linked component that differs from this one's: where each of its words starts
+and ends, and starts in this one's, in characters."""
+NO_MATCHES: Matches = {}
+
+
 @dataclass(frozen=True, slots=True)
 class Selection:
     """What is locked, and how it is looked at. Without items nothing is locked.
@@ -39,6 +45,7 @@ class Selection:
         head: the one that is shown, None for several.
         unit: what a click locks: an "item" or a "word".
         areas: whether "any" or only those of "several" items light up.
+        reading, mass, against: as in `Focus`.
     """
 
     side: str = "query"
@@ -46,11 +53,20 @@ class Selection:
     head: int | None = None
     unit: str = "item"
     areas: str = "any"
+    reading: str = "heaviest"
+    mass: int = 50
+    against: str = "nothing"
 
     @classmethod
     def of(cls, focus: Focus) -> Selection:
         """The selection of a focus."""
-        return cls(focus.side, focus.items, focus.head, focus.unit, focus.areas)
+        return cls(**{one.name: getattr(focus, one.name) for one in fields(cls)})
+
+    @classmethod
+    def reported(cls, report: Mapping[str, Any]) -> Selection:
+        """The selection that a browser reports."""
+        chosen = {one.name: report[one.name] for one in fields(cls)}
+        return cls(**{**chosen, "items": tuple(report["items"])})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,13 +102,7 @@ class Mounted:
         """
         is_new = report is not None and report != self.reported
         if report is not None and is_new and report["id"] == self.payload["header"]["id"]:
-            current = Selection(
-                report["side"],
-                tuple(report["items"]),
-                report["head"],
-                report["unit"],
-                report["areas"],
-            )
+            current = Selection.reported(report)
             return replace(self, reported=report, current=current, requested=requested)
         current = self.current if requested == self.requested else requested
         # A component that lost its report was off the page, and is sent its selection again.
@@ -104,7 +114,13 @@ class Mounted:
 
 
 def ribbon(
-    trace: Trace, focus: Focus, *, key: str, link: str | None = None, height: int = HEIGHT
+    trace: Trace,
+    focus: Focus,
+    *,
+    key: str,
+    link: str | None = None,
+    height: int = HEIGHT,
+    matches: Matches = NO_MATCHES,
 ) -> Selection:
     """Show the token ribbon of the focused site and layer; returns what is locked in it, and how.
 
@@ -114,11 +130,12 @@ def ribbon(
         key: unique on the page.
         link: ribbons with one link light up the same characters of a shared text.
         height: of both texts together at most, in pixels; longer texts scroll.
+        matches: see `Matches`.
 
     Raises:
         ValueError: the memory is not text.
     """
-    return mount("ribbon", trace, focus, key, link=link, height=height)
+    return mount("ribbon", trace, focus, key, link=link, height=height, matches=matches)
 
 
 def mount(kind: str, trace: Trace, focus: Focus, key: str, **options: Any) -> Selection:

@@ -13,8 +13,6 @@ from areaviz.ui.forms.picture_input import PictureState, picture_input
 from areaviz.ui.shell.page import Page
 from areaviz.ui.shell.state import Cards, Link
 
-WORDS = {"scenes": "shape scenes", "photos": "photographs"}
-"""`Card.pictures` in words."""
 KINDS = ("scene", "photo")
 """Of the samples that are offered."""
 FIRST = {"scenes": "scene-34", "photos": "astronaut"}
@@ -54,8 +52,13 @@ def first_sample(page: ModelPage, cards: Cards) -> str:
 
 def fit_model(page: ModelPage, cards: Cards, picture: Picture | None) -> None:
     """Choose a model of the kind of a new picture; what the reader chooses later stays."""
-    kind = kind_of(picture.name) if picture else ""
-    if not kind or page.state.model_kind == kind:
+    fit_kind(page, cards, kind_of(picture.name) if picture else "")
+
+
+def fit_kind(page: ModelPage, cards: Cards, kind: str) -> None:
+    """Choose a model that knows new pictures of a kind, as in `Card.pictures`; "" is none."""
+    is_fitted = page.state.model_kind == kind and page.state.model in cards
+    if not kind or is_fitted:
         return
     page.set(model_kind=kind)
     card = cards.get(page.state.model)
@@ -70,9 +73,4 @@ def fit_model(page: ModelPage, cards: Cards, picture: Picture | None) -> None:
 
 def mismatch(card: Card, picture: Picture | None) -> str:
     """A sentence where a model is asked about a picture of a kind it has never seen; "" else."""
-    if picture is None or card.pictures in ("", kind_of(picture.name)):
-        return ""
-    return (
-        f"This model has seen {WORDS[card.pictures]} alone: what it says of other pictures is a"
-        " guess."
-    )
+    return card.unfamiliar(kind_of(picture.name)) if picture else ""

@@ -73,7 +73,9 @@ def pickers(
         _decoding(page)
         if "areas" in card.can:
             _area(page, card, largest)
-            st.caption(about_areas(page.state.area_size, extent, card.largest_learned))
+            st.caption(
+                about_areas(page.state.area_size, extent, card.largest_learned, trained_size(card))
+            )
         else:
             page.set(area_size=AS_TRAINED)
     return card, other
@@ -100,12 +102,14 @@ def _model(page: ModelPage, cards: Cards) -> Card:
 
 
 def _begin_with(page: ModelPage, card: Card) -> None:
-    """With a model just chosen, look at the layer that points best, where that was measured."""
+    """With a model just chosen, look first at what its card opens on, or where it points best."""
     state = page.state
     is_linked = not state.focused_model and state.layer is not None
     if state.focused_model == card.name:
         return
-    page.set(focused_model=card.name)
+    page.set(focused_model=card.name, opening=card.opening)
+    if not is_linked:
+        page.set(opened="")
     place = card.pointing_head
     if place and not is_linked:
         page.set(layer=int(place[0]))
@@ -159,61 +163,72 @@ def _area(page: ModelPage, card: Card, largest: int) -> None:
         largest = min(largest, card.largest_learned)
         chosen = chosen if chosen <= largest else AS_TRAINED
         page.set(area_size=chosen)
+    trained = trained_size(card)
+    as_trained = f"As trained ({trained})" if trained else "As trained"
     page.widget(
         st.select_slider,
         "Largest area",
         "area_size",
-        range(AS_TRAINED, max(largest, chosen) + 1),
-        format_func=lambda size: "As trained" if size == AS_TRAINED else str(size),
+        [*range(1, max(largest, chosen) + 1), AS_TRAINED],
+        format_func=lambda size: as_trained if size == AS_TRAINED else str(size),
         width=200,
     )
 
 
-def counterpart(card: Card, cards: Cards) -> Card | None:
-    """The like model with another kind of attention; one of the pair first.
+def trained_size(card: Card) -> int:
+    """The largest area that a model was trained with, in items or rows; 0 where it does not say."""
+    return int(card.config.get("text", card.config).get("area_size", 0))
 
-    Like is one of the same task, level, size and pictures.
+
+def counterpart(card: Card, cards: Cards) -> Card | None:
+    """The model most like this one with another kind of attention, None where there is none.
+
+    It has the same task, level and pictures; one of the pair comes first, then one of its size,
+    then one of the same family.
     """
     others = []
     for one in cards.values():
-        is_like = (one.task, one.level, one.size, one.pictures) == (
-            card.task,
-            card.level,
-            card.size,
-            card.pictures,
-        )
+        is_like = (one.task, one.level, one.pictures) == (card.task, card.level, card.pictures)
         if is_like and one.mechanism != card.mechanism:
             others.append(one)
-    paired = (other for other in others if other.pair == card.pair)
-    return next(paired, others[0] if others else None)
+
+    def likeness(one: Card) -> tuple[bool, bool, bool]:
+        return one.pair == card.pair, one.size == card.size, one.family == card.family
+
+    return max(others, key=likeness, default=None)
 
 
-def about_areas(size: int, extent: str, largest_learned: int = 0) -> str:
+def about_areas(size: int, extent: str, largest_learned: int = 0, trained: int = 0) -> str:
     """What the chosen size means, in words.
 
     Args:
         size: of the largest area.
         extent: what an area of a size holds, with "{size}" in it.
         largest_learned: see `Card.largest_learned`.
+        trained: the size that the model was trained with, 0 where that is not known.
     """
     reach = f"Areas hold up to {extent.format(size=size)}"
-    if not largest_learned:
-        if size == 1:
-            return "With areas of one item this is regular attention, by the same weights."
-        same = (
-            "Areas add no parameters, so the same model runs with any largest area; with 1 it is"
-            " regular attention."
-        )
-        return same if size == AS_TRAINED else f"{reach}. {same}"
+    if size in (AS_TRAINED, trained):
+        return _as_trained(trained)
     if size == 1:
-        return (
-            "Single items only: they keep what the model learned about items that begin and end an"
-            " area, and all that it learned about larger areas is left out. It was not trained this"
-            " way, so it translates worse."
+        kept = (
+            ": it keeps what it learned about items that begin and end an area, and leaves out what"
+            " it learned about larger areas"
+            if largest_learned
+            else ""
         )
-    if size in (AS_TRAINED, largest_learned):
-        return (
-            f"This model has learned what areas of up to {largest_learned} items mean; smaller ones"
-            " can be tried."
-        )
-    return f"{reach}; what the model learned about larger ones is left out."
+        return f"Single items only, by the same weights{kept}. {_NOT_TRAINED_SO}"
+    if largest_learned:
+        return f"{reach}; what the model learned about larger ones is left out. {_NOT_TRAINED_SO}"
+    return f"{reach}. {_NOT_TRAINED_SO}"
+
+
+_NOT_TRAINED_SO = "The model was not trained this way, so it may write worse."
+
+
+def _as_trained(trained: int) -> str:
+    if trained == 1:
+        return "Try larger areas: this model was trained with single items."
+    if trained:
+        return f"Try smaller areas: this model was trained with areas of up to {trained}."
+    return "Try other areas: they need no further weights."

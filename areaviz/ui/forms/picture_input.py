@@ -13,7 +13,14 @@ from typing import Self
 import streamlit as st
 
 from areaviz.data.picture_samples import SAMPLES, names, sample, thumbnail
-from areaviz.data.pictures import MAX_MEGABYTES, MAX_MEGAPIXELS, Decoded, decode, small_file
+from areaviz.data.pictures import (
+    MAX_BASELINE_MEGAPIXELS,
+    MAX_MEGABYTES,
+    MAX_MEGAPIXELS,
+    Decoded,
+    decode,
+    small_file,
+)
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shown
 from areaviz.trace.link import picture_name
@@ -98,7 +105,7 @@ def picture_input(page: PicturePage, kinds: Sequence[str], first: str) -> Pictur
     if page.state.refusal:
         problem(page.state.refusal)
     if chosen and not (source == SAMPLE and chosen.picture.name in SAMPLES):
-        _preview(chosen)
+        _preview(chosen, bool(page.state.refusal))
     return chosen.picture if chosen else None
 
 
@@ -155,8 +162,9 @@ def _uploader(page: PicturePage) -> None:
         args=(page, key),
         max_upload_size=MAX_MEGABYTES,
         help=(
-            f"At most {MAX_MEGABYTES} MB and {MAX_MEGAPIXELS} megapixels. It stays in this session"
-            " and is not stored."
+            f"At most {MAX_MEGABYTES} MB and {MAX_MEGAPIXELS} megapixels,"
+            f" {MAX_BASELINE_MEGAPIXELS} as an ordinary JPEG. It stays in this session and is not"
+            " stored."
         ),
     )
     paste_hint(key)
@@ -174,12 +182,14 @@ def _take_file(page: PicturePage, key: str) -> None:
         page.set(refusal=str(error))
 
 
-def _preview(chosen: Decoded) -> None:
-    """What is chosen, small, and what was done to it."""
+def _preview(chosen: Decoded, is_older: bool) -> None:
+    """What is chosen, small, and what was done to it; `is_older` where a new one was refused."""
     picture = chosen.picture
     entry = SAMPLES.get(picture.name)
     title = entry.title if entry else "The chosen picture"
     called = f"Still chosen: the sample “{title}”." if entry else "Your picture is chosen."
+    if is_older and not entry:
+        called = "Still chosen: your earlier picture."
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         small_picture(picture, PREVIEW, title)
         st.caption(escaped(" ".join((called, *chosen.notes))))

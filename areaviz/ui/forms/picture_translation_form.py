@@ -17,7 +17,6 @@ from areaviz.ui.forms.model_choice import (
     PictureModelState,
     fitting_picture,
     kind_of,
-    mismatch,
 )
 from areaviz.ui.forms.options import pickers, with_options
 from areaviz.ui.shell.markdown import escaped
@@ -119,22 +118,19 @@ class Asked:
 
 def picture_translation_form(page: PictureTranslationPage, cards: Cards) -> Asked | None:
     """Draw the form; returns what to run side by side, None while there is no picture."""
-    with st.container(border=True):
-        picture = fitting_picture(page, cards)
-        _offer_sentence(page, picture.name if picture else "")
-        page.widget(
-            st.text_area,
-            "English sentence",
-            "text",
-            height=70,
-            then=lambda: page.unlock(hidden=[]),
-            help="Leave it empty to have the picture described in German.",
-        )
-        text = _with_hidden_words(page)
-        other = _sight_picker(page, picture)
-        card, _ = pickers(page, cards, extent=CELLS, compares=False)
-        if warning := mismatch(card, picture):
-            st.caption(warning)
+    picture = fitting_picture(page, cards)
+    _offer_sentence(page, picture.name if picture else "")
+    page.widget(
+        st.text_area,
+        "English sentence",
+        "text",
+        height=70,
+        then=lambda: page.unlock(hidden=[]),
+        help="Leave it empty to have the picture described in German.",
+    )
+    text = _with_hidden_words(page)
+    other = _sight_picker(page, picture)
+    card, _ = pickers(page, cards, extent=CELLS, compares=False)
     if picture is None:
         return None
     (asked,) = with_options(page, Request(card.name, text, picture=picture))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from areaviz.trace.request import Focus
@@ -33,13 +34,15 @@ class Example:
         title: what it is called.
         text: the sentence, "" for none.
         note: why it is worth a look.
-        focus: what to look at.
+        focus: what to look at; without items, the word whose heaviest span has the largest weight,
+            which is found when the pages' traces are stored.
         view: the view to draw, "" for the first.
         area_size: the largest area, None for the trained one.
         compare: what to compare with, as in a link.
         picture: the sample's name, "" for none.
         page: the path of the page.
         hidden: places of words that are hidden from the model, from 1, as in a link.
+        level: of the model, as in `Card.level`; "" for the one that the page opens with.
     """
 
     title: str
@@ -52,44 +55,50 @@ class Example:
     picture: str = ""
     page: str = TRANSLATE
     hidden: str = ""
+    level: str = ""
+
+    @property
+    def slug(self) -> str:
+        """The title as a file's name."""
+        return "-".join(re.findall("[a-z]+", self.title.lower()))
 
 
 EXAMPLES: tuple[Example, ...] = (
     Example(
-        "Letters and spans",
+        "Words and spans",
         SAMPLES[5],
-        "Point at a letter of the German sentence: which letters and spans of the English one weigh"
-        " most in each head?",
-        Focus("encoder-decoder", layer=0, items=(4,)),
+        "Point at a German word: which English words, or spans of several, does each head look at?",
+        Focus("encoder-decoder"),
     ),
     Example(
         "Regular and area attention, side by side",
         SAMPLES[0],
-        "The same sentence by a model with regular attention and by one with areas. Pointing at one"
-        " lights up both.",
-        Focus("encoder-decoder", layer=0, items=(0,)),
+        "The same sentence by a model that can look at single words only, and by one that can look"
+        " at spans. Pointing at one lights up both.",
+        Focus("encoder-decoder"),
         compare=COUNTERPART,
     ),
     Example(
-        "Areas switched off",
+        "A model with areas, without them",
         SAMPLES[8],
-        "The area model with areas of one item only: the same weights, and what is left is regular"
-        " attention.",
-        Focus("encoder-decoder", layer=0, items=(6,)),
+        "This model was trained with areas; here it may use single items only, and translates"
+        " worse. That says nothing of models trained without areas, which are as good.",
+        Focus("encoder-decoder"),
         area_size=1,
     ),
     Example(
         "What a letter knows of its word",
         SAMPLES[7],
-        "Inside the encoder, letters look at each other: which neighbours does one letter take"
+        "Inside a model of letters they look at each other: which neighbours does one letter take"
         " together, two or more?",
         Focus("encoder self", layer=0, items=(2,), areas="several"),
+        level="character",
     ),
     Example(
         "A word that only the picture tells",
         "a large black key right of a small white diamond",
-        "“White” is hidden, and a key and a diamond have two German names each. With another"
-        " picture, other words.",
+        "“White” is hidden, and two words have two meanings: key is “Schlüssel” (of a door) or"
+        " “Taste” (of a keyboard), diamond “Raute” (the shape) or “Diamant” (the stone).",
         Focus("encoder-decoder picture", layer=1, items=(8,)),
         picture="scene-34",
         page="pages/translate_picture.py",
@@ -98,9 +107,9 @@ EXAMPLES: tuple[Example, ...] = (
     Example(
         "A caption and its rectangles",
         "",
-        "Every word of the caption, and the rectangles of the picture that each head attended to"
-        " when it was written.",
-        Focus("encoder-decoder", layer=1, items=(3,)),
+        "Every word of the caption, and the rectangles of the picture that a head looked at when"
+        " it was written.",
+        Focus("encoder-decoder", layer=1, head=3, items=(9,), areas="several"),
         view="film",
         picture="scene-34",
         page="pages/caption.py",
@@ -108,8 +117,8 @@ EXAMPLES: tuple[Example, ...] = (
     Example(
         "A photograph in words",
         "",
-        "By a small network that has seen six thousand photographs: what it gets wrong tells as"
-        " much as what is right.",
+        "A small model that has seen six thousand photographs describes one: what it gets wrong"
+        " tells as much as what is right.",
         Focus("encoder-decoder", layer=1, items=(1,)),
         view="film",
         picture="astronaut",
@@ -124,5 +133,23 @@ EXAMPLES: tuple[Example, ...] = (
         picture="scene-20",
         page="pages/caption.py",
         compare=COUNTERPART,
+    ),
+    Example(
+        "A question and its facts",
+        "",
+        "“Where is the apple?” A memory network reads the story once a hop: first who picked the"
+        " apple up, then where she went.",
+        Focus("hops", layer=2, items=(0,)),
+        page="pages/reason.py",
+    ),
+    Example(
+        "Around a cloud of points",
+        "",
+        "A pointer network writes a hull by pointing at the points themselves: which did it think"
+        " of at each step?",
+        Focus("pointer", items=(3,)),
+        view="points",
+        page="pages/reason.py",
+        level="point",
     ),
 )

@@ -23,32 +23,32 @@ class TranslateState(ModelState, WhatIfState):
     text: str = SAMPLES[0]
     # The sentence that was chosen, until it has become the text.
     sample: str | None = None
-    # Whether to run the model.
-    is_asked: bool = False
+    # Whether to run the model; not where a link cannot be followed.
+    is_asked: bool = True
 
     def from_link(self, link: Link) -> Self:
         """With the text of a link, asked at once where the link can be followed."""
-        text = link.params.get("text", "")
+        text = link.params.get("text", self.text)
         return replace(super().from_link(link), text=text, sample=None, is_asked=not link.problem)
 
 
 def translate_form(page: Page[TranslateState], cards: Cards) -> tuple[Request, ...]:
-    """Draw the form; returns what to run: nothing at first, two requests when comparing."""
+    """Draw the form; returns what to run, two requests when comparing."""
     take_text = partial(_take_text, page)
-    with st.container(border=True):
-        page.widget(st.text_area, "English text", "text", height=90, then=take_text)
-        with st.container(horizontal=True, vertical_alignment="bottom"):
-            page.widget(
-                st.selectbox,
-                "Samples",
-                "sample",
-                SAMPLES,
-                index=None,
-                placeholder="Or choose one of these sentences",
-                then=partial(_take_sample, page),
-            )
-            st.button("Translate", type="primary", on_click=page.set, kwargs={"is_asked": True})
-        card, other = pickers(page, cards)
+    page.widget(st.text_area, "English text", "text", height=90, then=take_text)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        page.widget(
+            st.selectbox,
+            "Samples",
+            "sample",
+            SAMPLES,
+            index=None,
+            placeholder="Or choose one of these sentences",
+            then=partial(_take_sample, page),
+        )
+        asked = {"is_asked": True, "is_form_open": False}
+        st.button("Translate", type="primary", on_click=page.set, kwargs=asked)
+    card, other = pickers(page, cards)
     state = page.state
     return with_options(page, Request(card.name, state.text), other) if state.is_asked else ()
 

@@ -121,28 +121,32 @@ WaysPage = Page[WaysState]
 def ways_form(page: WaysPage, cards: Cards) -> tuple[Request, ...]:
     """Draw the form; returns one request for each way, nothing while there is no picture."""
     pictures = _pictures(page, cards)
-    with st.container(border=True):
-        picture = picture_input(page, (pictures.samples,), pictures.first)
-        with st.container(horizontal=True, vertical_alignment="center"):
-            page.widget(
-                st.toggle,
-                "Draw hard choices by chance",
-                "sample",
-                help=(
-                    "Off: the most probable choice is taken. On: one is drawn, as while the models"
-                    " learned."
-                ),
-            )
-            sample = page.state.sample
-            another = {"seed": page.state.seed + 1}
-            st.button("Look again", on_click=page.set, kwargs=another, disabled=not sample)
+    picture = picture_input(page, (pictures.samples,), pictures.first)
     if picture is None:
         return ()
+    sample = page.state.sample
     seed = page.state.seed if sample else 0
     models = models_of_ways(cards, pictures.kind).values()
     return tuple(
         Request(card.name, "", picture=picture, sample=sample, seed=seed) for card in models
     )
+
+
+def chance_picker(page: WaysPage) -> None:
+    """Draw the switch between the most probable choices and random ones, and another random run."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        page.widget(
+            st.toggle,
+            "Let the hard models choose at random",
+            "sample",
+            help=(
+                "Off: the most probable choice is taken. On: choices are drawn at random by their"
+                " probability, as in training."
+            ),
+        )
+        another = {"seed": page.state.seed + 1}
+        disabled = not page.state.sample
+        st.button("Try another random run", on_click=page.set, kwargs=another, disabled=disabled)
 
 
 def models_of_ways(cards: Cards, kind: str) -> Mapping[str, Card]:

@@ -1,1 +1,1 @@
-"""The front page; its doors are the three parts in `sections`."""
+"""The front page; its doors are in `sections`, and in `openings`, which stores what it shows."""

@@ -2,36 +2,98 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
 import streamlit as st
 
-from areaviz.data.picture_samples import SAMPLES, thumbnail
-from areaviz.data.places import ASSETS
+from areaviz.data.places import CARDS, HOME, LOOKS
+from areaviz.interactive.ribbon import TAKEAWAY as RIBBON
 from areaviz.trace import codec
-from areaviz.trace.record import Trace
+from areaviz.trace.query import top_areas
+from areaviz.trace.record import AttentionMap, Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.components.ribbon import ribbon
 from areaviz.ui.forms.samples import EXAMPLES, Example
 from areaviz.ui.shell.errors import show_errors
 from areaviz.ui.shell.frame import page_link
-from areaviz.ui.shell.state import link_params
+from areaviz.ui.shell.state import LEVEL, link_params
 
-STORED = ASSETS / "home.npz"
-FOCUS = Focus("encoder-decoder", layer=1, items=(32,))
+SITE = "encoder-decoder"
+WIDEST = 400
+"""Of a picture that is no text, in pixels."""
 
 
 def picture() -> None:
-    """Draw the stored example in the real ribbon."""
+    """Draw the stored example in the real ribbon, with a span lit."""
     with show_errors("showing the example"), st.container(border=True):
-        trace = _stored(STORED.stat().st_mtime_ns)
-        ribbon(trace, FOCUS, key="home")
-        st.caption("A stored example. Point at any part of either sentence; click to keep it lit.")
+        trace, focus = _stored(HOME.stat().st_mtime_ns)
+        ribbon(trace, focus, key="home")
+        st.caption(RIBBON.how_to_read)
 
 
 @st.cache_resource(show_spinner=False, max_entries=1)
-def _stored(modified: int) -> Trace:
-    return codec.load(STORED)
+def _stored(modified: int) -> tuple[Trace, Focus]:
+    trace = codec.load(HOME)
+    return trace, first_look(trace)
+
+
+def first_look(trace: Trace) -> Focus:
+    """Where to look first: at the output word for which the heads show spans with most weight.
+
+    A head shows a span where its heaviest area has several items. Where no head does, as with means
+    for keys, spans alone are shown, at the word whose heaviest span has the largest weight; where
+    there are no spans, the word whose heaviest item has it.
+    """
+    attention, output = trace.maps[SITE], trace.fields[trace.output.field]
+    words = [query for query, label in enumerate(output.labels) if label.strip().isalpha()]
+    places = [(layer, query) for layer in range(attention.layers) for query in words]
+
+    def of_heads(place: tuple[int, int]) -> float:
+        heads = range(attention.heads)
+        return sum(_weight(attention, place, head, least=1, smallest=2) for head in heads)
+
+    def of_spans(place: tuple[int, int]) -> float:
+        return _weight(attention, place, None, least=2)
+
+    def of_items(place: tuple[int, int]) -> float:
+        return _weight(attention, place, None, least=1)
+
+    for weigh, areas in ((of_heads, "any"), (of_spans, "several"), (of_items, "any")):
+        best = max(places, key=weigh, default=None)
+        if best is not None and weigh(best):
+            layer, query = best
+            return Focus(SITE, layer, items=(query,), areas=areas)
+    return Focus(SITE)
+
+
+def _weight(
+    attention: AttentionMap,
+    place: tuple[int, int],
+    head: int | None,
+    least: int,
+    smallest: int = 1,
+) -> float:
+    """The weight of the heaviest area at a layer and query, 0 where it is not of that size.
+
+    Args:
+        attention: of the output to what is read.
+        place: layer and query.
+        head: None for their mean.
+        least: the fewest items of the areas that compete.
+        smallest: the fewest items of the winner, for its weight to count.
+    """
+    found = top_areas(attention, place[0], head, place[1], 1, min_size=least)
+    return found[0].weight if found and found[0].area.size >= smallest else 0.0
+
+
+@cache
+def stored_looks() -> Mapping[str, Mapping[str, str]]:
+    """For an example that names no items, where to look, as an address has it; by its slug."""
+    looks: dict[str, dict[str, str]] = json.loads(LOOKS.read_text(encoding="utf-8"))
+    return looks
 
 
 def gallery() -> None:
@@ -40,14 +102,21 @@ def gallery() -> None:
         for example, place in zip(EXAMPLES[left : left + 2], st.columns(2), strict=False):
             with place.container(border=True, height="stretch"):
                 st.subheader(example.title, anchor=False)
-                with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-                    if example.picture:
-                        title = SAMPLES[example.picture].title
-                        st.image(thumbnail(example.picture), width=72, alt=title)
-                    if example.text:
-                        st.text(example.text)
+                _card_picture(example.slug, f"What the example “{example.title}” opens with")
+                if example.text:
+                    st.text(example.text)
                 st.caption(example.note)
-                page_link(example.page, "Open this example", link_of(example))
+                page_link(example.page, f"Open “{example.title}”", link_of(example))
+
+
+def _card_picture(slug: str, alt: str) -> None:
+    """The picture of a card, where it is there; `areaviz openings` draws it."""
+    path = CARDS / f"{slug}.png"
+    if path.is_file():
+        content = path.read_bytes()
+        width = int.from_bytes(content[16:20], "big")
+        # Texts take the whole width; pictures are shown at half their size, as screens are fine.
+        st.image(content, width="stretch" if width > WIDEST else width // 2, alt=alt)
 
 
 def link_of(example: Example) -> dict[str, str]:
@@ -58,6 +127,10 @@ def link_of(example: Example) -> dict[str, str]:
     request = Request("", example.text, area_size=example.area_size)
     params = link_params(request, example.focus, example.view, example.compare)
     params.pop("model", None)
+    if example.level:
+        params[LEVEL] = example.level
+    if not example.focus.items:
+        params |= stored_looks().get(example.slug, {})
     for name in ("picture", "hidden"):
         value = getattr(example, name)
         if value:
@@ -76,30 +149,36 @@ class Kind:
     page: str = "pages/four_ways.py"
     page_title: str = "Four ways to look"
 
+    @property
+    def slug(self) -> str:
+        """The mechanism as a file's name."""
+        return self.title.lower().replace(", ", "-")
+
 
 # What is attended to (items, locations) and how (softly, by a hard choice): a row each.
 KINDS: tuple[tuple[Kind, Kind], ...] = (
     (
         Kind(
             "Item-wise, soft",
-            "The memory is a set of items, such as the letters of a sentence. Every item, or every"
-            " area of items, gets a weight, and the model reads the weighted sum.",
+            "The input is a set of items, such as the words of a sentence. Every item, or every"
+            " area of neighbouring items, gets a weight, and the model reads their weighted sum.",
             "Translation with regular and with area attention.",
             "pages/translate.py",
             "Translate",
         ),
         Kind(
             "Item-wise, hard",
-            "One item is drawn by chance according to the weights, and only that one is read."
-            " Learning needs a reward instead of a gradient through the choice.",
+            "One item is drawn at random by the weights, and only that one is read. Such a choice"
+            " has no slope to follow, so the model learns by reward: it tries, and repeats what"
+            " worked.",
             "A digit reader that reads one cell of a picture at each look.",
         ),
     ),
     (
         Kind(
             "Location-wise, soft",
-            "The memory is a whole picture or map of features. The model computes a smooth"
-            " transformation of it and reads the part that the transformation cuts out.",
+            "The input is a whole picture. The model cuts one part out of it, turned and stretched"
+            " as it likes, and reads that.",
             "A spatial transformer that straightens a digit before it is read.",
         ),
         Kind(
@@ -118,6 +197,7 @@ def taxonomy() -> None:
         for kind, place in zip(row, st.columns(2), strict=True):
             with place.container(border=True, height="stretch"):
                 st.subheader(kind.title, anchor=False)
+                _card_picture(kind.slug, f"What attention of this kind reads: {kind.title.lower()}")
                 st.write(kind.what)
                 st.caption(kind.examples)
                 page_link(kind.page, f"Open {kind.page_title}")

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import streamlit as st
 
-from areaviz.drawing.base import Table, Takeaway, View
+from areaviz.drawing.axes import headless, refitted, rescaled
+from areaviz.drawing.base import ScreenFigure, Table, Takeaway, View
+from areaviz.drawing.theme import WIDE
 from areaviz.trace.arrays import NO_OUTPUT
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.components.player import player
+from areaviz.ui.look.doubt import doubts, mean_probability
 from areaviz.ui.look.downloads import downloads
+from areaviz.ui.shell.engine import known_card
 from areaviz.ui.shell.markdown import escaped, shortened, visible
 from areaviz.ui.shell.page import AnyPage
 from areaviz.views import VIEWS
@@ -23,7 +27,8 @@ _CONFIG = {"displayModeBar": False, "displaylogo": False}
 def written(trace: Trace, title: str, key: str) -> None:
     """The output as text, if there is one, with how sure the model was of it."""
     with st.container(key=f"translation_{key}", gap="small"):
-        st.caption(escaped(title))
+        if title:
+            st.caption(escaped(title))
         if trace.output.field != NO_OUTPUT.field:
             output_text(trace)
             st.caption(confidence(trace))
@@ -37,9 +42,12 @@ def output_text(trace: Trace) -> None:
 
 
 def warning(trace: Trace) -> None:
-    """What the reader has to know about this run, if there is something."""
+    """What the reader has to know about this run, and why to doubt it, if there is something."""
     if "warning" in trace.details:
         st.caption(f"Note: {escaped(trace.details['warning'])}")
+    found = doubts(known_card(trace.request.model), trace)
+    if found:
+        st.warning(escaped(" ".join(found)))
 
 
 def confidence(trace: Trace) -> str:
@@ -48,8 +56,8 @@ def confidence(trace: Trace) -> str:
     if not len(likely):
         return "no confidence, as nothing was written"
     least = int(np.argmin(likely))
-    label = escaped(trace.fields[trace.output.field].labels[least])
-    mean = float(np.exp(np.log(np.maximum(likely, 1e-12)).mean()))
+    label = escaped(visible(trace.fields[trace.output.field].labels[least]) or "␣")
+    mean = mean_probability(trace)
     return f"Mean probability {mean:.2f}, least sure of “{label}” ({likely[least]:.2f})"
 
 
@@ -58,31 +66,68 @@ def view_picker(page: AnyPage, trace: Trace, focus: Focus) -> View | None:
     fitting = {name: view for name, view in VIEWS.items() if view.fits(trace, focus)}
     if not fitting:
         return None
-    before, first = page.state.view, next(iter(fitting.values()))
+    before, first = page.state.view, first_view(fitting.values(), trace, focus)
     if before and before not in VIEWS:
         name = escaped(shortened(before))
         st.caption(f"There is no view “{name}”; showing “{first.title}”.")
+    if before not in fitting:
+        page.set(view=first.name)
     titles = {name: view.title for name, view in fitting.items()}
     return fitting[page.segments("View", "view", titles)]
 
 
-def chart(view: View, trace: Trace, focus: Focus, key: str) -> None:
-    """The picture of a view, played if it is one that is, with its caption, numbers and files."""
+def first_view(fitting: Iterable[View], trace: Trace, focus: Focus) -> View:
+    """What a page opens with: the first of at least one fitting view that may lead."""
+    views = list(fitting)
+    return next((view for view in views if view.leads(trace, focus)), views[0])
+
+
+def chart(
+    view: View,
+    trace: Trace,
+    focus: Focus,
+    key: str,
+    room: float = WIDE,
+    top: float | None = None,
+) -> None:
+    """The picture of a view, played if it is one that is, with its caption, numbers and files.
+
+    Args:
+        view: fits the trace at the focus.
+        trace: what is drawn.
+        focus: what is looked at in it.
+        key: unique on the page.
+        room: px that a chart has from its left to its right.
+        top: where its colour scale ends, where it is that of several charts.
+    """
     label = f"{view.title}: {view.question}"
     if view.played:
         played = view.played(trace, focus)
         player(played, label, key=f"played_{key}")
-        caption = played.caption
+        st.caption(escaped(played.caption))
     else:
-        figure = view.figure(trace, focus)
-        st.plotly_chart(figure, key=f"chart_{key}", config=_CONFIG, alt=label)
-        caption = str(figure.layout.meta["caption"])
-    st.caption(escaped(caption))
+        figure = rescaled(refitted(view.figure(trace, focus), room), top)
+        titled(figure, f"chart_{key}", label)
     takeaways(view, trace, focus, key)
 
 
+def titled(figure: ScreenFigure, key: str, alt: str) -> None:
+    """A screen figure between its title, its note and its caption, which wrap at any width."""
+    meta = figure.layout.meta
+    note = meta["note"][:1].upper() + meta["note"][1:]
+    with st.container(key=f"heading_{key}", gap="xxsmall"):
+        st.text(meta["title"])
+        if note:
+            st.caption(escaped(note))
+    st.plotly_chart(headless(figure), key=key, config=_CONFIG, alt=alt)
+    if meta["caption"]:
+        st.caption(escaped(meta["caption"]))
+
+
 def takeaways(view: Takeaway, trace: Trace, focus: Focus, key: str) -> None:
-    """The numbers of a picture as a table, worked out when it is opened, and its files."""
+    """How to read a picture, its numbers as a table, worked out when it is opened, and files."""
+    if view.how_to_read:
+        st.caption(f"**How to read this.** {view.how_to_read}")
     expander = st.expander(
         "Show as table", key=f"table_{view.name}_{key}", type="compact", on_change="rerun"
     )

@@ -9,10 +9,11 @@ from mimetypes import guess_type
 import streamlit as st
 
 from areaviz.drawing.base import Table, Takeaway
-from areaviz.drawing.export import figure_bytes, table_csv, table_json
+from areaviz.drawing.export import LETTERS, WIDTHS, Paper, csv_bytes, figure_bytes, table_json
 from areaviz.publish.markup import element
 from areaviz.publish.options import PageOptions
 from areaviz.publish.page import check_page, page
+from areaviz.publish.python_lines import file_stem, python_lines
 from areaviz.trace import codec
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
@@ -31,8 +32,9 @@ GROUPS = {
 TOO_LARGE = (
     f"A page of this would take more than the {PageOptions().limit // 2**20} MiB that are possible"
     " here; download the trace below and write a larger page, or one of fewer layers, with: python"
-    " -m areaviz export areaviz-trace.npz page.html --limit 64"
+    " -m areaviz export trace.npz page.html --limit 64"
 )
+PAPER = Paper()
 _REFUSALS, REMEMBERED = "page_refusals", 8
 
 
@@ -59,32 +61,34 @@ class File:
         return guess_type(self.name)[0] or "application/octet-stream"
 
 
-def files(view: Takeaway, trace: Trace, focus: Focus) -> Mapping[str, File]:
+def files(view: Takeaway, trace: Trace, focus: Focus, paper: Paper = PAPER) -> Mapping[str, File]:
     """The files of a view, by ending; making one touches no disk."""
-    name, movie = f"areaviz-{view.name}", view.movie
+    name, movie = file_stem(view.name, trace, focus), view.movie
 
     def picture(kind: str) -> File:
-        return File(f"{name}.{kind}", lambda: figure_bytes(view.print(trace, focus), kind))
+        return File(f"{name}.{kind}", lambda: figure_bytes(view.print(trace, focus), kind, paper))
 
-    def numbers(kind: str, write: Callable[[Table], str]) -> File:
-        return File(f"{name}.{kind}", lambda: write(view.table(trace, focus)).encode())
+    def numbers(kind: str, write: Callable[[Table], bytes]) -> File:
+        return File(f"{name}.{kind}", lambda: write(view.table(trace, focus)))
 
     made = {kind: picture(kind) for kind in ("svg", "pdf", "png")}
-    made["csv"] = numbers("csv", table_csv)
-    made["json"] = numbers("json", table_json)
+    made["csv"] = numbers("csv", csv_bytes)
+    made["json"] = numbers("json", lambda table: table_json(table).encode())
     if movie:
         made["gif"] = File(f"{name}.gif", lambda: movie(trace, focus))
     made["html"] = File(
-        "areaviz-page.html", lambda: _page(trace, focus), "Interactive page (.html)"
+        f"{trace.request.model}_page.html", lambda: _page(trace, focus), "Interactive page (.html)"
     )
-    made["npz"] = File("areaviz-trace.npz", lambda: codec.to_bytes(trace), "Trace")
+    made["npz"] = File(trace_name(trace), lambda: codec.to_bytes(trace), "Trace")
     return made
 
 
 def downloads(view: Takeaway, trace: Trace, focus: Focus, key: str) -> None:
     """A menu of files; before one is chosen, only whether a page is too large is worked out."""
-    made, key = files(view, trace, focus), f"{view.name}_{key}"
+    key = f"{view.name}_{key}"
     with st.popover("Download", key=f"files_{key}"):
+        paper = _paper(key)
+        made = files(view, trace, focus, paper)
         for title, kinds in GROUPS.items():
             offered = [made[kind] for kind in kinds if kind in made]
             if not offered:
@@ -95,6 +99,34 @@ def downloads(view: Takeaway, trace: Trace, focus: Focus, key: str) -> None:
                 st.caption(refusal)
             else:
                 _buttons(offered, key)
+        st.caption("Copy as Python: the figure again, from the trace above")
+        st.code(python_lines(view.name, trace, focus, paper, trace_name(trace)), "python")
+
+
+def trace_name(trace: Trace) -> str:
+    """What the file of a trace is called."""
+    return f"{trace.request.model or 'attention'}_trace.npz"
+
+
+def _paper(key: str) -> Paper:
+    """Choose how large figures are."""
+    with st.container(horizontal=True):
+        width = st.segmented_control(
+            "Width of the picture",
+            list(WIDTHS),
+            default="A page",
+            required=True,
+            key=f"width_{key}",
+        )
+        letters = st.segmented_control(
+            "Letters, in points",
+            LETTERS,
+            default=PAPER.letters,
+            required=True,
+            format_func=lambda size: f"{size:g}",
+            key=f"letters_{key}",
+        )
+    return Paper(WIDTHS[width], letters)
 
 
 def page_refusal(trace: Trace) -> str:

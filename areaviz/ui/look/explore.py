@@ -6,31 +6,44 @@ All of it is one fragment, so that a click stays cheap: it does not run the page
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from areaviz.drawing.base import Takeaway
+from areaviz.drawing.axes import common_top, refitted
+from areaviz.drawing.base import Takeaway, View
+from areaviz.drawing.select import counterparts, matched_characters
 from areaviz.drawing.sites import sites
+from areaviz.drawing.theme import SCREEN_WIDTH, WIDE
 from areaviz.interactive.grid import TAKEAWAY as GRID
 from areaviz.interactive.ribbon import TAKEAWAY as RIBBON
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.components.grid import grid
 from areaviz.ui.components.ribbon import Selection, ribbon
-from areaviz.ui.look.chart import chart, data_table, takeaways, view_picker, written
+from areaviz.ui.look.chart import chart, data_table, takeaways, titled, view_picker, written
 from areaviz.ui.look.focus import current_focus, fitted, focus_picker, side_field
 from areaviz.ui.look.opened import turn
+from areaviz.ui.look.steps import POINTS, steps
+from areaviz.ui.models.head_tables import WHAT_NAMES_MEAN, draw_heads
+from areaviz.ui.shell.engine import engine
 from areaviz.ui.shell.errors import show_errors
 from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.page import AnyPage
 from areaviz.ui.shell.state import COMPARE, NOTHING
+from areaviz.views import VIEWS
 from areaviz.views.difference import difference, difference_figure, difference_table, fits
 
 TOGETHER = "together"
 """The name by which several ribbons on a page know each other."""
+OVERVIEW = "overview"
+"""The view of all heads."""
+HOW = ("unit", "areas", "reading", "mass", "against")
+"""The fields of a focus that say how its map is seen."""
+CERTAINTY, BLIND = VIEWS["probabilities"], Focus("")
+"""What is shown of a trace without any site: how sure the model was of what it wrote."""
 Traces = Sequence[Trace]
 Titles = Sequence[str]
 Panel = Callable[[Trace, Focus], None]
@@ -60,15 +73,15 @@ def explore(
         further = {**_compared(traces), **further}
         traces, titles = _attending(traces, titles)
         if not traces:
-            page.keep(page.state.to_link(request) | further if request else {})
+            if request:
+                page.keep(page.state.to_link(request) | further)
             return
         with st.container(border=True):
-            controls = st.container()
-            with controls:
-                focus = current_focus(page, traces[0])
-            seen = _ribbons(page, traces, titles, focus)
-            with controls:
-                focus_picker(page, traces[0], focus.site)
+            focus = current_focus(page, traces[0])
+            # Of one run alone, the line above says which it is.
+            headings = titles if len(traces) > 1 or request is None else [""]
+            seen = _ribbons(page, traces, headings, focus)
+            focus_picker(page, traces[0], focus.site)
         if panel:
             panel(traces[0], seen[0])
         with st.container(border=True):
@@ -88,7 +101,7 @@ def _compared(traces: Traces) -> dict[str, str]:
 
 
 def _attending(traces: Traces, titles: Titles) -> tuple[Traces, Titles]:
-    """The traces with attention in them; of the others, shows what was written."""
+    """The traces with attention in them; of the others, shows what was written and how surely."""
     attending, names = [], []
     for index, (trace, title) in enumerate(zip(traces, titles, strict=True)):
         if sites(trace):
@@ -97,10 +110,13 @@ def _attending(traces: Traces, titles: Titles) -> tuple[Traces, Titles]:
             continue
         with st.container(border=True):
             written(trace, title, f"blind_{index}")
+            noun = "picture" if "picture" in trace.fields else "sentence"
             st.caption(
-                "This model attends to nothing: it reads the whole picture once, before the"
-                " first word."
+                "There is nothing to look at: this model attends to nothing, it reads the whole"
+                f" {noun} once, before it writes."
             )
+            if CERTAINTY.fits(trace, BLIND):
+                chart(CERTAINTY, trace, BLIND, f"blind_{index}")
     return attending, names
 
 
@@ -114,7 +130,9 @@ def _ribbons(page: AnyPage, traces: Traces, titles: Titles, focus: Focus) -> lis
         with place:
             written(trace, titles[index], str(index))
             if asked.site in trace.maps:
-                selection = draw(trace, asked, key=f"{takeaway.name}_{index}", link=link)
+                matches = _matches(traces, trace, asked)
+                name = f"{takeaway.name}_{index}"
+                selection = draw(trace, asked, key=name, link=link, matches=matches)
                 chosen = clicked(selection, asked)
         after = focus if chosen == asked else followed(traces[0], trace, focus, asked, chosen)
         if after != focus:
@@ -130,11 +148,26 @@ def _ribbons(page: AnyPage, traces: Traces, titles: Titles, focus: Focus) -> lis
     return seen
 
 
+def _matches(traces: Traces, trace: Trace, focus: Focus) -> dict[str, list[tuple[int, int, int]]]:
+    """Of each other trace's output where its words stand in this one's, by its text."""
+    found = {}
+    own = trace.fields[trace.maps[focus.site].query]
+    for other in traces:
+        if other is trace or focus.site not in other.maps:
+            continue
+        field = other.fields[other.maps[focus.site].query]
+        if field.kind == own.kind == "text" and field.raw != own.raw:
+            found[field.raw] = matched_characters(field, own)
+    return found
+
+
 def _pointed(trace: Trace, focus: Focus) -> tuple[Callable[..., Selection], Takeaway]:
-    """What to point at, with its files: the grid where a picture is attended to, or the ribbon."""
+    """What to point at, with its files: grid, steps or ribbon."""
     attention = trace.maps.get(focus.site)
     if attention and trace.fields[attention.memory].kind == "picture":
         return grid, GRID
+    if attention and trace.fields[attention.memory].kind == "points":
+        return steps, POINTS
     return ribbon, RIBBON
 
 
@@ -144,26 +177,48 @@ def _places(traces: Traces, key: str) -> Sequence[DeltaGenerator]:
 
 
 def shared(main: Trace, other: Trace, focus: Focus) -> Focus:
-    """What of a focus on `main` holds for `other`: its items only where both have the same."""
+    """What of a focus on `main` holds for `other`: of other texts the letters of common words."""
     if focus.site not in sites(other):
         return Focus(sites(other)[0])
-    wanted = focus if same_items(main, other, focus) else replace(focus, items=())
-    return fitted(other, wanted)
+    items = focus.items if same_items(main, other, focus) else same_words(main, other, focus)
+    return fitted(other, replace(focus, items=items))
+
+
+def same_words(main: Trace, other: Trace, focus: Focus) -> tuple[int, ...]:
+    """The items of `other` that stand for what is focused in `main`, in words that both have."""
+    one, two = side_field(main, focus), side_field(other, focus)
+    return counterparts(one, two, focus.items) if one.kind == two.kind == "text" else ()
 
 
 def followed(main: Trace, other: Trace, focus: Focus, asked: Focus, chosen: Focus) -> Focus:
-    """The page's focus after a click in `other` made `chosen` of `asked`; its own items stay."""
+    """The page's focus after a click in `other` made `chosen` of `asked`.
+
+    What is locked there is locked in `main` too, as far as `main` has it; else its own items stay.
+    """
     if chosen.site != focus.site:
         return focus
     if same_items(main, other, chosen):
         return chosen
+    if chosen.items != asked.items:
+        items = same_words(other, main, chosen)
+        if items or not chosen.items:
+            focus = replace(focus, side=chosen.side, items=items)
     if chosen.head != asked.head:
         focus = replace(focus, head=chosen.head)
-    if chosen.unit != asked.unit:
-        focus = replace(focus, unit=chosen.unit)
-    if chosen.areas != asked.areas:
-        focus = replace(focus, areas=chosen.areas)
+    for name in HOW:
+        if getattr(chosen, name) != getattr(asked, name):
+            focus = replace(focus, **{name: getattr(chosen, name)})
     return focus
+
+
+def alike(traces: Traces, seen: Sequence[Focus]) -> bool:
+    """Whether the focused items of all traces are the same, or none has any."""
+    first = seen[0]
+    for trace, focus in zip(traces[1:], seen[1:], strict=True):
+        meant = shared(traces[0], trace, first).items
+        if focus.items != meant or bool(meant) != bool(first.items):
+            return False
+    return True
 
 
 def same_items(main: Trace, other: Trace, focus: Focus) -> bool:
@@ -181,14 +236,7 @@ def same_items(main: Trace, other: Trace, focus: Focus) -> bool:
 
 def clicked(selection: Selection, focus: Focus) -> Focus:
     """A focus after a click: site and layer stay."""
-    return replace(
-        focus,
-        side=selection.side,
-        items=selection.items,
-        head=selection.head,
-        unit=selection.unit,
-        areas=selection.areas,
-    )
+    return replace(focus, **asdict(selection))
 
 
 def _views(page: AnyPage, traces: Traces, titles: Titles, seen: Sequence[Focus]) -> str:
@@ -198,16 +246,42 @@ def _views(page: AnyPage, traces: Traces, titles: Titles, seen: Sequence[Focus])
         st.caption("No view fits this part of the trace.")
         return ""
     st.caption(view.question)
+    if not alike(traces, seen):
+        st.caption(
+            "Not all of them wrote what is locked, so all show the mean over what they wrote."
+        )
+        seen = [replace(focus, side="query", items=()) for focus in seen]
+    fitting = [view.fits(trace, focus) for trace, focus in zip(traces, seen, strict=True)]
+    top = _common_top(view, traces, seen) if all(fitting) else None
+    room = WIDE if len(traces) == 1 else SCREEN_WIDTH
     for index, place in enumerate(_places(traces, "views")):
-        trace, focus = traces[index], seen[index]
         with place:
             if len(traces) > 1:
                 st.caption(escaped(titles[index]))
-            if view.fits(trace, focus):
-                chart(view, trace, focus, str(index))
+            if fitting[index]:
+                chart(view, traces[index], seen[index], str(index), room, top)
+                if view.name == OVERVIEW:
+                    _heads(traces[index], seen[index], index)
             else:
                 st.caption("This view has nothing to show of this model.")
     return view.name
+
+
+def _heads(trace: Trace, focus: Focus, index: int) -> None:
+    """What the heads of the site do over a set, where the model's card says so."""
+    card = engine().models().get(trace.request.model)
+    if card is not None and focus.site in card.heads:
+        with st.expander("What each head does over many examples", key=f"heads_over_{index}"):
+            draw_heads(card, focus.site, f"overview_{index}")
+            st.caption(WHAT_NAMES_MEAN)
+
+
+def _common_top(view: View, traces: Traces, seen: Sequence[Focus]) -> float | None:
+    """Where the colour scale of a view ends for several traces, None where each has its own."""
+    if len(traces) == 1 or view.played:
+        return None
+    figures = [view.figure(trace, focus) for trace, focus in zip(traces, seen, strict=True)]
+    return common_top(figures)
 
 
 def _difference(page: AnyPage, traces: Traces, titles: Titles, seen: Sequence[Focus]) -> None:
@@ -217,8 +291,7 @@ def _difference(page: AnyPage, traces: Traces, titles: Titles, seen: Sequence[Fo
     with st.container(border=True):
         if page.widget(st.toggle, "Show how the two maps differ", "differs"):
             found = difference(traces[0], traces[1], seen[0], seen[1])
-            figure = difference_figure(found, (titles[0], titles[1]))
-            title = figure.layout.title.text
-            st.plotly_chart(figure, key="apart_map", config={"displayModeBar": False}, alt=title)
+            figure = refitted(difference_figure(found, (titles[0], titles[1])), WIDE)
+            titled(figure, "apart_map", figure.layout.meta["title"])
             with st.expander("The numbers", type="compact", key="apart_numbers"):
                 data_table(difference_table(found))

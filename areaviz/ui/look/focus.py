@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from areaviz.drawing.sites import site_name, sites
+from areaviz.drawing.sites import layer_noun, site_name, sites
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.shell.markdown import escaped, shortened
@@ -22,15 +22,20 @@ Name = Callable[[Any], str]
 def current_focus(page: AnyPage, trace: Trace) -> Focus:
     """What is looked at, fitted to `trace`; says in a caption what the trace does not have."""
     site = _fitting(page, "site", "Attention", sites(trace), partial(site_name, trace))
-    layer = _fitting(page, "layer", "Layer", layers(trace, site), layer_name)
+    page.hold(page.state.opening_at(site))
+    noun = layer_noun(site).capitalize()
+    layer = _fitting(page, "layer", noun, layers(trace, site), layer_name)
     head = _fitting(page, "head", "Head", heads(trace, site), head_name)
     locked = page.state.locked
     wanted = replace(locked, site=site, layer=layer, head=None if head == ALL_HEADS else head)
     if locked.site != site and not _same_field(trace, locked.side, locked.site, site):
-        return replace(wanted, side="query", items=())
+        wanted = replace(wanted, side="query", items=())
     focus = fitted(trace, wanted)
     if focus != wanted:
         st.caption("Some of the selected items lie beyond the end of this text and were left out.")
+    if not focus.items and focus.side == "query" and len(side_field(trace, focus)) == 1:
+        # There is nothing else to point at, so what it attends to is shown at once.
+        focus = replace(focus, items=(0,))
     return focus
 
 
@@ -40,7 +45,8 @@ def focus_picker(page: AnyPage, trace: Trace, site: str) -> None:
         # More options than the last number are a list. A choice of one is none and is not drawn;
         # neither are "all heads" of one head.
         _picker(page, "site", "Attention", sites(trace), partial(site_name, trace), 2, 4)
-        _picker(page, "layer", "Layer", layers(trace, site), layer_name, 2, 32)
+        noun = layer_noun(site).capitalize()
+        _picker(page, "layer", noun, layers(trace, site), layer_name, 2, 32)
         _picker(page, "head", "Head", heads(trace, site), head_name, 3, 32)
 
 

@@ -9,23 +9,30 @@ import streamlit as st
 from areaviz.backend.base import Backend
 from areaviz.cards.card import Card
 from areaviz.cards.tasks import TASKS
+from areaviz.data.picture_samples import SAMPLES
 from areaviz.drawing.gazes import TRANSFORMER
 from areaviz.drawing.sites import sites
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
-from areaviz.ui.forms.ways_form import WAYS, Way, WaysPage, models_of_ways
+from areaviz.ui.forms.ways_form import WAYS, Way, WaysPage, chance_picker, models_of_ways
 from areaviz.ui.look.chart import chart, view_picker, warning
+from areaviz.ui.look.doubt import first_sentence
 from areaviz.ui.look.result_page import up_to_date
 from areaviz.ui.models.card_tables import measured
 from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.state import Cards
+from areaviz.ui.shell.table import read_table
 from areaviz.views.look import look_picture, steps
 
 COSTS = {
     "pixels read": "Picture values read",
     "multiply-adds": "Multiply-adds",
-    "draws": "Choices by chance",
+    "draws": "Random choices",
 }
+HOW_TO_READ = (
+    "Bright is what soft attention read; a frame is what was read at this look. In a path of looks"
+    " the line joins their middles, and the filled dot is the newest."
+)
 
 
 def four_ways(page: WaysPage, backend: Backend, cards: Cards, requests: Sequence[Request]) -> None:
@@ -33,17 +40,31 @@ def four_ways(page: WaysPage, backend: Backend, cards: Cards, requests: Sequence
     by_way = models_of_ways(cards, page.state.kind)
     result = up_to_date(page, backend, requests, list(by_way))
     traces = dict(zip(result.titles, result.traces, strict=True))
+    _own_picture(requests[0], by_way)
     step = _step(page, result.traces)
+    against = _against(page, result.traces)
     shown = [way for way in WAYS if way.mechanism in traces]
-    with st.container(key="ways"):
-        for way, place in zip(shown, st.columns(len(WAYS), gap="small"), strict=False):
-            with place.container(border=True, height="stretch"):
-                _way(way, traces[way.mechanism], step)
     missing = [way.title.lower() for way in WAYS if way not in shown]
-    if missing:
-        st.caption(f"No model here reads such pictures by these ways: {'; '.join(missing)}.")
+    with st.container(key="ways"):
+        places = st.columns(len(shown) + bool(missing), gap="small")
+        for way, place in zip(shown, places, strict=False):
+            with place.container(border=True, height="stretch"):
+                _way(way, traces[way.mechanism], step, against)
+        if missing:
+            places[-1].caption(
+                f"No model here reads such pictures by these ways: {'; '.join(missing)}. All four"
+                " read a digit among clutter: change what is read."
+            )
+    st.caption(f"**How to read this.** {HOW_TO_READ}")
+    chance_picker(page)
     _costs(shown, traces, by_way)
     look_closer(page, shown, traces, result.requests[0] if result.is_current else None)
+
+
+def _own_picture(request: Request, cards: Mapping[str, Card]) -> None:
+    """Of a picture that is not the app's own, what the models know."""
+    if request.picture is not None and request.picture.name not in SAMPLES:
+        st.warning(escaped(first_sentence(next(iter(cards.values())).limits)))
 
 
 def _step(page: WaysPage, traces: Sequence[Trace]) -> int:
@@ -55,6 +76,15 @@ def _step(page: WaysPage, traces: Sequence[Trace]) -> int:
     return _number(page, "look", "Look", most, most, same) - 1
 
 
+def _against(page: WaysPage, traces: Sequence[Trace]) -> str:
+    """What the looks are lit against: nothing, or the average of all looks of a reader of cells."""
+    if not any(trace.maps and steps(trace) > 1 for trace in traces):
+        return "nothing"
+    label = "Against the average of all looks"
+    help = "Takes out the cells that a model looks at whatever it looks for."
+    return "average" if page.widget(st.toggle, label, "is_against", help=help) else "nothing"
+
+
 def _number(
     page: WaysPage, name: str, label: str, most: int, first: int, help: str | None = None
 ) -> int:
@@ -64,20 +94,35 @@ def _number(
     return int(page.widget(st.slider, label, name, 1, most, help=help))
 
 
-def _way(way: Way, trace: Trace, step: int) -> None:
-    st.subheader(way.title, anchor=False)
+def _way(way: Way, trace: Trace, step: int, against: str) -> None:
+    st.header(way.title, anchor=False)
     st.caption(way.what)
     seen = min(step, steps(trace) - 1)
     alt = f"{way.title}: what look {seen + 1} read"
-    st.image(look_picture(trace, seen), width="stretch", alt=alt)
+    st.image(look_picture(trace, seen, against), width="stretch", alt=alt)
     label = trace.fields[trace.output.field].labels[seen]
     done = "its only look" if steps(trace) == 1 else f"look {seen + 1} of {steps(trace)}"
     sure = float(trace.output.probabilities[seen])
-    st.write(f"After {done}: **{escaped(label)}**, {sure:.0%} sure")
-    answer = trace.details.get("answer", "")
+    answer, shown = trace.details.get("answer", ""), _digits_shown(trace)
+    wrong = len(shown) == 1 and label != shown
+    st.write(f"After {done}: **{escaped(label)}**, {sure:.0%} sure{_truth(shown, wrong)}")
     if len(answer) > 1:
-        st.write(f"Digits read: **{escaped(_read(answer, seen + 1, steps(trace)))}**")
+        read = _read(answer, seen + 1, steps(trace))
+        wrong = seen + 1 == steps(trace) and sorted(answer) != sorted(shown)
+        st.write(f"Digits read: **{escaped(read)}**{_truth(' and '.join(shown), wrong)}")
     warning(trace)
+
+
+def _digits_shown(trace: Trace) -> str:
+    """The digits that the picture shows, where that is known."""
+    picture = trace.request.picture
+    known = SAMPLES.get(picture.name) if picture else None
+    return known.digits if known else ""
+
+
+def _truth(shown: str, wrong: bool) -> str:
+    """What stands behind a reading that is wrong."""
+    return f" – wrong, it shows {shown}" if wrong and shown else ""
 
 
 def _read(answer: str, done: int, looks: int) -> str:
@@ -87,16 +132,16 @@ def _read(answer: str, done: int, looks: int) -> str:
 
 def _costs(shown: Sequence[Way], traces: Mapping[str, Trace], cards: Mapping[str, Card]) -> None:
     """What the whole reading cost, and how often the model errs on held-out digits."""
-    st.subheader("What each of them costs", anchor=False)
+    st.header("What each of them costs", anchor=False)
     table = {"Way to look": [way.title for way in shown]}
     for key, title in COSTS.items():
         table[title] = [traces[way.mechanism].details.get(key, "–") for way in shown]
     table["Error on held-out pictures"] = [_error(cards[way.mechanism]) for way in shown]
-    st.table(table, border="horizontal", hide_index=True)
+    read_table(table)
     st.caption(
         "Picture values read: how many pixels, or means of pixels, enter the model. Multiply-adds:"
-        " of the whole reading. Choices by chance: with sampling on. They make learning noisy, as"
-        " only a reward teaches them."
+        " of the whole reading. Random choices: where the hard models choose at random; they make"
+        " learning noisy, as only a reward teaches them."
     )
 
 
@@ -120,7 +165,7 @@ def look_closer(
         traces: by mechanism.
         request: what a link restores; None where there is no link.
     """
-    st.subheader("Look closer", anchor=False)
+    st.header("Look closer", anchor=False)
     titles = {way.mechanism: way.title for way in ways}
     with st.container(border=True):
         trace = traces[page.segments("Reading", "reading", titles)]

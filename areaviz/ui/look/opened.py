@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from threading import BoundedSemaphore
+from threading import Lock
 from typing import BinaryIO
 
 import streamlit as st
@@ -22,8 +22,8 @@ MAX_MEGABYTES = 20
 """Of an uploaded file of attention; Streamlit holds it in memory as long as its reader is there."""
 SETTING = "AREAVIZ_TRACE"
 """Environment variable: a file that everybody is shown, as `serve --trace FILE` sets it."""
-LARGE, AT_ONCE = 8 * 2**20, 2
-"""Traces whose layers take more than `LARGE` bytes; `AT_ONCE` of them are worked on at a time."""
+LARGE = 8 * 2**20
+"""Bytes of a layer above which the app works on one reader's trace at a time."""
 
 
 def opened(file: UploadedFile, area_size: int | None = None) -> Trace:
@@ -53,7 +53,7 @@ def opened(file: UploadedFile, area_size: int | None = None) -> Trace:
 
 def stored_trace() -> Trace | None:
     """A stored trace that the reader opened, or None; raises as `opened`."""
-    with st.expander("Open a stored trace", key="stored", type="compact"):
+    with st.popover("Open a stored trace (.npz)", key="stored", type="tertiary"):
         file = st.file_uploader(
             "A trace downloaded from this page",
             type="npz",
@@ -100,11 +100,11 @@ def _file_of_all(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def turn(traces: Sequence[Trace]) -> Iterator[None]:
-    """Wait until few others work on large traces, so that few layers are in memory at once."""
+    """Wait until nobody else works on a large trace, so that few layers are in memory at once."""
     if all(_layer_bytes(trace) < LARGE for trace in traces):
         yield
         return
-    with _turns():
+    with _turn():
         yield
 
 
@@ -116,7 +116,7 @@ def _layer_bytes(trace: Trace) -> int:
 def _opened(file_id: str, area_size: int | None, _file: UploadedFile) -> Trace | InputError:
     """A refusal is remembered too: to find it out may take as long."""
     try:
-        with _turns():
+        with _turn():
             if area_size is None:
                 return open_trace(_file, reserve=disk().reserve)
             return open_npz(_file, area_size, reserve=disk().reserve)
@@ -129,7 +129,7 @@ def _served(
     path: str, changed: int, size: int, area_size: int, _file: BinaryIO
 ) -> Trace | InputError:
     try:
-        with _turns():
+        with _turn():
             return open_npz(_file, area_size, room=OPERATOR)
     except InputError as refusal:
         return refusal
@@ -142,5 +142,5 @@ def opened_example(area_size: int) -> Trace:
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)
-def _turns() -> BoundedSemaphore:
-    return BoundedSemaphore(AT_ONCE)
+def _turn() -> Lock:
+    return Lock()

@@ -11,8 +11,11 @@ from functools import partial
 from typing import Generic, TypeVar
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from areaviz.backend.base import Backend
+from areaviz.data.picture_samples import SAMPLES
+from areaviz.drawing.labels import counted
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
@@ -21,6 +24,7 @@ from areaviz.ui.look.opened import stored_trace
 from areaviz.ui.shell.engine import engine
 from areaviz.ui.shell.errors import problem, show_errors
 from areaviz.ui.shell.frame import page_frame
+from areaviz.ui.shell.markdown import escaped, shortened
 from areaviz.ui.shell.page import AnyPage, Page, S_co
 from areaviz.ui.shell.state import Cards
 from areaviz.ui.shell.waiting import traced
@@ -30,6 +34,8 @@ from areaviz.ui.what_if.state import WhatIfPage, apply_link
 
 A = TypeVar("A")
 _RESULT = "result"
+LONGEST, COMPARED = 70, 2
+"""Of the line that stands for the form: letters of a text, and models that are named."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,11 +44,13 @@ class ResultPage(Page[S_co], Generic[S_co, A]):
 
     Args:
         task: of the models that are offered, as in `Card.task`.
+        also: further tasks whose models are offered.
         form: draws what is asked; returns it, or nothing while something is missing.
         show: runs what is asked and shows the result.
     """
 
     task: str
+    also: tuple[str, ...] = ()
     form: Callable[[Page[S_co], Cards], A | None]
     show: Callable[[Page[S_co], Backend, Cards, A], None]
 
@@ -71,19 +79,67 @@ def result_page(page: ResultPage[S_co, A]) -> None:
     page_frame(page)
     with show_errors("opening the models"):
         backend = engine()
-        cards = {name: card for name, card in backend.models().items() if card.task == page.task}
+        tasks, models = (page.task, *page.also), backend.models()
+        cards = {name: card for name, card in models.items() if card.task in tasks}
         for sentence in backend.problems():
             problem(sentence)
         with show_errors("reading the link"):
             page.follow(cards)
-        asked = page.form(page, cards) if cards else None
-        with show_errors("reading the stored trace"):
-            stored = stored_trace()
-            if stored:
+        asked, stored = None, None
+        with _form_line(page, cards):
+            if cards:
+                asked = page.form(page, cards)
+            with show_errors("reading the stored trace"):
+                stored = stored_trace()
+        if stored:
+            with show_errors("reading the stored trace"):
                 explore(page, (stored,), (f"Stored trace of {stored.request.model}",))
-            elif asked:
-                with show_errors("running the model"):
-                    page.show(page, backend, cards, asked)
+        elif asked:
+            with show_errors("running the model"):
+                page.show(page, backend, cards, asked)
+
+
+def _form_line(page: AnyPage, cards: Cards) -> DeltaGenerator:
+    """Where the form goes: folded to one line, which says what was asked, until it is opened."""
+    key, older = page.key("form"), _older(page)
+    words = asked_words(older.requests, cards) if older else ""
+    if st.session_state.get(key) != page.state.is_form_open:
+        st.session_state[key] = page.state.is_form_open
+
+    def take() -> None:
+        page.set(is_form_open=st.session_state[key])
+
+    label = f"{words} · **Change**" if words else "**Ask the model**"
+    return st.expander(label, key=key, on_change=take)
+
+
+def asked_words(requests: Sequence[Request], cards: Cards) -> str:
+    """What was asked, on one line of Markdown: the text, the picture, the models, the options."""
+    first = requests[0]
+    parts = []
+    card = cards.get(first.model)
+    if card is not None and card.level == "point":
+        parts.append(counted(len(first.text.split()), "point"))
+    elif first.text:
+        parts.append(f"“{escaped(shortened(first.text, LONGEST))}”")
+    if first.picture is not None:
+        known = SAMPLES.get(first.picture.name)
+        title = known.title if known else "your picture"
+        # A scene's title may be the sentence itself.
+        if title.lower() != first.text.lower():
+            parts.append(escaped(shortened(title, LONGEST)))
+    models = list(dict.fromkeys(request.model for request in requests))
+    if len(models) <= COMPARED:
+        titles = [cards[name].title if name in cards else name for name in models]
+        parts.append(" and ".join(map(escaped, titles)))
+    else:
+        parts.append(f"{len(models)} models")
+    if first.method != "greedy":
+        parts.append(f"beam of {first.beam}")
+    if first.area_size:
+        largest = first.area_size
+        parts.append("single items" if largest == 1 else f"areas up to {largest}")
+    return " · ".join(parts)
 
 
 def show_traces(
@@ -139,21 +195,28 @@ def up_to_date(
         InputError: the input cannot be used, and there is no older result.
         BackendError: as the backend.
     """
-    older: Result | None = st.session_state.get(_RESULT)
-    if older and older.page != page.name:
-        older = None
+    older = _older(page)
     try:
         asked = tuple(request.checked() for request in requests)
         if older and older.requests == asked:
             return replace(older, titles=tuple(titles))
         traces = traced(backend, asked, "Waiting for the model")
     except InputError as error:
+        if not page.state.is_form_open:
+            page.set(is_form_open=True)
+            st.rerun()
         if older is None:
             raise
         problem(str(error))
         st.caption("What follows is still the result of what you asked before.")
         return replace(older, is_current=False)
     st.session_state[_RESULT] = Result(page.name, tuple(titles), asked, traces)
-    page.set(has_just_run=True)
+    page.set(has_just_run=True, is_form_open=False)
     # Once more, so that the result stands where it stands in every later run.
     st.rerun()
+
+
+def _older(page: AnyPage) -> Result | None:
+    """What this page ran last."""
+    older: Result | None = st.session_state.get(_RESULT)
+    return older if older and older.page == page.name else None

@@ -41,7 +41,7 @@ np.savez("attention.npz", weights=weights, memory=np.array(tokens))
 
 @dataclass(frozen=True)
 class TensorsState(State):
-    """What Your tensors holds."""
+    """What Your own attention holds."""
 
     # Whether the example was asked for, and up to which size sums over areas are shown.
     is_example: bool = False

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-import streamlit as st
-
 from areaviz.cards.card import Card
 from areaviz.cards.gates import Judged
 from areaviz.cards.tasks import TASKS
 from areaviz.drawing.sites import TEXT_SITES
 from areaviz.ui.shell.markdown import escaped
+from areaviz.ui.shell.table import read_table
 
 Columns = dict[str, list[str]]
 # Site or set -> measure -> value, as in `Card.attention`.
@@ -59,13 +58,15 @@ LOOKS = {
 }
 BLIND = {
     "_uniform": "Any place alike",
+    "_middle": "Middle of the picture",
     "_position": "Blind to the picture",
     "_untrained": "Untrained",
 }
 WHAT_BLIND_MEANS = (
-    "Any place alike: attention that is the same everywhere, or looks at random places. Blind to"
-    " the picture: one mean map for all words, or the looks at another picture. Untrained: the same"
-    " network before it learned anything."
+    "Any place alike: attention that is the same everywhere, or looks at random places. Middle of"
+    " the picture: all attention there, whatever the word. Blind to the picture: one mean map for"
+    " all words, or the looks at another picture. Untrained: the same network before it learned"
+    " anything."
 )
 SIZES = {
     "area_size": "Mean area size (items)",
@@ -77,7 +78,7 @@ SIZES = {
 def draw_table(columns: Columns) -> None:
     """Draw a table whose cells are text, whatever they hold."""
     safe = {name: [escaped(cell) for cell in cells] for name, cells in columns.items()}
-    st.table(safe, border="horizontal", hide_index=True)
+    read_table(safe)
 
 
 def measure_name(key: str) -> str:
@@ -92,7 +93,7 @@ def measured(task: str, key: str, value: object) -> str:
     """A measure of a task as a reader wants it: shares in percent."""
     if isinstance(value, float) and key in TASKS[task].percent:
         return f"{value:.2%}"
-    return number(value)
+    return number(value, TASKS[task].decimals.get(key, 2))
 
 
 def number(value: object, decimals: int = 2) -> str:
@@ -166,7 +167,10 @@ def gate_table(gates: Sequence[Judged]) -> Columns:
     """What a model had to reach before it was shipped, one row a gate."""
     verdicts = {True: "reached", False: "missed", None: "not measured yet"}
     rows = [(gate.what, gate.wanted, gate.measured, verdicts[gate.reached]) for gate in gates]
-    return columns_of(("Gate", "Wanted", "Measured", "Verdict"), rows)
+    # Some targets were set later, and say so.
+    before = not any("set after training" in gate.what for gate in gates)
+    target = "Target set before training" if before else "Target"
+    return columns_of((target, "Needed", "Result", "Verdict"), rows)
 
 
 def quality_table(attention: Attention) -> Columns:
@@ -213,6 +217,7 @@ def _shares(
 
 def size_table(attention: Attention) -> Columns:
     """How large areas are and how spread their weights: one row a site."""
+    attention = {site: values for site, values in attention.items() if "area_size" in values}
     columns = {"Attention": [_site(site) for site in attention]}
     for key, title in SIZES.items():
         columns[title] = [number(values.get(key)) for values in attention.values()]

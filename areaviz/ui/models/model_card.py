@@ -9,7 +9,9 @@ import streamlit as st
 from areaviz.cards.card import Card
 from areaviz.cards.gates import judged
 from areaviz.cards.tasks import TASKS
+from areaviz.drawing.sites import PICTURE_SITES, TEXT_SITES
 from areaviz.ui.look.chart import as_columns
+from areaviz.ui.look.doubt import attention_doubt
 from areaviz.ui.models.card_tables import (
     BLIND,
     WHAT_BLIND_MEANS,
@@ -26,8 +28,17 @@ from areaviz.ui.models.card_tables import (
     quality_table,
     size_table,
 )
+from areaviz.ui.models.head_tables import WHAT_NAMES_MEAN, draw_heads, draw_links
+from areaviz.ui.shell.frame import page_link
 from areaviz.ui.shell.markdown import escaped
 from areaviz.views.charts import history_figure, history_table
+
+PAGE_OF = {
+    "translation": "translate",
+    "caption": "caption",
+    "picture translation": "translate_picture",
+}
+"""The page that runs a model of a task by its name."""
 
 
 def choose_card(task: str, group: Sequence[Card]) -> Card:
@@ -54,7 +65,11 @@ def model_card(card: Card, cards: Mapping[str, Card]) -> None:
     """Draw the card of a model; `cards` are those of all, as some are measured against others."""
     with st.container(border=True, key=f"model_{card.name}"):
         st.subheader(escaped(card.title), anchor=False)
+        if doubt := attention_doubt(card):
+            st.warning(escaped(doubt))
         st.caption(escaped(_summary(card)))
+        if card.task in PAGE_OF:
+            page_link(f"pages/{PAGE_OF[card.task]}.py", "Try this model", {"model": card.name})
         if card.figures:
             _figures(card)
         _gates(card, cards)
@@ -62,6 +77,8 @@ def model_card(card: Card, cards: Mapping[str, Card]) -> None:
             _training(card)
         if card.attention:
             _attention(card)
+        if card.heads:
+            _heads(card)
         for note in card.notes:
             st.write(escaped(note))
         st.write(f"**Limits.** {escaped(card.limits)}")
@@ -74,9 +91,11 @@ def _summary(card: Card) -> str:
     reach = ""
     if TASKS[card.task].follows_words:
         reach = f", with texts of up to {card.trained_length:,} items"
+    reads = "reads digits" if card.level == "digit" else f"{card.level} level"
+    attention = "no" if card.mechanism == "none" else card.mechanism
     return (
-        f"{card.name}: {card.level} level, {card.mechanism} attention{size}, {card.parameters:,}"
-        f" parameters. Trained on {card.trained_on}{reach}; code version {card.code_version}."
+        f"{card.name}: {reads}, {attention} attention{size}, {card.parameters:,} parameters."
+        f" Trained on {card.trained_on}{reach}; code version {card.code_version}."
     )
 
 
@@ -87,7 +106,7 @@ def _gates(card: Card, cards: Mapping[str, Card]) -> None:
         draw_table(gate_table(gates))
     for gate in gates:
         if gate.why:
-            st.caption(escaped(f"Missed: {gate.what[0].lower()}{gate.what[1:]}. {gate.why}"))
+            st.caption(escaped(f"Missed: “{gate.what}”. {gate.why}"))
 
 
 def _figures(card: Card) -> None:
@@ -126,6 +145,7 @@ def _training(card: Card) -> None:
 def _attention(card: Card) -> None:
     """What the attention follows, beside what chance would give."""
     if TASKS[card.task].follows_words:
+        draw_links(card)
         _follows_words(card.attention)
         return
     st.write("**Does it look at what it speaks of?**")
@@ -134,7 +154,19 @@ def _attention(card: Card) -> None:
         st.caption(WHAT_BLIND_MEANS)
 
 
+def _heads(card: Card) -> None:
+    """What every head does, a table a site."""
+    names = TEXT_SITES if "source" in TASKS[card.task].inputs else PICTURE_SITES
+    with st.expander("What does each head do?", key=f"heads_{card.name}", type="compact"):
+        st.caption(WHAT_NAMES_MEAN)
+        for site in card.heads:
+            st.write(f"**{escaped(names.get(site, site))}**")
+            draw_heads(card, site, f"{card.name}_{site}")
+
+
 def _follows_words(attention: Attention) -> None:
+    if not _has_key(attention, "area_size"):
+        return
     st.write("**Does its attention follow words?**")
     for counted, words in WHAT_IS_COUNTED.items():
         if _has_key(attention, f"{counted}purity"):
@@ -159,4 +191,8 @@ def _recipe(card: Card) -> None:
             names = [measure_name(name) for name in content]
             draw_table({"Setting": names, "Value": [str(value) for value in content.values()]})
         st.caption("All measures of attention")
-        draw_table(all_measures(card.attention))
+        of_sites = {site: one for site, one in card.attention.items() if "queries" in one}
+        others = {site: one for site, one in card.attention.items() if site not in of_sites}
+        for attention in (of_sites, others):
+            if attention:
+                draw_table(all_measures(attention))

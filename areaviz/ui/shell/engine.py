@@ -1,7 +1,8 @@
 """Which backend the pages talk to: chosen by settings, opened once for all sessions.
 
-AREAVIZ_BACKEND: "local" (default: models run in this process), "replay:FOLDER" (stored traces), or
-the address of a server of models, such as "http://127.0.0.1:8000".
+AREAVIZ_BACKEND: "local" (default: models run in this process), "replay:FOLDER" (stored traces),
+"record:FOLDER" (as local, and every trace is stored), or the address of a server of models, such as
+"http://127.0.0.1:8000".
 AREAVIZ_TOKEN_FILE: the file with that server's access token.
 AREAVIZ_CHECKPOINTS: where the models lie (default: the checkpoints folder beside app.py).
 AREAVIZ_DEVICE: "auto" (default), "cpu", "cuda" or "mps".
@@ -20,7 +21,9 @@ from areaviz.backend.base import Backend
 from areaviz.backend.cached import CachedBackend
 from areaviz.backend.remote import RemoteBackend
 from areaviz.backend.replay import ReplayBackend
-from areaviz.data.places import checkpoints_folder
+from areaviz.backend.stored import RecordingBackend, StoredBackend
+from areaviz.cards.card import Card
+from areaviz.data.places import OPENINGS, checkpoints_folder
 from areaviz.trace.errors import BackendError
 
 REMEMBERED = 32
@@ -31,6 +34,14 @@ def engine() -> CachedBackend:
     """The backend of this process."""
     setting = os.environ.get("AREAVIZ_BACKEND", "local")
     return _opened(setting, str(checkpoints_folder()), os.environ.get("AREAVIZ_DEVICE", "auto"))
+
+
+def known_card(model: str) -> Card | None:
+    """The card of a model; None where there is none, as for a run of somebody else's."""
+    try:
+        return engine().models().get(model)
+    except BackendError:
+        return None
 
 
 def requests_waiting() -> int | None:
@@ -47,13 +58,17 @@ def open_backend(setting: str, checkpoints: Path, device: str) -> Backend:
         return ReplayBackend(Path(folder))
     if kind in ("http", "https"):
         return RemoteBackend(setting, _token())
-    if setting == "local":
+    if setting == "local" or (kind == "record" and folder):
         # Here, so that stored traces are shown without torch.
         from areaviz.backend.local import LocalBackend
 
-        return LocalBackend(checkpoints, device)
+        models = LocalBackend(checkpoints, device)
+        if kind == "record":
+            return RecordingBackend(models, Path(folder))
+        return StoredBackend(models, OPENINGS)
     raise BackendError(
-        'The setting AREAVIZ_BACKEND must be "local", "replay:FOLDER" or an address, http://...'
+        'The setting AREAVIZ_BACKEND must be "local", "replay:FOLDER", "record:FOLDER" or an'
+        " address, http://..."
     )
 
 

@@ -22,10 +22,14 @@ from areaviz.ui.shell.streamlit_private import leave_pages_folder
 _STYLE = """
 [data-testid="stElementContainer"]:has([data-testid="stMarkdownContainer"] > style) {
   display: none; }
-.st-key-restart_recovery { display: none; }
+.st-key-restart_recovery, [class*="st-key-clicks_"] { display: none; }
 [data-testid="stMainBlockContainer"] {
   max-width: 76rem; padding-top: 3.5rem; padding-bottom: 4rem; }
 [data-testid="stMainBlockContainer"] p, [data-testid="stCaptionContainer"] { max-width: 46rem; }
+.st-key-purpose [data-testid="stCaptionContainer"],
+.st-key-purpose [data-testid="stCaptionContainer"] p { max-width: none; }
+a:focus-visible, [data-testid="stTopNavSection"]:focus-visible {
+  outline: 2px solid currentColor !important; outline-offset: 2px; border-radius: 4px; }
 [data-testid="stText"] { white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: plaintext; }
 [class*="st-key-translation"] [data-testid="stText"] { font-size: 1.3rem; line-height: 1.5; }
 [data-testid="stPageLink-NavLink"] { padding-left: 0; padding-right: 0; }
@@ -33,7 +37,10 @@ _STYLE = """
 [data-testid="stPageLink-NavLink"]:hover { background: none; }
 button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selected="true"] {
   color: inherit !important; }
+[class*="st-key-heading_"] [data-testid="stText"] { font-weight: 600; }
+[data-testid="stButtonGroup"] > div:has(> button) { flex-wrap: wrap; }
 [data-testid="stSliderThumbValue"] { color: inherit !important; }
+.st-key-ways h2 { font-size: 1.15rem; }
 [class*="st-key-ways"] [data-testid="stImage"] img { image-rendering: pixelated; }
 @media (min-width: 62rem) { .st-key-ways [data-testid="stCaptionContainer"] p { min-height: 2lh; } }
 @media (max-width: 62rem) { .st-key-ways [data-testid="stColumn"] { min-width: calc(50% - 1rem); } }
@@ -58,7 +65,8 @@ def page_frame(page: AnyPage) -> None:
     note_open(page)
     stylesheet(_STYLE)
     st.title(page.title, anchor=False)
-    st.caption(page.purpose)
+    with st.container(key="purpose"):
+        st.caption(page.purpose)
 
 
 def admitted() -> bool:

@@ -6,7 +6,7 @@ import re
 
 from areaviz.drawing.labels import readable as visible
 
-__all__ = ["escaped", "shortened", "visible"]
+__all__ = ["counted", "escaped", "shortened", "visible"]
 
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 
@@ -24,3 +24,8 @@ def shortened(text: str, limit: int = 60) -> str:
     """`text` on one line, at most `limit` characters, cut at the end with an ellipsis."""
     line = " ".join(text.split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def counted(count: int, what: str) -> str:
+    """How many there are of something: "1 note", "2,000 notes"."""
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"

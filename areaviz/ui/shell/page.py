@@ -18,18 +18,20 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
 from areaviz.ui.shell.state import VIEW, Cards, Link, State
 
-TITLES: Mapping[str, str] = {
-    "home": "Home",
-    "translate": "Translate",
-    "caption": "Caption",
-    "translate_picture": "Translate with a picture",
-    "four_ways": "Four ways to look",
-    "analyse": "Analyse",
-    "your_tensors": "Your tensors",
-    "how_areas_work": "How areas work",
-    "models": "Models",
+GROUPS: Mapping[str, Mapping[str, str]] = {
+    "": {"home": "Home"},
+    "Explore": {
+        "translate": "Translate",
+        "caption": "Caption",
+        "translate_picture": "Translate with a picture",
+        "four_ways": "Four ways to look",
+        "reason": "Reason",
+    },
+    "Learn": {"how_areas_work": "How areas work", "models": "Models"},
+    "Analyse": {"analyse": "Analyse a set", "your_tensors": "Your own attention"},
 }
-"""Every page by its name, in the order of the navigation. `pages/NAME.py` draws it."""
+"""The navigation: under what one does there, every page by its name. `pages/NAME.py` draws it."""
+TITLES = {name: title for group in GROUPS.values() for name, title in group.items()}
 
 _OPEN = "page"
 
@@ -165,16 +167,25 @@ class Page(Generic[S_co]):
             problem = state.problem
             if problem in ("", link.problem):
                 state = state.looking_at(link.focus, params.get(VIEW, ""))
-            state = replace(state, address=params)
-        self.hold(replace(state, problem=problem, has_just_run=False))
+            state = replace(state, address=params, whole_address=None)
+        is_open = state.is_form_open or bool(problem)
+        self.hold(replace(state, problem=problem, has_just_run=False, is_form_open=is_open))
         if problem:
             raise InputError(problem)
 
     def keep(self, params: Mapping[str, str]) -> None:
-        """Make the browser's address these parameters."""
-        if st.query_params.to_dict() != params:
+        """Make the browser's address these parameters.
+
+        A link that the page was opened by stays as it is until something is changed: a longer
+        address of the same page would be one more step back to where the reader came from.
+        """
+        state, there = self.state, st.query_params.to_dict()
+        is_link = bool(there) and there == state.address
+        if is_link and state.whole_address is None and there.items() <= params.items():
+            self.set(whole_address=dict(params))
+        elif there != params and not (is_link and state.whole_address == params):
             st.query_params.from_dict(params)
-        self.set(address=dict(params))
+            self.set(address=dict(params), whole_address=dict(params))
 
     def offer(self, params: Mapping[str, str], request: Request) -> None:
         """Make the browser's address these parameters of a request, and let it be copied."""

@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Self
 
-from areaviz.cards.card import Card
+from areaviz.cards.card import Card, Opening
+from areaviz.cards.tasks import TASKS
 from areaviz.trace.errors import InputError
 from areaviz.trace.link import from_params, to_params
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.shell.markdown import shortened
 
 ALL_HEADS = -1
-VIEW, COMPARE = "view", "compare"
+VIEW, COMPARE, LEVEL = "view", "compare", "level"
 NOTHING: Mapping[str, str] = {}
 
 Cards = Mapping[str, Card]
@@ -38,7 +39,7 @@ class Link:
     @classmethod
     def of(cls, params: Mapping[str, str], cards: Cards) -> Link:
         """Reads the parameters of a page that offers these models."""
-        first = default_model(cards)
+        first = default_model(cards, params.get(LEVEL, ""))
         try:
             request, focus = from_params({"model": first, **params})
         except InputError as error:
@@ -56,12 +57,16 @@ class Link:
 class State:
     """What every page holds. A page adds fields of its own, all with defaults."""
 
-    # The address that was followed or written last.
+    # The address that was followed or written last, and what it amounts to with all that it leaves
+    # to the page; None until that is known.
     address: Mapping[str, str] = field(default_factory=dict)
+    whole_address: Mapping[str, str] | None = None
     # Why the address could not be followed, and whether the model has just run: the page is then
     # drawn once more, and the reader has not seen the sentence yet.
     problem: str = ""
     has_just_run: bool = False
+    # Whether the form stands open; after a run it folds.
+    is_form_open: bool = False
     # Site and layer that are looked at; "" and None are the first there is.
     site: str = ""
     layer: int | None = None
@@ -69,10 +74,15 @@ class State:
     # The items that are locked, with their site and side, and how they are seen.
     locked: Focus = Focus("")
     view: str = ""
-    # The model whose best layer was looked at first.
+    # The model whose best layer was looked at first, what its card opens each site on, and the site
+    # that was opened last: later choices stay.
     focused_model: str = ""
+    opening: Mapping[str, Opening] = field(default_factory=dict)
+    opened: str = ""
     # Whether the difference of two maps is shown.
     differs: bool = False
+    # Whether a row of looks is lit against the average of them.
+    is_against: bool = False
 
     def from_link(self, link: Link) -> Self:
         """This state after a link; of one with a problem, what could be read of it."""
@@ -86,14 +96,23 @@ class State:
 
     def looking_at(self, focus: Focus | None, view: str = "") -> Self:
         """This state looking at something else; without a focus, at the default."""
-        first = replace(self, site="", layer=None, view=view, focused_model="")
+        first = replace(self, site="", layer=None, view=view, focused_model="", opened="")
         if focus is None:
             return replace(first, head=ALL_HEADS, locked=Focus(""))
-        return replace(first, site=focus.site, layer=focus.layer).locking(focus)
+        return replace(first, site=focus.site, layer=focus.layer, opened=focus.site).locking(focus)
 
     def locking(self, focus: Focus) -> Self:
         """This state with the items and the head of a focus; site and layer stay."""
         return replace(self, head=ALL_HEADS if focus.head is None else focus.head, locked=focus)
+
+    def opening_at(self, site: str) -> Self:
+        """This state at a site: at what the model's card opens it on, if it was not opened yet."""
+        first = self.opening.get(site)
+        if first is None or self.opened == site:
+            return self
+        head = ALL_HEADS if first.head is None else first.head
+        locked = replace(self.locked, reading=first.reading)
+        return replace(self, layer=first.layer, head=head, locked=locked, opened=site)
 
     def unlocked(self) -> Self:
         """This state without locked items, as the text or the picture is a new one."""
@@ -119,7 +138,14 @@ def link_params(
     return params
 
 
-def default_model(cards: Cards) -> str:
-    """The model to begin with: the first that attends to areas."""
-    areas = (card.name for card in cards.values() if card.mechanism == "area")
-    return next(areas, next(iter(cards), ""))
+def default_model(cards: Cards, level: str = "") -> str:
+    """The model to begin with: the one that its task names, else the first that attends to areas.
+
+    Args:
+        cards: of one task.
+        level: of those that are meant, as in `Card.level`; "" for any.
+    """
+    fitting = [card for card in cards.values() if level in ("", card.level)] or [*cards.values()]
+    named = (card.name for card in fitting if TASKS[card.task].opens == card.name)
+    areas = (card.name for card in fitting if card.mechanism == "area")
+    return next(named, next(areas, fitting[0].name if fitting else ""))

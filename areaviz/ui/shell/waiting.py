@@ -10,9 +10,9 @@ from contextlib import contextmanager
 
 import streamlit as st
 
-from areaviz.backend.base import Backend, Progress
+from areaviz.backend.base import Backend
 from areaviz.trace.record import Trace
-from areaviz.trace.request import Request
+from areaviz.trace.request import Progress, Request
 from areaviz.ui.shell.budget import memory
 
 

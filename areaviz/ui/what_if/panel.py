@@ -9,6 +9,7 @@ import streamlit as st
 
 from areaviz.backend.base import Backend
 from areaviz.data.picture_samples import SAMPLES, names
+from areaviz.drawing.labels import readable
 from areaviz.metrics.words import word_runs
 from areaviz.trace.interventions import Change, Gate, Hide, Weigh
 from areaviz.trace.record import Trace
@@ -31,6 +32,11 @@ from areaviz.ui.what_if.words import candidates, change_words, items_of, place_w
 TITLE = "What if"
 LARGEST_FACTOR, FACTOR_STEP = 4.0, 0.25
 MOST_WORDS = 60
+WHOLE = {
+    "facts": "Its place in the story stays, so facts before it are as old as they were.",
+    "points": "The model has read it all the same; a tour comes to it when no other is left.",
+}
+"""Inputs whose items are hidden one by one, with what hiding leaves."""
 
 
 def panel(page: WhatIfPage, backend: Backend, run: Experiment, trace: Trace, focus: Focus) -> None:
@@ -83,14 +89,16 @@ Chooser = Callable[[WhatIfPage, Experiment, Focus], Change | None]
 def _kinds(run: Experiment, focus: Focus) -> dict[str, tuple[str, Chooser]]:
     """The kinds of changes that this run allows, with the label and the form of each."""
     memory = run.before.fields[run.before.maps[focus.site].memory]
-    kinds: dict[str, tuple[str, Chooser]] = {
-        "area": ("Weigh an area", _weigh),
-        "head": ("Switch heads off", _gate),
-    }
+    kinds: dict[str, tuple[str, Chooser]] = {"area": ("Weigh an area", _weigh)}
+    # A pointer's weights are its output: there is nothing that a head reads.
+    if memory.name != "points":
+        kinds["head"] = "Switch heads off", _gate
     if "source" in run.before.fields:
         kinds["hide"] = "Hide words", _hide_words
     elif memory.name == "picture":
         kinds["hide"] = "Hide cells", _hide_cells
+    elif memory.name in WHOLE:
+        kinds = {"hide": (f"Hide {memory.name}", _hide_items), **kinds}
     if run.request.picture is not None:
         kinds["picture"] = "Swap the picture", _swap
     return kinds
@@ -113,7 +121,7 @@ def _weigh(page: WhatIfPage, run: Experiment, focus: Focus) -> Change | None:
         where = page.segments("In", "where", places)
         factor = page.widget(
             st.slider,
-            "Its weight times",
+            "Multiply its weight by",
             "factor",
             0.0,
             LARGEST_FACTOR,
@@ -135,7 +143,7 @@ def _weigh(page: WhatIfPage, run: Experiment, focus: Focus) -> Change | None:
 
 def _meaning(factor: float) -> str:
     if factor == 0:
-        return "0 bans it: its weight goes to the others, in proportion."
+        return "0 ignores it: its weight goes to the others, in proportion."
     if factor == 1:
         return "1 changes nothing."
     return "All weights are divided by their new sum, so they are shares again."
@@ -164,6 +172,15 @@ def _hide_words(page: WhatIfPage, run: Experiment, _: Focus) -> Change | None:
     )
     items = tuple(item for place in sorted(chosen) for item in range(*runs[place]))
     return Hide("source", items) if items else None
+
+
+def _hide_items(page: WhatIfPage, run: Experiment, focus: Focus) -> Change | None:
+    """Facts or points, each by its label."""
+    memory = run.before.fields[run.before.maps[focus.site].memory]
+    names = {item: escaped(readable(label)) for item, label in enumerate(memory.labels)}
+    chosen = page.pills(memory.name.capitalize(), "words", names)
+    st.caption(f"What is hidden gets no weight at any step. {WHOLE[memory.name]}")
+    return Hide(memory.name, tuple(sorted(chosen))) if chosen else None
 
 
 def _hide_cells(_: WhatIfPage, run: Experiment, focus: Focus) -> Change | None:

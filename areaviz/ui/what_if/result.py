@@ -15,6 +15,7 @@ from areaviz.trace.request import Focus, Request
 from areaviz.ui.look.chart import chart, output_text
 from areaviz.ui.shell.errors import show_errors
 from areaviz.ui.shell.markdown import escaped
+from areaviz.ui.shell.table import read_table
 from areaviz.ui.shell.waiting import waiting
 from areaviz.ui.what_if.state import WhatIfPage
 from areaviz.ui.what_if.words import place_words
@@ -48,7 +49,10 @@ def outcome(before: Trace, after: Trace, forced: Trace, focus: Focus) -> None:
 def _odds(before: Trace, forced: Trace) -> str:
     """The mean probability of the original output's items, before and after."""
     items = len(before.output.probabilities)
-    means = [float(trace.output.probabilities[:items].mean()) for trace in (before, forced)]
+    means = []
+    for trace in (before, forced):
+        likely = np.maximum(trace.output.probabilities[:items], 1e-12)
+        means.append(float(np.exp(np.log(likely).mean())))
     return (
         f"Mean probability of the original output: {means[0]:.2f} before, {means[1]:.2f} with the"
         " changes."
@@ -61,7 +65,9 @@ def faithful(page: WhatIfPage, backend: Backend, trace: Trace, focus: Focus) -> 
         return
     st.markdown("**How faithful is this map?**")
     place = place_words(trace, focus.site, focus.layer, focus.head)
-    st.caption(f"{escaped(place)}: is what it points at what the output depends on? {CAVEAT}")
+    st.caption(
+        f"{escaped(place)}: does the output really depend on what this map highlights? {CAVEAT}"
+    )
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         k = page.widget(st.number_input, "How many", "k", 1, 100, width=120)
         unit = page.segments("Of what", "unit", _NAMES)
@@ -97,23 +103,23 @@ def _measured(backend: Backend, request: Request, probe: Probe) -> Faithfulness:
 def _figures(found: Faithfulness, probe: Probe) -> None:
     things = "items" if probe.unit == "item" else "areas"
     rows = [
-        f"Without the {probe.k} {things} (comprehensiveness, high is faithful)",
-        f"With these {probe.k} {things} alone (sufficiency, low is faithful)",
+        f"Without the {probe.k} {things} that the map highlights (high: the map is faithful)",
+        f"With these {probe.k} {things} alone (low: the map is faithful)",
     ]
     chance = []
     for draws in (found.random_comprehensiveness, found.random_sufficiency):
         mean, deviation = spread(draws)
         chance.append(f"{mean:.3f} ± {deviation:.3f}".replace("-", "−"))
     columns = {
-        "Fall of the output's mean probability": rows,
+        "How much less probable the output becomes": rows,
         "As the map points": [_signed(found.comprehensiveness), _signed(found.sufficiency)],
         f"By chance, {probe.draws} draws": chance,
     }
-    st.table(columns, border="horizontal", hide_index=True)
+    read_table(columns)
     st.caption(
         f"Mean over {found.items} output items of mean probability {found.probability:.2f}; each"
         " loses or keeps its own, in all layers and heads of this attention. ± is the standard"
-        " deviation of the draws."
+        " deviation of the draws. Papers call the two comprehensiveness and sufficiency."
     )
 
 

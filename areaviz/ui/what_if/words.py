@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from areaviz.drawing.labels import readable
 from areaviz.drawing.select import quote
-from areaviz.drawing.sites import site_name
+from areaviz.drawing.sites import layer_noun, site_name
 from areaviz.trace.areas import Area, AreaGrid, area_text, span_text
 from areaviz.trace.interventions import Change, Gate, Hide
 from areaviz.trace.query import smallest_area, top_areas
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 
+LABELLED = {"facts": "“{}”", "points": "point {}"}
+"""Kinds of fields whose items are named one by one, by their labels."""
 CANDIDATES = 3
 """Areas offered of each item that is pointed at, the heaviest first."""
 
@@ -26,11 +29,17 @@ def candidates(trace: Trace, focus: Focus) -> dict[Area, str]:
         return {area: area_words(memory, grid, area) for area in areas}
     found: dict[Area, float] = {}
     least = smallest_area(attention, focus)
+    # Where single items may win, the heaviest spans are offered beside them.
+    sizes = (least,) if least > 1 or grid.count == grid.items else (least, 2)
     for query in focus.items:
-        for one in top_areas(attention, focus.layer, focus.head, query, CANDIDATES, min_size=least):
-            found[one.area] = max(found.get(one.area, 0.0), one.weight)
+        for size in sizes:
+            for one in top_areas(attention, focus.layer, focus.head, query, CANDIDATES, size):
+                found[one.area] = max(found.get(one.area, 0.0), one.weight)
     heaviest = sorted(found.items(), key=lambda pair: -pair[1])
-    return {area: f"{area_words(memory, grid, area)}, {weight:.0%}" for area, weight in heaviest}
+    over = " on average over the heads" if focus.head is None and attention.heads > 1 else ""
+    return {
+        area: f"{area_words(memory, grid, area)}, {weight:.0%}{over}" for area, weight in heaviest
+    }
 
 
 def items_of(area: Area, grid: AreaGrid) -> tuple[int, ...]:
@@ -44,6 +53,8 @@ def area_words(memory: Field, grid: AreaGrid, area: Area) -> str:
     """An area as a quotation, or as rows and columns of a picture's cells."""
     if memory.kind == "text":
         return f"{quote(memory, items_of(area, grid))} ({span_text(area)})"
+    if memory.kind in LABELLED:
+        return label_words(memory, items_of(area, grid))
     return area_text(area)
 
 
@@ -71,7 +82,8 @@ def change_words(trace: Trace, change: Change) -> str:
 
 def place_words(trace: Trace, site: str, layer: int | None, head: int | None) -> str:
     """Site, layer and head in words."""
-    layers = "all layers" if layer is None else f"layer {layer + 1}"
+    noun = layer_noun(site)
+    layers = f"all {noun}s" if layer is None else f"{noun} {layer + 1}"
     heads = "all heads" if head is None else f"head {head + 1}"
     return f"{site_name(trace, site)}, {layers}, {heads}"
 
@@ -83,4 +95,11 @@ def _items(trace: Trace, name: str, items: tuple[int, ...]) -> str:
         return f"{len(items)} items"
     if field.kind == "text":
         return quote(field, known)
+    if field.kind in LABELLED:
+        return label_words(field, tuple(known))
     return field.labels[known[0]] if len(known) == 1 else f"{len(known)} cells of the picture"
+
+
+def label_words(field: Field, items: tuple[int, ...]) -> str:
+    """Facts as quotations, points by their numbers."""
+    return ", ".join(LABELLED[field.kind].format(readable(field.labels[item])) for item in items)

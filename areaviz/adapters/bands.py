@@ -1,0 +1,75 @@
+"""Weights that a model returns for the neighbours of each item alone, laid out over all items.
+
+Shapes: B examples, H heads, N items, K columns, G items that attend to all, L items of a block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+
+def over_all_items(
+    part: nn.Module, outputs: Mapping[str, Any], key: str, layer: int, weights: Tensor
+) -> Tensor | None:
+    """The weights of a layer as [B, H, Q, N], or None where they cannot be laid out so.
+
+    Args:
+        part: what returned them.
+        outputs: all that it returned.
+        key: where they stood in it.
+        layer: which of the layers it is.
+        weights: as they were returned.
+    """
+    config = getattr(part, "config", None)
+    windows = getattr(config, "attention_window", None)
+    banded = key in ("attentions", "encoder_attentions") and weights.dim() == 4
+    if windows is not None and banded and weights.shape[-1] != weights.shape[-2]:
+        window = windows if isinstance(windows, int) else windows[layer]
+        every = outputs.get(key.replace("attentions", "global_attentions"))
+        return _around_each(weights, window, None if every is None else every[layer])
+    if weights.dim() == 5 and weights.shape[-1] == 3 * weights.shape[-2]:
+        items = outputs["last_hidden_state"].shape[1]
+        return _neighbouring_blocks(weights, items)
+    return weights if weights.dim() == 4 else None
+
+
+def _around_each(weights: Tensor, window: int, every: Tensor | None) -> Tensor:
+    """Of a window around each item, as Longformer has it: [B, H, N, G + window + 1].
+
+    Args:
+        weights: the columns of items that all attend to come first.
+        window: how many items the window has beside its middle.
+        every: of the items that attend to all, [B, H, N, G].
+    """
+    batch, heads, items, columns = weights.shape
+    count = columns - (window + 1)
+    row_N1 = torch.arange(items, device=weights.device)[:, None]
+    place_NK = row_N1 + torch.arange(window + 1, device=weights.device) - window // 2
+    whole = _scattered(weights[..., count:], place_NK, items)
+    if count and every is not None:
+        # Their rows are empty here; what they attend to stands in `every`.
+        [globals_G] = torch.nonzero(weights[0].sum((0, 2)) == 0, as_tuple=True)
+        whole[..., globals_G] += weights[..., :count]
+        whole[:, :, globals_G] = every.transpose(-1, -2)[:, :, : len(globals_G)]
+    return whole
+
+
+def _neighbouring_blocks(weights: Tensor, items: int) -> Tensor:
+    """Of each block and those on both its sides, as LongT5 has it: [B, blocks, H, L, 3 L]."""
+    _, blocks, _, length, _ = weights.shape
+    rows = weights.transpose(1, 2).flatten(2, 3)
+    block_N1 = torch.arange(blocks, device=weights.device).repeat_interleave(length)[:, None]
+    place_NK = (block_N1 - 1) * length + torch.arange(3 * length, device=weights.device)
+    return _scattered(rows[:, :, :items], place_NK[:items], items)
+
+
+def _scattered(weights: Tensor, place_NK: Tensor, items: int) -> Tensor:
+    """Weights [B, H, N, K] at their places among all items; those outside are left out."""
+    inside = (place_NK >= 0) & (place_NK < items)
+    place = place_NK.clamp(0, items - 1).expand(weights.shape)
+    whole = weights.new_zeros((*weights.shape[:3], items))
+    return whole.scatter_add_(-1, place, weights * inside)

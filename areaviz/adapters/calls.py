@@ -1,0 +1,277 @@
+"""What attention layers do while they are watched, and where it is filed.
+
+Shapes: B examples, H heads, Q queries, N memory items, D width of a head.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from areaviz.adapters.heads import Heads
+from areaviz.trace.errors import InputError
+from areaviz.trace.limits import MAX_ATTENDED_BYTES, check_map_bytes
+
+ENCODER, DECODER, CROSS = "encoder self", "decoder self", "encoder-decoder"
+Found = dict[str, list[Heads]]
+# Called after a layer has run, with the layer, its arguments, its named arguments and its output.
+Probe = Callable[[nn.Module, tuple[Any, ...], Mapping[str, Any], Any], Heads]
+# Names the site of a call by the layer's name, what its heads did, and what the way that saw it
+# says, which may be ""; "" leaves it out.
+SiteOf = Callable[[str, nn.Module, Heads, str], str]
+_CROSS = re.compile(r"cross|encoder_attn|encdec|multihead_attn$", re.IGNORECASE)
+# Layers that are named one by one where some could not be shown.
+_NAMED = 6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """One call of an attention layer, with every example of the batch."""
+
+    # [B, H, Q, N].
+    weights: Tensor
+    # [B, H, Q, D] and [B, H, N, D], where they are known.
+    query: Tensor | None = None
+    key: Tensor | None = None
+    scale: float = 1.0
+    # What is added to the scores, -inf where an item is masked; broadcasts to [B, H, Q, N].
+    bias: Tensor | None = None
+
+    def of(self, example: int) -> Heads:
+        """The heads over one example."""
+        bias = self.bias
+        if bias is not None and bias.dim() == 4:
+            bias = bias[example if len(bias) > 1 else 0]
+        query, key = (None if x is None else x[example] for x in (self.query, self.key))
+        return Heads(self.weights[example], query, key, self.scale, bias).plain()
+
+
+class Note(Protocol):
+    """What a way hands its calls to."""
+
+    @property
+    def probes(self) -> Mapping[nn.Module, Probe]:
+        """Layers that are read by functions of the reader's own."""
+
+    def __call__(self, module: nn.Module, call: Call, site: str = "") -> None:
+        """Note a call, and its site where that is known."""
+
+    def heads(self, module: nn.Module, heads: Heads) -> None:
+        """Note what is known of one example alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which part of what a model does is kept; None for all."""
+
+    layers: Sequence[int] | None = None
+    heads: Sequence[int] | None = None
+    sites: Sequence[str] | None = None
+    # The example of the batch.
+    example: int = 0
+    # How many examples a batch may have; the first call has one of these, and all others the same.
+    batches: Sequence[int] = (1,)
+
+
+class Recorder:
+    """Files calls by site and layer, and forgets what was not asked for."""
+
+    def __init__(
+        self, model: nn.Module, site_of: SiteOf, wanted: Wanted, probes: Mapping[nn.Module, Probe]
+    ) -> None:
+        self.found: Found = {}
+        self.probes = probes
+        self._names = {module: name for name, module in model.named_modules()}
+        self._site_of, self._wanted = site_of, wanted
+        # Of the pass that is under way: heads, layers of every site, and who noted anything.
+        self._seen: Found = {}
+        self._counts: dict[str, int] = {}
+        self._passed: dict[str, list[str]] = {}
+        self._ways: list[str] = []
+        # Layers that attend within windows, and how many layers a site has where some were left.
+        self._windows: list[str] = []
+        self._layers: dict[str, int] = {}
+        # The call before, whose weights some layers compute again for other values.
+        self._before: tuple[nn.Module, Tensor | None] | None = None
+        # Names of the layers of each site, in the order of their calls.
+        self._named: dict[str, list[str]] = {}
+        # Examples of the batch, 0 until the first call.
+        self._batch = 0
+
+    def begin(self, way: str) -> Note:
+        """What one way notes with."""
+        return _Notebook(self, way)
+
+    def note(self, way: str, module: nn.Module, call: Call, site: str) -> None:
+        """File a call, if it is one over the whole of each example."""
+        batch, again = len(call.weights), self._before
+        self._before = module, call.query
+        if again and again[0] is module and again[1] is call.query is not None:
+            return
+        if batch not in ((self._batch,) if self._batch else self._wanted.batches):
+            self._windows.append(self._names.get(module, ""))
+            return
+        self._batch = batch
+        self.file(way, module, call.of(self._example(batch)), site)
+
+    def file(self, way: str, module: nn.Module, heads: Heads, site: str) -> None:
+        """File the heads of a layer under its site."""
+        site = self._site_of(self._names.get(module, ""), module, heads, site)
+        wanted = self._wanted
+        if not site or (wanted.sites is not None and site not in wanted.sites):
+            return
+        if way not in self._ways:
+            self._ways.append(way)
+        layer = self._counts.get(site, 0)
+        self._counts[site] = layer + 1
+        self._passed.setdefault(site, []).append(self._names.get(module, ""))
+        kept = self._seen.setdefault(site, [])
+        if wanted.layers is not None and layer not in wanted.layers:
+            return
+        kept.append(heads if wanted.heads is None else some_heads(heads, wanted.heads))
+        check_map_bytes(2 * sum(one.weights.numel() for one in kept), MAX_ATTENDED_BYTES)
+
+    def drop(self) -> None:
+        """Forget the pass that is under way."""
+        self._seen, self._counts, self._passed, self._ways = {}, {}, {}, []
+
+    def keep(self) -> list[str]:
+        """Keep the sites of this pass that none before it saw; the ways that showed them.
+
+        Raises:
+            InputError: a layer was asked for that a site does not have.
+        """
+        ways = self._ways if self._seen.keys() - self.found.keys() else []
+        for site, layers in self._seen.items():
+            if site in self.found:
+                continue
+            self._check(site)
+            self.found[site] = layers
+            self._layers[site] = self._counts[site]
+            self._named[site] = self._passed[site]
+        self.drop()
+        return ways
+
+    def complete(self, needed: Sequence[str]) -> bool:
+        """Whether every site was seen that has to be, or any."""
+        return bool(self.found) and not self.missing(needed)
+
+    def missing(self, needed: Sequence[str]) -> list[str]:
+        """Those of these sites, or "one or another", that are wanted and were not seen."""
+        wanted = self._wanted.sites
+        lacking = []
+        for sites in needed:
+            either = [site for site in sites.split(" or ") if wanted is None or site in wanted]
+            if either and not any(site in self.found for site in either):
+                lacking.append(sites)
+        return lacking
+
+    def details(self) -> dict[str, str]:
+        """For the reader: what of the model is not shown."""
+        found, wanted = {}, self._wanted
+        if self._windows:
+            names = list(dict.fromkeys(self._windows))
+            more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+            found["not shown"] = (
+                f"layers that attend within windows: {', '.join(names[:_NAMED])}{more}"
+            )
+        if wanted.layers is not None:
+            counts = [f"{count} of {site}" for site, count in self._layers.items()]
+            chosen = ", ".join(str(layer + 1) for layer in wanted.layers)
+            found["layers"] = f"layers {chosen} of {' and '.join(counts)}"
+        if wanted.heads is not None:
+            found["heads"] = f"heads {', '.join(str(head + 1) for head in wanted.heads)}"
+        if self._batch > 1:
+            found["example"] = f"{wanted.example + 1} of a batch of {self._batch}"
+        return found
+
+    def names(self) -> dict[str, list[str]]:
+        """The names of the layers of each site, whether they are kept or not."""
+        return self._named
+
+    def _example(self, batch: int) -> int:
+        example = self._wanted.example if batch > 1 else 0
+        if not 0 <= example < batch:
+            raise InputError(
+                f"The batch has {batch} examples, so there is no example {example}; count them"
+                " from 0."
+            )
+        return example
+
+    def _check(self, site: str) -> None:
+        count = self._counts[site]
+        for layer in self._wanted.layers or ():
+            if not 0 <= layer < count:
+                raise InputError(
+                    f'"{site}" has {count} layers, so there is no layer {layer}; count them from 0.'
+                )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Notebook:
+    """A recorder in the hands of one way."""
+
+    recorder: Recorder
+    way: str
+
+    @property
+    def probes(self) -> Mapping[nn.Module, Probe]:
+        return self.recorder.probes
+
+    def __call__(self, module: nn.Module, call: Call, site: str = "") -> None:
+        self.recorder.note(self.way, module, call, site)
+
+    def heads(self, module: nn.Module, heads: Heads) -> None:
+        self.recorder.file(self.way, module, heads.plain(), "")
+
+
+def some_heads(heads: Heads, chosen: Sequence[int]) -> Heads:
+    """Some of the heads of a layer.
+
+    Raises:
+        InputError: it has fewer.
+    """
+    count, queries, items = heads.weights.shape
+    for head in chosen:
+        if not 0 <= head < count:
+            raise InputError(
+                f"A layer has {count} heads, so there is no head {head}; count them from 0."
+            )
+    picked = list(chosen)
+    query, key = (None if x is None else x[picked] for x in (heads.query, heads.key))
+    bias = heads.bias
+    if bias is not None:
+        bias = bias.expand(count, queries, items)[picked]
+    return replace(heads, weights=heads.weights[picked], query=query, key=key, bias=bias)
+
+
+def some_items(heads: Heads, queries: Tensor, memory: Tensor) -> Heads:
+    """Some queries over some items; weights are divided by what is left of their sum."""
+    left = heads.weights[:, queries][..., memory]
+    bias = heads.bias
+    if bias is not None:
+        bias = bias.expand(heads.weights.shape)[:, queries][..., memory]
+    return replace(
+        heads,
+        weights=left / left.sum(-1, keepdim=True).clamp_min(1e-12),
+        query=None if heads.query is None else heads.query[:, queries],
+        key=None if heads.key is None else heads.key[:, memory],
+        bias=bias,
+    )
+
+
+def looks_back(heads: Heads, alone: bool = False) -> bool:
+    """Whether no query attends to a later item; `alone` where there is one item only."""
+    if min(heads.weights.shape[-2:]) < 2:
+        return alone
+    return not bool(torch.triu(heads.weights, 1).any())
+
+
+def says_cross(name: str) -> bool:
+    """Whether a layer's name says that it attends to another memory than its own."""
+    return bool(_CROSS.search(name))

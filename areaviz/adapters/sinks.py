@@ -1,0 +1,82 @@
+"""Attention that goes to nothing: heads with a sink, a score that stands for no item.
+
+Shapes: H heads, Q queries, N memory items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from areaviz.adapters.heads import Heads
+from areaviz.trace.record import Field
+
+NOTHING = "⟨nothing⟩"
+NOTHING_SAID = f"heads have sinks; what goes to no item is shown as the item {NOTHING}"
+NO_SHARES = (
+    "not shown: its weights are below 0 or sum to more than 1, so they are no shares of attention,"
+    " but perhaps scores before their softmax, or heads that were mixed after it"
+)
+# How far a row may be from 1 by rounding alone, as models in half precision are.
+_ROUNDING = 0.02
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Site:
+    """One place where a model attends."""
+
+    name: str
+    # Names of the fields that attend and are attended to.
+    query: str
+    memory: str
+    # Rows and columns of the memory; (1, N) for a text.
+    shape: tuple[int, int]
+    layers: Sequence[Heads]
+
+
+def with_nothing(site: Site, fields: Mapping[str, Field]) -> tuple[Site, dict[str, Field]]:
+    """A site whose rows all sum to 1: what they lack goes to one more item, behind the others.
+
+    A site without sinks is returned as it is. The cells of a picture leave no room for such an
+    item, so theirs are divided by their sum before they come here.
+    """
+    if site.shape[0] > 1 or not any(has_sink(heads) for heads in site.layers):
+        return site, dict(fields)
+    memory = fields[site.memory]
+    name = f"{memory.name} and nothing"
+    end = len(memory.raw)
+    anchors = np.vstack([memory.anchors, [[end, end]]]).astype(np.int64)
+    added = replace(memory, name=name, labels=(*memory.labels, NOTHING), anchors=anchors)
+    layers = [_shown(heads) for heads in site.layers]
+    shape = (1, site.shape[1] + 1)
+    return Site(site.name, site.query, name, shape, layers), {**fields, name: added}
+
+
+def has_sink(heads: Heads) -> bool:
+    """Whether rows lack more than rounding explains; those that are masked as a whole do not."""
+    lacking = 1 - heads.weights.sum(-1)
+    masked = heads.weights.amax(-1) == 0
+    if heads.bias is not None:
+        masked = (heads.bias == -torch.inf).all(-1).expand(lacking.shape)
+    return bool(((lacking > _ROUNDING) & ~masked).any())
+
+
+def _shown(heads: Heads) -> Heads:
+    """What a row lacks as a last item; queries and keys give no score for it."""
+    lacking = 1 - heads.weights.sum(-1, keepdim=True)
+    if not has_sink(heads):
+        lacking = torch.zeros_like(lacking)
+    return Heads(torch.cat([heads.weights, lacking.clamp_min(0)], -1))
+
+
+def are_shares(layers: Sequence[Heads]) -> bool:
+    """Whether no weight is below 0 and no row sums to more than 1; what is no number is let by."""
+    for heads in layers:
+        weights = heads.weights
+        below, above = weights < 0, weights.sum(-1) > 1 + _ROUNDING
+        if bool(weights.isfinite().all()) and bool(below.any() | above.any()):
+            return False
+    return True

@@ -1,0 +1,64 @@
+"""`transformers` models that look for objects in a picture: DETR and its kin.
+
+A network turns the picture into a grid of cells; an encoder attends within it, and a fixed number
+of object queries attend to it and to each other.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import Any
+
+from torch import Tensor
+
+from areaviz.adapters.calls import CROSS, DECODER, ENCODER
+from areaviz.adapters.model_run import ModelRun, Options, output_of
+from areaviz.adapters.pixels import Patches, picture_sites
+from areaviz.adapters.sinks import Site
+from areaviz.adapters.transformers_run import classes, logits_of, watch
+from areaviz.adapters.transformers_stacks import picture_of
+from areaviz.trace.arrays import cells, text_of
+from areaviz.trace.errors import InputError
+
+# Pixels that a cell may be high and wide.
+_STRIDES = (4, 8, 16, 32, 64)
+
+
+def detect(model: Any, inputs: object, options: Options) -> ModelRun:
+    """A run over a picture; the field "target" has the object queries, with the likeliest class.
+
+    Raises:
+        InputError: the items do not lie in one grid over the picture.
+    """
+    shown = picture_of(model.config, inputs, options)
+    seen = watch(model, {"pixel_values": shown.values}, options, (CROSS, ENCODER))
+    details, found = options.of_batch(seen.details, shown.batch), seen.found
+    sizes = {heads.weights.shape[-1] for site in (CROSS, ENCODER) for heads in found.get(site, ())}
+    if len(sizes) != 1:
+        return ModelRun([], [], details=details)
+    cut = _grid(shown.values, sizes.pop())
+    sites, fields = [], [cells(shown.picture, cut.shape)]
+    queries = 0
+    for site, memory, shape in ((CROSS, "picture", cut.shape), (DECODER, "target", None)):
+        if site in found:
+            queries = found[site][0].weights.shape[1]
+            sites.append(Site(site, "target", memory, shape or (1, queries), found[site]))
+    sites += picture_sites(found[ENCODER], cut) if ENCODER in found else []
+    logits = logits_of(seen.outputs)
+    if queries:
+        fields.append(text_of("target", [f"query {one}" for one in range(1, queries + 1)]))
+    output = None
+    if logits is not None and logits.dim() == 3 and logits.shape[1] == queries:
+        output = output_of(logits[0], logits[0].argmax(-1).tolist(), classes(model))
+    return ModelRun(fields, sites, "", shown.picture, output, details)
+
+
+def _grid(values: Tensor, items: int) -> Patches:
+    for stride in _STRIDES:
+        rows, columns = (ceil(side / stride) for side in values.shape[-2:])
+        if rows * columns == items:
+            return Patches(rows, columns)
+    raise InputError(
+        f"The model has {items:,} items that lie in no one grid over the picture, as of several"
+        " scales; give its weights by areaviz.from_arrays."
+    )

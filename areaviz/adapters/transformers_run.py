@@ -1,0 +1,183 @@
+"""A pass of a `transformers` model: its inputs checked, its layers filed by site."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from areaviz.adapters.calls import CROSS, DECODER, ENCODER, SiteOf, looks_back, says_cross
+from areaviz.adapters.heads import Heads
+from areaviz.adapters.model_run import Options
+from areaviz.adapters.texts import Tokens
+from areaviz.adapters.watching import Watched, see
+from areaviz.trace.errors import InputError
+from areaviz.trace.limits import MAX_ATTENDED_BYTES, check_map_bytes
+
+# What configurations call a number of layers, and of heads.
+_LAYERS = ("num_hidden_layers", "encoder_layers", "n_layer", "num_layers", "n_layers")
+_HEADS = ("num_attention_heads", "encoder_attention_heads", "n_head", "num_heads", "n_heads")
+_VISION = re.compile(r"(^|\.)(vision|visual|image_encoder|img_encoder)")
+_TEXT_TOWER = re.compile(r"(^|\.)text_model\.")
+# Between a picture and a language model: its items are neither cells nor words.
+_BETWEEN = re.compile(r"(^|\.)(qformer|perceiver|resampler|abstractor)")
+TEXT_TOWER = "text self"
+_OTHER_INPUTS = ("input_features", "input_values", "pixel_values")
+
+
+def watch(
+    model: Any,
+    given: Mapping[str, Any],
+    options: Options,
+    needed: Sequence[str] = (),
+    site_of: SiteOf | None = None,
+) -> Watched:
+    """Run a model on named inputs, plainly and watched; `given` is brought to where it lies."""
+    placed = {}
+    for name, value in accepted(model, given).items():
+        placed[name] = value.to(model.device) if isinstance(value, Tensor) else value
+        if isinstance(value, Tensor) and value.is_floating_point():
+            placed[name] = placed[name].to(model.dtype)
+    site_of = site_of or sites_of_stacks(model)
+    seen = see(model, lambda: model(**placed), site_of, options.wanted(), needed)
+    return replace(seen, details={**seen.details, **_other_layers(model, seen)})
+
+
+def _other_layers(model: Any, seen: Watched) -> dict[str, str]:
+    """For the reader: which layers are not shown, where some mix items without weights."""
+    config = model.config.get_text_config()
+    whole = next((getattr(config, name) for name in _LAYERS if hasattr(config, name)), None)
+    if len(seen.names) != 1 or getattr(model.config, "is_encoder_decoder", False):
+        return {}
+    [(site, names)] = seen.names.items()
+    if not isinstance(whole, int) or len(names) >= whole:
+        return {}
+    numbers = [found[0] for name in names if (found := re.findall(r"\d+", name))]
+    which = f" (layers {', '.join(str(int(one) + 1) for one in numbers)})" if numbers else ""
+    return {"not all layers": f"{len(names)} of {whole} layers have weights of {site}{which}"}
+
+
+def takes(model: Any) -> Mapping[str, inspect.Parameter]:
+    """The named inputs of a model."""
+    return inspect.signature(model.forward).parameters
+
+
+def accepted(model: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The inputs that a model takes; a tokenizer may return more than that."""
+    taken = takes(model)
+    any_name = any(one.kind is one.VAR_KEYWORD for one in taken.values())
+    kept = {}
+    for name, value in given.items():
+        if name in taken or (any_name and name not in ("token_type_ids",)):
+            kept[name] = value
+    return kept
+
+
+def main_input(model: Any) -> str:
+    """The name of what a model reads first; many leave it at "input_ids" and take none."""
+    taken = takes(model)
+    for name in (model.main_input_name, "input_ids", *_OTHER_INPUTS):
+        if name in taken:
+            return str(name)
+    return str(model.main_input_name)
+
+
+def sites_of_stacks(model: Any) -> SiteOf:
+    """Cross attention by the layer's name, an encoder's by its place, a decoder by what it sees."""
+    pair = getattr(model.config, "is_encoder_decoder", False)
+    encoder = model.get_encoder() if pair else None
+    names = {module: name for name, module in model.named_modules()}
+    prefix = names.get(encoder, "") if encoder is not None else ""
+
+    def site(name: str, module: nn.Module, heads: Heads, said: str) -> str:
+        if said:
+            return said
+        if prefix and (name == prefix or name.startswith(f"{prefix}.")):
+            return ENCODER
+        if says_cross(name.removeprefix(prefix)):
+            return CROSS
+        causal = looks_back(heads, bool(getattr(module, "is_causal", False)))
+        return DECODER if prefix or causal else ENCODER
+
+    return site
+
+
+def sites_of_both(model: Any) -> SiteOf:
+    """Where words and a picture are read: the picture's own layers are "encoder self"."""
+    towers = hasattr(model, "text_model") and hasattr(model, "vision_model")
+
+    def site(name: str, module: nn.Module, heads: Heads, said: str) -> str:
+        if _BETWEEN.search(name):
+            return ""
+        if _VISION.search(name):
+            # A pooling layer asks with an item of its own.
+            return ENCODER if heads.weights.shape[1] == heads.weights.shape[2] else ""
+        if said:
+            return said
+        if towers and _TEXT_TOWER.search(f"{name}."):
+            return TEXT_TOWER
+        if says_cross(name):
+            return CROSS
+        return DECODER if model.can_generate() or looks_back(heads) else TEXT_TOWER
+
+    return site
+
+
+def row(tokens: Tokens | Sequence[int], model: Any) -> Tensor:
+    """Token ids as a batch of one, where the model lies.
+
+    Raises:
+        InputError: the model has no place, or no embedding, for one of them.
+    """
+    ids = tokens.ids if isinstance(tokens, Tokens) else tokens
+    longest = getattr(model.config, "max_position_embeddings", None)
+    if isinstance(longest, int) and 0 < longest < len(ids):
+        raise InputError(
+            f"The input has {len(ids):,} tokens but the model takes at most {longest:,};"
+            " shorten it."
+        )
+    try:
+        size = getattr(model.get_input_embeddings(), "num_embeddings", None)
+    except (NotImplementedError, AttributeError):
+        size = None
+    if size is not None and not 0 <= min(ids) <= max(ids) < size:
+        raise InputError(
+            f"Token ids must lie between 0 and {size - 1}; the tokenizer belongs to another model."
+        )
+    return torch.tensor([list(ids)], device=model.device)
+
+
+def check_size(model: Any, queries: int, items: int, options: Options) -> None:
+    """Refuse, before anything runs, a run whose weights alone would take too much memory.
+
+    What the configuration says is enough for that: two bytes for each weight of every layer and
+    head that is asked for.
+    """
+    config = model.config.get_text_config()
+    counts = []
+    for names, chosen in ((_LAYERS, options.layers), (_HEADS, options.heads)):
+        said = next((getattr(config, name, None) for name in names), None)
+        whole = said if isinstance(said, int) else 1
+        counts.append(whole if chosen is None else min(len(chosen), whole))
+    layers, heads = counts
+    check_map_bytes(2 * layers * heads * queries * items, MAX_ATTENDED_BYTES)
+
+
+def classes(model: Any) -> Callable[[int], str]:
+    """What the classes of a model are called."""
+    names = getattr(model.config, "id2label", None) or {}
+    return lambda index: str(names.get(index, index))
+
+
+def logits_of(outputs: Any) -> Tensor | None:
+    """The scores of classes or tokens, whatever a model calls them."""
+    for name in ("logits", "prediction_logits"):
+        scores = outputs.get(name) if isinstance(outputs, Mapping) else None
+        if isinstance(scores, Tensor):
+            return scores
+    return None

@@ -1,0 +1,140 @@
+"""The first way: models of `transformers` whose layers look their attention function up by name.
+
+Fused functions compute no weights, so for one pass the name is that of the function here: it runs
+the plain ("eager") function of the model's own file and notes weights, queries and keys. Between
+passes nothing stays but the registered name.
+
+Shapes: B examples, H heads, Q queries, N items, D width of a head.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from areaviz.adapters.calls import Call, Note
+from areaviz.adapters.heads import hidden
+
+NAME = "areaviz"
+_NOTE: ContextVar[Note | None] = ContextVar("areaviz_note", default=None)
+
+
+@contextmanager
+def watch(model: nn.Module, note: Note) -> Iterator[None]:
+    """Note what the layers of `transformers` models in a module do in this thread.
+
+    Afterwards each has the attention function that it had before, part by part.
+    """
+    before = [(config, config._attn_implementation) for config in configs(model)]
+    if not before:
+        yield
+        return
+    from transformers import AttentionInterface, AttentionMaskInterface
+    from transformers.masking_utils import eager_mask
+
+    AttentionInterface.register(NAME, _attend)
+    AttentionMaskInterface.register(NAME, eager_mask)
+    token = _NOTE.set(note)
+    try:
+        choose((config, NAME) for config, _ in before)
+        yield
+    finally:
+        _NOTE.reset(token)
+        choose(before)
+
+
+def configs(model: nn.Module, any_way: bool = False) -> list[Any]:
+    """Every configuration that a layer looks at; a composed model may have copies.
+
+    Args:
+        model: may hold models of `transformers`.
+        any_way: whether those are listed too whose layers do not look a function up.
+    """
+    found, others = {}, set()
+    for part in model.modules():
+        config = getattr(part, "config", None)
+        if not hasattr(config, "_attn_implementation_internal"):
+            continue
+        found[id(config)] = config
+        settable = getattr(part, "_can_set_attn_implementation", None)
+        if settable is not None and not settable():
+            others.add(id(config))
+    return [config for key, config in found.items() if any_way or key not in others]
+
+
+def choose(functions: Iterable[tuple[Any, str | None]]) -> None:
+    """Name the attention function of each configuration."""
+    for config, name in functions:
+        # Past its setter, which would pass it on to the parts.
+        config._attn_implementation_internal = name
+
+
+def _attend(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    *more: Any,
+    **options: Any,
+) -> tuple[Tensor, Tensor | None]:
+    """The model's plain attention: queries [B, H, Q, D], keys and values [B, H or fewer, N, D]."""
+    file = sys.modules[type(module).__module__]
+    own: Callable[..., tuple[Tensor, Tensor | None]]
+    own = getattr(file, "eager_attention_forward", _usual)
+    output, weights = own(module, query, key, value, attention_mask, *more, **options)
+    note = _NOTE.get()
+    if note is not None and weights is not None and weights.dim() == 4:
+        scaling = more[0] if more else options.get("scaling")
+        note(module, _call(query, key, weights, attention_mask, scaling, options))
+    return output, weights
+
+
+def _call(
+    query: Tensor,
+    key: Tensor,
+    weights: Tensor,
+    mask: Tensor | None,
+    scaling: Any,
+    options: Mapping[str, Any],
+) -> Call:
+    if key.shape[1] != query.shape[1]:
+        key = key.repeat_interleave(query.shape[1] // key.shape[1], 1)
+    added = [hidden(part) for part in (mask, options.get("position_bias")) if part is not None]
+    bias = sum(added[1:], added[0]) if added else None
+    fits = key.shape[-2] == weights.shape[-1] and query.shape[-2] == weights.shape[-2]
+    if not fits:
+        return Call(weights)
+    return Call(weights, query, key, scale_of(query, scaling), bias)
+
+
+def scale_of(query: Tensor, given: Any) -> float:
+    """The factor on q . k, which is 1 / sqrt(D) where none is given."""
+    return float(query.shape[-1] ** -0.5 if given is None else given)
+
+
+def _usual(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    scaling: float | None = None,
+    position_bias: Tensor | None = None,
+    **_: Any,
+) -> tuple[Tensor, Tensor]:
+    """softmax(scale * q . k + mask) v, for files that have no plain function of their own."""
+    groups = query.shape[1] // key.shape[1]
+    key, value = key.repeat_interleave(groups, 1), value.repeat_interleave(groups, 1)
+    scores = query @ key.transpose(-1, -2) * scale_of(query, scaling)
+    for added in (position_bias, attention_mask):
+        if added is not None:
+            scores = scores + (hidden(added).to(scores) if added.dtype == torch.bool else added)
+    weights = scores.softmax(-1, dtype=torch.float32).to(query.dtype)
+    return (weights @ value).transpose(1, 2).contiguous(), weights

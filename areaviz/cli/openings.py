@@ -1,0 +1,27 @@
+"""`areaviz openings`: the traces that pages open with, and the pictures of Home's cards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from areaviz.data.places import ASSETS, CHECKPOINTS
+from areaviz.trace import codec
+from areaviz.ui.home.card_pictures import draw_cards
+from areaviz.ui.home.openings import store_openings
+
+
+def openings(
+    checkpoints: Annotated[Path, typer.Option(help="The folder of the models.")] = CHECKPOINTS,
+    assets: Annotated[Path, typer.Option(help="Where everything is written to.")] = ASSETS,
+) -> None:
+    """Run what pages and ready examples open with, and store it, so that they open at once."""
+    folder = assets / "openings"
+    opened = store_openings(folder, folder / "looks.json", checkpoints)
+    codec.save(opened[0].traces[0], assets / "home.npz", half=True)
+    cards = draw_cards(opened, assets / "cards")
+    paths = [*folder.glob("*.npz"), *cards]
+    size = sum(path.stat().st_size for path in paths) / 2**20
+    typer.echo(f"{assets}: {len(paths) - len(cards)} traces, {len(cards)} cards, {size:.1f} MiB.")

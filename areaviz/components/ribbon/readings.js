@@ -1,0 +1,105 @@
+// The readings of a map: heaviest areas, coverage, densest area; and the map against the head's average. What they are is
+// found by Python (areaviz/trace/reading.py); here is what was sent of them, and how they are chosen.
+
+const READINGS = [
+  ['Heaviest areas', 'heaviest', 'What the softmax chose: the areas with most weight'],
+  ['Coverage', 'coverage', 'What items received, by all areas that hold them; the shares of all items sum to 100 %'],
+  ['Densest area', 'densest', 'Where most of it lies: the smallest area that holds at least so much of the attention'],
+];
+
+/** What was sent of densest areas, averages and sinks; `text` is the side that attends, where it is a text. */
+class Readings {
+  constructor({ header, arrays }, queries, text) {
+    Object.assign(this, { header, arrays, queries, text, masses: header.masses });
+    this.items = arrays.average.length / header.heads;
+    this.longer = new Map(); // the rows of words of several items, by first item
+    for (const [word, first] of (text?.words ?? []).entries()) {
+      if ((text.words[word + 1] ?? text.count) - first > 1) this.longer.set(first, queries + this.longer.size);
+    }
+  }
+
+  /** Whether a reading can be chosen: of long texts not all travels. */
+  has(reading) { return reading === 'heaviest' || (reading === 'densest' ? this.masses.length > 0 : this.hasShares); }
+
+  get hasShares() { return 'item' in this.arrays || 'share' in this.arrays; }
+
+  /** The runs [first, last] that have a densest area of their own: pointed items, or the words they are part of. */
+  runs(items, byWord) {
+    if (!byWord || !this.text) return items.map((item) => [item, item]);
+    return [...new Map(items.map((item) => this.text.word(item)).map((word) => [word[0], word])).values()];
+  }
+
+  /** The densest area of every head for each run: {head, first, last, weight, of}, the run in `of`. */
+  densest(items, heads, { unit, mass }) {
+    const { densest, densest_weight: weight } = this.arrays;
+    const away = this.masses.map((one) => Math.abs(one - mass));
+    const at = away.indexOf(Math.min(...away));
+    const rows = this.queries + this.longer.size;
+    return heads.flatMap((head) => this.runs(items, unit === 'word').flatMap((of) => {
+      const row = of[0] === of[1] ? of[0] : this.longer.get(of[0]);
+      const place = (head * rows + row) * this.masses.length + at;
+      if (!weight[place]) return [];
+      return [{ head, first: densest[2 * place], last: densest[2 * place + 1], weight: (weight[place] / 65535) ** 2, of, more: 0 }];
+    }));
+  }
+
+  /** How many doublings a share of an item is above its head's average, or below (reading.against_average). */
+  ratio(head, item, share) {
+    const { even } = this.header;
+    const mixed = (one) => (1 - even) * one + even / this.items;
+    return Math.log2(mixed(share) / mixed((this.arrays.average[head * this.items + item] / 65535) ** 2));
+  }
+
+  /** The head that looks at an item whatever is asked, this one if it does, else another; undefined for none. */
+  sinkHead(head, item) {
+    const resting = this.header.sinks.filter(([, sink]) => sink === item).map(([one]) => one);
+    return resting.includes(head) ? head : resting[0];
+  }
+
+  /** In words, what every query looks at, in some of these heads; `name` makes an item's name. */
+  sinkWords(heads, name) {
+    const byItem = new Map();
+    for (const [head, item, share] of this.header.sinks) {
+      if (heads.includes(head)) byItem.set(item, [...(byItem.get(item) ?? []), `head ${head + 1}, ${percent(share)}`]);
+    }
+    return Array.from(byItem, ([item, who]) => `All queries look at ${name(item)} (${who.join('; ')} of the mean map).`).join(' ');
+  }
+}
+
+/** "3.2 times" of a number of doublings. */
+function times(doublings) {
+  const ratio = 2 ** doublings;
+  return `${ratio >= 10 ? ratio.toFixed(0) : ratio.toFixed(1)} times`;
+}
+
+/** The switch of the reading, the share a densest area holds, and whether the average is taken out. */
+class ReadingControls {
+  constructor(root, onChoice) {
+    const find = (name) => root.querySelector(name);
+    Object.assign(this, { group: find('.readings'), mass: find('.mass'), against: find('.against') });
+    this.slider = this.mass.querySelector('input');
+    this.group.onclick = (event) => {
+      const button = event.target.closest('button');
+      if (button) onChoice({ reading: button.dataset.value, against: 'nothing' });
+    };
+    this.slider.oninput = () => { this.mass.lastElementChild.textContent = `${this.slider.value} %`; };
+    this.slider.onchange = () => onChoice({ mass: +this.slider.value });
+    this.against.onclick = () => onChoice({ against: this.against.getAttribute('aria-pressed') === 'true' ? 'nothing' : 'average' });
+  }
+
+  load(readings) {
+    this.masses = readings.masses;
+    this.group.replaceChildren(...choices(READINGS.filter(([, reading]) => readings.has(reading))));
+    for (const button of this.group.children) button.title = READINGS.find(([, reading]) => reading === button.dataset.value)[2];
+    Object.assign(this.slider, { min: this.masses[0] ?? 50, max: this.masses.at(-1) ?? 50, step: 10 });
+    this.against.hidden = !readings.hasShares;
+  }
+
+  show({ reading, mass, against }) {
+    for (const button of this.group.children) button.setAttribute('aria-pressed', button.dataset.value === reading && against === 'nothing');
+    this.mass.hidden = reading !== 'densest' || against !== 'nothing' || this.masses.length < 2;
+    this.slider.value = mass;
+    this.mass.lastElementChild.textContent = `${mass} %`;
+    this.against.setAttribute('aria-pressed', against === 'average');
+  }
+}

@@ -1,0 +1,90 @@
+"""bAbI: stories of simple sentences, questions about them, and the facts that answer them.
+
+Weston et al. 2015; version 1.2, 1,000 training and 1,000 test questions a task.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+TASKS = range(1, 21)
+VALID_SHARE = 10
+"""Of the stories of a training file every tenth is held out, to choose the checkpoint."""
+_WORD = re.compile(r"[\w']+")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question with the story before it."""
+
+    # 1..20
+    task: int
+    # sentences, oldest first
+    facts: tuple[str, ...]
+    text: str
+    # one word, or several joined by commas
+    answer: str
+    # the facts that answer it, from 0
+    gold: tuple[int, ...]
+
+
+def words_of(sentence: str) -> tuple[str, ...]:
+    """The words of a sentence in small letters; signs are left out."""
+    return tuple(_WORD.findall(sentence.lower()))
+
+
+def read_questions(data: Path, split: str, tasks: Sequence[int] = TASKS) -> list[Question]:
+    """The questions of "train", "val" or "test".
+
+    Raises:
+        FileNotFoundError: the corpus is not in `data`.
+    """
+    questions: list[Question] = []
+    for task in tasks:
+        for number, story in enumerate(_stories(_path(data, task, split))):
+            held_out = number % VALID_SHARE == VALID_SHARE - 1
+            if split == "test" or held_out == (split == "val"):
+                questions += _questions(task, story)
+    return questions
+
+
+def _path(data: Path, task: int, split: str) -> Path:
+    folder, part = data / "babi" / "en", "test" if split == "test" else "train"
+    found = sorted(folder.glob(f"qa{task}_*_{part}.txt.gz"))
+    if not found:
+        raise FileNotFoundError(
+            f"There is no qa{task}_*_{part}.txt.gz in {folder}; put the bAbI tasks, version 1.2,"
+            " there."
+        )
+    return found[0]
+
+
+def _stories(path: Path) -> Iterator[list[str]]:
+    """The lines of each story, without their numbers, which begin anew at each."""
+    story: list[str] = []
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            number, _, text = line.rstrip("\n").partition(" ")
+            if number == "1" and story:
+                yield story
+                story = []
+            story.append(text)
+    yield story
+
+
+def _questions(task: int, story: Sequence[str]) -> Iterator[Question]:
+    """The questions of one story; lines are numbered from 1, questions among them."""
+    facts: list[str] = []
+    fact_of: dict[int, int] = {}
+    for number, line in enumerate(story, start=1):
+        text, *rest = line.split("\t")
+        if not rest:
+            fact_of[number] = len(facts)
+            facts.append(text.strip())
+            continue
+        gold = tuple(fact_of[int(one)] for one in rest[1].split())
+        yield Question(task, tuple(facts), text.strip(), rest[0], gold)

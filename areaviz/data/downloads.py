@@ -1,0 +1,82 @@
+"""Files fetched from an address, each checked by its SHA-256; failures are sentences."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from areaviz.trace.errors import BackendError
+from areaviz.trace.request import Progress
+
+if TYPE_CHECKING:
+    import pooch
+
+
+def fetch_files(
+    folder: Path,
+    base_url: str,
+    checksums: Mapping[str, str],
+    *,
+    room: str,
+    progress: Progress | None = None,
+) -> list[Path]:
+    """Fetch files into `folder`.
+
+    Whole files that are already there are not fetched again; a file only appears once its checksum
+    was found correct.
+
+    Args:
+        folder: where the files go, by their names, which may have folders in them.
+        base_url: the address that the names follow, with a slash at its end.
+        checksums: SHA-256 in hexadecimal by file name.
+        room: how much room the files take, for the sentence that says there is none.
+        progress: called with the share done, 0..1, and the name of each file that is in place.
+
+    Raises:
+        BackendError: no network, a file that is gone or not the expected one, or a folder that
+            cannot be written; one sentence that says what to do.
+    """
+    # Here, because a machine that only trains or only shows needs neither.
+    import pooch
+
+    store = pooch.create(folder, base_url, registry=dict(checksums))
+    pooch.get_logger().setLevel("WARNING")
+    paths = []
+    for number, name in enumerate(checksums, start=1):
+        paths.append(_fetch(store, name, room))
+        if progress:
+            progress(number / len(checksums), name)
+    return paths
+
+
+def _fetch(store: pooch.Pooch, name: str, room: str) -> Path:
+    """One file, with every failure as a sentence; nothing half-fetched is left behind."""
+    import requests
+
+    host = urlsplit(store.base_url).hostname
+    try:
+        return Path(store.fetch(name))
+    except requests.HTTPError as error:
+        status = "an error" if error.response is None else error.response.status_code
+        raise BackendError(
+            f"{host} answered {status} for {name}; try again later, and if it stays so report it to"
+            " this project."
+        ) from error
+    except requests.RequestException as error:
+        raise BackendError(
+            f"Could not reach {host}; check the network or the proxy and try again."
+        ) from error
+    except OSError as error:
+        reason = "no space is left" if error.errno == errno.ENOSPC else error.strerror or str(error)
+        raise BackendError(
+            f"Cannot write {store.path / name}: {reason}; free {room} or choose another folder with"
+            " --folder."
+        ) from error
+    except ValueError as error:
+        raise BackendError(
+            f"{name} from {host} is not the expected file (its SHA-256 differs) and was not kept;"
+            " try again, and if it stays so report it to this project."
+        ) from error

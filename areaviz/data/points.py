@@ -1,0 +1,177 @@
+"""Sets of points in a square, with exact answers: the convex hull and the shortest tour.
+
+Both answers are lists of points, counter-clockwise, and begin with the leftmost point; the last
+point of a list is joined to the first. So every set has one answer.
+Shapes: B sets, N points, T places of an answer, M = N - 1 points besides the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+KINDS: Mapping[str, str] = {"hull": "convex hull", "tour": "shortest tour"}
+"""What can be asked of points."""
+FEWEST, MOST = 3, 12
+"""Points of a set; the exact tour takes 2^N steps, a fifth of a second for the most."""
+VALID_SETS, TEST_SETS = 1000, 2000
+"""Sets of each size that are held out."""
+_SEEDS = {"val": 1_000_001, "test": 2_000_003}
+CHUNK = 2048
+"""Sets whose tours are found together; bounds the memory that takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class PointSets:
+    """Sets of equally many points."""
+
+    # [B, N, 2], x and y from 0 to 1
+    points: FloatArray
+    # [B, N], the exact answers as numbers of points, -1 behind the last
+    answers: IntArray
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+
+def random_sets(kind: str, count: int, points: int, rng: np.random.Generator) -> PointSets:
+    """Points spread evenly over the unit square, with their exact answers."""
+    points_BN2 = rng.random((count, points, 2))
+    return PointSets(points_BN2, exact(kind, points_BN2))
+
+
+def held_out(kind: str, split: str, points: int) -> PointSets:
+    """The sets of "val" or "test" with so many points; each has a seed of its own."""
+    count = VALID_SETS if split == "val" else TEST_SETS
+    return random_sets(kind, count, points, np.random.default_rng((_SEEDS[split], points)))
+
+
+def exact(kind: str, points_BN2: FloatArray) -> IntArray:
+    """The answers [B, N] of sets, -1 behind the last point.
+
+    Raises:
+        ValueError: the points of a set that is asked for its hull lie on one line.
+    """
+    if kind == "tour":
+        chunks = []
+        for first in range(0, len(points_BN2), CHUNK):
+            chunks.append(shortest_tours(points_BN2[first : first + CHUNK]))
+        return np.concatenate(chunks)
+    answers_BN = np.full(points_BN2.shape[:2], -1)
+    for answer_N, points_N2 in zip(answers_BN, points_BN2, strict=True):
+        found = convex_hull(points_N2)
+        answer_N[: len(found)] = found
+    return answers_BN
+
+
+def convex_hull(points_N2: FloatArray) -> list[int]:
+    """The corners of the convex hull, by Qhull (scipy).
+
+    Raises:
+        ValueError: all points lie on one line.
+    """
+    # scipy takes a second to import and training alone needs many hulls.
+    from scipy.spatial import ConvexHull, QhullError
+
+    try:
+        corners = [int(corner) for corner in ConvexHull(points_N2).vertices]
+    except QhullError as error:
+        raise ValueError("All points lie on one line.") from error
+    first = corners.index(leftmost(points_N2))
+    return corners[first:] + corners[:first]
+
+
+def leftmost(points_N2: FloatArray) -> int:
+    """The point with the smallest x; of several the one with the smallest y."""
+    return int(np.lexsort((points_N2[:, 1], points_N2[:, 0]))[0])
+
+
+def shortest_tours(points_BN2: FloatArray) -> IntArray:
+    """The shortest closed tour of every set [B, N], by dynamic programming over subsets.
+
+    Held and Karp 1962. `best[S][:, j]` is the length of the shortest path that leaves the first
+    point, passes the points S and ends in j of S: the least over k in S without j of
+    `best[S without j][:, k]` + the way from k to j. This is exact, needs no solver, and finds the
+    tours of thousands of small sets at once; solvers of larger problems, such as Concorde or those
+    of OR-tools, would be a dependency for sets of ten points.
+    """
+    count, others = len(points_BN2), points_BN2.shape[1] - 1
+    way_BNN = np.linalg.norm(points_BN2[:, :, None] - points_BN2[:, None], axis=3)
+    best_SBM = np.full((1 << others, count, others), np.inf, np.float32)
+    before_SBM = np.zeros(best_SBM.shape, np.int8)
+    for member in range(others):
+        best_SBM[1 << member, :, member] = way_BNN[:, 0, member + 1]
+    for subset in range(1, 1 << others):
+        members = [member for member in range(others) if subset >> member & 1]
+        for member in members if len(members) > 1 else []:
+            paths_BM = best_SBM[subset ^ (1 << member)] + way_BNN[:, 1:, member + 1]
+            before_SBM[subset, :, member] = paths_BM.argmin(1)
+            best_SBM[subset, :, member] = paths_BM.min(1)
+    last_B = (best_SBM[-1] + way_BNN[:, 1:, 0]).argmin(1)
+    tours_BN = _traced_back(before_SBM, last_B)
+    return canonical(points_BN2, tours_BN)
+
+
+def _traced_back(before_SBM: npt.NDArray[np.int8], last_B: IntArray) -> IntArray:
+    """The tours [B, N] that end, before they come home to point 0, in the given points."""
+    subsets, count, others = before_SBM.shape
+    rows_B, place_B = np.arange(count), last_B
+    left_B = np.full(count, subsets - 1)
+    tours_BN = np.zeros((count, others + 1), np.int64)
+    for step in range(others, 0, -1):
+        tours_BN[:, step] = place_B + 1
+        previous_B = before_SBM[left_B, rows_B, place_B].astype(np.int64)
+        left_B, place_B = left_B ^ (1 << place_B), previous_B
+    return tours_BN
+
+
+def canonical(points_BN2: FloatArray, tours_BN: IntArray) -> IntArray:
+    """The same tours, counter-clockwise from the leftmost point."""
+    found_BN = np.empty_like(tours_BN)
+    for row, (points_N2, tour_N) in enumerate(zip(points_BN2, tours_BN, strict=True)):
+        forward_N = tour_N if signed_area(points_N2[tour_N]) >= 0 else tour_N[::-1]
+        first = int(np.flatnonzero(forward_N == leftmost(points_N2))[0])
+        found_BN[row] = np.roll(forward_N, -first)
+    return found_BN
+
+
+def signed_area(corners_T2: FloatArray) -> float:
+    """The area of a polygon, below 0 where its corners run clockwise."""
+    x_T, y_T = corners_T2.T
+    return float((x_T * np.roll(y_T, -1) - y_T * np.roll(x_T, -1)).sum() / 2)
+
+
+def tour_length(points_N2: FloatArray, tour: Sequence[int]) -> float:
+    """The length of a closed tour."""
+    places_T2 = points_N2[list(tour)]
+    return float(np.linalg.norm(places_T2 - np.roll(places_T2, -1, 0), axis=1).sum())
+
+
+def around(points_BN2: FloatArray) -> IntArray:
+    """The points in the order of their angle around their mean [B, N]: counter-clockwise.
+
+    The first is the leftmost point. The order in which the points were given does not count.
+    """
+    centred_BN2 = points_BN2 - points_BN2.mean(1, keepdims=True)
+    angle_BN = np.arctan2(centred_BN2[..., 1], centred_BN2[..., 0])
+    first_B = np.array([leftmost(points_N2) for points_N2 in points_BN2])
+    start_B1 = np.take_along_axis(angle_BN, first_B[:, None], 1)
+    turned_BN = (angle_BN - start_B1) % (2 * np.pi)
+    # The leftmost stands first even where another point lies at the same angle.
+    np.put_along_axis(turned_BN, first_B[:, None], -1.0, 1)
+    order_BN: IntArray = turned_BN.argsort(axis=1, kind="stable")
+    return order_BN
+
+
+def normalised(points_BN2: FloatArray) -> FloatArray:
+    """The points around their mean, the farthest at distance 1: both answers stay what they are."""
+    centred_BN2 = points_BN2 - points_BN2.mean(1, keepdims=True)
+    farthest_B11 = np.linalg.norm(centred_BN2, axis=2).max(1)[:, None, None]
+    scaled_BN2: FloatArray = centred_BN2 / np.maximum(farthest_B11, 1e-9)
+    return scaled_BN2

@@ -1,0 +1,61 @@
+"""The models of a release: a wheel holds the small ones, and the digests of all of them."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from areaviz.data.downloads import fetch_files
+from areaviz.data.places import BUNDLE, CHECKPOINTS, IS_CLONE, MODEL_DIGESTS
+from areaviz.trace.errors import BackendError, InputError
+from areaviz.trace.request import Progress
+
+MODELS_SETTING, ROOM = "AREAVIZ_MODELS", "150 MB"
+
+
+def get_models(folder: Path, address: str, progress: Progress | None = None) -> list[str]:
+    """Put every model of this release into `folder` and return their names.
+
+    Those that came with the package are copied, the others fetched from `address`, a folder of
+    models such as a clone's `checkpoints`. Files that are there and whole are kept.
+
+    Raises:
+        InputError: this is a clone, which has them all, or no address is set.
+        BackendError: a file cannot be had, or is not this release's.
+    """
+    if IS_CLONE:
+        raise InputError(f"This is a clone of the repository: all its models are in {CHECKPOINTS}.")
+    if not address.startswith(("http://", "https://")):
+        raise InputError(
+            f"Set {MODELS_SETTING} to the address of the models of this release, such as"
+            " https://example.org/areaviz/checkpoints, and run this again."
+        )
+    digests = read_digests(MODEL_DIGESTS)
+    _copy_whole(BUNDLE / "checkpoints", folder, digests)
+    fetch_files(folder, address.rstrip("/") + "/", digests, room=ROOM, progress=progress)
+    return sorted({name.split("/")[0] for name in digests})
+
+
+def read_digests(path: Path) -> dict[str, str]:
+    """File name -> SHA-256; raises BackendError where the list is not in the package."""
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except OSError as error:
+        raise BackendError(f"{path} is missing; install areaviz again.") from error
+    return {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
+
+
+def _copy_whole(source: Path, folder: Path, digests: Mapping[str, str]) -> None:
+    """Copy what the package has, so that only the rest is fetched."""
+    try:
+        for name in digests:
+            here, there = source / name, folder / name
+            if here.exists() and not there.exists():
+                there.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(here, there)
+    except OSError as error:
+        raise BackendError(
+            f"Cannot write to {folder}: {error.strerror or error}; free {ROOM} or choose another"
+            " folder with --folder."
+        ) from error

@@ -1,0 +1,74 @@
+"""A square to click points into: a lattice of unseen marks takes the clicks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from plotly.graph_objects import Figure, Scatter
+
+from areaviz.drawing.theme import ACCENT, CLEAR, Drawing, axis, screen_figure
+from areaviz.trace.points import EXTENT
+from areaviz.trace.record import IntArray
+
+STEP = 25
+"""From mark to mark of the lattice, in units of the points."""
+_MARGIN = 0.04 * EXTENT
+
+
+def board(points_N2: IntArray, most: int) -> Figure:
+    """The points placed so far, in a square that answers clicks.
+
+    Args:
+        points_N2: x and y, 0 to 1,000, y upwards.
+        most: points there may be.
+    """
+    about = Drawing(
+        f"{len(points_N2)} of at most {most} points",
+        "click into the square to place a point, click a point to take it away",
+        "",
+    )
+    ends = [-_MARGIN, EXTENT + _MARGIN]
+    across = axis(range=ends, showticklabels=False, constrain="domain", mirror=True, showline=True)
+    down = across | {"scaleanchor": "x"}
+    result = screen_figure(about, 330, above=4, below=8, across=across, down=down)
+    result.add_trace(_lattice())
+    placed = numbered_points(points_N2, hovertemplate="point %{text}<extra></extra>")
+    result.add_trace(placed.update(marker_size=14, marker_color=ACCENT))
+    return result.update_layout(clickmode="event+select")
+
+
+def numbered_points(points_N2: IntArray, **more: Any) -> Scatter:
+    """Points with their numbers, counted from 1, above them; `more` as Plotly takes it."""
+    x, y = points_N2.T
+    numbers = [str(number) for number in range(1, len(points_N2) + 1)]
+    return Scatter(x=x, y=y, mode="markers+text", text=numbers, textposition="top center", **more)
+
+
+def _lattice() -> Scatter:
+    steps = np.arange(0, EXTENT + 1, STEP)
+    x, y = np.meshgrid(steps, steps)
+    return Scatter(
+        x=x.ravel(),
+        y=y.ravel(),
+        mode="markers",
+        marker_size=9,
+        marker_color=CLEAR,
+        hoverinfo="none",
+        selected_marker_opacity=0,
+        unselected_marker_opacity=0,
+    )
+
+
+def clicked(points_N2: IntArray, x: int, y: int, most: int) -> IntArray:
+    """The points after a click: without the one that lies there, or with one more.
+
+    Where `most` are placed, a click beside them changes nothing.
+    """
+    there_N = (points_N2 == (x, y)).all(1)
+    if there_N.any():
+        left_N2: IntArray = points_N2[~there_N]
+        return left_N2
+    if len(points_N2) >= most:
+        return points_N2
+    return np.vstack([points_N2, [(x, y)]]).astype(np.int64)

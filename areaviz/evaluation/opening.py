@@ -1,0 +1,157 @@
+"""Which reading of a map, layer and head a page opens on, chosen on validation.
+
+Heaviest areas, what the softmax chose, come first wherever they are areas: in one head that
+depends on its query more than the network untrained and has a span or rectangle on top often
+enough (`enough`). Elsewhere the heaviest area is a single item, and a page opens on what the items
+receive:
+
+- between encoder and decoder of a translator on coverage's heaviest item or the densest area, in
+  whichever layer and head (or the mean of a layer's) that agrees best with words linked by hand;
+- in a captioner on coverage, in the head that points best;
+- at other sites on coverage, in the head that depends most on its query.
+
+Shapes: L layers, H heads, Q queries, N items, A areas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from areaviz.cards.card import Opening
+from areaviz.data.examples import Dataset, Example
+from areaviz.evaluation.links import given_traces
+from areaviz.metrics.head_choice import WANTED
+from areaviz.metrics.linked import SITE
+from areaviz.metrics.words import word_runs
+from areaviz.models.writing import WritingModel
+from areaviz.trace import query
+from areaviz.trace.record import AttentionMap, Trace
+
+Place = tuple[int, int | None]
+"""A layer and a head, 0-based; None is the mean of the layer's heads."""
+Rated = tuple[str, Place]
+"""A reading at a place."""
+Figures = Mapping[str, Any]
+Spans = npt.NDArray[np.int64]
+"""First item and end of a span a query: [Q, 2]."""
+AT_LEAST = 0.2
+"""The share of queries with an area of several items on top at sites `WANTED` does not name."""
+
+
+def openings(heads: Mapping[str, Figures]) -> dict[str, Opening]:
+    """What pages open on at every site that was measured, as far as its heads tell."""
+    found = {}
+    for site, figures in heads.items():
+        depends_LH = np.array(figures["dependence"])
+        shares_LH = np.where(enough(figures, site), np.array(figures["multi_share"]), 0.0)
+        if shares_LH.any():
+            found[site] = Opening("heaviest", *_largest(shares_LH))
+        else:
+            found[site] = Opening("coverage", *_largest(depends_LH))
+    return found
+
+
+def pointing_opening(figures: Figures, place: tuple[int, int]) -> Opening:
+    """What pages open on where the given head, layer and number from 0, points best."""
+    reading = "heaviest" if enough(figures, "picture")[place] else "coverage"
+    return Opening(reading, *place)
+
+
+def linked_opening(model: WritingModel, figures: Figures, linked: Dataset) -> Opening:
+    """What pages open on between a translator's encoder and decoder.
+
+    Args:
+        model: the translator.
+        figures: of its heads at this site.
+        linked: sentences with links, of validation.
+    """
+    agrees = agreement(model, linked)
+    is_enough_LH = enough(figures, SITE)
+
+    def counts(rated: Rated) -> bool:
+        reading, (layer, head) = rated
+        if is_enough_LH.any():
+            return reading == "heaviest" and head is not None and bool(is_enough_LH[layer, head])
+        return reading != "heaviest"
+
+    reading, (layer, head) = max(filter(counts, agrees), key=lambda rated: agrees[rated])
+    if is_enough_LH[layer].sum() > 1:
+        # Several heads of the layer show areas, each in its colour: a page opens on all of them.
+        head = None
+    return Opening(reading, layer, head)
+
+
+def enough(figures: Figures, site: str) -> npt.NDArray[np.bool_]:
+    """Whether each head has an area of several items on top often enough, for a reason: [L, H]."""
+    wanted, _ = WANTED.get(site, (AT_LEAST, 0.0))
+    depends_LH = np.array(figures["dependence"]) > figures["dependence_untrained"]
+    found: npt.NDArray[np.bool_] = depends_LH & (np.array(figures["multi_share"]) >= wanted)
+    return found
+
+
+def agreement(model: WritingModel, linked: Dataset) -> dict[Rated, float]:
+    """How well what each reading shows agrees with linked words, 0..1, at every place.
+
+    For every item of a written word with a link: the overlap of the items that are shown with those
+    of all linked words, as twice what they share by what both have (F1), and its mean.
+    """
+    sums: dict[Rated, float] = {}
+    count = 0
+    for trace, example in zip(given_traces(model, linked), linked.examples, strict=True):
+        wanted_QN = _wanted(trace, example)
+        rows = np.flatnonzero(wanted_QN.any(-1))
+        count += len(rows)
+        attention = trace.maps[SITE]
+        for layer in range(attention.layers):
+            for head in (*range(attention.heads), None):
+                for reading, spans_Q2 in _shown(attention, layer, head).items():
+                    rated = (reading, (layer, head))
+                    total = _f1(spans_Q2[rows], wanted_QN[rows]).sum()
+                    sums[rated] = sums.get(rated, 0.0) + float(total)
+    return {rated: total / max(1, count) for rated, total in sums.items()}
+
+
+def _wanted(trace: Trace, example: Example) -> npt.NDArray[np.bool_]:
+    """Which items belong to words that are linked with each written item's word: bool [Q, N]."""
+    attention = trace.maps[SITE]
+    target, source = trace.fields[attention.query], trace.fields[attention.memory]
+    targets, sources = word_runs(target), word_runs(source)
+    wanted_QN = np.zeros((len(target), len(source)), dtype=bool)
+    for i, j in example.sure | example.possible:
+        if i < len(sources) and j < len(targets):
+            wanted_QN[slice(*targets[j]), slice(*sources[i])] = True
+    return wanted_QN
+
+
+def _shown(attention: AttentionMap, layer: int, head: int | None) -> dict[str, Spans]:
+    """What each reading shows of every query; an item is a span of one."""
+    shares_QN = query.item_shares(attention, layer, head)
+    item_Q = shares_QN.argmax(-1)
+    found = {"coverage": np.stack([item_Q, item_Q + 1], 1)}
+    densest = query.densest_areas(attention, layer, head)
+    found["densest"] = np.array(
+        [(one.area.left, one.area.left + one.area.width) if one else (0, 0) for one in densest]
+    )
+    if head is not None:
+        _, left_A, _, width_A = attention.grid.table().T
+        top_Q = attention.weights[layer, head].argmax(-1)
+        found["heaviest"] = np.stack([left_A[top_Q], left_A[top_Q] + width_A[top_Q]], 1)
+    return found
+
+
+def _f1(spans_Q2: Spans, wanted_QN: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
+    """The overlap of each span with the wanted items, 0..1: [Q]."""
+    item_N = np.arange(wanted_QN.shape[1])
+    shown_QN = (spans_Q2[:, :1] <= item_N) & (item_N < spans_Q2[:, 1:])
+    both_Q = (shown_QN & wanted_QN).sum(-1)
+    overlap: npt.NDArray[np.float64] = 2 * both_Q / (shown_QN.sum(-1) + wanted_QN.sum(-1))
+    return overlap
+
+
+def _largest(values_LH: npt.NDArray[np.floating]) -> Sequence[int]:
+    """Layer and head of the largest value, from 0."""
+    return [int(place) for place in np.unravel_index(values_LH.argmax(), values_LH.shape)]

@@ -1,0 +1,127 @@
+"""A pointer network and sets of points with exact answers in, the figures of its card out.
+
+Shapes: B sets, N points, T steps with the closing one.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from areaviz.attention.interventions import UNCHANGED
+from areaviz.data.points import PointSets, around, held_out, signed_area, tour_length
+from areaviz.evaluation.measure import Measured, Options
+from areaviz.models.point_batches import PointBatch, as_read, point_batch
+from areaviz.models.pointer import PointerNetwork, barred
+from areaviz.models.pointing import PointingModel
+
+SIZES = (5, 6, 7, 8, 9, 10)
+AT_ONCE = 500
+"""Sets that are answered together."""
+
+
+def evaluate_points(model: PointingModel, data: Path, split: str, options: Options) -> Measured:
+    """Measure a pointer network on "val" or "test"; nothing is read from `data`.
+
+    Its own answers are measured beside the exact ones; its attention along the exact answers.
+    """
+    kind = model.network.config.kind
+    figures: dict[str, float] = {}
+    for size in SIZES:
+        sets = held_out(kind, split, size)
+        answers = own_answers(model, sets, options.beam)
+        measured = compared(kind, sets, answers)
+        figures |= {f"{name}_{size}": value for name, value in measured.items()}
+        if size == SIZES[-1]:
+            figures |= {**measured, "sets": len(sets)}
+    attention = attention_figures(model, held_out(kind, "val", size), held_out(kind, split, size))
+    return Measured(figures, {f"pointer, {split}": attention})
+
+
+def own_answers(model: PointingModel, sets: PointSets, beam: int) -> list[list[int]]:
+    """What the model answers, as numbers of the points of each set."""
+    read = PointSets(*as_read(sets))
+    order_BN = around(sets.points)
+    answers: list[list[int]] = []
+    for first in range(0, len(sets), AT_ONCE):
+        found = model.answer(read.points[first : first + AT_ONCE], beam, UNCHANGED)
+        for order_N, one in zip(order_BN[first:], found, strict=False):
+            answers.append([int(order_N[place]) for place in one.ids if place < len(order_N)])
+    return answers
+
+
+def compared(kind: str, sets: PointSets, answers: list[list[int]]) -> dict[str, float]:
+    """How near answers come to the exact ones.
+
+    right: the share that is the same as a whole. ratio: the length of all tours over that of the
+    shortest; a tour that misses a point is infinitely long. area: of all hulls over the exact.
+    """
+    right, own, best = 0, 0.0, 0.0
+    for points_N2, exact_N, answer in zip(sets.points, sets.answers, answers, strict=True):
+        wanted = [int(one) for one in exact_N if one >= 0]
+        right += answer == wanted
+        if kind == "tour":
+            is_whole = sorted(answer) == list(range(len(points_N2)))
+            own += tour_length(points_N2, answer) if is_whole else np.inf
+            best += tour_length(points_N2, wanted)
+        else:
+            own += abs(signed_area(points_N2[answer]))
+            best += abs(signed_area(points_N2[wanted]))
+    name = "ratio" if kind == "tour" else "area"
+    return {"right": right / len(sets), name: own / best}
+
+
+def attention_figures(model: PointingModel, known: PointSets, sets: PointSets) -> dict[str, float]:
+    """How often the heaviest point is the right one, where more than one can follow.
+
+    Beside it: a point at random of those that can follow; the place that is most often right at
+    this step over `known`, whatever the set; and the same network before it was trained.
+    "change with the set" is how far the weights of a step are from those that the same step has in
+    another set, 0 for the same, 1 for none in common.
+    """
+    batch = point_batch(sets, model.device)
+    free_BT, share_BT = _free(model.network, batch)
+    hit_BT, weights_BTN = _hits(model.network, batch)
+    before_BT, _ = _hits(model.untrained().network, batch)
+    position_T = _commonest(point_batch(known, model.device))
+    position_BT = batch.answers_BT == position_T
+    apart_BT = (weights_BTN - weights_BTN.roll(1, 0)).abs().sum(2) / 2
+    both_BT = free_BT & free_BT.roll(1, 0)
+    return {
+        "hit": _mean(hit_BT, free_BT),
+        "hit_uniform": _mean(share_BT, free_BT),
+        "hit_position": _mean(position_BT, free_BT),
+        "hit_untrained": _mean(before_BT, free_BT),
+        "change with the set": _mean(apart_BT, both_BT),
+    }
+
+
+@torch.inference_mode()
+def _hits(network: PointerNetwork, batch: PointBatch) -> tuple[Tensor, Tensor]:
+    """Whether the heaviest point is right [B, T], and all weights [B, T, N], of given answers."""
+    log_BTN = network(batch.points_BN2, batch.answers_BT)
+    return log_BTN.argmax(2) == batch.answers_BT, log_BTN.exp()
+
+
+def _free(network: PointerNetwork, batch: PointBatch) -> tuple[Tensor, Tensor]:
+    """Steps at which several points can follow, and one over how many: [B, T] each."""
+    points = batch.points_BN2.shape[1]
+    banned_BTN = barred(batch.answers_BT.clamp_min(0), points, network.config)
+    open_BT = (~banned_BTN).sum(2)
+    return (open_BT > 1) & (batch.answers_BT >= 0), 1 / open_BT.clamp_min(1)
+
+
+def _commonest(batch: PointBatch) -> Tensor:
+    """The place that is right most often at every step: int64 [T]."""
+    found = []
+    for answers_B in batch.answers_BT.unbind(1):
+        given_B = answers_B[answers_B >= 0]
+        found.append(given_B.bincount().argmax() if len(given_B) else given_B.new_zeros(()))
+    return torch.stack(found)
+
+
+def _mean(values_BT: Tensor, where_BT: Tensor) -> float:
+    return float(values_BT[where_BT].float().mean())

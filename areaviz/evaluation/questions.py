@@ -1,0 +1,151 @@
+"""A memory network and held-out questions in, the figures of its card out.
+
+Shapes: B questions, M facts, K hops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from areaviz.data.babi import Question, read_questions
+from areaviz.evaluation.measure import Measured, Options
+from areaviz.models.answering import AnsweringModel
+from areaviz.models.memory_network import MemoryNetwork
+from areaviz.models.question_batches import Library, plain_batches
+
+
+@dataclass(slots=True)
+class Readings:
+    """What a network found, question by question."""
+
+    # whether the answer is right
+    right: dict[int, bool] = field(default_factory=dict)
+    # float [K, M]: the weights of the facts that were read
+    weights: dict[int, Tensor] = field(default_factory=dict)
+
+
+def evaluate_questions(model: AnsweringModel, data: Path, split: str, _: Options) -> Measured:
+    """Measure a memory network on "val" or "test" of bAbI, all tasks."""
+    questions = read_questions(data, split)
+    found = readings(model.network, questions, model.device)
+    shares: dict[int, list[bool]] = {}
+    for number, question in enumerate(questions):
+        shares.setdefault(question.task, []).append(found.right[number])
+    figures = {f"qa{task}": sum(one) / len(one) for task, one in sorted(shares.items())}
+    right = sum(figures.values()) / len(figures)
+    known = read_questions(data, "val")
+    attention = attention_figures(model, known, questions, found)
+    counted = {"right": right, **figures, "questions": len(questions)}
+    return Measured(counted, {f"hops, {split}": attention})
+
+
+@torch.inference_mode()
+def readings(
+    network: MemoryNetwork, questions: Sequence[Question], device: torch.device
+) -> Readings:
+    """Answer questions."""
+    library, found = Library.of(questions, network.config), Readings()
+    for chosen, batch in plain_batches(library, device):
+        run = network(batch.facts_BM2V, batch.age_BM, batch.question_B2V)
+        right_B = (run.logits_BA.argmax(1) == batch.answer_B).tolist()
+        weights_BKM = torch.stack(run.weights, 1).cpu()
+        for row, number in enumerate(chosen):
+            facts = len(library.facts[number])
+            found.right[number] = right_B[row]
+            found.weights[number] = weights_BKM[row, :, :facts]
+    return found
+
+
+def attention_figures(
+    model: AnsweringModel,
+    known: Sequence[Question],
+    questions: Sequence[Question],
+    found: Readings,
+) -> dict[str, float]:
+    """How often a hop's heaviest fact is one that the corpus names as answering the question.
+
+    "hit, hop k" is that share; "hit" the share of such facts that are the heaviest of some hop.
+    Beside "hit": as many different facts at random as there are hops; the heaviest by the mean
+    weight of a fact of each age over `known`, whatever is asked; and the same network before it was
+    trained. "change with the question" is how far the weights are from those under another question
+    of the task, asked of the same facts: 0 for the same, 1 for none in common.
+    """
+    hops, device = model.network.config.hops, model.device
+    gold = [_latest_gold(one, model.network.config.most_facts) for one in questions]
+    before = readings(model.untrained().network, questions, device)
+    ages_KM = _by_age(readings(model.network, known, device), model.network.config.most_facts)
+    by_age = {number: _of_age(ages_KM, one.shape[1]) for number, one in found.weights.items()}
+    figures = {}
+    for hop in range(hops):
+        tops = {number: one[hop].argmax() for number, one in found.weights.items()}
+        figures[f"hit, hop {hop + 1}"] = float(
+            np.mean([int(tops[number]) in gold[number] for number in tops if gold[number]])
+        )
+    figures["hit"] = covered(found.weights, gold)
+    figures["hit_uniform"] = _by_chance(found.weights, gold)
+    figures["hit_position"] = covered(by_age, gold)
+    figures["hit_untrained"] = covered(before.weights, gold)
+    figures["change with the question"] = _change(model, questions, found)
+    return figures
+
+
+def covered(weights: dict[int, Tensor], gold: Sequence[set[int]]) -> float:
+    """The mean share of a question's gold facts that are the heaviest of some hop."""
+    shares = []
+    for number, weights_KM in weights.items():
+        if gold[number]:
+            read = set(weights_KM.argmax(1).tolist())
+            shares.append(len(read & gold[number]) / len(gold[number]))
+    return float(np.mean(shares))
+
+
+def _by_chance(weights: dict[int, Tensor], gold: Sequence[set[int]]) -> float:
+    """The same where each hop reads a fact that no hop before it did, all of them at random."""
+    shares = []
+    for number, weights_KM in weights.items():
+        if gold[number]:
+            hops, facts = weights_KM.shape
+            shares.append(min(1.0, hops / facts))
+    return float(np.mean(shares))
+
+
+def _latest_gold(question: Question, most: int) -> set[int]:
+    """The gold facts among those that are read."""
+    dropped = max(0, len(question.facts) - most)
+    return {fact - dropped for fact in question.gold if fact >= dropped}
+
+
+def _by_age(found: Readings, most: int) -> Tensor:
+    """The mean weight of facts of each age in every hop, the latest first: [K, most]."""
+    hops = next(iter(found.weights.values())).shape[0]
+    totals_KM, counts_M = torch.zeros(hops, most), torch.zeros(most)
+    for weights_KM in found.weights.values():
+        facts = weights_KM.shape[1]
+        totals_KM[:, :facts] += weights_KM.flip(1)
+        counts_M[:facts] += 1
+    return totals_KM / counts_M.clamp_min(1)
+
+
+def _of_age(ages_KM: Tensor, facts: int) -> Tensor:
+    """The weights of so many facts by their age alone, the oldest first."""
+    return ages_KM[:, :facts].flip(1)
+
+
+def _change(model: AnsweringModel, questions: Sequence[Question], found: Readings) -> float:
+    """How far weights are from those under the next question, asked of the same facts."""
+    swapped = []
+    for one, other in zip(questions, (*questions[1:], questions[0]), strict=True):
+        swapped.append(replace(one, text=other.text))
+    under = readings(model.network, swapped, model.device)
+    apart = []
+    for number, (one, other) in enumerate(zip(questions, swapped, strict=True)):
+        if one.text != other.text:
+            difference_KM = found.weights[number] - under.weights[number]
+            apart.append(float(difference_KM.abs().sum(1).mean()) / 2)
+    return float(np.mean(apart))

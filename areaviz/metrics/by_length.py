@@ -1,0 +1,123 @@
+"""Translation quality by the length of the sentences: thirds of a set, with bootstrap intervals.
+
+BLEU is sacrebleu's, cased and with 13a tokens. Its counts of n-grams are taken once a sentence, so
+that a resample is a sum of them. Shapes: N sentences, S resamples, C counts of a sentence: correct
+n-grams of each order, all of them, and the tokens of hypothesis and reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+from sacrebleu.metrics.bleu import BLEU
+
+THIRDS = ("short", "middle", "long")
+"""The names of the thirds of a set, by the length of its sources."""
+_ORDERS = 4
+_RESAMPLES, _SEED = 1000, 12345
+_TAILS = (2.5, 97.5)
+"""Percentiles that 95 % of the resamples lie between."""
+
+Texts = Sequence[str]
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+def thirds(sources: Texts) -> Mapping[str, Ints]:
+    """The places of the shortest, middle and longest sentences, by words; equals in their order."""
+    order = np.argsort([len(source.split()) for source in sources], kind="stable")
+    return dict(zip(THIRDS, np.array_split(order, len(THIRDS)), strict=True))
+
+
+def length_figures(
+    hypotheses: Texts, references: Texts, sources: Texts, resamples: int = _RESAMPLES
+) -> dict[str, float]:
+    """BLEU of each third, with the ends of its 95 % interval and the mean words of its sources.
+
+    The keys are bleu_short, bleu_short_low, bleu_short_high and words_short, and so on; a third
+    without any sentence has none.
+
+    Raises:
+        ValueError: there is not one hypothesis and one reference a source.
+    """
+    _check(sources, hypotheses, references)
+    counts_NC, rng = _counts(hypotheses, references), np.random.default_rng(_SEED)
+    figures: dict[str, float] = {}
+    for name, places in thirds(sources).items():
+        if not len(places):
+            continue
+        found_S = _bleus(_resampled(counts_NC[places], rng, resamples))
+        low, high = np.percentile(found_S, _TAILS)
+        figures[f"bleu_{name}"] = _bleu(counts_NC[places].sum(0))
+        figures[f"bleu_{name}_low"], figures[f"bleu_{name}_high"] = float(low), float(high)
+        words = [len(sources[place].split()) for place in places.tolist()]
+        figures[f"words_{name}"] = float(np.mean(words))
+    return figures
+
+
+def gains_by_length(
+    system: Texts, baseline: Texts, references: Texts, sources: Texts, resamples: int = _RESAMPLES
+) -> dict[str, float]:
+    """What a system has over a baseline in BLEU: all, short, middle and long, and growth.
+
+    Growth is the gain in the longest third less that in the shortest, and growth_low and
+    growth_high are the ends of its 95 % interval, by paired bootstrap within each third.
+
+    Raises:
+        ValueError: as `length_figures`, or there are fewer than three sentences.
+    """
+    _check(sources, system, baseline, references)
+    if len(sources) < len(THIRDS):
+        raise ValueError(f"Gains by length need at least 3 sentences, got {len(sources)}.")
+    both_NC = np.hstack([_counts(system, references), _counts(baseline, references)])
+    gains = {"all": _gain(both_NC.sum(0))}
+    rng, resampled = np.random.default_rng(_SEED), {}
+    for name, places in thirds(sources).items():
+        gains[name] = _gain(both_NC[places].sum(0))
+        sums_SC = _resampled(both_NC[places], rng, resamples)
+        resampled[name] = np.array([_gain(sums_C) for sums_C in sums_SC])
+    gains["growth"] = gains["long"] - gains["short"]
+    low, high = np.percentile(resampled["long"] - resampled["short"], _TAILS)
+    return {**gains, "growth_low": float(low), "growth_high": float(high)}
+
+
+def _counts(hypotheses: Texts, references: Texts) -> Ints:
+    """The counts of each sentence, int64 [N, C]."""
+    metric, rows = BLEU(), []
+    for hypothesis, reference in zip(hypotheses, references, strict=True):
+        found = metric.corpus_score([hypothesis], [[reference]])
+        rows.append([*found.counts, *found.totals, found.sys_len, found.ref_len])
+    return np.array(rows, np.int64)
+
+
+def _resampled(counts_NC: Ints, rng: np.random.Generator, resamples: int) -> Ints:
+    """The counts of as many sentences drawn with replacement, added up: [S, C]."""
+    count = len(counts_NC)
+    drawn_SN = rng.multinomial(count, np.full(count, 1 / count), resamples)
+    sums_SC: Ints = drawn_SN @ counts_NC
+    return sums_SC
+
+
+def _bleus(sums_SC: Ints) -> Floats:
+    return np.array([_bleu(sums_C) for sums_C in sums_SC])
+
+
+def _bleu(sums_C: Ints) -> float:
+    """BLEU, 0..100, of counts that were added up."""
+    correct, total = sums_C[:_ORDERS].tolist(), sums_C[_ORDERS : 2 * _ORDERS].tolist()
+    hypothesis, reference = sums_C[2 * _ORDERS :].tolist()
+    return float(BLEU.compute_bleu(correct, total, hypothesis, reference, "exp").score)
+
+
+def _gain(sums_C: Ints) -> float:
+    """The BLEU of the first half of the counts, less that of the second."""
+    half = len(sums_C) // 2
+    return _bleu(sums_C[:half]) - _bleu(sums_C[half:])
+
+
+def _check(sources: Texts, *others: Texts) -> None:
+    if any(len(texts) != len(sources) for texts in others):
+        counts = [len(texts) for texts in (sources, *others)]
+        raise ValueError(f"Figures by length need one text of each kind a sentence, got {counts}.")

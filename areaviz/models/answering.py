@@ -1,0 +1,156 @@
+"""A memory network as a model: a story with its question in, the answer and its Trace out.
+
+Shapes: M facts, A answers, K hops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import torch
+
+from areaviz.attention.interventions import Changed
+from areaviz.cards.card import Card
+from areaviz.data.babi import words_of
+from areaviz.models.base import OnStep
+from areaviz.models.checkpoint import load_weights
+from areaviz.models.device import eval_mode, untrained
+from areaviz.models.memory_network import SITE, SITES, Hops, MemoryConfig, MemoryNetwork, bags
+from areaviz.trace.areas import AreaGrid
+from areaviz.trace.errors import InputError
+from areaviz.trace.facts import facts_field, question_field
+from areaviz.trace.interventions import Places
+from areaviz.trace.limits import shown
+from areaviz.trace.record import AttentionMap, Field, FloatArray, Output, Trace
+from areaviz.trace.request import Request
+
+ALTERNATIVES = 5
+NAMED = 8
+"""Unknown words that a sentence names."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweringModel:
+    """Answers, and records which facts it read in every hop."""
+
+    card: Card
+    network: MemoryNetwork
+
+    @classmethod
+    def load(
+        cls, folder: Path, card: Card, device: torch.device, area_size: int | None = None
+    ) -> Self:
+        """Read a checkpoint.
+
+        Raises:
+            InputError: for areas of more than one fact.
+            BackendError: when a file is missing or damaged.
+        """
+        if area_size is not None and area_size > 1:
+            raise InputError("This model reads single facts; leave the largest area as it is.")
+        network = eval_mode(MemoryNetwork(MemoryConfig(**card.config)), device)
+        load_weights(network, folder, card.files)
+        return cls(card, network)
+
+    def untrained(self) -> Self:
+        """The same network before it learned anything: a baseline."""
+        return replace(self, network=untrained(MemoryNetwork, self.network.config, self.device))
+
+    @property
+    def device(self) -> torch.device:
+        """Where the network is."""
+        return self.network.embeddings.device
+
+    def trace(self, requests: Sequence[Request], on_step: OnStep | None = None) -> list[Trace]:
+        """Answer one request after the other.
+
+        Raises:
+            InputError: the story, the given output or a change cannot be used.
+        """
+        return [self._trace(request) for request in requests]
+
+    def _trace(self, request: Request) -> Trace:
+        facts, question = facts_field(request.text), question_field(request.text)
+        self._check(facts, request)
+        unknown = self.unknown([*facts.labels, *question.labels])
+        run = self.answer(facts.labels, question.labels[0], request)
+        likely_A = run.logits_BA[0].float().softmax(0).cpu().numpy()
+        answers = list(self.network.config.answers)
+        chosen = int(likely_A.argmax())
+        if request.target is not None:
+            chosen = self._given(request.target)
+        best = (-likely_A).argsort(kind="stable")[:ALTERNATIVES]
+        options = tuple((answers[one], float(likely_A[one])) for one in best)
+        label = answers[chosen]
+        target = Field("target", "text", label, (label,), np.array([[0, len(label)]]))
+        fields = {"facts": facts, "question": question, "target": target}
+        output = Output("target", likely_A[[chosen]].astype(np.float32), (options,))
+        details = {"device": self.device.type}
+        if unknown:
+            details["warning"] = (
+                f"This model has never seen {', '.join(map(shown, unknown[:NAMED]))}"
+                f"{' and more' if len(unknown) > NAMED else ''}: it reads on without what it does"
+                " not know."
+            )
+        return Trace(request, fields, output, {SITE: _hops(run)}, details)
+
+    @torch.inference_mode()
+    def answer(self, facts: Sequence[str], question: str, request: Request) -> Hops:
+        """One pass over a story and its question, with the changes of a request."""
+        device, words = self.device, len(self.network.config.words)
+        bags_N2V = bags([self._numbers(one) for one in (*facts, question)], words).to(device)
+        age_1M = torch.arange(len(facts) - 1, -1, -1, device=device)[None]
+        changed = Changed.of(request.changes, SITES, 1)
+        found: Hops = self.network(bags_N2V[None, :-1], age_1M, bags_N2V[-1:], changed=changed)
+        return found
+
+    def unknown(self, sentences: Sequence[str]) -> list[str]:
+        """The words of sentences that the network does not know, each once, in their order."""
+        known = set(self.network.config.words)
+        found: dict[str, None] = {}
+        for sentence in sentences:
+            for word in words_of(sentence):
+                if word not in known:
+                    found[word] = None
+        return list(found)
+
+    def _numbers(self, sentence: str) -> list[int]:
+        """The words of a sentence that are known, by their numbers."""
+        number = {word: number for number, word in enumerate(self.network.config.words)}
+        return [number[word] for word in words_of(sentence) if word in number]
+
+    def _given(self, target: str) -> int:
+        """The number of a given answer; InputError for one that it cannot give."""
+        answers = list(self.network.config.answers)
+        if target.strip().lower() not in answers:
+            raise InputError(
+                f'"{shown(target)}" is no answer that this model knows; leave the answer to it, or'
+                f" choose one of: {', '.join(one for one in answers if ',' not in one)}."
+            )
+        return answers.index(target.strip().lower())
+
+    def _check(self, facts: Field, request: Request) -> None:
+        """Check that the model can take a request before it runs; InputError says why not."""
+        count, most = len(facts), self.network.config.most_facts
+        if count > most:
+            raise InputError(
+                f"The story has {count:,} facts, at most {most} are read; take {count - most:,}"
+                " away."
+            )
+        grids = {"facts": AreaGrid(1, count, 1, 1)}
+        lengths = {"question": 1, "facts": count}
+        hops = self.network.config.hops
+        Places(SITES, hops, 1, lengths, grids).check(request.changes)
+
+
+def _hops(run: Hops) -> AttentionMap:
+    """The map of one question: a layer a hop."""
+    weights_KM: FloatArray = torch.cat(run.weights).float().cpu().numpy()
+    grid = AreaGrid(1, weights_KM.shape[1], 1, 1)
+    return AttentionMap(
+        SITE, "question", "facts", grid, weights_KM[:, None, None], "softmax over facts"
+    )

@@ -1,0 +1,204 @@
+"""The listener: spoken digits in, their names out (Chorowski et al. 2015; multimedia paper Fig. 8).
+
+Two convolutions make an item of every four frames of the spectrogram, a bidirectional GRU reads
+the items, and a GRU writes; before each digit it looks at the items, by what they are, by where it
+looked before, or by both (`areaviz.attention.location`).
+Shapes: B recordings, N = B * K rows of K beams a recording, F frames, H = F / 2, E bands, M items,
+T target items, W width, C = 2 W channels of an item, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from areaviz.attention.interventions import UNCHANGED, Changed
+from areaviz.attention.location import (
+    SCORINGS,
+    TRAINED,
+    LocationAttention,
+    Shares,
+    first_weights,
+    weights_of,
+)
+from areaviz.attention.spec import AreaOptions
+from areaviz.models.network import Pass, SingleItemOptions
+from areaviz.models.recurrent import (
+    SITE,
+    RecurrentStepper,
+    RecurrentTranslator,
+    State,
+    read_items,
+)
+from areaviz.trace.areas import AreaGrid
+from areaviz.trace.limits import choice
+
+FRAMES_AN_ITEM = 4
+
+
+@dataclass(frozen=True, slots=True)
+class ListenerConfig(SingleItemOptions):
+    """The options of the network.
+
+    Args:
+        vocabulary: tokens.
+        scoring: one of `SCORINGS`.
+        bands: of the spectrogram.
+        width: hidden units of each direction and of the decoder, and width of a token.
+        filters: of the weights before, see `LocationAttention`.
+        reach: of a filter, in items.
+        dropout: on items, tokens and what is read out, 0..1.
+    """
+
+    vocabulary: int
+    scoring: str = "hybrid"
+    bands: int = 40
+    width: int = 128
+    filters: int = 10
+    reach: int = 15
+    dropout: float = 0.2
+
+    def __post_init__(self) -> None:
+        choice("scoring", self.scoring, SCORINGS)
+
+    @property
+    def mechanism(self) -> str:
+        """The survey's name for it."""
+        return "item-wise soft"
+
+    @property
+    def about(self) -> str:
+        """The kind of attention in words."""
+        names = {"content": "content", "location": "location", "hybrid": "content and location"}
+        return f"GRU, attention by {names[self.scoring]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What was heard of B recordings.
+
+    Args:
+        items: [B, M, C].
+        keys: the items' part of the scores, [B, M, D]; None where only the location counts.
+        readable: bool [B, M].
+        shares: how scores become weights.
+        factors: by which weights are multiplied at each time, [T or 1, M]; None for nothing.
+        gate: by which what is read is multiplied.
+    """
+
+    items: Tensor
+    keys: Tensor | None
+    readable: Tensor
+    shares: Shares
+    factors: Tensor | None = None
+    gate: float = 1.0
+
+
+class Listener(RecurrentTranslator):
+    """The whole network, from a spectrogram to digits."""
+
+    inputs = ("sound",)
+    longest = 24
+
+    def __init__(self, config: ListenerConfig) -> None:
+        super().__init__(config.vocabulary, config.width, config.dropout)
+        self.config: ListenerConfig = config
+        self.sites = {SITE: ("target", "sound")}
+        width, channels = config.width, 2 * config.width
+        self.narrow = nn.Conv1d(config.bands, width, 5, stride=2, padding=2)
+        self.narrower = nn.Conv1d(width, width, 5, stride=2, padding=2)
+        self.forwards = nn.GRU(width, width, batch_first=True)
+        self.backwards = nn.GRU(width, width, batch_first=True)
+        self.attention = LocationAttention(
+            width, channels, width, config.scoring, config.filters, config.reach
+        )
+        self.cell = nn.GRUCell(width + channels, width)
+        self.hidden_out = nn.Linear(width, width)
+        self.context_out = nn.Linear(channels, width, bias=False)
+
+    def areas(self, name: str) -> AreaOptions:
+        """How a field is seen: item by item."""
+        return self.config.areas(0)
+
+    def attend(
+        self,
+        frames_BFE: Tensor,
+        target_BT: Tensor,
+        need_weights: bool = True,
+        changed: Changed = UNCHANGED,
+        shares: Shares = TRAINED,
+    ) -> Pass:
+        """All tokens one after the other; frames of NaN are padding."""
+        heard = self.listen(frames_BFE, changed, target_BT.shape[1], shares)
+        state, logits, weights = self.start(heard), [], []
+        for time, ids_B in enumerate(target_BT.unbind(1)):
+            logits_BV, state = self.advance(ids_B, state, heard, time)
+            logits.append(logits_BV)
+            weights.append(state[1])
+        found = {SITE: [torch.stack(weights, 1)[:, None]]} if need_weights else {}
+        return Pass(torch.stack(logits, 1), found)
+
+    def listen(
+        self,
+        frames_BFE: Tensor,
+        changed: Changed = UNCHANGED,
+        times: int = 1,
+        shares: Shares = TRAINED,
+    ) -> Heard:
+        """What is heard of recordings, for so many tokens to write."""
+        is_padding_BF = frames_BFE.isnan().any(2)
+        frames_BEF = frames_BFE.masked_fill(is_padding_BF[:, :, None], 0.0).transpose(1, 2)
+        half_BWH = F.relu(self.narrow(frames_BEF))
+        # Behind the end there is nothing, as the second convolution has it for a recording alone.
+        half_BWH = half_BWH.masked_fill(is_padding_BF[:, None, ::2], 0.0)
+        items_BWM = F.relu(self.narrower(half_BWH))
+        # An item that has a frame of the recording is one of it.
+        readable_BM = ~is_padding_BF[:, ::FRAMES_AN_ITEM]
+        readable_BM[:, list(changed.hidden("sound"))] = False
+        items_BMW = self.dropout(items_BWM.transpose(1, 2))
+        ahead_BMW, _ = read_items(self.forwards, items_BMW, readable_BM)
+        back_BMW, _ = read_items(self.backwards, items_BMW, readable_BM, is_backwards=True)
+        items_BMC = self.dropout(torch.cat([ahead_BMW, back_BMW], 2))
+        factors, gate, interventions = None, 1.0, changed.at(SITE, 0)
+        if interventions is not None:
+            grid = AreaGrid(1, items_BMC.shape[1], 1, 1)
+            found = interventions.multipliers(grid, times, items_BMC.device)
+            factors = None if found is None else found[0].to(items_BMC.dtype)
+            gate = float(interventions.gated(torch.ones(1, 1, 1)))
+        keys_BMD = self.attention.keys(items_BMC)
+        return Heard(items_BMC, keys_BMD, readable_BM, shares, factors, gate)
+
+    def start(self, heard: Heard) -> State:
+        """The decoder's first state: nothing written, and the first item before all others."""
+        hidden_BW = heard.items.new_zeros(len(heard.items), self.config.width)
+        return hidden_BW, first_weights(heard.readable).to(hidden_BW.dtype)
+
+    def advance(
+        self, ids_N: Tensor, state: State, memory: Heard, time: int = 0
+    ) -> tuple[Tensor, State]:
+        """Logits [N, V] after one more token of every row, and the state: hidden, weights."""
+        hidden_NW, before_NM = state
+        beams = len(ids_N) // len(memory.items)
+        items_NMC = memory.items.repeat_interleave(beams, 0)
+        readable_NM = memory.readable.repeat_interleave(beams, 0)
+        keys_NMD = None if memory.keys is None else memory.keys.repeat_interleave(beams, 0)
+        scores_NM = self.attention.scores(hidden_NW, keys_NMD, before_NM)
+        weights_NM = weights_of(scores_NM, readable_NM, before_NM, memory.shares)
+        if memory.factors is not None:
+            weights_NM = weights_NM * memory.factors[min(time, len(memory.factors) - 1)]
+            weights_NM = weights_NM / weights_NM.sum(1, keepdim=True).clamp_min(1e-20)
+        context_NC = (weights_NM[:, None] @ items_NMC).squeeze(1) * memory.gate
+        words_NW = self.words(ids_N)
+        hidden_NW = self.cell(torch.cat([words_NW, context_NC], 1), hidden_NW)
+        mixed_NW = torch.tanh(self.hidden_out(hidden_NW) + self.context_out(context_NC))
+        return self.logits(mixed_NW), (hidden_NW, weights_NM)
+
+    def write(
+        self, frames_BFE: Tensor, changed: Changed = UNCHANGED, shares: Shares = TRAINED
+    ) -> RecurrentStepper:
+        """The decoder over these recordings, one token at a time."""
+        heard = self.listen(frames_BFE, changed, shares=shares)
+        return RecurrentStepper(self, heard, self.start(heard))

@@ -1,0 +1,175 @@
+"""The LSTM translator with dot-product attention (Luong et al. 2015) to areas (Li et al. 2019).
+
+An LSTM of a few layers reads the source, another writes, and its top layer attends to the top of
+the first, item by item or area by area (section 4.1.2 of the latter paper). What was attended to is
+read out with the state and not fed back, so in training all tokens attend at once.
+Shapes: B sentences, N = B * K rows of K beams a sentence, M source items, T target items, L layers
+of each LSTM, W width, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import torch
+from torch import Tensor, nn
+
+from areaviz.attention.interventions import UNCHANGED, Changed
+from areaviz.attention.memory import AreaMemory, MultiHeadAttention
+from areaviz.attention.spec import AreaOptions
+from areaviz.models.layers import AreaChoices
+from areaviz.models.network import Pass
+from areaviz.models.recurrent import (
+    SITE,
+    SITES,
+    RecurrentStepper,
+    RecurrentTranslator,
+    State,
+    items_to_read,
+    read_items,
+)
+from areaviz.models.transformer import padding_of
+from areaviz.trace.errors import InputError
+
+SIZES: Mapping[str, Mapping[str, int]] = {
+    f"{width} cells, {heads} head{'s' if heads > 1 else ''}": {"width": width, "heads": heads}
+    for width in (256, 512, 1024)
+    for heads in (1, 4)
+}
+"""The sizes of Li et al. 2019, Tables 2 and 4, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class LstmConfig(AreaChoices):
+    """The options of the network.
+
+    Args:
+        vocabulary: tokens.
+        depth: layers of the encoder and of the decoder.
+        width: cells of a layer, and width of a token.
+        heads: of the attention.
+        dropout: on tokens, between layers and on what is read out, 0..1.
+        area_size: most items an area holds, 1 for regular attention.
+        key_mode: see `AreaOptions`.
+        value_mode: see `AreaOptions`.
+        convolution: taps over neighbouring keys and values, 1 for none.
+        size_bias: whether heads learn a number for each size of an area.
+        known_size: the largest area that learned keys and biases were trained with, 0 for
+            `area_size`.
+    """
+
+    vocabulary: int
+    depth: int = 2
+    width: int = 256
+    heads: int = 1
+    dropout: float = 0.2
+    area_size: int = 1
+    key_mode: str = "mean"
+    value_mode: str = "sum"
+    convolution: int = 1
+    size_bias: bool = False
+    known_size: int = 0
+
+    @classmethod
+    def sized(cls, size: str, vocabulary: int, **options: Any) -> LstmConfig:
+        """The options of a size, such as "256 cells, 4 heads"; InputError for others."""
+        if size not in SIZES:
+            raise InputError(f'There is no size "{size}"; choose one of {"; ".join(SIZES)}.')
+        return cls(vocabulary, **{**SIZES[size], **options})
+
+    @property
+    def layers(self) -> int:
+        """1: the top of the decoder alone attends."""
+        return 1
+
+    @property
+    def about(self) -> str:
+        """The kind of attention in words."""
+        return f"LSTM, {self.form}"
+
+    def areas(self, layer: int) -> AreaOptions:
+        """How the source is seen."""
+        return self.memory_options()
+
+    def resized(self, area_size: int | None) -> Self:
+        """The options with another largest area; raises as `AreaChoices.known_for`."""
+        if area_size is None or area_size == self.area_size:
+            return self
+        return replace(self, area_size=area_size, known_size=self.known_for(area_size))
+
+
+class LstmTranslator(RecurrentTranslator):
+    """The whole network. impl: how area attention is computed, see `area_attention`."""
+
+    def __init__(self, config: LstmConfig, impl: str = "auto") -> None:
+        super().__init__(config.vocabulary, config.width, config.dropout)
+        self.config: LstmConfig = config
+        self.sites = SITES
+        width, depth = config.width, config.depth
+        between = config.dropout if depth > 1 else 0.0
+        self.encoder = nn.LSTM(width, width, depth, batch_first=True, dropout=between)
+        self.decoder = nn.LSTM(width, width, depth, batch_first=True, dropout=between)
+        self.start = nn.Linear(width, 2 * depth * width)
+        self.cross = MultiHeadAttention(width, config.heads, config.areas(0), impl)
+        self.hidden_out = nn.Linear(width, width, bias=False)
+
+    def areas(self, name: str) -> AreaOptions:
+        """How a field is seen."""
+        return self.config.areas(0)
+
+    def attend(
+        self,
+        source_BM: Tensor,
+        target_BT: Tensor,
+        need_weights: bool = True,
+        changed: Changed = UNCHANGED,
+    ) -> Pass:
+        """All tokens at once, with the area weights of the same pass if asked for."""
+        items_BMW, (hidden_BLW, cell_BLW) = self.read(source_BM, changed)
+        state = (_layers_first(hidden_BLW), _layers_first(cell_BLW))
+        top_BTW, _ = self.decoder(self.words(target_BT), state)
+        context_BTW, weights = self.cross(
+            top_BTW,
+            items_BMW,
+            padding_of(source_BM),
+            need_weights=need_weights,
+            interventions=changed.at(SITE, 0),
+        )
+        logits = self.read_out(top_BTW, context_BTW)
+        return Pass(logits, {} if weights is None else {SITE: [weights]})
+
+    def read(self, source_BM: Tensor, changed: Changed = UNCHANGED) -> tuple[Tensor, State]:
+        """The items of sentences [B, M, W], and the first hidden and cell states [B, L, W].
+
+        Both are made of what the encoder knows after its last item.
+        """
+        seen_BM = items_to_read(source_BM, changed.hidden("source"))
+        items_BMW, last_BW = read_items(self.encoder, self.words(source_BM), seen_BM)
+        start_B2LW = torch.tanh(self.start(last_BW)).unflatten(1, (2, self.config.depth, -1))
+        return items_BMW, (start_B2LW[:, 0], start_B2LW[:, 1])
+
+    def read_out(self, top: Tensor, context: Tensor) -> Tensor:
+        """Logits [..., V] from the decoder's top layer and what it attended to."""
+        return self.logits(torch.tanh(self.hidden_out(top) + context))
+
+    def advance(self, ids_N: Tensor, state: State, memory: AreaMemory) -> tuple[Tensor, State]:
+        """Logits [N, V] after one more token of every row, and the state that knows it."""
+        hidden_NLW, cell_NLW = state
+        before = (_layers_first(hidden_NLW), _layers_first(cell_NLW))
+        top_N1W, (hidden_LNW, cell_LNW) = self.decoder(self.words(ids_N)[:, None], before)
+        top_NW = top_N1W[:, 0]
+        context_BKW = self.cross.ask(top_NW.unflatten(0, (memory.batch, -1)), memory)
+        logits_NV = self.read_out(top_NW, context_BKW.flatten(0, 1))
+        return logits_NV, (hidden_LNW.transpose(0, 1), cell_LNW.transpose(0, 1))
+
+    def write(self, source_BM: Tensor, changed: Changed = UNCHANGED) -> RecurrentStepper:
+        """The decoder over these sources, one token at a time."""
+        items_BMW, state = self.read(source_BM, changed)
+        memory = self.cross.remember(items_BMW, padding_of(source_BM), changed.at(SITE, 0))
+        return RecurrentStepper(self, memory, state)
+
+
+def _layers_first(state_NLW: Tensor) -> Tensor:
+    return state_NLW.transpose(0, 1).contiguous()

@@ -1,0 +1,147 @@
+"""A memory network: a question reads facts several times over, each reading changes the next.
+
+Sukhbaatar et al. 2015: position encoding (section 4.1), temporal encoding, adjacent weights
+(section 2.2), linear start (section 4.2). For hop k
+
+    p = softmax(u_k . m_i),   o = sum_i p_i c_i,   u_{k+1} = u_k + o,   answer = softmax(W u)
+
+where m_i and c_i are the embeddings k and k + 1 of fact i, the question is embedded as facts are in
+the first hop, and W is the last embedding.
+Shapes: B questions, M facts, J words of a sentence, V words known, W width, K hops, A answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from areaviz.attention.interventions import UNCHANGED, Changed
+from areaviz.trace.areas import AreaGrid
+
+SITE = "hops"
+SITES: Mapping[str, tuple[str, str]] = {SITE: ("question", "facts")}
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryConfig:
+    """Options of a memory network.
+
+    Args:
+        words: all words it knows; a word's place here is its number.
+        answers: what it can answer: words, or several joined by commas.
+        width: of embeddings.
+        hops: how often the facts are read.
+        most_facts: the latest so many facts are read.
+    """
+
+    words: Sequence[str]
+    answers: Sequence[str]
+    width: int = 50
+    hops: int = 3
+    most_facts: int = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Hops:
+    """What a pass found."""
+
+    # [B, A]
+    logits_BA: Tensor
+    # of every hop, [B, M]; rows sum to 1, or to 0 where every fact is banned
+    weights: list[Tensor]
+
+
+def bags(sentences: Sequence[Sequence[int]], words: int) -> Tensor:
+    """Sentences as two sums over their words each: float [M, 2, V].
+
+    Position encoding multiplies the embedding of word j of J (from 1), entry k of W, by
+    (1 - j/J) - (k/W) (1 - 2j/J). That is linear in k, so the sums of 1 - j/J and of 1 - 2j/J by
+    word are all that is needed of a sentence, whatever the width; see `MemoryNetwork.embed`.
+    """
+    bags_M2V = torch.zeros(len(sentences), 2, words)
+    for row, sentence in enumerate(sentences):
+        for place, word in enumerate(sentence, start=1):
+            bags_M2V[row, 0, word] += 1 - place / len(sentence)
+            bags_M2V[row, 1, word] += 1 - 2 * place / len(sentence)
+    return bags_M2V
+
+
+class MemoryNetwork(nn.Module):
+    """Facts and a question in, logits of the answers and the weights of every hop out."""
+
+    def __init__(self, config: MemoryConfig) -> None:
+        super().__init__()
+        self.config = config
+        count, width = config.hops + 1, config.width
+        self.embeddings = nn.Parameter(0.1 * torch.randn(count, len(config.words), width))
+        self.ages = nn.Parameter(0.1 * torch.randn(count, config.most_facts, width))
+        self.answer = nn.Parameter(0.1 * torch.randn(len(config.answers), width))
+        slope_W = torch.arange(1, width + 1) / width
+        self.register_buffer("slope", slope_W, persistent=False)
+        self.slope: Tensor
+
+    def embed(self, bags_N2V: Tensor, number: int) -> Tensor:
+        """Sentences [..., 2, V] by one embedding, with position encoding: [..., W]."""
+        both_N2W = bags_N2V @ self.embeddings[number]
+        return both_N2W[..., 0, :] - self.slope * both_N2W[..., 1, :]
+
+    def forward(
+        self,
+        facts_BM2V: Tensor,
+        age_BM: Tensor,
+        question_B2V: Tensor,
+        linear: bool = False,
+        changed: Changed = UNCHANGED,
+    ) -> Hops:
+        """Answer questions.
+
+        Args:
+            facts_BM2V: see `bags`.
+            age_BM: int64, 0 of the latest fact, -1 where there is none.
+            question_B2V: see `bags`.
+            linear: without the softmax of the hops, as training starts.
+            changed: a request's changes.
+        """
+        state_BW = self.embed(question_B2V, 0)
+        weights = []
+        for hop in range(self.config.hops):
+            memory_BMW = self.remembered(facts_BM2V, age_BM, hop)
+            output_BMW = self.remembered(facts_BM2V, age_BM, hop + 1)
+            match_BM = (memory_BMW @ state_BW[..., None])[..., 0]
+            if linear:
+                weights_BM = match_BM.masked_fill(age_BM < 0, 0)
+            else:
+                weights_BM = self.shares(match_BM, age_BM < 0, hop, changed)
+            read_BW = (weights_BM[:, None] @ output_BMW)[:, 0]
+            state_BW = state_BW + gated(read_BW, hop, changed)
+            weights.append(weights_BM)
+        return Hops(state_BW @ self.answer.T, weights)
+
+    def remembered(self, facts_BM2V: Tensor, age_BM: Tensor, number: int) -> Tensor:
+        """Facts by one embedding, with how old they are: [B, M, W]."""
+        oldest = self.config.most_facts - 1
+        return self.embed(facts_BM2V, number) + self.ages[number][age_BM.clamp(0, oldest)]
+
+    def shares(self, match_BM: Tensor, absent_BM: Tensor, hop: int, changed: Changed) -> Tensor:
+        """The weights of one hop [B, M], with a request's changes."""
+        weights_BM = match_BM.masked_fill(absent_BM, -torch.inf).softmax(1)
+        weights_BM = weights_BM.nan_to_num()
+        own = changed.at(SITE, hop)
+        grid = AreaGrid(1, match_BM.shape[1], 1, 1)
+        factor_11M = own.multipliers(grid, 1, match_BM.device) if own else None
+        if factor_11M is None:
+            return weights_BM
+        weighed_BM = weights_BM * factor_11M[0]
+        return weighed_BM / weighed_BM.sum(1, keepdim=True).clamp_min(1e-30)
+
+
+def gated(read_BW: Tensor, hop: int, changed: Changed) -> Tensor:
+    """What a hop read, times the factor of its gates."""
+    own = changed.at(SITE, hop)
+    if own is None:
+        return read_BW
+    gated_BW: Tensor = own.gated(read_BW[:, None, None])[:, 0, 0]
+    return gated_BW

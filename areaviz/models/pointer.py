@@ -1,0 +1,184 @@
+"""A pointer network: the weights of its attention to the points are its output.
+
+Vinyals, Fortunato and Jaitly 2015, Eq. 3. An LSTM reads the points both ways, another one writes,
+and scores every point:
+
+    u_j = v . tanh(W1 e_j + W2 d_i),    p(C_i = j) = softmax(u)_j
+
+Their networks end with a symbol; this one by pointing at its first point again, which closes hull
+and tour alike. What cannot follow is masked: a point that was passed, and the first before the end.
+Shapes: B sets, N points, T steps with the closing one, W width, K beams, R = B * K rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from areaviz.attention.interventions import UNCHANGED, Changed
+from areaviz.trace.areas import AreaGrid
+
+SITE = "pointer"
+SITES: Mapping[str, tuple[str, str]] = {SITE: ("target", "points")}
+CORNERS = 3
+"""Points of the smallest hull."""
+
+
+@dataclass(frozen=True, slots=True)
+class PointerConfig:
+    """Options of a pointer network.
+
+    Args:
+        kind: "hull" or "tour".
+        width: of the LSTM that writes, and of each direction of the one that reads.
+    """
+
+    kind: str
+    width: int = 128
+
+    def least(self, points: int) -> int:
+        """How many points have to be passed before the first may be pointed at again."""
+        return points if self.kind == "tour" else min(points, CORNERS)
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What was read of a batch of sets: the points for the pointer, and the writer's state."""
+
+    keys_BNW: Tensor
+    points_BN2: Tensor
+    state: tuple[Tensor, Tensor]
+
+
+class PointerNetwork(nn.Module):
+    """Points in the order they are read in, and normalised; out come choices of them."""
+
+    def __init__(self, config: PointerConfig) -> None:
+        super().__init__()
+        self.config = config
+        width = config.width
+        self.reader = nn.LSTM(2, width, batch_first=True, bidirectional=True)
+        self.writer = nn.LSTM(2, width, batch_first=True)
+        self.begin = nn.Parameter(torch.zeros(2))
+        self.hidden = nn.Linear(2 * width, width)
+        self.cell = nn.Linear(2 * width, width)
+        self.key = nn.Linear(2 * width, width)
+        self.query = nn.Linear(width, width, bias=False)
+        self.score = nn.Linear(width, 1, bias=False)
+
+    def read(self, points_BN2: Tensor) -> Read:
+        """Read sets of equally many points."""
+        items_BNW, (hidden_2BW, cell_2BW) = self.reader(points_BN2)
+        hidden_BW = torch.tanh(self.hidden(hidden_2BW.transpose(0, 1).flatten(1)))
+        cell_BW = self.cell(cell_2BW.transpose(0, 1).flatten(1))
+        return Read(self.key(items_BNW), points_BN2, (hidden_BW[None], cell_BW[None]))
+
+    def forward(
+        self, points_BN2: Tensor, answers_BT: Tensor, changed: Changed = UNCHANGED
+    ) -> Tensor:
+        """The log-probability of every point at every step of given answers: [B, T, N].
+
+        An answer ends with its first point; -1 stands behind the end, where nothing has a meaning.
+        """
+        read = self.read(points_BN2)
+        given_BT = answers_BT.clamp_min(0)
+        taken_BT2 = points_BN2.gather(1, given_BT[..., None].expand(-1, -1, 2))
+        begin_B12 = self.begin.expand(len(points_BN2), 1, 2)
+        written_BTW, _ = self.writer(torch.cat([begin_B12, taken_BT2[:, :-1]], 1), read.state)
+        banned_BTN = barred(given_BT, points_BN2.shape[1], self.config)
+        return self.pointed(written_BTW, read.keys_BNW, banned_BTN, changed)
+
+    def pointed(
+        self, written_BTW: Tensor, keys_BNW: Tensor, banned_BTN: Tensor, changed: Changed
+    ) -> Tensor:
+        """The log-probabilities [B, T, N] of the points, without those that cannot follow."""
+        query_BTW = self.query(written_BTW)
+        mixed_BTNW = torch.tanh(keys_BNW[:, None] + query_BTW[:, :, None])
+        logits_BTN = self.score(mixed_BTNW)[..., 0].float()
+        logits_BTN = logits_BTN.masked_fill(banned_BTN, -torch.inf)
+        return F.log_softmax(weighed_logits(logits_BTN, SITE, 0, changed), 2)
+
+
+def weighed_logits(logits_BTN: Tensor, site: str, layer: int, changed: Changed) -> Tensor:
+    """Logits of single items with a request's changes: w' = f w / sum f w adds log f to each.
+
+    Where all that is left was banned, the ban is not followed: an output has to be chosen.
+    """
+    own = changed.at(site, layer)
+    steps, items = logits_BTN.shape[1:]
+    grid = AreaGrid(1, items, 1, 1)
+    factor_1TN = own.multipliers(grid, steps, logits_BTN.device) if own else None
+    if factor_1TN is None:
+        return logits_BTN
+    found_BTN = logits_BTN + factor_1TN.log()
+    dead_BT1 = torch.isneginf(found_BTN).all(2, keepdim=True)
+    return torch.where(dead_BT1, logits_BTN, found_BTN)
+
+
+def barred(answers_BT: Tensor, points: int, config: PointerConfig) -> Tensor:
+    """What cannot follow at each step of given answers: bool [B, T, N]."""
+    passed_BTN = F.one_hot(answers_BT, points).cumsum(1).bool()
+    banned_BTN = torch.zeros_like(passed_BTN)
+    banned_BTN[:, 1:] = passed_BTN[:, :-1]
+    # The first point closes the answer, once enough points are passed.
+    least = config.least(points)
+    first_B1N = F.one_hot(answers_BT[:, :1], points).bool()
+    banned_BTN[:, least:] &= ~first_B1N
+    return banned_BTN
+
+
+class PointerStepper:
+    """A pointer network as decoding sees it; the symbol before and after an answer is N."""
+
+    def __init__(
+        self, network: PointerNetwork, read: Read, width: int, changed: Changed = UNCHANGED
+    ) -> None:
+        self.network, self.changed = network, changed
+        self.keys_RNW = read.keys_BNW.repeat_interleave(width, 0)
+        self.points_RN2 = read.points_BN2.repeat_interleave(width, 0)
+        hidden, cell = (part.repeat_interleave(width, 1) for part in read.state)
+        self.state = (hidden.contiguous(), cell.contiguous())
+        rows = len(self.keys_RNW)
+        self.passed_RT = torch.zeros(rows, 0, dtype=torch.int64, device=self.keys_RNW.device)
+
+    def step(self, tokens: Tensor) -> Tensor:
+        """Log-probabilities [R, N + 1] of the points and of closing the answer."""
+        tokens_R1 = tokens.to(self.keys_RNW.device)[:, None]
+        rows, points = self.points_RN2.shape[:2]
+        if self.passed_RT.shape[1] == 0 and bool((tokens == points).all()):
+            fed_R12 = self.network.begin.expand(rows, 1, 2)
+        else:
+            # A finished row is fed the end; whatever follows it is ignored.
+            tokens_R1 = tokens_R1.clamp_max(points - 1)
+            self.passed_RT = torch.cat([self.passed_RT, tokens_R1], 1)
+            fed_R12 = self.points_RN2.gather(1, tokens_R1[..., None].expand(-1, -1, 2))
+        written_R1W, self.state = self.network.writer(fed_R12, self.state)
+        banned_R1N = self._barred(rows, points)
+        log_R1N = self.network.pointed(written_R1W, self.keys_RNW, banned_R1N, self.changed)
+        return self._with_end(log_R1N[:, 0])
+
+    def select(self, rows: Tensor) -> None:
+        """Go on with other rows."""
+        chosen = rows.to(self.keys_RNW.device)
+        self.passed_RT = self.passed_RT[chosen]
+        hidden, cell = self.state
+        self.state = (hidden[:, chosen].contiguous(), cell[:, chosen].contiguous())
+
+    def _barred(self, rows: int, points: int) -> Tensor:
+        """What cannot follow what was passed: bool [R, 1, N]."""
+        next_R1 = torch.zeros_like(self.points_RN2[:, :1, 0], dtype=torch.int64)
+        answers_RT = torch.cat([self.passed_RT, next_R1], 1)
+        return barred(answers_RT, points, self.network.config)[:, -1:]
+
+    def _with_end(self, log_RN: Tensor) -> Tensor:
+        """The same with a column for closing, which is pointing at the first point again."""
+        end_R1 = torch.full_like(log_RN[:, :1], -torch.inf)
+        if self.passed_RT.shape[1]:
+            first_R1 = self.passed_RT[:, :1]
+            end_R1 = log_RN.gather(1, first_R1)
+            log_RN = log_RN.scatter(1, first_R1, -torch.inf)
+        return torch.cat([log_RN, end_R1], 1)

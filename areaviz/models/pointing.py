@@ -1,0 +1,243 @@
+"""A pointer network as a model: points in, the answer and its Trace out.
+
+Shapes: N points, T steps with the closing one, B sets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from areaviz.attention.interventions import Changed
+from areaviz.cards.card import Card
+from areaviz.data.points import (
+    FEWEST,
+    KINDS,
+    MOST,
+    around,
+    exact,
+    normalised,
+    signed_area,
+    tour_length,
+)
+from areaviz.decoding.beam import beam_search
+from areaviz.decoding.stepper import Hypothesis
+from areaviz.models.base import OnStep
+from areaviz.models.checkpoint import load_weights
+from areaviz.models.device import eval_mode, untrained
+from areaviz.models.pointer import SITE, SITES, PointerConfig, PointerNetwork, PointerStepper
+from areaviz.trace.areas import AreaGrid
+from areaviz.trace.errors import InputError
+from areaviz.trace.interventions import Places, Weigh
+from areaviz.trace.points import EXTENT, points_field, points_of
+from areaviz.trace.record import AttentionMap, Field, Output, Trace
+from areaviz.trace.request import Request
+
+ALTERNATIVES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class PointingModel:
+    """Points at points, and records how it weighed all of them at every step."""
+
+    card: Card
+    network: PointerNetwork
+
+    @classmethod
+    def load(
+        cls, folder: Path, card: Card, device: torch.device, area_size: int | None = None
+    ) -> Self:
+        """Read a checkpoint.
+
+        Raises:
+            InputError: for areas of more than one point.
+            BackendError: when a file is missing or damaged.
+        """
+        if area_size is not None and area_size > 1:
+            raise InputError("This model points at single points; leave the largest area as it is.")
+        network = eval_mode(PointerNetwork(PointerConfig(**card.config)), device)
+        load_weights(network, folder, card.files)
+        return cls(card, network)
+
+    def untrained(self) -> Self:
+        """The same network before it learned anything: a baseline."""
+        return replace(self, network=untrained(PointerNetwork, self.network.config, self.device))
+
+    @property
+    def device(self) -> torch.device:
+        """Where the network is."""
+        return next(self.network.parameters()).device
+
+    def trace(self, requests: Sequence[Request], on_step: OnStep | None = None) -> list[Trace]:
+        """Answer one request after the other.
+
+        Raises:
+            InputError: the points, the given output or a change cannot be used.
+        """
+        return [self._trace(request) for request in requests]
+
+    @torch.inference_mode()
+    def answer(
+        self, points_BN2: npt.NDArray[np.float64], beam: int, changed: Changed
+    ) -> list[Hypothesis]:
+        """The most probable answers for sets in the order they are read in, as places of it."""
+        points = torch.from_numpy(points_BN2.astype(np.float32)).to(self.device)
+        stepper = PointerStepper(self.network, self.network.read(points), beam, changed)
+        end = points_BN2.shape[1]
+        limits = [end + 1] * len(points_BN2)
+        return [found[0] for found in beam_search(stepper, end, end, limits, beam, alpha=0)]
+
+    def _trace(self, request: Request) -> Trace:
+        points_N2 = points_of(request.text)
+        self._check(points_N2, request)
+        changed = Changed.of(request.changes, SITES, 1)
+        points_1N2 = points_N2[None] / EXTENT
+        order_N = around(points_1N2)[0]
+        # What a change or a given output names are points as they were given.
+        changed = _in_order(changed, order_N)
+        read_1N2 = normalised(points_1N2)[:, order_N]
+        if request.target is None:
+            beam = 1 if request.method == "greedy" else request.beam
+            found = self.answer(read_1N2, beam, changed)[0].ids
+            passed = [place for place in found if place < len(order_N)]
+            places = [*passed, passed[0]]
+        else:
+            places = _given(request.target, order_N, self.network.config)
+        log_TN = self._log_weights(read_1N2, places, changed)
+        weights_TN = log_TN.exp().cpu().numpy().astype(np.float32)[:, order_N.argsort()]
+        chosen = [int(order_N[place]) for place in places]
+        return self._record(request, points_1N2[0], chosen, weights_TN)
+
+    @torch.inference_mode()
+    def _log_weights(
+        self, read_1N2: npt.NDArray[np.float64], places: Sequence[int], changed: Changed
+    ) -> Tensor:
+        points = torch.from_numpy(read_1N2.astype(np.float32)).to(self.device)
+        answers_1T = torch.tensor([places], device=self.device)
+        log_1TN: Tensor = self.network(points, answers_1T, changed)
+        return log_1TN[0]
+
+    def _record(
+        self,
+        request: Request,
+        points_N2: npt.NDArray[np.float64],
+        chosen: Sequence[int],
+        weights_TN: npt.NDArray[np.float32],
+    ) -> Trace:
+        fields = {"points": points_field(request.text), "target": _target(chosen)}
+        grid = AreaGrid(1, len(points_N2), 1, 1)
+        pointer = AttentionMap(
+            SITE, "target", "points", grid, weights_TN[None, None], "softmax over points"
+        )
+        alternatives = []
+        for weights_N in weights_TN:
+            best = (-weights_N).argsort(kind="stable")[:ALTERNATIVES]
+            alternatives.append(tuple((str(one + 1), float(weights_N[one])) for one in best))
+        likely_T = weights_TN[np.arange(len(chosen)), chosen]
+        output = Output("target", likely_T, tuple(alternatives))
+        details = {"device": self.device.type, **self._compared(points_N2, chosen[:-1])}
+        if len(points_N2) > self.card.trained_length:
+            details["warning"] = (
+                f"More points than in any set this model was trained on"
+                f" ({self.card.trained_length})."
+            )
+        return Trace(request, fields, output, {SITE: pointer}, details)
+
+    def _compared(
+        self, points_N2: npt.NDArray[np.float64], chosen: Sequence[int]
+    ) -> dict[str, str]:
+        """The answer beside the exact one; lengths and areas in the units of the points."""
+        kind = self.network.config.kind
+        right = [int(one) for one in exact(kind, points_N2[None])[0] if one >= 0]
+        found = {"kind": kind, "answer": _numbers(chosen), "exact": _numbers(right)}
+        if kind == "tour":
+            found["length"] = f"{tour_length(points_N2, chosen) * EXTENT:.0f}"
+            found["shortest"] = f"{tour_length(points_N2, right) * EXTENT:.0f}"
+            return found
+        own, whole = (abs(signed_area(points_N2[list(one)])) for one in (chosen, right))
+        found["area"], found["exact area"] = (f"{one * EXTENT**2:.0f}" for one in (own, whole))
+        return found
+
+    def _check(self, points_N2: npt.NDArray[np.int64], request: Request) -> None:
+        """Check that the model can take a request before it runs; InputError says why not."""
+        count = len(points_N2)
+        if count > MOST:
+            raise InputError(
+                f"There are {count:,} points, at most {MOST} are read; take {count - MOST:,} away."
+            )
+        if count < FEWEST:
+            raise InputError(
+                f"There {'is 1 point' if count == 1 else f'are {count} points'}, but at least"
+                f" {FEWEST} are needed; place more of them."
+            )
+        seen: dict[tuple[int, ...], int] = {}
+        for number, place in enumerate(map(tuple, points_N2.tolist()), start=1):
+            if place in seen:
+                raise InputError(
+                    f"Points {seen[place]} and {number} lie on the same place; move or take away"
+                    " one of them."
+                )
+            seen[place] = number
+        if self.network.config.kind == "hull" and _on_one_line(points_N2):
+            raise InputError("All points lie on one line, which has no hull; move one of them.")
+        grids = {"points": AreaGrid(1, count, 1, 1)}
+        lengths = {"points": count}
+        Places(SITES, 1, 1, lengths, grids).check(request.changes)
+
+
+def _on_one_line(points_N2: npt.NDArray[np.int64]) -> bool:
+    """Whether the points, of which no two are the same, lie on one line: exact, in integers."""
+    (ax, ay), (bx, by) = points_N2[0] - points_N2[-1], points_N2[1] - points_N2[-1]
+    away_N2 = points_N2 - points_N2[-1]
+    flat_N = away_N2[:, 0] * ay - away_N2[:, 1] * ax
+    return bool((flat_N == 0).all()) and ax * by - ay * bx == 0
+
+
+def _in_order(changed: Changed, order_N: npt.NDArray[np.int64]) -> Changed:
+    """Changes of points as they were given, as changes of places of the order they are read in."""
+    place_of = order_N.argsort()
+    moved = []
+    for change in changed.changes:
+        items = tuple(int(place_of[item]) for item in getattr(change, "items", ()))
+        areas = []
+        for area in getattr(change, "areas", ()):
+            areas.append(replace(area, left=int(place_of[area.left])))
+        if isinstance(change, Weigh):
+            change = replace(change, items=items, areas=tuple(areas))
+        moved.append(change)
+    return replace(changed, changes=tuple(moved))
+
+
+def _given(target: str, order_N: npt.NDArray[np.int64], config: PointerConfig) -> list[int]:
+    """A given answer, "2 5 1 2", as places; InputError where it is none."""
+    place_of, count = order_N.argsort(), len(order_N)
+    numbers = [int(part) if part.isdecimal() else 0 for part in target.split()]
+    inner = numbers[:-1]
+    is_answer = len(inner) >= config.least(count) and numbers[-1] == inner[0]
+    if not is_answer or len(set(inner)) < len(inner) or not 1 <= min(inner) <= max(inner) <= count:
+        raise InputError(
+            f"The given output is no {KINDS[config.kind]} of these points; name each of its points"
+            " once and end with the first, for example: 1 2 3 1."
+        )
+    return [int(place_of[number - 1]) for number in numbers]
+
+
+def _target(chosen: Sequence[int]) -> Field:
+    """The answer as a text: the points' numbers, the first again at the end."""
+    labels = tuple(str(one + 1) for one in chosen)
+    anchors, start = [], 0
+    for label in labels:
+        anchors.append((start, start + len(label)))
+        start += len(label) + 1
+    return Field("target", "text", " ".join(labels), labels, np.array(anchors, np.int64))
+
+
+def _numbers(points: Sequence[int]) -> str:
+    return " ".join(str(one + 1) for one in points)

@@ -1,0 +1,98 @@
+"""Questions with their stories as a memory network reads them.
+
+Shapes: B questions, M facts, N sentences, V words known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from areaviz.data.babi import Question, words_of
+from areaviz.models.memory_network import MemoryConfig, bags
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionBatch:
+    """Questions as the network reads them; see `MemoryNetwork.forward`."""
+
+    facts_BM2V: Tensor
+    age_BM: Tensor
+    question_B2V: Tensor
+    answer_B: Tensor
+    linear: bool = False
+
+
+@dataclass(slots=True)
+class Library:
+    """Every distinct sentence of questions, as `bags`, and the questions as numbers of these."""
+
+    bags_N2V: Tensor
+    facts: list[list[int]]
+    questions: list[int]
+    answers: list[int]
+
+    @classmethod
+    def of(cls, questions: Sequence[Question], config: MemoryConfig) -> Self:
+        """The latest facts of each question; words and answers that are unknown are left out."""
+        word_number = {word: number for number, word in enumerate(config.words)}
+        answer_number = {answer: number for number, answer in enumerate(config.answers)}
+        known: dict[str, int] = {}
+        facts, asked, answers = [], [], []
+        for question in questions:
+            latest = question.facts[-config.most_facts :]
+            facts.append([known.setdefault(fact, len(known)) for fact in latest])
+            asked.append(known.setdefault(question.text, len(known)))
+            answers.append(answer_number.get(question.answer, -1))
+        sentences = []
+        for sentence in known:
+            words = words_of(sentence)
+            sentences.append([word_number[word] for word in words if word in word_number])
+        return cls(bags(sentences, len(config.words)), facts, asked, answers)
+
+    def batch(self, chosen: Sequence[int], ages: Sequence[Sequence[int]]) -> QuestionBatch:
+        """Questions side by side, with the ages of their facts."""
+        most = max(len(self.facts[index]) for index in chosen)
+        places_BM = torch.zeros(len(chosen), most, dtype=torch.int64)
+        age_BM = torch.full_like(places_BM, -1)
+        for row, (index, age) in enumerate(zip(chosen, ages, strict=True)):
+            places_BM[row, : len(age)] = torch.tensor(self.facts[index])
+            age_BM[row, : len(age)] = torch.tensor(age)
+        asked_B = torch.tensor([self.questions[index] for index in chosen])
+        answer_B = torch.tensor([self.answers[index] for index in chosen])
+        facts_BM2V = self.bags_N2V[places_BM]
+        return QuestionBatch(facts_BM2V, age_BM, self.bags_N2V[asked_B], answer_B)
+
+
+def gapped(count: int, share: float, rng: np.random.Generator) -> list[int]:
+    """The ages of so many facts, oldest first, with empty places of time between them by chance."""
+    steps = 1 + (rng.random(count) < share)
+    later = steps[::-1].cumsum() - steps[-1:]
+    return [int(age) for age in later[::-1]]
+
+
+def plain_batches(
+    library: Library, device: torch.device, linear: bool = False, size: int = 250
+) -> Iterator[tuple[list[int], QuestionBatch]]:
+    """All questions in batches of like length, with their numbers, without gaps of time."""
+    order = sorted(range(len(library.questions)), key=lambda index: len(library.facts[index]))
+    for first in range(0, len(order), size):
+        chosen = order[first : first + size]
+        ages = [gapped(len(library.facts[index]), 0, np.random.default_rng(0)) for index in chosen]
+        yield chosen, on_device(library.batch(chosen, ages), device, linear)
+
+
+def on_device(batch: QuestionBatch, device: torch.device, linear: bool) -> QuestionBatch:
+    """The same batch where the network is."""
+    return QuestionBatch(
+        batch.facts_BM2V.to(device),
+        batch.age_BM.to(device),
+        batch.question_B2V.to(device),
+        batch.answer_B.to(device),
+        linear,
+    )

@@ -1,0 +1,58 @@
+"""Points as an input: a request's text has them as "120,300 400,80", x and y in whole numbers.
+
+Shapes: N points.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from areaviz.trace.errors import InputError
+from areaviz.trace.limits import shown
+from areaviz.trace.record import Field, IntArray
+from areaviz.trace.request import Request
+
+EXTENT = 1000
+"""x and y go from 0 to this, y upwards."""
+_POINT = re.compile(r"(\d{1,4}),(\d{1,4})")
+
+
+def points_of(text: str) -> IntArray:
+    """The points of a text, int64 [N, 2].
+
+    Raises:
+        InputError: something is no point, or lies outside.
+    """
+    points = []
+    for part in text.split():
+        found = _POINT.fullmatch(part)
+        if found is None or max(int(found[1]), int(found[2])) > EXTENT:
+            raise InputError(
+                f'"{shown(part)}" is no point; write each as x,y with whole numbers from 0 to'
+                f" {EXTENT:,} and a blank between two points, for example: 120,300 400,80."
+            )
+        points.append((int(found[1]), int(found[2])))
+    return np.array(points, np.int64).reshape(-1, 2)
+
+
+def points_text(points_N2: IntArray) -> str:
+    """Points as a request's text."""
+    return " ".join(f"{x},{y}" for x, y in points_N2.tolist())
+
+
+def points_field(text: str) -> Field:
+    """The field of a request's points; they are called by their numbers, from 1."""
+    points_N2 = points_of(text)
+    labels = tuple(str(number) for number in range(1, len(points_N2) + 1))
+    return Field("points", "points", text, labels, points_N2)
+
+
+def points_problem(field: Field, request: Request) -> str:
+    """Anchors are x and y of the request's points, in their order."""
+    try:
+        points_N2 = points_of(request.text)
+    except InputError:
+        return "is of points but the request's text is not"
+    return "" if np.array_equal(points_N2, field.anchors) else "has other points than the request"

@@ -1,0 +1,194 @@
+"""Three readings of a map, and the map against its head's average.
+
+*Heaviest areas* are what the softmax chose, *coverage* is what items received, the *densest area*
+is where a given share of it lies. Against the average of the head over all its queries, what every
+query attends to alike, a sink, disappears.
+
+Shapes: H heads, Q queries, R rows (queries or groups of them), N items, A areas, M masses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from areaviz.trace import densest, weights
+from areaviz.trace.areas import Area, AreaGrid
+from areaviz.trace.query import (
+    Attended,
+    Groups,
+    attended,
+    item_shares,
+    merge_items,
+    smallest_area,
+)
+from areaviz.trace.record import AttentionMap, FloatArray, IntArray
+from areaviz.trace.request import Focus
+
+MASSES = (30, 40, 50, 60, 70, 80, 90)
+"""The shares, in per cent, that densest areas are offered for."""
+EVEN = 0.1
+"""Of both maps that are set against each other this part is spread evenly over the items."""
+SINK = 0.5
+"""An item with more than this of a head's mean map is called its sink."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sink:
+    """An item that a head looks at whatever is asked."""
+
+    # 0-based.
+    head: int
+    item: int
+    # Of the mean map, 0..1.
+    share: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Densities:
+    """The densest areas of several rows at several masses."""
+
+    # First and last item of each area: int64 [R, M, 2].
+    ends: IntArray
+    # What it holds, 0..1, 0 where there is nothing to hold: float32 [R, M].
+    share: FloatArray
+
+
+def read_areas(
+    attention: AttentionMap, focus: Focus, head: int | None, queries: list[int], k: int
+) -> list[Attended]:
+    """What the focused reading finds for the mean of some queries, at most k areas.
+
+    Heaviest areas come with their weight; items, as areas of one item, with their share of all
+    coverage; of the densest area there is one, with the share it holds.
+    """
+    grid, layer = attention.grid, focus.layer
+    if focus.reading == "coverage":
+        found = weights.largest(item_shares(attention, layer, head)[queries].mean(0), k)
+        pairs = zip(found.index.tolist(), found.weight.tolist(), strict=True)
+        return [Attended(item_area(grid, item), weight) for item, weight in pairs if item >= 0]
+    if focus.reading == "densest":
+        mean_1N = item_shares(attention, layer, head)[queries].mean(0, keepdims=True)
+        one = densest.densest_areas(mean_1N, grid, focus.mass / 100)
+        held = float(one.share[0])
+        return [Attended(Area(*one.area[0].tolist()), held)] if held > 0 else []
+    heads = slice(None) if head is None else slice(head, head + 1)
+    mean_A = attention.weights[layer, heads][:, queries].mean((0, 1))
+    return attended(mean_A, grid, k, min_size=smallest_area(attention, focus))
+
+
+def area_of_each(attention: AttentionMap, focus: Focus, rows: Groups) -> list[Attended | None]:
+    """The one area that the focused reading finds for each group of queries; None where none is.
+
+    Heaviest or densest, of the mean over the group and, without a focused head, over the heads;
+    coverage finds items and no area.
+    """
+    if focus.reading == "coverage":
+        return [None] * len(rows)
+    layer, head, grid = focus.layer, focus.head, attention.grid
+    if focus.reading == "densest":
+        shares_RN = merge_items(item_shares(attention, layer, head), rows)
+        found = densest.densest_areas(shares_RN, grid, focus.mass / 100)
+        areas = [Area(*area) for area in found.area.tolist()]
+        weight_R = found.share
+    else:
+        heads = slice(None) if head is None else slice(head, head + 1)
+        mean_QA = attention.weights[layer, heads].mean(0)
+        mean_RA = np.stack([mean_QA[start:end].mean(0) for start, end in rows])
+        least = smallest_area(attention, focus)
+        tops = weights.top_areas(mean_RA, grid, 1, min_size=least)
+        areas = [grid.area(max(index, 0)) for index in tops.index[:, 0].tolist()]
+        weight_R = tops.weight[:, 0]
+    pairs = zip(areas, weight_R.tolist(), strict=True)
+    return [Attended(area, weight) if weight > 0 else None for area, weight in pairs]
+
+
+def item_area(grid: AreaGrid, item: int) -> Area:
+    """An item as an area."""
+    return Area(*divmod(item, grid.width), 1, 1)
+
+
+def densities(
+    shares_QN: FloatArray, grid: AreaGrid, rows: Groups, masses: tuple[int, ...] = MASSES
+) -> Densities:
+    """The densest areas of a head, for the mean map of each group of queries.
+
+    Args:
+        shares_QN: `item_shares` of the head.
+        grid: of its items.
+        rows: groups of neighbouring queries, which may share some.
+        masses: in per cent.
+    """
+    rows_RN = np.stack([shares_QN[start:end].mean(0) for start, end in rows])
+    found = [densest.densest_areas(rows_RN, grid, mass / 100) for mass in masses]
+    ends_RM2 = np.stack([_ends(one.area, grid) for one in found], 1)
+    return Densities(ends_RM2, np.stack([one.share for one in found], 1))
+
+
+def _ends(area_R4: IntArray, grid: AreaGrid) -> IntArray:
+    """First and last item of areas, [R, 2]."""
+    top_R, left_R, height_R, width_R = area_R4.T
+    first_R = top_R * grid.width + left_R
+    return np.stack([first_R, first_R + (height_R - 1) * grid.width + width_R - 1], 1)
+
+
+def average_map(shares_QN: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
+    """The mean of the rows that are not fully masked: float64 [N], 0 where all of them are."""
+    total_N: npt.NDArray[np.float64] = shares_QN.sum(0, dtype=np.float64)
+    return total_N / max(_seen(shares_QN), 1)
+
+
+def _seen(shares_QN: npt.NDArray[np.floating]) -> int:
+    """How many queries are not fully masked."""
+    return int(shares_QN.any(-1).sum())
+
+
+def against_average(shares_QN: npt.NDArray[np.floating]) -> FloatArray:
+    """How much more of its attention each query gives an item than its head does on average.
+
+        log2 (p' / m'), p' = .9 p + .1 / N, m' the same of the average map m
+
+    0 is as much, 1 twice as much, -1 half. The tenth that is spread evenly keeps shares of next to
+    nothing from ratios of any size. float32 [Q, N]; 0 in a row of a query that is fully masked.
+    """
+    even = EVEN / shares_QN.shape[-1]
+    mean_N = (1 - EVEN) * average_map(shares_QN) + even
+    ratio_QN = np.log2(((1 - EVEN) * shares_QN + even) / mean_N)
+    return np.where(shares_QN.any(-1, keepdims=True), ratio_QN, 0).astype(np.float32)
+
+
+def map_of(
+    attention: AttentionMap,
+    layer: int,
+    head: int | None,
+    against: str,
+    queries: Groups | None = None,
+    memory: Groups | None = None,
+) -> FloatArray:
+    """Item shares, or these against the head's average; groups as in `query.merge_items`."""
+    shares_QN = item_shares(attention, layer, head)
+    if against == "nothing":
+        return merge_items(shares_QN, queries, memory)
+    # Words are compared as words: their items' shares are added up before, and averaged after.
+    return merge_items(against_average(merge_items(shares_QN, None, memory)), queries)
+
+
+def sinks(attention: AttentionMap, layer: int) -> list[Sink]:
+    """The heads that have a sink, see `sink`."""
+    heads = range(attention.heads)
+    found = [sink(item_shares(attention, layer, head), head) for head in heads]
+    return [one for one in found if one]
+
+
+def sink(shares_QN: FloatArray, head: int) -> Sink | None:
+    """The item that has more than half of a head's mean map, over the queries there are, or None.
+
+    A single query, or a single item to look at, makes no sink.
+    """
+    if _seen(shares_QN) < 2 or shares_QN.shape[-1] < 2:
+        return None
+    mean_N = average_map(shares_QN)
+    item = int(mean_N.argmax())
+    return Sink(head, item, float(mean_N[item])) if mean_N[item] > SINK else None

@@ -1,0 +1,164 @@
+"""Training of pointer networks on random sets of points with exact answers.
+
+Shapes: B sets, N points, T steps with the closing one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from areaviz.data.points import KINDS, VALID_SETS, PointSets, canonical, exact, held_out
+from areaviz.models.point_batches import PointBatch, point_batch
+from areaviz.models.pointer import PointerConfig, PointerNetwork
+from areaviz.training.config import TrainConfig
+from areaviz.training.task import Description, cached_array
+
+LIMITS = (
+    "Trained on 5 to 10 points spread evenly over a square; with more points, or other"
+    " arrangements, its answers are guesses. It never checks an answer: a corner can be left out, a"
+    " tour can be longer than the shortest."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PointersConfig(TrainConfig):
+    """The recipe of a pointer network.
+
+    Args:
+        batch: sets an update, all with as many points.
+        sizes: how many points the sets of a batch have, drawn from this list; what stands there
+            twice is drawn twice as often.
+        sets: different sets of each size; each is shown turned and mirrored, too.
+    """
+
+    batch: int = 128
+    sizes: Sequence[int] = (5, 6, 7, 8, 9, 10)
+    sets: int = 50_000
+
+
+@dataclass(slots=True)
+class Pointers:
+    """The task: sets by their number of points."""
+
+    Recipe: ClassVar[type[TrainConfig]] = PointersConfig
+
+    config: PointersConfig
+    network: PointerNetwork
+    sets: Mapping[int, PointSets]
+    valid: Mapping[int, PointSets]
+    device: torch.device
+
+    @classmethod
+    def build(cls, config: PointersConfig, data: Path, folder: Path, device: torch.device) -> Self:
+        """Make the sets, once a run's folder, and the network; nothing is read from `data`."""
+        torch.manual_seed(config.seed)
+        options = PointerConfig(**config.model)
+        sizes = sorted(set(config.sizes))
+        sets, valid = {}, {}
+        for size in sizes:
+            sets[size] = _kept_sets(folder, config, options.kind, size)
+            valid[size] = held_out(options.kind, "val", size)
+        return cls(config, PointerNetwork(options).to(device), sets, valid, device)
+
+    def batches(self, first_step: int) -> Iterator[PointBatch]:
+        """Sets of one size, turned and mirrored by chance, for ever."""
+        step = first_step
+        while True:
+            rng = np.random.default_rng((self.config.seed, step))
+            size = int(rng.choice(np.array(self.config.sizes)))
+            whole = self.sets[size]
+            chosen = rng.integers(len(whole), size=self.config.batch)
+            drawn = PointSets(whole.points[chosen], whole.answers[chosen])
+            yield point_batch(turned(drawn, rng), self.device)
+            step += 1
+
+    def loss(self, batch: PointBatch) -> Tensor:
+        """Cross-entropy a step."""
+        return point_loss(self.network, batch)
+
+    def validate(self, step: int) -> dict[str, float]:
+        """The loss of every size together; and with most points, whether each step is right."""
+        losses = []
+        for sets in self.valid.values():
+            losses.append(float(point_loss(self.network, point_batch(sets, self.device))))
+        batch = point_batch(self.valid[max(self.valid)], self.device)
+        found_BT = self.network(batch.points_BN2, batch.answers_BT).argmax(2)
+        right_BT = (found_BT == batch.answers_BT) | (batch.answers_BT < 0)
+        sequences = float(right_BT.all(1).float().mean())
+        loss = sum(losses) / len(losses)
+        return {"valid_loss": loss, "valid_sequences": sequences, "score": loss}
+
+    def save(self, folder: Path) -> None:
+        """Nothing is needed beside the weights."""
+
+    def describe(self) -> Description:
+        """The task's part of the card."""
+        sizes = f"{min(self.config.sizes)} to {max(self.config.sizes)}"
+        kind = self.network.config.kind
+        solver = "Qhull (scipy)" if kind == "hull" else "dynamic programming (Held and Karp 1962)"
+        return Description(
+            family="pointer",
+            title=f"Pointer network, {KINDS[kind]}",
+            task="points",
+            level="point",
+            mechanism="item-wise soft",
+            trained_length=max(self.config.sizes),
+            config=asdict(self.network.config),
+            data={
+                "name": "Points spread evenly over a square by our own generator",
+                "train": (
+                    f"{self.config.sets:,} sets of each size, {sizes} points, each turned by"
+                    " quarters and mirrored"
+                ),
+                "valid": f"{VALID_SETS:,} sets of each size, used to choose the checkpoint",
+                "test": "2,000 sets of each size, read once",
+                "gold": f"exact, by {solver}",
+                "licence": "generated",
+            },
+            limits=LIMITS,
+            licence="Apache-2.0 for the weights file; trained on generated points",
+            recipe={"chosen_by": "validation loss"},
+        )
+
+
+def point_loss(network: PointerNetwork, batch: PointBatch) -> Tensor:
+    """Cross-entropy a step of the answers, in nats."""
+    log_BTN = network(batch.points_BN2, batch.answers_BT)
+    return F.nll_loss(log_BTN.flatten(0, 1), batch.answers_BT.flatten(), ignore_index=-1)
+
+
+def turned(sets: PointSets, rng: np.random.Generator) -> PointSets:
+    """The same sets turned by a quarter, mirrored, both or neither; one draw for all of them."""
+    points_BN2, answers_BN = sets.points, sets.answers
+    for _ in range(int(rng.integers(4))):
+        points_BN2 = np.stack([1 - points_BN2[..., 1], points_BN2[..., 0]], 2)
+    if rng.integers(2):
+        points_BN2 = points_BN2[..., ::-1]
+    return PointSets(points_BN2, restarted(points_BN2, answers_BN))
+
+
+def restarted(
+    points_BN2: npt.NDArray[np.float64], answers_BN: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    """The same answers for moved points: counter-clockwise from what is now the leftmost point."""
+    found_BN = np.full_like(answers_BN, -1)
+    for length in np.unique((answers_BN >= 0).sum(1)):
+        rows_B = np.flatnonzero((answers_BN >= 0).sum(1) == length)
+        found_BN[rows_B, :length] = canonical(points_BN2[rows_B], answers_BN[rows_B, :length])
+    return found_BN
+
+
+def _kept_sets(folder: Path, config: PointersConfig, kind: str, size: int) -> PointSets:
+    """The sets of a size, drawn by the run's seed; their answers are kept in its folder."""
+    points = np.random.default_rng((config.seed, size)).random((config.sets, size, 2))
+    path = folder / f"answers-{kind}-{size}-{config.sets}-{config.seed}.npy"
+    return PointSets(points, cached_array(path, lambda: exact(kind, points)))

@@ -1,0 +1,148 @@
+"""Training of listeners: strings of spoken digits, joined anew for every batch.
+
+Shapes: B recordings, F frames, E bands, T target items, V vocabulary, M items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import ClassVar, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from areaviz.data.batches import pad, shifted
+from areaviz.data.spectrogram import HOP, spectrogram
+from areaviz.data.spoken_digits import Recordings, Utterance, joined, read_recordings
+from areaviz.data.tokenizer import Tokenizer
+from areaviz.metrics.speech import boundary_hits
+from areaviz.models.checkpoint import TOKENIZER
+from areaviz.models.listener import FRAMES_AN_ITEM, Listener, ListenerConfig
+from areaviz.models.recurrent import SITE
+from areaviz.training.config import TrainConfig
+from areaviz.training.sentences import cross_entropy, mean_loss, run_tokenizer, total_loss
+from areaviz.training.task import Description
+
+SAMPLES_AN_ITEM = HOP * FRAMES_AN_ITEM
+VALIDATED = 256
+"""Strings of a validation, always the same."""
+
+DATA = {
+    "name": "Free Spoken Digit Dataset, joined to strings of digits by one speaker",
+    "train": "2,400 recordings of single digits by six speakers, joined anew for every batch",
+    "valid": f"{VALIDATED} strings of 300 other recordings, used to choose the checkpoint",
+    "test": "strings of the corpus's own 300 test recordings, read once",
+    "licence": "CC BY-SA 4.0; the corpus is not part of this repository",
+}
+LICENCE = "Apache-2.0 for the weights file; trained on recordings under CC BY-SA 4.0"
+LIMITS = (
+    "Hears English digits said one after the other, by voices like the six it was trained on; of"
+    " anything else it makes digits, too."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpeechConfig(TrainConfig):
+    """The recipe of a listener.
+
+    Args:
+        batch: strings an update.
+        fewest: digits of a string.
+        most: digits of a string.
+        label_smoothing: of the next token, 0..1.
+    """
+
+    batch: int = 32
+    fewest: int = 6
+    most: int = 10
+    label_smoothing: float = 0.1
+
+
+@dataclass(slots=True)
+class Speech:
+    """The task: strings of recordings, and what they say."""
+
+    Recipe: ClassVar[type[TrainConfig]] = SpeechConfig
+
+    config: SpeechConfig
+    tokenizer: Tokenizer
+    network: Listener
+    recordings: Recordings
+    valid: Sequence[Utterance]
+    device: torch.device
+
+    @classmethod
+    def build(cls, config: SpeechConfig, data: Path, folder: Path, device: torch.device) -> Self:
+        """Read the recordings, join those of validation, and make the network."""
+        recordings = read_recordings(data, "train")
+        counts = (config.fewest, config.most)
+        # The same strings for every run, so that their figures can be compared.
+        rng = np.random.default_rng(1)
+        others = read_recordings(data, "val")
+        valid = [joined(others, rng, counts) for _ in range(VALIDATED)]
+        tokenizer = run_tokenizer(folder / TOKENIZER, (one.text for one in valid), 32, "character")
+        torch.manual_seed(config.seed)
+        network = Listener(ListenerConfig(len(tokenizer), **config.model)).to(device)
+        return cls(config, tokenizer, network, recordings, valid, device)
+
+    def batches(self, first_step: int) -> Iterator[tuple[Tensor, Tensor]]:
+        """New strings for ever."""
+        step, counts = first_step, (self.config.fewest, self.config.most)
+        while True:
+            rng = np.random.default_rng((self.config.seed, step))
+            yield self.batch(
+                [joined(self.recordings, rng, counts) for _ in range(self.config.batch)]
+            )
+            step += 1
+
+    def batch(self, utterances: Sequence[Utterance]) -> tuple[Tensor, Tensor]:
+        """Frames [B, F, E], padded with NaN, and the tokens of what is said [B, T]."""
+        frames = [torch.from_numpy(spectrogram(one.samples)) for one in utterances]
+        padded_BFE = pad_sequence(frames, batch_first=True, padding_value=torch.nan)
+        ids_BT = pad([self.tokenizer.ids(one.text) for one in utterances])
+        return padded_BFE.to(self.device), ids_BT.to(self.device)
+
+    def loss(self, batch: tuple[Tensor, Tensor]) -> Tensor:
+        """Cross-entropy of the next token with label smoothing, in nats."""
+        frames_BFE, ids_BT = batch
+        logits_BTV = self.network.attend(frames_BFE, shifted(ids_BT), need_weights=False).logits
+        return cross_entropy(logits_BTV, ids_BT, self.config.label_smoothing)
+
+    def validate(self, step: int) -> dict[str, float]:
+        """Cross-entropy a token in nats, and how often attention looks where a digit is said."""
+        totals, hits = [], []
+        for first in range(0, len(self.valid), self.config.batch):
+            utterances = self.valid[first : first + self.config.batch]
+            frames_BFE, ids_BT = self.batch(utterances)
+            found = self.network.attend(frames_BFE, shifted(ids_BT))
+            totals.append(total_loss(found.logits, ids_BT))
+            weights_BTM = found.weights[SITE][0][:, 0].cpu().numpy()
+            for weights_TM, one in zip(weights_BTM, utterances, strict=True):
+                hits += boundary_hits(weights_TM, one.bounds, SAMPLES_AN_ITEM)
+        loss = mean_loss(totals)
+        return {"valid_loss": loss, "valid_hits": float(np.mean(hits)), "score": loss}
+
+    def save(self, folder: Path) -> None:
+        """Write the tokenizer."""
+        self.tokenizer.save(folder / TOKENIZER)
+
+    def describe(self) -> Description:
+        """The task's part of the card."""
+        options = self.network.config
+        return Description(
+            family="listener",
+            title=f"Spoken digits, {options.about}",
+            task="speech",
+            level="character",
+            mechanism=options.mechanism,
+            trained_length=self.config.most,
+            config=asdict(options),
+            data=DATA,
+            limits=LIMITS,
+            licence=LICENCE,
+            recipe={"chosen_by": "validation loss"},
+        )

@@ -1,0 +1,157 @@
+"""Where a model is good and where it is not: scores by length, difficulty and frequency of words.
+
+A click on a bar or on a row keeps the bucket's examples in the table of examples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+import streamlit as st
+
+from areaviz.analysis.buckets import BUCKETINGS, bucket_table, word_table
+from areaviz.analysis.table import ALL_MEASURES
+from areaviz.ui.analyse.brush import place_of
+from areaviz.ui.analyse.state import AnalysePage, Kept, keep_rows, let_go
+from areaviz.ui.components.rows import Column, Rows, clicked_row, rows
+from areaviz.views.charts import bars
+
+# Keys of widgets.
+BUCKETS, TABLE = "buckets", "analyse_bucket_table"
+WORDS = "words"
+CORPUS = {"corpus_bleu": "BLEU of the bucket", "corpus_chrf": "chrF of the bucket"}
+
+
+@dataclass(frozen=True, slots=True)
+class Buckets:
+    """What is drawn of buckets.
+
+    Args:
+        found: a line for each, with its bucket, its places and a column for each run.
+        kind: what they are sorted by, a key of `BUCKETINGS` or `WORDS`.
+        column: what is shown; its name ends in the number of the run.
+        counted: the column of how much is in a bucket.
+        axes: titles of x and y.
+        title: of the figure.
+    """
+
+    found: pd.DataFrame
+    kind: str
+    column: str
+    counted: str
+    axes: tuple[str, str]
+    title: str
+
+    def kept(self, number: int) -> Kept:
+        """What a click on one of them keeps."""
+        row = self.found.iloc[number]
+        if self.kind == WORDS:
+            title = f"with words that references have this often: {row['bucket']}"
+        else:
+            title = f"{row['bucket']} ({self.axes[0]})"
+        return Kept(title, tuple(row["places"]), (f"{BUCKETS} {self.kind}", number))
+
+
+def by_bucket(page: AnalysePage, table: pd.DataFrame, titles: Sequence[str]) -> None:
+    """Draw scores and attention of the examples of each bucket."""
+    if table.empty:
+        return
+    # Computed only while it is open: scores of a thousand examples take a second.
+    opened = st.expander(
+        "Scores by length and frequency",
+        key=BUCKETS,
+        type="compact",
+        on_change="rerun",
+    )
+    if not opened.open:
+        return
+    with opened:
+        shown = _chosen(page, table, len(titles))
+        _chart(page, shown, titles)
+        _rows(page, shown, titles)
+
+
+def _chosen(page: AnalysePage, table: pd.DataFrame, runs: int) -> Buckets:
+    """Let a way to sort and a measure be chosen, and measure the buckets."""
+    kinds = {name: how.title for name, how in BUCKETINGS.items()}
+    if "chrf_0" not in table:
+        del kinds["score"]
+    has_references = bool((table["reference"] != "").any())
+    names = dict(CORPUS) if has_references else {}
+    if has_references:
+        kinds[WORDS] = "Frequency of words"
+    for name, measure in ALL_MEASURES.items():
+        if f"{name}_0" in table:
+            names[name] = f"{measure.title}, mean"
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        kind = page.segments("Sort by", "bucket", kinds)
+        if kind == WORDS:
+            return Buckets(
+                word_table(table, runs),
+                kind,
+                "f1",
+                WORDS,
+                ("how often references have the word", "F-measure"),
+                "Words written where the reference has them, by how frequent they are",
+            )
+        shown = page.choose(st.selectbox, "Show", "bucket_shown", names, width=260)
+    is_corpus = shown in CORPUS
+    found = bucket_table(table, kind, "length" if is_corpus else shown, runs)
+    title = f"{names[shown]} by {kinds[kind].lower()}"
+    axes = BUCKETINGS[kind].about, names[shown]
+    return Buckets(found, kind, shown if is_corpus else "mean", "examples", axes, title)
+
+
+def _chart(page: AnalysePage, shown: Buckets, titles: Sequence[str]) -> None:
+    """Bars, which a click takes up."""
+    key = f"analyse_bucket_bars_{shown.kind}_{page.state.let_go}"
+
+    def click() -> None:
+        points = st.session_state[key]["selection"]["points"]
+        if points:
+            keep_rows(page, shown.kept(place_of(points[0]["customdata"])))
+        else:
+            let_go(page)
+
+    values = {name: list(shown.found[column]) for column, name in _columns(shown, titles).items()}
+    st.plotly_chart(
+        bars(list(shown.found["bucket"]), values, shown.axes, shown.title),
+        key=key,
+        on_select=click,
+        selection_mode="points",
+        config={"displayModeBar": False},
+        alt=shown.title,
+    )
+
+
+def _rows(page: AnalysePage, shown: Buckets, titles: Sequence[str]) -> None:
+    """The same numbers as a table, whose rows a click takes up."""
+    columns = [Column("Bucket"), Column(shown.counted.capitalize(), is_number=True)]
+    cells = [list(shown.found["bucket"]), [f"{count:,}" for count in shown.found[shown.counted]]]
+    for name, title in _columns(shown, titles).items():
+        columns.append(Column(title, is_number=True))
+        heights = shown.found[name]
+        cells.append(list(heights.map("{:.3g}".format).where(heights.notna(), "–")))
+    kept = page.state.kept
+    chosen = None
+    if kept and kept.chart[0] == f"{BUCKETS} {shown.kind}":
+        chosen = kept.chart[1]
+
+    def click() -> None:
+        number = clicked_row(TABLE)
+        if number is not None and number < len(shown.found):
+            keep_rows(page, shown.kept(number))
+
+    numbers = list(range(len(shown.found)))
+    st.caption("Click a bar or a row to keep its examples in the table above.")
+    content = Rows(columns, list(zip(*cells, strict=True)), numbers, chosen)
+    rows(shown.title, content, key=TABLE, on_open=click)
+
+
+def _columns(shown: Buckets, titles: Sequence[str]) -> Mapping[str, str]:
+    """The columns of the runs, with their titles: with a number where there are several."""
+    several = len(titles) > 1
+    named = [f"({run + 1}) {title}" if several else title for run, title in enumerate(titles)]
+    return {f"{shown.column}_{run}": name for run, name in enumerate(named)}

@@ -1,0 +1,90 @@
+"""The reader's earlier analyses: kept with the files of their own sets, listed, and opened again.
+
+They are the reader's alone: nobody else finds them, and an address of one opens nothing for others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from areaviz.analysis.reader_files import Entry, ReaderFiles
+from areaviz.analysis.rows import analyses_folder
+from areaviz.ui.analyse.dataset_form import ChosenSet
+from areaviz.ui.analyse.state import EXAMPLE, SET, AnalysePage
+from areaviz.ui.analyse.stored import Analysis
+from areaviz.ui.shell.frame import page_link
+from areaviz.ui.shell.markdown import counted, escaped, shortened
+from areaviz.ui.shell.reader import reader_mark
+from areaviz.ui.shell.state import link_params
+
+# Analyses that are shown before "All".
+FIRST = 5
+
+
+def reader_files() -> ReaderFiles:
+    """What this reader keeps here."""
+    return ReaderFiles(analyses_folder(), reader_mark())
+
+
+def address(chosen: ChosenSet, analyses: Sequence[Analysis]) -> dict[str, str]:
+    """The parameters by which an address opens an analysis."""
+    params = {SET: chosen.address}
+    requests = [one.request for one in analyses if one.request is not None]
+    if requests:
+        compare = requests[1].model if len(requests) > 1 else ""
+        params |= link_params(requests[0], compare=compare)
+    return params
+
+
+def keep(page: AnalysePage, chosen: ChosenSet, analyses: Sequence[Analysis]) -> None:
+    """Put an analysis on the reader's list, and keep the files of a set of their own with it.
+
+    Raises:
+        BackendError: the disk fails.
+    """
+    dataset, params = chosen.dataset, address(chosen, analyses)
+    runs = tuple(one.title for one in analyses)
+    entry = Entry(params, dataset.name, len(dataset.examples), runs, dataset.digest)
+    if page.state.noted == entry.id:
+        return
+    own = reader_files()
+    if chosen.files is not None:
+        own.keep_set(dataset, chosen.files, chosen.roles)
+    own.note(entry)
+    page.set(noted=entry.id)
+
+
+def keep_address(page: AnalysePage, chosen: ChosenSet, analyses: Sequence[Analysis]) -> None:
+    """Make the browser's address that of the analysis, with the example that is open."""
+    params = address(chosen, analyses)
+    if page.state.example is not None:
+        params[EXAMPLE] = str(page.state.example + 1)
+    page.keep(params)
+
+
+def earlier_analyses(now: Mapping[str, str]) -> None:
+    """Draw the list of the reader's analyses, but for the one that is open.
+
+    now: the parameters of the one that is open.
+    """
+    entries = [entry for entry in reader_files().entries() if entry.params != now]
+    if not entries:
+        return
+    with st.expander("Earlier analyses", key="analyse_earlier", type="compact"):
+        st.caption("Yours alone. Each opens as you left it, with the set it was of.")
+        for entry in entries[:FIRST]:
+            _link(entry)
+        if len(entries) > FIRST:
+            with st.popover(f"All {len(entries)}", type="tertiary"):
+                for entry in entries[FIRST:]:
+                    _link(entry)
+
+
+def _link(entry: Entry) -> None:
+    name = escaped(shortened(entry.dataset, 40))
+    runs = escaped(shortened(" and ".join(entry.runs), 90))
+    when = f"{entry.opened[:10]}, {entry.opened[11:16]} UTC"
+    label = f"{name}, {counted(entry.examples, 'example')}: {runs} · {when}"
+    page_link("pages/analyse.py", label, entry.params)

@@ -1,0 +1,209 @@
+"""The table of examples, and the one that is open: its texts, its notes and its attention."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from areaviz.analysis.table import table_csv
+from areaviz.backend.base import Backend
+from areaviz.data.examples import Dataset, Example
+from areaviz.ui.analyse.filter import measure_titles, rising, run_mark, sort_by
+from areaviz.ui.analyse.notes import notes_on, systems
+from areaviz.ui.analyse.state import AnalysePage
+from areaviz.ui.analyse.stored import Analysis, StoredRows
+from areaviz.ui.components.rows import Column, Rows, clicked_head, clicked_row, rows
+from areaviz.ui.look.explore import explore
+from areaviz.ui.shell.errors import show_errors
+from areaviz.ui.shell.markdown import counted, escaped, visible
+from areaviz.ui.shell.waiting import traced
+
+# Keys of the table, and of the container of the open example, to which a click scrolls.
+TABLE, OPEN = "analyse_table", "analyse_example"
+# Rows that are sent at once.
+PAGE = 200
+MAX_REFERENCES = 3
+
+
+def examples_list(page: AnalysePage, table: pd.DataFrame, runs: int) -> None:
+    """Draw the table of examples, one of which can be opened: texts, outputs, then figures.
+
+    The measure that orders them stands beside their names.
+    """
+    if table.empty:
+        st.caption("Nothing found; change the search, or show all again.")
+        return
+    first = page.state.first_row if page.state.first_row < len(table) else 0
+    part = table.iloc[first : first + PAGE]
+    st.caption(f"{counted(len(table), 'example')}. Click a row to open it below.")
+    titles = _columns(page, table, runs)
+    columns, cells = [], []
+    for name, title in titles.items():
+        is_number = name in measure_titles(runs)
+        columns.append(Column(title, name if is_number else "", is_number))
+        values = part[name]
+        cells.append(list(map(_figure, values)) if is_number else list(values))
+    order = rising(page)
+    shown = Rows(
+        columns,
+        list(zip(*cells, strict=True)),
+        [int(place) for place in part.index],
+        page.state.example,
+        None if order is None else (page.state.measure, order),
+    )
+    rows(
+        "Examples",
+        shown,
+        key=TABLE,
+        on_open=lambda: _click(page),
+        on_sort=lambda: sort_by(page, clicked_head(TABLE) or ""),
+        target=OPEN,
+    )
+    if len(table) > PAGE:
+        _turn_pages(page, first, len(table))
+
+
+def _columns(page: AnalysePage, table: pd.DataFrame, runs: int) -> dict[str, str]:
+    """The columns of the table with their titles, without those that are empty."""
+    measures = measure_titles(runs)
+    titles = {"name": "Example"}
+    if page.state.measure in measures:
+        titles[page.state.measure] = measures[page.state.measure]
+    titles["text"] = "Source"
+    for run in range(runs):
+        titles[f"output_{run}"] = f"Output{run_mark(run, runs)}"
+        titles[f"error_{run}"] = f"Not run{run_mark(run, runs)}"
+    titles |= {"reference": "Reference"}
+    titles |= {name: title for name, title in measures.items() if name not in titles}
+    return {name: title for name, title in titles.items() if _has_values(table, name)}
+
+
+def _has_values(table: pd.DataFrame, name: str) -> bool:
+    return name in table and not (table[name].isna() | (table[name] == "")).all()
+
+
+def _figure(value: float) -> str:
+    """A figure in three digits; a dash for none."""
+    return f"{value:.3g}" if np.isfinite(value) else "–"
+
+
+def _click(page: AnalysePage) -> None:
+    page.set(example=clicked_row(TABLE))
+
+
+def _turn_pages(page: AnalysePage, first: int, count: int) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        for label, there in (("Earlier rows", first - PAGE), ("Later rows", first + PAGE)):
+            is_there = 0 <= there < count
+            st.button(label, disabled=not is_there, on_click=page.set, kwargs={"first_row": there})
+        last = min(first + PAGE, count)
+        st.caption(f"Rows {first + 1:,} to {last:,} of {count:,}", width="content")
+
+
+def table_button(table: pd.DataFrame) -> None:
+    """Draw a button that takes the listed examples away with texts, outputs and figures."""
+    st.download_button(
+        "Table as CSV",
+        lambda: table_csv(table),
+        "areaviz-analysis.csv",
+        "text/csv",
+        key="analyse_csv",
+        on_click="ignore",
+    )
+
+
+def open_example(
+    page: AnalysePage,
+    backend: Backend,
+    analyses: Sequence[Analysis],
+    runs: Sequence[StoredRows],
+    listed: Sequence[int],
+) -> None:
+    """Draw the example that is open, if one is, with the way to its neighbours in the table.
+
+    Args:
+        page: holds which one.
+        backend: runs it again, to look into.
+        analyses: the systems.
+        runs: their rows.
+        listed: the places of the examples in the order of the table.
+    """
+    dataset, place = runs[0].dataset, page.state.example
+    if place is None or place >= len(dataset.examples):
+        return
+    example = dataset.examples[place]
+    with st.container(key=OPEN):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.subheader(f"Example {escaped(example.name)}", anchor=False, width="content")
+            _neighbours(page, listed)
+            st.button("Close", on_click=page.set, kwargs={"example": None}, type="tertiary")
+        _texts(example, place, analyses, runs)
+        with show_errors("reading the notes"):
+            titles = [analysis.title for analysis in analyses]
+            notes_on(dataset.digest, place, dict(zip(systems(analyses), titles, strict=True)))
+        models = [analysis for analysis in analyses if analysis.request]
+        if models:
+            _attention(page, backend, dataset, example, models)
+
+
+def _attention(
+    page: AnalysePage,
+    backend: Backend,
+    dataset: Dataset,
+    example: Example,
+    models: Sequence[Analysis],
+) -> None:
+    """What the models attended to, in the viewer of traces."""
+    picture, titles = dataset.picture(example), [analysis.title for analysis in models]
+    own = []
+    for analysis in models:
+        if analysis.request:
+            own.append(replace(analysis.request, text=example.text, picture=picture))
+    explore(page, traced(backend, own, "Running the example"), titles)
+
+
+def _neighbours(page: AnalysePage, listed: Sequence[int]) -> None:
+    """Buttons to the examples before and after it in the table, as far as it is listed there."""
+    before, after = page.state.listing(listed)
+    for label, key, there in (("Previous", "K", before), ("Next", "J", after)):
+        st.button(
+            label,
+            shortcut=key,
+            disabled=there is None,
+            on_click=_open,
+            args=(page, there, listed),
+        )
+    if page.state.example in listed:
+        at = listed.index(page.state.example)
+        st.caption(f"{at + 1:,} of {len(listed):,}", width="content")
+
+
+def _open(page: AnalysePage, place: int, listed: Sequence[int]) -> None:
+    at = listed.index(place)
+    page.set(example=place, first_row=at - at % PAGE)
+
+
+def _texts(
+    example: Example, place: int, analyses: Sequence[Analysis], runs: Sequence[StoredRows]
+) -> None:
+    """The references, and what systems wrote whose attention is not known."""
+    outputs = []
+    for number, (analysis, run) in enumerate(zip(analyses, runs, strict=True)):
+        if analysis.request is None and place in run.rows:
+            mark = run_mark(number, len(runs))
+            outputs.append((f"{analysis.title}{mark}", run.rows[place].output))
+    if outputs:
+        st.caption("Source")
+        st.text(visible(example.text))
+    for title, output in outputs:
+        st.caption(escaped(title))
+        st.text(visible(output) or "(nothing)")
+    for reference in example.references[:MAX_REFERENCES]:
+        st.caption(f"Reference: {escaped(reference)}")
+    more = len(example.references) - MAX_REFERENCES
+    if more > 0:
+        st.caption(f"and {more} more")

@@ -1,0 +1,140 @@
+"""Whose the analyses of a set are, and how a reader deletes what is theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import streamlit as st
+
+from areaviz.analysis.retention import own_analyses
+from areaviz.analysis.rows import analyses_folder, remove_rows, rows_path
+from areaviz.data.examples import Dataset
+from areaviz.ui.analyse.dataset_form import delete_files
+from areaviz.ui.analyse.earlier import reader_files
+from areaviz.ui.analyse.state import AnalysePage
+from areaviz.ui.analyse.stored import Analysis, StoredRows, note_store
+from areaviz.ui.shell.errors import defer_errors, problem, show_deferred
+from areaviz.ui.shell.markdown import counted, escaped
+from areaviz.ui.shell.reader import reader_mark
+
+PROBLEM = "analyse_kept_problem"
+
+
+def show_ownership(
+    page: AnalysePage, dataset: Dataset, analyses: Sequence[Analysis], runs: Sequence[StoredRows]
+) -> None:
+    """Draw whose analyses these are, what is damaged or older, and the menu that deletes.
+
+    Args:
+        page: holds what is chosen.
+        dataset: the set.
+        analyses: of the set.
+        runs: the rows of each.
+    """
+    show_deferred(PROBLEM)
+    for run in runs:
+        if run.damage:
+            problem(run.damage)
+    if dataset.earlier_digest:
+        _earlier(dataset, analyses)
+    models = zip(analyses, runs, strict=True)
+    begun = [run for analysis, run in models if run.rows and analysis.path]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if begun:
+            sentences = dict.fromkeys(_owner(run) for run in begun)
+            st.caption(". ".join(sentences), width="content")
+        if begun or page.state.own:
+            _delete_menu(page, dataset, begun)
+
+
+def _owner(run: StoredRows) -> str:
+    if run.reader == reader_mark():
+        return "Begun by you"
+    if run.reader:
+        return "Begun by somebody else who has this set"
+    return "Begun on the command line or by an older app"
+
+
+def _earlier(dataset: Dataset, analyses: Sequence[Analysis]) -> None:
+    """Analyses and notes of the time when sets were known by the names of their pictures alone."""
+    earlier = dataset.earlier_digest
+    headers = [analysis.header for analysis in analyses if analysis.header]
+    paths = [rows_path(replace(header, digest=earlier)) for header in headers]
+    there = ", ".join(path.name for path in paths if path.exists())
+    if there:
+        st.caption(
+            f"An earlier analysis of these texts and names of pictures is kept as {escaped(there)}."
+            " It was told from others by the names of its pictures alone, so nobody knows whether"
+            " it was of these pictures; run it again."
+        )
+    store = note_store()
+    notes, slices = store.notes.of(earlier), store.slices.of(earlier)
+    has_own = store.notes.of(dataset.digest) or store.slices.of(dataset.digest)
+    if (notes or slices) and not has_own:
+        st.caption(
+            f"{counted(len(notes), 'note')} and {counted(len(slices), 'slice')} written on a set"
+            " with these texts and names of pictures, perhaps on other pictures."
+        )
+        st.button("Bring them to this set", on_click=_take_over, args=(earlier, dataset.digest))
+
+
+def _take_over(earlier: str, digest: str) -> None:
+    with defer_errors("bringing the notes to this set", PROBLEM):
+        notes = note_store().notes.take_over(earlier, digest)
+        slices = note_store().slices.take_over(earlier, digest, reader_mark())
+        brought = f"{counted(notes, 'note')} and {counted(slices, 'slice')}"
+        st.toast(f"Brought to this set: {brought}.")
+
+
+def _delete_menu(page: AnalysePage, dataset: Dataset, begun: Sequence[StoredRows]) -> None:
+    """A menu in which the reader deletes what is theirs; what others wrote stays."""
+    own = [Path(run.mark[0]) for run in begun if run.reader == reader_mark()]
+    with st.popover("Delete", key="analyse_delete", type="tertiary"):
+        if own:
+            st.caption(
+                "The rows of your analyses of these models on this set. Notes and slices stay."
+            )
+            label = "Delete the analysis" if len(own) == 1 else f"Delete the {len(own)} analyses"
+            st.button(
+                label,
+                key="analyse_delete_rows",
+                on_click=_delete_rows,
+                args=(page, own),
+            )
+        st.caption(
+            "All that is yours on this set: analyses of any model, notes and slices; and the files"
+            " of a set of your own."
+        )
+        st.button(
+            "Delete all of mine",
+            key="analyse_delete_all",
+            on_click=_delete_all,
+            args=(page, dataset.digest),
+        )
+
+
+def _delete_rows(page: AnalysePage, paths: Sequence[Path]) -> None:
+    with defer_errors("deleting the analysis", PROBLEM):
+        for path in paths:
+            remove_rows(path, reader_mark())
+        reader_files().remove_entry(page.state.noted)
+        page.set(noted="", example=None)
+        st.toast("The analysis was deleted.")
+
+
+def _delete_all(page: AnalysePage, digest: str) -> None:
+    mark, analyses = reader_mark(), 0
+    with defer_errors("deleting what is yours", PROBLEM):
+        for path, header in own_analyses(analyses_folder(), mark):
+            if header.digest == digest:
+                remove_rows(path, mark)
+                analyses += 1
+        notes = note_store().notes.remove_own(digest, mark)
+        slices = note_store().slices.remove_own(digest, mark)
+        reader_files().remove(digest)
+        delete_files(page)
+        page.set(noted="", example=None)
+        gone = (f"{analyses:,} analyses", counted(notes, "note"), counted(slices, "slice"))
+        st.toast(f"Deleted: {', '.join(gone)} and the files of the set.")

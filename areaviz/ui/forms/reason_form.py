@@ -1,0 +1,161 @@
+"""What Reason asks: a story with a question, or points; whichever the chosen model reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+import streamlit as st
+
+from areaviz.cards.card import Card
+from areaviz.data.points import KINDS, MOST
+from areaviz.drawing.board import board, clicked
+from areaviz.trace.errors import InputError
+from areaviz.trace.facts import story
+from areaviz.trace.points import EXTENT, points_of, points_text
+from areaviz.trace.request import Request
+from areaviz.ui.forms.reason_samples import POINTS, STORIES, Story
+from areaviz.ui.shell.page import Page
+from areaviz.ui.shell.state import Cards, Link, default_model
+from areaviz.ui.what_if.state import WhatIfState
+
+_CONFIG = {"displayModeBar": False}
+_BEAM = 4
+SAMPLES = {one.title: one for one in STORIES}
+
+
+@dataclass(frozen=True)
+class ReasonState(WhatIfState):
+    """What Reason holds."""
+
+    model: str = ""
+    # Of a story: its facts, one a line, and the question.
+    facts: str = "\n".join(STORIES[0].facts)
+    question: str = STORIES[0].question
+    # The title of the story that was chosen, until it is the text.
+    sample: str | None = None
+    # As a request has them, and how often the reader has clicked into the square.
+    points: str = POINTS
+    clicks: int = 0
+
+    def from_link(self, link: Link) -> Self:
+        """With the model of a link, and its text as what it is, points or a story."""
+        state = replace(super().from_link(link), model=link.request.model)
+        text = link.params.get("text", "")
+        if not text:
+            return state
+        try:
+            points_of(text)
+        except InputError:
+            facts, question = _parts(text)
+            return replace(state, facts=facts, question=question, sample=None)
+        return replace(state, points=text, clicks=self.clicks + 1)
+
+
+ReasonPage = Page[ReasonState]
+
+
+def reason_form(page: ReasonPage, cards: Cards) -> tuple[Request, ...]:
+    """Draw the form; returns what to run."""
+    if page.state.model not in cards:
+        page.set(model=default_model(cards))
+    page.segments("What to reason about", "model", {name: subject(cards[name]) for name in cards})
+    card = cards[page.state.model]
+    if card.task == "questions":
+        return (Request(card.name, _story(page)),)
+    request = Request(card.name, _points(page), method="beam", beam=_BEAM)
+    return (request,)
+
+
+def subject(card: Card) -> str:
+    """What a model reasons about."""
+    if card.task == "questions":
+        return "A story"
+    return f"Points: {KINDS[str(card.config['kind'])]}"
+
+
+def story_text(facts: str, question: str) -> str:
+    """The text of a request: a line a fact; a stop is set where a line has none."""
+    sentences = []
+    for line in facts.splitlines():
+        fact = line.strip()
+        if fact:
+            sentences.append(fact if fact[-1] in ".!?" else f"{fact}.")
+    asked = question.strip()
+    if asked and not asked.endswith("?"):
+        asked = f"{asked}?"
+    return " ".join([*sentences, asked]).strip()
+
+
+def _parts(text: str) -> tuple[str, str]:
+    """The facts, one a line, and the question of a request's text."""
+    try:
+        facts, (start, end) = story(text)
+    except InputError:
+        return text, ""
+    return "\n".join(text[first:last] for first, last in facts), text[start:end]
+
+
+def _story(page: ReasonPage) -> str:
+    then = page.unlock
+    page.widget(st.text_area, "Facts, one a line, the latest last", "facts", height=190, then=then)
+    page.widget(st.text_input, "Question", "question", then=then)
+    page.widget(
+        st.selectbox,
+        "Samples",
+        "sample",
+        list(SAMPLES),
+        index=None,
+        placeholder="Or choose one of these stories",
+        then=partial(_take_sample, page),
+    )
+    return story_text(page.state.facts, page.state.question)
+
+
+def _take_sample(page: ReasonPage) -> None:
+    chosen: Story | None = SAMPLES.get(page.state.sample or "")
+    if chosen is not None:
+        facts = "\n".join(chosen.facts)
+        page.unlock(facts=facts, question=chosen.question, sample=None)
+
+
+def _points(page: ReasonPage) -> str:
+    """The square to click into, and the points as text, which needs no mouse."""
+    try:
+        points_N2 = points_of(page.state.points)
+    except InputError:
+        points_N2 = np.zeros((0, 2), np.int64)
+    # A chart keeps what was clicked; a new one after every click is clicked into anew.
+    key = page.key(f"board_{page.state.clicks}")
+    st.plotly_chart(
+        board(points_N2, MOST),
+        key=key,
+        config=_CONFIG,
+        alt="The points placed so far",
+        on_select=partial(_take_click, page, key, points_N2),
+        selection_mode="points",
+    )
+    help = f"x,y of every point, from 0 to {EXTENT:,}, with blanks between points."
+    page.widget(st.text_input, "Points", "points", help=help, then=page.unlock)
+    with st.container(horizontal=True):
+        st.button("Ten points by chance", on_click=_scatter, args=(page,))
+        st.button("Take all away", on_click=_place, args=(page, ""))
+    return page.state.points
+
+
+def _take_click(page: ReasonPage, key: str, points_N2: Any) -> None:
+    chosen = st.session_state[key].selection.points
+    if chosen:
+        x, y = round(chosen[0]["x"]), round(chosen[0]["y"])
+        _place(page, points_text(clicked(points_N2, x, y, MOST)))
+
+
+def _scatter(page: ReasonPage) -> None:
+    rng = np.random.default_rng(page.state.clicks)
+    _place(page, points_text(rng.integers(0, EXTENT + 1, (10, 2))))
+
+
+def _place(page: ReasonPage, points: str) -> None:
+    page.unlock(points=points, clicks=page.state.clicks + 1)

@@ -1,0 +1,105 @@
+"""The stored traces that pages open with: asked for by opening every page and example once.
+
+So whatever a page asks when it is opened is what is stored, without a second list of it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+
+from areaviz.data.places import APP, CHECKPOINTS_SETTING
+from areaviz.trace.errors import BackendError
+from areaviz.trace.link import to_params
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
+from areaviz.ui.forms.samples import EXAMPLES, Example
+from areaviz.ui.home.sections import first_look, link_of
+
+PAGES = ("translate", "caption", "translate_picture", "four_ways", "reason")
+"""That run models when they are opened."""
+LOOKED_AT = ("site", "layer", "items", "areas")
+"""Parameters of an address that say where to look."""
+SECONDS = 600
+LARGEST = 512 * 2**10
+"""Bytes of a file that is kept: a larger trace, of a photograph, is left to the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What a page opens with.
+
+    Args:
+        page: its name.
+        example: that it was opened by, None for the page itself.
+        traces: that it shows.
+    """
+
+    page: str
+    example: Example | None
+    traces: tuple[Trace, ...]
+
+    @property
+    def focus(self) -> Focus:
+        """What is looked at: as the example says, else at the heaviest span."""
+        if self.example is not None and self.example.focus.items:
+            return self.example.focus
+        return first_look(self.traces[0])
+
+
+def store_openings(folder: Path, looks: Path, checkpoints: Path) -> list[Opening]:
+    """Run what the pages and the ready examples open with, and store it in `folder`.
+
+    Returns:
+        What they opened with, the pages first. Other traces of the folder are deleted.
+
+    Raises:
+        BackendError: a page shows a problem instead of a result.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in folder.glob("*.npz"):
+        path.unlink()
+    os.environ["AREAVIZ_BACKEND"] = f"record:{folder}"
+    os.environ[CHECKPOINTS_SETTING] = str(checkpoints)
+    opened = list(_opened())
+    for path in folder.glob("*.npz"):
+        if path.stat().st_size > LARGEST:
+            path.unlink()
+    found = {}
+    for opening in opened:
+        if opening.example is not None and not opening.example.focus.items:
+            params = to_params(opening.traces[0].request, opening.focus)
+            look = {name: params[name] for name in LOOKED_AT if name in params}
+            found[opening.example.slug] = look
+    looks.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    return opened
+
+
+def _opened() -> Iterator[Opening]:
+    """Every page that runs models, and every ready example, opened once."""
+    for page in PAGES:
+        yield Opening(page, None, _shown(page, {}))
+    for example in EXAMPLES:
+        page = Path(example.page).stem
+        params = link_of(example)
+        if not example.focus.items:
+            # Where to look is what is to be found out.
+            params = {name: params[name] for name in params if name not in LOOKED_AT}
+        yield Opening(page, example, _shown(page, params))
+
+
+def _shown(page: str, params: Mapping[str, str]) -> tuple[Trace, ...]:
+    """The traces that a page shows at an address."""
+    app = AppTest.from_file(str(APP), default_timeout=SECONDS)
+    app.query_params.update(params)
+    app.switch_page(f"pages/{page}.py").run()
+    if app.exception or app.error:
+        said = [element.value for element in (*app.exception, *app.error)]
+        raise BackendError(f"The page {page} opens with a problem: {' '.join(said)}")
+    traces: tuple[Trace, ...] = app.session_state["result"].traces
+    return traces

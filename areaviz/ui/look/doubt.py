@@ -1,0 +1,58 @@
+"""Why to doubt what a model wrote: what it was asked, and how sure it was, beside what it knows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from areaviz.cards.card import Card
+from areaviz.data.language import reads_as_german
+from areaviz.trace.record import Trace
+from areaviz.ui.forms.model_choice import mismatch
+
+UNSURE = 0.5
+"""A mean probability below it is said to be unsure."""
+LEAST_ADVANTAGE = 0.05
+"""How much more often a head has to point right than fixed places do, not to be warned of."""
+
+
+def doubts(card: Card | None, trace: Trace) -> list[str]:
+    """One sentence for each reason to doubt a run; of a model without a card, what can be said."""
+    reasons = []
+    if card is not None:
+        reasons += [mismatch(card, trace.request.picture), attention_doubt(card)]
+    if reads_as_german(trace.request.text):
+        reasons.append("This reads like German, but the model translates from English.")
+    if len(trace.output.probabilities) and mean_probability(trace) < UNSURE:
+        knows = f" {first_sentence(card.limits)}" if card else ""
+        reasons.append(f"The model is unsure: its mean probability is below {UNSURE}.{knows}")
+    return [reason for reason in reasons if reason]
+
+
+def mean_probability(trace: Trace) -> float:
+    """The geometric mean of the probabilities of the output's items."""
+    likely = np.maximum(trace.output.probabilities, 1e-12)
+    return float(np.exp(np.log(likely).mean()))
+
+
+def first_sentence(text: str) -> str:
+    """What stands before the first full stop, with it."""
+    before, stop, _ = text.partition(". ")
+    return before + stop.strip()
+
+
+def attention_doubt(card: Card) -> str:
+    """A sentence where attention points no better than fixed places do; else ""."""
+    measured = card.attention.get("encoder-decoder, test", {})
+    if not {"pointing", "pointing_position", "words"} <= measured.keys():
+        return ""
+    own, fixed = measured["pointing"], measured["pointing_position"]
+    middle = measured.get("pointing_middle", 0.0)
+    if own - max(fixed, middle) >= LEAST_ADVANTAGE:
+        return ""
+    doubt = (
+        f"The maps of this model do not show where it found a word. Over {int(measured['words']):,}"
+        f" words of held-out {card.pictures or 'pictures'}, its best head points at what the word"
+        f" names for {own:.0%} of them; the same places, whatever the picture, do so for"
+        f" {fixed:.0%}"
+    )
+    return doubt + (f", the middle of the picture for {middle:.0%}." if middle else ".")

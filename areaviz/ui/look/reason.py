@@ -1,0 +1,75 @@
+"""What a model concluded: the answer in a sentence, beside what is right; then its attention."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import streamlit as st
+
+from areaviz.backend.base import Backend
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Request
+from areaviz.ui.forms.reason_form import ReasonPage
+from areaviz.ui.forms.reason_samples import gold_of
+from areaviz.ui.look.explore import explore
+from areaviz.ui.look.result_page import explore_changed, up_to_date
+from areaviz.ui.shell.markdown import escaped
+from areaviz.ui.shell.state import Cards
+from areaviz.ui.what_if.state import apply_link
+from areaviz.views.facts import GOLD
+
+
+def show_reason(
+    page: ReasonPage, backend: Backend, cards: Cards, requests: Sequence[Request]
+) -> None:
+    """Run what is asked, say what came of it, and look into it."""
+    apply_link(page, requests[0], requests[0])
+    result = up_to_date(page, backend, requests, [cards[requests[0].model].title])
+    traces = [with_gold(trace) for trace in result.traces]
+    st.markdown(f"##### {conclusion(traces[0])}")
+    if result.is_current:
+        explore_changed(page, backend, traces, result.titles, requests[0], result.requests[0])
+    else:
+        explore(page, traces, result.titles, result.requests[0])
+
+
+def with_gold(trace: Trace) -> Trace:
+    """A trace of one of the app's own stories, with the facts that answer its question."""
+    gold = gold_of(trace.request.text)
+    if not gold:
+        return trace
+    numbers = " ".join(str(fact + 1) for fact in gold)
+    return replace(trace, details={**trace.details, GOLD: numbers})
+
+
+def conclusion(trace: Trace) -> str:
+    """The answer in one sentence of Markdown, with how good it is where that is known."""
+    if "kind" not in trace.details:
+        return _answer(trace)
+    details = trace.details
+    is_same = details["answer"] == details["exact"]
+    if details["kind"] == "tour":
+        own, best = int(details["length"]), int(details["shortest"])
+        if is_same or own == best:
+            return f"The model found the shortest tour, {own:,} long."
+        longer = own / best - 1
+        return f"A tour of {own:,}, {longer:.1%} longer than the shortest, {best:,}."
+    if is_same:
+        return "The model found the whole hull."
+    own, best = int(details["area"]), int(details["exact area"])
+    return f"Not quite the hull: the model's has {own / best:.1%} of its area."
+
+
+def _answer(trace: Trace) -> str:
+    """The answer to a question, and the fact that the last hop read most."""
+    attention = next(iter(trace.maps.values()))
+    field = trace.fields[attention.memory]
+    question = escaped(trace.fields[attention.query].raw)
+    answer = escaped(trace.fields[trace.output.field].raw)
+    weights_M = attention.weights[-1, 0, 0]
+    heaviest = int(weights_M.argmax())
+    sure = f"{float(trace.output.probabilities[0]):.0%} sure"
+    fact = escaped(field.labels[heaviest])
+    share = f"{float(weights_M[heaviest]):.0%}"
+    return f"{question} **{answer}** ({sure}). The last hop reads “{fact}” with {share}."

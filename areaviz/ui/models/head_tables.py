@@ -1,0 +1,159 @@
+"""What every head of a model does over a set: its name, how far it depends on its query, spans."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from areaviz.cards.card import Card
+from areaviz.metrics.head_choice import Figures, head_names
+from areaviz.ui.models.card_tables import Columns, draw_table
+from areaviz.ui.shell.markdown import escaped
+
+Cells = dict[str, list[Any]]
+
+MEASURES = {
+    "dependence": "Query dependence (bits)",
+    "dependence_share": "of the most possible (%)",
+    "sink": "Most on one item (%)",
+    "cell": "Most on one cell (%)",
+    "multi_share": "Several items on top (%)",
+    "long_exact": "of these exactly a word (%)",
+    "long_exact_lift": "times chance",
+    "aer": "Alignment error (%)",
+}
+"""The measures of `Card.heads` that are shown, in this order; those in percent are shares."""
+LEAST = 2
+"""Decimals of what is no share."""
+WHAT_NAMES_MEAN = (
+    "A head has a name where one thing explains much of what it does: previous item or position, if"
+    " its heaviest item lies there in half of the queries; sink, if one item has more than half of"
+    " its mean map; alignment, if its links are better than the diagonal's; word edge, if its"
+    " heaviest area begins or ends a word twice as often as by chance. Click a column to sort."
+)
+LINK_BASELINES = {
+    "aer": "This model, the head or mean of heads that validation chose",
+    "aer_aligner": "A statistical aligner trained on the same sentences",
+    "aer_diagonal": "The diagonal",
+    "aer_untrained": "The network untrained, its head chosen alike",
+}
+SPAN_BASELINES = {
+    "span": "Heaviest areas of two items or more",
+    "span_random": "Areas of these sizes anywhere",
+    "single": "Single items on top in the same head",
+    "best_pair": "The best head's heaviest item with its heavier neighbour, all queries",
+}
+
+
+def heads_table(figures: Figures, site: str) -> Cells:
+    """A row a head, layers and heads counted from 1; shares in percent."""
+    places = []
+    for layer, row in enumerate(figures["dependence"]):
+        places += [(layer, head) for head in range(len(row))]
+    names = []
+    for place in places:
+        names.append("; ".join(map(str, head_names(figures, site, *place))))
+    cells: Cells = {
+        "Layer": [layer + 1 for layer, _ in places],
+        "Head": [head + 1 for _, head in places],
+        "Name": names,
+    }
+    for key, title in MEASURES.items():
+        # Of pictures, whose cells are the same places in all examples, "cell" says more.
+        if key not in figures or key == "sink" and "cell" in figures:
+            continue
+        values = [figures[key][layer][head] for layer, head in places]
+        cells[title] = [_shown(value, title) for value in values]
+    return cells
+
+
+def _shown(value: float | None, title: str) -> float | None:
+    if value is None:
+        return None
+    return round(100 * value, 1) if title.endswith("(%)") else round(value, LEAST)
+
+
+def about_heads(figures: Figures) -> str:
+    """What the dependence of a site's heads is to be compared with."""
+    return (
+        f"Over {figures['examples']:,} validation examples. Query dependence: how much an item"
+        " that is attended to tells of the query, 0 where every query looks at the same place. A"
+        " head that goes along the items would have"
+        f" {figures['dependence_diagonal']:.2f} bits; untrained, no head has more than"
+        f" {figures['dependence_untrained']:.2f}."
+    )
+
+
+def draw_heads(card: Card, site: str, key: str) -> None:
+    """Draw what the heads of a site do; nothing where that was not measured."""
+    figures = card.heads.get(site)
+    if not figures:
+        return
+    st.caption(escaped(about_heads(figures)))
+    st.dataframe(
+        heads_table(figures, site),
+        hide_index=True,
+        key=f"heads_{key}",
+        column_config={"Name": st.column_config.TextColumn(width="medium")},
+    )
+
+
+def links_table(attention: Mapping[str, Mapping[str, float]]) -> Columns:
+    """Error rates against links made by hand, the lowest is best; {} where not measured."""
+    found = attention.get("word links", {})
+    known = [name for name in LINK_BASELINES if name in found]
+    if not known:
+        return {}
+    return {
+        "Links between words": [LINK_BASELINES[name] for name in known],
+        "Alignment error": [f"{found[name]:.1%}" for name in known],
+    }
+
+
+def linked_words_table(attention: Mapping[str, Mapping[str, float]]) -> Columns:
+    """How often spans hold the word linked by hand, beside what else does; {} where not measured.
+
+    "Whole" counts those alone that hold all items of a linked word.
+    """
+    found = attention.get("linked words", {})
+    if "span" not in found and "best_pair" not in found:
+        return {}
+    columns: Columns = {"Holds the linked word": list(SPAN_BASELINES.values())}
+    for title, end in (("or a part of it", ""), ("all of it", "_whole")):
+        cells = []
+        for name in SPAN_BASELINES:
+            value = found.get(name + end)
+            cells.append("–" if value is None else f"{value:.1%}")
+        columns[title] = cells
+    return columns
+
+
+def draw_links(card: Card) -> None:
+    """Draw how a translator's attention links words, where that was measured."""
+    links, words = links_table(card.attention), linked_words_table(card.attention)
+    if not (links or words):
+        return
+    st.write("**Does it find the word it translates?**")
+    if links:
+        count = int(card.attention["word links"]["sentences"])
+        draw_table(links)
+        st.caption(
+            f"Against links that one annotator made by hand for this project: {count} test"
+            " captions; 20 validation captions chose layer and head. 0 % is best."
+        )
+    if words:
+        draw_table(words)
+        st.caption(escaped(_about_linked(card)))
+
+
+def _about_linked(card: Card) -> str:
+    found = card.attention["linked words"]
+    if "layer" not in found:
+        return "No head that depends on its query has an area of two items or more on top."
+    return (
+        f"Of layer {int(found['layer']) + 1}, head {int(found['head']) + 1}, where an area of two"
+        f" items or more is on top in {found['multi_share']:.0%} of validation's queries;"
+        f" {int(found['spans']):,} such areas were counted on the same test captions."
+    )

@@ -1,0 +1,47 @@
+"""Tables to read: words stand left, and columns of numbers right, so that digits line up."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import streamlit as st
+
+if TYPE_CHECKING:
+    from pandas.io.formats.style_render import CSSDict
+
+# A figure with its sign, digits, unit and mark, an interval of two, or a dash where there is none.
+_NUMBER = re.compile(r"[+−±-]?[\d,.]+ ?[%×*]?")
+_BETWEEN = re.compile(r" ?± ?| to ")
+_NONE = {"", "–"}
+
+
+def read_table(table: pd.DataFrame | Mapping[str, Sequence[str]]) -> None:
+    """Draw a table without an index.
+
+    Args:
+        table: its cells as text, which is read as Markdown, by the titles of their columns.
+    """
+    frame = pd.DataFrame(table)
+    places = [place for place, name in enumerate(frame) if are_numbers(frame[name])]
+    right = {"text-align": "right !important"}
+    style = frame.style.set_properties(subset=frame.columns[places], **right)
+    # The titles stand over the digits.
+    rules: list[CSSDict] = []
+    for place in places:
+        rules.append({"selector": f"th.col{place}", "props": list(right.items())})
+    st.table(style.set_table_styles(rules), border="horizontal", hide_index=True)
+
+
+def are_numbers(cells: Iterable[object]) -> bool:
+    """Whether every cell that says something is a figure, and at least one does."""
+    # A cell may be escaped for Markdown.
+    texts = [str(cell).replace("\\", "").strip() for cell in cells]
+    said = [text for text in texts if text not in _NONE]
+    return bool(said) and all(_is_number(cell) for cell in said)
+
+
+def _is_number(cell: str) -> bool:
+    return all(_NUMBER.fullmatch(part) for part in _BETWEEN.split(cell) if part)

@@ -1,0 +1,83 @@
+"""Facts by hops: which sentences of a story a memory network read, reading after reading.
+
+Sukhbaatar et al. 2015, figure 2.
+"""
+
+from __future__ import annotations
+
+from areaviz.drawing import matrix
+from areaviz.drawing.base import Row, Table, caption, view
+from areaviz.drawing.labels import clip, readable
+from areaviz.drawing.matrix import Matrix
+from areaviz.drawing.select import fits_map
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
+
+GOLD = "gold facts"
+"""The entry of `Trace.details` with the numbers, from 1, of the facts that answer the question."""
+_LONGEST = 48
+
+
+def fits(trace: Trace, focus: Focus) -> bool:
+    """Whether facts are attended to."""
+    return fits_map(trace, focus) and trace.fields[trace.maps[focus.site].memory].kind == "facts"
+
+
+def gold(trace: Trace) -> tuple[int, ...]:
+    """The facts, from 0, that are known to answer the question."""
+    numbers = trace.details.get(GOLD, "").split()
+    count = len(trace.fields["facts"])
+    return tuple(int(one) - 1 for one in numbers if one.isdecimal() and 0 < int(one) <= count)
+
+
+def facts(trace: Trace, focus: Focus) -> Matrix:
+    """The weights [M, K] of M facts in K hops; the facts that answer are framed."""
+    attention = trace.maps[focus.site]
+    field, marked = trace.fields[attention.memory], gold(trace)
+    values = attention.weights[:, 0, 0].T
+    labels = []
+    for number, label in enumerate(field.labels, start=1):
+        labels.append(f"{number}  {clip(readable(label), _LONGEST)}")
+    question = readable(trace.fields[attention.query].raw)
+    answer = readable(trace.fields[trace.output.field].raw)
+    framed = "; framed: the facts that answer the question" if marked else ""
+    return Matrix(
+        title=f"{clip(question, _LONGEST)} {answer}",
+        note=f"a column sums to 100%: what one hop reads{framed}",
+        caption=caption(trace, focus, all_layers=True),
+        values=values,
+        rows=tuple(labels),
+        columns=tuple(f"hop {hop + 1}" for hop in range(attention.layers)),
+        row_title="facts, the oldest first",
+        column_title="",
+        unit="weight",
+        top=1.0,
+        marked_rows=marked,
+        longest=_LONGEST,
+    )
+
+
+def tabulate(drawn: Matrix) -> Table:
+    """One line a fact: its weight in every hop, and whether it answers the question."""
+    columns = ("fact", *drawn.columns, "answers the question")
+    rows: list[Row] = []
+    for number, (label, weights) in enumerate(zip(drawn.rows, drawn.values, strict=True)):
+        is_gold = "yes" if number in drawn.marked_rows else ""
+        rows.append((label, *map(float, weights), is_gold))
+    return Table(columns, rows)
+
+
+VIEW = view(
+    "facts",
+    "Facts by hops",
+    "Which facts did every hop read?",
+    fits,
+    facts,
+    matrix.draw,
+    tabulate,
+    matrix.draw_print,
+    how_to_read=(
+        "A column is one reading of the story, a row a fact: the brighter, the more of the reading"
+        " is of this fact. A good answer has a bright cell in every framed row."
+    ),
+)
