@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 import numpy as np
 
+from areaviz.cards.card import Card
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.picture import Picture
 from areaviz.trace.record import AttentionMap, Field, Gaze, Output, Trace
@@ -218,3 +221,19 @@ def gaze_trace(site: str = "glimpses", steps: int = 3, scales: int = 2, side: in
         {"answer": labels[-1]},
         gazes=gazes,
     )
+
+
+class FakeBackend:
+    """The base of made-up backends: they have these models, no problems and no device."""
+
+    def __init__(self, cards: Mapping[str, Card] = MappingProxyType({})) -> None:
+        self.cards = dict(cards)
+
+    def models(self) -> dict[str, Card]:
+        return self.cards
+
+    def problems(self) -> tuple[str, ...]:
+        return ()
+
+    def device(self) -> str:
+        return "nowhere"

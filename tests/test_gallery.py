@@ -41,7 +41,7 @@ def test_weights_are_read(capsys: pytest.CaptureFixture[str]) -> None:
     assert callable(main)
     main()
     said = capsys.readouterr().out
-    assert "encoder-decoder: 2 layers, 4 heads" in said and "a row sums to 1" in said
+    assert "encoder-decoder: 4 layers, 4 heads" in said and "a row sums to 1" in said
 
 
 def test_a_notebook_shows_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:

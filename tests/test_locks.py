@@ -33,16 +33,14 @@ def locked(name: str) -> dict[str, str]:
 
 
 def pins() -> dict[str, str]:
-    """What requirements.txt and the extra for developers ask for by an exact version."""
+    """What requirements.txt and the group of developers ask for by an exact version."""
     lines = [
         line
         for line in (ROOT / "requirements.txt").read_text().splitlines()
         if not line.startswith("#")
     ]
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
-        "optional-dependencies"
-    ]
-    wanted = chain(lines, *extras.values())
+    groups = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]
+    wanted = chain(lines, *groups.values())
     exact = [re.match(r"([\w.-]+)(?:\[.*\])?==(\S+)", line) for line in wanted]
     return {one[1].lower().replace("_", "-"): one[2] for one in exact if one}
 

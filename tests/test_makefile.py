@@ -64,7 +64,7 @@ def test_elsewhere_the_pins_are_installed_torch_first_and_that_is_said() -> None
     ]
     assert [plan.find(step) for step in steps] == sorted(plan.find(step) for step in steps)
     assert all(step in plan for step in steps)
-    assert "without comparing hashes" in plan and "[dev]" not in plan
+    assert "without comparing hashes" in plan and "--group dev" not in plan
 
 
 @pytest.mark.parametrize(("locked", "count"), [("yes", 6), ("no", 5)])

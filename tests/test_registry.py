@@ -18,10 +18,13 @@ from areaviz.drawing.base import View, caption
 from areaviz.models import MODELS
 from areaviz.models.digits import DigitReader
 from areaviz.models.dram import Dram, DramConfig
+from areaviz.models.pointer import PointerConfig, PointerNetwork
+from areaviz.models.pointing import PointingModel
 from areaviz.trace import codec
 from areaviz.trace.check import validate
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
+from areaviz.ui.forms.reason_samples import POINTS, STORIES
 from areaviz.ui.forms.samples import SAMPLES
 from areaviz.views import VIEWS
 from tests.pages import folder
@@ -30,6 +33,7 @@ ROOT = Path(__file__).parents[1]
 CHECKPOINTS = ROOT / "checkpoints"
 NAMES = sorted(path.parent.name for path in CHECKPOINTS.glob("*/card.json"))
 LARGEST_CHECKPOINT, LARGEST_FOLDER = 15_000_000, 150_000_000
+REASONING = {"questions": STORIES[0].text, "points": POINTS}
 KINDS = {"cluttered": "digit", "translated": "digit", "centred": "single digit", "pairs": "pair"}
 """The sample pictures for each kind of pictures that digit readers are trained on."""
 
@@ -49,6 +53,8 @@ def asked(name: str) -> Request:
     card = read_card(CHECKPOINTS / name / "card.json")
     if card.task == "translation":
         return Request(name, SAMPLES[0])
+    if card.task in REASONING:
+        return Request(name, REASONING[card.task])
     pictured = "photo" if card.pictures == "photos" else "scene"
     kind = KINDS[str(card.config["kind"])] if card.task == "digits" else pictured
     shown = names(kind)[0]
@@ -61,6 +67,13 @@ def untrained() -> Trace:
     made = replace(folder.card("dram", "location-wise hard"), family="dram", task="digits")
     reader = DigitReader(made, Dram(DramConfig(width=16)).eval(), 100, 0)
     return reader.trace([Request("dram", "", picture=sample(names("pair")[0]))])[0]
+
+
+def untrained_pointer() -> Trace:
+    """What a pointer network leaves behind, as long as none is shipped."""
+    made = replace(folder.card("tour", "item-wise soft"), family="pointer", task="points")
+    model = PointingModel(made, PointerNetwork(PointerConfig("tour", 8)).eval())
+    return model.trace([Request("tour", POINTS)])[0]
 
 
 def test_there_are_models_and_none_is_damaged(backend: LocalBackend) -> None:
@@ -92,7 +105,7 @@ def test_a_shipped_model_gives_a_valid_trace_and_every_view_shows_it(
 
 @pytest.mark.parametrize("view", VIEWS.values(), ids=lambda view: view.name)
 def test_every_view_fits_some_model(traces: dict[str, Trace], view: View) -> None:
-    found = [*traces.values(), untrained()]
+    found = [*traces.values(), untrained(), untrained_pointer()]
     assert any(
         view.fits(trace, Focus(site)) for trace in found for site in [*trace.maps, *trace.gazes]
     )
@@ -108,12 +121,12 @@ def test_a_card_tells_what_was_measured(name: str) -> None:
     assert (
         max(
             card.figures[task.headline].get(count, 0)
-            for count in ("sentences", "captions", "pictures")
+            for count in ("sentences", "captions", "pictures", "questions", "sets")
         )
         >= 1000
     )
     assert card.history and card.limits and card.licence and card.recipe["seed"] is not None
-    assert card.recipe["chosen by"].startswith("validation")
+    assert card.recipe["chosen_by"].startswith("validation")
     assert card.attention or card.mechanism == "none"
 
 
@@ -130,9 +143,11 @@ def test_the_models_of_a_pair_differ_in_their_attention_alone() -> None:
     pairs: dict[str, list[tuple[object, ...]]] = {}
     for name in NAMES:
         card = read_card(CHECKPOINTS / name / "card.json")
-        own = dict.fromkeys(("area_size", "hard", "attends", "attention", "overview", "forgetting"))
-        recipe = {**card.recipe, "model": {**card.recipe["model"], **own}}
-        recipe |= dict.fromkeys(("name", "rates", "precision", "pointing head", "chosen by"))
+        own = ("area_size", "key_mode", "hard", "attends", "attention", "overview", "forgetting")
+        recipe = {**card.recipe, "model": {**card.recipe["model"], **dict.fromkeys(own)}}
+        recipe |= dict.fromkeys(("name", "rates", "precision", "pointing_head", "chosen_by"))
+        # How many checkpoints were averaged is the recipe's, their loss is the run's.
+        recipe["averaged"] = (card.recipe.get("averaged") or {}).get("checkpoints")
         recipe["start_run"] = card.recipe.get(
             "start_run", ""
         )  # cards older than the option lack it

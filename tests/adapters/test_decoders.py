@@ -18,7 +18,7 @@ from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Focus
 from tests.adapters import small
-from tests.adapters.library import eager, same
+from tests.adapters.library import AS_AREAS_OFF, eager, same
 
 TEXT = "a small dog runs"
 
@@ -99,7 +99,7 @@ def test_t5_areas_have_the_mean_of_its_position_bias() -> None:
     ]
     found = areaviz.attend(model, ids, target=[5], area_size=2).maps["encoder self as areas"]
     np.testing.assert_allclose(
-        found.weights[0], torch.cat(scores, -1).softmax(-1).detach().numpy(), atol=1e-5
+        found.weights[0], torch.cat(scores, -1).softmax(-1).detach().numpy(), atol=AS_AREAS_OFF
     )
 
 

@@ -13,9 +13,18 @@ from areaviz.trace import codec
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
 from tests.adapters import small
-from tests.adapters.library import eager, same
+from tests.adapters.library import AS_AREAS_OFF, eager, same
 
 TEXT = "A small dog runs."
+
+
+@pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16])
+def test_a_bert_in_half_precision_is_shown_as_areas_too(kind: torch.dtype) -> None:
+    trace = areaviz.attend(small.bert().to(kind), TEXT, tokenizer=small.tokenizer())
+    assert list(trace.maps) == ["encoder self", "encoder self as areas", "encoder self sums"]
+    whole = areaviz.attend(small.bert(), TEXT, tokenizer=small.tokenizer())
+    site = "encoder self as areas"
+    np.testing.assert_allclose(trace.maps[site].weights, whole.maps[site].weights, atol=0.05)
 
 
 def test_a_text_through_bert_is_what_the_library_returns() -> None:
@@ -60,7 +69,7 @@ def test_the_areas_are_those_of_the_layers_own_queries_and_keys() -> None:
     found = areaviz.attend(model, TEXT, tokenizer=small.tokenizer(), area_size=2).maps[
         "encoder self as areas"
     ]
-    np.testing.assert_allclose(found.weights[0], expected.numpy(), atol=1e-5)
+    np.testing.assert_allclose(found.weights[0], expected.numpy(), atol=AS_AREAS_OFF)
 
 
 def test_tokens_stand_where_they_are_in_the_text() -> None:
@@ -126,7 +135,8 @@ def test_the_model_is_left_as_it_was_when_it_fails() -> None:
     [
         (TEXT, {}, "needs a tokenizer"),
         ([], {}, "one example"),
-        ([[1, 2], [3, 4]], {}, "one example"),
+        ([[[1, 2], [3, 4]]], {}, "one example"),
+        ([[1, 2], [3, 4]], {"example": 2}, "batch has 2 examples, so there is no example 2"),
         ([0.5], {}, "one example"),
         (object(), {}, "a text or token ids"),
         ([99], {}, "between 0 and 12"),

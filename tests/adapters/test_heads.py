@@ -7,9 +7,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from areaviz.adapters.heads import Heads, hidden, site_maps, softmax
+from areaviz.adapters import heads as heads_module
+from areaviz.adapters.heads import IN_HALF, Heads, hidden, scores_of, site_maps, softmax
 from areaviz.trace.areas import AreaGrid
+from areaviz.trace.derived import AreasOf, shares_of_logs
 from areaviz.trace.errors import InputError
+from areaviz.trace.record import FloatArray, held_bytes
 from tests import reference
 
 
@@ -20,6 +23,13 @@ def heads(queries: int = 4, items: int = 6, bias: Tensor | None = None, seed: in
     scores = query @ key.transpose(1, 2) * 0.7
     weights = (scores if bias is None else scores + bias).softmax(-1).nan_to_num(0.0)
     return Heads(weights, query, key, 0.7, bias)
+
+
+def as_areas(layer: Heads, grid: AreaGrid) -> FloatArray:
+    """The area distribution of a layer's logits, before any is kept in half precision."""
+    assert layer.query is not None and layer.key is not None
+    scores = scores_of(layer.query, layer.key, layer.scale, layer.bias)
+    return shares_of_logs(scores.numpy(), grid)
 
 
 def causal(count: int) -> Tensor:
@@ -37,7 +47,7 @@ def test_the_area_distribution_is_that_of_mean_keys(
     grid = AreaGrid.clamped(shape, (size, size))
     listed = reference.areas(*shape, grid.max_height, grid.max_width)
     allowed = torch.ones(6, 6, dtype=torch.bool) if bias is None else bias == 0
-    for head, found in enumerate(layer.as_areas(grid)):
+    for head, found in enumerate(as_areas(layer, grid)):
         key = layer.key[head]
         _, expected, _ = reference.attention(layer.query[head], key, key, listed, allowed, 0.7)
         np.testing.assert_allclose(found, expected.numpy(), atol=1e-5)
@@ -54,14 +64,83 @@ def test_a_bias_is_averaged_over_an_area() -> None:
         for items in listed
     ]
     expected = torch.cat(scores, -1).softmax(-1)
-    np.testing.assert_allclose(layer.as_areas(AreaGrid(1, 6, 1, 2)), expected.numpy(), atol=1e-5)
+    np.testing.assert_allclose(as_areas(layer, AreaGrid(1, 6, 1, 2)), expected.numpy(), atol=1e-5)
 
 
 def test_areas_of_one_item_are_the_heads_own_weights() -> None:
     layer = heads(6, 6, causal(6))
     np.testing.assert_allclose(
-        layer.as_areas(AreaGrid(1, 6, 1, 1)), layer.weights.numpy(), atol=1e-5
+        as_areas(layer, AreaGrid(1, 6, 1, 1)), layer.weights.numpy(), atol=1e-5
     )
+
+
+@pytest.mark.parametrize("sharpness", [0.1, 1.0, 30.0])
+@pytest.mark.parametrize("masked", [False, True])
+def test_a_map_kept_in_half_precision_is_that_of_its_heads(sharpness: float, masked: bool) -> None:
+    layer = heads(24, 24, causal(24) if masked else None)
+    assert layer.query is not None
+    query = layer.query * sharpness
+    assert layer.key is not None
+    weights = softmax(query, layer.key, layer.scale, layer.bias)
+    sharp = Heads(weights, query, layer.key, layer.scale, layer.bias)
+    _, kept, _ = site_maps("encoder self", "a", "a", (4, 6), [sharp], 3)
+    assert isinstance(kept.weights, AreasOf) and kept.weights.made_of.dtype == np.float16
+    np.testing.assert_allclose(kept.weights[0], as_areas(sharp, kept.grid), atol=2e-4)
+    again = AreasOf(kept.weights.made_of, AreaGrid(4, 6, 1, 1))
+    np.testing.assert_allclose(again[0], weights.numpy(), atol=2e-4)
+
+
+@pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16])
+def test_heads_that_compute_in_half_precision_are_shown_as_areas(kind: torch.dtype) -> None:
+    """Their scores are rounded, so their weights are not quite those of single precision."""
+    generator = torch.Generator().manual_seed(3)
+    query = (4 * torch.randn(2, 50, 16, generator=generator)).to(kind)
+    key = (2 * torch.randn(2, 50, 16, generator=generator)).to(kind)
+    scores = query @ key.transpose(1, 2) * 0.25
+    weights = scores.softmax(-1, dtype=torch.float32).to(kind)
+    layer = Heads(weights, query, key, 0.25).plain()
+    exact = softmax(query.float(), key.float(), 0.25, None)
+    assert (exact - weights.float()).abs().max() > 2e-3, "the rounding shows"
+    _, derived, _ = site_maps("encoder self", "a", "a", (1, 50), [layer], 3)
+    np.testing.assert_allclose(derived.weights[0], as_areas(layer, derived.grid), atol=2e-4)
+    with_sink = Heads(weights * 0.6, query, key, 0.25).plain()
+    capped = (5 * (scores / 5).tanh()).softmax(-1, dtype=torch.float32).to(kind)
+    assert with_sink.logs() is None and Heads(capped, query, key, 0.25).plain().logs() is None
+
+
+def test_scores_too_small_for_a_weight_still_count_in_areas() -> None:
+    """The mean over nine cells of one that is far below is not far below."""
+    key = torch.tensor([[[0.0], [0], [0], [0], [-120], [0], [0], [0], [0]]])
+    query = torch.ones(1, 1, 1)
+    layer = Heads(softmax(query, key, 1.0, None), query, key)
+    assert layer.weights[0, 0, 4] == 0
+    _, derived, _ = site_maps("encoder self", "a", "a", (3, 3), [layer], 3)
+    exact = as_areas(layer, derived.grid)
+    assert exact[0, 0, -1] > 1e-8
+    np.testing.assert_allclose(derived.weights[0], exact, rtol=0.02, atol=1e-8)
+
+
+def test_where_weights_have_no_room_their_logarithms_stand_for_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    layers = [heads(20, 20), heads(20, 20, seed=1)]
+    _, _, sums = whole = site_maps("x", "a", "a", (1, 20), layers, 3)
+    single = 2 * 3 * 20 * 20 * 4
+    assert held_bytes(whole) == single * 3 // 2
+    monkeypatch.setattr(heads_module, "MAX_ATTENDED_BYTES", single * 2)
+    small = site_maps("x", "a", "a", (1, 20), layers, 3, taken=single // 2 + 1)
+    assert held_bytes(small) == single // 2 and small[0].normalisation == IN_HALF
+    for one, other in zip(whole, small, strict=True):
+        np.testing.assert_allclose(other.weights, one.weights, atol=2e-4)
+    unexplained = [Heads(layer.weights) for layer in layers]
+    assert site_maps("x", "a", "a", (1, 20), unexplained, 3)[0].normalisation != IN_HALF
+    alone = site_maps("x", "a", "a", (1, 20), unexplained, 3, taken=single + 1)
+    assert [one.site for one in alone] == ["x", "x sums"] and alone[0].normalisation == IN_HALF
+    np.testing.assert_allclose(alone[1].weights, sums.weights, atol=2e-4)
+    with pytest.raises(InputError, match="MiB are possible"):
+        site_maps("x", "a", "a", (1, 20), layers, 3, taken=single * 3 // 2 + 1)
+    with pytest.raises(InputError, match="MiB are possible"):
+        site_maps("x", "a", "a", (1, 20), layers, 8)
 
 
 def test_a_site_has_its_items_then_both_ways_of_areas() -> None:
@@ -91,12 +170,12 @@ def test_areas_are_not_made_of_queries_that_did_not_give_the_weights() -> None:
         layer.key,
         layer.scale,
     )
-    assert layer.explained() and not capped.explained()
+    assert layer.logs() is not None and capped.logs() is None
     assert [one.site for one in site_maps("x", "a", "b", (1, 6), [layer, capped], 2)] == [
         "x",
         "x sums",
     ]
-    assert not Heads(layer.weights).explained()
+    assert Heads(layer.weights).logs() is None
 
 
 def test_queries_that_are_no_numbers_explain_nothing() -> None:
@@ -105,7 +184,7 @@ def test_queries_that_are_no_numbers_explain_nothing() -> None:
     assert layer.query is not None and layer.key is not None
     query, weights = layer.query.clone(), layer.weights.clone()
     query[:, 2], weights[:, 2] = torch.nan, 0
-    assert not Heads(weights, query, layer.key, layer.scale).explained()
+    assert Heads(weights, query, layer.key, layer.scale).logs() is None
     assert not softmax(query, layer.key, layer.scale, None)[:, 2].isfinite().any()
 
 
@@ -114,7 +193,7 @@ def test_a_cut_shares_out_what_is_left() -> None:
     cut = layer.cut(slice(1, 3), slice(2, 6))
     rest = layer.weights[:, 1:3, 2:]
     torch.testing.assert_close(cut.weights, rest / rest.sum(-1, keepdim=True))
-    assert cut.explained(), "a softmax over fewer items is the same divided by what is left"
+    assert cut.logs() is not None, "a softmax over fewer items is the same divided by what is left"
 
 
 def test_masks_are_read_whatever_they_are_written_as() -> None:

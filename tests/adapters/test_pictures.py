@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import transformers
 from PIL import Image
 
 import areaviz
@@ -159,7 +160,7 @@ def test_timm_without_a_class_token_shows_its_cells_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    "given", ["a text", torch.rand(2, 3, 24, 32), np.zeros((4, 4), np.uint8), torch.rand(5)]
+    "given", ["a text", torch.rand(2, 5, 24, 32), np.zeros((4, 4), np.uint8), torch.rand(5)]
 )
 def test_what_is_no_picture_is_refused_in_a_sentence(given: object) -> None:
     with pytest.raises(InputError, match="one picture|must be a picture"):
@@ -176,8 +177,103 @@ def test_windows_and_merged_cells_are_refused_in_a_sentence() -> None:
         "num_heads": [2, 2],
         "window_size": 4,
     }
-    config = transformers.SwinConfig(image_size=32, patch_size=4, **sizes)
+    config = transformers.SwinConfig(image_size=64, patch_size=4, **sizes)
     with pytest.raises(InputError, match="within windows"):
-        areaviz.attend(transformers.SwinModel(config), torch.rand(1, 3, 32, 32))
+        areaviz.attend(transformers.SwinModel(config), torch.rand(1, 3, 64, 64))
     with pytest.raises(InputError, match="give a probe"):
         areaviz.attend(timm.create_model("resnet10t", num_classes=2), fakes.picture())
+
+
+SMALL: dict[str, Any] = {"img_size": 64, "embed_dim": 32, "num_heads": 4, "num_classes": 3}
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "sites"),
+    [
+        ("beit_base_patch16_224", {}, {"class token": 2, "encoder self": 2}),
+        ("eva02_tiny_patch14_224", {"img_size": 56}, {"class token": 2, "encoder self": 2}),
+        ("convit_tiny", {"local_up_to_layer": 2}, {"encoder self": 2}),
+        ("cait_xxs24_224", {}, {"class token": 2}),
+        (
+            "samvit_base_patch16",
+            {"global_attn_indexes": (1,), "window_size": 2},
+            {"encoder self": 1},
+        ),
+    ],
+)
+def test_other_families_of_timm_show_what_they_have(
+    name: str, more: dict[str, Any], sites: dict[str, int]
+) -> None:
+    import timm
+
+    torch.manual_seed(0)
+    sizes = {**SMALL, "depth": 2, **more}
+    model, values = timm.create_model(name, **sizes), torch.rand(1, 3, 64, 64)
+    values = values[..., : sizes["img_size"], : sizes["img_size"]]
+    trace = areaviz.attend(small.sharp(model), values, area_size=2)
+    validate(trace)
+    shown = {one.site: one.weights.shape[0] for one in trace.maps.values() if not one.derived}
+    assert shown == sites
+    assert "not shown" in str(trace.details) or name[:4] not in ("cait", "samv")
+
+
+def test_timm_layers_of_different_cells_are_not_mixed() -> None:
+    import timm
+
+    swin: dict[str, Any] = {"depths": (1, 1), "num_heads": (2, 2), "embed_dim": 32}
+    model = timm.create_model("swin_tiny_patch4_window7_224", img_size=112, **swin)
+    with pytest.raises(InputError, match="within windows"):
+        areaviz.attend(model, torch.rand(1, 3, 112, 112))
+    sizes = {**SMALL, "depth": 2, "local_up_to_layer": 1}
+    model, values = timm.create_model("convit_tiny", **sizes), torch.rand(1, 3, 64, 64)
+    with pytest.raises(InputError, match="16 and 17 items for 4 x 4 patches.*layers="):
+        areaviz.attend(model, values)
+    assert areaviz.attend(model, values, layers=[0]).maps["encoder self"].layers == 1
+
+
+def decoder(kind: str, **more: Any) -> Any:
+    sizes = {"d_model": 16, "decoder_layers": 2, "decoder_attention_heads": 4}
+    config = getattr(transformers, f"{kind}Config")(
+        vocab_size=13, decoder_ffn_dim=24, max_position_embeddings=32, is_decoder=True,
+        add_cross_attention=True, bos_token_id=2, eos_token_id=3, pad_token_id=0, **sizes, **more,
+    )  # fmt: skip
+    return getattr(transformers, f"{kind}ForCausalLM")(config)
+
+
+def describer(encoder: Any, writer: Any) -> Any:
+    model = transformers.VisionEncoderDecoderModel(encoder=encoder, decoder=writer)
+    model.config.decoder_start_token_id = model.generation_config.decoder_start_token_id = 2
+    return model
+
+
+def test_trocr_is_seen_in_two_ways_at_once() -> None:
+    """Its encoder looks a function up, its decoder writes its own softmax."""
+    torch.manual_seed(0)
+    writer = decoder("TrOCR", cross_attention_hidden_size=16)
+    model, values = describer(small.vit("ViTModel"), writer), torch.rand(1, 3, 24, 32)
+    trace = areaviz.attend(model, values, target=[5, 6, 7])
+    expected = eager(model, pixel_values=values, decoder_input_ids=torch.tensor([[2, 5, 6]]))
+    across = torch.stack(expected.cross_attentions)[:, 0, :, :, 1:]
+    shares = (across / across.sum(-1, keepdim=True)).numpy()
+    np.testing.assert_allclose(trace.maps["encoder-decoder"].weights, shares, atol=1e-5)
+    inner = torch.stack(expected.encoder_attentions)[:, 0].numpy()
+    np.testing.assert_allclose(trace.maps["encoder self"].weights, cells(inner), atol=1e-5)
+    assert "decoder self" in trace.maps and "and the weights" in trace.details["attention"]
+
+
+def test_donut_shows_words_to_the_cells_that_are_left() -> None:
+    torch.manual_seed(0)
+    config = transformers.DonutSwinConfig(
+        image_size=(64, 64), patch_size=4, embed_dim=8, depths=[1, 1], num_heads=[2, 2],
+        window_size=4,
+    )  # fmt: skip
+    writer = decoder("MBart")
+    model = describer(transformers.DonutSwinModel(config), writer)
+    values = torch.rand(1, 3, 64, 64)
+    trace = areaviz.attend(model, values, target=[5, 6, 7])
+    grid = trace.maps["encoder-decoder"].grid
+    assert (grid.height, grid.width) == (8, 8)
+    expected = eager(model, pixel_values=values, decoder_input_ids=torch.tensor([[2, 5, 6]]))
+    across = torch.stack(expected.cross_attentions)[:, 0].numpy()
+    np.testing.assert_allclose(trace.maps["encoder-decoder"].weights, across, atol=1e-5)
+    assert "encoder self" not in trace.maps and "not shown" in str(trace.details)

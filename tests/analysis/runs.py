@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from areaviz.analysis.run import Run
 from areaviz.trace.errors import BackendError, InputError
-from areaviz.trace.record import Trace
+from areaviz.trace.record import Run, Trace
 from areaviz.trace.request import Request
 from tests import fakes
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from areaviz.analysis.buckets import BUCKETINGS, bucket_table, word_table
 from areaviz.metrics.translation import translation_scores
@@ -60,3 +64,20 @@ def test_words_are_matched_by_how_often_references_have_them() -> None:
     assert found["f1_0"][0] == pytest.approx(2 * 2 / (3 + 6)) and found["f1_0"][1] == pytest.approx(
         2 * 4 / (6 + 4)
     )
+
+
+@given(st.lists(st.sampled_from(["a", "b b", "a b c d e f g", "a c", "h"]), min_size=1))
+def test_buckets_name_the_examples_that_they_hold(references: list[str]) -> None:
+    table = pd.DataFrame(
+        {"reference": references, "text": "x", "output_0": "a", "length_0": 1.0},
+        index=range(10, 10 + len(references)),
+    )
+    by_length = bucket_table(table, "length", "length", 1)
+    assert sorted(place for places in by_length["places"] for place in places) == list(table.index)
+    assert [len(places) for places in by_length["places"]] == list(by_length["examples"])
+    counts = Counter(word for text in references for word in text.split())
+    for row in word_table(table, 1).to_dict("records"):
+        low, _, high = row["bucket"].partition("–")
+        for place, text in zip(table.index, references, strict=True):
+            has_one = any(int(low) <= counts[word] <= int(high or low) for word in text.split())
+            assert (place in row["places"]) == has_one

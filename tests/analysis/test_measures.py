@@ -67,3 +67,12 @@ def test_without_boxes_for_its_words_or_without_a_picture_there_is_no_pointing()
 def test_every_measure_says_what_it_is_in_a_sentence() -> None:
     for one in MEASURES.values():
         assert one.title and one.about.endswith(".") and one.better in ("high", "low", "")
+
+
+def test_a_head_that_looks_at_one_place_depends_on_nothing() -> None:
+    """One layer of `looking` always looks at the first cell, the other at a cell a word."""
+    found = measure(looking("encoder-decoder", 0, 1, 3), Example("1", ""))
+    assert found["dependence"] == pytest.approx(np.log2(3) / 2)
+    assert found["dependence_share"] == pytest.approx(1 / 2)
+    still = measure(looking("encoder-decoder", 2, 2, 2), Example("1", ""))
+    assert still["dependence"] == still["dependence_share"] == 0

@@ -169,7 +169,7 @@ def test_a_file_whose_header_is_damaged_is_set_aside(tmp_path: Path, head: bytes
     assert RowFile.read(path).rows == {0: ROWS[0]}
 
 
-@pytest.mark.parametrize("version", [1, 2, 3])
+@pytest.mark.parametrize("version", [1, 2, 3, 4])
 def test_analyses_of_every_version_are_read(version: int, tmp_path: Path) -> None:
     stored = Path(__file__).parent / "stores" / f"analysis_{version}.jsonl"
     there = RowFile.read(stored)
@@ -190,7 +190,7 @@ def test_analyses_of_every_version_are_read(version: int, tmp_path: Path) -> Non
 
 def test_an_analysis_is_found_where_it_was_and_by_whoever_asks() -> None:
     about = Header("sentences.en", "d" * 64, "char-area", "c" * 64, "beam", 4, 3, 0)
-    assert rows_path(about).name == "5af8dbd21d1f2d50623849d3.jsonl", "as before readers were kept"
+    assert rows_path(about).name == "64bb010471d7635cc97b9d10.jsonl", "of version 4"
     assert rows_path(replace(about, reader="r" * 64)) == rows_path(about)
     assert rows_path(replace(about, digest="e" * 64)) != rows_path(about)
 

@@ -11,38 +11,30 @@ from typing import Any
 import pytest
 
 from areaviz.backend import cached as cached_module
-from areaviz.backend.base import Progress
 from areaviz.backend.cached import CachedBackend
-from areaviz.cards.card import Card
 from areaviz.trace.errors import BackendError
 from areaviz.trace.interventions import Gate
 from areaviz.trace.layered import LayeredWeights
 from areaviz.trace.record import Trace
-from areaviz.trace.request import Request
+from areaviz.trace.request import Progress, Request
 from tests import fakes
 from tests.pages.folder import card
 
 ASKED = Request("m", "A dog.")
 
 
-class Counting:
+class Counting(fakes.FakeBackend):
     """Counts its runs, can fail, and can be held up."""
 
     def __init__(self) -> None:
+        super().__init__({"m": card("m", "area")})
         self.runs: list[Request] = []
-        self.cards = {"m": card("m", "area")}
         self.fail = False
         self.may_run = threading.Event()
         self.may_run.set()
 
-    def models(self) -> dict[str, Card]:
-        return self.cards
-
     def problems(self) -> tuple[str, ...]:
         return ("One is damaged.",)
-
-    def device(self) -> str:
-        return "nowhere"
 
     def trace(
         self, request: Request, progress: Progress | None = None, background: bool = False

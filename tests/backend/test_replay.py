@@ -13,6 +13,7 @@ import pytest
 from areaviz.backend.replay import ReplayBackend
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.request import Request
+from areaviz.ui.forms.samples import SAMPLES
 from tests.pages import folder
 
 
@@ -24,7 +25,8 @@ def stored(tmp_path: Path) -> Path:
 
 def test_every_stored_request_is_answered_with_its_trace(stored: Path) -> None:
     replay = ReplayBackend(stored)
-    assert set(replay.requests()) == set(folder.requests())
+    opening = Request("char-area", SAMPLES[0])
+    assert set(replay.requests()) == {*folder.requests(), opening}
     for request in folder.requests():
         trace, made = replay.trace(request), folder.trace(request)
         assert trace.request == request
@@ -37,7 +39,7 @@ def test_models_are_those_with_traces(stored: Path) -> None:
         "char-area": folder.card("char-area", "area"),
         "char-regular": folder.card("char-regular", "regular"),
     }
-    for index in (0, 1, 2):
+    for index in (0, 1, 2, 4):
         (stored / f"{index}.npz").unlink()
     assert list(ReplayBackend(stored).models()) == ["char-regular"]
     assert ReplayBackend(stored).problems() == ()
@@ -57,7 +59,7 @@ def test_damaged_files_are_left_out_and_told(stored: Path) -> None:
     (stored / "cards" / "char-regular.json").write_text("{", encoding="utf-8")
     replay = ReplayBackend(stored)
     assert list(replay.models()) == ["char-area"]
-    assert len(replay.requests()) == 2
+    assert len(replay.requests()) == 3
     told = " ".join(replay.problems())
     assert "0.npz" in told and "char-regular.json" in told and "3.npz" in told
 

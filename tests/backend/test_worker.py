@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -10,12 +11,11 @@ from dataclasses import replace
 
 import pytest
 
-from areaviz.backend.base import Progress
 from areaviz.backend.worker import MAX_INTERRUPTIONS, Worker
 from areaviz.trace.errors import BackendError, Busy, InputError
 from areaviz.trace.interventions import Gate
 from areaviz.trace.record import Trace
-from areaviz.trace.request import Request
+from areaviz.trace.request import Progress, Request
 from tests.fakes import trace
 
 
@@ -256,15 +256,19 @@ def test_a_full_background_refuses_no_reader() -> None:
 
 
 class Stepping:
-    """A run of many steps that notes its batches, and how far each came."""
+    """A run of many steps that notes its batches, and whether each came to its end.
 
-    def __init__(self) -> None:
+    Args:
+        before: called with the texts of a batch before its first step.
+    """
+
+    def __init__(self, before: Callable[[list[str]], None] = lambda texts: None) -> None:
         self.batches: list[tuple[list[str], bool]] = []
-        self.began = threading.Event()
+        self.before = before
 
     def __call__(self, requests: Sequence[Request], report: Progress) -> list[Trace]:
         texts, whole = [request.text for request in requests], False
-        self.began.set()
+        self.before(texts)
         try:
             for step in range(100):
                 report(step / 100, "writing")
@@ -275,20 +279,34 @@ class Stepping:
         return [replace(trace("x", "y"), request=request) for request in requests]
 
 
+def wait_for(condition: Callable[[], bool]) -> None:
+    """Wait until a condition holds; AssertionError after ten seconds."""
+    deadline = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < deadline, "the condition never held"
+        threading.Event().wait(0.002)
+
+
 def test_the_background_gives_way_to_a_reader_and_goes_on_in_small_batches() -> None:
-    run = Stepping()
+    """The first request runs alone, the three that wait behind it are one batch."""
+    readers: list[Future[Trace]] = []
+
+    def before(texts: list[str]) -> None:
+        if texts == ["1"]:
+            wait_for(lambda: worker.waiting() == 3)
+        elif len(texts) == 3:
+            readers.append(pool.submit(worker.submit, Request("a", "reader")))
+            wait_for(lambda: worker.waiting() == 1)
+
+    run = Stepping(before)
     worker = Worker(run)
     with ThreadPoolExecutor(5) as pool:
-        analysis = [
-            pool.submit(worker.submit, Request("a", text), None, True)
-            for text in ("1", "2", "3", "4")
-        ]
-        while (
-            not run.batches or len(worker._running) < 3
-        ):  # the first ran alone; the others are one batch
-            threading.Event().wait(0.002)
-        assert worker.submit(Request("a", "reader")).request.text == "reader"
+        analysis = [pool.submit(worker.submit, Request("a", "1"), None, True)]
+        wait_for(lambda: len(worker._running) == 1)
+        for text in ("2", "3", "4"):
+            analysis.append(pool.submit(worker.submit, Request("a", text), None, True))
         assert sorted(one.result(10).request.text for one in analysis) == ["1", "2", "3", "4"]
+    assert readers[0].result(10).request.text == "reader"
     kinds = [(len(texts), whole) for texts, whole in run.batches]
     assert kinds == [(1, True), (3, False), (1, True), (1, True), (1, True), (1, True)]
     assert run.batches[2][0] == ["reader"]

@@ -11,11 +11,11 @@ caused it.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Error, Page, expect, sync_playwright
 
 from tests.browser.server import ARGUMENTS, Server, browser_path
 
@@ -48,6 +48,22 @@ def pytest_terminal_summary(
     """The one line that says what was left out."""
     if count := config.stash.get(LEFT_OUT, 0):
         terminalreporter.write_line(f"{count} browser tests were left out, {MISSING}.")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Of a test that failed, also what its page said at that moment."""
+    report = yield
+    page = getattr(item, "funcargs", {}).get("page")
+    if report.when == "call" and report.failed and isinstance(page, Page):
+        try:
+            said = page.locator("body").aria_snapshot(timeout=5000)
+        except Error as error:
+            said = f"The page could not be read: {error}"
+        report.sections.append((f"The page {page.url}", said))
+    return report
 
 
 def _insisted() -> bool:
@@ -123,8 +139,32 @@ def _page(chromium: Browser, is_error: Callable[[ConsoleMessage], bool]) -> Iter
 
 
 def settled(page: Page) -> None:
-    """Wait until the script has come to its end: what is drawn before may be drawn anew."""
-    expect(page.locator('[data-testid="stApp"]')).to_have_attribute(
-        "data-test-script-state", "notRunning"
-    )
-    page.wait_for_timeout(300)
+    """Wait until the script has come to its end: what is drawn before may be drawn anew.
+
+    On a busy machine a run may begin a while after the act that asks for it.
+    """
+    app = page.locator('[data-testid="stApp"]')
+    state, idle = "data-test-script-state", "notRunning"
+    has_rested = False
+    while not has_rested:
+        expect(app).to_have_attribute(state, idle)
+        page.wait_for_timeout(300)
+        has_rested = app.get_attribute(state) == idle
+
+
+def open_form(page: Page, path: str) -> None:
+    """Unfold the form of a page, once it stands folded under its first answer.
+
+    A run that starts late folds it again, so it is looked at until it stays open.
+    """
+    form = page.locator(f".st-key-{path}_form details")
+    open_before = False
+    for _ in range(10):
+        settled(page)
+        is_open = form.get_attribute("open") is not None
+        if is_open and open_before:
+            return
+        if not is_open:
+            form.locator("summary").first.click()
+        open_before = is_open
+    expect(form).to_have_attribute("open", "")

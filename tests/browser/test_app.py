@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.conftest import App, settled
 
 SENTENCE = "A man plays the guitar."
-RUN_AT_ONCE = ("caption", "translate_picture", "four_ways")
+RUN_AT_ONCE = ("translate", "caption", "translate_picture", "four_ways")
 """Pages that run a model before anything is asked."""
 PAGES = (
     "",
@@ -22,6 +22,7 @@ PAGES = (
     "translate_picture",
     "four_ways",
     "analyse",
+    "your_tensors",
     "how_areas_work",
     "models",
 )
@@ -31,10 +32,15 @@ PAGES = (
 def translated(app: App, page: Page) -> Locator:
     """The ribbon of a sentence that was typed and translated."""
     page.goto(app("app.py"))
-    page.get_by_role("link", name="Translate", exact=True).click()
+    page.get_by_role("button", name="Explore").click()
+    page.get_by_role("menuitem", name="Translate", exact=True).click()
+    settled(page)
+    form = page.locator(".st-key-translate_form summary")
+    form.click()
     box = page.get_by_label("English text")
     box.fill(SENTENCE)
     box.press("Control+Enter")
+    expect(form).to_contain_text(SENTENCE)
     ribbon = page.locator(".ribbon[data-ready]")
     expect(ribbon).to_have_count(1)
     settled(page)
@@ -87,7 +93,7 @@ def test_a_picture_can_be_taken_away(translated: Locator) -> None:
 
 
 @pytest.mark.parametrize("path", PAGES)
-@pytest.mark.parametrize("width", [1280, 800])
+@pytest.mark.parametrize("width", [1920, 1280, 800, 390])
 def test_no_page_scrolls_sideways(app: App, page: Page, path: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
     page.goto(f"{app('app.py')}/{path}")
@@ -98,23 +104,24 @@ def test_no_page_scrolls_sideways(app: App, page: Page, path: str, width: int) -
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("path", PAGES)
-def test_pages_have_no_serious_barrier(
+def test_pages_have_no_barrier(
     app: App, page: Page, path: str, scheme: Literal["light", "dark"]
 ) -> None:
     page.emulate_media(color_scheme=scheme)
-    result = {"model": "char-tiny-area", "text": SENTENCE, "site": "encoder-decoder", "items": "3"}
-    page.goto(f"{app('app.py')}/{path}?{urlencode(result if path == 'translate' else {})}")
+    page.goto(f"{app('app.py')}/{path}")
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     if path == "translate":
         expect(page.locator(".ribbon[data-ready]")).to_have_count(1)
+        # What stands in the form is looked at, too.
+        page.locator(".st-key-translate_form summary").click()
     if path in RUN_AT_ONCE:
         expect(page.locator(".js-plotly-plot").first).to_be_visible()
     settled(page)
     page.wait_for_timeout(2000)
     found = Axe().run(page).response["violations"]
-    serious = {
+    barriers = {
         rule["id"]: [node["html"][:200] for node in rule["nodes"]]
         for rule in found
-        if rule["impact"] in ("serious", "critical")
+        if rule["impact"] in ("moderate", "serious", "critical")
     }
-    assert serious == {}
+    assert barriers == {}

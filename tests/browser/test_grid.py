@@ -188,7 +188,7 @@ def test_a_click_locks_and_tells_the_server_and_escape_lets_go(
     page = area.page
     expect(
         page.get_by_text(
-            "area has Selection(side='query', items=(2,), head=None, unit='item', areas='any')"
+            "area has Selection(side='query', items=(2,), head=None, unit='item', areas='any',"
         )
     ).to_be_visible()
     page.mouse.move(2, 2)
@@ -210,7 +210,7 @@ def test_a_second_click_unlocks_and_shift_adds(grids: tuple[Locator, Locator]) -
     page.keyboard.up("Shift")
     expect(page.get_by_text("items=(1, 3)")).to_be_visible()
     page.mouse.move(2, 2)
-    expect(sentence(area)).to_contain_text("mean of 2")
+    expect(sentence(area)).to_contain_text("on average over 2 items")
     click(area, "query", 1)
     expect(page.get_by_text("area has Selection(side='query', items=(1,)")).to_be_visible()
     click(area, "query", 1)

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 
 from areaviz.server.on_ray import open_local
 from areaviz.ui.shell.engine import TOKEN_FILE
-from tests.browser.conftest import App, settled
+from tests.browser.conftest import App, open_form, settled
 from tests.server.models import TOKEN
 from tests.server.ray_server import served
 
@@ -35,9 +35,10 @@ def test_a_sentence_is_translated_by_a_replica(remote_app: str, unknown_page: Pa
     page = unknown_page
     page.goto(f"{remote_app}/translate")
     expect(page.get_by_label("Access token")).to_be_visible()
-    expect(page.get_by_label("English text")).to_have_count(0)
+    expect(page.locator(".st-key-translate_form")).to_have_count(0)
     page.get_by_label("Access token").fill(TOKEN)
     page.get_by_label("Access token").press("Enter")
+    open_form(page, "translate")
     box = page.get_by_label("English text")
     box.fill(SENTENCE)
     box.press("Control+Enter")

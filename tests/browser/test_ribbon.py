@@ -109,7 +109,7 @@ def test_a_click_locks_and_tells_the_server_and_escape_lets_go(
     page.mouse.up()
     expect(
         page.get_by_text(
-            "area has Selection(side='query', items=(4,), head=None, unit='item', areas='any')"
+            "area has Selection(side='query', items=(4,), head=None, unit='item', areas='any',"
         )
     ).to_be_visible()
     page.mouse.move(2, 2)
@@ -147,7 +147,7 @@ def test_shift_click_averages_several(ribbons: tuple[Locator, Locator]) -> None:
     page.mouse.move(2, 2)
     expect(page.get_by_text("items=(4, 6)")).to_be_visible()
     expect(sentence(area)).to_contain_text("“k”, “e” attends most to")
-    expect(sentence(area)).to_contain_text("mean of 2")
+    expect(sentence(area)).to_contain_text("on average over 2 characters")
 
 
 def test_head_chips_switch_at_once_and_are_told(ribbons: tuple[Locator, Locator]) -> None:
@@ -175,7 +175,7 @@ def test_unit_and_areas_are_told_while_nothing_is_locked(ribbons: tuple[Locator,
     area.get_by_role("button", name="Words").click()
     area.get_by_role("button", name="2+ characters").click()
     expect(
-        area.page.get_by_text("items=(), head=None, unit='word', areas='several')")
+        area.page.get_by_text("items=(), head=None, unit='word', areas='several',")
     ).to_be_visible()
 
 

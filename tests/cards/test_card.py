@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from areaviz.cards.card import Card, read_card, write_card
+from areaviz.cards.card import RENAMED, Card, Opening, read_card, write_card
 from areaviz.trace.errors import BackendError
 
 CARD = Card(
@@ -35,9 +35,13 @@ CARD = Card(
     limits="Short captions only; a “quoted” ü.",
     licence="Apache-2.0",
     notes=("one", "two"),
+    opening={
+        "encoder-decoder": Opening("densest", layer=1, head=3),
+        "encoder self": Opening("heaviest", layer=0, head=None),
+    },
 )
 
-LATER = ("notes", "gates", "files")
+LATER = ("notes", "gates", "files", "heads", "opening")
 """Entries that older cards lack."""
 
 
@@ -64,7 +68,43 @@ def test_what_came_later_may_be_missing_and_more_may_be_there(tmp_path: Path) ->
         tmp_path, lambda entries: [*map(entries.pop, LATER), entries.update(colour="blue")]
     )
     read = read_card(path)
-    assert not (read.notes or read.gates or read.files)
+    assert not (read.notes or read.gates or read.files or read.heads or read.opening)
+
+
+def test_entries_that_were_renamed_are_read_from_older_cards(tmp_path: Path) -> None:
+    older = {"pointing head": [1, 3], "chosen by": "validation loss", "seed": 1}
+    card = read_card(written(tmp_path, lambda entries: entries.update(recipe=older)))
+    assert card.pointing_head == (1, 3)
+    assert card.recipe == {"pointing_head": [1, 3], "chosen_by": "validation loss", "seed": 1}
+
+
+SHIPPED = sorted((Path(__file__).parents[2] / "checkpoints").glob("*/card.json"))
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.parent.name)
+def test_shipped_cards_are_the_same_with_the_names_of_before(path: Path, tmp_path: Path) -> None:
+    card = read_card(path)
+    before = {new: old for old, new in RENAMED.items()}
+    entries = json.loads(path.read_text(encoding="utf-8"))
+    recipe = {before.get(name, name): value for name, value in entries["recipe"].items()}
+    (tmp_path / "card.json").write_text(json.dumps({**entries, "recipe": recipe}))
+    assert recipe.keys() & RENAMED.keys() and read_card(tmp_path / "card.json") == card
+
+
+def test_all_heads_are_called_so_in_the_file(tmp_path: Path) -> None:
+    write_card(CARD, tmp_path / "card.json")
+    entries = json.loads((tmp_path / "card.json").read_text(encoding="utf-8"))["opening"]
+    assert entries["encoder self"] == {"reading": "heaviest", "layer": 0, "head": "all"}
+    assert entries["encoder-decoder"]["head"] == 3
+
+
+def test_what_is_measured_or_said_later_does_not_make_another_model() -> None:
+    for name in ("figures", "attention", "heads", "opening", "files"):
+        empty: dict[str, Any] = {name: {}}
+        assert replace(CARD, **empty).identity == CARD.identity
+    assert replace(CARD, notes=("new",), gates=()).identity == CARD.identity
+    for other in (replace(CARD, history=()), replace(CARD, recipe={}), replace(CARD, name="b")):
+        assert other.identity != CARD.identity
 
 
 def refused(path: Path) -> str:
@@ -102,6 +142,10 @@ def test_every_missing_entry_is_named(tmp_path: Path, name: str) -> None:
         ("history", [{"step": None}], "an entry of history: step is no number"),
         ("notes", ["a", 1], "an entry of notes is no text"),
         ("limits", None, "limits is no text"),
+        ("opening", {"self": {"layer": 0, "head": 0}}, "opening: self is no object with reading"),
+        ("opening", {"self": {"reading": "best", "layer": 0, "head": 0}}, "reading is none of"),
+        ("opening", {"self": {"reading": "densest", "layer": 0, "head": -1}}, "no whole number"),
+        ("opening", {"self": {"reading": "densest", "layer": True, "head": 0}}, "no whole number"),
     ],
 )
 def test_every_wrong_type_is_named(tmp_path: Path, name: str, value: Any, reason: str) -> None:

@@ -43,7 +43,17 @@ ERROR = {"what": "Error", "measure": ["test", "error"]}
 def test_a_number_is_a_bound(bound: dict[str, float], error: float, reached: bool) -> None:
     one = judged(model("a", {**ERROR, **bound, "why": "Too short."}, error=error), {})[0]
     assert one.reached is reached and one.why == ("" if reached else "Too short.")
-    assert one.measured == f"{error:.1%}" and "4.0%" in one.wanted
+    slack = bound.get("slack", 0.0)
+    limit = bound["at_most"] + slack if "at_most" in bound else bound["at_least"] - slack
+    assert one.measured == f"{error:.1%}" and one.wanted.endswith(f" {limit:.1%}")
+
+
+def test_slack_is_in_what_is_needed_and_said_with_the_other_models_name() -> None:
+    gate = {**ERROR, "at_least": ["b", "test", "error"], "slack": 0.02}
+    other = {"b": model("b", error=0.5)}
+    assert judged(model("a", gate, error=0.49), other)[0].wanted == "at least 48.0% (0.02 below b)"
+    gate = {**ERROR, "at_most": ["b", "test", "error"], "slack": 0.02}
+    assert judged(model("a", gate, error=0.49), other)[0].wanted == "at most 52.0% (0.02 above b)"
 
 
 def test_another_measure_or_another_model_is_a_bound() -> None:
@@ -60,6 +70,13 @@ def test_attention_counts_as_well() -> None:
     gate = {"what": "Looks at a digit", "measure": ["looks, test", "hit"], "at_least": 0.8}
     one = judged(model("a", gate), {})[0]
     assert (one.reached, one.measured, one.wanted) == (True, "90.0%", "at least 80.0%")
+
+
+def test_bits_and_lifts_are_no_shares() -> None:
+    for key, shown in (("dependence", "2.50"), ("long_exact_lift", "2.50"), ("aer", "250.0%")):
+        gate = {"what": "A head", "measure": ["spans", key], "at_least": 2}
+        card = replace(model("a", gate), attention={"spans": {key: 2.5}})
+        assert judged(card, {})[0].measured == shown
 
 
 def test_what_was_not_measured_is_neither_reached_nor_missed() -> None:

@@ -66,8 +66,9 @@ def test_two_models_are_told_and_written(place: Path, capsys: pytest.CaptureFixt
         and "char-regular: 2 examples in" in said
         and "corpus_chrf" in said
     )
-    rows = list(csv.DictReader((place / "t.csv").open(encoding="utf-8")))
+    rows = list(csv.DictReader((place / "t.csv").open(encoding="utf-8-sig")))
     assert [row["text"] for row in rows] == ["A dog.", "'=A cat."] and "chrf_change" in rows[0]
+    assert [row["number"] for row in rows] == ["1", "2"] and rows[0]["reference"] == "Ein Hund."
     assert Backend.asked == 4
 
 
@@ -94,9 +95,40 @@ def test_a_table_and_a_folder_of_pictures_are_read(place: Path) -> None:
     assert only.boxes == (("dog", (0, 0, 0.5, 1)), ("dog", (0.5, 0, 1, 1)))
 
 
+def test_outputs_of_any_system_need_no_model(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (place / "one.txt").write_text("Ein Hund.\nEin Katze.\n")
+    (place / "two.txt").write_text("Ein Hund.\nEine Katze.\n")
+    asked = [str(place / "a.en"), "--reference", str(place / "a.de"), "--by", "words"]
+    asked += ["--outputs", str(place / "one.txt"), "--outputs", str(place / "two.txt")]
+    assert run(*asked, "--table", str(place / "t.csv")) == 0 and Backend.asked == 0
+    said = capsys.readouterr().out
+    assert "one.txt:\n  examples: 2" in said and "corpus_chrf: 100" in said
+    assert "bleu: 1 better, 1 as good, 0 worse" in said and "paired bootstrap" in said
+    assert "Words that the second gets right more often: eine (0 to 1)" in said
+    assert "F-measure of words" in said and "  1 (4 words): 0.75, 1\n" in said
+    rows = list(csv.DictReader((place / "t.csv").open(encoding="utf-8-sig")))
+    assert [row["output_1"] for row in rows] == ["Ein Hund.", "Eine Katze."]
+    assert "confidence_0" not in rows[0] and "chrf_change" in rows[0]
+
+
+def test_a_model_joins_the_outputs_of_others(place: Path) -> None:
+    (place / "one.txt").write_text("Ein Hund.\nEin Katze.\n")
+    asked = [str(place / "a.en"), "--outputs", str(place / "one.txt"), "--model", "char-area"]
+    assert run(*asked) == 0 and Backend.asked == 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        (["{}/a.en"], "Nothing is to be analysed; name a --model or a file of --outputs."),
+        (
+            ["{}/a.en", "--outputs", "{}/short.txt"],
+            '"short.txt" has 1 lines but "a.en" has 2 examples; outputs need one line for each',
+        ),
+        (["{}/a.en", "--outputs", "{}/none.txt"], "none.txt"),
+        (["{}/a.json", "--model", "char-area"], '"a.json" is a .json file'),
         (
             ["nowhere.en", "--model", "char-area"],
             "is no file, folder or sample set; the sample sets are: Sentences",
@@ -116,6 +148,8 @@ def test_a_table_and_a_folder_of_pictures_are_read(place: Path) -> None:
 def test_what_cannot_be_used_is_one_sentence(
     place: Path, arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    (place / "short.txt").write_text("Ein Hund.\n")
+    (place / "a.json").write_text("{}")
     (place / "t.csv").write_text("text\nA dog.\n")
     (place / "u.tsv").write_text("text\tboxes\nA dog.\tdog 0 0 2 1\n")
     assert run(*(one.format(place) for one in arguments)) == 1

@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 
 from areaviz.cli import COMMANDS, build, main
 from areaviz.cli import data as data_module
-from areaviz.data.multi30k import Progress
 from areaviz.data.places import DATA_SETTING
 from areaviz.trace.errors import BackendError
+from areaviz.trace.request import Progress
 
 
 def run(*arguments: str) -> str:
@@ -84,3 +84,16 @@ def test_failures_are_one_sentence(
         main(["data", "get", "multi30k"])
     assert left.value.code == 1
     assert capsys.readouterr().err == f"areaviz: {error}\n"
+
+
+def test_a_missing_package_is_said_with_what_brings_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def without_torch(chosen: str | None) -> None:
+        raise ModuleNotFoundError("No module named 'torch'", name="torch")
+
+    monkeypatch.setattr("areaviz.cli.build", without_torch)
+    with pytest.raises(SystemExit):
+        main(["trace", "char-tiny-area", "A dog.", "dog.npz"])
+    said = capsys.readouterr().err
+    assert "needs torch, which is not installed" in said and "pip install 'areaviz[app]'" in said

@@ -82,6 +82,11 @@ def test_a_pair_is_stated_with_its_difference() -> None:
     assert "Character level, Tiny: areas change BLEU by -0.5 here, by +1.3 in the paper." in text
 
 
+def test_a_pair_of_a_size_that_the_paper_lacks_is_stated_alone() -> None:
+    text = text_of(card(mechanism="regular", size="", bleu=24.0), card(size="", bleu=25.5))
+    assert "- Character level: areas change BLEU by +1.5 here; the paper has no such size." in text
+
+
 def test_a_single_model_has_no_difference() -> None:
     assert "change BLEU" not in text_of(card(bleu=23.5))
 

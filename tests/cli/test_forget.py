@@ -73,7 +73,7 @@ def test_what_is_old_goes_and_the_rest_stays(
     with RowFile.open(folder / "running.jsonl", replace(HEADER, model="running")):
         aged(folder / "running.jsonl", 31)
         assert run("--days", "30") == 0
-    assert "1 notes, 1 slices, 1 analyses, 4 copies" in capsys.readouterr().out
+    assert "1 notes, 1 slices, 1 analyses, 4 copies, 0 kept sets" in capsys.readouterr().out
     assert notes.of("d") == [new] and [one.name for one in slices.of("d")] == ["new"]
     there = {path.name for path in folder.iterdir() if not path.name.startswith(".")}
     assert there - {"notes.sqlite-wal", "notes.sqlite-shm"} == {

@@ -58,6 +58,8 @@ def test_breaks_and_marks_of_any_system_are_understood(text: bytes) -> None:
         ),
         ("x.csv", b"ID,Text,Target\ns1,A dog.,Ein Hund.\n"),
         ("x.tsv", b"id\tsentence\ttranslation\ns1\tA dog.\tEin Hund.\n"),
+        ("x.csv", b"\xef\xbb\xbfid;text;reference\r\ns1;A dog.;Ein Hund.\r\n"),
+        ("x.csv", b"id\ttext\treference\ns1\tA dog.\tEin Hund.\n"),
     ],
 )
 def test_tables_are_read_by_the_names_of_their_columns(name: str, content: bytes) -> None:
@@ -73,7 +75,7 @@ def test_pictures_are_found_among_the_files_and_decoded(tmp_path: Path) -> None:
         "b.png": tmp_path / "b.png",
     }
     found = read_table("x.csv", files)
-    assert set(found.pictures) == {"a.png", "b.png"}
+    assert set(found.pictures) == {"a.png", "b.png"} and found.kind == "photos"
     colours = []
     for example in found.examples:
         picture = found.picture(example)

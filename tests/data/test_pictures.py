@@ -320,6 +320,30 @@ def test_fifty_megapixels_are_refused_without_decoding() -> None:
     assert len(bomb) < 1e5 and peak < 2e6
 
 
+def jpeg(width: int, height: int, **options: Any) -> bytes:
+    """A grey JPEG with one dark corner."""
+    image, file = Image.new("L", (width, height), 200), io.BytesIO()
+    image.paste(20, (0, 0, width // 2, height // 2))
+    image.save(file, "JPEG", quality=50, **options)
+    return file.getvalue()
+
+
+def test_a_baseline_jpeg_of_fifty_megapixels_is_read_at_a_smaller_scale() -> None:
+    found = decode(jpeg(8000, 6250))
+    assert (found.picture.width, found.picture.height) == (640, 500)
+    assert found.notes == ("Made smaller, from 8,000 x 6,250 to 640 x 500 pixels.",)
+    pixels = found.picture.pixels
+    assert pixels[10, 10, 0] < 60 and pixels[490, 630, 0] > 180
+
+
+def test_a_progressive_jpeg_needs_all_of_it_and_is_refused_as_before() -> None:
+    assert "has 20 megapixels but at most 16" in refusal(jpeg(5000, 4000, progressive=True))
+
+
+def test_beyond_sixty_four_megapixels_a_baseline_jpeg_is_refused_too() -> None:
+    assert "has 72 megapixels but at most 64" in refusal(jpeg(9000, 8000))
+
+
 BOMBS = """
 import io, resource, struct, sys
 from tests.data.test_pictures import bombs

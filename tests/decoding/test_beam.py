@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from areaviz.decoding.beam import beam_search, length_penalty
+from areaviz.decoding.beam import beam_search, length_penalty, search_by_alpha
 from areaviz.decoding.greedy import greedy
 from areaviz.decoding.stepper import Hypothesis
 from tests.decoding.fake import END, START, FakeStepper, TableStepper, next_log_probabilities
@@ -189,3 +189,17 @@ def test_a_beam_of_one_is_greedy(
         [each] for each in greedy(FakeStepper(numbers, vocabulary), START, END, limits)
     ] == beams
     assert stepper.selections == 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(SENTENCES, st.integers(1, 3))
+def test_one_search_finds_what_a_search_of_its_own_finds_for_each_penalty(
+    sentences: list[tuple[int, int]], width: int
+) -> None:
+    numbers, limits = (list(one) for one in zip(*sentences, strict=True))
+    alphas = (0.0, 0.6, 2.5)
+    together = search_by_alpha(FakeStepper(numbers, 5, width), START, END, limits, width, alphas)
+    for alpha, found in zip(alphas, together, strict=True):
+        alone = beam_search(FakeStepper(numbers, 5, width), START, END, limits, width, alpha)
+        for one, other in zip(found, alone, strict=True):
+            assert_same(one, other)

@@ -9,7 +9,19 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure as PrintFigure
 
 from areaviz.drawing.base import Table
-from areaviz.drawing.export import escape, figure_bytes, table_csv, table_json, unescape
+from areaviz.drawing.export import (
+    Paper,
+    csv_bytes,
+    escape,
+    figure_bytes,
+    table_csv,
+    table_json,
+    unescape,
+)
+from areaviz.trace.errors import InputError
+from areaviz.trace.request import Focus
+from areaviz.views import VIEWS
+from tests import fakes
 
 ACTIVE = ("=1+1", "+1", "-1", "@x", "\tx", "\rx", "'x", "''", "a;=1+1", "a\n=1", "＝1+1", ' "=1"')
 
@@ -56,3 +68,33 @@ def test_equal_figures_are_equal_files(kind: str) -> None:
         return figure_bytes(figure, kind)
 
     assert drawn() == drawn()
+
+
+@pytest.mark.parametrize("width", [3.35, 6.7, 12.0])
+@pytest.mark.parametrize("letters", [6.0, 7.5, 12.0])
+def test_a_figure_has_the_width_and_the_letters_that_were_chosen(
+    width: float, letters: float
+) -> None:
+    trace, focus = fakes.trace(), Focus("encoder-decoder", items=(1,))
+    figure = VIEWS["alignment"].print(trace, focus)
+    svg = figure_bytes(figure, "svg", Paper(width, letters)).decode()
+    found = re.search(r'<svg[^>]*width="([0-9.]+)pt"', svg)
+    assert found is not None and float(found[1]) == pytest.approx(72 * width, abs=0.1)
+    sizes = {round(float(text.get_fontsize()), 3) for text in figure.axes[0].get_xticklabels()}
+    assert sizes == {letters}
+    canvas = figure.bbox
+    for text in figure.texts[:3]:
+        box = text.get_window_extent()
+        assert box.x1 <= canvas.x1 + 1 and box.y0 >= -1 and box.y1 <= canvas.y1 + 1
+
+
+def test_a_size_that_no_paper_has_is_refused() -> None:
+    with pytest.raises(InputError, match="width"):
+        Paper(200.0).checked()
+    with pytest.raises(InputError, match="letters"):
+        Paper(letters=1.0).checked()
+
+
+def test_csv_for_spreadsheets_says_that_it_is_utf_8() -> None:
+    content = csv_bytes(Table(("Wort",), [("größer",)]))
+    assert content.startswith(b"\xef\xbb\xbf") and "größer" in content.decode("utf-8-sig")

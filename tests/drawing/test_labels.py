@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.drawing.labels import drawable, escape, for_print, for_screen, ticks, visible
+from areaviz.drawing.labels import (
+    drawable,
+    escape,
+    for_print,
+    for_screen,
+    ticks,
+    visible,
+    words_for_print,
+)
 
 
 @pytest.mark.parametrize(
@@ -74,3 +82,17 @@ def test_labels_never_overlap(labels: list[str], room: float, upright: bool) -> 
             for k in (i, i + 1)
         ]
         assert apart >= (least or sum(widths) / 2) - 1e-6
+
+
+@pytest.mark.parametrize(
+    ("label", "shown"),
+    [
+        ("a red scarf", "a red scarf"),
+        (" a", "␣a"),
+        ("a  b", "a␣␣b"),
+        (" ", "␣"),
+        ("中 a", "⟨U+4E2D⟩ a"),
+    ],
+)
+def test_blanks_between_words_of_a_print_are_gaps_and_others_marked(label: str, shown: str) -> None:
+    assert words_for_print(label) == shown

@@ -6,7 +6,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as PrintFigure
 
 from areaviz.drawing import matrix
+from areaviz.drawing.axes import refitted
 from areaviz.drawing.matrix import Matrix
+from areaviz.trace.reading import area_of_each
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
 from tests import fakes
@@ -97,3 +99,64 @@ def overlaps(figure: PrintFigure) -> int:
 def test_printed_labels_do_not_overlap(name: str, text: str) -> None:
     trace = fakes.trace(text, text[::-1], layers=1)
     assert overlaps(VIEWS[name].print(trace, Focus("encoder-decoder", 0, 1))) == 0
+
+
+def outlined(rows: int = 3) -> Matrix:
+    """A matrix with an outline in all rows but the first."""
+    one = matrix.Outlined(1, 3, "b c", 2, 0.75)
+    return replace(example(rows, 4), outline="densest area", outlined=(None, *[one] * (rows - 1)))
+
+
+def test_what_is_outlined_is_drawn_and_listed() -> None:
+    boxes = [one for one in matrix.draw(outlined()).data if one.type == "scatter"]
+    assert {len(box.x) for box in boxes} == {2 * 6}
+    assert min(x for x in boxes[0].x if x is not None) == pytest.approx(0.56)
+    assert max(x for x in boxes[0].x if x is not None) == pytest.approx(2.44)
+    table = matrix.tabulate(outlined())
+    assert table.columns[:4] == ("rows", "densest area", "items in it", "its share")
+    assert table.rows[0][1:4] == ("none", 0, 0.0) and table.rows[2][1:4] == ("b c", 2, 0.75)
+    assert all(len(row) == len(table.columns) for row in table.rows)
+    patches = matrix.draw_print(outlined()).axes[0].patches
+    assert len(patches) == len(matrix.draw_print(example(3, 4)).axes[0].patches) + 4
+
+
+def test_a_large_matrix_has_no_outlines() -> None:
+    large = outlined(97)
+    assert not [one for one in matrix.draw(large).data if one.mode == "lines"]
+
+
+@pytest.mark.parametrize("rows", [3, 97])
+def test_a_signed_matrix_has_a_scale_to_both_sides(rows: int) -> None:
+    values = example(rows, 4).values * 6 - 3
+    signed = replace(example(rows, 4), values=values, is_signed=True, top=3.0)
+    scale = matrix.draw(signed).layout.coloraxis
+    assert (scale.cmin, scale.cmax) == (-3, 3)
+    assert scale.colorbar.ticktext[0] == "1/8" and scale.colorbar.ticktext[-1] == "8×"
+    bar = matrix.draw_print(signed).axes[-1]
+    assert [label.get_text() for label in bar.get_yticklabels()][3] == "1×"
+    if rows == 3:
+        assert "times the average" in matrix.draw(signed).data[0].customdata[0][0]
+
+
+def test_labels_are_thinned_for_the_room_there_is() -> None:
+    figure = matrix.draw(example(3, 40))
+    few = len(figure.layout.xaxis.tickvals)
+    heading = figure.layout.height - figure.layout.margin.t
+    wide = refitted(figure, 1600)
+    assert few < len(wide.layout.xaxis.tickvals) == 40
+    assert wide.layout.height - wide.layout.margin.t == heading
+
+
+def test_the_alignment_outlines_what_the_reading_finds() -> None:
+    trace = fakes.trace()
+    view = VIEWS["alignment"]
+    focus = Focus("encoder-decoder", 1, 2)
+    found = area_of_each(trace.maps["encoder-decoder"], focus, [(0, 1)])[0]
+    row = view.table(trace, focus).rows[0]
+    assert found and row[2] == found.area.width and row[3] == pytest.approx(found.weight)
+    densest = view.table(trace, replace(focus, reading="densest", mass=70)).rows[0]
+    assert float(densest[3]) >= 0.699
+    assert view.table(trace, replace(focus, reading="coverage")).columns[1].startswith("1 ")
+    assert view.table(trace, replace(focus, against="average")).columns[1].startswith("1 ")
+    signed = view.figure(trace, replace(focus, against="average"))
+    assert "blue: less" in signed.layout.title.subtitle.text

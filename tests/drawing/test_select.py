@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from areaviz.drawing.base import caption
-from areaviz.drawing.select import quote, select
+from areaviz.drawing.select import counterparts, matched_characters, quote, select
+from areaviz.trace.record import Field
 from areaviz.trace.request import Focus
 from tests import fakes
 
@@ -29,6 +31,25 @@ def test_the_subject_names_words_apart() -> None:
     assert chosen.subject == "Output items 2-3 “roter Stern”"
 
 
-@pytest.mark.parametrize(("size", "said"), [(1, "areas up to 1 item"), (3, "areas up to 3 items")])
+@pytest.mark.parametrize(("size", "said"), [(1, "single items"), (3, "areas up to 3 items")])
 def test_a_caption_counts_the_items_of_an_area(size: int, said: str) -> None:
     assert caption(fakes.trace(area_size=size), Focus("encoder-decoder")).endswith(said)
+
+
+def test_the_same_letters_of_common_words_are_counterparts() -> None:
+    one, other = fakes.text_field("target", "a red dog"), fakes.text_field("target", "the red dog")
+    assert matched_characters(one, other) == [(2, 5, 4), (6, 9, 8)]
+    assert counterparts(one, other, (2, 6)) == (4, 8)
+    assert counterparts(one, other, (0, 9)) == ()
+    anchors = np.array([[0, 3], [3, 7], [7, 11]])
+    word = Field("target", "text", "the red dog", ("the", " red", " dog"), anchors)
+    assert counterparts(one, word, (3,)) == (1,) and counterparts(word, one, (1,)) == (2, 3, 4)
+    tokens = Field("target", "text", "red", ("r", "ed"), np.array([[0, 1], [1, 3]]))
+    assert counterparts(one, tokens, (3, 4)) == (1,) and counterparts(tokens, one, (1,)) == (3, 4)
+
+
+def test_a_caption_says_nothing_of_the_only_layer_and_the_only_head() -> None:
+    said = caption(fakes.trace(layers=1, heads=1), Focus("encoder-decoder"))
+    assert "layer" not in said and "head" not in said
+    several = caption(fakes.trace(layers=3, heads=2), Focus("encoder-decoder", layer=1))
+    assert "layer 2 of 3, all heads" in several

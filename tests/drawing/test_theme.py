@@ -52,3 +52,14 @@ def test_a_long_title_is_broken_into_lines_and_escaped() -> None:
     figure = theme.screen_figure(Drawing("word " * 40 + "<b>", "", "a caption"), 100)
     assert "<br>" in figure.layout.title.text and "&lt;b&gt;" in figure.layout.title.text
     assert figure.layout.height > theme.screen_figure(Drawing("short", "", ""), 100).layout.height
+
+
+def test_the_note_of_a_print_stays_on_the_paper() -> None:
+    note = "each cell is one area, centred over the items it spans; " * 3
+    figure, _ = theme.print_figure(Drawing("a title", note, "a caption"), 1)
+    figure.canvas.draw()
+    edge = figure.bbox.width
+    assert all(text.get_window_extent().x1 <= edge for text in figure.texts)
+    title, below = (text.get_window_extent() for text in figure.texts[:2])
+    # Its two lines lie under the title.
+    assert "\n" in figure.texts[1].get_text() and below.y1 < title.y0

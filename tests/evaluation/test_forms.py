@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from areaviz.data.places import LETTERS
-from areaviz.evaluation.forms import COLUMNS, TITLES, SpanHead, read_forms, span_head
+from areaviz.evaluation.forms import COLUMNS, TITLES, missing, read_forms
+from areaviz.metrics.head_choice import WANTED, SpanHead, span_head
 
 SITES = ("encoder self", "encoder-decoder")
 
@@ -56,24 +57,43 @@ def test_every_form_has_a_row_and_what_was_not_trained_is_empty(table: Path) -> 
     rows = {row.title: row for row in read_forms(table, "letters")}
     assert list(rows) == list(TITLES.values())
     empty = rows[TITLES["regular"]]
-    assert empty.seeds == () and empty.cells() == (TITLES["regular"], *["–"] * (len(COLUMNS) - 1))
+    dashes = ["–"] * (len(COLUMNS) - 2)
+    assert empty.seeds == () and empty.cells() == (TITLES["regular"], *dashes, "6.90")
+    assert rows[TITLES["mean"]].cells()[-1] == "8.20 (not significant)"
 
 
 def test_losses_are_a_mean_with_their_ends_and_heads_are_of_the_median_run(table: Path) -> None:
     row = next(row for row in read_forms(table, "letters") if row.title == TITLES["boundary"])
     assert row.seeds == (1, 2, 3) and sorted(row.losses) == [0.7, 0.8, 0.9]
     assert row.spans["encoder self"] == SpanHead(0, 0, 0.4, 3.0)
-    assert row.cells()[1:4] == ("1, 2, 3", "0.800 (0.700 to 0.900)", "40%")
+    loss = "0.800 (0.700 to 0.900)"
+    assert row.cells()[1:5] == ("1, 2, 3", loss, "–", "40%") and row.cells()[-1] == "–"
+
+
+def test_a_form_stands_against_regular_attention_with_the_same_seed(tmp_path: Path) -> None:
+    runs = {f"letters-regular-seed{seed}": entry(seed, loss) for seed, loss in ((1, 0.9), (2, 1.0))}
+    runs |= {f"letters-mean-seed{seed}": entry(seed, loss) for seed, loss in ((2, 0.8), (1, 0.8))}
+    runs["letters-boundary-seed3"] = entry(3, 0.5)
+    path = tmp_path / "letters.json"
+    path.write_text(json.dumps(runs))
+    found = {row.title: row.cells()[3] for row in read_forms(path, "letters")}
+    assert found[TITLES["mean"]] == "−0.150 (−0.200 to −0.100)"
+    assert found[TITLES["regular"]] == found[TITLES["boundary"]] == "–"
+    assert "areas, boundary keys: 1 and 2;" in missing(read_forms(path, "letters"))
 
 
 def test_without_a_span_on_top_there_is_a_dash(table: Path) -> None:
     row = next(row for row in read_forms(table, "letters") if row.title == TITLES["mean"])
-    assert row.cells() == (TITLES["mean"], "2", "1.000", "–", "–", "–", "–")
+    assert row.cells() == (
+        *(TITLES["mean"], "2", "1.000", *["–"] * 5),
+        "8.20 (not significant)",
+    )
 
 
 def test_a_head_that_depends_on_its_query_no_more_than_untrained_ones_does_not_count() -> None:
-    assert span_head(entry(1, 1.0, depends=1.0), "encoder self") is None
-    assert span_head(entry(1, 1.0, depends=1.1), "encoder self") is not None
+    for depends, chosen in ((1.0, None), (1.1, SpanHead(0, 0, 0.5, 3.0))):
+        figures = entry(1, 1.0, depends=depends)["heads"]["encoder self"]
+        assert span_head(figures, 1.0, WANTED["encoder self"]) == chosen
 
 
 def test_without_a_table_there_are_no_rows(tmp_path: Path) -> None:

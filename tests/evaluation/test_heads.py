@@ -15,6 +15,7 @@ from areaviz.cli import main
 from areaviz.data.example_files import read_lines
 from areaviz.evaluation import heads as module
 from areaviz.evaluation.heads import add_to_table, table_entry
+from areaviz.trace.errors import InputError
 from tests.tiny import SENTENCES, checkpoint
 
 
@@ -59,6 +60,13 @@ def test_an_entry_has_every_head_beside_the_untrained_ones(run: Path, tmp_path: 
             and all(0 <= share <= 1 for row in shares for share in row)
         )
     assert entry["heads"] != entry["untrained"]
+
+
+def test_a_model_that_attends_to_nothing_is_told(run: Path, tmp_path: Path) -> None:
+    card = read_card(run / "card.json")
+    write_card(replace(card, mechanism="none"), run / "card.json")
+    with pytest.raises(InputError, match=r"attends to nothing, so it has no heads"):
+        table_entry(run, tmp_path)
 
 
 def test_the_command_adds_the_run_to_its_table(

@@ -40,7 +40,7 @@ def model(tmp_path: Path) -> WritingModel:
 def test_every_head_and_every_mean_of_heads_has_a_rate(model: WritingModel) -> None:
     rates = error_rates(model, linked("a dog runs", "two dogs run"))
     assert set(rates) == {(layer, head) for layer in range(2) for head in (0, 1, None)}
-    assert all(0 <= rate <= 100 for rate in rates.values())
+    assert all(0 <= rate <= 1 for rate in rates.values())
 
 
 def test_the_place_is_chosen_on_validation_and_the_baselines_stand_beside(
@@ -63,4 +63,4 @@ def test_the_place_is_chosen_on_validation_and_the_baselines_stand_beside(
         and found["aer_aligner"] == pytest.approx(0)
         and found["sentences"] == 1
     )
-    assert 0 <= found["aer_untrained"] <= 100
+    assert 0 <= found["aer_untrained"] <= 1

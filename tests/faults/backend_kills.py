@@ -17,11 +17,11 @@ from pathlib import Path
 import torch
 
 from areaviz.backend.local import LocalBackend
-from areaviz.backend.worker import Progress, Worker
+from areaviz.backend.worker import Worker
 from areaviz.models.base import Model
 from areaviz.trace.errors import BackendError
 from areaviz.trace.record import Trace
-from areaviz.trace.request import Request
+from areaviz.trace.request import Progress, Request
 
 PATIENCE = 20.0
 ASKERS = 3

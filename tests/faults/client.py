@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Self
 from urllib.request import Request, urlopen
 
+from streamlit.proto.Alert_pb2 import Alert
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.Common_pb2 import FileUploaderState, UploadedFileInfo
 from streamlit.proto.Element_pb2 import Element
@@ -46,7 +47,11 @@ class Shown:
         elements = [
             message.delta.new_element for message in self.messages if message.HasField("delta")
         ]
-        said = [one.alert.body for one in elements if one.HasField("alert")]
+        said = []
+        for one in elements:
+            # A warning, such as that a model is unsure, is no error.
+            if one.HasField("alert") and one.alert.format == Alert.ERROR:
+                said.append(one.alert.body)
         return said + [one.exception.message for one in elements if one.HasField("exception")]
 
     @property

@@ -70,13 +70,19 @@ def hostile_trace(text: str) -> Trace:
     )
 
 
+OWN = re.compile(
+    r"\*\*(?:How to read this\.|Change|Ask the model|Limits\.|How faithful is this map\?)\*\*"
+)
+"""What the pages themselves set in bold, whatever is shown."""
+
+
 def live(app: AppTest) -> Iterator[str]:
     """Texts of a page that Markdown is made of and in which something of a payload is alive."""
     for kind in _MARKDOWN:
         yield from (
             one.value
             for one in app.get(kind)
-            if not one.value.startswith("<style>") and LIVE.search(one.value)
+            if not one.value.startswith("<style>") and LIVE.search(OWN.sub("", one.value))
         )
     for kind in _LABELLED:
-        yield from (one.label for one in app.get(kind) if LIVE.search(one.label))
+        yield from (one.label for one in app.get(kind) if LIVE.search(OWN.sub("", one.label)))

@@ -16,11 +16,11 @@ from streamlit.testing.v1 import AppTest
 
 from areaviz.analysis.rows import SETTING
 from areaviz.trace import codec
-from areaviz.ui.analyse.dataset_form import FILES, SOURCE
+from areaviz.ui.analyse.dataset_form import FILES
 from tests import fakes
 from tests.faults.files import repacked
+from tests.pages.analysed import Translating, opened_first, ran, uploading
 from tests.pages.conftest import Open, open_page, stored, use_backend  # noqa: F401
-from tests.pages.test_analyse import Translating, opened_first, ran
 from tests.ui.forms.test_picture_input import opened, uploaded
 
 
@@ -132,9 +132,7 @@ def test_as_examples(
     canary: Path,
 ) -> None:
     monkeypatch.setenv(SETTING, str(tmp_path / "rows"))
-    app = open_page("analyse")
-    app.session_state[SOURCE] = "Upload"
-    app = given(app.run(), FILES, name, canaries(canary)[kind])
+    app = given(uploading(open_page("analyse")), FILES, name, canaries(canary)[kind])
     if name == "a.txt" and kind in TEXTS:  # whatever is text is an example of a text, and stays one
         assert not app.exception and not app.error and not canary.exists()
     else:

@@ -1,4 +1,4 @@
-"""Lessons 6 and 7: attention over areas and the featured key, against their definitions."""
+"""Lessons 4 and 5: attention over areas and the featured key, against their definitions."""
 
 from __future__ import annotations
 

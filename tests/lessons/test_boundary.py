@@ -1,4 +1,4 @@
-"""Lesson 8: mean keys never put a span on top, a size bias or boundary scores can."""
+"""Lesson 6: mean keys never put a span on top, a size bias or boundary scores can."""
 
 from __future__ import annotations
 

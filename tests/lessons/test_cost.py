@@ -1,4 +1,4 @@
-"""Lesson 9: operations are counted as the code would do them."""
+"""Lesson 7: operations are counted as the code would do them."""
 
 from __future__ import annotations
 

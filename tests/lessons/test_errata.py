@@ -1,4 +1,4 @@
-"""Lesson 12: the misprints give the numbers the page says they give."""
+"""Lesson 13: the misprints give the numbers the page says they give."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lesson 10: estimates are those of REINFORCE, variances in closed form those of all draws."""
+"""Lesson 11: estimates are those of REINFORCE, variances in closed form those of all draws."""
 
 from __future__ import annotations
 

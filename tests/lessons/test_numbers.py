@@ -1,4 +1,4 @@
-"""Lessons 3 to 5: the worked numbers, the table's steps and corners, the rounding errors."""
+"""Lessons 3, 9 and 10: the worked numbers, the table's steps and corners, the rounding errors."""
 
 from __future__ import annotations
 
@@ -20,6 +20,12 @@ def test_the_chosen_area_is_worked_out() -> None:
         mean_and_sum.deviation_equation(grid, area)
         == r"\sigma = \sqrt{\frac{4 + 1 + 1 + 4}{4}} = \mathbf{1.581}"
     )
+
+
+def test_the_squares_of_six_items_stand_in_two_lines() -> None:
+    words = mean_and_sum.deviation_equation(mean_and_sum.NUMBERS_HWD, Area(0, 0, 2, 3))
+    squares = r"6.25 + 2.25 + 0.25 \\ + 0.25 + 2.25 + 6.25"
+    assert rf"\begin{{gathered}}{squares}\end{{gathered}}}}{{6}}}} = \mathbf{{1.708}}" in words
 
 
 def test_pairs_are_worked_out_as_vectors() -> None:
@@ -82,7 +88,7 @@ def test_the_table_loses_digits_where_the_merge_does_not() -> None:
     near, far = rounding.measure(0), rounding.measure(300)
     assert near.table_error < 0.01
     assert far.table_error > 1
-    assert far.negative > 100
+    assert near.negative == 0 and far.negative > 100, "the number answers to the slider"
     assert max(near.merged_error, far.merged_error) < 1e-3
     assert far.merged.dtype == far.table.dtype == np.float32
     assert (far.merged >= 0).all()

@@ -123,12 +123,16 @@ def test_figures_are_the_slow_ones(grid: AreaGrid, words: list[tuple[list[Box], 
     middles = np.array([slow_middles(grid, boxes) for boxes, _ in words])
     parts = np.array([slow_inside(grid, boxes) for boxes, _ in words])
     mean = shares.mean(0)
+    hold_middle = []
+    for boxes, _ in words:
+        hold_middle.append(any(x0 <= 0.5 < x1 and y0 <= 0.5 < y1 for x0, y0, x1, y1 in boxes))
     assert figures == pytest.approx(
         {
             "pointing": np.mean([middles[i, shares[i].argmax()] for i in range(len(words))]),
             "mass": np.mean([shares[i] @ parts[i] for i in range(len(words))]),
             "pointing_uniform": middles.mean(),
             "mass_uniform": parts.mean(),
+            "pointing_middle": np.mean(hold_middle),
             "pointing_position": np.mean([middles[i, mean.argmax()] for i in range(len(words))]),
             "mass_position": np.mean([mean @ parts[i] for i in range(len(words))]),
             "words": len(words),

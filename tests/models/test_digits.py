@@ -158,6 +158,16 @@ def test_dark_digits_on_light_are_inverted_and_told(tmp_path: Path) -> None:
     np.testing.assert_allclose(one.output.probabilities, other.output.probabilities, atol=1e-6)
 
 
+def test_a_digit_on_paper_in_dim_uneven_light_is_inverted(tmp_path: Path) -> None:
+    light = digit()
+    shade_HW1 = np.linspace(90, 120, light.width)[None, :, None]
+    ink = light.pixels.astype(float) / 255
+    paper = Picture.of("paper", (shade_HW1 * (1 - 0.8 * ink)).astype(np.uint8))
+    one, other = read("soft", tmp_path, light), read("soft", tmp_path, paper)
+    assert "inverted" in other.details["warning"]
+    np.testing.assert_allclose(one.output.probabilities, other.output.probabilities, atol=0.05)
+
+
 def test_areas_of_several_cells_are_refused(tmp_path: Path) -> None:
     model = reader("soft", tmp_path)
     assert DigitReader.load(tmp_path, model.card, CPU, area_size=1).side == 60

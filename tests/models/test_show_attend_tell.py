@@ -67,7 +67,7 @@ def read(made: ShowAttendTell, cell_MC: Tensor, hidden_W: Tensor) -> tuple[Tenso
 
 
 def test_an_attention_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(InputError, match='no attention "sotf"; choose one of soft, hard, none'):
+    with pytest.raises(InputError, match='"attention" is "sotf"'):
         TellerConfig(20, "sotf")
 
 

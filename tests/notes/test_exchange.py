@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from areaviz.notes.annotations import SEVERITIES, Annotation
-from areaviz.notes.exchange import FORMATS, from_bytes, to_bytes
+from areaviz.notes.exchange import FORMATS, Context, from_bytes, to_bytes
 from areaviz.trace.errors import InputError
 
 NOTE = Annotation(
@@ -63,6 +63,31 @@ def test_awkward_texts_stay_what_they_are(text: str, kind: str) -> None:
     assert from_bytes(to_bytes([note], kind), kind) == [note]
 
 
+EXAMPLES = {
+    3: Context("scene 3", "=A cät", "Eine Kätze", {"model": "Eine \ud800", "other": "Katze"}),
+    4: Context("x" * 10_000, "y" * 10_000, "", {}),
+}
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_the_examples_stand_beside_their_notes_and_come_in_again_as_nothing(kind: str) -> None:
+    notes = [NOTE, replace(NOTE, id="g" * 32, model=""), replace(NOTE, id="h" * 32, example=4)]
+    assert from_bytes(to_bytes(notes, kind, EXAMPLES), kind) == notes
+
+
+def test_a_file_of_notes_counts_as_the_app_does_and_opens_in_a_spreadsheet() -> None:
+    data = to_bytes([NOTE, replace(NOTE, model="")], "csv", EXAMPLES)
+    assert data.startswith(b"\xef\xbb\xbfnumber,name,dataset")
+    first, second = csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline=""))
+    assert (first["number"], first["name"]) == ("4", "scene 3")
+    assert (first["text"], first["output"], first["reference"]) == (
+        "'=A cät",
+        "Eine ?",
+        "Eine Kätze",
+    )
+    assert second["output"] == "Eine ?\nKatze"
+
+
 def test_no_cell_begins_like_a_formula() -> None:
     data = to_bytes([replace(NOTE, note="=cmd()", tag="@x", author="-1")], "csv").decode()
     (row,) = list(csv.DictReader(io.StringIO(data, newline="")))
@@ -77,7 +102,8 @@ def test_no_cell_begins_like_a_formula() -> None:
         (b"{", "jsonl", "is no jsonl file of notes"),
         (b'{"id": "x"}', "jsonl", "Note 1 lacks dataset"),
         (b"[1]", "jsonl", "Note 1 lacks dataset"),
-        (to_bytes([NOTE], "csv").replace(b",3,", b",three,"), "csv", "Note 1 has no whole number"),
+        (to_bytes([NOTE], "csv").replace(b"\n4,", b"\nfour,"), "csv", "Note 1 has no whole number"),
+        (to_bytes([NOTE], "jsonl").replace(b'"number"', b'"place"'), "jsonl", "lacks number"),
         (to_bytes([replace(NOTE, id="")], "csv"), "csv", "Note 1 has no id"),
         (to_bytes([replace(NOTE, severity="grave")], "jsonl"), "jsonl", "is no severity"),
         (to_bytes([NOTE], "csv")[:-20], "csv", "Note 1 "),
@@ -116,7 +142,7 @@ def test_no_cell_begins_like_a_formula() -> None:
             "csv",
             "set has 60,000 characters",
         ),
-        (b"{" + b" " * 70_000, "jsonl", "a line of 70,00[01] bytes but at most 65,536"),
+        (b"{" + b" " * 300_000, "jsonl", "a line of 300,00[01] bytes but at most 262,144"),
         (b"{}\n" * 100_001, "jsonl", "more than the 100,000 notes"),
         (to_bytes([], "csv") + b"a\n" * 100_003, "csv", "more than the 100,000 notes"),
         (parquet_file(["x"] * 100_001), "parquet", "more than the 100,000 notes"),

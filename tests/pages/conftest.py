@@ -57,5 +57,14 @@ def bring_cookies(monkeypatch: pytest.MonkeyPatch, cookies: Mapping[str, str]) -
 
 def shown(app: AppTest) -> str:
     """Everything the page says as text."""
-    kinds = (app.title, app.header, app.subheader, app.markdown, app.caption, app.text, app.error)
+    kinds = (
+        app.title,
+        app.header,
+        app.subheader,
+        app.markdown,
+        app.caption,
+        app.text,
+        app.error,
+        app.warning,
+    )
     return "\n".join(element.value for kind in kinds for element in kind).replace("\\", "")

@@ -6,15 +6,29 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from areaviz.cards.card import Card, write_card
 from areaviz.trace import codec
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
+from areaviz.ui.forms.samples import SAMPLES
 from tests import fakes
 
 TEXT = "A small dog runs."
 GERMAN = {"char-area": "Ein kleiner Hund rennt.", "char-regular": "Ein kleiner Hund läuft."}
+
+
+HEADS: dict[str, Any] = {
+    "dependence": [[2.5, 0.125]],
+    "dependence_share": [[0.7, 0.03]],
+    "sink": [[0.2, 0.9]],
+    "multi_share": [[0.456, 0.0]],
+    "dependence_diagonal": 3.5,
+    "dependence_untrained": 0.02,
+    "examples": 200,
+}
+"""What a card says of the heads of a site: one layer of two heads."""
 
 
 def card(name: str, mechanism: str, pair: str = "char") -> Card:
@@ -83,5 +97,6 @@ def fill(folder: Path) -> None:
     (folder / "cards").mkdir(parents=True)
     for made in (card("char-area", "area"), card("char-regular", "regular")):
         write_card(made, folder / "cards" / f"{made.name}.json")
-    for index, request in enumerate(requests()):
+    opening = Request("char-area", SAMPLES[0])
+    for index, request in enumerate([*requests(), opening]):
         codec.save(trace(request), folder / f"{index}.npz")

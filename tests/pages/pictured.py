@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from areaviz.backend.base import Progress
 from areaviz.cards.card import Card
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import AttentionMap, Trace
-from areaviz.trace.request import Request
+from areaviz.trace.request import Progress, Request
 from tests import fakes
 from tests.pages import folder
 
@@ -53,7 +52,7 @@ def reader(mechanism: str) -> Card:
     )
 
 
-class Pictured:
+class Pictured(fakes.FakeBackend):
     """Answers with made-up traces of the picture it is asked about, and remembers what it was
     asked.
     """
@@ -62,16 +61,7 @@ class Pictured:
         self.asked: list[Request] = []
         captioners = [captioner("scene-area", "area"), captioner("scene-regular", "regular")]
         captioners.append(captioner("scene-none", "none"))
-        self.cards = {card.name: card for card in [*captioners, *map(reader, WAYS)]}
-
-    def models(self) -> dict[str, Card]:
-        return self.cards
-
-    def problems(self) -> tuple[str, ...]:
-        return ()
-
-    def device(self) -> str:
-        return "nowhere"
+        super().__init__({card.name: card for card in [*captioners, *map(reader, WAYS)]})
 
     def trace(
         self, request: Request, progress: Progress | None = None, background: bool = False

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -14,46 +13,34 @@ from areaviz.analysis import rows as rows_module
 from areaviz.analysis.jobs import Job
 from areaviz.analysis.rows import SETTING
 from areaviz.analysis.run import IN_FLIGHT
-from areaviz.backend.base import Backend, Progress
-from areaviz.cards.card import Card
+from areaviz.backend.base import Backend
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
-from areaviz.trace.request import Request
+from areaviz.trace.request import Progress, Request
 from areaviz.ui.analyse import dataset_form
-from areaviz.ui.analyse.contrast import AGAINST, BUCKETS, KIND
-from areaviz.ui.analyse.filter import SEARCH, SLICE, SLICE_NAME, SLICE_TABLE
+from areaviz.ui.analyse.by_bucket import BUCKETS
+from areaviz.ui.analyse.contrast import AGAINST
 from areaviz.ui.analyse.notes import AUTHOR
-from areaviz.ui.analyse.result import LISTED, OPENED
+from areaviz.ui.analyse.slices import SLICE_NAME, SLICE_TABLE
 from areaviz.ui.shell.jobs import jobs
-from tests.pages import folder
+from tests.pages.analysed import (
+    Translating,
+    button,
+    hold,
+    keyed,
+    listed,
+    opened_first,
+    ran,
+    state_of,
+    tables,
+    uploading,
+    write,
+)
 from tests.pages.conftest import Open, shown
 
 Use = Callable[[Backend], None]
 COUNT = 24
 """Sentences of the first sample set."""
-
-
-class Translating:
-    """Answers with made-up translations; does what `before` does with each request first."""
-
-    def __init__(self, before: Callable[[Request], None] = lambda _: None) -> None:
-        self.before, self.asked = before, 0
-
-    def models(self) -> dict[str, Card]:
-        return {name: folder.card(name, name.partition("-")[2]) for name in folder.GERMAN}
-
-    def problems(self) -> tuple[str, ...]:
-        return ()
-
-    def device(self) -> str:
-        return "nowhere"
-
-    def trace(
-        self, request: Request, progress: Progress | None = None, background: bool = False
-    ) -> Trace:
-        self.asked += 1
-        self.before(request)
-        return folder.trace(request)
 
 
 @pytest.fixture(autouse=True)
@@ -62,29 +49,15 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "rows"
 
 
-def button(app: AppTest, beginning: str) -> object:
-    return next(one for one in app.button if one.label.startswith(beginning))
-
-
-def ran(app: AppTest) -> AppTest:
-    """The page after its button was pressed and the work has ended."""
-    button(app, "Run").click().run()
-    for job in list(jobs()._jobs.values()):
-        job.wait(60)
-    return app.run()
-
-
 def test_a_set_is_run_and_shown(open_page: Open, use_backend: Use, rows: Path) -> None:
     use_backend(Translating())
     app = open_page("analyse")
     assert not app.exception and f"{COUNT} examples, {COUNT} with references" in shown(app)
-    assert not app.dataframe and not rows.exists()
+    assert listed(app).empty and not rows.exists()
     ran(app)
     assert not app.exception and not app.error
-    assert len(app.dataframe[0].value) == COUNT and len(list(rows.glob("*.jsonl"))) == 1
-    assert {"Source", "Output", "Reference", "BLEU", "Confidence"} <= set(
-        app.dataframe[0].value.columns
-    )
+    assert len(listed(app)) == COUNT and len(list(rows.glob("*.jsonl"))) == 1
+    assert {"Source", "Output", "Reference", "BLEU", "Confidence"} <= set(listed(app).columns)
     assert not any(one.label.startswith(("Run", "Go on")) for one in app.button)
 
 
@@ -110,7 +83,7 @@ def test_two_models_stand_side_by_side(open_page: Open, use_backend: Use) -> Non
     app.selectbox(key="analyse_compare").set_value("char-regular").run()
     ran(app)
     assert not app.exception and not app.error
-    columns = set(app.dataframe[0].value.columns)
+    columns = set(listed(app).columns)
     assert {"Output (1)", "Output (2)", "BLEU (1)", "BLEU (2)", "BLEU, change"} <= columns
 
 
@@ -177,12 +150,12 @@ def test_stopped_it_goes_on_where_it_was(
     app.run()
     done = backend.asked
     assert IN_FLIGHT <= done < COUNT
-    assert len(app.dataframe[0].value) == done, "answers that came after Stop are kept"
+    assert len(listed(app)) == done, "answers that came after Stop are kept"
     button(app, f"Go on with the other {COUNT - done}").click().run()
     for job in list(jobs()._jobs.values()):
         job.wait(60)
     app.run()
-    assert len(app.dataframe[0].value) == COUNT and backend.asked == COUNT
+    assert len(listed(app)) == COUNT and backend.asked == COUNT
 
 
 def test_a_model_that_fails_is_told_and_rows_are_kept(open_page: Open, use_backend: Use) -> None:
@@ -205,47 +178,28 @@ def test_an_example_that_cannot_be_run_has_its_reason_in_the_table(
 
     use_backend(Translating(refuse))
     app = ran(open_page("analyse"))
-    assert list(app.dataframe[0].value["Not run"]).count("Too long; shorten it.") == 1
+    assert list(listed(app)["Not run"]).count("Too long; shorten it.") == 1
 
 
 def test_a_search_leaves_what_it_finds(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
     app = ran(open_page("analyse"))
-    app.text_input(key=SEARCH).set_value("BEACH").run()
-    assert len(app.dataframe[0].value) == 1
-    app.text_input(key=SEARCH).set_value("[").run()
-    assert not app.exception and "0 examples" in shown(app)
+    app.text_input(key="analyse_search").set_value("BEACH").run()
+    assert len(listed(app)) == 1
+    app.text_input(key="analyse_search").set_value("[").run()
+    assert not app.exception and "Nothing found; change the search" in shown(app)
+    assert listed(app).empty
 
 
 def test_an_example_is_opened_and_left_for_the_next(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
     app = ran(open_page("analyse"))
-    order = app.session_state[LISTED]
-    app.session_state[OPENED] = order[0]
-    app.run()
+    order = list(listed(app).index)
+    hold(app, example=order[0])
     assert not app.exception and f"1 of {COUNT}" in shown(app) and "Reference: " in shown(app)
     assert button(app, "Previous").disabled
     button(app, "Next").click().run()
-    assert app.session_state[OPENED] == order[1] and f"2 of {COUNT}" in shown(app)
-
-
-def opened_first(app: AppTest) -> AppTest:
-    app.session_state[OPENED] = app.session_state[LISTED][0]
-    return app.run()
-
-
-def keyed(elements: Iterable[Any], beginning: str) -> Any:
-    return next(one for one in elements if str(one.key).startswith(beginning))
-
-
-def write(app: AppTest, tag: str, text: str) -> AppTest:
-    keyed(app.selectbox, "note_form_tag").set_value(tag)
-    keyed(app.text_area, "note_form_text").set_value(text)
-    return (
-        next(one for one in app.button if one.label in ("Save the note", "Save the change"))
-        .click()
-        .run()
-    )
+    assert state_of(app).example == order[1] and f"2 of {COUNT}" in shown(app)
 
 
 def test_a_note_is_saved_shown_changed_and_removed(open_page: Open, use_backend: Use) -> None:
@@ -306,22 +260,22 @@ def test_who_is_late_sees_both_texts_and_chooses(open_page: Open, use_backend: U
 def test_a_slice_is_saved_chosen_and_measured(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
     app = ran(open_page("analyse"))
-    app.text_input(key=SEARCH).set_value("dog").run()
-    listed = len(app.dataframe[0].value)
-    assert 1 < listed < COUNT
+    app.text_input(key="analyse_search").set_value("dog").run()
+    count = len(listed(app))
+    assert 1 < count < COUNT
     app.text_input(key=SLICE_NAME).set_value("dogs").run()
-    button(app, "Save these").click().run()
-    app.text_input(key=SEARCH).set_value("").run()
+    button(app, "Save ").click().run()
+    app.text_input(key="analyse_search").set_value("").run()
     assert not app.exception and not app.error
-    assert len(app.dataframe) == 1, "slices are measured only while they are looked at"
+    assert not app.dataframe, "slices are measured only while they are looked at"
     app.session_state[SLICE_TABLE] = True
-    app.selectbox(key=SLICE).set_value("dogs").run()
-    slices, table = app.dataframe[0].value, app.dataframe[1].value
+    app.selectbox(key="analyse_slice").set_value("dogs").run()
+    slices, table = app.dataframe[0].value, listed(app)
     assert list(slices["Slice"]) == ["All examples", "dogs"] and list(slices["Examples"]) == [
         COUNT,
-        listed,
+        count,
     ]
-    assert len(table) == listed and slices["chrF"].notna().all()
+    assert len(table) == count and slices["chrF"].notna().all()
     opened_first(app)
     write(app, "Accuracy", "x")
     assert app.run().dataframe[0].value["Notes"].tolist() == [
@@ -344,11 +298,12 @@ def test_two_models_are_set_against_each_other(open_page: Open, use_backend: Use
     app.run()
     heads = [set(table.value.columns) for table in app.table]
     assert any({"Measure", "Wins", "Losses", "95 % interval"} <= head for head in heads)
-    assert any({"Words", "(1)", "(2)", "Examples"} <= head for head in heads)
+    words = tables(app)["analyse_words_0"]["columns"]
+    assert [column["title"] for column in words] == ["Words", "(1)", "(2)", "Examples"]
     button(app, "Test BLEU").click().run()
-    assert not app.exception and "paired bootstrap by sacrebleu" in shown(app)
+    assert not app.exception and "two-sided approximate randomisation by sacrebleu" in shown(app)
     for kind in ("score", "rarest", "words"):
-        app.segmented_control(key=KIND).set_value(kind).run()
+        app.segmented_control(key="analyse_bucket").set_value(kind).run()
         assert not app.exception and not app.error
 
 
@@ -357,7 +312,7 @@ def test_notes_come_in_from_a_file_and_a_wrong_one_is_one_sentence(
 ) -> None:
     use_backend(Translating())
     app = write(opened_first(ran(open_page("analyse"))), "Style", "kept")
-    assert "1 notes on this set" in shown(app)
+    assert "1 note on this set" in shown(app)
     app.file_uploader(key="notes_given").upload("a.csv", b"nonsense", "text/csv").run()
     assert not app.exception and "is no csv file of notes" in app.error[0].value
 
@@ -365,14 +320,13 @@ def test_notes_come_in_from_a_file_and_a_wrong_one_is_one_sentence(
 def test_files_that_are_too_large_together_are_refused(
     open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    app = open_page("analyse")
-    app.session_state[dataset_form.SOURCE] = "Upload"
+    app = uploading(open_page("analyse"))
     files = [
         ("a.txt", b"a dog\n" * 100_000, "text/plain"),
         ("b.txt", b"a cat\n" * 100_000, "text/plain"),
     ]
     monkeypatch.setattr(dataset_form, "MOST_TOGETHER", 1)
-    app = app.run().file_uploader(key=dataset_form.FILES).set_value(files).run()
+    app = app.file_uploader(key=dataset_form.FILES).set_value(files).run()
     assert not app.exception and len(app.error) == 1
     assert "1.1 MB together but at most 1 are possible in one session; remove some" in shown(app)
     app = (
@@ -380,7 +334,7 @@ def test_files_that_are_too_large_together_are_refused(
         .set_value([("a.txt", b"a dog\n", "text/plain")])
         .run()
     )
-    assert not app.error and "1 examples" in shown(app)
+    assert not app.error and "1 example" in shown(app)
 
 
 def stops(app: AppTest) -> int:

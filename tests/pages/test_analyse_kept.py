@@ -23,6 +23,7 @@ from streamlit.testing.v1 import AppTest
 from areaviz.analysis.retention import DAYS
 from areaviz.analysis.rows import SETTING, RowFile, rows_path
 from areaviz.backend.base import Backend
+from areaviz.data import set_files
 from areaviz.data.example_files import read_pictures
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.examples import Dataset, Files
@@ -31,14 +32,21 @@ from areaviz.notes.exchange import to_bytes
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.analyse import dataset_form
-from areaviz.ui.analyse.result import LISTED
 from areaviz.ui.analyse.stored import note_store
 from areaviz.ui.shell.jobs import jobs
 from areaviz.ui.shell.reader import reader_cookie
 from tests import fakes
+from tests.pages.analysed import (
+    Translating,
+    button,
+    listed,
+    opened_first,
+    ran,
+    uploading,
+    write,
+)
 from tests.pages.conftest import Open, shown
 from tests.pages.pictured import Pictured
-from tests.pages.test_analyse import Translating, button, opened_first, ran, write
 
 Use = Callable[[Backend], None]
 COLOURS = {"red": (255, 0, 0), "blue": (0, 0, 255), "green": (0, 255, 0)}
@@ -69,15 +77,14 @@ def picture(colour: str) -> bytes:
 
 def uploaded(open_page: Open, pictures: Mapping[str, str]) -> AppTest:
     """The page in a new session with a set of plain pictures, name to colour."""
-    app = open_page("analyse")
-    app.session_state[dataset_form.SOURCE] = "Upload"
+    app = uploading(open_page("analyse"))
     files = [(name, picture(colour), "image/png") for name, colour in pictures.items()]
-    return app.run().file_uploader(key=dataset_form.FILES).set_value(files).run()
+    return app.file_uploader(key=dataset_form.FILES).set_value(files).run()
 
 
 def outputs(app: AppTest) -> list[str]:
     assert not app.exception and not app.error
-    return [str(text) for text in app.dataframe[0].value["Output"]]
+    return [str(text) for text in listed(app)["Output"]]
 
 
 def test_other_pictures_under_the_same_names_are_another_set(
@@ -89,7 +96,7 @@ def test_other_pictures_under_the_same_names_are_another_set(
     write(opened_first(first), "Style", "about the red one")
     other = uploaded(open_page, {"0.png": "green", "1.png": "blue"})
     assert (
-        not other.dataframe
+        listed(other).empty
         and "it is red" not in shown(other)
         and "about the red one" not in shown(other)
     )
@@ -109,7 +116,7 @@ def test_uploaded_files_are_read_once(
         read.append(1)
         return read_pictures(files)
 
-    monkeypatch.setattr(dataset_form, "read_pictures", counted)
+    monkeypatch.setattr(set_files, "read_pictures", counted)
     app = uploaded(open_page, {"0.png": "red"})
     for _ in range(3):
         app.run()
@@ -133,9 +140,9 @@ def test_analyses_from_before_are_told_and_their_notes_brought_along(
     note_store().slices.save(dataset.earlier_digest, "mine", [0])
     app = uploaded(open_page, {"0.png": "red"})
     assert f"is kept as {rows_path(before).name}" in shown(app) and "run it again" in shown(app)
-    assert "1 notes and 1 slices were written" in shown(app) and "of that time" not in shown(app)
+    assert "1 note and 1 slice written on" in shown(app) and "of that time" not in shown(app)
     button(app, "Bring them to this set").click().run()
-    assert "1 notes and 1 slices were brought to this set" in app.toast[0].value
+    assert "Brought to this set: 1 note and 1 slice." in app.toast[0].value
     assert [note.note for note in note_store().notes.of(dataset.digest)] == ["of that time"]
     assert len(note_store().notes.of(dataset.earlier_digest)) == 1
     assert not any(one.label.startswith("Bring them") for one in app.run().button)
@@ -153,9 +160,9 @@ def test_who_began_an_analysis_deletes_it_and_nobody_else(
     assert (
         "was deleted" in mine.toast[0].value
         and not list(rows.glob("*.jsonl"))
-        and not mine.dataframe
+        and listed(mine).empty
     )
-    assert not hers.run().dataframe
+    assert listed(hers.run()).empty
 
 
 def test_the_file_does_not_hold_the_cookie(
@@ -188,11 +195,11 @@ def test_all_that_is_one_s_own_goes_and_the_work_of_others_stays(
     ran(mine)
     assert len(list(rows.glob("*.jsonl"))) == 2
     button(mine.run(), "Delete all of mine").click().run()
-    assert "Deleted: 2 analyses, 1 notes, 0 slices" in mine.toast[0].value
+    assert "Deleted: 2 analyses, 1 note, 0 slices" in mine.toast[0].value
     assert [note.note for note in note_store().notes.of(digest)] == ["hers"] and not list(
         rows.glob("*.jsonl")
     )
-    assert not mine.dataframe
+    assert listed(mine).empty
     assert not mine.file_uploader(key=f"{dataset_form.FILES}_1").value, (
         "the files are gone from the session"
     )
@@ -209,12 +216,12 @@ def test_a_damaged_line_is_told_and_its_example_is_run_again(
     path.write_bytes(b"\n".join(lines))
     app = open_page("analyse")
     assert f"Line 6 of {path.name} is damaged" in app.error[0].value.replace("\\", "")
-    assert len(app.dataframe[0].value) == 23
+    assert len(listed(app)) == 23
     button(app, "Go on with the other 1").click().run()
     for job in list(jobs()._jobs.values()):
         job.wait(60)
     app = open_page("analyse")
-    assert not app.error and len(app.dataframe[0].value) == 24
+    assert not app.error and len(listed(app)) == 24
     (aside,) = rows.glob("*.jsonl.damaged-*")
     assert aside.read_bytes() == b"\n".join(lines)
 
@@ -227,9 +234,9 @@ def test_a_damaged_header_is_told_and_the_set_can_be_run(
     (path,) = rows.glob("*.jsonl")
     path.write_bytes(damaged := b"{" + path.read_bytes())
     app = open_page("analyse")
-    assert "The first line of" in app.error[0].value and not app.dataframe
+    assert "The first line of" in app.error[0].value and listed(app).empty
     app = ran(app)
-    assert not app.error and len(app.dataframe[0].value) == 24
+    assert not app.error and len(listed(app)) == 24
     (aside,) = rows.glob("*.jsonl.damaged-*")
     assert aside.read_bytes() == damaged
 
@@ -243,7 +250,7 @@ def test_what_is_older_than_the_operator_s_days_goes(
     os.utime(path, times=(time.time() - 3 * 86_400,) * 2)
     monkeypatch.setenv(DAYS, "2")
     app = open_page("analyse")
-    assert not app.exception and not app.error and not app.dataframe and not path.exists()
+    assert not app.exception and not app.error and listed(app).empty and not path.exists()
 
 
 def test_a_note_brought_in_beside_another_is_marked(open_page: Open, use_backend: Use) -> None:
@@ -253,11 +260,11 @@ def test_a_note_brought_in_beside_another_is_marked(open_page: Open, use_backend
     (note,) = note_store().notes.of(SAMPLE_SETS["Sentences"]().digest)
     file = to_bytes([replace(note, note="first words", version=9)], "csv")
     app.file_uploader(key="notes_given").upload("a.csv", file, "text/csv").run()
-    assert "1 differ from a note that was here and stand beside it" in shown(app)
+    assert "1 differs from a note that was here and stands beside it" in shown(app)
     fresh = opened_first(open_page("analyse"))
     assert "later words" in shown(fresh) and "first words" in shown(fresh)
     assert f"differs from note {note.id[:8]}" in shown(fresh)
-    assert next(csv.reader(io.StringIO(file.decode())))[-1] == "differs"
+    assert "differs" in next(csv.reader(io.StringIO(file.decode("utf-8-sig"))))
 
 
 def test_a_note_that_came_from_a_file_and_is_removed_stays_removed(
@@ -267,9 +274,9 @@ def test_a_note_that_came_from_a_file_and_is_removed_stays_removed(
     app = ran(open_page("analyse"))
     digest = SAMPLE_SETS["Sentences"]().digest
     note = Annotation(
-        digest, app.session_state[LISTED][0], "", "Style", note="from a file", id="x", version=1
+        digest, int(listed(app).index[0]), "", "Style", note="from a file", id="x", version=1
     )
     app.file_uploader(key="notes_given").upload("a.csv", to_bytes([note], "csv"), "text/csv").run()
-    assert "1 notes read; 1 were new" in shown(app)
+    assert "1 note read, 1 new" in shown(app)
     button(opened_first(app), "Remove").click().run()
-    assert not note_store().notes.of(digest) and "1 notes read; 1 were new" in shown(app)
+    assert not note_store().notes.of(digest) and "1 note read, 1 new" in shown(app)

@@ -26,7 +26,7 @@ def test_all_four_read_the_same_picture(open_page: Open, use_backend: Use) -> No
         way.mechanism.replace(" ", "-") for way in WAYS
     ]
     assert len({request.picture for request in backend.asked}) == 1
-    assert {way.title for way in WAYS} <= {element.value for element in app.subheader}
+    assert {way.title for way in WAYS} <= {element.value for element in app.header}
     assert "4.56%" in list(app.table[0].value["Error on held-out pictures"])
 
 
@@ -46,10 +46,11 @@ def test_looking_again_draws_with_another_seed(open_page: Open, use_backend: Use
     backend = Pictured()
     use_backend(backend)
     app = open_page("four_ways")
-    assert app.button[-1].disabled and not backend.asked[-1].sample
+    again = next(button for button in app.button if button.label == "Try another random run")
+    assert again.disabled and not backend.asked[-1].sample
     app.toggle(key="four_ways_sample").set_value(True).run()
     first = backend.asked[-1]
-    next(button for button in app.button if button.label == "Look again").click().run()
+    next(button for button in app.button if button.label == "Try another random run").click().run()
     assert first.sample and backend.asked[-1].seed == first.seed + 1
     assert app.query_params["seed"] == str(first.seed + 1)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from streamlit.runtime.pages_manager import PagesManager
 
+from areaviz.data.places import CARDS
 from areaviz.trace.link import from_params
 from areaviz.trace.request import Focus
 from areaviz.ui.forms.samples import EXAMPLES, SAMPLES, Example
@@ -20,8 +21,8 @@ from tests.pages.conftest import APP, Open, shown
 def test_home_shows_a_stored_example_and_says_what_this_is(open_page: Open) -> None:
     app = open_page("home")
     assert not app.exception and not app.error
-    assert "A stored example." in shown(app)
-    assert "point at a letter" in shown(app).lower()
+    assert "Every head has a colour" in shown(app)
+    assert "point at a word" in shown(app).lower()
 
 
 def test_the_first_link_into_a_fresh_server_goes_through_the_app(open_page: Open) -> None:
@@ -50,11 +51,24 @@ def test_the_link_of_an_example_is_its_text_and_focus(example: Example) -> None:
     params = link_of(example)
     assert "model" not in params, "which models there are is known by Translate"
     request, focus = from_params({"model": "any", **params})
-    assert (request.text, request.area_size, focus) == (
-        example.text,
-        example.area_size,
-        example.focus,
-    )
+    assert (request.text, request.area_size) == (example.text, example.area_size)
+    assert focus is not None and focus.items, "an example opens with something lit"
+    if example.focus.items:
+        assert focus == example.focus
+
+
+def test_every_card_has_a_small_picture_of_its_own() -> None:
+    kinds = [kind for row in KINDS for kind in row]
+    slugs = [one.slug for one in (*EXAMPLES, *kinds)]
+    assert len(set(slugs)) == len(slugs)
+    sizes = [(CARDS / f"{slug}.png").stat().st_size for slug in slugs]
+    assert max(sizes) < 80_000
+
+
+def test_links_are_named_after_their_example(open_page: Open) -> None:
+    labels = [element.proto.label for element in open_page("home").get("page_link")]
+    assert {f"Open “{example.title}”" for example in EXAMPLES} <= set(labels)
+    assert len([label for label in labels if label.startswith("Open “")]) == len(EXAMPLES)
 
 
 def test_an_example_opens_with_whatever_model_there_is(open_page: Open) -> None:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from areaviz.lessons import LESSONS
-
-PAGE = Path(__file__).parents[2] / "pages" / "how_areas_work.py"
+from tests.pages.conftest import Open
 
 
 @pytest.fixture
-def page() -> AppTest:
-    return AppTest.from_file(str(PAGE), default_timeout=120).run()
+def page(open_page: Open) -> AppTest:
+    return open_page("how_areas_work")
 
 
 def text(page: AppTest) -> str:

@@ -18,6 +18,7 @@ from areaviz.evaluation.forms import TITLES
 from areaviz.ui.models.comparison import beside_the_paper, comparison_table
 from tests.pages import folder
 from tests.pages.conftest import Open, shown
+from tests.views.test_by_length import ATTENDS, BLIND
 
 PAPER = TASKS["translation"]
 
@@ -55,7 +56,7 @@ def test_every_model_has_a_card(open_page: Open) -> None:
 
 def test_our_figures_stand_beside_the_papers(open_page: Open) -> None:
     table = text_table(open_page("models"), 0)
-    row = table[(table["Level"] == "character") & (table["Size"] == "Tiny")].iloc[0]
+    row = table[(table["Level"] == "character") & (table["Transformer, size"] == "Tiny")].iloc[0]
     assert list(row)[2:] == ["6.90", "8.20", "+1.30", "22.10", "23.40", "+1.30"]
     assert len(table) == 8
 
@@ -67,7 +68,9 @@ def test_what_differs_is_said(open_page: Open) -> None:
 
 def test_a_model_without_a_figure_gets_a_dash() -> None:
     table = comparison_table(
-        PAPER, beside_the_paper(PAPER, [replace(folder.card("x", "area"), figures={})])
+        PAPER,
+        beside_the_paper(PAPER, [replace(folder.card("x", "area"), figures={})]),
+        "Transformer",
     )
     assert set(table["Ours, area"]) == set(table["Ours, regular"]) == {"–"}
 
@@ -165,3 +168,72 @@ def test_what_different_keys_learn_is_told_with_the_forms_not_trained_yet(open_p
     table = app.table[-1].value
     assert list(table["Form"]) == list(TITLES.values())
     assert float(table["Validation loss"].iloc[0].split()[0]) < 1
+
+
+def test_quality_by_length_is_drawn_with_and_without_attention(
+    open_page: Open,
+    use_backend: Callable[[Backend], None],
+    stored: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    replay = ReplayBackend(stored)
+    monkeypatch.setattr(replay, "models", lambda: {"blind": BLIND, "attends": ATTENDS})
+    use_backend(replay)
+    app = open_page("models")
+    assert not app.exception and not app.error
+    assert "lengths_translation" in [chart.key for chart in app.get("plotly_chart")]
+    assert "character level, no attention" in shown(app)
+
+
+def test_a_table_of_lstms_stands_there_once_one_of_ours_has_a_place() -> None:
+    lstm = replace(folder.card("lstm", "area"), level="token", size="256 cells, 4 heads")
+    learned = replace(lstm, name="learned", config={"key_mode": "boundary"})
+    places = beside_the_paper(PAPER, [learned, lstm])
+    assert places == {("token", "256 cells, 4 heads", "area"): lstm}
+    table = comparison_table(PAPER, places, "LSTM")
+    row = table["LSTM, size"].index("256 cells, 4 heads")
+    cells = [table[name][row] for name in table if name.startswith(("Paper", "Ours"))]
+    assert cells == ["16.73", "20.25*", "+3.52", "–", "23.40", "–"]
+
+
+def test_whether_areas_help_is_said_first_and_a_card_leads_to_its_model(open_page: Open) -> None:
+    app = open_page("models")
+    assert "they change BLEU here by +1.30 for “Characters, area attention”." in shown(app)
+    (link,) = [one.proto for one in app.get("page_link") if one.proto.label == "Try this model"]
+    assert link.page == "translate" and "model=char-area" in link.query_string
+
+
+def test_a_card_says_what_its_heads_do_and_begins_with_what_they_do_not(
+    open_page: Open,
+    use_backend: Callable[[Backend], None],
+    stored: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks = {"pointing": 0.4, "pointing_position": 0.3, "pointing_middle": 0.51, "words": 900.0}
+    reader = folder.card("reader", "none")
+    cards = {
+        "measured": replace(
+            folder.card("measured", "area"),
+            heads={"encoder self": folder.HEADS},
+            attention={"word links": {"sentences": 40, "aer": 0.25, "aer_diagonal": 0.475}},
+        ),
+        "photos": replace(
+            folder.card("photos", "area"),
+            task="caption",
+            attention={"encoder-decoder, test": looks},
+        ),
+        "reader": replace(reader, title="Digits", task="digits", level="digit", attention={}),
+    }
+    replay = ReplayBackend(stored)
+    monkeypatch.setattr(replay, "models", lambda: cards)
+    use_backend(replay)
+    app = open_page("models")
+    assert not app.exception and not app.error
+    assert "3.50 bits" in shown(app)
+    errors = [table.value for table in app.table if "Alignment error" in table.value]
+    assert [cell.replace("\\", "") for cell in errors[0]["Alignment error"]] == ["25.0%", "47.5%"]
+    names = [list(frame.value["Name"]) for frame in app.dataframe if "Name" in frame.value]
+    assert names == [["", "sink (one item has 90% of the mean map)"]]
+    (doubt,) = [warning.value.replace("\\", "") for warning in app.warning]
+    assert doubt.endswith("for 30%, the middle of the picture for 51%.")
+    assert "reads digits, no attention" in shown(app) and "none attention" not in shown(app)

@@ -10,19 +10,21 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from areaviz.backend.base import Backend, Progress
+from areaviz.backend.base import Backend
 from areaviz.cards.card import Card
 from areaviz.trace import codec
 from areaviz.trace.errors import BackendError
 from areaviz.trace.link import to_params
 from areaviz.trace.record import VERSION, Trace
-from areaviz.trace.request import Focus, Request
+from areaviz.trace.request import Focus, Progress, Request
 from areaviz.ui.forms.samples import SAMPLES
 from areaviz.ui.look.downloads import files
 from areaviz.views import VIEWS
+from tests import fakes
 from tests.pages import folder
 from tests.pages.conftest import Open, shown
 
@@ -39,28 +41,27 @@ def control(app: AppTest, label: str) -> object:
     return next(element for element in app.segmented_control if element.label == label)
 
 
+def form_line(app: AppTest) -> str:
+    """The one line that stands for the form."""
+    lines = [element.label for element in app.expander if element.label.endswith("**Change**")]
+    return lines[0].replace("\\", "")
+
+
 def ask(app: AppTest, text: str) -> AppTest:
     return app.text_area(key=TEXT).set_value(text).run()
 
 
-class Faked:
+class Faked(fakes.FakeBackend):
     """Answers every request with a made-up trace, and remembers what it was asked."""
 
     def __init__(self, error: Exception | None = None, damaged: tuple[str, ...] = ()) -> None:
+        cards = [folder.card(f"char-{kind}", kind) for kind in ("area", "regular")]
+        super().__init__({card.name: card for card in cards})
         self.asked: list[Request] = []
         self.error, self.damaged = error, damaged
 
-    def models(self) -> dict[str, Card]:
-        return {
-            "char-area": folder.card("char-area", "area"),
-            "char-regular": folder.card("char-regular", "regular"),
-        }
-
     def problems(self) -> tuple[str, ...]:
         return self.damaged
-
-    def device(self) -> str:
-        return "nowhere"
 
     def trace(
         self, request: Request, progress: Progress | None = None, background: bool = False
@@ -73,12 +74,59 @@ class Faked:
         return folder.trace(request)
 
 
-def test_nothing_runs_before_it_is_asked(open_page: Open) -> None:
+def test_the_first_sentence_is_translated_at_once_and_the_form_is_folded(
+    open_page: Open, use_backend: Callable[[Backend], None]
+) -> None:
+    use_backend(faked := Faked())
     app = open_page("translate")
     assert not app.exception and not app.error
-    assert AREA not in shown(app)
-    assert app.text_area(key=TEXT).value
-    assert app.button[0].label == "Translate"
+    assert AREA in texts(app) and [request.text for request in faked.asked] == [SAMPLES[0]]
+    assert not app.session_state["translate_form"]
+    assert SAMPLES[0] in form_line(app) and "Change" in form_line(app)
+
+
+def test_the_form_folds_after_a_run_and_stays_open_where_something_is_wrong(
+    open_page: Open,
+) -> None:
+    app = open_page("translate", text=folder.TEXT)
+    app.session_state["translate"] = replace(app.session_state["translate"], is_form_open=True)
+    app = ask(app, "There is no trace of this.")
+    assert app.session_state["translate_form"] and app.error
+    app = ask(app, folder.TEXT)
+    assert not app.error and folder.TEXT in form_line(app)
+    app = app.select_slider(key="translate_area_size").set_value(1).run()
+    assert not app.session_state["translate_form"] and "single items" in form_line(app)
+
+
+def test_hostile_text_is_text_in_the_line_of_the_form(
+    open_page: Open, use_backend: Callable[[Backend], None]
+) -> None:
+    use_backend(Faked())
+    text = "**bold** :red[x] [l](http://a.example) <script>alert(1)</script>"
+    app = ask(open_page("translate"), text)
+    raw = next(one.label for one in app.expander if one.label.endswith("**Change**"))
+    assert text not in raw and r"\[l\]\(http" in raw and r"\<script\>" in raw
+
+
+def test_german_and_unsure_outputs_are_doubted_beside_the_output(
+    open_page: Open, use_backend: Callable[[Backend], None]
+) -> None:
+    class Unsure(Faked):
+        def trace(
+            self, request: Request, progress: Progress | None = None, background: bool = False
+        ) -> Trace:
+            made = super().trace(request, progress, background)
+            likely = np.full_like(made.output.probabilities, 0.3)
+            return replace(made, output=replace(made.output, probabilities=likely))
+
+    use_backend(Unsure())
+    app = ask(open_page("translate"), "Ein Mann und der Hund auf dem Weg")
+    (doubt,) = app.warning
+    assert "reads like German" in doubt.value and "It knows nothing." in doubt.value.replace(
+        "\\", ""
+    )
+    use_backend(Faked())
+    assert not ask(open_page("translate"), folder.TEXT).warning
 
 
 def test_a_sentence_is_translated_and_shown(open_page: Open) -> None:
@@ -86,9 +134,12 @@ def test_a_sentence_is_translated_and_shown(open_page: Open) -> None:
     assert not app.exception and not app.error
     assert AREA in texts(app)
     assert "Mean probability" in shown(app)
-    assert [element.label for element in app.segmented_control if element.label != "Decoding"] == [
+    of_files = ("Width of the picture", "Letters, in points")
+    labels = [element.label for element in app.segmented_control]
+    assert [label for label in labels if label not in ("Decoding", *of_files)] == [
         "Attention", "Layer", "Head", "View",
     ]  # fmt: skip
+    assert set(of_files) <= set(labels)
     assert len(app.get("plotly_chart")) == 1
 
 
@@ -96,9 +147,10 @@ def test_the_button_asks_and_a_sample_asks(
     open_page: Open, use_backend: Callable[[Backend], None]
 ) -> None:
     use_backend(faked := Faked())
-    app = open_page("translate")
-    app.button[0].click().run()
-    assert [request.text for request in faked.asked] == [SAMPLES[0]]
+    app = open_page("translate", text=folder.TEXT, method="guess")
+    assert not faked.asked, "the link cannot be followed"
+    next(button for button in app.button if button.label == "Translate").click().run()
+    assert [request.text for request in faked.asked] == [folder.TEXT]
     app.selectbox(key="translate_sample").select_index(3).run()
     assert faked.asked[-1].text == SAMPLES[3] == app.text_area(key=TEXT).value
 
@@ -115,7 +167,7 @@ def test_every_setting_belongs_to_what_is_shown(
     open_page: Open, use_backend: Callable[[Backend], None]
 ) -> None:
     use_backend(faked := Faked())
-    app = ask(open_page("translate"), folder.TEXT)
+    app = open_page("translate", text=folder.TEXT)
     app.select_slider(key="translate_area_size").set_value(1).run()
     app.segmented_control(key="translate_method").set_value("beam").run()
     app.number_input(key="translate_beam").set_value(2).run()
@@ -131,10 +183,10 @@ def test_every_setting_belongs_to_what_is_shown(
     assert REGULAR in texts(app) and AREA not in texts(app)
 
 
-def test_single_items_are_explained_as_regular_attention(open_page: Open) -> None:
+def test_single_items_are_explained(open_page: Open) -> None:
     app = open_page("translate", model="char-area", text=folder.TEXT, area="1")
-    assert "With areas of one item this is regular attention" in shown(app)
-    assert "areas up to 1 item" in shown(app)
+    assert "Single items only, by the same weights" in shown(app)
+    assert "single items" in shown(app)
 
 
 def test_a_text_that_cannot_be_used_leaves_the_older_result_and_says_what_it_is(
@@ -266,8 +318,8 @@ def test_items_beyond_the_end_are_left_out_and_told(open_page: Open) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "between 1 and 4,096"),
-        ("  \n ", "between 1 and 4,096"),
+        ("", "type a sentence"),
+        ("  \n ", "type a sentence"),
         ("a" * 4097, "4,097"),
         ("e" + "\u0301" * 31, "30"),
     ],
@@ -299,7 +351,7 @@ def test_unusual_text_is_shown_as_text(
     app = ask(open_page("translate"), text)
     assert not app.exception and not app.error
     assert AREA in texts(app)
-    assert faked.asked == [Request("char-area", text).checked()]
+    assert faked.asked[1:] == [Request("char-area", text).checked()]
     assert len(app.get("plotly_chart")) == 1
 
 
@@ -357,12 +409,12 @@ def test_all_files_are_offered_for_each_trace(open_page: Open) -> None:
 
 
 def test_a_stored_trace_can_be_opened_instead(open_page: Open) -> None:
-    app = open_page("translate")
+    app = open_page("translate", text=folder.TEXT)
     content = codec.to_bytes(folder.trace(Request("char-regular", "Two cats sleep.")))
     app = app.file_uploader(key="stored_file").upload("mine.npz", content).run()
     assert not app.exception and not app.error
     assert REGULAR in texts(app) and "Stored trace" in shown(app)
-    assert not app.code, "a stored trace has no link"
+    assert not any("http" in code.value for code in app.code), "a stored trace has no link"
 
 
 def newer() -> bytes:
@@ -386,7 +438,7 @@ def newer() -> bytes:
 def test_a_file_that_is_no_trace_gives_one_sentence(
     open_page: Open, content: bytes, said: str
 ) -> None:
-    app = open_page("translate")
+    app = open_page("translate", text=folder.TEXT)
     app = app.file_uploader(key="stored_file").upload("mine.npz", content).run()
     assert not app.exception and len(app.error) == 1 and said in shown(app)
 
@@ -416,7 +468,7 @@ def test_files_are_made_without_the_disk(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_sessions_are_kept_apart(open_page: Open) -> None:
     first, second = open_page("translate"), open_page("translate", text=folder.TEXT)
-    assert AREA in texts(second) and AREA not in texts(first)
+    assert folder.TEXT in form_line(second) and folder.TEXT not in form_line(first)
 
 
 def test_a_session_keeps_the_traces_of_its_last_question_alone(
@@ -443,3 +495,45 @@ def traces_in(value: object) -> Iterator[Trace]:
             yield from traces_in(one)
     elif is_dataclass(value):
         yield from traces_in([getattr(value, field.name) for field in fields(value)])
+
+
+def test_all_heads_stand_beside_what_each_does_over_a_set(
+    open_page: Open, use_backend: Callable[[Backend], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = Faked()
+    card = replace(folder.card("char-area", "area"), heads={"encoder-decoder": folder.HEADS})
+    monkeypatch.setattr(backend, "models", lambda: {"char-area": card})
+    use_backend(backend)
+    app = open_page("translate", text=folder.TEXT, view="overview")
+    assert not app.exception and not app.error
+    tables = [frame.value for frame in app.dataframe if "Name" in frame.value]
+    assert len(tables) == 1 and list(tables[0]["Query dependence (bits)"]) == [2.5, 0.12]
+    assert "200 validation examples" in shown(app)
+    other = open_page("translate", text=folder.TEXT, view="overview", site="encoder self")
+    assert not [frame for frame in other.dataframe if "Name" in frame.value]
+
+
+class Blind(Faked):
+    """Has a model that attends to nothing."""
+
+    def models(self) -> dict[str, Card]:
+        return {**super().models(), "blind": folder.card("blind", "none")}
+
+    def trace(
+        self, request: Request, progress: Progress | None = None, background: bool = False
+    ) -> Trace:
+        if request.model != "blind":
+            return super().trace(request, progress, background)
+        return replace(fakes.trace(request.text), request=request, maps={})
+
+
+def test_a_model_without_attention_shows_its_output_and_how_sure_it_was(
+    open_page: Open, use_backend: Callable[[Backend], None]
+) -> None:
+    use_backend(Blind())
+    app = open_page("translate", model="blind", text="A dog.")
+    assert not app.exception and not app.error
+    assert "reads the whole sentence once" in shown(app) and "Ein kleiner Hund" in shown(app)
+    assert [chart.key for chart in app.get("plotly_chart")] == ["chart_blind_0"]
+    app.selectbox(key="translate_compare").set_value("char-area").run()
+    assert not app.exception and not app.error and len(app.get("plotly_chart")) > 1

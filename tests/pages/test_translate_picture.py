@@ -9,10 +9,10 @@ from dataclasses import replace
 
 from streamlit.testing.v1 import AppTest
 
-from areaviz.backend.base import Backend, Progress
+from areaviz.backend.base import Backend
 from areaviz.data.picture_samples import sentence
 from areaviz.trace.record import Trace
-from areaviz.trace.request import Request
+from areaviz.trace.request import Progress, Request
 from areaviz.ui.forms.picture_translation_form import SIGHTS
 from tests import fakes
 from tests.pages import folder

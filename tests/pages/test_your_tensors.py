@@ -1,4 +1,4 @@
-"""The page "Your tensors": arrays and stored traces from files, an example, and a sentence for what
+"""The page "Your own attention": arrays and stored traces from files, an example, and sentences for
 cannot be read.
 """
 

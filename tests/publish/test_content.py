@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from areaviz.publish.content import initial_focus, longest_word, places
@@ -33,27 +35,29 @@ def opened(trace: Trace, focus: Focus | None) -> object:
 
 
 def test_without_a_focus_it_is_the_last_layer_of_the_first_site() -> None:
+    plainly = {"reading": "heaviest", "mass": 50, "against": "nothing"}
     selection = {"side": "query", "head": None, "unit": "item", "areas": "any", "items": [1]}
     assert opened(fakes.doubly_trace(), None) == {
         "site": "encoder-decoder picture",
         "layer": 1,
-        "selection": selection,
+        "selection": selection | plainly,
     }
     assert opened(fakes.gaze_trace(), None) is None
     wordless = {"side": "query", "head": None, "unit": "item", "areas": "any", "items": [0]}
     assert opened(fakes.trace("A dog.", "..."), None) == {
         "site": "encoder-decoder",
         "layer": 1,
-        "selection": wordless,
+        "selection": wordless | plainly,
     }
 
 
 def test_a_focus_reaches_the_page_whole() -> None:
     focus = Focus("encoder self", 0, 2, "memory", (3, 4), "word", "several")
+    focus = replace(focus, reading="densest", mass=70, against="average")
     selection = {"side": "memory", "head": 2, "unit": "word", "areas": "several", "items": [3, 4]}
     assert opened(fakes.trace(), focus) == {
         "site": "encoder self",
         "layer": 0,
-        "selection": selection,
+        "selection": selection | {"reading": "densest", "mass": 70, "against": "average"},
     }
     assert opened(fakes.gaze_trace(), Focus("glimpses")) is None

@@ -22,7 +22,7 @@ BEGINS = {
     ".svg": b"<?xml",
     ".pdf": b"%PDF",
     ".png": b"\x89PNG",
-    ".csv": b"output items",
+    ".csv": b"\xef\xbb\xbfoutput items",
     ".json": b'{"columns"',
     ".gif": b"GIF89a",
 }

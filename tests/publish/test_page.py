@@ -112,8 +112,18 @@ def test_layers_sites_and_areas_can_be_left_out() -> None:
     whole = page(trace)
     less = page(trace, options=PageOptions(layers=(0, 2), sites=("encoder self",), areas=4))
     assert set(carried(less)) == {("encoder self", 0), ("encoder self", 2)}
-    assert carried(less)["encoder self", 0][0]["keep"] == {"area": 4, "several": 4, "query": 4}
-    assert carried(whole)["encoder self", 0][0]["keep"] == {"area": 64, "several": 64, "query": 18}
+    assert carried(less)["encoder self", 0][0]["keep"] == {
+        "area": 4,
+        "several": 4,
+        "query": 4,
+        "item": 4,
+    }
+    assert carried(whole)["encoder self", 0][0]["keep"] == {
+        "area": 64,
+        "several": 64,
+        "query": 18,
+        "item": 18,
+    }
     assert len(less) < len(whole)
 
 

@@ -8,11 +8,10 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
-from areaviz.backend.base import Progress
 from areaviz.cards.card import Card
 from areaviz.trace.errors import BackendError, Busy, InputError
 from areaviz.trace.record import Trace
-from areaviz.trace.request import Request
+from areaviz.trace.request import Progress, Request
 from tests import fakes
 from tests.pages.folder import card
 

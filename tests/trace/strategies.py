@@ -64,6 +64,9 @@ def focuses() -> st.SearchStrategy[Focus]:
         items=st.lists(POSITIONS, max_size=12).map(tuple),
         unit=st.sampled_from(["item", "word"]),
         areas=st.sampled_from(["any", "several"]),
+        reading=st.sampled_from(["heaviest", "coverage", "densest"]),
+        mass=st.integers(30, 90),
+        against=st.sampled_from(["nothing", "average"]),
     )
 
 

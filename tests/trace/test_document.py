@@ -9,11 +9,14 @@ import re
 import zipfile
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from areaviz.trace import codec, kinds, limits, link, record, request
 from areaviz.trace.areas import AreaGrid
+from areaviz.trace.derived import AS_AREAS, AreasOf
 from tests import fakes
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "trace.md"
@@ -106,6 +109,11 @@ def test_the_files_entries_are_what_files_have(tmp_path: Path) -> None:
     attention = hard.maps["encoder-decoder"]
     strong = replace(attention, strength=attention.weights.max(3))
     hard = replace(hard, maps={**hard.maps, "encoder-decoder": strong})
+    within = hard.maps["encoder self"]
+    logs: Any = np.zeros(within.weights.shape[:3] + (within.grid.items,), np.float16)
+    areas: Any = AreasOf(logs, within.grid)
+    site = within.site + AS_AREAS
+    hard = replace(hard, maps={**hard.maps, site: replace(within, site=site, weights=areas)})
     trace = replace(hard, gazes={"glimpses": replace(gaze.gazes["glimpses"], query="looks")})
     codec.save(trace, tmp_path / "a.npz")
     with zipfile.ZipFile(tmp_path / "a.npz") as archive:
@@ -113,7 +121,8 @@ def test_the_files_entries_are_what_files_have(tmp_path: Path) -> None:
     names = {
         "map.SITE.chosen": ["encoder-decoder"],
         "map.SITE.strength": ["encoder-decoder"],
-        "map.SITE": list(trace.maps),
+        "map.SITE.logs": ["encoder self"],
+        "map.SITE": [name for name in trace.maps if name != site],
         "gaze.SITE": list(trace.gazes),
     }
     names |= {"field.NAME": list(trace.fields), "": [""]}

@@ -122,6 +122,15 @@ def test_a_layer_that_is_not_there(
     assert elsewhere.fetched == []
 
 
+def test_of_the_layers_that_were_read_the_last_ones_are_kept(elsewhere: Elsewhere) -> None:
+    layered = LayeredWeights(SHAPE, elsewhere, most=2)
+    assert layered.cached_bytes * 3 == layered.nbytes * 2
+    for layer in (0, 1, 0, 2, 0, 1):
+        np.testing.assert_array_equal(layered[layer], WHOLE.weights[layer])
+    assert elsewhere.fetched == [0, 1, 2, 1], "1 was unused for longest when 2 came, then 2 was"
+    assert LayeredWeights(SHAPE, elsewhere, most=9).cached_bytes == layered.nbytes
+
+
 def test_a_failure_is_told_and_not_remembered() -> None:
     failures = [BackendError("The server is gone; try again.")]
 

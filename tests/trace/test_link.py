@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from urllib.parse import parse_qsl, urlencode
 
 import pytest
@@ -42,6 +43,7 @@ def test_a_default_link_is_short() -> None:
 def test_a_full_link_reads_like_the_page() -> None:
     request_ = Request("m", "A dog.", "beam", 8, 3, 7)
     focus = Focus("encoder-decoder", 1, 3, "memory", (2, 3, 4, 5, 6, 11), "word", "several")
+    focus = replace(focus, reading="densest", mass=70, against="average")
     assert to_params(request_, focus) == {
         "model": "m",
         "text": "A dog.",
@@ -56,6 +58,9 @@ def test_a_full_link_reads_like_the_page() -> None:
         "items": "3-7,12",
         "unit": "word",
         "areas": "several",
+        "read": "densest",
+        "mass": "70",
+        "against": "average",
     }
 
 
@@ -98,6 +103,10 @@ def test_parameters_of_others_are_ignored() -> None:
         (BASE | {"site": "encoder self", "layer": "0"}, "layer"),
         (BASE | {"site": "encoder self", "head": "-3"}, "head"),
         (BASE | {"site": "encoder self", "side": "both"}, "query, memory"),
+        (BASE | {"site": "encoder self", "read": "best"}, "heaviest, coverage, densest"),
+        (BASE | {"site": "encoder self", "mass": "91"}, "30 and 90"),
+        (BASE | {"site": "encoder self", "against": "all"}, "nothing, average"),
+        (BASE | {"read": "densest"}, 'no "site"'),
         (BASE | {"site": "encoder self", "unit": "line"}, "item, word"),
         (BASE | {"site": "encoder self", "items": "3-"}, "items"),
         (BASE | {"site": "encoder self", "items": "0"}, "items"),

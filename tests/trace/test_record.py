@@ -12,7 +12,7 @@ from hypothesis import given
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.check import check_focus, validate
 from areaviz.trace.errors import InputError
-from areaviz.trace.record import AttentionMap, Field, Gaze, IntArray, Output, Trace
+from areaviz.trace.record import VERSION, AttentionMap, Field, Gaze, IntArray, Output, Trace
 from areaviz.trace.request import Focus, Request
 from tests import fakes
 from tests.trace.strategies import SOME, traces
@@ -97,7 +97,7 @@ def with_gaze(change: Callable[[Gaze], Gaze]) -> Trace:
 @pytest.mark.parametrize(
     ("trace", "sentence"),
     [
-        (replace(fakes.trace(), version=5), "version 5"),
+        (replace(fakes.trace(), version=VERSION + 1), f"version {VERSION + 1}"),
         (refiled("fields", "source", "input"), 'filed under "input"'),
         (refiled("maps", SITE, "cross"), 'filed under "cross"'),
         (with_source(lambda field: replace(field, kind="smell")), "smell"),

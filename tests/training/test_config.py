@@ -21,7 +21,8 @@ def test_every_recipe_is_whole(path: Path) -> None:
     assert config.name == path.stem
     assert isinstance(config, load(trainings()[config.task]).Recipe)
     if isinstance(config, TranslationConfig):
-        assert network_options(config, len(tokenizer())).area_size in (1, 5)
+        options = network_options(config, len(tokenizer()))
+        assert options.areas(0).extent[1] in (1, 2, 5)
 
 
 def test_the_models_of_a_pair_differ_in_their_attention_alone() -> None:
@@ -35,6 +36,7 @@ def test_the_models_of_a_pair_differ_in_their_attention_alone() -> None:
             "hard",
             "attends",
             "attention",
+            "scoring",
             "overview",
             "forgetting",
         ):

@@ -104,7 +104,7 @@ def test_scenes_become_a_translator_that_looks(
     card = read_card(folder / "card.json")
     assert (card.family, card.task, card.level) == ("doubly", "picture translation", "word")
     assert {"valid_loss", "valid_loss_without", "valid_loss_wrong"} <= card.history[0].keys()
-    assert 0 <= card.history[0]["valid_pointing"] <= 1 and "pointing" in card.recipe["chosen by"]
+    assert 0 <= card.history[0]["valid_pointing"] <= 1 and "pointing" in card.recipe["chosen_by"]
     MODELS[card.family].load(folder, card, choose_device("cpu"))
     measured, written = evaluate(folder, tmp_path, "val", Options(1), "cpu")
     assert measured == read_card(folder / "card.json") and len(written) == 8
@@ -138,7 +138,7 @@ def test_photos_become_one_too_and_nothing_held_out_is_read(data: Path, tmp_path
         len(written) == card.figures["test"]["sentences"] == 2
         and "colour" not in card.figures["test"]
     )
-    assert "valid_pointing" not in card.history[0] and "no gold boxes" in card.recipe["chosen by"]
+    assert "valid_pointing" not in card.history[0] and "no gold boxes" in card.recipe["chosen_by"]
     task = PictureTranslation.build(
         recipe("photos"), data, tmp_path / "doubly", choose_device("cpu")
     )

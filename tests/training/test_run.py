@@ -14,9 +14,11 @@ from areaviz.evaluation.measure import Options, evaluate
 from areaviz.models.checkpoint import digests_of
 from areaviz.models.device import choose_device
 from areaviz.models.writing import WritingModel
+from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
 from areaviz.training.run import train
 from areaviz.training.translation import TranslationConfig, length_limit
+from tests.evaluation.test_translation import linked
 from tests.tiny import SENTENCES
 
 PAIRS = list(zip(SENTENCES[:2], SENTENCES[2:], strict=True)) * 3
@@ -34,7 +36,12 @@ def corpus(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("level", ["character", "token"])
-def test_a_recipe_becomes_a_measured_checkpoint(corpus: Path, tmp_path: Path, level: str) -> None:
+def test_a_recipe_becomes_a_measured_checkpoint(
+    corpus: Path, tmp_path: Path, level: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The captions with links are of the real corpus.
+    for module in ("translation", "links"):
+        monkeypatch.setattr(f"areaviz.evaluation.{module}.read_linked", lambda *_: linked())
     options = {"layers": 1, "width": 16, "filter": 16, "heads": 2, "area_size": 3}
     config = TranslationConfig(
         name="tiny",
@@ -58,11 +65,14 @@ def test_a_recipe_becomes_a_measured_checkpoint(corpus: Path, tmp_path: Path, le
     assert card.files == digests_of(folder) and len(card.files) == 2
     words = WritingModel.load(folder, card, choose_device("cpu")).tokenizer
     assert card.trained_length == max(len(words.tokens(source)) for source, _ in PAIRS)
+    with pytest.raises(InputError, match='Measure the split "val" first'):
+        evaluate(folder, corpus, "test_2016_flickr", Options(2, 2), "cpu")
+    evaluate(folder, corpus, "val", Options(2, 2), "cpu")
     measured, hypotheses = evaluate(folder, corpus, "test_2016_flickr", Options(2, 2), "cpu")
     assert measured == read_card(folder / "card.json")
     assert measured.figures["test_2016_flickr"]["sentences"] == len(hypotheses) == len(PAIRS)
     assert "encoder self" in measured.attention
-    model = WritingModel.load(folder, card, choose_device("cpu"))
+    model = WritingModel.load(folder, measured, choose_device("cpu"))
     requests = [Request("tiny", source, "beam", 2) for source, _ in PAIRS]
     assert model.outputs(requests) == hypotheses
 

@@ -56,7 +56,7 @@ def test_a_panel_has_the_shares_of_its_word() -> None:
     np.testing.assert_allclose([tie.share for tie in panel.ties], words[1], atol=1e-6)
     assert [tie.text for tie in panel.ties] == ["a", "? 70%", "star 25%", "⟨end⟩"]
     np.testing.assert_allclose(panel.frame.shares.ravel(), cells[1], atol=1e-6)
-    assert panel.frame.label == "roter" and drawn.film.top == pytest.approx(1)
+    assert panel.frame.label == "roter" and panel.frame.light.max() == pytest.approx(1)
 
 
 def test_lines_are_as_wide_as_their_shares(trace: Trace) -> None:
@@ -168,7 +168,7 @@ def test_the_caption_tells_both_sites_and_the_scale(trace: Trace) -> None:
         "· encoder-decoder picture, layer 2",
     ):
         assert part in told
-    assert "40% without attention, full at" in told
+    assert "40% without attention, full in each word" in told
 
 
 @pytest.mark.parametrize("words", [1, 2, 3, 6])

@@ -7,8 +7,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from areaviz.views.charts import histogram, history_figure, history_table, scatter
+from areaviz.views.charts import (
+    bars,
+    bin_edges,
+    histogram,
+    history_figure,
+    history_table,
+    scatter,
+)
 from tests.pages.folder import card
 
 SOME = np.array([1, 2, np.nan, 4], np.float32)
@@ -16,16 +25,26 @@ CARD = card("x", "area")
 
 
 def test_missing_values_are_left_out_of_the_bars() -> None:
-    figure = histogram({"one <b>": SOME, "two": SOME + 1}, "BLEU")
-    assert [list(trace.x) for trace in figure.data] == [[1, 2, 4], [2, 3, 5]]
-    assert figure.data[0].name == "one &lt;b&gt;" and figure.layout.dragmode == "select"
-    bins = figure.data[0].xbins
-    assert bins.start == 1 and bins.end > 5
+    drawn = histogram(SOME, "BLEU").data[0]
+    assert sum(drawn.y) == 3 and drawn.y[0] == drawn.y[-1] == 1
+
+
+@given(st.lists(st.floats(-1e6, 1e6, width=32), min_size=1, max_size=40))
+def test_every_value_lies_in_the_bar_that_counts_it(values: list[float]) -> None:
+    column = np.array(values, np.float32)
+    drawn, edges = histogram(column, "x").data[0], bin_edges(column)
+    for number, count in zip(drawn.customdata, drawn.y, strict=True):
+        low, high = edges[number], edges[number + 1]
+        is_last = number == len(drawn.y) - 1
+        inside = [low <= value and (value < high or is_last) for value in column.astype(float)]
+        assert sum(inside) == count
+    assert sum(drawn.y) == len(values)
 
 
 @pytest.mark.parametrize("values", [[], [np.nan], [3, 3, 3]])
 def test_nothing_and_a_single_value_can_be_drawn(values: list[float]) -> None:
-    assert histogram({"one": np.array(values, np.float32)}, "x").data[0].xbins.size > 0
+    column = np.array(values, np.float32)
+    assert sum(histogram(column, "x").data[0].y) == np.isfinite(column).sum()
 
 
 def test_points_know_their_example() -> None:
@@ -33,8 +52,19 @@ def test_points_know_their_example() -> None:
         SOME, np.array([5, np.nan, 6, 7], np.float32), list("abcd"), ("x <i>", "y"), "both"
     )
     points = figure.data[0]
-    assert points.customdata.ravel().tolist() == [0, 3] and list(points.text) == ["a", "d"]
+    assert list(points.customdata) == [0, 3] and list(points.text) == ["a", "d"]
     assert figure.layout.xaxis.title.text == "x &lt;i&gt;"
+
+
+def test_two_values_of_one_measure_have_a_line_where_they_are_equal() -> None:
+    figure = scatter(SOME, SOME + 3, list("abcd"), ("x", "y"), "both", diagonal=True)
+    line, points = figure.data
+    assert list(line.x) == list(line.y) == [1, 7] and len(points.x) == 3
+
+
+def test_bars_know_their_bucket() -> None:
+    figure = bars(["1–5", "6–8"], {"one": [1.0, 2.0], "two": [3.0, np.nan]}, ("x", "y"), "title")
+    assert [list(group.customdata) for group in figure.data] == [[0, 1], [0, 1]]
 
 
 def test_each_curve_has_every_validation() -> None:

@@ -70,12 +70,11 @@ def test_a_frame_is_the_picture_dimmed_by_the_shares_of_its_word(trace: Trace) -
     shares = query.item_shares(trace.maps[FOCUS.site], 1, 2)
     assert [frame.label for frame in drawn.frames] == ["a", "small", "red", "circle"]
     np.testing.assert_allclose(drawn.frames[2].shares.ravel(), shares[2], rtol=1e-6)
-    assert drawn.top == pytest.approx(shares.max())
     small, lit = drawn.stills(96).plain, drawn.stills(96).of(drawn.frames[2])
     cells = trace.fields["picture"]
     for y, x in ((0, 0), (20, 60), (63, 95)):
         share = slow_share(drawn.frames[2].shares, cells, x + 0.5, y + 0.5)
-        light = DIM + (1 - DIM) * min(share / drawn.top, 1)
+        light = DIM + (1 - DIM) * min(share / shares[2].max(), 1)
         np.testing.assert_allclose(lit[y, x], small[y, x] * light, atol=0.51)
 
 
@@ -86,13 +85,48 @@ def test_a_black_ground_is_lifted_so_that_light_shows_on_it() -> None:
     np.testing.assert_array_equal(lifted(np.maximum(dark, 50)), np.maximum(dark, 50))
 
 
-def test_every_frame_has_the_scale_of_all_words(trace: Trace) -> None:
-    assert film(trace, replace(FOCUS, items=(0,))).top == film(trace, FOCUS).top
+def test_every_frame_is_lit_up_to_its_own_largest_cell(trace: Trace) -> None:
+    for frame in film(trace, FOCUS).frames:
+        np.testing.assert_allclose(frame.light, frame.shares / frame.shares.max(), rtol=1e-6)
 
 
-def test_items_choose_frames_and_symbols_stay_out_unless_asked_for(trace: Trace) -> None:
-    assert [frame.first for frame in film(trace, replace(FOCUS, items=(4, 1))).frames] == [1, 4]
+def test_against_the_average_a_sink_stays_dark(trace: Trace) -> None:
+    attention = trace.maps[FOCUS.site]
+    weights = attention.weights.copy()
+    weights *= 0.1
+    weights[..., 0] += 0.9
+    sunk = replace(trace, maps={**trace.maps, FOCUS.site: replace(attention, weights=weights)})
+    for frame in film(sunk, FOCUS).frames:
+        assert frame.light[0, 0] == 1
+    against = film(sunk, replace(FOCUS, against="average"))
+    assert all(frame.light[0, 0] < 0.2 for frame in against.frames)
+    assert max(float(frame.light.max()) for frame in against.frames) > 0.5
+    assert "average" in against.note
+
+
+def test_all_words_have_a_frame_and_locked_ones_are_marked(trace: Trace) -> None:
+    drawn = film(trace, replace(FOCUS, items=(2, 1)))
+    assert [frame.label for frame in drawn.frames if frame.marked] == ["small", "red"]
+    assert [frame.label for frame in drawn.frames] == ["a", "small", "red", "circle"]
+    locked = replace(FOCUS, items=(1,))
+    moving = Image.open(io.BytesIO(film_gif(trace, locked)))
+    assert getattr(moving, "n_frames", 1) == len(VIEW.table(trace, locked).rows) == 4
+    one, other = (VIEW.figure(trace, focus).layout.images for focus in (FOCUS, locked))
+    assert [a.source != b.source for a, b in zip(one, other, strict=True)] == [0, 0, 1, 0, 0]
+
+
+def test_symbols_stay_out_unless_asked_for(trace: Trace) -> None:
+    assert [frame.first for frame in film(trace, replace(FOCUS, items=(4, 1))).frames] == [
+        *range(5)
+    ]
     assert "⟨end⟩" not in [frame.label for frame in film(trace, FOCUS).frames]
+
+
+def test_of_a_text_too_long_for_a_film_the_locked_words_make_one() -> None:
+    long = fakes.caption_trace(" ".join(["word"] * (frames.MOST_FRAMES + 1)))
+    assert not VIEW.fits(long, FOCUS)
+    drawn = film(long, replace(FOCUS, items=(3, 5)))
+    assert VIEW.fits(long, replace(FOCUS, items=(3, 5))) and len(drawn.frames) == 2
 
 
 def test_items_join_to_words() -> None:
@@ -155,12 +189,13 @@ def test_the_caption_tells_model_site_head_normalisation_and_scale(trace: Trace)
         "2×2 cells",
     ):
         assert part in told
-    assert f"{film(trace, FOCUS).top:.1%}" in told
+    assert "own largest cell" in told
 
 
 def test_the_table_has_a_line_a_word_whose_cells_sum_to_one(trace: Trace) -> None:
     table = VIEW.table(trace, FOCUS)
     assert len(set(table.columns)) == len(table.columns) == 4 + 16
+    assert table.columns[4] == "row 1, column 1"
     assert [row[1] for row in table.rows] == ["a", "small", "red", "circle"]
     for row in table.rows:
         assert sum(map(float, row[4:])) == pytest.approx(1, abs=1e-5)
@@ -322,9 +357,13 @@ def test_every_word_has_a_picture_of_its_own() -> None:
     assert (shown.title, shown.note, shown.caption) == (drawn.title, drawn.note, drawn.caption)
 
 
-def test_a_chosen_word_is_all_there_is_to_play() -> None:
-    shown = played(fakes.caption_trace("a b c"), Focus("encoder-decoder", items=(1,)))
-    assert shown.words == ("b",) and len(shown.pictures) == 1
+def test_a_chosen_word_is_marked_in_what_is_played() -> None:
+    trace = fakes.caption_trace("a b c")
+    shown = played(trace, Focus("encoder-decoder", items=(1,)))
+    plain = played(trace, Focus("encoder-decoder"))
+    assert shown.words == plain.words == ("a", "b", "c")
+    pairs = zip(shown.pictures, plain.pictures, strict=True)
+    assert [one == other for one, other in pairs] == [True, False, True]
 
 
 def test_what_cannot_be_seen_is_named_and_markup_stays_as_it_is() -> None:

@@ -43,6 +43,19 @@ def test_soft_attention_lights_its_cell(cell: int) -> None:
     assert inside.max() == seen.max() and inside.mean() > 2 * seen.mean()
 
 
+def test_against_the_average_what_is_always_looked_at_stays_dark() -> None:
+    trace = pointed(6)
+    assert np.ptp(look_picture(trace, 0, "average").astype(int)) == 0
+    attention = trace.maps["encoder-decoder"]
+    weights = attention.weights.copy()
+    weights[..., 0, :] = np.eye(attention.grid.count, dtype=np.float32)[9]
+    turned = replace(trace, maps={"encoder-decoder": replace(attention, weights=weights)})
+    seen = look_picture(turned, 0, "average").astype(int).sum(2)
+    height, width = (length // 4 for length in seen.shape)
+    row, column = divmod(int(seen.argmax()), seen.shape[1])
+    assert (row // height, column // width) == divmod(9, 4)
+
+
 def test_hard_attention_outlines_what_was_read() -> None:
     assert yellow(look_picture(pointed(6), 0)) == 0
     seen = look_picture(pointed(6, hard=True), 0)

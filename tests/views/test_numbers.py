@@ -48,14 +48,15 @@ PYRAMIDS = [
 def test_pyramid_cells_are_mean_weights_over_their_items(trace: Trace, focus: Focus) -> None:
     rows = VIEWS["pyramid"].figure(trace, focus).data
     assert [row.y0 for row in rows] == [1, 2, 3, 4, 5]
-    total = 0.0
     for row in rows:
-        for start, weight in enumerate(row.z[0]):
-            # A cell one item wide stands in the middle of the items it spans.
-            assert row.x0 + start == start + (row.y0 - 1) / 2
-            assert weight == pytest.approx(mean_weight(trace, focus, start, row.y0), rel=1e-4)
-            total += float(weight)
-    assert total == pytest.approx(1, abs=1e-5)
+        places = range(len(row.z[0]))
+        weights = [mean_weight(trace, focus, start, row.y0) for start in places]
+        # Each row has a scale of its own, up to its largest cell.
+        assert row.z[0] == pytest.approx(np.array(weights) / max(weights), rel=1e-4)
+        # A cell one item wide stands in the middle of the items it spans.
+        assert row.x0 == (row.y0 - 1) / 2
+    listed = [float(row[3]) for row in VIEWS["pyramid"].table(trace, focus).rows]
+    assert sum(listed) == pytest.approx(1, abs=1e-5)
     table = VIEWS["pyramid"].table(trace, focus)
     assert len(table.rows) == trace.maps[focus.site].grid.count
     assert table.rows[19][:3] == (2, 2, "␣s")
@@ -63,10 +64,37 @@ def test_pyramid_cells_are_mean_weights_over_their_items(trace: Trace, focus: Fo
 
 def test_half_columns_make_a_trapezoid() -> None:
     halves = pyramid.half_columns(
-        (np.array([1, 2, 3], dtype=np.float32), np.array([4, 5], dtype=np.float32))
+        [
+            pyramid.Row(1, np.array([1, 2, 4], dtype=np.float32)),
+            pyramid.Row(2, np.array([4, 1], dtype=np.float32)),
+        ]
     )
-    nan = np.nan
-    np.testing.assert_array_equal(halves, [[1, 1, 2, 2, 3, 3], [nan, 4, 4, 5, 5, nan]])
+    nan, quarter = np.nan, 0.25
+    expected = [[quarter, quarter, 0.5, 0.5, 1, 1], [nan, 1, 1, quarter, quarter, nan]]
+    np.testing.assert_array_equal(halves, expected)
+
+
+def test_a_pyramid_says_at_the_right_end_what_each_row_sums_to(trace: Trace) -> None:
+    focus = Focus("encoder-decoder", 0, 1, items=(2,))
+    sums = query.area_size_shares(
+        replace(
+            trace.maps["encoder-decoder"],
+            weights=trace.maps["encoder-decoder"].weights[:, :, 2:3],
+        ),
+        0,
+        1,
+    )
+    figure = VIEWS["pyramid"].figure(trace, focus)
+    told = [float(note.text.strip("<b>/%")) for note in figure.layout.annotations]
+    assert told == pytest.approx([100 * share for share in sums.values()], abs=0.5)
+
+
+def test_a_pyramid_of_areas_of_several_items_begins_with_pairs(trace: Trace) -> None:
+    focus = Focus("encoder-decoder", 0, 1, areas="several")
+    figure = VIEWS["pyramid"].figure(trace, focus)
+    assert [row.y0 for row in figure.data] == [2, 3, 4, 5]
+    assert "are left out" in figure.layout.title.subtitle.text
+    assert VIEWS["pyramid"].table(trace, focus).rows[0][1] == 2
 
 
 @pytest.mark.parametrize("items", [(), (2,), (2, 7)])
@@ -182,9 +210,10 @@ def test_the_overview_shows_item_shares_where_each_head_stands(trace: Trace) -> 
     )
 
 
-def test_a_missing_distance_is_left_empty(trace: Trace) -> None:
-    table = VIEWS["overview"].table(trace, Focus("encoder-decoder"))
-    assert {row[4] for row in table.rows} == {""}
+def test_a_missing_distance_has_no_column(trace: Trace) -> None:
+    columns = VIEWS["overview"].table(trace, Focus("encoder-decoder")).columns
+    assert len(columns) == 5 and "mean distance (items)" not in columns
+    assert "mean distance (items)" in VIEWS["overview"].table(trace, Focus("encoder self")).columns
 
 
 def test_size_bars_are_the_shares_of_each_head(trace: Trace) -> None:
@@ -224,7 +253,7 @@ def test_probabilities_show_the_item_and_the_likeliest_other(trace: Trace) -> No
     assert (
         row[:2] == (4, "␣")
         and row[2] == pytest.approx(float(trace.output.probabilities[3]))
-        and row[3] == "␣"
+        and row[3] != "␣"
     )
 
 

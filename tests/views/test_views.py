@@ -10,6 +10,7 @@ from areaviz.drawing.base import View
 from areaviz.drawing.export import FORMATS, figure_bytes, table_csv, table_json
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
+from areaviz.ui.look.chart import first_view
 from areaviz.views import TEXTS
 from tests import fakes
 
@@ -43,6 +44,15 @@ def hostile() -> Trace:
 
 def test_the_registry_names_every_view_by_its_key() -> None:
     assert all(view.name == name and view.question.endswith("?") for name, view in VIEWS.items())
+
+
+@pytest.mark.parametrize(("largest", "opens"), [(3, "pyramid"), (1, "alignment")])
+def test_a_page_opens_with_areas_only_where_there_are_areas(largest: int, opens: str) -> None:
+    trace, focus = fakes.trace(area_size=largest), Focus("encoder-decoder")
+    fitting = [view for view in VIEWS.values() if view.fits(trace, focus)]
+    assert first_view(fitting, trace, focus).name == opens
+    # Where nothing may lead, the first that fits does.
+    assert first_view([VIEWS["coverage"]], trace, focus).name == "coverage"
 
 
 @pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
@@ -123,7 +133,9 @@ def test_averaging_is_said_in_the_title(long_trace: Trace) -> None:
 @pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
 def test_hostile_labels_stay_text(view: View, hostile: Trace) -> None:
     focus = Focus("encoder-decoder", 0, 0, "query", (0, 3))
-    spec = json.dumps(json.loads(view.figure(hostile, focus).to_json()), ensure_ascii=False)
+    drawn = json.loads(view.figure(hostile, focus).to_json())
+    del drawn["layout"]["meta"]  # the caption, which the page escapes
+    spec = json.dumps(drawn, ensure_ascii=False)
     assert [active for active in ("<b>", "$", "\u202e", "\\u202e") if active in spec] == []
     printed = view.print(hostile, focus)
     assert not any(text.get_parse_math() for text in printed.findobj(Text))

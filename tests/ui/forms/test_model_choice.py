@@ -9,7 +9,14 @@ import streamlit as st
 
 from areaviz.cards.card import Card
 from areaviz.data.picture_samples import SAMPLES, sample
-from areaviz.ui.forms.model_choice import FIRST, first_sample, fit_model, kind_of, mismatch
+from areaviz.ui.forms.model_choice import (
+    FIRST,
+    first_sample,
+    fit_kind,
+    fit_model,
+    kind_of,
+    mismatch,
+)
 from areaviz.ui.forms.options import ModelState
 from areaviz.ui.shell.page import Page
 from tests.pages import folder
@@ -61,6 +68,14 @@ def test_a_model_of_the_kind_stays() -> None:
     assert PAGE.state.model == "photo-plain"
     fit_model(PAGE, CARDS, None)
     assert PAGE.state.model == "photo-plain"
+
+
+def test_a_set_of_pictures_brings_its_model_along_as_one_picture_does() -> None:
+    PAGE.set(model="photo-plain")
+    fit_kind(PAGE, CARDS, "scenes")
+    assert PAGE.state.model == "scene-area"
+    fit_kind(PAGE, CARDS, "")
+    assert PAGE.state.model == "scene-area"
 
 
 def test_what_a_link_asks_for_together_stays_together() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from areaviz.ui.forms.options import AS_TRAINED, about_areas
+from areaviz.ui.forms.options import AS_TRAINED, about_areas, counterpart
 from tests.pages import folder
 
 EXTENT = "{size} neighbouring items"
@@ -35,12 +35,14 @@ def test_a_card_knows_up_to_where_areas_were_learned(
 
 
 def test_the_caption_says_what_single_items_keep_and_lose() -> None:
-    assert "keep what the model learned" in about_areas(1, EXTENT, 5) and "left out" in about_areas(
-        1, EXTENT, 5
+    single = about_areas(1, EXTENT, 5, 5)
+    assert "keeps what it learned" in single and "leaves out" in single
+    assert (
+        "areas of up to 5" in about_areas(AS_TRAINED, EXTENT, 5, 5) == about_areas(5, EXTENT, 5, 5)
     )
-    assert "up to 5 items" in about_areas(AS_TRAINED, EXTENT, 5)
-    assert about_areas(3, EXTENT, 5).startswith("Areas hold up to 3 neighbouring items")
-    assert "by the same weights" in about_areas(1, EXTENT)
+    assert about_areas(3, EXTENT, 5, 5).startswith("Areas hold up to 3 neighbouring items")
+    assert "by the same weights" in about_areas(1, EXTENT, 0, 5)
+    assert "single items" in about_areas(AS_TRAINED, EXTENT, 0, 1)
 
 
 def script(config: dict, chosen: int) -> None:  # type: ignore[type-arg]  # runs without this file's imports
@@ -60,4 +62,17 @@ def script(config: dict, chosen: int) -> None:  # type: ignore[type-arg]  # runs
 def test_the_slider_ends_where_the_learning_did(config: dict[str, Any], end: str) -> None:
     page = AppTest.from_function(script, kwargs={"config": config, "chosen": 1}).run()
     assert not page.exception
-    assert page.select_slider[0].options[-1] == end
+    assert page.select_slider[0].options[-2:] == [end, "As trained (3)"]
+
+
+def test_the_counterpart_is_the_model_most_alike_with_another_attention() -> None:
+    area = replace(folder.card("area", "area"), pair="a", size="")
+    paired = replace(folder.card("paired", "regular"), pair="a", size="")
+    sized = replace(folder.card("sized", "regular"), pair="b", size="")
+    other = replace(folder.card("other", "regular"), pair="c", size="Small")
+    captions = replace(folder.card("captions", "regular"), task="caption")
+    cards = {card.name: card for card in (captions, other, sized, paired, area)}
+    for expected in (paired, sized, other):
+        assert counterpart(area, cards) == expected
+        del cards[expected.name]
+    assert counterpart(area, cards) is None

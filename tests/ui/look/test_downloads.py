@@ -50,7 +50,7 @@ def test_the_numbers_are_the_same_in_every_file(
         assert made["gif"].make().startswith(b"GIF89a")
     assert all(file.name.endswith(f".{kind}") and file.mime for kind, file in made.items())
     assert made["html"].make().startswith(b"<!doctype html>")
-    rows = list(csv.reader(io.StringIO(made["csv"].make().decode())))
+    rows = list(csv.reader(io.StringIO(made["csv"].make().decode("utf-8-sig"))))
     stored = json.loads(made["json"].make())
     assert rows[0] == list(stored["columns"]) and len(rows) - 1 == len(stored["rows"])
 

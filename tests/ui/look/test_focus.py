@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from areaviz.cards.card import Opening
 from areaviz.drawing.sites import site_name, sites
 from areaviz.trace.picture import Picture
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.components.ribbon import Selection
-from areaviz.ui.look.explore import clicked, followed, same_items, shared
+from areaviz.ui.look.explore import alike, clicked, followed, same_items, shared
 from areaviz.ui.look.focus import fitted, heads
+from areaviz.ui.shell.state import ALL_HEADS, State
 from tests import fakes
 
 MAIN = fakes.trace("A dog.", "Ein Hund.")
@@ -57,6 +59,31 @@ def test_items_are_shared_where_the_text_is_the_same() -> None:
     assert shared(MAIN, OTHER, source) == Focus("encoder-decoder", 0, None, "memory", (2,))
     assert shared(MAIN, OTHER, target) == Focus("encoder-decoder", 0, None, "query", ())
     assert shared(MAIN, MAIN, target) == target
+
+
+def test_a_lock_holds_for_the_letters_of_words_that_both_wrote() -> None:
+    other = fakes.trace("A dog.", "Der Hund bellt.")
+    main = fakes.trace("A dog.", "Ein Hund rennt.")
+    hund = Focus("encoder-decoder", 0, None, "query", (4, 5, 6, 7))
+    assert shared(main, other, hund).items == (4, 5, 6, 7)
+    last = replace(hund, items=(7, 8))
+    assert shared(main, other, last).items == (7,)
+    assert shared(main, other, replace(hund, items=(9, 10))).items == ()
+    asked = shared(main, other, replace(hund, items=()))
+    back = followed(main, other, replace(hund, items=()), asked, replace(asked, items=(5,)))
+    assert back == replace(hund, items=(5,))
+    assert followed(main, other, hund, shared(main, other, hund), asked).items == ()
+
+
+def test_pictures_beside_one_another_are_of_the_same_items_or_of_all() -> None:
+    other, main = fakes.trace("A dog.", "Der Hund."), fakes.trace("A dog.", "Ein Hund.")
+    hund, ein = (Focus("encoder-decoder", items=items) for items in ((4,), (0,)))
+    assert alike((main, other), (hund, shared(main, other, hund)))
+    assert not alike((main, other), (ein, shared(main, other, ein)))
+    assert not alike((main, other), (hund, replace(hund, items=(0,))))
+    nothing = replace(ein, items=())
+    assert alike((main, other), (nothing, nothing)) and alike((main,), (hund,))
+    assert not alike((main, other), (nothing, ein))
 
 
 def test_letters_are_no_tokens_and_cells_of_one_picture_none_of_another() -> None:
@@ -165,3 +192,25 @@ def test_many_layers_and_heads_are_lists(layers: int, heads: int, lists: int) ->
             .run()
         )
         assert not app.exception and app.text[0].value == "layer 400, head 7"
+
+
+def test_a_page_opens_where_the_card_says_and_then_stays_where_it_is_put() -> None:
+    card = {
+        "encoder-decoder": Opening("densest", 1, 2),
+        "encoder self": Opening("coverage", 0, None),
+    }
+    state = State(opening=card)
+    opened = state.opening_at("encoder-decoder")
+    assert (opened.layer, opened.head, opened.locked.reading) == (1, 2, "densest")
+    chosen = replace(opened, layer=0, head=3)
+    assert chosen.opening_at("encoder-decoder") == chosen
+    other = chosen.opening_at("encoder self")
+    assert (other.layer, other.head, other.locked.reading) == (0, ALL_HEADS, "coverage")
+    assert state.opening_at("decoder self") == state
+
+
+def test_a_link_goes_before_what_the_card_says() -> None:
+    state = State(opening={"encoder-decoder": Opening("densest", 1, 2)})
+    linked = state.looking_at(Focus("encoder-decoder", 0, 1))
+    assert linked.opening_at("encoder-decoder") == linked
+    assert linked.looking_at(None).opening_at("encoder-decoder").layer == 1

@@ -28,7 +28,7 @@ def page() -> None:
     from tests import fakes
 
     trace = fakes.gaze_trace(steps=3)
-    _way(WAYS[2], replace(trace, details={"answer": st.session_state["answer"]}), 2)
+    _way(WAYS[2], replace(trace, details={"answer": st.session_state["answer"]}), 2, "nothing")
 
 
 @pytest.mark.parametrize(("answer", "told"), [("8", False), ("38", True)])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from areaviz.cards.gates import Judged
 from areaviz.ui.models.card_tables import (
     HEAVIEST,
     WEIGHTED,
     all_measures,
     attention_table,
     figure_table,
+    gate_table,
     measure_name,
     number,
     quality_table,
@@ -38,6 +40,15 @@ def test_the_test_set_of_the_papers_comes_first_and_gaps_are_dashes() -> None:
         "Other set",
     ]
     assert table["BLEU"] == ["29.13", "–", "1.00"] and table["Beam"] == ["4", "–", "–"]
+
+
+def test_targets_that_were_set_later_are_not_said_to_be_older() -> None:
+    first = Judged("Error", "at most 4.0%", "3.0%", True, "")
+    later = Judged("Spans (set after training)", "at least 20.0%", "–", None, "")
+    table = gate_table([first])
+    assert list(table) == ["Target set before training", "Needed", "Result", "Verdict"]
+    assert list(gate_table([first, later]))[0] == "Target"
+    assert gate_table([first, later])["Verdict"] == ["reached", "not measured yet"]
 
 
 def test_the_heaviest_areas_of_several_items_stand_beside_their_baselines() -> None:

@@ -78,3 +78,36 @@ def test_without_a_focus_the_default_is_looked_at() -> None:
     assert state.unlocked().locked.items == () and state.unlocked().site == "encoder self"
     first = state.looking_at(None)
     assert (first.site, first.layer, first.head, first.view) == ("", None, ALL_HEADS, "")
+
+
+def addressed() -> None:
+    import streamlit as st
+
+    from areaviz.ui.forms.translate_form import TranslateState
+    from areaviz.ui.shell.page import Page
+    from tests.pages import folder
+
+    page = Page("translate", "", TranslateState())
+    page.follow({"a": folder.card("a", "area")})
+    page.widget(st.text_input, "Text", "text")
+    page.keep({"model": "a", "text": page.state.text, "view": "pyramid"})
+
+
+def test_a_link_stays_as_it_is_until_something_is_changed() -> None:
+    app = AppTest.from_function(addressed)
+    app.query_params["text"] = "A dog."
+    app.run()
+    assert not app.exception and dict(app.query_params) == {"text": "A dog."}
+    app.run()
+    assert dict(app.query_params) == {"text": "A dog."}
+    app.text_input[0].set_value("A cat.").run()
+    whole = {"model": "a", "text": "A cat.", "view": "pyramid"}
+    assert dict(app.query_params) == whole
+    # Also when what the link showed is asked for again.
+    app.text_input[0].set_value("A dog.").run()
+    assert dict(app.query_params) == whole | {"text": "A dog."}
+
+
+def test_an_address_that_says_nothing_is_made_whole_at_once() -> None:
+    app = AppTest.from_function(addressed).run()
+    assert not app.exception and set(app.query_params) == {"model", "text", "view"}

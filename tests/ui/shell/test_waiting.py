@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from areaviz.backend.base import Progress
-from areaviz.cards.card import Card
 from areaviz.trace.errors import BackendError
 from areaviz.trace.record import Trace
-from areaviz.trace.request import Request
+from areaviz.trace.request import Progress, Request
 from areaviz.ui.shell.waiting import traced
 from tests import fakes
 
@@ -28,17 +26,8 @@ class Place:
         self.gone = True
 
 
-class Half:
+class Half(fakes.FakeBackend):
     """Is half way in every request once, and fails at "wrong"."""
-
-    def models(self) -> dict[str, Card]:
-        return {}
-
-    def problems(self) -> tuple[str, ...]:
-        return ()
-
-    def device(self) -> str:
-        return "nowhere"
 
     def trace(
         self, request: Request, progress: Progress | None = None, background: bool = False

@@ -1,0 +1,220 @@
+"""A trace beside the attention that the library itself returns for the same input.
+
+Shapes: L layers, H heads, Q queries, N items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+
+import areaviz
+from areaviz.adapters.watching import InOrder
+from areaviz.trace import codec
+from areaviz.trace.record import FloatArray, Trace
+from tests.adapters.architectures import TARGET, Architecture, inputs
+from tests.adapters.library import eager
+
+# What the library calls its attentions, and the sites they may be.
+_KEYS = {
+    "encoder_attentions": ("encoder self",),
+    "decoder_attentions": ("decoder self",),
+    "cross_attentions": ("encoder-decoder",),
+    "attentions": ("encoder self", "decoder self"),
+}
+# How far a trace may be from the library, in memory and as it is stored.
+EXACT, STORED = 1e-5, 5e-4
+
+
+def traced(architecture: Architecture, model: Any) -> Trace:
+    """What `areaviz.attend` shows; what it refuses is raised."""
+    given, options = inputs(architecture)
+    return areaviz.attend(model, given, area_size=2, **options)
+
+
+def disagreements(architecture: Architecture, model: Any, trace: Trace) -> dict[str, float]:
+    """By site the largest difference from what the library returns; sites it returns none of lack.
+
+    Raises:
+        AssertionError: the stored trace is another, or a map has another shape than the library's.
+    """
+    with InOrder():
+        outputs = eager(model, **by_name(architecture, model))
+    stored = codec.from_bytes(codec.to_bytes(trace))
+    found = {}
+    for site, expected in _expected(architecture, model, trace, outputs):
+        shown = np.asarray(trace.maps[site].weights)
+        if trace.maps[site].memory.endswith(" and nothing"):
+            shown = shown[..., :-1]
+        assert shown.shape == expected.shape, f"{site}: {shown.shape}, not {expected.shape}"
+        again = np.asarray(stored.maps[site].weights)[..., : shown.shape[-1]]
+        assert np.abs(again - expected).max() <= STORED, f"{site} is stored otherwise"
+        found[site] = float(np.abs(shown - expected).max())
+    return found
+
+
+def misplaced(architecture: Architecture, model: Any, trace: Trace) -> str:
+    """What is wrong with where cells of a picture lie: one is painted over, and has to be found."""
+    site = "encoder-decoder" if architecture.family == "ViltModel" else "encoder self"
+    attention, (given, options) = trace.maps.get(site), inputs(architecture)
+    if attention is None or trace.fields[attention.memory].kind != "picture":
+        return ""
+    picture = given["pixel_values"] if isinstance(given, Mapping) else given
+    # Cells of networks that look around overlap.
+    if architecture.family == "DetrModel":
+        return ""
+    if picture.dim() != 4 or "not all layers" in trace.details:
+        return ""
+    rows, columns = attention.grid.height, attention.grid.width
+    high, wide = picture.shape[2] // rows, picture.shape[3] // columns
+    row, column = rows - 1, min(1, columns - 1)
+    painted = picture.clone()
+    painted[..., row * high : (row + 1) * high, column * wide : (column + 1) * wide] *= -3
+    other = {**given, "pixel_values": painted} if isinstance(given, Mapping) else painted
+    again = areaviz.attend(model, other, area_size=1, **options)
+    weights = [np.asarray(one.maps[site].weights[0]) for one in (trace, again)]
+    found = changed_cell(*weights)
+    return "" if found == row * columns + column else f"cell {row * columns + column} is at {found}"
+
+
+def by_name(architecture: Architecture, model: Any) -> dict[str, Any]:
+    """The input by the names that the model has for it."""
+    given, options = inputs(architecture)
+    if isinstance(given, Mapping):
+        return dict(given)
+    names = {"picture": "pixel_values", "caption": "pixel_values", "sound": "input_values"}
+    name = names.get(architecture.reads, "input_ids")
+    passed = {name: torch.tensor([given]) if isinstance(given, list) else given}
+    if architecture.reads == "speech":
+        passed = {"input_features": given}
+    if "target" in options:
+        start = model.config.decoder_start_token_id
+        passed["decoder_input_ids"] = torch.tensor([[start, *TARGET[:-1]]])
+    if architecture.family == "ViTMAEModel":
+        passed["noise"] = torch.arange(16)[None] / 16
+    return passed
+
+
+def _expected(
+    architecture: Architecture, model: Any, trace: Trace, outputs: Any
+) -> Iterator[tuple[str, FloatArray]]:
+    """Every site that the library returns weights of, as they should be shown: [L, H, Q, N]."""
+    if architecture.reads == "both":
+        yield from _expected_both(trace, outputs, architecture)
+        return
+    for key, sites in _KEYS.items():
+        layers = [one for one in outputs.get(key) or () if one is not None]
+        site = next((site for site in sites if site in trace.maps), None)
+        if not layers or site is None or not isinstance(layers[0], torch.Tensor):
+            continue
+        if "not all layers" in trace.details:
+            layers = layers[-1:] if len(layers) > 1 and "2" in _last(trace) else layers[:1]
+        whole = [_whole(layer, trace, site, model) for layer in layers]
+        yield site, np.stack(whole)
+
+
+def _last(trace: Trace) -> str:
+    return trace.details["not all layers"].rpartition("layers ")[2]
+
+
+def _whole(layer: torch.Tensor, trace: Trace, site: str, model: Any) -> FloatArray:
+    """A layer of the library over all items that a map shows: [H, Q, N]."""
+    given: FloatArray = layer[0].detach().float().numpy()
+    attention = trace.maps[site]
+    queries, items = (len(trace.fields[name]) for name in (attention.query, attention.memory))
+    if trace.fields[attention.memory].kind != "picture":
+        return _unbanded(given, items, model)
+    # The class token stands in front of the cells, what YOLOS detects behind them.
+    first = 1 if given.shape[-1] > items else 0
+    if getattr(model.config, "num_register_tokens", 0):
+        first += model.config.num_register_tokens
+    if model.config.model_type == "deit":
+        first = 2
+    rows = slice(first, first + queries) if given.shape[1] > queries else slice(None)
+    return _shares(given[:, rows, first : first + items])
+
+
+def _unbanded(given: FloatArray, items: int, model: Any) -> FloatArray:
+    """Weights of windows and blocks, one by one, over all items."""
+    window = getattr(model.config, "attention_window", None)
+    if given.ndim == 4:
+        blocks, heads, length, _ = given.shape
+        whole = np.zeros((heads, items, items), np.float32)
+        for block, head, place, column in np.ndindex(*given.shape):
+            query, item = block * length + place, (block - 1) * length + column
+            if query < items and 0 <= item < items:
+                whole[head, query, item] = given[block, head, place, column]
+        return whole
+    if window is None or given.shape[-1] == items:
+        return given
+    side = (window if isinstance(window, int) else window[0]) // 2
+    whole = np.zeros((*given.shape[:2], items), np.float32)
+    for head, query, column in np.ndindex(*given.shape):
+        item = query + column - side
+        if 0 <= item < items:
+            whole[head, query, item] = given[head, query, column]
+    return whole
+
+
+def _expected_both(
+    trace: Trace, outputs: Any, architecture: Architecture
+) -> Iterator[tuple[str, FloatArray]]:
+    """Words to words, words to cells, cells to cells, of one stream or two towers."""
+    if "text_model_output" in outputs:
+        towers = {
+            "text self": outputs.text_model_output,
+            "encoder self": outputs.vision_model_output,
+        }
+        for site, tower in towers.items():
+            layers = np.stack([one[0].numpy() for one in tower.attentions])
+            first = layers.shape[-1] - trace.maps[site].weights.shape[-1]
+            yield site, _shares(layers[:, :, first:, first:])
+        return
+    layers = np.stack([one[0].numpy() for one in outputs.attentions])
+    given, _ = inputs(architecture)
+    ids = given["input_ids"][0].numpy()
+    own = "decoder self" if "decoder self" in trace.maps else "text self"
+    if layers.shape[-1] == len(ids):
+        cells = (
+            ids
+            == architecture.more[
+                "image_token_index"
+                if "image_token_index" in architecture.more
+                else "image_token_id"
+            ]
+        )
+        words = ~cells
+    elif own == "decoder self" and architecture.family == "GitForCausalLM":
+        # A class token and 16 cells, then the words.
+        cells, words = np.zeros((2, layers.shape[-1]), bool)
+        cells[1:17], words[17:] = True, True
+    elif architecture.family == "ViltModel":
+        cells, words = np.zeros((2, layers.shape[-1]), bool)
+        words[: len(ids)], cells[len(ids) + 1 :] = True, True
+    else:
+        # The picture's own layers alone, behind a class token.
+        yield "encoder self", _shares(layers[:, :, 1:, 1:])
+        return
+    yield own, _shares(layers[:, :, words][..., words])
+    yield "encoder-decoder", _shares(layers[:, :, words][..., cells])
+
+
+def _shares(weights: FloatArray) -> FloatArray:
+    total = weights.sum(-1, keepdims=True)
+    shares = np.zeros_like(weights)
+    np.divide(weights, total, out=shares, where=total > 0)
+    return shares
+
+
+def changed_cell(before: FloatArray, after: FloatArray) -> int:
+    """The cell whose weights changed most beside those of all others: maps [H, Q, N] of a layer.
+
+    In a first layer a cell's key follows from its own pixels alone, so where only these were
+    changed, the logits of all other cells stay as they are, but for what each row is divided by.
+    """
+    moved = np.log(after + 1e-30) - np.log(before + 1e-30)
+    beside = np.abs(moved - np.median(moved, -1, keepdims=True))
+    return int(np.median(beside, (0, 1)).argmax())

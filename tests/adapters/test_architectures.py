@@ -1,0 +1,51 @@
+"""Every architecture of `transformers` that has a small configuration: right, or refused."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests.adapters.architectures import ARCHITECTURES
+from tests.adapters.verified_models import PAGE, Verdict, page
+
+# What is refused, and in which words.
+REFUSED = {
+    "ASTModel": "cuts a spectrum into patches of times and frequencies",
+    "CanineModel": "differ in heads x queries x items",
+    "FNetModel": "No attention was seen",
+    "FunnelModel": "differ in heads x queries x items",
+    "SqueezeBertModel": "no shares of attention",
+    "SwinModel": "attend within windows",
+    "YosoModel": "No attention was seen",
+}
+LEAST = 80
+
+
+@pytest.fixture(scope="module")
+def verdicts() -> dict[str, Verdict]:
+    """What became of each, from a process that has no threads and can be forked."""
+    run = [sys.executable, "-m", "tests.adapters.verified_models", "--json"]
+    lines = subprocess.run(run, check=True, capture_output=True, text=True).stdout.splitlines()
+    found = [Verdict(**json.loads(line)) for line in lines]
+    return {one.family: one for one in found}
+
+
+@pytest.mark.slow
+def test_every_architecture_is_right_or_refused(verdicts: dict[str, Verdict]) -> None:
+    assert len(verdicts) == len(ARCHITECTURES) >= 90
+    wrong = {one.family: one.problem for one in verdicts.values() if not one.works}
+    assert wrong.keys() == REFUSED.keys(), wrong
+    for family, words in REFUSED.items():
+        assert words in wrong[family]
+    assert sum(one.works for one in verdicts.values()) >= LEAST
+
+
+@pytest.mark.slow
+def test_the_page_of_verified_models_is_what_was_found(verdicts: dict[str, Verdict]) -> None:
+    found = [verdicts[one.family] for one in ARCHITECTURES]
+    assert PAGE.read_text(encoding="utf-8") == page(found), (
+        "python -m tests.adapters.verified_models writes it anew"
+    )

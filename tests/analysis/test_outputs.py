@@ -1,0 +1,53 @@
+"""What others wrote is measured as a model's own outputs are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from areaviz.analysis.measures import measure, score_output
+from areaviz.analysis.run import outputs_digest, rows_of_outputs
+from areaviz.analysis.table import summary, table_csv, table_of
+from areaviz.data.examples import Dataset, Example
+from areaviz.metrics.translation import bleu_and_chrf
+from tests import fakes
+
+REFERENCES = ("Ein kleiner Hund rennt.", "Eine Katze schläft.", "Das ist gut.")
+SET = Dataset("set", tuple(Example(str(n), "x", (text,)) for n, text in enumerate(REFERENCES)), {})
+WRITTEN = ("Ein Hund rennt.", "Eine Katze schläft.", "")
+
+
+def test_outputs_are_measured_without_a_model() -> None:
+    rows = rows_of_outputs(SET, WRITTEN)
+    assert [row.output for row in rows.values()] == list(WRITTEN)
+    assert rows[1].measures["bleu"] == pytest.approx(100) and rows[2].measures["length"] == 0
+    whole = summary(SET, rows)
+    wanted = bleu_and_chrf(list(WRITTEN), list(REFERENCES))
+    assert (whole["corpus_bleu"], whole["corpus_chrf"]) == wanted
+
+
+def test_a_model_s_output_has_the_same_scores_as_its_file() -> None:
+    trace = fakes.trace("A small dog.", "Ein kleiner Hund.")
+    example = Example("1", "A small dog.", ("Ein kleiner Hund rennt.",))
+    of_model, of_file = measure(trace, example), score_output("Ein kleiner Hund.", example)
+    assert {name: of_model[name] for name in of_file} == pytest.approx(of_file)
+
+
+def test_without_references_outputs_have_their_length() -> None:
+    bare = Dataset("set", (Example("1", "x"),), {})
+    assert rows_of_outputs(bare, ["two words"])[0].measures == {"length": 2.0}
+
+
+def test_outputs_are_told_apart_by_all_their_lines() -> None:
+    assert outputs_digest(["ab", "c"]) != outputs_digest(["a", "bc"]) != outputs_digest(["abc"])
+    outputs_digest(["\ud800"])
+
+
+def test_a_table_opens_in_a_spreadsheet_as_it_is() -> None:
+    written = ("=1+1", "größer", "\ud800")
+    table = table_of(SET, [rows_of_outputs(SET, written)])
+    content = table_csv(table)
+    assert content.startswith(b"\xef\xbb\xbfnumber,name,text,picture,reference,output_0")
+    lines = content.decode("utf-8-sig").split("\r\n")
+    assert lines[1].startswith("1,0,x,,Ein kleiner Hund rennt.,'=1+1,") and "größer" in lines[2]
+    assert np.isfinite(float(lines[1].rsplit(",", 1)[1]))

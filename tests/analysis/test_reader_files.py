@@ -1,0 +1,137 @@
+"""A reader finds own sets and analyses again, and nobody else's."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from areaviz.analysis import reader_files
+from areaviz.analysis.reader_files import Entry, ReaderFiles, remove_old_files, set_id
+from areaviz.data.set_files import Roles
+from areaviz.trace.errors import BackendError, InputError
+
+ADA, BOB = "a" * 64, "b" * 64
+FILES = {"../my.en": "größer\n=1\n".encode(), "my.de": b"a\nb\n"}
+ROLES = Roles(source="../my.en", references=("my.de",))
+SET = ROLES.read(FILES)
+ENTRY = Entry({"set": set_id(SET), "model": "m"}, "my.en", 2, ("Model",), SET.digest)
+
+
+def test_a_set_is_kept_and_opened_as_it_was(tmp_path: Path) -> None:
+    own = ReaderFiles(tmp_path, ADA)
+    for _ in range(2):
+        own.keep_set(SET, FILES, ROLES)
+    files, roles = ReaderFiles(tmp_path, ADA).open_set(set_id(SET))
+    assert roles == ROLES and roles.read(files).digest == SET.digest
+    kept = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert {path.stat().st_mode & 0o777 for path in kept} == {0o600} and len(kept) == 3
+    assert {path.name for path in kept} == {"0", "1", "roles.json"}, "no name of a reader's"
+
+
+def test_nobody_opens_what_is_another_s(tmp_path: Path) -> None:
+    ReaderFiles(tmp_path, ADA).keep_set(SET, FILES, ROLES)
+    ReaderFiles(tmp_path, ADA).note(ENTRY)
+    bob = ReaderFiles(tmp_path, BOB)
+    assert bob.entries() == []
+    with pytest.raises(InputError, match="not kept here for you"):
+        bob.open_set(set_id(SET))
+    for name in (f"../{ADA}/{set_id(SET)}", "..", "", "x" * 24):
+        with pytest.raises(InputError, match="not kept here for you"):
+            bob.open_set(name)
+    with pytest.raises(ValueError, match="64 hexadecimal"):
+        ReaderFiles(tmp_path, "../" + ADA[3:])
+
+
+def test_the_list_has_the_last_one_first_and_each_once(tmp_path: Path) -> None:
+    own = ReaderFiles(tmp_path, ADA)
+    for name in ("one", "two", "one"):
+        own.note(Entry({"set": name}, name, 3, (), name))
+        time.sleep(0.01)
+    assert [entry.dataset for entry in own.entries()] == ["one", "two"]
+    assert own.entries()[0].opened > own.entries()[1].opened
+
+
+def test_the_list_ends_somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader_files, "MAX_ENTRIES", 2)
+    own = ReaderFiles(tmp_path, ADA)
+    for number in range(4):
+        own.note(Entry({"n": str(number)}, str(number), 3, (), "d"))
+        time.sleep(0.01)
+    assert [entry.dataset for entry in own.entries()] == ["3", "2"]
+
+
+def test_what_is_damaged_is_left_out_or_told(tmp_path: Path) -> None:
+    own = ReaderFiles(tmp_path, ADA)
+    own.note(ENTRY)
+    folder = tmp_path / "readers" / ADA
+    for number, text in enumerate(("{", "[]", '{"params": 1}', json.dumps({"params": {}}))):
+        (folder / f"{number}.json").write_text(text)
+    assert [entry.id for entry in own.entries()] == [ENTRY.id]
+    own.keep_set(SET, FILES, ROLES)
+    (folder / set_id(SET) / "roles.json").write_text('{"files": {"../x": "y"}}')
+    with pytest.raises(InputError, match="damaged; choose its files again"):
+        own.open_set(set_id(SET))
+
+
+def test_a_set_and_its_analyses_go_together(tmp_path: Path) -> None:
+    own, bob = ReaderFiles(tmp_path, ADA), ReaderFiles(tmp_path, BOB)
+    for one in (own, bob):
+        one.keep_set(SET, FILES, ROLES)
+        one.note(ENTRY)
+    own.note(Entry({}, "other", 1, (), "other"))
+    own.remove(SET.digest)
+    assert [entry.dataset for entry in own.entries()] == ["other"]
+    with pytest.raises(InputError):
+        own.open_set(set_id(SET))
+    assert bob.entries() and bob.open_set(set_id(SET))
+
+
+def test_an_analysis_is_taken_off_the_list_and_its_set_stays(tmp_path: Path) -> None:
+    own = ReaderFiles(tmp_path, ADA)
+    own.keep_set(SET, FILES, ROLES)
+    own.note(ENTRY)
+    own.remove_entry("../" + ENTRY.id)
+    assert own.entries()
+    own.remove_entry(ENTRY.id)
+    own.remove_entry(ENTRY.id)
+    assert not own.entries() and own.open_set(set_id(SET))
+
+
+def test_the_sets_opened_longest_ago_make_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, sets = ReaderFiles(tmp_path, ADA), []
+    for number in range(3):
+        files = {"a.txt": f"{number}\n".encode() * 1000}
+        sets.append(Roles(source="a.txt").read(files))
+        if number == 2:
+            own.open_set(set_id(sets[0]))
+            monkeypatch.setattr(reader_files, "MAX_BYTES", 5000)
+        own.keep_set(sets[number], files, Roles(source="a.txt"))
+        time.sleep(0.01)
+    assert own.open_set(set_id(sets[0])) and own.open_set(set_id(sets[2]))
+    with pytest.raises(InputError):
+        own.open_set(set_id(sets[1]))
+
+
+def test_what_nobody_opened_goes_after_the_operator_s_days(tmp_path: Path) -> None:
+    own = ReaderFiles(tmp_path, ADA)
+    own.keep_set(SET, FILES, ROLES)
+    own.note(ENTRY)
+    half = tmp_path / "readers" / ADA / ("c" * 24)
+    half.mkdir()
+    assert remove_old_files(tmp_path, time.time() - 100) == 0
+    for path in (*(tmp_path / "readers" / ADA).iterdir(), *tmp_path.rglob("roles.json")):
+        os.utime(path, (1, 1))
+    assert remove_old_files(tmp_path, time.time() - 100) == 3
+    assert not list((tmp_path / "readers" / ADA).iterdir())
+
+
+def test_a_disk_that_cannot_be_written_to_is_told(tmp_path: Path) -> None:
+    (tmp_path / "readers").write_text("a file")
+    with pytest.raises(BackendError, match="while noting the analysis"):
+        ReaderFiles(tmp_path, ADA).note(ENTRY)

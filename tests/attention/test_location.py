@@ -1,0 +1,126 @@
+"""Location-aware attention against a slow version, and what its switches do."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from areaviz.attention.location import (
+    SCORINGS,
+    LocationAttention,
+    Shares,
+    first_weights,
+    weights_of,
+)
+from areaviz.trace.errors import InputError
+
+WIDTH, CHANNELS, HIDDEN, ITEMS = 3, 4, 5, 7
+
+
+def slow_score(
+    attention: LocationAttention, query: Tensor, items: Tensor, before: Tensor, item: int
+) -> float:
+    """The equation for one query and one item, number by number."""
+    hidden = attention.query.weight @ query + attention.query.bias
+    if attention.key is not None:
+        hidden = hidden + attention.key.weight @ items[item]
+    if attention.filters is not None:
+        kernels = attention.filters.weight[:, 0]
+        reach = kernels.shape[1] // 2
+        found = torch.zeros(len(kernels))
+        for number, kernel in enumerate(kernels):
+            for offset in range(-reach, reach + 1):
+                if 0 <= item + offset < len(before):
+                    found[number] += kernel[offset + reach] * before[item + offset]
+        hidden = hidden + attention.place.weight @ found
+    return float(attention.score.weight[0] @ torch.tanh(hidden))
+
+
+@pytest.mark.parametrize("scoring", SCORINGS)
+def test_scores_are_those_of_the_equation(scoring: str) -> None:
+    torch.manual_seed(3)
+    attention = LocationAttention(WIDTH, CHANNELS, HIDDEN, scoring, filters=2, reach=2)
+    query, items = torch.randn(2, WIDTH), torch.randn(2, ITEMS, CHANNELS)
+    before = torch.rand(2, ITEMS).softmax(1)
+    with torch.no_grad():
+        found = attention.scores(query, attention.keys(items), before)
+        for row in range(2):
+            for item in range(ITEMS):
+                wanted = slow_score(attention, query[row], items[row], before[row], item)
+                assert found[row, item] == pytest.approx(wanted, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("scoring", "by_items", "by_place"),
+    [("content", True, False), ("location", False, True), ("hybrid", True, True)],
+)
+def test_only_a_scoring_by_location_depends_on_the_weights_before(
+    scoring: str, by_items: bool, by_place: bool
+) -> None:
+    torch.manual_seed(1)
+    attention = LocationAttention(WIDTH, CHANNELS, HIDDEN, scoring)
+    query, items = torch.randn(1, WIDTH), torch.randn(1, ITEMS, CHANNELS)
+    one, other = torch.eye(ITEMS)[:1], torch.eye(ITEMS)[4:5]
+    scores = attention.scores(query, attention.keys(items), one)
+    moved = attention.scores(query, attention.keys(items), other)
+    changed = attention.scores(query, attention.keys(items + 1), one)
+    assert torch.equal(scores, moved) != by_place
+    assert torch.equal(scores, changed) != by_items
+
+
+def test_weights_are_a_softmax_over_what_may_be_read() -> None:
+    scores = torch.tensor([[1.0, 2.0, 3.0, 100.0]])
+    readable = torch.tensor([[True, True, True, False]])
+    total = math.exp(1) + math.exp(2) + math.exp(3)
+    wanted = [math.exp(1) / total, math.exp(2) / total, math.exp(3) / total, 0.0]
+    found = weights_of(scores, readable, torch.zeros(1, 4))
+    assert found[0].tolist() == pytest.approx(wanted, abs=1e-6)
+
+
+def test_nothing_is_read_where_nothing_may_be() -> None:
+    nothing = torch.zeros(1, 3, dtype=torch.bool)
+    for shares in (Shares(), Shares(is_smooth=True), Shares(window=1)):
+        found = weights_of(torch.randn(1, 3), nothing, torch.zeros(1, 3), shares)
+        assert torch.equal(found, torch.zeros(1, 3))
+
+
+def test_sharper_weights_are_higher_at_the_peak_and_smooth_ones_lower() -> None:
+    scores = torch.tensor([[3.0, 1.0, 2.5, -1.0]])
+    readable, before = torch.ones(1, 4, dtype=torch.bool), torch.zeros(1, 4)
+    plain = weights_of(scores, readable, before)
+    sharp = weights_of(scores, readable, before, Shares(sharpen=2.0))
+    smooth = weights_of(scores, readable, before, Shares(is_smooth=True))
+    assert sharp.max() > plain.max() > smooth.max()
+    raised = [1 / (1 + math.exp(-score)) for score in scores[0].tolist()]
+    assert smooth[0].tolist() == pytest.approx([one / sum(raised) for one in raised], abs=1e-6)
+
+
+def test_a_window_lies_around_the_median_of_the_weights_before() -> None:
+    before = torch.tensor([[0.0, 0.1, 0.2, 0.6, 0.1, 0.0, 0.0]])
+    readable = torch.ones(1, 7, dtype=torch.bool)
+    found = weights_of(torch.zeros(1, 7), readable, before, Shares(window=2))
+    assert (found[0] > 0).tolist() == [False, True, True, True, True, True, False]
+    assert found.sum() == pytest.approx(1.0)
+
+
+def test_a_window_of_padding_alone_is_left_out() -> None:
+    before = torch.tensor([[0.0, 0.0, 0.0, 0.0, 1.0]])
+    readable = torch.tensor([[True, True, False, False, False]])
+    found = weights_of(torch.zeros(1, 5), readable, before, Shares(window=1))
+    assert found[0].tolist() == [0.5, 0.5, 0.0, 0.0, 0.0]
+
+
+def test_before_the_first_query_all_weight_is_on_the_first_readable_item() -> None:
+    readable = torch.tensor([[True, True, False], [False, True, True], [False, False, False]])
+    assert first_weights(readable).tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 0]]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"sharpen": 0.0}, {"sharpen": float("nan")}, {"sharpen": 101.0}, {"window": -1}]
+)
+def test_switches_out_of_range_are_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(InputError, match="choose"):
+        Shares(**wrong)  # type: ignore[arg-type]

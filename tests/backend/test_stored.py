@@ -1,0 +1,83 @@
+"""Stored traces: answered from the folder, never for another card, and recorded as asked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from areaviz.backend.stored import RecordingBackend, StoredBackend, path_of
+from areaviz.cards.card import Card
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Progress, Request
+from tests import fakes
+from tests.pages import folder
+
+
+class Counting(fakes.FakeBackend):
+    """Answers with made-up traces and counts."""
+
+    def __init__(self, card: Card) -> None:
+        super().__init__({card.name: card})
+        self.asked = 0
+
+    def trace(
+        self, request: Request, progress: Progress | None = None, background: bool = False
+    ) -> Trace:
+        self.asked += 1
+        return folder.trace(request)
+
+
+def change(backend: Counting, **changes: Any) -> None:
+    """The only card says something else from here on."""
+    [card] = backend.cards.values()
+    backend.cards[card.name] = replace(card, **changes)
+
+
+REQUEST = Request("char-area", folder.TEXT)
+
+
+@pytest.fixture
+def inner() -> Counting:
+    return Counting(folder.card("char-area", "area"))
+
+
+def test_what_was_recorded_is_answered_without_the_model(inner: Counting, tmp_path: Path) -> None:
+    recording = RecordingBackend(inner, tmp_path)
+    first = recording.trace(REQUEST)
+    assert recording.written == [path_of(tmp_path, REQUEST, inner.models())]
+    again = StoredBackend(inner, tmp_path).trace(REQUEST)
+    assert inner.asked == 1 and again.request == REQUEST
+    assert again.fields["target"].raw == first.fields["target"].raw
+
+
+def test_another_request_or_a_model_trained_again_is_run(inner: Counting, tmp_path: Path) -> None:
+    RecordingBackend(inner, tmp_path).trace(REQUEST)
+    stored = StoredBackend(inner, tmp_path)
+    stored.trace(replace(REQUEST, area_size=1))
+    change(inner, code_version="newer")
+    stored.trace(REQUEST)
+    assert inner.asked == 3
+
+
+def test_new_weights_are_run_and_new_figures_are_not(inner: Counting, tmp_path: Path) -> None:
+    change(inner, files={"model.safetensors": "1" * 64})
+    RecordingBackend(inner, tmp_path).trace(REQUEST)
+    stored = StoredBackend(inner, tmp_path)
+    change(inner, figures={"test": {"bleu": 1.0}})
+    stored.trace(REQUEST)
+    assert inner.asked == 1
+    change(inner, files={"model.safetensors": "2" * 64})
+    stored.trace(REQUEST)
+    assert inner.asked == 2
+
+
+def test_a_damaged_file_is_passed_over_and_said_in_the_log(
+    inner: Counting, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = path_of(tmp_path, REQUEST, inner.models())
+    path.write_bytes(b"damaged")
+    assert StoredBackend(inner, tmp_path).trace(REQUEST).request == REQUEST
+    assert inner.asked == 1 and path.name in caplog.text

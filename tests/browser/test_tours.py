@@ -1,0 +1,135 @@
+"""The tours of docs/tours.md, walked as a newcomer walks them, and hostile input everywhere."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import App, open_form, settled
+
+HOSTILE = (
+    '<script>window.hurt=1</script><img src=x onerror="window.hurt=1"> **b** :red[r]'
+    " [l](javascript:window.hurt=1) $\\frac{1}{0}$ \u202eabc \u05e9\u05dc e\u0301\u0302 \U0001f642"
+)
+NO_SUCH = {
+    "model": "../../etc/passwd",
+    "picture": "<script>",
+    "view": "<b>",
+    "site": "encoder nothing",
+    "layer": "99",
+    "head": "-1",
+    "items": "0-9999999",
+    "method": "guess",
+    "beam": "1e9",
+    "changes": "hide:x",
+    "swap": "nobody",
+    "compare": "<i>",
+    "look": "999",
+}
+
+
+def open_menu(page: Page, group: str, name: str) -> None:
+    """Choose a page of a group of the navigation."""
+    page.get_by_role("button", name=group).click()
+    page.get_by_role("menuitem", name=name, exact=True).click()
+
+
+def unhurt(page: Page) -> None:
+    """No script of the input ran, and the page stands."""
+    assert page.evaluate("window.hurt") is None
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    expect(page.get_by_text("Traceback")).to_have_count(0)
+
+
+def test_from_home_to_a_span_and_a_lesson(app: App, page: Page) -> None:
+    page.goto(app("app.py"))
+    said = page.locator(".ribbon[data-ready] .say")
+    expect(said).to_contain_text("attends most to")
+    expect(said).to_contain_text("“A small dog”")
+    page.get_by_role("link", name="Open “Words and spans”").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Translate")
+    expect(page.locator(".ribbon[data-ready] .say")).to_contain_text("attends most to")
+    expect(page.get_by_text("How to read this.").first).to_be_visible()
+    open_menu(page, "Learn", "How areas work")
+    expect(page.get_by_role("heading", name="1. Areas of a sequence")).to_be_visible()
+    settled(page)
+    expect(page.get_by_role("link", name="Try it on a sentence")).to_have_count(1)
+
+
+def test_one_step_back_leads_from_an_example_to_home(app: App, page: Page) -> None:
+    page.goto(app("app.py"))
+    page.get_by_role("link", name="Open “Words and spans”").click()
+    expect(page.locator(".ribbon[data-ready] .say")).to_contain_text("attends most to")
+    settled(page)
+    page.go_back()
+    expect(page.get_by_role("link", name="Open “Words and spans”")).to_be_visible()
+
+
+def test_hostile_input_is_text_and_hurts_nothing(app: App, page: Page) -> None:
+    for path, label in (("translate", "English text"), ("translate_picture", "English sentence")):
+        page.goto(f"{app('app.py')}/{path}")
+        open_form(page, path)
+        form = page.locator(f".st-key-{path}_form")
+        box = page.get_by_role("textbox", name=label)
+        box.fill(HOSTILE)
+        box.press("Control+Enter")
+        expect(form.locator("summary").first).to_contain_text("<script>")
+        settled(page)
+        unhurt(page)
+        open_form(page, path)
+        box.fill("a" * 4097)
+        box.press("Control+Enter")
+        expect(page.get_by_role("alert").first).to_contain_text("4,097")
+        expect(box).to_have_value("a" * 4097)
+        unhurt(page)
+
+
+@pytest.mark.parametrize("path", ["caption", "four_ways"])
+def test_hostile_files_are_one_sentence_and_the_result_stays(
+    app: App, page: Page, path: str
+) -> None:
+    page.goto(f"{app('app.py')}/{path}")
+    open_form(page, path)
+    page.get_by_role("radio", name="Upload").click()
+    upload = page.locator(f".st-key-{path}_file input[type=file]")
+    for name, content in (
+        ("a.png", b"<svg onload=alert(1)>"),
+        ("b.jpg", b"\xff\xd8\xff"),
+        ("c.gif", b""),
+    ):
+        upload.set_input_files({"name": name, "mimeType": "image/png", "buffer": content})
+        expect(page.get_by_role("alert").first).to_be_visible()
+        settled(page)
+        unhurt(page)
+    expect(page.locator("img, canvas").first).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    "path", ["translate", "caption", "translate_picture", "four_ways", "your_tensors", "models", ""]
+)
+def test_hostile_links_are_one_sentence_and_a_usable_page(app: App, page: Page, path: str) -> None:
+    for name, value in NO_SUCH.items():
+        query = urlencode({"text": HOSTILE, name: value})
+        page.goto(f"{app('app.py')}/{path}?{query}")
+        settled(page)
+        unhurt(page)
+        assert page.get_by_role("alert").count() <= 2
+
+
+def test_links_show_where_the_keyboard_is(app: App, page: Page) -> None:
+    page.goto(app("app.py"))
+    expect(page.get_by_role("link", name="Open “Words and spans”")).to_be_visible()
+    settled(page)
+    seen = {}
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        name, outline = page.evaluate(
+            "[document.activeElement.textContent, getComputedStyle(document.activeElement).outline]"
+        )
+        seen[name.strip()] = outline
+        if name.strip() == "Open “Words and spans”":
+            break
+    for name in ("Home", "Explore", "Translate a sentence of your own", "Open “Words and spans”"):
+        assert "solid" in seen[name] and "2px" in seen[name], name

@@ -1,0 +1,27 @@
+"""Whether a text reads as German."""
+
+from __future__ import annotations
+
+import pytest
+
+from areaviz.data.language import reads_as_german
+from areaviz.ui.forms.samples import SAMPLES
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ein Mann und der Hund auf dem Weg.",
+        "Zwei Frauen trinken Kaffee vor einer Bäckerei.",
+        "Die Kinder spielen nicht im Sand.",
+    ],
+)
+def test_german_is_recognised(text: str) -> None:
+    assert reads_as_german(text)
+
+
+@pytest.mark.parametrize(
+    "text", [*SAMPLES, "", "Café Müller", "was in an", "I love you.", "שלום", "xx yy zz"]
+)
+def test_what_is_not_german_is_left_alone(text: str) -> None:
+    assert not reads_as_german(text)

@@ -1,0 +1,104 @@
+"""What pages open on: spans wherever they win, else what agrees best with links made by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from areaviz.cards.card import Opening, read_card
+from areaviz.data.example_files import read_lines
+from areaviz.data.examples import Dataset
+from areaviz.evaluation import opening as module
+from areaviz.evaluation.opening import agreement, enough, linked_opening, openings, pointing_opening
+from areaviz.metrics.words import word_runs
+from areaviz.models.writing import WritingModel
+from areaviz.trace.areas import Area
+from areaviz.trace.query import densest_areas, item_shares
+from areaviz.trace.request import Request
+from tests.tiny import SENTENCES, checkpoint
+
+
+def figures(multi: list[float], depends: list[float]) -> dict[str, Any]:
+    """One layer."""
+    return {"multi_share": [multi], "dependence": [depends], "dependence_untrained": 1.0}
+
+
+def test_a_site_opens_on_spans_where_a_head_has_enough_of_them() -> None:
+    heads = {
+        "encoder self": figures([0.5, 0.7], [2.0, 1.5]),
+        "decoder self": figures([0.25, 0.0], [1.5, 3.0]),
+    }
+    assert openings(heads) == {
+        "encoder self": Opening("heaviest", 0, 1),
+        "decoder self": Opening("heaviest", 0, 0),
+    }
+
+
+def test_spans_of_heads_that_depend_on_nothing_do_not_count() -> None:
+    heads = {"decoder self": figures([0.9, 0.1], [1.0, 2.0])}
+    assert openings(heads) == {"decoder self": Opening("coverage", 0, 1)}
+    assert not enough(heads["decoder self"], "decoder self").any()
+
+
+def test_a_captioner_opens_on_the_head_that_points_best() -> None:
+    found = figures([0.9, 0.1], [2.0, 2.0])
+    assert pointing_opening(found, (0, 0)) == Opening("heaviest", 0, 0)
+    assert pointing_opening(found, (0, 1)) == Opening("coverage", 0, 1)
+
+
+def linked() -> Dataset:
+    lines = {"s": SENTENCES[0].encode(), "t": SENTENCES[2].encode(), "l": b"0-0 1-1 2-2 3p3 6-6"}
+    return read_lines("s", lines, ("t",), "l")
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> WritingModel:
+    folder = checkpoint(tmp_path, key_mode="boundary", seed=1)
+    return WritingModel.load(folder, read_card(folder / "card.json"), torch.device("cpu"))
+
+
+def test_agreement_is_that_of_a_slow_count(model: WritingModel) -> None:
+    (example,) = linked().examples
+    request = Request("a", example.text, target=example.references[0])
+    trace = model.trace([request])[0]
+    attention = trace.maps["encoder-decoder"]
+    sources, targets = (word_runs(trace.fields[name]) for name in ("source", "target"))
+    rated = agreement(model, linked())
+    shares_QN, densest = item_shares(attention, 1, None), densest_areas(attention, 1, None)
+    shown = {
+        "coverage": [{int(item)} for item in shares_QN.argmax(-1)],
+        "densest": [items(one.area) if one else set() for one in densest],
+    }
+    for reading, of_query in shown.items():
+        found = []
+        for j, (start, end) in enumerate(targets):
+            links = [sources[i] for i, other in example.possible | example.sure if other == j]
+            wanted = {item for run in links for item in range(*run)}
+            for q in range(start, end if wanted else start):
+                both = len(of_query[q] & wanted)
+                found.append(2 * both / (len(of_query[q]) + len(wanted)))
+        assert rated[reading, (1, None)] == pytest.approx(np.mean(found))
+    assert ("heaviest", (1, None)) not in rated and ("heaviest", (1, 1)) in rated
+
+
+def items(area: Area) -> set[int]:
+    return set(range(area.left, area.left + area.width))
+
+
+def test_a_translator_opens_on_what_agrees_best(
+    model: WritingModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rated = {
+        ("heaviest", (0, 0)): 0.9,
+        ("heaviest", (0, 1)): 0.7,
+        ("densest", (0, None)): 0.8,
+        ("coverage", (0, 1)): 0.5,
+    }
+    monkeypatch.setattr(module, "agreement", lambda *_: rated)
+    few, many = figures([0.1, 0.1], [2.0, 2.0]), figures([0.1, 0.3], [2.0, 2.0])
+    assert linked_opening(model, few, linked()) == Opening("densest", 0, None)
+    assert linked_opening(model, many, linked()) == Opening("heaviest", 0, 1)

@@ -1,0 +1,111 @@
+"""Figures by length: their BLEU is sacrebleu's, their thirds hold every sentence once, and their
+intervals are those of a slow bootstrap.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from areaviz.metrics.by_length import THIRDS, gains_by_length, length_figures, thirds
+from areaviz.metrics.translation import bleu_and_chrf
+
+WORDS = [
+    "ein",
+    "Hund",
+    "läuft",
+    "über",
+    "die",
+    "grüne",
+    "Wiese",
+    "und",
+    "zwei",
+    "Kinder",
+    "sehen",
+    "ihm",
+    "lange",
+    "zu",
+]
+
+
+def sentences(seed: int, count: int = 30) -> list[str]:
+    """Of 4 to 12 words, so that every order of n-grams occurs."""
+    rng = np.random.default_rng(seed)
+    return [" ".join(rng.choice(WORDS, rng.integers(4, 13))) for _ in range(count)]
+
+
+def damaged(texts: list[str], share: float, seed: int = 9) -> list[str]:
+    """With some words in the place of others."""
+    rng, found = np.random.default_rng(seed), []
+    for text in texts:
+        words = [str(rng.choice(WORDS)) if rng.random() < share else w for w in text.split()]
+        found.append(" ".join(words))
+    return found
+
+
+REFERENCES = sentences(1)
+SYSTEM = damaged(REFERENCES, 0.2)
+
+
+@given(st.lists(st.integers(1, 9), min_size=3, max_size=20))
+def test_thirds_hold_every_sentence_once_from_short_to_long(lengths: list[int]) -> None:
+    found = thirds(["w " * length for length in lengths])
+    assert list(found) == list(THIRDS)
+    order = [int(place) for places in found.values() for place in places]
+    assert sorted(order) == list(range(len(lengths)))
+    assert [lengths[place] for place in order] == sorted(lengths)
+    assert max(map(len, found.values())) - min(map(len, found.values())) <= 1
+
+
+def test_each_third_has_the_bleu_of_sacrebleu() -> None:
+    figures = length_figures(SYSTEM, REFERENCES, REFERENCES, resamples=20)
+    for name, places in thirds(REFERENCES).items():
+        chosen = [SYSTEM[p] for p in places], [REFERENCES[p] for p in places]
+        assert figures[f"bleu_{name}"] == pytest.approx(bleu_and_chrf(*chosen)[0])
+        assert figures[f"bleu_{name}_low"] < figures[f"bleu_{name}_high"]
+        words = [len(REFERENCES[p].split()) for p in places]
+        assert figures[f"words_{name}"] == pytest.approx(sum(words) / len(words))
+
+
+def test_the_interval_is_that_of_drawing_sentences_again_and_again() -> None:
+    figures = length_figures(SYSTEM, REFERENCES, REFERENCES, resamples=800)
+    rng, places = np.random.default_rng(3), thirds(REFERENCES)["long"]
+    found = []
+    for _ in range(400):
+        drawn = rng.choice(places, len(places))
+        found.append(bleu_and_chrf([SYSTEM[p] for p in drawn], [REFERENCES[p] for p in drawn])[0])
+    low, high = np.percentile(found, [2.5, 97.5])
+    width = high - low
+    assert figures["bleu_long_low"] == pytest.approx(low, abs=0.2 * width)
+    assert figures["bleu_long_high"] == pytest.approx(high, abs=0.2 * width)
+
+
+def test_a_gain_is_the_difference_of_both_and_grows_where_only_long_sentences_are_worse() -> None:
+    longest = set(thirds(REFERENCES)["long"].tolist())
+    worse = damaged(REFERENCES, 0.6)
+    baseline = [worse[p] if p in longest else SYSTEM[p] for p in range(len(SYSTEM))]
+    gains = gains_by_length(SYSTEM, baseline, REFERENCES, REFERENCES, resamples=200)
+    whole = bleu_and_chrf(SYSTEM, REFERENCES)[0] - bleu_and_chrf(baseline, REFERENCES)[0]
+    assert gains["all"] == pytest.approx(whole)
+    assert gains["short"] == gains["middle"] == 0
+    assert gains["growth"] == gains["long"] > 0
+    assert 0 < gains["growth_low"] < gains["growth"] < gains["growth_high"]
+
+
+def test_the_same_outputs_gain_nothing() -> None:
+    gains = gains_by_length(SYSTEM, SYSTEM, REFERENCES, REFERENCES, resamples=20)
+    assert set(gains.values()) == {0.0}
+
+
+def test_a_third_without_sentences_has_no_figures() -> None:
+    figures = length_figures(SYSTEM[:2], REFERENCES[:2], REFERENCES[:2], resamples=20)
+    assert {key.split("_")[1] for key in figures} == {"short", "middle"}
+    with pytest.raises(ValueError, match="at least 3 sentences, got 2"):
+        gains_by_length(SYSTEM[:2], SYSTEM[:2], REFERENCES[:2], REFERENCES[:2])
+
+
+def test_missing_texts_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"one text of each kind a sentence, got \[4, 3, 4\]"):
+        length_figures(SYSTEM[:3], REFERENCES[:4], REFERENCES[:4])

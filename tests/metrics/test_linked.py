@@ -1,0 +1,71 @@
+"""Spans that hold linked words: known answers, and a slow count of chance."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from areaviz.metrics.linked import linked_counts, right
+from areaviz.trace.areas import AreaGrid
+from areaviz.trace.record import AttentionMap, Output, Trace
+from areaviz.trace.request import Request
+from tests import fakes
+
+SOURCE, TARGET = "two old men", "zwei alte"
+LINKS = {(0, 0), (1, 1)}
+
+
+def trace(area_of_query: dict[int, tuple[int, int]]) -> Trace:
+    """One layer, one head over letters: each query gives its weight to one span (start, width)."""
+    fields = {
+        name: fakes.text_field(name, text, end="")
+        for name, text in (("source", SOURCE), ("target", TARGET))
+    }
+    grid = AreaGrid(1, len(SOURCE), 1, 4)
+    weights = np.zeros((1, 1, len(TARGET), grid.count), np.float32)
+    for query, (start, width) in area_of_query.items():
+        weights[0, 0, query, grid.slab(1, width)[0] + start] = 1
+    attention = AttentionMap("encoder-decoder", "target", "source", grid, weights)
+    output = Output("target", np.zeros(len(TARGET), np.float32), ())
+    return Trace(Request("a", SOURCE), fields, output, {"encoder-decoder": attention})
+
+
+def test_spans_single_items_and_pairs_of_known_maps() -> None:
+    """“zwei” reads “two” whole, a part of it, a letter of it, and another word."""
+    spans = {0: (0, 3), 1: (2, 2), 2: (1, 1), 3: (5, 1)}
+    figures = linked_counts(trace(spans), {(0, 0)}).figures()
+    found = {name: values.item() for name, values in figures.items()}
+    assert (found["linked_span_share"], found["span"], found["span_whole"]) == (0.5, 1, 0.5)
+    assert (found["single"], found["single_whole"], found["top"]) == (0.5, 0, 0.75)
+    assert found["pair"] == 0.75 and found["pair_whole"] == 0
+
+
+def test_words_without_a_link_do_not_count() -> None:
+    counts = linked_counts(trace({0: (0, 2)}), {(2, 1)})
+    assert counts.sums["queries"].item() == len("alte") and counts.sums["spans"].item() == 0
+    assert not linked_counts(trace({}), set()).sums["queries"].any()
+
+
+@pytest.mark.parametrize("width", [2, 3, 4])
+def test_chance_is_that_of_a_span_of_the_same_size_anywhere(width: int) -> None:
+    figures = linked_counts(trace({0: (0, width)}), {(1, 0)}).figures()
+    places = [set(range(start, start + width)) for start in range(len(SOURCE) - width + 1)]
+    word = {4, 5, 6}
+    assert figures["span_random"].item() == pytest.approx(
+        np.mean([bool(place & word) for place in places])
+    )
+    assert figures["span_random_whole"].item() == pytest.approx(
+        np.mean([word <= place for place in places])
+    )
+
+
+def test_a_span_is_right_from_its_first_item_to_its_last() -> None:
+    left, end = np.array([0, 3, 6]), np.array([4, 6, 8])
+    assert right(left, end, [(4, 6)], whole=False).tolist() == [False, True, False]
+    assert right(left, end, [(4, 6), (6, 8)], whole=True).tolist() == [False, True, True]
+    assert right(left, end, [(3, 7)], whole=True).tolist() == [False, False, False]
+
+
+def test_counts_of_translations_add_up() -> None:
+    one = linked_counts(trace({0: (0, 3)}), LINKS)
+    np.testing.assert_array_equal((one + one).sums["queries"], 2 * one.sums["queries"])

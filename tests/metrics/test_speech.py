@@ -1,0 +1,51 @@
+"""Edits, error rates and boundary hits by known answers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from areaviz.metrics.speech import boundary_hits, edits, error_rate
+
+TEXTS = st.text("123", max_size=6)
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted", "count"),
+    [
+        ("", "", 0),
+        ("12", "12", 0),
+        ("", "123", 3),
+        ("1123", "123", 1),
+        ("321", "123", 2),
+        ("13", "123", 1),
+    ],
+)
+def test_edits_by_known_answers(found: str, wanted: str, count: int) -> None:
+    assert edits(found, wanted) == count
+
+
+def slow(found: str, wanted: str) -> int:
+    """The definition, by trying everything."""
+    if not found or not wanted:
+        return len(found) + len(wanted)
+    exchanged = slow(found[1:], wanted[1:]) + (found[0] != wanted[0])
+    return min(exchanged, slow(found[1:], wanted) + 1, slow(found, wanted[1:]) + 1)
+
+
+@given(TEXTS, TEXTS)
+def test_edits_are_those_of_the_definition(found: str, wanted: str) -> None:
+    assert edits(found, wanted) == edits(wanted, found) == slow(found, wanted)
+
+
+def test_the_error_rate_counts_letters_of_all_examples() -> None:
+    assert error_rate(["12", "3"], ["12", "45"]) == pytest.approx(2 / 4)
+    assert error_rate([], []) == 0
+
+
+def test_a_hit_overlaps_the_digit() -> None:
+    weights = np.eye(4, dtype=np.float32)[[0, 2, 3]]
+    # Items of 10 samples: item 0 overlaps 5..8, item 2 ends before 30, item 3 begins at 30.
+    assert boundary_hits(weights, [(5, 8), (30, 40), (30, 31)], 10) == [True, False, True]

@@ -1,0 +1,96 @@
+"""The listener: a pass and its steps agree, padding changes nothing, attention hears."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from areaviz.attention.interventions import Changed
+from areaviz.attention.location import SCORINGS, Shares
+from areaviz.data.tokenizer import START
+from areaviz.models.decoder import token_log_probabilities
+from areaviz.models.listener import FRAMES_AN_ITEM, Listener, ListenerConfig
+from areaviz.models.recurrent import SITE
+from areaviz.trace.errors import InputError
+from areaviz.trace.interventions import Gate, Hide
+
+VOCABULARY, BANDS = 9, 6
+
+
+def listener(scoring: str = "hybrid") -> Listener:
+    torch.manual_seed(5)
+    config = ListenerConfig(VOCABULARY, scoring, BANDS, width=8, filters=2, reach=2)
+    return Listener(config).eval()
+
+
+def sound(frames: int = 22, seed: int = 1) -> torch.Tensor:
+    return torch.randn(1, frames, BANDS, generator=torch.Generator().manual_seed(seed))
+
+
+TARGET = torch.tensor([[START, 5, 6, 7]])
+
+
+@pytest.mark.parametrize("scoring", SCORINGS)
+@pytest.mark.parametrize("shares", [Shares(), Shares(2.0, True, 2)])
+def test_one_step_at_a_time_gives_what_a_pass_gives(scoring: str, shares: Shares) -> None:
+    network = listener(scoring)
+    with torch.no_grad():
+        logits = network.attend(sound(), TARGET, shares=shares).logits
+        wanted = token_log_probabilities(logits)
+        stepper = network.write(sound(), shares=shares)
+        # Two beams of the sentence; what the second does must not reach the first.
+        for time in range(4):
+            both = torch.tensor([int(TARGET[0, time]), START])
+            found = stepper.step(both)
+            torch.testing.assert_close(found[0], wanted[0, time], atol=1e-5, rtol=1e-5)
+            if time == 1:
+                stepper.select(torch.tensor([0, 0]))
+
+
+def test_padding_changes_nothing() -> None:
+    network = listener()
+    padded = torch.full((2, 40, BANDS), torch.nan)
+    padded[0, :22], padded[1] = sound()[0], sound(40, 2)[0]
+    with torch.no_grad():
+        alone = network.attend(sound(), TARGET)
+        together = network.attend(padded, TARGET.expand(2, -1))
+    items = alone.weights[SITE][0].shape[-1]
+    assert items == -(-22 // FRAMES_AN_ITEM)
+    weights = together.weights[SITE][0][0]
+    torch.testing.assert_close(together.logits[0], alone.logits[0], atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(weights[..., :items], alone.weights[SITE][0][0], atol=1e-6, rtol=0)
+    assert weights[..., items:].abs().max() == 0
+
+
+def test_weights_sum_to_one_and_depend_on_what_is_heard() -> None:
+    network = listener("content")
+    with torch.no_grad():
+        one = network.attend(sound(), TARGET).weights[SITE][0]
+        other = network.attend(sound(seed=9), TARGET).weights[SITE][0]
+    torch.testing.assert_close(one.sum(-1), torch.ones(1, 1, 4))
+    assert (one - other).abs().max() > 1e-4
+
+
+def test_what_is_hidden_or_banned_is_not_read_and_a_gate_closes() -> None:
+    network = listener()
+    sites = {SITE: ("target", "sound")}
+    with torch.no_grad():
+        plain = network.attend(sound(), TARGET)
+        hidden = network.attend(
+            sound(), TARGET, changed=Changed.of([Hide("sound", (1, 2))], sites, 1)
+        )
+        closed = network.attend(
+            sound(), TARGET, changed=Changed.of([Gate(SITE, 0, None, 0.0)], sites, 1)
+        )
+    assert hidden.weights[SITE][0][..., 1:3].abs().max() == 0
+    torch.testing.assert_close(hidden.weights[SITE][0].sum(-1), torch.ones(1, 1, 4))
+    assert (plain.logits - closed.logits).abs().max() > 1e-4
+
+
+def test_an_unknown_scoring_and_areas_are_refused() -> None:
+    with pytest.raises(InputError, match='"scoring" is "guess"'):
+        ListenerConfig(VOCABULARY, "guess")
+    config = ListenerConfig(VOCABULARY)
+    assert config.resized(1) is config
+    with pytest.raises(InputError, match="single items"):
+        config.resized(2)

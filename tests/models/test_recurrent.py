@@ -1,0 +1,425 @@
+"""Recurrent translators: each against loops over sentences, tokens and items, and as models that
+write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from areaviz.attention.interventions import Changed
+from areaviz.backend.replay import ReplayBackend
+from areaviz.cards.card import write_card
+from areaviz.cards.tasks import LSTMS
+from areaviz.data.batches import shifted
+from areaviz.data.tokenizer import PAD, START
+from areaviz.decoding.beam import beam_search
+from areaviz.models.birnn import Birnn, BirnnConfig
+from areaviz.models.checkpoint import TOKENIZER, save_weights
+from areaviz.models.decoder import token_log_probabilities
+from areaviz.models.lstm import SIZES, LstmConfig, LstmTranslator
+from areaviz.models.recurrent import SITE, RecurrentTranslator, read_items
+from areaviz.models.writing import WritingModel
+from areaviz.publish.export import export
+from areaviz.trace import codec
+from areaviz.trace.areas import Area
+from areaviz.trace.check import validate
+from areaviz.trace.errors import InputError
+from areaviz.trace.interventions import Change, Gate, Hide, Weigh
+from areaviz.trace.link import from_params, to_params
+from areaviz.trace.request import Focus, Request
+from areaviz.training.sentences import cross_entropy
+from areaviz.views import VIEWS
+from tests import reference, tiny
+from tests.trace.sentence import assert_one_sentence
+
+CPU = torch.device("cpu")
+FORMS: dict[str, dict[str, Any]] = {
+    "additive": {},
+    "none": {"attention": "none"},
+    "regular": {"heads": 2},
+    "mean": {"heads": 2, "area_size": 2},
+    "boundary": {"heads": 1, "area_size": 2, "key_mode": "boundary"},
+    "convolution": {"heads": 2, "convolution": 5},
+}
+ATTENDING = [name for name in FORMS if name != "none"]
+SOURCE = torch.tensor([[5, 9, 4, 11, 7, 6, 3], [8, 12, 3, PAD, PAD, PAD, PAD]])
+TARGET = torch.tensor([[START, 8, 5, 5, 10], [START, 4, 12, 9, 6]])
+CHANGES: list[tuple[Change, ...]] = [
+    (Weigh(SITE, (2, 1)),),
+    (Weigh(SITE, (0,), factor=5.0),),
+    (Gate(SITE, 0, 0),),
+    (Hide("source", (1,)),),
+    (Hide("source", tuple(range(7))),),
+]
+
+
+def network(form: str, vocabulary: int = 20, dropout: float = 0.0) -> RecurrentTranslator:
+    """Of 8 units, with random weights; a convolution, which begins at zero, is random, too."""
+    torch.manual_seed(0)
+    options = {"width": 8, "dropout": dropout, **FORMS[form]}
+    if form in ("additive", "none"):
+        made: RecurrentTranslator = Birnn(BirnnConfig(vocabulary, scoring=6, **options))
+    else:
+        made = LstmTranslator(LstmConfig(vocabulary, **options))
+    for name, value in made.named_parameters():
+        if name.endswith("convolution.weight"):
+            nn.init.normal_(value, std=0.3)
+    return made.eval().requires_grad_(False)
+
+
+def model(form: str, path: Path, level: str = "character") -> WritingModel:
+    words = tiny.tokenizer(level)
+    made = network(form, len(words))
+    words.save(path / TOKENIZER)
+    save_weights(made, path)
+    card = replace(
+        tiny.card("recurrent", level, tiny.network(len(words))),
+        family="birnn" if form in ("additive", "none") else "lstm",
+        mechanism=made.config.mechanism,
+        config=asdict(made.config),
+    )
+    return WritingModel.load(path, card, CPU)
+
+
+def sigmoid(x: np.ndarray) -> np.ndarray:
+    found: np.ndarray = 1 / (1 + np.exp(-x))
+    return found
+
+
+def gru_states(core: nn.GRU, items: Sequence[Tensor]) -> list[Tensor]:
+    """The states of a GRU after each item, gate by gate (Cho et al. 2014)."""
+    parts = (core.weight_ih_l0, core.weight_hh_l0, core.bias_ih_l0, core.bias_hh_l0)
+    w, u, b, c = (np.asarray(part) for part in parts)
+    width = len(b) // 3
+    hidden, states = np.zeros(width, np.float32), []
+    for item in items:
+        new, old = w @ item.numpy() + b, u @ hidden + c
+        reset = sigmoid(new[:width] + old[:width])
+        update = sigmoid(new[width : 2 * width] + old[width : 2 * width])
+        candidate = np.tanh(new[2 * width :] + reset * old[2 * width :])
+        hidden = update * hidden + (1 - update) * candidate
+        states.append(torch.from_numpy(hidden.astype(np.float32)))
+    return states
+
+
+@pytest.mark.parametrize("is_backwards", [False, True])
+def test_items_are_read_in_order_and_what_is_not_seen_is_passed_over(is_backwards: bool) -> None:
+    torch.manual_seed(0)
+    core = nn.GRU(4, 3, batch_first=True).requires_grad_(False)
+    words = torch.randn(3, 5, 4)
+    seen = torch.tensor([[1, 1, 1, 1, 1], [0, 1, 0, 1, 0], [0, 0, 0, 0, 0]]).bool()
+    items, last = read_items(core, words, seen, is_backwards)
+    for row in range(3):
+        places = seen[row].nonzero()[:, 0].tolist()
+        if is_backwards:
+            places = places[::-1]
+        read = [words[row, place] for place in places]
+        states = gru_states(core, read or [torch.zeros(4)])
+        torch.testing.assert_close(last[row], states[-1])
+        for place in range(5):
+            expected = states[places.index(place)] if place in places else torch.zeros(3)
+            torch.testing.assert_close(items[row, place], expected)
+
+
+def additive_slowly(made: Birnn, source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """Logits and weights of one sentence, one token and one item after the other."""
+    assert made.attention is not None
+    words = [made.embedding.weight[token] * 8**0.5 for token in source]
+    ahead = gru_states(made.forwards, words)
+    back = gru_states(made.backwards, words[::-1])[::-1]
+    items = [torch.cat(pair) for pair in zip(ahead, back, strict=True)]
+    hidden = torch.tanh(made.start(torch.cat([ahead[-1], back[0]])))
+    logits, weights = [], []
+    for token in target:
+        query = made.attention.query(hidden)
+        scores = []
+        for item in items:
+            scores.append(made.attention.score(torch.tanh(query + made.attention.key(item)))[0])
+        shares = torch.stack(scores).softmax(0)
+        context = torch.zeros(16)
+        for share, item in zip(shares, items, strict=True):
+            context = context + share * item
+        word = made.embedding.weight[token] * 8**0.5
+        new = made.word_gates(word) + made.context_gates(context)
+        old = made.hidden_gates(hidden)
+        reset, update = torch.sigmoid(new[:8] + old[:8]), torch.sigmoid(new[8:16] + old[8:16])
+        candidate = torch.tanh(new[16:] + reset * old[16:])
+        hidden = update * hidden + (1 - update) * candidate
+        out = torch.tanh(word + made.hidden_out(hidden) + made.context_out(context))
+        logits.append(made.embedding.weight @ out)
+        weights.append(shares)
+    return torch.stack(logits), torch.stack(weights)
+
+
+def test_the_network_of_bahdanau_is_its_equations() -> None:
+    made = network("additive")
+    assert isinstance(made, Birnn)
+    run = made.attend(SOURCE, TARGET)
+    for row, length in enumerate((7, 3)):
+        logits, weights = additive_slowly(made, SOURCE[row, :length], TARGET[row])
+        torch.testing.assert_close(run.logits[row], logits)
+        torch.testing.assert_close(run.weights[SITE][0][row, 0, :, :length], weights)
+        assert not run.weights[SITE][0][row, 0, :, length:].any()
+
+
+def test_without_attention_the_decoder_gets_the_ends_of_both_readings_before_each_token() -> None:
+    made = network("none")
+    assert isinstance(made, Birnn)
+    words = [made.embedding.weight[token] * 8**0.5 for token in SOURCE[0]]
+    ends = torch.cat(
+        [gru_states(made.forwards, words)[-1], gru_states(made.backwards, words[::-1])[-1]]
+    )
+    hidden = torch.tanh(made.start(ends))[None]
+    run = made.attend(SOURCE[:1], TARGET[:1])
+    assert run.weights == {}
+    for time, token in enumerate(TARGET[0]):
+        word = (made.embedding.weight[token] * 8**0.5)[None]
+        hidden = made.next(made.word_gates(word), ends[None], hidden)
+        torch.testing.assert_close(run.logits[0, time], made.read_out(word, hidden, ends[None])[0])
+
+
+@pytest.mark.parametrize("form", ["regular", "mean"])
+def test_the_lstm_attends_by_dot_products_from_its_top_layer(form: str) -> None:
+    """Its reading and writing are torch's LSTM; heads and areas are looped over."""
+    made = network(form)
+    assert isinstance(made, LstmTranslator)
+    source, target = SOURCE[1:, :3], TARGET[1:]
+    items, last = made.encoder(made.words(source))[0][0], made.encoder(made.words(source))[1][0][-1]
+    start = torch.tanh(made.start(last)).reshape(2, 2, 1, 8)
+    top = made.decoder(made.words(target), (start[0], start[1]))[0][0]
+    run = made.attend(source, target)
+    memory = reference.areas(1, 3, 1, made.config.area_size)
+    contexts = []
+    for head in range(2):
+        part = slice(4 * head, 4 * head + 4)
+        query, key, value = (
+            layer(x)[:, part]
+            for layer, x in (
+                (made.cross.query, top),
+                (made.cross.key, items),
+                (made.cross.value, items),
+            )
+        )
+        everything = torch.ones(len(query), 3, dtype=torch.bool)
+        context, weights, _ = reference.attention(query, key, value, memory, everything, 4**-0.5)
+        torch.testing.assert_close(run.weights[SITE][0][0, head], weights)
+        contexts.append(context)
+    attended = made.cross.out(torch.cat(contexts, 1))
+    torch.testing.assert_close(run.logits[0], made.read_out(top, attended))
+
+
+@pytest.mark.parametrize("changes", [(), *CHANGES])
+@pytest.mark.parametrize("form", FORMS)
+def test_steps_equal_the_whole_pass(form: str, changes: tuple[Change, ...]) -> None:
+    made = network(form)
+    changed = Changed.of(changes, made.sites, made.config.heads)
+    whole = token_log_probabilities(made.attend(SOURCE, TARGET, changed=changed).logits)
+    stepper = made.write(SOURCE, changed)
+    for time in range(TARGET.shape[1]):
+        likely = stepper.step(TARGET[:, time])
+        torch.testing.assert_close(likely, whole[:, time], atol=1e-5, rtol=1e-4)
+    if changes and form != "none":
+        plain = token_log_probabilities(made(SOURCE, TARGET))
+        assert not torch.allclose(plain, whole, atol=1e-4)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_beams_take_their_states_along_when_they_are_reordered(form: str) -> None:
+    made, rows = network(form), torch.tensor([2, 0, 0, 4, 5, 3])
+    first = torch.tensor([START] * 6)
+    second = torch.tensor([4, 5, 6, 7, 8, 9])
+    third = torch.tensor([10, 11, 12, 10, 11, 12])
+    stepper = made.write(SOURCE)
+    stepper.step(first)
+    stepper.step(second)
+    stepper.select(rows)
+    found = stepper.step(third)
+    history = torch.stack([first, second[rows], third], 1)
+    whole = token_log_probabilities(made(SOURCE.repeat_interleave(3, 0), history))
+    torch.testing.assert_close(found, whole[:, 2], atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_beam_finds_what_its_own_whole_passes_say(form: str) -> None:
+    """The probability that each hypothesis came with is that of one pass over it."""
+    made = network(form)
+    for row, found in enumerate(beam_search(made.write(SOURCE), START, 3, [6, 6], 3)):
+        for one in found:
+            target = torch.tensor([[START, *one.ids[:-1]]])
+            likely = token_log_probabilities(made(SOURCE[row : row + 1], target))[0]
+            total = sum(float(likely[time, token]) for time, token in enumerate(one.ids))
+            assert one.log_probability == pytest.approx(total, abs=1e-4)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_padding_changes_nothing(form: str) -> None:
+    made = network(form)
+    alone = made(SOURCE[1:, :3], TARGET[1:])
+    torch.testing.assert_close(made(SOURCE, TARGET)[1:], alone)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_hidden_items_are_as_if_the_sentence_ended_before_them(form: str) -> None:
+    made = network(form)
+    changed = Changed.of((Hide("source", (5, 6)),), made.sites, made.config.heads)
+    hidden = made.attend(SOURCE[:1], TARGET[:1], changed=changed).logits
+    torch.testing.assert_close(hidden, made(SOURCE[:1, :5], TARGET[:1]), atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("level", ["character", "token"])
+@pytest.mark.parametrize("form", FORMS)
+def test_traces_are_whole_and_survive_a_file(form: str, level: str, tmp_path: Path) -> None:
+    made = model(form, tmp_path, level)
+    for method in ("greedy", "beam"):
+        (trace,) = made.trace([Request("recurrent", "Two dogs 😀 run", method, 3)])
+        validate(trace)
+        assert set(trace.maps) == set(made.network.sites)
+        again = codec.from_bytes(codec.to_bytes(trace))
+        assert again.fields["target"].raw == trace.fields["target"].raw
+        assert set(again.maps) == set(trace.maps)
+        for site, found in again.maps.items():
+            np.testing.assert_array_equal(found.weights, trace.maps[site].weights)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_neighbours_change_nothing(form: str, tmp_path: Path) -> None:
+    made = model(form, tmp_path)
+    texts = ["A dog", "Two old friends drink tea", "x"]
+    requests = [Request("recurrent", text, "beam", 3) for text in texts]
+    assert made.outputs(requests) == [made.outputs([request])[0] for request in requests]
+
+
+@pytest.mark.parametrize("form", ATTENDING)
+def test_a_trace_shows_what_a_change_did(form: str, tmp_path: Path) -> None:
+    made = model(form, tmp_path)
+    asked = Request("recurrent", "A small dog", target="Ein Hund")
+    (before,) = made.trace([asked])
+    (after,) = made.trace([replace(asked, changes=(Weigh(SITE, (0,)),))])
+    validate(after)
+    grid = after.maps[SITE].grid
+    banned = np.array([grid.area(index).left == 0 for index in range(grid.count)])
+    weights, plain = after.maps[SITE].weights[0, 0, 0], before.maps[SITE].weights[0, 0, 0]
+    assert not weights[banned].any()
+    rest = plain[~banned]
+    np.testing.assert_allclose(weights[~banned], rest / rest.sum(), atol=1e-6, rtol=1e-4)
+    assert made.trace([replace(asked, changes=(Hide("source", (2, 3)), Gate(SITE)))])
+
+
+def test_without_attention_there_is_nothing_to_change(tmp_path: Path) -> None:
+    made = model("none", tmp_path)
+    with pytest.raises(InputError, match="attends to nothing") as refusal:
+        made.trace([Request("recurrent", "A dog", changes=(Hide("source", (0,)),))])
+    assert_one_sentence(refusal.value)
+
+
+def test_what_does_not_exist_is_refused() -> None:
+    with pytest.raises(InputError, match='"attention" is "dot"'):
+        BirnnConfig(20, "dot")
+    with pytest.raises(InputError, match="single items"):
+        BirnnConfig(20).resized(2)
+    assert BirnnConfig(20).resized(1) == BirnnConfig(20)
+
+
+def test_the_sizes_are_those_of_the_paper() -> None:
+    made = LstmConfig.sized("512 cells, 4 heads", 20, depth=1)
+    assert (made.width, made.heads, made.depth) == (512, 4, 1)
+    assert set(SIZES) == {size for _, size in LSTMS}
+    with pytest.raises(InputError, match="no size"):
+        LstmConfig.sized("Tiny", 20)
+
+
+def test_areas_of_another_size_need_no_training_unless_keys_are_learned() -> None:
+    assert LstmConfig(20).resized(3).areas(0).size == 3
+    assert LstmConfig(20, area_size=2).resized(2) == LstmConfig(20, area_size=2)
+    learned = LstmConfig(20, area_size=2, key_mode="boundary")
+    assert learned.resized(1).areas(0).known_extent == (1, 2)
+    with pytest.raises(InputError, match="choose one of 1 to 2"):
+        learned.resized(3)
+
+
+MARK = 12
+
+
+def marked(chance: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Sentences with a mark somewhere, and the two tokens behind it, which have to be written."""
+    source, rows = torch.randint(4, MARK, (32, 8), generator=chance), torch.arange(32)
+    place = torch.randint(0, 6, (32,), generator=chance)
+    source[rows, place] = MARK
+    return source, torch.stack([source[rows, place + 1], source[rows, place + 2]], 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ATTENDING)
+def test_attention_finds_what_is_wanted_once_it_was_trained(form: str) -> None:
+    """After a few steps of training it looks where the mark is, wherever that is."""
+    made = network(form).requires_grad_(True).train()
+    chance = torch.Generator().manual_seed(1)
+    optimiser = torch.optim.Adam(made.parameters(), 0.02)
+    losses = []
+    for _ in range(150):
+        source, target = marked(chance)
+        loss = cross_entropy(made(source, shifted(target)), target)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.7 * losses[0]
+    made.eval().requires_grad_(False)
+    early, late = ([MARK, 5, 6, 7, 8, 9, 10, 11], [4, 5, 6, 7, 8, MARK, 10, 11])
+    seen = []
+    for sentence in (early, late):
+        run = made.attend(torch.tensor([sentence]), torch.tensor([[START]]))
+        seen.append(run.weights[SITE][0][0, :, 0])
+    moved = (seen[0] - seen[1]).abs().sum(-1) / 2
+    assert moved.max() > 0.5
+
+
+def test_an_area_that_is_named_can_be_weighed(tmp_path: Path) -> None:
+    made = model("mean", tmp_path)
+    changes = (Weigh(SITE, areas=(Area(0, 1, 1, 2),), rest=True),)
+    (trace,) = made.trace([Request("recurrent", "A dog", target="x", changes=changes)])
+    place = trace.maps[SITE].grid.index(Area(0, 1, 1, 2))
+    np.testing.assert_allclose(trace.maps[SITE].weights[..., place], 1.0)
+
+
+@pytest.mark.parametrize("form", ["additive", "mean", "none"])
+def test_a_trace_is_replayed_linked_exported_and_drawn(form: str, tmp_path: Path) -> None:
+    """What works for every model works for these, and nothing asks which model it is."""
+    made = model(form, tmp_path)
+    changes: tuple[Change, ...] = (Hide("source", (0,)),) if form != "none" else ()
+    asked = Request("recurrent", "Two dogs", "beam", 2, changes=changes)
+    assert from_params(to_params(asked))[0] == asked
+    (trace,) = made.trace([asked])
+    stored = tmp_path / "stored"
+    (stored / "cards").mkdir(parents=True)
+    write_card(made.card, stored / "cards" / "recurrent.json")
+    codec.save(trace, stored / "one.npz")
+    replayed = ReplayBackend(stored).trace(asked)
+    assert replayed.fields["target"].raw == trace.fields["target"].raw
+    html = export(trace, tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Two dogs" in html
+    for site in trace.maps:
+        fitting = [view for view in VIEWS.values() if view.fits(trace, Focus(site))]
+        # An overview of heads needs more than one.
+        assert len(fitting) >= (6 if trace.maps[site].heads > 1 else 5)
+        for view in fitting:
+            assert view.table(trace, Focus(site)).rows
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_untrained_network_is_another_one_of_the_same_form(form: str, tmp_path: Path) -> None:
+    made = model(form, tmp_path)
+    other = made.untrained()
+    (trace,) = other.trace([Request("recurrent", "Two dogs", target="Zwei")])
+    assert set(trace.maps) == set(made.network.sites)
+    # Random, too, but not by the same draws.
+    own, others = (dict(one.network.named_parameters()) for one in (made, other))
+    assert not torch.equal(own["embedding.weight"], others["embedding.weight"])

@@ -1,0 +1,106 @@
+"""What tests of Analyse see of the page: its table of examples, and what was opened of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+from streamlit.testing.v1 import AppTest
+
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Progress, Request
+from areaviz.ui.analyse.examples import TABLE
+from areaviz.ui.analyse.state import AnalyseState
+from areaviz.ui.shell.jobs import jobs
+from tests import fakes
+from tests.pages import folder
+
+
+class Translating(fakes.FakeBackend):
+    """Answers with made-up translations; does what `before` does with each request first."""
+
+    def __init__(self, before: Callable[[Request], None] = lambda _: None) -> None:
+        super().__init__(
+            {name: folder.card(name, name.partition("-")[2]) for name in folder.GERMAN}
+        )
+        self.before, self.asked = before, 0
+
+    def trace(
+        self, request: Request, progress: Progress | None = None, background: bool = False
+    ) -> Trace:
+        self.asked += 1
+        self.before(request)
+        return folder.trace(request)
+
+
+def tables(app: AppTest) -> dict[str, dict[str, Any]]:
+    """What the tables of rows on a page were sent, by their keys."""
+    found = {}
+    for one in app.get("bidi_component"):
+        if one.proto.component_name == "areaviz.rows":
+            found[one.proto.id.split("-", 2)[-1]] = json.loads(one.proto.json)
+    return found
+
+
+def listed(app: AppTest) -> pd.DataFrame:
+    """The table of examples as it is seen, indexed by places in the set; empty where none is."""
+    sent = tables(app).get(TABLE)
+    if sent is None:
+        return pd.DataFrame()
+    heads = [column["title"] for column in sent["columns"]]
+    return pd.DataFrame(sent["rows"], columns=heads, index=sent["ids"], dtype=object)
+
+
+def state_of(app: AppTest) -> AnalyseState:
+    state: AnalyseState = app.session_state["analyse"]
+    return state
+
+
+def hold(app: AppTest, **fields: Any) -> AppTest:
+    """The page after its state was given new values."""
+    app.session_state["analyse"] = replace(state_of(app), **fields)
+    return app.run()
+
+
+def opened_first(app: AppTest) -> AppTest:
+    return hold(app, example=int(listed(app).index[0]))
+
+
+def uploading(app: AppTest) -> AppTest:
+    """The page where its uploader is."""
+    return app.button_group(key="analyse_source").set_value("Upload").run()
+
+
+def button(app: AppTest, beginning: str) -> Any:
+    return next(one for one in app.button if one.label.startswith(beginning))
+
+
+def worked(app: AppTest) -> AppTest:
+    """The page after all analyses have ended."""
+    for job in list(jobs()._jobs.values()):
+        job.wait(60)
+    return app.run()
+
+
+def ran(app: AppTest) -> AppTest:
+    """The page after its button was pressed and the work has ended."""
+    button(app, "Run").click().run()
+    return worked(app)
+
+
+def keyed(elements: Iterable[Any], beginning: str) -> Any:
+    return next(one for one in elements if str(one.key).startswith(beginning))
+
+
+def write(app: AppTest, tag: str, text: str) -> AppTest:
+    """The page after a note was written on the example that is open."""
+    keyed(app.selectbox, "note_form_tag").set_value(tag)
+    keyed(app.text_area, "note_form_text").set_value(text)
+    return (
+        next(one for one in app.button if one.label in ("Save the note", "Save the change"))
+        .click()
+        .run()
+    )

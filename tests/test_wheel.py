@@ -1,0 +1,200 @@
+"""The wheel: what is in it, that the app runs from it, and how the other models are fetched."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from areaviz.data import release_models
+from areaviz.data.release_models import get_models, read_digests
+from areaviz.trace.errors import BackendError, InputError
+
+ROOT = Path(__file__).parents[1]
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+MODELS: list[str] = SETTINGS["tool"]["areaviz"]["wheel-models"]
+MEBIBYTE = 2**20
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.Path:
+    """The wheel of this checkout, built from a copy, so that a build leaves nothing behind."""
+    folder = tmp_path_factory.mktemp("wheel")
+    names = subprocess.run(
+        ["git", "-C", str(ROOT), "ls-files", "-z"], capture_output=True, check=True, text=True
+    ).stdout.split("\0")
+    wanted = ("areaviz/", "pages/", "assets/", "checkpoints/", ".streamlit/")
+    for name in filter(None, names):
+        if (name.startswith(wanted) or "/" not in name) and (ROOT / name).exists():
+            target = folder / "clone" / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / name, target)
+    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*build, "--wheel-dir", str(folder), str(folder / "clone")], check=True)
+    return zipfile.Path(next(folder.glob("*.whl")))
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: zipfile.Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that has the wheel's content, as site-packages would."""
+    folder = tmp_path_factory.mktemp("installed")
+    with zipfile.ZipFile(str(wheel.root.filename)) as archive:
+        archive.extractall(folder)
+    return folder
+
+
+def from_wheel(installed: Path, folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    """Run Python in an empty folder, with the wheel's package before this checkout's."""
+    settings = {"PYTHONPATH": str(installed), "XDG_DATA_HOME": str(folder / "own")}
+    return subprocess.run(
+        [sys.executable, *command],
+        cwd=folder,
+        env={**os.environ, **settings},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def test_the_app_its_pages_and_the_small_models_are_in_it(wheel: zipfile.Path) -> None:
+    bundle = wheel / "areaviz" / "bundle"
+    for name in ("app.py", ".streamlit/config.toml", "assets/favicon.png"):
+        assert (bundle / name).exists(), name
+    pages = {path.name for path in (ROOT / "pages").glob("*.py")}
+    assert {path.name for path in (bundle / "pages").iterdir()} == pages
+    models = {path.name for path in (bundle / "checkpoints").iterdir() if path.is_dir()}
+    assert models == {*MODELS, "tables"}
+
+
+def test_its_models_are_about_twenty_megabytes_and_there() -> None:
+    sizes = [
+        path.stat().st_size for name in MODELS for path in (ROOT / "checkpoints" / name).iterdir()
+    ]
+    assert len(MODELS) * 2 <= len(sizes) and sum(sizes) < 26 * MEBIBYTE
+
+
+def test_it_asks_for_ranges_and_little(wheel: zipfile.Path) -> None:
+    folder = next(path for path in wheel.iterdir() if path.name.endswith(".dist-info"))
+    lines = re.findall(r"^Requires-Dist: (.*)$", (folder / "METADATA").read_text("utf-8"), re.M)
+    always = {re.split(r"[<>=!\[; ]", line)[0] for line in lines if "extra ==" not in line}
+    assert always == {"numpy", "pillow", "matplotlib", "plotly", "typer"}
+    exact = {re.split(r"[<>=!\[; ]", line)[0] for line in lines if "==" in line.split(";")[0]}
+    assert exact == {"streamlit"}
+
+
+def test_the_pins_are_within_the_ranges() -> None:
+    from packaging.requirements import Requirement
+
+    pins = {}
+    groups = SETTINGS["dependency-groups"]["dev"]
+    for line in [*(ROOT / "requirements.txt").read_text("utf-8").splitlines(), *groups]:
+        if not line.startswith("#"):
+            pin = Requirement(line)
+            pins[pin.name] = next(iter(pin.specifier)).version
+    project = SETTINGS["project"]
+    ranges = [*project["dependencies"], *sum(project["optional-dependencies"].values(), [])]
+    asked = [one for one in map(Requirement, ranges) if one.name != "areaviz"]
+    wrong = [str(one) for one in asked if not one.specifier.contains(pins[one.name])]
+    assert len(asked) > 20 and wrong == []
+
+
+def test_what_is_written_goes_to_the_readers_own_folder(installed: Path, tmp_path: Path) -> None:
+    script = (
+        "from areaviz.analysis.rows import analyses_folder\n"
+        "from areaviz.data.places import CHECKPOINTS, checkpoints_folder, fetched_models\n"
+        "print(analyses_folder()); print(checkpoints_folder() == CHECKPOINTS)\n"
+        "fetched_models().mkdir(parents=True); print(checkpoints_folder())"
+    )
+    lines = from_wheel(installed, tmp_path, "-c", script).stdout.splitlines()
+    own = tmp_path / "own" / "areaviz"
+    assert lines == [str(own / "analyses"), "True", str(own / "checkpoints")]
+
+
+def test_a_command_of_it_runs_in_an_empty_folder(installed: Path, tmp_path: Path) -> None:
+    command = ["-m", "areaviz", "trace", "char-tiny-area", "A dog.", "dog.npz"]
+    found = from_wheel(installed, tmp_path, *command)
+    assert (found.returncode, found.stderr) == (0, "")
+    assert found.stdout.strip() and (tmp_path / "dog.npz").exists()
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        """Keep the test output clean."""
+
+
+@pytest.fixture
+def bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A bundle with one of the two models of a release, as places.py names it."""
+    origin, bundle = tmp_path / "origin", tmp_path / "bundle"
+    lines = []
+    for name in ("large", "small"):
+        (origin / name).mkdir(parents=True)
+        (origin / name / "card.json").write_text(f"the card of {name}")
+        digest = hashlib.sha256((origin / name / "card.json").read_bytes()).hexdigest()
+        lines.append(f"{digest}  {name}/card.json\n")
+    shutil.copytree(origin / "small", bundle / "checkpoints" / "small")
+    (bundle / "checkpoints" / "models.sha256").write_text("".join(lines))
+    monkeypatch.setattr(release_models, "IS_CLONE", False)
+    monkeypatch.setattr(release_models, "BUNDLE", bundle)
+    monkeypatch.setattr(release_models, "MODEL_DIGESTS", bundle / "checkpoints" / "models.sha256")
+    return bundle
+
+
+@pytest.fixture
+def address(tmp_path: Path) -> Iterator[str]:
+    folder = str(tmp_path / "origin")
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=folder)) as http:
+        Thread(target=http.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{http.server_port}"
+        http.shutdown()
+
+
+def test_the_other_models_are_fetched_and_checked(
+    bundle: Path, tmp_path: Path, address: str
+) -> None:
+    # What came with the package is not fetched.
+    (tmp_path / "origin" / "small" / "card.json").unlink()
+    folder = tmp_path / "own"
+    assert get_models(folder, address) == ["large", "small"]
+    assert (folder / "large" / "card.json").read_text() == "the card of large"
+    assert (folder / "small" / "card.json").read_text() == "the card of small"
+
+
+def test_a_file_that_is_not_this_releases_is_refused(
+    bundle: Path, tmp_path: Path, address: str
+) -> None:
+    (tmp_path / "origin" / "large" / "card.json").write_text("another")
+    with pytest.raises(BackendError, match="large/card.json .* is not the expected file"):
+        get_models(tmp_path / "own", address)
+    assert not (tmp_path / "own" / "large" / "card.json").exists()
+
+
+def test_a_missing_address_or_list_is_said(bundle: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="Set AREAVIZ_MODELS to the address"):
+        get_models(tmp_path / "own", "")
+    (bundle / "checkpoints" / "models.sha256").unlink()
+    with pytest.raises(BackendError, match="install areaviz again"):
+        get_models(tmp_path / "own", "http://127.0.0.1:9")
+
+
+def test_a_clone_has_them_all(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="a clone of the repository"):
+        get_models(tmp_path / "own", "http://127.0.0.1:9")
+
+
+def test_digests_are_read_as_sha256sum_writes_them(tmp_path: Path) -> None:
+    path = tmp_path / "models.sha256"
+    path.write_text(f"{'0' * 64}  a/card.json\n")
+    assert read_digests(path) == {"a/card.json": "0" * 64}

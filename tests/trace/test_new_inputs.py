@@ -1,0 +1,73 @@
+"""Points and facts as inputs: how a text is read, and what has to hold for their fields."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from areaviz.trace.errors import InputError
+from areaviz.trace.facts import facts_field, facts_problem, question_field, sentences, story
+from areaviz.trace.points import points_field, points_of, points_problem, points_text
+from areaviz.trace.request import Request
+
+coordinates = st.integers(0, 1000)
+
+
+@given(st.lists(st.tuples(coordinates, coordinates), min_size=1, max_size=20))
+def test_points_come_back_from_their_text(points: list[tuple[int, int]]) -> None:
+    text = points_text(np.array(points))
+    assert points_of(text).tolist() == [list(point) for point in points]
+    assert points_problem(points_field(text), Request("m", text)) == ""
+
+
+@given(st.text(max_size=60))
+def test_no_text_breaks_the_reading_of_points(text: str) -> None:
+    try:
+        found = points_of(text)
+    except InputError as error:
+        assert "is no point" in str(error)
+    else:
+        assert found.shape[1] == 2 and found.size <= 2 * len(text)
+
+
+def test_a_field_has_the_points_of_its_request() -> None:
+    field = points_field("1,2 3,4")
+    assert field.labels == ("1", "2")
+    assert "other points" in points_problem(field, Request("m", "1,2 3,5"))
+    assert "is not" in points_problem(field, Request("m", "A dog."))
+
+
+@given(st.text(max_size=80))
+def test_sentences_are_parts_of_the_text_in_order(text: str) -> None:
+    spans = sentences(text)
+    assert all(0 <= start < end <= len(text) for start, end in spans)
+    assert all(one[1] <= two[0] for one, two in zip(spans, spans[1:], strict=False))
+    assert all(text[start:end].strip() == text[start:end] for start, end in spans)
+
+
+def test_a_story_ends_with_its_question() -> None:
+    text = " Ann sat.  Bob, too!  Who sat? "
+    facts, question = story(text)
+    assert [text[start:end] for start, end in facts] == ["Ann sat.", "Bob, too!"]
+    assert text[question[0] : question[1]] == "Who sat?"
+    assert question_field(text).labels == ("Who sat?",)
+
+
+def test_a_field_has_the_facts_of_its_request() -> None:
+    text = "Ann sat. Who sat?"
+    field = facts_field(text)
+    assert facts_problem(field, Request("m", text)) == ""
+    assert "other facts" in facts_problem(field, Request("m", "Bob sat. Who sat?"))
+    assert "no story" in facts_problem(field, Request("m", "Ann sat."))
+    moved = replace(field, anchors=field.anchors + 1)
+    assert "other facts" in facts_problem(moved, Request("m", text))
+
+
+@pytest.mark.parametrize("text", ["", " ", "...", "Ann sat"])
+def test_what_has_no_question_says_so(text: str) -> None:
+    with pytest.raises(InputError, match="without a question"):
+        story(text)

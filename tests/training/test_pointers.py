@@ -1,0 +1,164 @@
+"""A pointer network is trained on few sets, resumes, is shipped, measured and run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from areaviz.backend.local import LocalBackend
+from areaviz.cards.card import read_card
+from areaviz.data import points
+from areaviz.data.points import exact, random_sets
+from areaviz.evaluation.measure import Options, evaluate
+from areaviz.models.point_batches import as_read
+from areaviz.trace import codec
+from areaviz.trace.check import validate
+from areaviz.trace.errors import InputError
+from areaviz.trace.interventions import Hide
+from areaviz.trace.request import Request
+from areaviz.training.pointers import Pointers, PointersConfig, turned
+from areaviz.training.run import train
+
+ASKED = Request("tiny-hull", "100,100 900,120 880,900 110,850 500,480")
+
+
+def recipe(kind: str = "hull", **options: object) -> PointersConfig:
+    values: dict[str, object] = {
+        "name": "tiny",
+        "task": "points",
+        "steps": 4,
+        "peak_rate": 1e-3,
+        "warmup": 1,
+        "validate_every": 2,
+        "batch": 4,
+        "sizes": (5, 10),
+        "sets": 20,
+        "model": {"kind": kind, "width": 8},
+        **options,
+    }
+    return PointersConfig(**values)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A hull and a tour, trained for four steps."""
+    runs, models = tmp_path_factory.mktemp("runs"), tmp_path_factory.mktemp("models")
+    for kind in ("hull", "tour"):
+        made = train(recipe(kind, name=f"tiny-{kind}"), runs, runs, "cpu")
+        made.rename(models / f"tiny-{kind}")
+    return models
+
+
+@pytest.fixture(scope="module")
+def backend(models: Path) -> LocalBackend:
+    return LocalBackend(models, "cpu")
+
+
+@pytest.mark.parametrize("kind", ["hull", "tour"])
+def test_turned_and_mirrored_sets_keep_exact_answers(kind: str) -> None:
+    rng = np.random.default_rng(0)
+    sets = random_sets(kind, 6, 7, rng)
+    for _ in range(8):
+        sets = turned(sets, rng)
+        np.testing.assert_array_equal(sets.answers, exact(kind, sets.points))
+
+
+def test_what_is_read_has_the_answer_in_the_order_of_reading_and_closed() -> None:
+    sets = random_sets("hull", 5, 8, np.random.default_rng(0))
+    read, answers = as_read(sets)
+    for row, answer in enumerate(answers):
+        places = [one for one in answer if one >= 0]
+        assert places[0] == places[-1] == 0 and places[:-1] == sorted(places[:-1])
+        wanted = sets.points[row, [one for one in sets.answers[row] if one >= 0]]
+        centred = wanted - sets.points[row].mean(0)
+        scale = np.linalg.norm(sets.points[row] - sets.points[row].mean(0), axis=1).max()
+        np.testing.assert_allclose(read[row, places[:-1]], centred / scale)
+
+
+def test_a_resumed_run_draws_what_an_unbroken_one_does(tmp_path: Path) -> None:
+    task = Pointers.build(recipe(), tmp_path, tmp_path, torch.device("cpu"))
+    whole, resumed = task.batches(0), task.batches(3)
+    later = [next(whole) for _ in range(5)][3:]
+    for one in later:
+        other = next(resumed)
+        assert torch.equal(one.points_BN2, other.points_BN2)
+        assert torch.equal(one.answers_BT, other.answers_BT)
+
+
+def test_it_is_measured_beside_its_baselines(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(points, "TEST_SETS", 12)
+    monkeypatch.setattr(points, "VALID_SETS", 12)
+    for kind, measure in (("hull", "area"), ("tour", "ratio")):
+        folder = models / f"tiny-{kind}"
+        card, _ = evaluate(folder, Path(), "test", Options(beam=2), "cpu")
+        assert read_card(folder / "card.json") == card
+        assert 0 <= card.figures["test"]["right"] <= 1 and card.figures["test"]["sets"] == 12
+        assert np.isfinite(card.figures["test"][measure])
+        found = card.attention["pointer, test"]
+        assert {"hit", "hit_uniform", "hit_position", "hit_untrained"} <= set(found)
+        assert all(0 <= value <= 1 for value in found.values())
+
+
+def test_its_trace_is_whole_and_goes_through_a_file(backend: LocalBackend, tmp_path: Path) -> None:
+    trace = backend.trace(ASKED)
+    validate(trace)
+    codec.save(trace, tmp_path / "trace.npz")
+    again = codec.load(tmp_path / "trace.npz")
+    assert again.request == trace.request
+    assert again.fields["points"].anchors.tolist() == trace.fields["points"].anchors.tolist()
+    labels = trace.fields["target"].labels
+    assert labels[0] == labels[-1] and trace.details["exact"] == "1 2 3 4"
+    assert trace.details["answer"] == " ".join(labels[:-1])
+    weights = trace.maps["pointer"].weights[0, 0]
+    for row, label in zip(weights, labels, strict=True):
+        assert row[int(label) - 1] == pytest.approx(row.max())
+
+
+def test_the_numbers_of_the_points_mean_nothing(backend: LocalBackend) -> None:
+    one = backend.trace(ASKED)
+    parts = ASKED.text.split()
+    other = backend.trace(Request("tiny-hull", " ".join(parts[::-1])))
+    turned_round = [str(6 - int(label)) for label in one.fields["target"].labels]
+    assert list(other.fields["target"].labels) == turned_round
+    np.testing.assert_allclose(
+        other.maps["pointer"].weights[..., ::-1], one.maps["pointer"].weights, atol=1e-5
+    )
+
+
+@pytest.mark.parametrize("name", ["tiny-hull", "tiny-tour"])
+def test_a_given_output_and_a_hidden_point(backend: LocalBackend, name: str) -> None:
+    given = backend.trace(Request(name, ASKED.text, target="3 1 2 4 5 3"))
+    assert given.fields["target"].raw == "3 1 2 4 5 3"
+    hidden = backend.trace(Request(name, ASKED.text, changes=(Hide("points", (0,)),)))
+    weights = hidden.maps["pointer"].weights[0, 0, :, 0]
+    if name == "tiny-hull":
+        assert not weights.any() and "1" not in hidden.fields["target"].labels
+    else:
+        # A tour passes every point: the hidden one comes last, when no other is left.
+        assert hidden.fields["target"].labels[-2] == "1"
+
+
+REFUSED = {
+    "1,1 2,2": "are 2 points, but at least 3",
+    "1,1": "is 1 point, but",
+    " ".join(f"{n},{n * n % 997}" for n in range(200)): "There are 200 points, at most 12",
+    "5,5 9,100 700,2 5,5": "Points 1 and 4 lie on the same place",
+    "1,1 2,2 3,3": "lie on one line",
+    "1,1 2,1001 3,4": '"2,1001" is no point',
+    "one 2,3 4,5": '"one" is no point',
+}
+
+
+@pytest.mark.parametrize("text", REFUSED, ids=REFUSED.values())
+def test_what_cannot_be_read_gets_a_sentence(backend: LocalBackend, text: str) -> None:
+    with pytest.raises(InputError, match=REFUSED[text].replace("(", r"\(")):
+        backend.trace(Request("tiny-hull", text))
+
+
+@pytest.mark.parametrize("target", ["1 2 1", "1 2 3 4", "1 2 2 3 1", "1 2 9 1", "a", "0 1 2 0"])
+def test_a_given_output_that_is_none_is_refused(backend: LocalBackend, target: str) -> None:
+    with pytest.raises(InputError, match="is no convex hull of these points"):
+        backend.trace(Request("tiny-hull", ASKED.text, target=target))

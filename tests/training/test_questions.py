@@ -1,0 +1,143 @@
+"""A memory network learns a small corpus, is shipped, measured and asked."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from areaviz.backend.local import LocalBackend
+from areaviz.cards.card import read_card
+from areaviz.evaluation.measure import Options, evaluate
+from areaviz.evaluation.questions import covered
+from areaviz.models.question_batches import gapped
+from areaviz.trace import codec
+from areaviz.trace.check import validate
+from areaviz.trace.errors import InputError
+from areaviz.trace.interventions import Hide
+from areaviz.trace.request import Request
+from areaviz.training.questions import Questions, QuestionsConfig
+from areaviz.training.run import train
+from tests.stories import write_corpus
+
+STORY = "Ann went to the attic. Bob went to the barn. Cleo went to the den. Where is Bob?"
+
+
+def recipe(**options: object) -> QuestionsConfig:
+    values: dict[str, object] = {
+        "name": "tiny",
+        "task": "questions",
+        "steps": 300,
+        "peak_rate": 2e-2,
+        "warmup": 5,
+        "validate_every": 100,
+        "linear": 100,
+        "model": {"width": 16, "hops": 2, "most_facts": 10},
+        **options,
+    }
+    return QuestionsConfig(**values)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    data = tmp_path_factory.mktemp("data")
+    write_corpus(data, stories=150)
+    return data
+
+
+@pytest.fixture(scope="module")
+def models(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    runs, folder = tmp_path_factory.mktemp("runs"), tmp_path_factory.mktemp("models")
+    train(recipe(), corpus, runs, "cpu").rename(folder / "tiny")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def backend(models: Path) -> LocalBackend:
+    return LocalBackend(models, "cpu")
+
+
+def test_it_learns_and_reads_the_fact_that_answers(models: Path, corpus: Path) -> None:
+    card, _ = evaluate(models / "tiny", corpus, "test", Options(), "cpu")
+    assert read_card(models / "tiny" / "card.json") == card
+    figures, hops = card.figures["test"], card.attention["hops, test"]
+    assert figures["right"] > 0.9 and figures["qa1"] == figures["qa20"]
+    assert hops["hit"] > hops["hit_uniform"] and hops["hit"] > hops["hit_position"]
+    assert hops["change with the question"] > 0.3
+
+
+def test_a_resumed_run_draws_what_an_unbroken_one_does(corpus: Path, tmp_path: Path) -> None:
+    task = Questions.build(recipe(), corpus, tmp_path, torch.device("cpu"))
+    each = len(task.train.questions) // 32
+    whole, resumed = task.batches(0), task.batches(each + 2)
+    later = [next(whole) for _ in range(each + 4)][each + 2 :]
+    for one in later:
+        other = next(resumed)
+        assert torch.equal(one.age_BM, other.age_BM) and torch.equal(one.answer_B, other.answer_B)
+        assert torch.equal(one.facts_BM2V, other.facts_BM2V) and one.linear == other.linear
+
+
+def test_ages_count_from_the_latest_fact_with_gaps_between() -> None:
+    rng = np.random.default_rng(0)
+    assert gapped(4, 0, rng) == [3, 2, 1, 0]
+    assert gapped(3, 1, rng) == [4, 2, 0]
+    for _ in range(20):
+        ages = gapped(9, 0.5, rng)
+        assert ages[-1] == 0 and all(older - newer in (1, 2) for older, newer in pairwise(ages))
+
+
+def test_a_gold_fact_counts_when_some_hop_reads_it_most() -> None:
+    weights = {0: torch.tensor([[0.6, 0.4, 0.0], [0.1, 0.2, 0.7]]), 1: torch.ones(2, 1)}
+    assert covered(weights, [{0, 1}, {0}]) == 0.75
+    assert covered(weights, [{1}, set()]) == 0
+
+
+def test_its_trace_is_whole_and_goes_through_a_file(backend: LocalBackend, tmp_path: Path) -> None:
+    trace = backend.trace(Request("tiny", STORY))
+    validate(trace)
+    assert trace.fields["target"].raw == "barn"
+    assert trace.fields["facts"].labels[1] == "Bob went to the barn."
+    assert trace.fields["question"].labels == ("Where is Bob?",)
+    assert trace.maps["hops"].weights.shape == (2, 1, 1, 3)
+    codec.save(trace, tmp_path / "trace.npz")
+    again = codec.load(tmp_path / "trace.npz")
+    assert again.request == trace.request and again.fields["facts"].kind == "facts"
+
+
+def test_without_its_fact_the_answer_is_less_likely(backend: LocalBackend) -> None:
+    before = backend.trace(Request("tiny", STORY, target="barn"))
+    without = Request("tiny", STORY, target="barn", changes=(Hide("facts", (1,)),))
+    after = backend.trace(without)
+    assert not after.maps["hops"].weights[..., 1].any()
+    assert after.output.probabilities[0] < before.output.probabilities[0] / 2
+
+
+def test_unknown_words_are_named_and_read_over(backend: LocalBackend) -> None:
+    story = STORY.replace("Cleo", "A zebra")
+    trace = backend.trace(Request("tiny", story))
+    assert "never seen a, zebra:" in trace.details["warning"]
+    assert trace.fields["target"].raw == "barn"
+    strange = backend.trace(Request("tiny", "Xx yy. Zz?"))
+    validate(strange)
+
+
+REFUSED = {
+    "Ann went to the attic.": "ends without a question",
+    "Where is Ann?": "a question but no fact",
+    "?": "without a question",
+    "Go. " * 200 + "Where is Ann?": "The story has 200 facts, at most 10",
+}
+
+
+@pytest.mark.parametrize("text", REFUSED, ids=REFUSED.values())
+def test_what_is_no_story_gets_a_sentence(backend: LocalBackend, text: str) -> None:
+    with pytest.raises(InputError, match=REFUSED[text]):
+        backend.trace(Request("tiny", text))
+
+
+def test_an_answer_that_it_does_not_know_is_refused(backend: LocalBackend) -> None:
+    with pytest.raises(InputError, match='"moon" is no answer .* attic, barn'):
+        backend.trace(Request("tiny", STORY, target="moon"))

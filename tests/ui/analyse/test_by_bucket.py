@@ -1,0 +1,41 @@
+"""What a click on a bucket keeps is what the bucket holds."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from areaviz.analysis.buckets import bucket_table, word_table
+from areaviz.ui.analyse.by_bucket import Buckets
+from areaviz.ui.analyse.filter import kept_rows
+from areaviz.ui.analyse.state import AnalyseState
+from areaviz.ui.shell.page import Page
+
+TABLE = pd.DataFrame(
+    {
+        "reference": ["a b", "a b c d e f", "a", "c d e f g h i"],
+        "text": "x",
+        "output_0": "a",
+        "length_0": 1.0,
+    },
+    index=[2, 4, 6, 8],
+)
+
+
+def test_a_bucket_of_lengths_keeps_its_examples_and_says_what_they_are() -> None:
+    found = bucket_table(TABLE, "length", "length", 1)
+    shown = Buckets(found, "length", "mean", "examples", ("words of the reference", "y"), "title")
+    short, long = shown.kept(0), shown.kept(1)
+    assert (short.places, long.places) == ((2, 6), (4, 8))
+    assert long.title == "6–8 (words of the reference)" and long.chart != short.chart
+
+
+def test_a_bucket_of_words_keeps_the_examples_that_have_one() -> None:
+    found = word_table(TABLE, 1)
+    shown = Buckets(found, "words", "f1", "words", ("x", "y"), "title")
+    once = shown.kept(list(found["bucket"]).index("1"))
+    assert once.places == (8,) and once.title.endswith("this often: 1")
+
+
+def test_without_a_click_all_rows_stay() -> None:
+    page = Page("analyse", "", AnalyseState())
+    assert kept_rows(page, TABLE) is TABLE

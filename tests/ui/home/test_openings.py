@@ -1,0 +1,37 @@
+"""What pages open with is stored, fits the shipped models, and can be looked into at once."""
+
+from __future__ import annotations
+
+from areaviz.backend.stored import path_of
+from areaviz.cards.card import read_card
+from areaviz.cards.tasks import TASKS
+from areaviz.data.places import CHECKPOINTS, HOME, OPENINGS
+from areaviz.trace import codec
+from areaviz.ui.home.sections import SITE, first_look
+
+
+def test_stored_openings_are_of_the_models_that_are_shipped() -> None:
+    """Fails after a model has changed: write them anew with `areaviz openings`."""
+    paths = list(OPENINGS.glob("*.npz"))
+    models = set()
+    for path in paths:
+        request = codec.load(path).request
+        card = read_card(CHECKPOINTS / request.model / "card.json")
+        assert path_of(OPENINGS, request, {card.name: card}) == path, "of an older model"
+        models.add(request.model)
+    opening = {task.opens for task in TASKS.values() if task.opens}
+    assert opening <= models and len(paths) >= 8
+
+
+def test_the_model_that_opens_a_page_is_shipped_and_of_its_task() -> None:
+    for task in TASKS.values():
+        if task.opens:
+            assert read_card(CHECKPOINTS / task.opens / "card.json").task == task.key
+
+
+def test_home_shows_the_opening_of_translate_with_a_span_lit() -> None:
+    trace = codec.load(HOME)
+    assert trace.request.model == TASKS["translation"].opens
+    focus = first_look(trace)
+    assert focus.site == SITE and len(focus.items) == 1
+    assert trace.fields["target"].labels[focus.items[0]].strip().isalpha()

@@ -1,0 +1,52 @@
+"""Tables to read: what counts as a column of numbers, and that the page draws it so."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from areaviz.ui.shell.table import are_numbers
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["1", "2.5"],
+        ["−0.3", "+1,024"],
+        ["4.56%", "38.9 %"],
+        ["6.90", "19.13*"],
+        ["1.1×", "–"],
+        ["0.341 ± 0.000", ""],
+        ["−0.2 to +0.4"],
+        [r"\-0\.3", r"3\.1"],
+    ],
+)
+def test_figures_with_signs_units_and_intervals_are_numbers(cells: list[str]) -> None:
+    assert are_numbers(cells)
+
+
+@pytest.mark.parametrize("cells", [[], ["", "–"], ["1", "two"], ["Layer 1"], ["to"], ["1 2"]])
+def test_words_and_columns_that_say_nothing_are_not(cells: list[str]) -> None:
+    assert not are_numbers(cells)
+
+
+def test_cells_come_through_as_they_are() -> None:
+    def script() -> None:
+        from areaviz.ui.shell.table import read_table
+
+        read_table({"Model": ["a", "b"], "BLEU": ["38.9", "–"]})
+
+    app = AppTest.from_function(script).run()
+    assert not app.exception
+    table = app.table[0].value
+    assert table.to_dict("list") == {"Model": ["a", "b"], "BLEU": ["38.9", "–"]}
+
+
+def test_a_table_of_words_alone_is_drawn_too() -> None:
+    def script() -> None:
+        from areaviz.ui.shell.table import read_table
+
+        read_table({"Model": ["a"], "Keys": ["mean"]})
+
+    app = AppTest.from_function(script).run()
+    assert not app.exception and list(app.table[0].value) == ["Model", "Keys"]
