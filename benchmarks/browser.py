@@ -73,7 +73,12 @@ def first_view(tab: Page, url: str) -> tuple[float, int]:
 def websocket_frames(tab: Page) -> list[str | bytes]:
     """A list to which everything is added that comes over the page's WebSockets."""
     received: list[str | bytes] = []
-    tab.on("websocket", lambda socket: socket.on("framereceived", received.append))
+
+    def add(frame: str | bytes) -> None:
+        # Playwright marks what it calls, which a list's own method does not let it.
+        received.append(frame)
+
+    tab.on("websocket", lambda socket: socket.on("framereceived", add))
     return received
 
 
