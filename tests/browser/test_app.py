@@ -10,7 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import App, settled
+from tests.browser.conftest import App, open_form, settled
 
 SENTENCE = "A man plays the guitar."
 RUN_AT_ONCE = ("translate", "caption", "translate_picture", "four_ways")
@@ -35,12 +35,11 @@ def translated(app: App, page: Page) -> Locator:
     page.get_by_role("button", name="Explore").click()
     page.get_by_role("menuitem", name="Translate", exact=True).click()
     settled(page)
-    form = page.locator(".st-key-translate_form summary")
-    form.click()
+    page.locator(".st-key-translate_form summary").click()
     box = page.get_by_label("English text")
     box.fill(SENTENCE)
     box.press("Control+Enter")
-    expect(form).to_contain_text(SENTENCE)
+    expect(page.locator(".st-key-translate_asked")).to_contain_text(SENTENCE)
     ribbon = page.locator(".ribbon[data-ready]")
     expect(ribbon).to_have_count(1)
     settled(page)
@@ -66,6 +65,19 @@ def test_a_click_locks_and_a_head_can_be_chosen(translated: Locator) -> None:
     expect(translated.locator(".say")).to_contain_text("attends most to")
     translated.get_by_role("button", name="Head 2", exact=True).click()
     expect(translated.locator(".caption")).to_contain_text("head 2 of 4")
+
+
+def test_what_is_being_typed_stays_while_an_answer_comes(translated: Locator) -> None:
+    page = translated.page
+    box = page.get_by_label("English text")
+    box.evaluate("box => (box.isTheSame = true)")
+    open_form(page, "translate")
+    page.get_by_role("radio", name="Beam", exact=True).click()
+    box.fill("A sentence that is not asked yet.")
+    expect(page.locator(".st-key-translate_asked")).to_contain_text("beam of")
+    settled(page)
+    assert box.evaluate("box => box.isTheSame"), "the field was drawn anew"
+    expect(box).to_have_value("A sentence that is not asked yet.")
 
 
 def test_a_link_restores_everything_in_a_fresh_session(app: App, page: Page) -> None:

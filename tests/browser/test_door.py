@@ -81,7 +81,7 @@ def test_pictures_and_uploads_work_behind_it(locked: str, unknown_page: Page) ->
     Image.new("RGB", (40, 30), "red").save(file, "PNG")
     given: FilePayload = {"name": "a.png", "mimeType": "image/png", "buffer": file.getvalue()}
     page.locator("input[type=file]").first.set_input_files(given)
-    expect(page.locator(".st-key-caption_form summary")).to_contain_text("your picture")
+    expect(page.locator(".st-key-caption_asked")).to_contain_text("your picture")
 
 
 class Holder(BaseHTTPRequestHandler):

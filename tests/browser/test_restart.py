@@ -133,7 +133,7 @@ def test_files_that_went_with_the_app_are_told(start: Start, page: Page) -> None
     settled(page)
     given: FilePayload = {"name": "a.png", "mimeType": "image/png", "buffer": file.getvalue()}
     page.locator("input[type=file]").first.set_input_files(given)
-    expect(page.locator(".st-key-caption_form summary")).to_contain_text("your picture")
+    expect(page.locator(".st-key-caption_asked")).to_contain_text("your picture")
     settled(page)
     started_again(page, app, start)
     expect(page.get_by_text("choose them again")).to_be_visible()

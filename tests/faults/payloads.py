@@ -71,7 +71,7 @@ def hostile_trace(text: str) -> Trace:
 
 
 OWN = re.compile(
-    r"\*\*(?:How to read this\.|Change|Ask the model|Limits\.|How faithful is this map\?)\*\*"
+    r"\*\*(?:How to read this\.|Change what is asked|Limits\.|How faithful is this map\?)\*\*"
 )
 """What the pages themselves set in bold, whatever is shown."""
 

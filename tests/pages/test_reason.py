@@ -126,7 +126,7 @@ def test_points_are_placed_and_stepped_through(open_page: Open, backend: Reasone
     assert not app.exception and not app.error
     assert backend.asked[-1] == Request("pointer-tour", POINTS, method="beam")
     assert "the shortest" in shown(app)
-    assert "9 points" in [one.label.split(" · ")[0] for one in app.expander]
+    assert "9 points" in [one.value.split(" · ")[0] for one in app.markdown]
     slider = next(one for one in app.slider if one.label == "Step")
     assert slider.value == 10
     slider.set_value(2).run()

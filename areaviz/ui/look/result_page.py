@@ -34,6 +34,7 @@ from areaviz.ui.what_if.state import WhatIfPage, apply_link
 
 A = TypeVar("A")
 _RESULT = "result"
+CHANGE = "**Change what is asked**"
 LONGEST, COMPARED = 70, 2
 """Of the line that stands for the form: letters of a text, and models that are named."""
 
@@ -100,17 +101,23 @@ def result_page(page: ResultPage[S_co, A]) -> None:
 
 
 def _form_line(page: AnyPage, cards: Cards) -> DeltaGenerator:
-    """Where the form goes: folded to one line, which says what was asked, until it is opened."""
+    """Where the form goes: folded under one line that says what was asked, until it is opened.
+
+    The fold has the same words in every run. Streamlit takes one with other words for another one
+    and draws all that is in it anew; what is being typed there would be lost.
+    """
     key, older = page.key("form"), _older(page)
-    words = asked_words(older.requests, cards) if older else ""
     if st.session_state.get(key) != page.state.is_form_open:
         st.session_state[key] = page.state.is_form_open
 
     def take() -> None:
         page.set(is_form_open=st.session_state[key])
 
-    label = f"{words} · **Change**" if words else "**Ask the model**"
-    return st.expander(label, key=key, on_change=take)
+    with st.container(key=page.key("asked"), gap="xxsmall"):
+        line = st.empty()
+        if older:
+            line.markdown(asked_words(older.requests, cards))
+        return st.expander(CHANGE, key=key, on_change=take, type="compact")
 
 
 def asked_words(requests: Sequence[Request], cards: Cards) -> str:

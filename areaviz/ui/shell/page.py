@@ -34,6 +34,13 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
 TITLES = {name: title for group in GROUPS.values() for name, title in group.items()}
 
 _OPEN = "page"
+_FIRST = {
+    "selectbox": "index",
+    "multiselect": "default",
+    "pills": "default",
+    "segmented_control": "default",
+}
+"""How Streamlit's widgets name what they show at first, where that is not `value`."""
 
 S_co = TypeVar("S_co", bound=State, covariant=True)
 T = TypeVar("T")
@@ -104,6 +111,14 @@ class Page(Generic[S_co]):
         # Only what a link or the code has changed: else the reader's choice would be undone.
         if key not in st.session_state or st.session_state[key] != value:
             st.session_state[key] = value
+        # Of two drawings in a row the browser may miss the one that sets the value. Then it begins
+        # where the second one says, and not at the first option, which would count as an act.
+        first = _FIRST.get(draw.__name__, "value")
+        if first == "index":
+            values = list(args[0])
+            options.setdefault(first, values.index(value) if value in values else None)
+        else:
+            options.setdefault(first, value)
         draw(label, *args, key=key, on_change=self._take, args=(name, then), **options)
         return value
 
