@@ -93,7 +93,7 @@ class Page(Generic[S_co]):
         draw: Callable[..., object],
         label: str,
         name: str,
-        *args: object,
+        *args: Any,
         then: Callable[[], None] | None = None,
         **options: Any,
     ) -> Any:
