@@ -39,6 +39,14 @@ class Recordings:
     digits: npt.NDArray[np.int64]
     speakers: npt.NDArray[np.int64]
 
+    def and_others(self, others: Recordings) -> Recordings:
+        """These and others, of other speakers."""
+        return Recordings(
+            [*self.samples, *others.samples],
+            np.concatenate([self.digits, others.digits]),
+            np.concatenate([self.speakers, others.speakers]),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Utterance:

@@ -18,6 +18,7 @@ from torch.nn.utils.rnn import pad_sequence
 from areaviz.data.batches import pad, shifted
 from areaviz.data.spectrogram import HOP, spectrogram
 from areaviz.data.spoken_digits import Recordings, Utterance, joined, read_recordings
+from areaviz.data.synthesised_digits import synthesised_recordings
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.metrics.speech import boundary_hits
 from areaviz.models.checkpoint import TOKENIZER
@@ -54,12 +55,14 @@ class SpeechConfig(TrainConfig):
         fewest: digits of a string.
         most: digits of a string.
         label_smoothing: of the next token, 0..1.
+        synthesised: whether voices of espeak-ng are heard besides, a quarter of the strings.
     """
 
     batch: int = 32
     fewest: int = 6
     most: int = 10
     label_smoothing: float = 0.1
+    synthesised: bool = False
 
 
 @dataclass(slots=True)
@@ -79,6 +82,8 @@ class Speech:
     def build(cls, config: SpeechConfig, data: Path, folder: Path, device: torch.device) -> Self:
         """Read the recordings, join those of validation, and make the network."""
         recordings = read_recordings(data, "train")
+        if config.synthesised:
+            recordings = recordings.and_others(synthesised_recordings())
         counts = (config.fewest, config.most)
         # The same strings for every run, so that their figures can be compared.
         rng = np.random.default_rng(1)
