@@ -13,6 +13,7 @@ from areaviz.trace.areas import AreaGrid
 from areaviz.trace.picture import Picture
 from areaviz.trace.record import AttentionMap, Field, Gaze, Output, Trace
 from areaviz.trace.request import Request
+from areaviz.trace.sound import RATE, Sound
 
 SENTENCE = "A small dog runs."
 
@@ -93,6 +94,40 @@ def picture(name: str = "fake", width: int = 96, height: int = 64, seed: int = 0
     )
     pixels[height // 4 : height // 2, width // 2 : 3 * width // 4] = 250
     return Picture.of(name, pixels)
+
+
+def sound(name: str = "fake", seconds: float = 1.0, seed: int = 0) -> Sound:
+    """Noise, in which nothing is said."""
+    rng = np.random.default_rng(seed)
+    return Sound.of(name, rng.integers(-9000, 9000, int(seconds * RATE)).astype(np.int16))
+
+
+def sound_trace(text: str = "3141", seconds: float = 1.0) -> Trace:
+    """What a listener might have heard: the digits one after the other along the sound."""
+    heard = sound(seconds=seconds)
+    starts_M = np.arange(0, len(heard.samples) - 320, 320)
+    labels = tuple(f"{start / RATE:.2f} s" for start in starts_M)
+    anchors_M2 = np.stack([starts_M, starts_M + 320], 1)
+    target = text_field("target", text)
+    items = len(starts_M)
+    weights_TM = np.full((len(target), items), 0.2 / items, np.float32)
+    for row in range(len(target)):
+        weights_TM[row, (2 * row + 1) * items // (2 * len(target))] += 0.8
+    weights_TM /= weights_TM.sum(1, keepdims=True)
+    attention = AttentionMap(
+        "encoder-decoder",
+        "target",
+        "sound",
+        AreaGrid(1, items, 1, 1),
+        weights_TM[None, None],
+        "softmax over areas",
+    )
+    fields = {"sound": Field("sound", "sound", "", labels, anchors_M2), "target": target}
+    shares = np.linspace(0.9, 0.5, len(target)).astype(np.float32)
+    likely = tuple(((label, float(p)),) for label, p in zip(target.labels, shares, strict=True))
+    result = Output("target", shares, likely)
+    request = Request("fake-listener", "", sound=heard)
+    return Trace(request, fields, result, {"encoder-decoder": attention}, {"device": "cpu"})
 
 
 def picture_field(seen: Picture, rows: int, columns: int) -> Field:

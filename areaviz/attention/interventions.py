@@ -15,7 +15,15 @@ import torch
 from torch import Tensor
 
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.interventions import Change, Gate, Hide, Weigh, area_factors, weighed
+from areaviz.trace.interventions import (
+    Change,
+    Gate,
+    Hide,
+    Share,
+    Weigh,
+    area_factors,
+    weighed,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +71,7 @@ class Changed:
     hides: tuple[Hide, ...] = ()
     # The field that is attended to, by site.
     memories: tuple[tuple[str, str], ...] = ()
+    shares: tuple[Share, ...] = ()
 
     @classmethod
     def of(
@@ -71,7 +80,12 @@ class Changed:
         """Of a request; sites: the fields that attend and are attended to, by site."""
         memories = tuple((site, memory) for site, (_, memory) in sites.items())
         hides = tuple(one for one in changes if isinstance(one, Hide))
-        return cls(tuple(weighed(changes, sites)), heads, hides, memories)
+        shares = tuple(one for one in changes if isinstance(one, Share))
+        return cls(tuple(weighed(changes, sites)), heads, hides, memories, shares)
+
+    def share(self, site: str) -> Share:
+        """How scores become weights at a site: as the last change says, else as in training."""
+        return next((one for one in reversed(self.shares) if one.site == site), Share(site))
 
     def hidden(self, field: str) -> list[int]:
         """The hidden items of an input, for what a network makes of them without attention."""

@@ -11,41 +11,12 @@ the scores' hidden layer, K filters.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor, nn
 
-from areaviz.trace.errors import InputError
+from areaviz.trace.interventions import Share
 
 SCORINGS = ("content", "location", "hybrid")
-
-
-@dataclass(frozen=True, slots=True)
-class Shares:
-    """How scores become weights; the defaults are those of training.
-
-    Args:
-        sharpen: the scores are multiplied by this before the softmax, above 0; more than 1 makes
-            peaks higher.
-        is_smooth: whether each score goes through a sigmoid, and their sum is made 1, which lets a
-            query read several items.
-        window: how many items before and behind the middle of the weights before may be read; 0
-            for all.
-    """
-
-    sharpen: float = 1.0
-    is_smooth: bool = False
-    window: int = 0
-
-    def __post_init__(self) -> None:
-        if not 0.0 < self.sharpen <= 100.0:
-            raise InputError(f"Sharpening is {self.sharpen:g}; choose a number from 0.01 to 100.")
-        if self.window < 0:
-            raise InputError(f"A window of {self.window} items is none; choose 0 for no window.")
-
-
-TRAINED = Shares()
 
 
 class LocationAttention(nn.Module):
@@ -110,24 +81,22 @@ def first_weights(readable_NM: Tensor) -> Tensor:
     return is_first_NM.float()
 
 
-def weights_of(
-    scores_NM: Tensor, readable_NM: Tensor, before_NM: Tensor, shares: Shares = TRAINED
-) -> Tensor:
+def weights_of(scores_NM: Tensor, readable_NM: Tensor, before_NM: Tensor, share: Share) -> Tensor:
     """The weights [N, M] of scores; zeros for items that may not be read, and where none may.
 
     Args:
         scores_NM: finite.
         readable_NM: bool, whether an item may be read.
         before_NM: the weights of the query before; a window lies around their middle.
-        shares: how scores become weights.
+        share: how scores become weights.
     """
-    if shares.window:
-        in_window_NM = _window(before_NM, shares.window) & readable_NM
+    if share.window:
+        in_window_NM = _window(before_NM, share.window) & readable_NM
         # A window without any item that may be read would end the reading: it is left out there.
         has_any_N1 = in_window_NM.any(1, keepdim=True)
         readable_NM = torch.where(has_any_N1, in_window_NM, readable_NM)
-    sharpened_NM = scores_NM * shares.sharpen
-    if shares.is_smooth:
+    sharpened_NM = scores_NM * share.factor
+    if share.smooth:
         raised_NM = torch.sigmoid(sharpened_NM).masked_fill(~readable_NM, 0.0)
         return raised_NM / raised_NM.sum(1, keepdim=True).clamp_min(1e-20)
     lowest = torch.finfo(scores_NM.dtype).min

@@ -106,8 +106,9 @@ class CachedBackend(Wrapper):
 def key_of(request: Request, card: Card | None) -> str:
     """The key of a trace: SHA-256 of the request with its pixels, and of the model's card."""
     content = [
-        asdict(replace(request, picture=None)),
+        asdict(replace(request, picture=None, sound=None)),
         request.picture and request.picture.digest,
+        request.sound and request.sound.digest,
         card and card.identity,
     ]
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()

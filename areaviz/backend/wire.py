@@ -154,7 +154,9 @@ def large_sites(trace: Trace) -> Collection[str]:
 
 def _request_entries(request: Request) -> dict[str, Any]:
     entries: dict[str, Any] = {"request": request_entry(request), "pixels": None}
-    picture = request.picture
+    picture, sound = request.picture, request.sound
+    if sound is not None:
+        entries["samples"] = base64.b64encode(sound.pcm).decode("ascii")
     if picture is not None:
         rgb = base64.b64encode(picture.rgb).decode("ascii")
         entries["pixels"] = {"width": picture.width, "height": picture.height, "rgb": rgb}
@@ -162,9 +164,12 @@ def _request_entries(request: Request) -> dict[str, Any]:
 
 
 def _request(entries: dict[str, Any]) -> Request:
-    arrays = {}
+    arrays: dict[str, np.ndarray[Any, Any]] = {}
     if entries.get("pixels") is not None:
         arrays["request.picture"] = _pixels(entries["pixels"])
+    if entries.get("samples") is not None:
+        (samples,) = _typed(entries, samples=str)
+        arrays["request.sound"] = np.frombuffer(base64.b64decode(samples, validate=True), "<i2")
     (request,) = _typed(entries, request=dict)
     return read_request(request, arrays)
 

@@ -242,6 +242,16 @@ _ALL = (
         "speech",
         "Spoken digits",
         "areaviz.training.speech:Speech",
+        evaluate="areaviz.evaluation.speech:evaluate_speech",
+        inputs=frozenset({"sound"}),
+        opens="speech-hybrid",
+        can=WRITES | {"share"},
+        measures={"error": "Error", "hit": "Boundary hit", "long_error": "Error, long repeats"},
+        about="Error: digits that have to be put in, left out or exchanged, as a share of those"
+        " said, in strings of 6 to 10 digits that are joined from held-out recordings. Boundary"
+        " hit: how often the heaviest moment lies where the digit is said. Long repeats: strings of"
+        " 12 to 14 digits with runs of the same one.",
+        percent=frozenset({"error", "hit", "long_error"}),
         published={
             "Attention-based recognition on TIMIT, phoneme error: content": "18.7 %",
             "location": "18.0 %",

@@ -39,6 +39,7 @@ COMPONENTS: Mapping[str, tuple[str, ...]] = {
         "grid/grid.js",
     ),
     "player": ("player/player.html", "player/player.css", "player/player.js"),
+    "hearing": ("hearing/hearing.html", "hearing/hearing.css", "hearing/hearing.js"),
     "thumbnails": (
         "thumbnails/thumbnails.html",
         "thumbnails/thumbnails.css",

@@ -13,13 +13,14 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from areaviz.data.sounds import NOISE, levelled
+from areaviz.trace.sound import RATE
+
 FloatArray = npt.NDArray[np.float32]
 
-RATE = 8000
-"""Samples a second."""
 TEST_TAKES, VALID_TAKES = range(5), range(5, 10)
 """Takes 0 to 4 are the corpus's own test set; the next five choose checkpoints."""
-LONGEST_SECONDS = 1.3
+LONGEST_SAMPLES = int(1.3 * RATE)
 """Of a single digit; two recordings with long silences are longer and are cut there."""
 PAUSE_SECONDS = (0.0, 0.15)
 """Silence between two digits, drawn evenly."""
@@ -83,18 +84,10 @@ def read_recordings(folder: Path, split: str) -> Recordings:
         chosen = np.flatnonzero(take >= VALID_TAKES.stop)
     else:
         chosen = np.flatnonzero(np.isin(take, list(takes[split])))
-    samples = [levelled(audio[offsets[index] : offsets[index + 1]]) for index in chosen]
+    samples = [
+        levelled(audio[offsets[index] : offsets[index + 1]][:LONGEST_SAMPLES]) for index in chosen
+    ]
     return Recordings(samples, digits[chosen], speakers[chosen])
-
-
-def levelled(samples: npt.NDArray[np.int16]) -> FloatArray:
-    """One recording as numbers, cut to `LONGEST_SECONDS`, with a loudness of 0.1.
-
-    Loudness is the root of the mean square; speakers differ in it by a factor of eight.
-    """
-    cut = samples[: int(LONGEST_SECONDS * RATE)].astype(np.float32) / 32768
-    loudness = float(np.sqrt(np.mean(cut**2)))
-    return np.clip(cut * (0.1 / max(loudness, 1e-5)), -1.0, 1.0)
 
 
 def joined(
@@ -124,7 +117,7 @@ def joined(
         place += len(said) + len(parts[-1])
     samples = np.concatenate(parts)
     # A digital silence between digits would give the joints away.
-    noise = rng.standard_normal(len(samples), dtype=np.float32) * 0.001
+    noise = rng.standard_normal(len(samples), dtype=np.float32) * NOISE
     return Utterance(samples + noise, "".join(map(str, digits)), tuple(bounds))
 
 

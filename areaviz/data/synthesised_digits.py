@@ -12,7 +12,8 @@ from itertools import product
 
 import numpy as np
 
-from areaviz.data.spoken_digits import RATE, FloatArray, Recordings, levelled
+from areaviz.data.sounds import FloatArray, levelled, resampled
+from areaviz.data.spoken_digits import Recordings
 from areaviz.trace.errors import InputError
 
 WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
@@ -43,7 +44,7 @@ def synthesised_recordings() -> Recordings:
 
 
 def spoken(words: str, voice: str, speed: int) -> FloatArray:
-    """Words as espeak-ng says them, at `RATE`, as loud as a recording, without silence around.
+    """Words as espeak-ng says them, as loud as a recording is, without silence around.
 
     Raises:
         InputError: espeak-ng is not installed.
@@ -62,13 +63,3 @@ def spoken(words: str, voice: str, speed: int) -> FloatArray:
     loud = np.flatnonzero(np.abs(heard.astype(np.int32)) > QUIET * np.abs(heard).max())
     cut = resampled(heard[loud[0] : loud[-1] + 1].astype(np.float32), rate)
     return levelled(np.clip(cut, -32768, 32767).astype(np.int16))
-
-
-def resampled(samples: FloatArray, rate: int) -> FloatArray:
-    """The same sound at `RATE`: what is above half of it is left out of its spectrum."""
-    if rate == RATE:
-        return samples
-    count = max(1, round(len(samples) * RATE / rate))
-    spectrum = np.fft.rfft(samples)[: count // 2 + 1]
-    found: FloatArray = (np.fft.irfft(spectrum, count) * (count / len(samples))).astype(np.float32)
-    return found

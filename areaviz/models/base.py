@@ -35,6 +35,7 @@ def check_can(request: Request, can: frozenset[str], title: str) -> None:
         "weigh": "weigh areas otherwise",
         "gate": "switch heads off",
         "hide": "hide items of its input",
+        "share": "sharpen, smooth or window its attention",
     }
     missing = {kind_of(change) for change in request.changes} - can
     if missing:

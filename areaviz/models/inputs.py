@@ -1,7 +1,8 @@
 """The inputs of the networks that write: how each reads its part of a request.
 
 To add one: a class like these, and a line in `INPUTS`.
-Shapes: S source items with the end symbol, P = G * G cells, C channels.
+Shapes: S source items with the end symbol, P = G * G cells, C channels, F frames of E bands, M
+items of a sound.
 """
 
 from __future__ import annotations
@@ -10,15 +11,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
+from areaviz.data.sounds import as_trained
 from areaviz.data.tokenizer import PAD, Tokenizer
 from areaviz.models.canvas import cell_field, squeezed
+from areaviz.models.listener import FRAMES_AN_ITEM, SAMPLES_AN_ITEM
 from areaviz.models.recording import text_field
 from areaviz.trace.record import Field
 from areaviz.trace.request import Request
+from areaviz.trace.sound import RATE, Sound
+from areaviz.trace.spectrogram import WINDOW, frames_of, spectrogram
 
 
 class Input(Protocol):
@@ -100,8 +106,49 @@ class PictureInput:
         return torch.stack(list(parts))
 
 
+@dataclass(frozen=True, slots=True)
+class SoundInput:
+    """A sound, as the frames of its spectrogram [F, E]; an item is of four of them."""
+
+    noun = "sound"
+    missing = "This model listens; choose, record or upload a sound."
+
+    network: Any
+    tokenizer: Tokenizer
+
+    def items(self, request: Request) -> int:
+        if request.sound is None:
+            return 0
+        return -(-frames_of(len(request.sound.samples)) // FRAMES_AN_ITEM)
+
+    def field(self, request: Request) -> Field:
+        assert request.sound is not None
+        return sound_field(request.sound, self.items(request))
+
+    def read(self, requests: Sequence[Request]) -> list[Tensor]:
+        sounds = [request.sound for request in requests if request.sound is not None]
+        return [torch.from_numpy(spectrogram(as_trained(sound.samples))) for sound in sounds]
+
+    def batch(self, parts: Sequence[Tensor]) -> Tensor:
+        # The network takes frames of NaN for padding.
+        padded_BFE = pad_sequence(list(parts), batch_first=True, padding_value=torch.nan)
+        return padded_BFE.to(self.network.embedding.weight.device)
+
+
+def sound_field(sound: Sound, items: int) -> Field:
+    """The items of a sound, each named by the second it begins at; the last reaches to its end."""
+    samples, step = len(sound.samples), SAMPLES_AN_ITEM
+    starts_M = np.arange(items) * step
+    # Its last frame reaches beyond the next item's beginning.
+    ends_M = np.minimum(starts_M + step, samples)
+    ends_M[-1] = min(samples, starts_M[-1] + step + WINDOW)
+    labels = tuple(f"{start / RATE:.2f} s" for start in starts_M)
+    return Field("sound", "sound", "", labels, np.stack([starts_M, ends_M], 1))
+
+
 INPUTS: Mapping[str, Callable[[Any, Tokenizer], Input]] = {
     "source": TextInput,
     "picture": PictureInput,
+    "sound": SoundInput,
 }
 """Every input, by the name of its field."""

@@ -18,9 +18,7 @@ from torch.nn import functional as F
 from areaviz.attention.interventions import UNCHANGED, Changed
 from areaviz.attention.location import (
     SCORINGS,
-    TRAINED,
     LocationAttention,
-    Shares,
     first_weights,
     weights_of,
 )
@@ -34,9 +32,12 @@ from areaviz.models.recurrent import (
     read_items,
 )
 from areaviz.trace.areas import AreaGrid
+from areaviz.trace.interventions import Share
 from areaviz.trace.limits import choice
+from areaviz.trace.spectrogram import HOP
 
 FRAMES_AN_ITEM = 4
+SAMPLES_AN_ITEM = HOP * FRAMES_AN_ITEM
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ class Heard:
         items: [B, M, C].
         keys: the items' part of the scores, [B, M, D]; None where only the location counts.
         readable: bool [B, M].
-        shares: how scores become weights.
+        share: how scores become weights.
         factors: by which weights are multiplied at each time, [T or 1, M]; None for nothing.
         gate: by which what is read is multiplied.
     """
@@ -92,7 +93,7 @@ class Heard:
     items: Tensor
     keys: Tensor | None
     readable: Tensor
-    shares: Shares
+    share: Share
     factors: Tensor | None = None
     gate: float = 1.0
 
@@ -129,10 +130,9 @@ class Listener(RecurrentTranslator):
         target_BT: Tensor,
         need_weights: bool = True,
         changed: Changed = UNCHANGED,
-        shares: Shares = TRAINED,
     ) -> Pass:
         """All tokens one after the other; frames of NaN are padding."""
-        heard = self.listen(frames_BFE, changed, target_BT.shape[1], shares)
+        heard = self.listen(frames_BFE, changed, target_BT.shape[1])
         state, logits, weights = self.start(heard), [], []
         for time, ids_B in enumerate(target_BT.unbind(1)):
             logits_BV, state = self.advance(ids_B, state, heard, time)
@@ -146,7 +146,6 @@ class Listener(RecurrentTranslator):
         frames_BFE: Tensor,
         changed: Changed = UNCHANGED,
         times: int = 1,
-        shares: Shares = TRAINED,
     ) -> Heard:
         """What is heard of recordings, for so many tokens to write."""
         is_padding_BF = frames_BFE.isnan().any(2)
@@ -169,7 +168,8 @@ class Listener(RecurrentTranslator):
             factors = None if found is None else found[0].to(items_BMC.dtype)
             gate = float(interventions.gated(torch.ones(1, 1, 1)))
         keys_BMD = self.attention.keys(items_BMC)
-        return Heard(items_BMC, keys_BMD, readable_BM, shares, factors, gate)
+        share = changed.share(SITE)
+        return Heard(items_BMC, keys_BMD, readable_BM, share, factors, gate)
 
     def start(self, heard: Heard) -> State:
         """The decoder's first state: nothing written, and the first item before all others."""
@@ -186,7 +186,7 @@ class Listener(RecurrentTranslator):
         readable_NM = memory.readable.repeat_interleave(beams, 0)
         keys_NMD = None if memory.keys is None else memory.keys.repeat_interleave(beams, 0)
         scores_NM = self.attention.scores(hidden_NW, keys_NMD, before_NM)
-        weights_NM = weights_of(scores_NM, readable_NM, before_NM, memory.shares)
+        weights_NM = weights_of(scores_NM, readable_NM, before_NM, memory.share)
         if memory.factors is not None:
             weights_NM = weights_NM * memory.factors[min(time, len(memory.factors) - 1)]
             weights_NM = weights_NM / weights_NM.sum(1, keepdim=True).clamp_min(1e-20)
@@ -196,9 +196,7 @@ class Listener(RecurrentTranslator):
         mixed_NW = torch.tanh(self.hidden_out(hidden_NW) + self.context_out(context_NC))
         return self.logits(mixed_NW), (hidden_NW, weights_NM)
 
-    def write(
-        self, frames_BFE: Tensor, changed: Changed = UNCHANGED, shares: Shares = TRAINED
-    ) -> RecurrentStepper:
+    def write(self, frames_BFE: Tensor, changed: Changed = UNCHANGED) -> RecurrentStepper:
         """The decoder over these recordings, one token at a time."""
-        heard = self.listen(frames_BFE, changed, shares=shares)
+        heard = self.listen(frames_BFE, changed)
         return RecurrentStepper(self, heard, self.start(heard))

@@ -1,4 +1,4 @@
-"""A model that writes: a text, a picture or both in, a sentence and its Trace out.
+"""A model that writes: a text, a picture, both or a sound in, a sentence and its Trace out.
 
 Which network it is does not matter here: any subclass of `WritingNetwork` that `WRITERS` lists.
 """
@@ -25,6 +25,7 @@ from areaviz.models.checkpoint import load_tokenizer, load_weights
 from areaviz.models.decoder import LENGTH_PENALTY, search
 from areaviz.models.device import eval_mode, untrained
 from areaviz.models.inputs import INPUTS, Input
+from areaviz.models.listener import Listener, ListenerConfig
 from areaviz.models.lstm import LstmConfig, LstmTranslator
 from areaviz.models.network import Pass, WritingNetwork
 from areaviz.models.recording import (
@@ -50,6 +51,7 @@ WRITERS: Mapping[str, tuple[Any, Callable[[Any], WritingNetwork]]] = {
     "teller": (TellerConfig, ShowAttendTell),
     "birnn": (BirnnConfig, Birnn),
     "lstm": (LstmConfig, LstmTranslator),
+    "listener": (ListenerConfig, Listener),
     "doubly": (TwoMemoriesConfig, TwoMemoriesTransformer),
 }
 """Every network that writes, by its family: its options and its class."""

@@ -28,7 +28,7 @@ from areaviz.trace.record import FloatArray, Trace
 
 DOCUMENT, LAYER = "trace.json", "weights.npy"
 MAX_DOCUMENT_BYTES = 8 * 2**20
-TYPES = ("<f2", "<f4", "<i8", "|u1")
+TYPES = ("<f2", "<f4", "<i2", "<i8", "|u1")
 
 
 def to_bytes(trace: Trace, half: bool = False, without: Collection[str] = ()) -> bytes:

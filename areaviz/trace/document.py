@@ -27,6 +27,7 @@ from areaviz.trace.record import (
     Trace,
 )
 from areaviz.trace.request import Request
+from areaviz.trace.sound import Sound, check_sound
 from areaviz.trace.weights import divide_by_sums
 
 FORMAT = "areaviz trace"
@@ -67,6 +68,8 @@ def to_arrays(trace: Trace, without: Collection[str] = ()) -> dict[str, npt.NDAr
         arrays |= {f"gaze.{site}.corners": gaze.corners, f"gaze.{site}.seen": gaze.seen}
     if trace.request.picture is not None:
         arrays["request.picture"] = trace.request.picture.pixels
+    if trace.request.sound is not None:
+        arrays["request.sound"] = trace.request.sound.samples
     return {
         name: array if isinstance(array, LayeredWeights) else np.ascontiguousarray(array)
         for name, array in arrays.items()
@@ -119,9 +122,10 @@ def _named(part: object, *names: str) -> dict[str, Any]:
 
 
 def request_entry(request: Request) -> dict[str, Any]:
-    """A request without its pixels, which are an array."""
-    entry = asdict(replace(request, picture=None, changes=()))
+    """A request without its pixels and its samples, which are arrays."""
+    entry = asdict(replace(request, picture=None, sound=None, changes=()))
     entry["picture"] = request.picture and request.picture.name
+    entry["sound"] = request.sound and request.sound.name
     entry["changes"] = to_text(request.changes)
     return entry
 
@@ -176,15 +180,20 @@ def _check_version(document: Any) -> None:
 
 
 def read_request(entry: Mapping[str, Any], arrays: Arrays) -> Request:
-    """A request of an entry and, of one with a picture, its array; raises as `from_document`."""
-    picture = None
+    """A request of an entry and the arrays of its picture and sound; raises as `from_document`."""
+    picture, sound = None, None
     if entry["picture"] is not None:
         picture = _picture(_take(entry, "picture", str), arrays["request.picture"])
+    # Older files have no such entry.
+    if entry.get("sound") is not None:
+        sound = _sound(_take(entry, "sound", str), arrays["request.sound"])
     given: dict[str, Any] = {name: _take(entry, name, kind) for name, kind in _REQUEST.items()}
     for name, kind in _OPTIONAL.items():
         given[name] = None if entry[name] is None else _take(entry, name, kind)
     changes = from_text(_take(entry, "changes", str))
-    return Request(**given, picture=picture, sample=entry["sample"] is True, changes=changes)
+    return Request(
+        **given, picture=picture, sound=sound, sample=entry["sample"] is True, changes=changes
+    )
 
 
 def _picture(name: str, pixels: npt.NDArray[Any]) -> Picture:
@@ -193,6 +202,14 @@ def _picture(name: str, pixels: npt.NDArray[Any]) -> Picture:
     picture = Picture.of(name, pixels)
     check_picture(picture)
     return picture
+
+
+def _sound(name: str, samples: npt.NDArray[Any]) -> Sound:
+    if samples.dtype != np.int16 or samples.ndim != 1:
+        raise ValueError("the sound is no array of 16-bit samples")
+    sound = Sound.of(name, samples)
+    check_sound(sound)
+    return sound
 
 
 def _gaze(entry: Mapping[str, Any], arrays: Arrays) -> Gaze:

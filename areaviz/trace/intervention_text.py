@@ -15,7 +15,15 @@ from typing import Any
 
 from areaviz.trace.areas import Area
 from areaviz.trace.errors import InputError
-from areaviz.trace.interventions import KINDS, Change, Hide, check_changes, check_total, kind_of
+from areaviz.trace.interventions import (
+    KINDS,
+    Change,
+    Hide,
+    Share,
+    check_changes,
+    check_total,
+    kind_of,
+)
 from areaviz.trace.limits import MAX_CHANGES, MAX_POSITION, shown
 
 # Of a text that is read; the longest changes that are possible are written in less.
@@ -24,11 +32,13 @@ MAX_LETTERS = 400_000
 _PARTS: Mapping[str, Any] = {
     "items": (),
     "areas": (),
-    "factor": 0.0,
+    "factor": None,
     "layer": None,
     "head": None,
     "query": None,
     "rest": False,
+    "smooth": False,
+    "window": 0,
 }
 _NAME = re.compile(r"[a-z][a-z0-9 -]{0,39}")
 _NUMBER = re.compile(r"[1-9][0-9]{0,4}")
@@ -108,15 +118,23 @@ def _written(change: Change) -> Iterator[str]:
     yield change.field if isinstance(change, Hide) else change.site
     for part, default in _PARTS.items():
         value: Any = getattr(change, part, default)
-        if value == default:
+        if value == (default if part != "factor" else _plain_factor(change)):
             continue
         if part == "items":
             text = packed(value)
         elif part == "areas":
             text = ",".join(f"{a.top + 1}.{a.left + 1}.{a.height}.{a.width}" for a in value)
         else:
-            text = repr(float(value)) if part == "factor" else str(int(value) + (part != "rest"))
+            counts_from_1 = part in ("layer", "head", "query")
+            text = repr(float(value)) if part == "factor" else str(int(value) + counts_from_1)
         yield f"{part}={text}"
+
+
+def _plain_factor(change: Change) -> float | None:
+    """The factor that a change of its kind has where none is written."""
+    if isinstance(change, Hide):
+        return None
+    return 1.0 if isinstance(change, Share) else 0.0
 
 
 def _change(text: str) -> Change:
@@ -124,7 +142,8 @@ def _change(text: str) -> Change:
     name, *options = after.split(":")
     if kind not in KINDS or not _NAME.fullmatch(name):
         raise InputError(
-            f'"{shown(text)}" is no change; it must begin with weigh, gate or hide and name a site.'
+            f'"{shown(text)}" is no change; it must begin with weigh, gate, hide or share and name'
+            " a site."
         )
     given: dict[str, Any] = {}
     for option in options:
@@ -144,7 +163,7 @@ def _read(part: str, text: str) -> object:
         return tuple(unpacked(text))
     if part == "areas":
         return tuple(map(_area, filter(None, text.split(","))))
-    if part == "rest":
+    if part in ("rest", "smooth"):
         return text == "1"
     if part == "factor":
         if not _FACTOR.fullmatch(text):
@@ -157,7 +176,7 @@ def _read(part: str, text: str) -> object:
         raise InputError(
             f'A change has the {part} "{shown(text)}" but these count from 1; choose a number.'
         )
-    return int(text) - 1
+    return int(text) if part == "window" else int(text) - 1
 
 
 def _area(text: str) -> Area:

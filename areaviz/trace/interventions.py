@@ -1,6 +1,7 @@
 """Interventions: what is changed in a run, to see what follows.
 
-Weights of areas are changed, heads switched off, or items hidden. Layers, heads, queries and items
+Weights of areas are changed, heads switched off, items hidden, or scores become weights in another
+way. Layers, heads, queries and items
 count from 0.
 
 Shapes: H heads, Q queries, R areas, N items.
@@ -73,13 +74,28 @@ class Hide:
     items: tuple[int, ...] = ()
 
 
-Change = Weigh | Gate | Hide
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How scores become weights, where a model lets that be chosen (Chorowski et al. 2015, 2.3)."""
+
+    # The attention.
+    site: str
+    # By which the scores are multiplied before the softmax, above 0 and up to 100; more than 1
+    # makes peaks higher.
+    factor: float = 1.0
+    # Each score goes through a sigmoid, and their sum is made 1, in place of the softmax.
+    smooth: bool = False
+    # How many items before and behind the middle of the weights before may be read; 0 for all.
+    window: int = 0
+
+
+Change = Weigh | Gate | Hide | Share
 # What can be changed, by the name of its kind.
-KINDS: Mapping[str, type[Change]] = {"weigh": Weigh, "gate": Gate, "hide": Hide}
+KINDS: Mapping[str, type[Change]] = {"weigh": Weigh, "gate": Gate, "hide": Hide, "share": Share}
 
 
 def kind_of(change: Change) -> str:
-    """ "weigh", "gate" or "hide"."""
+    """ "weigh", "gate", "hide" or "share"."""
     return next(name for name, kind in KINDS.items() if isinstance(change, kind))
 
 
@@ -101,6 +117,9 @@ def check_changes(changes: Sequence[Change]) -> None:
                 f"A change has the factor {change.factor:g} but factors go from {FACTORS[0]} to"
                 f" {FACTORS[1]}; choose one in that range."
             )
+        if isinstance(change, Share):
+            _check_share(change)
+            continue
         items, areas = _named(change)
         if not (items or areas or isinstance(change, Gate)):
             raise InputError("A change names no item and no area; choose what is to be changed.")
@@ -109,6 +128,16 @@ def check_changes(changes: Sequence[Change]) -> None:
                 f"A change names an item outside 1 to {MAX_POSITION:,}; choose another item."
             )
     check_total(changes)
+
+
+def _check_share(change: Share) -> None:
+    if not change.factor:
+        raise InputError("Scores cannot be multiplied by 0; choose a factor above it.")
+    if not 0 <= change.window <= MAX_POSITION:
+        raise InputError(
+            f"A window has {change.window:,} items but 0 to {MAX_POSITION:,} are possible; choose"
+            " another one."
+        )
 
 
 def check_total(changes: Sequence[Change]) -> None:
@@ -155,6 +184,8 @@ class Places:
                     f'This model has no site "{change.site}" to change; choose one of:'
                     f" {', '.join(self.sites)}."
                 )
+            if isinstance(change, Share):
+                continue
             _within("layer", change.layer, self.layers)
             _within("head", change.head, self.heads)
             if isinstance(change, Weigh):
@@ -198,8 +229,9 @@ def weighed(changes: Sequence[Change], sites: Mapping[str, tuple[str, str]]) -> 
     """The changes site by site: hiding items bans the areas that hold them, at every site."""
     found: list[Weigh | Gate] = []
     for change in changes:
-        if not isinstance(change, Hide):
+        if isinstance(change, Weigh | Gate):
             found.append(change)
+        if not isinstance(change, Hide):
             continue
         for site, (_, memory) in sites.items():
             if memory == change.field:

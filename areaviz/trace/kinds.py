@@ -1,7 +1,8 @@
 """The kinds of fields: what the anchors of each are, and what has to hold for them.
 
-The input itself is in the request: its text, or its picture. So a new kind whose input can be
-written as text is a file like this one and a line in `KINDS`; files, links and the wire carry it.
+The input itself is in the request: its text, its picture or its sound. So a new kind whose input
+can be written as text is a file like this one and a line in `KINDS`; files, links and the wire
+carry it.
 Shapes: N items.
 """
 
@@ -50,9 +51,21 @@ def picture_problem(field: Field, request: Request) -> str:
     return f"has anchors outside its {picture.width} x {picture.height} pixels"
 
 
+def sound_problem(field: Field, request: Request) -> str:
+    """Anchors are first sample and the one behind the last, of the request's sound."""
+    sound = request.sound
+    if sound is None:
+        return "is a sound's but the request has none"
+    start_N, end_N = field.anchors.T
+    count = len(sound.samples)
+    inside_N = (start_N >= 0) & (start_N <= end_N) & (end_N <= count)
+    return "" if np.all(inside_N) else f"has anchors outside its {count:,} samples"
+
+
 KINDS: Mapping[str, Kind] = {
     "text": Kind(2, text_problem, in_text=True),
     "picture": Kind(4, picture_problem),
+    "sound": Kind(2, sound_problem),
     "points": Kind(2, points_problem),
     "facts": Kind(2, facts_problem, in_text=True),
 }

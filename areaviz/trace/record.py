@@ -138,8 +138,9 @@ class Trace:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory of the weights and the picture; weights that stay on disk take none."""
+        """Bytes of memory of the weights, the picture and the sound; weights on disk take none."""
         size = 0 if self.request.picture is None else len(self.request.picture.rgb)
+        size += 0 if self.request.sound is None else len(self.request.sound.pcm)
         for attention in self.maps.values():
             # Of something that stands in for an array.
             size += getattr(attention.weights, "cached_bytes", 0)

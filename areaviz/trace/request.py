@@ -19,6 +19,7 @@ from areaviz.trace.limits import (
     shown,
 )
 from areaviz.trace.picture import Picture, check_picture
+from areaviz.trace.sound import Sound, check_sound
 
 # Called while something long runs, with the share done, 0..1, and what is being done, in words; or,
 # where things are counted, with how many are done and how many there are.
@@ -35,7 +36,7 @@ class Request:
 
     # Name of a checkpoint.
     model: str
-    # The input, "" for a model that only takes a picture.
+    # The input, "" for a model that only takes a picture or a sound.
     text: str
     # "greedy" or "beam", and the width of the beam, 1..16.
     method: str = "greedy"
@@ -53,6 +54,8 @@ class Request:
     target: str | None = None
     # The interventions, all at once.
     changes: tuple[Change, ...] = ()
+    # For models that listen.
+    sound: Sound | None = None
 
     def checked(self) -> Request:
         """This request as it can be run: each line break and tab is one blank, to keep offsets.
@@ -60,13 +63,15 @@ class Request:
         Emoji, right-to-left text, combining marks and any language are welcome.
 
         Raises:
-            InputError: there is no picture and the text is blank; the text is longer than 4,096
-                characters, has more than 30 combining marks in a row or half a surrogate pair; or
-                an option is outside its range.
+            InputError: there is no picture, no sound and the text is blank; the text is longer
+                than 4,096 characters, has more than 30 combining marks in a row or half a
+                surrogate pair; or an option is outside its range.
         """
         if self.picture is not None:
             check_picture(self.picture)
-        elif not self.text.strip():
+        if self.sound is not None:
+            check_sound(self.sound)
+        if self.picture is None and self.sound is None and not self.text.strip():
             state = "only blanks" if self.text else "no characters"
             raise InputError(f"The text has {state}; type a sentence.")
         check_text(self.text)

@@ -16,19 +16,18 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from areaviz.data.batches import pad, shifted
-from areaviz.data.spectrogram import HOP, spectrogram
 from areaviz.data.spoken_digits import Recordings, Utterance, joined, read_recordings
 from areaviz.data.synthesised_digits import synthesised_recordings
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.metrics.speech import boundary_hits
 from areaviz.models.checkpoint import TOKENIZER
-from areaviz.models.listener import FRAMES_AN_ITEM, Listener, ListenerConfig
+from areaviz.models.listener import SAMPLES_AN_ITEM, Listener, ListenerConfig
 from areaviz.models.recurrent import SITE
+from areaviz.trace.spectrogram import spectrogram
 from areaviz.training.config import TrainConfig
 from areaviz.training.sentences import cross_entropy, mean_loss, run_tokenizer, total_loss
 from areaviz.training.task import Description
 
-SAMPLES_AN_ITEM = HOP * FRAMES_AN_ITEM
 VALIDATED = 256
 """Strings of a validation, always the same."""
 

@@ -16,6 +16,7 @@ from areaviz.views import (
     glimpse_labels,
     glimpses,
     lines,
+    listening,
     matrices,
     overview,
     points,
@@ -39,6 +40,7 @@ TEXTS = (
 _ALL = (
     facts.VIEW,
     points.VIEW,
+    listening.VIEW,
     both.VIEW,
     balance.VIEW,
     film.VIEW,

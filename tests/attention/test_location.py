@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -11,12 +12,12 @@ from torch import Tensor
 from areaviz.attention.location import (
     SCORINGS,
     LocationAttention,
-    Shares,
     first_weights,
     weights_of,
 )
-from areaviz.trace.errors import InputError
+from areaviz.trace.interventions import Share
 
+SHARE = Share("encoder-decoder")
 WIDTH, CHANNELS, HIDDEN, ITEMS = 3, 4, 5, 7
 
 
@@ -76,23 +77,23 @@ def test_weights_are_a_softmax_over_what_may_be_read() -> None:
     readable = torch.tensor([[True, True, True, False]])
     total = math.exp(1) + math.exp(2) + math.exp(3)
     wanted = [math.exp(1) / total, math.exp(2) / total, math.exp(3) / total, 0.0]
-    found = weights_of(scores, readable, torch.zeros(1, 4))
+    found = weights_of(scores, readable, torch.zeros(1, 4), SHARE)
     assert found[0].tolist() == pytest.approx(wanted, abs=1e-6)
 
 
 def test_nothing_is_read_where_nothing_may_be() -> None:
     nothing = torch.zeros(1, 3, dtype=torch.bool)
-    for shares in (Shares(), Shares(is_smooth=True), Shares(window=1)):
-        found = weights_of(torch.randn(1, 3), nothing, torch.zeros(1, 3), shares)
+    for share in (SHARE, replace(SHARE, smooth=True), replace(SHARE, window=1)):
+        found = weights_of(torch.randn(1, 3), nothing, torch.zeros(1, 3), share)
         assert torch.equal(found, torch.zeros(1, 3))
 
 
 def test_sharper_weights_are_higher_at_the_peak_and_smooth_ones_lower() -> None:
     scores = torch.tensor([[3.0, 1.0, 2.5, -1.0]])
     readable, before = torch.ones(1, 4, dtype=torch.bool), torch.zeros(1, 4)
-    plain = weights_of(scores, readable, before)
-    sharp = weights_of(scores, readable, before, Shares(sharpen=2.0))
-    smooth = weights_of(scores, readable, before, Shares(is_smooth=True))
+    plain = weights_of(scores, readable, before, SHARE)
+    sharp = weights_of(scores, readable, before, replace(SHARE, factor=2.0))
+    smooth = weights_of(scores, readable, before, replace(SHARE, smooth=True))
     assert sharp.max() > plain.max() > smooth.max()
     raised = [1 / (1 + math.exp(-score)) for score in scores[0].tolist()]
     assert smooth[0].tolist() == pytest.approx([one / sum(raised) for one in raised], abs=1e-6)
@@ -101,7 +102,7 @@ def test_sharper_weights_are_higher_at_the_peak_and_smooth_ones_lower() -> None:
 def test_a_window_lies_around_the_median_of_the_weights_before() -> None:
     before = torch.tensor([[0.0, 0.1, 0.2, 0.6, 0.1, 0.0, 0.0]])
     readable = torch.ones(1, 7, dtype=torch.bool)
-    found = weights_of(torch.zeros(1, 7), readable, before, Shares(window=2))
+    found = weights_of(torch.zeros(1, 7), readable, before, replace(SHARE, window=2))
     assert (found[0] > 0).tolist() == [False, True, True, True, True, True, False]
     assert found.sum() == pytest.approx(1.0)
 
@@ -109,18 +110,10 @@ def test_a_window_lies_around_the_median_of_the_weights_before() -> None:
 def test_a_window_of_padding_alone_is_left_out() -> None:
     before = torch.tensor([[0.0, 0.0, 0.0, 0.0, 1.0]])
     readable = torch.tensor([[True, True, False, False, False]])
-    found = weights_of(torch.zeros(1, 5), readable, before, Shares(window=1))
+    found = weights_of(torch.zeros(1, 5), readable, before, replace(SHARE, window=1))
     assert found[0].tolist() == [0.5, 0.5, 0.0, 0.0, 0.0]
 
 
 def test_before_the_first_query_all_weight_is_on_the_first_readable_item() -> None:
     readable = torch.tensor([[True, True, False], [False, True, True], [False, False, False]])
     assert first_weights(readable).tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 0]]
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"sharpen": 0.0}, {"sharpen": float("nan")}, {"sharpen": 101.0}, {"window": -1}]
-)
-def test_switches_out_of_range_are_refused(wrong: dict[str, float]) -> None:
-    with pytest.raises(InputError, match="choose"):
-        Shares(**wrong)  # type: ignore[arg-type]

@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 
 from areaviz.data.spoken_digits import (
-    LONGEST_SECONDS,
-    RATE,
+    LONGEST_SAMPLES,
     Recordings,
     joined,
-    levelled,
     read_recordings,
 )
 
@@ -51,11 +49,15 @@ def test_a_missing_corpus_is_said(tmp_path: Path) -> None:
         read_recordings(tmp_path, "train")
 
 
-def test_recordings_are_equally_loud_and_not_too_long() -> None:
-    quiet, loud = np.full(400, 20, np.int16), np.full(400, 3000, np.int16)
-    assert np.allclose(levelled(quiet), levelled(loud)) and np.allclose(levelled(loud), 0.1)
-    assert len(levelled(np.ones(9 * RATE, np.int16))) == int(LONGEST_SECONDS * RATE)
-    assert np.array_equal(levelled(np.zeros(4, np.int16)), np.zeros(4))
+def test_a_recording_is_cut_where_it_is_too_long(corpus: Path) -> None:
+    with np.load(corpus / "fsdd" / "fsdd_8khz_int16.npz") as stored:
+        arrays = dict(stored)
+    arrays["audio"] = np.full(3 * LONGEST_SAMPLES, 900, np.int16)
+    arrays |= {"offsets": np.array([0, 3 * LONGEST_SAMPLES]), "take": np.array([0], np.int16)}
+    arrays |= {"digit": np.array([4], np.int8), "speaker": np.array([0], np.int8)}
+    np.savez(corpus / "fsdd" / "fsdd_8khz_int16.npz", **arrays)
+    (samples,) = read_recordings(corpus, "test").samples
+    assert len(samples) == LONGEST_SAMPLES and np.allclose(samples, 0.1)
 
 
 def marked() -> Recordings:

@@ -6,13 +6,13 @@ import pytest
 import torch
 
 from areaviz.attention.interventions import Changed
-from areaviz.attention.location import SCORINGS, Shares
+from areaviz.attention.location import SCORINGS
 from areaviz.data.tokenizer import START
 from areaviz.models.decoder import token_log_probabilities
 from areaviz.models.listener import FRAMES_AN_ITEM, Listener, ListenerConfig
 from areaviz.models.recurrent import SITE
 from areaviz.trace.errors import InputError
-from areaviz.trace.interventions import Gate, Hide
+from areaviz.trace.interventions import Gate, Hide, Share
 
 VOCABULARY, BANDS = 9, 6
 
@@ -31,13 +31,16 @@ TARGET = torch.tensor([[START, 5, 6, 7]])
 
 
 @pytest.mark.parametrize("scoring", SCORINGS)
-@pytest.mark.parametrize("shares", [Shares(), Shares(2.0, True, 2)])
-def test_one_step_at_a_time_gives_what_a_pass_gives(scoring: str, shares: Shares) -> None:
+@pytest.mark.parametrize("changes", [(), (Share(SITE, 2.0, True, 2),)])
+def test_one_step_at_a_time_gives_what_a_pass_gives(
+    scoring: str, changes: tuple[Share, ...]
+) -> None:
     network = listener(scoring)
+    changed = Changed.of(changes, network.sites, 1)
     with torch.no_grad():
-        logits = network.attend(sound(), TARGET, shares=shares).logits
+        logits = network.attend(sound(), TARGET, changed=changed).logits
         wanted = token_log_probabilities(logits)
-        stepper = network.write(sound(), shares=shares)
+        stepper = network.write(sound(), changed=changed)
         # Two beams of the sentence; what the second does must not reach the first.
         for time in range(4):
             both = torch.tensor([int(TARGET[0, time]), START])

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from areaviz.trace.areas import Area, AreaGrid
-from areaviz.trace.interventions import Change, Gate, Hide, Weigh
+from areaviz.trace.interventions import Change, Gate, Hide, Share, Weigh
 from areaviz.trace.record import AttentionMap, Field, Output, Trace
 from areaviz.trace.request import Focus, Request
 
@@ -33,8 +33,11 @@ def changes() -> st.SearchStrategy[tuple[Change, ...]]:
         Weigh, SITES, items, areas.map(tuple), factors, maybe, maybe, maybe, st.booleans()
     )
     gate = st.builds(Gate, SITES, maybe, maybe, factors)
+    sharper = st.floats(0.01, 100, allow_subnormal=False)
+    share = st.builds(Share, SITES, sharper, st.booleans(), POSITIONS)
     return st.lists(
-        weigh | gate | st.builds(Hide, st.sampled_from(["source", "picture"]), items), max_size=3
+        weigh | gate | share | st.builds(Hide, st.sampled_from(["source", "picture"]), items),
+        max_size=3,
     ).map(tuple)
 
 

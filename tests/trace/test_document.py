@@ -94,7 +94,8 @@ def test_the_link_table_is_what_links_have() -> None:
     rows = table(section("Links"))
     asked, focus = link.from_params({name: example for name, example, _ in rows})
     named = link.picture_name({name: example for name, example, _ in rows})
-    asked = replace(asked, picture=fakes.picture(named or ""))
+    known = {name: example for name, example, _ in rows}
+    asked = replace(asked, picture=fakes.picture(named or ""), sound=fakes.sound(known["sound"]))
     assert link.to_params(asked, focus) == {name: example for name, example, _ in rows}
     for _, _, restores in rows:
         owner, name = re.findall(r"(Request|Focus)\.(\w+)", restores)[0]
@@ -114,7 +115,9 @@ def test_the_files_entries_are_what_files_have(tmp_path: Path) -> None:
     areas: Any = AreasOf(logs, within.grid)
     site = within.site + AS_AREAS
     hard = replace(hard, maps={**hard.maps, site: replace(within, site=site, weights=areas)})
-    trace = replace(hard, gazes={"glimpses": replace(gaze.gazes["glimpses"], query="looks")})
+    asked = replace(hard.request, sound=fakes.sound())
+    gazes = {"glimpses": replace(gaze.gazes["glimpses"], query="looks")}
+    trace = replace(hard, request=asked, gazes=gazes)
     codec.save(trace, tmp_path / "a.npz")
     with zipfile.ZipFile(tmp_path / "a.npz") as archive:
         written = set(archive.namelist())

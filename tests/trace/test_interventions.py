@@ -15,6 +15,7 @@ from areaviz.trace.interventions import (
     Gate,
     Hide,
     Places,
+    Share,
     Weigh,
     area_factors,
     check_changes,
@@ -46,6 +47,29 @@ def test_the_text_counts_from_1() -> None:
     )
     weigh = "weigh:encoder-decoder:items=3-4:areas=1.5.1.2:factor=0.5:layer=2:head=1:query=7:rest=1"
     assert to_text(made) == f"{weigh};gate:encoder self:head=3"
+
+
+def test_how_scores_become_weights_is_written_and_read_back() -> None:
+    made = (Share("encoder-decoder", 2.0, True, 20), Share("encoder-decoder"))
+    text = "share:encoder-decoder:factor=2.0:smooth=1:window=20;share:encoder-decoder"
+    assert to_text(made) == text and from_text(text) == made
+    PLACES.check(made)
+    assert weighed(made, SITES) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "share:encoder-decoder:factor=0.0",
+        "share:encoder-decoder:factor=101.0",
+        "share:encoder-decoder:window=x",
+        "share:encoder-decoder:layer=1",
+    ],
+)
+def test_switches_out_of_range_are_refused(text: str) -> None:
+    with pytest.raises(InputError) as caught:
+        from_text(text)
+    assert_one_sentence(caught.value)
 
 
 @SOME

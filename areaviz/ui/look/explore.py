@@ -22,6 +22,7 @@ from areaviz.interactive.ribbon import TAKEAWAY as RIBBON
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.components.grid import grid
+from areaviz.ui.components.hearing import HEARD, hearing
 from areaviz.ui.components.ribbon import Selection, ribbon
 from areaviz.ui.look.chart import chart, data_table, takeaways, titled, view_picker, written
 from areaviz.ui.look.focus import current_focus, fitted, focus_picker, side_field
@@ -168,6 +169,8 @@ def _pointed(trace: Trace, focus: Focus) -> tuple[Callable[..., Selection], Take
         return grid, GRID
     if attention and trace.fields[attention.memory].kind == "points":
         return steps, POINTS
+    if attention and trace.fields[attention.memory].kind == "sound":
+        return hearing, HEARD
     return ribbon, RIBBON
 
 

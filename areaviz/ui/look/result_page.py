@@ -15,6 +15,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from areaviz.backend.base import Backend
 from areaviz.data.picture_samples import SAMPLES
+from areaviz.data.sound_samples import SAMPLES as RECORDINGS
 from areaviz.drawing.labels import counted
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
@@ -135,6 +136,9 @@ def asked_words(requests: Sequence[Request], cards: Cards) -> str:
         # A scene's title may be the sentence itself.
         if title.lower() != first.text.lower():
             parts.append(escaped(shortened(title, LONGEST)))
+    if first.sound is not None:
+        recording = RECORDINGS.get(first.sound.name)
+        parts.append(escaped(recording.title if recording else "your sound"))
     models = list(dict.fromkeys(request.model for request in requests))
     if len(models) <= COMPARED:
         titles = [cards[name].title if name in cards else name for name in models]

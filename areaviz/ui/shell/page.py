@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from areaviz.data.picture_samples import SAMPLES
+from areaviz.data.sound_samples import SAMPLES as RECORDINGS
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
 from areaviz.ui.shell.state import VIEW, Cards, Link, State
@@ -25,6 +26,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "caption": "Caption",
         "translate_picture": "Translate with a picture",
         "four_ways": "Four ways to look",
+        "listen": "Listen",
         "reason": "Reason",
     },
     "Learn": {"how_areas_work": "How areas work", "models": "Models"},
@@ -211,6 +213,11 @@ class Page(Generic[S_co]):
                 st.caption(
                     "The picture is yours and is not stored: whoever opens the link has to upload"
                     " it."
+                )
+            if request.sound and request.sound.name not in RECORDINGS:
+                st.caption(
+                    "The sound is yours and is not stored: whoever opens the link has to upload it"
+                    " again."
                 )
             st.code(f"{st.context.url or ''}?{urlencode(params)}", language=None, wrap_lines=True)
 

@@ -6,7 +6,7 @@ from areaviz.drawing.labels import readable
 from areaviz.drawing.select import quote
 from areaviz.drawing.sites import layer_noun, site_name
 from areaviz.trace.areas import Area, AreaGrid, area_text, span_text
-from areaviz.trace.interventions import Change, Gate, Hide
+from areaviz.trace.interventions import Change, Gate, Hide, Share
 from areaviz.trace.query import smallest_area, top_areas
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
@@ -62,6 +62,8 @@ def change_words(trace: Trace, change: Change) -> str:
     """A change in words, for a trace of the same input; markup unescaped."""
     if isinstance(change, Hide):
         return f"Hidden: {_items(trace, change.field, change.items)}"
+    if isinstance(change, Share):
+        return share_words(change)
     where = place_words(trace, change.site, change.layer, change.head)
     if isinstance(change, Gate):
         done = "Switched off" if change.factor == 0 else f"Output times {change.factor:g}"
@@ -78,6 +80,16 @@ def change_words(trace: Trace, change: Change) -> str:
         what = f"all but {what}"
     done = "Banned" if change.factor == 0 else f"Weight times {change.factor:g}"
     return f"{done}: {what}; {where}"
+
+
+def share_words(change: Share) -> str:
+    """How scores become weights, in words."""
+    done = ["Smoothed" if change.smooth else "Softmax"]
+    if change.factor != 1:
+        done.append(f"scores times {change.factor:g}")
+    if change.window:
+        done.append(f"a window of {change.window} items each way")
+    return ", ".join(done)
 
 
 def place_words(trace: Trace, site: str, layer: int | None, head: int | None) -> str:

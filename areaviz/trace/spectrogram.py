@@ -10,14 +10,20 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from areaviz.trace.sound import RATE
+
 FloatArray = npt.NDArray[np.float32]
 
-RATE = 8000
 WINDOW, HOP, TRANSFORM = 200, 80, 256
 """In samples: 25 ms of sound, a frame every 10 ms, and the length of the transform."""
 BANDS = 40
 FLOOR = 1e-6
 """Energy of what counts as silence, so that its logarithm is finite."""
+
+
+def frames_of(samples: int) -> int:
+    """How many frames a sound of so many samples has."""
+    return 1 + max(0, samples - WINDOW) // HOP
 
 
 def spectrogram(samples_S: FloatArray) -> FloatArray:

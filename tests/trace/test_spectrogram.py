@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from areaviz.data.spectrogram import (
+from areaviz.trace.spectrogram import (
     BANDS,
     FLOOR,
     HOP,

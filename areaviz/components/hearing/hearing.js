@@ -1,0 +1,148 @@
+// A sound that can be played, under the moments that were listened to for every item of the output. A line moves over
+// both while it plays, and the item that listened most to this moment is lit.
+
+const ROW = 26;
+
+class Hearing {
+  constructor(root) {
+    const find = (name) => root.querySelector(`.${name}`);
+    const parts = ['say', 'rows', 'time', 'alignment', 'sound', 'marks', 'cursor', 'seconds', 'play', 'scrubber', 'place'];
+    Object.assign(this, { root, audio: root.querySelector('audio'), chosen: -1 });
+    for (const name of parts) this[name] = find(name);
+    this.play.addEventListener('click', () => (this.audio.paused ? this.audio.play() : this.audio.pause()));
+    this.scrubber.addEventListener('input', () => this.move(+this.scrubber.value));
+    this.time.addEventListener('click', (event) => this.clicked(event));
+    this.time.addEventListener('mousemove', (event) => this.pointed(event));
+    this.time.addEventListener('mouseleave', () => this.tell());
+    for (const event of ['play', 'pause', 'ended']) this.audio.addEventListener(event, () => this.mark());
+    this.audio.addEventListener('timeupdate', () => this.show());
+  }
+
+  /** Take what the server sent: a sound once, a choice each time. */
+  update(data, report) {
+    this.report = report;
+    if (data.id !== this.data?.id) this.draw(data);
+    this.choose(data.chosen);
+  }
+
+  draw(data) {
+    this.data = data;
+    this.root.setAttribute('aria-label', data.label);
+    this.audio.src = data.audio;
+    Object.assign(this.alignment, { src: data.alignment, alt: data.label });
+    this.alignment.style.width = `${(100 * data.edges.at(-1)) / data.seconds}%`;
+    this.alignment.style.height = `${ROW * data.rows.length}px`;
+    Object.assign(this.sound, { src: data.sound, alt: 'The spectrogram, high pitch on top, dark where it is loud' });
+    this.buttons = data.rows.map((label, row) => {
+      const button = Object.assign(document.createElement('button'), { type: 'button', textContent: label });
+      button.addEventListener('click', () => this.pick(row));
+      button.addEventListener('mouseenter', () => this.tell(row));
+      button.addEventListener('mouseleave', () => this.tell());
+      return button;
+    });
+    this.rows.replaceChildren(...this.buttons);
+    this.scrubber.max = data.seconds;
+    const step = [0.2, 0.5, 1, 2, 5].find((one) => data.seconds / one <= 10) ?? 10;
+    const ticks = Array.from({ length: Math.floor(data.seconds / step) + 1 }, (_, n) => n * step);
+    this.seconds.replaceChildren(...ticks.map((second) => this.placed('span', second, `${+second.toFixed(1)} s`)));
+    this.move(0);
+    this.root.dataset.ready = '';
+  }
+
+  placed(kind, second, text = '') {
+    const made = Object.assign(document.createElement(kind), { textContent: text });
+    made.style.left = `${(100 * second) / this.data.seconds}%`;
+    return made;
+  }
+
+  /** Frame a row, -1 for none. */
+  choose(row) {
+    this.chosen = row;
+    this.buttons.forEach((button, n) => button.setAttribute('aria-pressed', String(n === row)));
+    const lines = [...new Set(this.data.spoken.flat())].map((second) => this.placed('div', second));
+    if (row >= 0) {
+      const frame = Object.assign(document.createElement('div'), { className: 'row' });
+      frame.style.top = `${ROW * row}px`;
+      lines.push(frame);
+    }
+    this.marks.replaceChildren(...lines);
+    this.tell();
+  }
+
+  pick(row) {
+    this.choose(row === this.chosen ? -1 : row);
+    this.report({ id: this.data.id, row: this.chosen });
+    if (this.chosen >= 0) this.move(this.data.edges[this.heaviest(row)]);
+  }
+
+  heaviest(row) {
+    const weights = this.data.weights[row];
+    return weights.indexOf(Math.max(...weights));
+  }
+
+  /** Say what a row listened to most, or how to begin. */
+  tell(row = this.chosen) {
+    if (row < 0) {
+      this.say.textContent = 'Play it, point at a digit, or click one to keep it.';
+      return;
+    }
+    const { rows, edges, weights } = this.data;
+    const item = this.heaviest(row);
+    const [start, end] = [edges[item], edges[item + 1]].map((second) => second.toFixed(2));
+    this.say.textContent = `“${rows[row]}” listened most to ${start} to ${end} s, with ${this.percent(weights[row][item])}.`;
+  }
+
+  percent(thousandths) { return `${(thousandths / 10).toFixed(1)}%`; }
+
+  at(event) {
+    const box = this.time.getBoundingClientRect();
+    const second = (Math.min(Math.max(event.clientX - box.left, 0), box.width - 1) / box.width) * this.data.seconds;
+    return { second, row: Math.floor((event.clientY - box.top) / ROW) };
+  }
+
+  clicked(event) { this.move(this.at(event).second); }
+
+  pointed(event) {
+    const { second, row } = this.at(event);
+    if (row >= this.data.rows.length) return;
+    const item = this.item(second);
+    const share = this.percent(this.data.weights[row][item]);
+    this.say.textContent = `“${this.data.rows[row]}” listened to ${second.toFixed(2)} s with ${share}.`;
+  }
+
+  item(second) {
+    const behind = this.data.edges.findIndex((edge) => edge > second);
+    return behind < 0 ? this.data.edges.length - 2 : Math.max(0, behind - 1);
+  }
+
+  move(second) {
+    this.audio.currentTime = second;
+    this.show(second);
+  }
+
+  /** The line, the place and the item that listened most to this moment. */
+  show(second = this.audio.currentTime) {
+    const { seconds, weights } = this.data;
+    this.cursor.style.left = `${(100 * Math.min(second, seconds)) / seconds}%`;
+    this.scrubber.value = second;
+    this.place.textContent = `${second.toFixed(2)} of ${seconds.toFixed(2)} s`;
+    const shares = weights.map((row) => row[this.item(second)]);
+    const most = Math.max(...shares);
+    // Less than a tenth of a row is no listening.
+    this.buttons.forEach((button, n) => button.toggleAttribute('data-heard', most >= 100 && shares[n] === most));
+    if (!this.audio.paused) requestAnimationFrame(() => this.show());
+  }
+
+  mark() {
+    this.play.textContent = this.audio.paused ? 'Play' : 'Pause';
+    this.show();
+  }
+}
+
+function mount({ data, parentElement, setStateValue }) {
+  const root = parentElement.querySelector('.hearing');
+  if (!root || !data) return undefined;
+  root.model ??= new Hearing(root);
+  root.model.update(data, (chosen) => setStateValue('row', chosen));
+  return () => { root.model?.audio.pause(); };
+}

@@ -1,0 +1,159 @@
+"""A listener and strings of spoken digits in, the figures of its card out.
+
+Shapes: T digits of a string, M items of its sound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from areaviz.data.spoken_digits import Recordings, Utterance, joined, read_recordings
+from areaviz.evaluation.measure import Measured, Options
+from areaviz.metrics.heads import diagonal_dependence
+from areaviz.metrics.speech import boundary_hits, error_rate
+from areaviz.models.listener import SAMPLES_AN_ITEM
+from areaviz.models.recurrent import SITE
+from areaviz.models.writing import WritingModel
+from areaviz.trace.query import query_dependence
+from areaviz.trace.request import Request
+from areaviz.trace.sound import Sound
+
+STRINGS, LONG_STRINGS = 500, 200
+"""How many strings are joined, of as many digits as in training, and of longer ones."""
+COUNTS, LONG_COUNTS = (6, 10), (12, 14)
+REPEATS, LONG_REPEATS = 0.3, 0.8
+"""How probably a digit is the one before, besides chance."""
+AT_ONCE = 50
+
+FloatArray = npt.NDArray[np.float32]
+
+
+def evaluate_speech(model: WritingModel, data: Path, split: str, options: Options) -> Measured:
+    """Measure a listener on "val" or "test": what it writes freely, and where it looks.
+
+    Attention is that of the digits that were said, given one after the other.
+    """
+    recordings = read_recordings(data, split)
+    strings = drawn(recordings, 2, STRINGS, COUNTS, REPEATS)
+    long = drawn(recordings, 3, LONG_STRINGS, LONG_COUNTS, LONG_REPEATS)
+    written, written_long = heard(model, strings, options), heard(model, long, options)
+    weights, weights_long = looks(model, strings), looks(model, long)
+    figures = {
+        "error": error_rate(written, [one.text for one in strings]),
+        "hit": hit_share(weights, strings),
+        "long_error": error_rate(written_long, [one.text for one in long]),
+        "long_hit": hit_share(weights_long, long),
+        "strings": len(strings),
+    }
+    known = drawn(read_recordings(data, "val"), 4, STRINGS, COUNTS, REPEATS)
+    attention = attention_figures(model, weights, strings, known)
+    return Measured(figures, {f"{SITE}, {split}": attention}, outputs=written)
+
+
+def drawn(
+    recordings: Recordings, seed: int, strings: int, counts: tuple[int, int], repeats: float
+) -> list[Utterance]:
+    """Strings of digits, the same for every model."""
+    rng = np.random.default_rng(seed)
+    return [joined(recordings, rng, counts, repeats) for _ in range(strings)]
+
+
+def heard(model: WritingModel, strings: Sequence[Utterance], options: Options) -> list[str]:
+    """What the model writes of each string."""
+    requests = []
+    for one in strings:
+        request = Request(model.card.name, "", options.method, options.beam, sound=sound_of(one))
+        requests.append(request)
+    return [text.strip() for text in model.outputs(requests)]
+
+
+def sound_of(utterance: Utterance) -> Sound:
+    """A string as a request has it."""
+    samples = np.clip(np.round(utterance.samples * 32767), -32768, 32767)
+    return Sound.of("joined", samples.astype(np.int16))
+
+
+def looks(model: WritingModel, strings: Sequence[Utterance]) -> list[FloatArray]:
+    """The weights [T, M] of each string's digits."""
+    found: list[FloatArray] = []
+    for first in range(0, len(strings), AT_ONCE):
+        part = strings[first : first + AT_ONCE]
+        requests = [Request(model.card.name, "", sound=sound_of(o), target=o.text) for o in part]
+        weights_BTM = model.attend(requests).weights[SITE][0][:, 0].cpu().numpy()
+        for weights_TM, one in zip(weights_BTM, part, strict=True):
+            found.append(weights_TM[: len(one.text)])
+    return found
+
+
+def hit_share(weights: Sequence[FloatArray], strings: Sequence[Utterance]) -> float:
+    """How often the heaviest item of a digit overlaps the samples in which it is said."""
+    hits: list[bool] = []
+    for weights_TM, one in zip(weights, strings, strict=True):
+        hits += boundary_hits(weights_TM, one.bounds, SAMPLES_AN_ITEM)
+    return float(np.mean(hits))
+
+
+def attention_figures(
+    model: WritingModel,
+    weights: Sequence[FloatArray],
+    strings: Sequence[Utterance],
+    known: Sequence[Utterance],
+) -> dict[str, float]:
+    """How often attention lies where a digit is said, beside what does without attention.
+
+    "hit_uniform": an item at random. "hit_diagonal": digits at equal distances. "hit_position": the
+    time at which the digit of this number is said on average over `known`. "hit_untrained": the
+    same network before it learned. "dependence": bits that the item tells of the query, beside
+    those of digits at equal distances.
+    """
+    untrained = looks(model.untrained(), strings)
+    mean_T = mean_times(known)
+    bits = [query_dependence(weights_TM)[0] for weights_TM in weights]
+    ceiling = [diagonal_dependence(*weights_TM.shape) for weights_TM in weights]
+    return {
+        "hit": hit_share(weights, strings),
+        "hit_uniform": _uniform(strings),
+        "hit_diagonal": _placed(strings, lambda one, t: (t + 0.5) / len(one.text) * _long(one)),
+        "hit_position": _placed(strings, lambda one, t: mean_T[min(t, len(mean_T) - 1)]),
+        "hit_untrained": hit_share(untrained, strings),
+        "dependence": float(np.mean(bits)),
+        "dependence_diagonal": float(np.mean(ceiling)),
+    }
+
+
+def mean_times(known: Sequence[Utterance]) -> list[float]:
+    """The sample at which the digit of each number is said on average: the middle of it."""
+    longest = max(len(one.bounds) for one in known)
+    found = []
+    for number in range(longest):
+        middles = [sum(one.bounds[number]) / 2 for one in known if number < len(one.bounds)]
+        found.append(float(np.mean(middles)))
+    return found
+
+
+def _long(one: Utterance) -> float:
+    return float(len(one.samples))
+
+
+def _uniform(strings: Sequence[Utterance]) -> float:
+    """The share of items that overlap a digit, which one drawn evenly hits."""
+    shares = []
+    for one in strings:
+        starts_M = np.arange(0, len(one.samples), SAMPLES_AN_ITEM)
+        for first, behind in one.bounds:
+            inside_M = (starts_M < behind) & (starts_M + SAMPLES_AN_ITEM > first)
+            shares.append(inside_M.mean())
+    return float(np.mean(shares))
+
+
+def _placed(strings: Sequence[Utterance], place: Callable[[Utterance, int], float]) -> float:
+    """How often the sample that `place` names for a digit is one in which it is said."""
+    hits = []
+    for one in strings:
+        for number, (first, behind) in enumerate(one.bounds):
+            hits.append(first <= place(one, number) < behind)
+    return float(np.mean(hits))

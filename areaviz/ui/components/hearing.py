@@ -1,0 +1,72 @@
+"""A sound on a page: it is played under the moments that were listened to for every item."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from areaviz.data.sound_files import flac
+from areaviz.drawing.base import Takeaway
+from areaviz.drawing.pictures import coloured, matrix_uri, uri
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
+from areaviz.trace.sound import Sound
+from areaviz.ui.components.ribbon import Selection
+from areaviz.ui.shell.component import component
+from areaviz.views.listening import VIEW, listening
+
+HEARD = Takeaway(name="heard", table=VIEW.table, print=VIEW.print, how_to_read=VIEW.how_to_read)
+"""The picture of it as files."""
+
+
+def hearing(
+    trace: Trace, focus: Focus, *, key: str, link: str | None = None, matches: object = None
+) -> Selection:
+    """Let the sound be played and an item be chosen; returns what is locked.
+
+    Args:
+        trace: of a sound.
+        focus: gives the first item; a different one later on moves the frame to it.
+        key: unique on the page.
+        link: is there because other components have it; sounds of two models are played alone.
+        matches: the same.
+    """
+    data = _data(trace, replace(focus, items=()))
+    state = st.session_state.get(key)
+    report = state.get("row") if state else None
+    known = f"{key}:report"
+    chosen = min(focus.items, default=-1) if focus.side == "query" else -1
+    if report and report != st.session_state.get(known) and report["id"] == data["id"]:
+        chosen = int(report["row"])
+    st.session_state[known] = report
+    component("hearing")(key=key, data={**data, "chosen": chosen}, on_row_change=lambda: None)
+    items = (chosen,) if chosen >= 0 else ()
+    return Selection.of(replace(focus, side="query", items=items))
+
+
+def _data(trace: Trace, focus: Focus) -> dict[str, Any]:
+    """What the browser gets; weights in thousandths."""
+    drawn, sound = listening(trace, focus), trace.request.sound
+    assert sound is not None
+    thousandths = (1000 * drawn.weights).round().astype(int)
+    return {
+        "id": f"{sound.digest} {hashlib.sha256(thousandths.tobytes()).hexdigest()[:12]}",
+        "label": f"{drawn.title}: the moments that were listened to for each item",
+        "rows": list(drawn.labels),
+        "weights": thousandths.tolist(),
+        "edges": list(drawn.edges),
+        "seconds": drawn.seconds,
+        "spoken": [list(pair) for pair in drawn.spoken],
+        "alignment": matrix_uri(drawn.weights, drawn.top),
+        "sound": uri(coloured(drawn.loud)),
+        "audio": f"data:audio/flac;base64,{_audio(sound)}",
+    }
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _audio(sound: Sound) -> str:
+    return base64.b64encode(flac(sound)).decode("ascii")

@@ -1,0 +1,66 @@
+"""What Listen asks: the sound, the model, and how its scores become weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import streamlit as st
+
+from areaviz.trace.interventions import Share
+from areaviz.trace.request import Request
+from areaviz.ui.forms.options import ModelState, pickers, with_options
+from areaviz.ui.forms.sound_input import SoundState, sound_input
+from areaviz.ui.shell.page import Page
+from areaviz.ui.shell.state import Cards, Link
+
+SITE = "encoder-decoder"
+"""Where a listener attends to the sound."""
+FACTORS = {0.5: "× 0.5", 1.0: "As trained", 2.0: "× 2", 4.0: "× 4"}
+WINDOWS = {0: "None", 10: "0.4 s", 20: "0.8 s", 40: "1.6 s"}
+"""Items before and behind, of which a second has 25."""
+
+
+@dataclass(frozen=True)
+class ListenState(SoundState, ModelState):
+    """What Listen holds."""
+
+    factor: float = 1.0
+    is_smooth: bool = False
+    window: int = 0
+
+    def from_link(self, link: Link) -> Self:
+        """With the switches of a link; others than the page has are left where they are."""
+        state = super().from_link(link)
+        for change in link.request.changes:
+            if not isinstance(change, Share):
+                continue
+            factor = change.factor if change.factor in FACTORS else 1.0
+            window = change.window if change.window in WINDOWS else 0
+            state = replace(state, factor=factor, is_smooth=change.smooth, window=window)
+        return state
+
+
+ListenPage = Page[ListenState]
+
+
+def listen_form(page: ListenPage, cards: Cards) -> tuple[Request, ...]:
+    """Draw the form; returns what to run, two requests when comparing."""
+    sound = sound_input(page)
+    card, other = pickers(page, cards)
+    share = _switches(page)
+    request = Request(card.name, "", sound=sound, changes=(share,) if share != Share(SITE) else ())
+    return with_options(page, request, other)
+
+
+def _switches(page: ListenPage) -> Share:
+    """How scores become weights; what the model learned stays the same."""
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        factor = page.segments("Sharpen", "factor", FACTORS)
+        window = page.segments("Window each way", "window", WINDOWS)
+        help = (
+            "Each score goes through a sigmoid instead of the softmax, so that one item is not read"
+            " at the cost of all others."
+        )
+        smooth = page.widget(st.toggle, "Smooth", "is_smooth", help=help)
+    return Share(SITE, factor, bool(smooth), window)

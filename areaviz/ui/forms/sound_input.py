@@ -1,0 +1,113 @@
+"""The widget that chooses a sound: one of the app's recordings, an uploaded file, or a new one.
+
+The chosen sound is part of the page's state, so it survives reruns and other pages. A file that
+cannot be used leaves it as it is and shows one sentence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import streamlit as st
+
+from areaviz.data.sound_files import FORMATS_TEXT, MAX_MEGABYTES, DecodedSound, decode_sound
+from areaviz.data.sound_samples import SAMPLES, sound_sample
+from areaviz.trace.errors import InputError
+from areaviz.trace.limits import shown
+from areaviz.trace.sound import SECONDS, Sound
+from areaviz.ui.shell.errors import problem
+from areaviz.ui.shell.markdown import escaped
+from areaviz.ui.shell.page import Page
+from areaviz.ui.shell.state import Link, State
+from areaviz.ui.shell.streamlit_private import is_gone
+
+SAMPLE, UPLOAD, RECORD = "Samples", "Upload", "Record"
+EXTENSIONS = ("wav", "flac", "ogg", "aif", "aiff")
+FIRST = next(iter(SAMPLES))
+_OWN = "yours"
+
+
+@dataclass(frozen=True)
+class SoundState(State):
+    """What a page with a sound holds."""
+
+    # The sample that is chosen, and the reader's own sound, if they have one.
+    sound_sample: str = FIRST
+    own_sound: DecodedSound | None = None
+    # Where sounds come from.
+    sound_source: str = SAMPLE
+    # Why the file that is there cannot be used, in one sentence.
+    refusal: str = ""
+
+    def from_link(self, link: Link) -> Self:
+        """With a link's sound; what was chosen before stays where that cannot be had."""
+        state = super().from_link(link)
+        name = link.params.get("sound")
+        own = self.own_sound
+        if name is None or link.problem or (own and own.sound.name == name):
+            return state
+        if name in SAMPLES:
+            return replace(state, sound_sample=name, sound_source=SAMPLE)
+        sentence = f'The link names a sound "{shown(name)}", which is not here; choose another one.'
+        if name.startswith(f"{_OWN}-"):
+            sentence = (
+                "The link's sound is of whoever made the link and is not stored; upload it again or"
+                " choose another one."
+            )
+        return replace(state, problem=sentence)
+
+
+SoundPage = Page[SoundState]
+
+
+def sound_input(page: SoundPage) -> Sound:
+    """Draw the widget; returns what is chosen: of one's own the last, until there is none."""
+    sources = {SAMPLE: SAMPLE, UPLOAD: UPLOAD, RECORD: RECORD}
+    source = page.segments("Sound", "sound_source", sources)
+    own = page.state.own_sound
+    if source == SAMPLE:
+        titles = {name: one.title for name, one in SAMPLES.items()}
+        name = page.choose(st.selectbox, "Recording", "sound_sample", titles, then=page.unlock)
+        return sound_sample(name)
+    key = page.key("sound_file" if source == UPLOAD else "sound_recorded")
+    if source == UPLOAD:
+        st.file_uploader(
+            "Sound file",
+            EXTENSIONS,
+            key=key,
+            on_change=_take_file,
+            args=(page, key),
+            max_upload_size=MAX_MEGABYTES,
+            help=(
+                f"{FORMATS_TEXT}, at most {MAX_MEGABYTES} MB and {SECONDS[1]:.0f} seconds. It stays"
+                " in this session and is not stored."
+            ),
+        )
+    else:
+        st.audio_input(
+            "Say digits in English, one after the other",
+            sample_rate=16_000,
+            key=key,
+            on_change=_take_file,
+            args=(page, key),
+        )
+    if page.state.refusal:
+        problem(page.state.refusal)
+    if own is None:
+        st.caption("Until there is one of yours, the sample stays.")
+        return sound_sample(page.state.sound_sample)
+    st.caption(escaped(" ".join((f"Yours, {own.sound.seconds:.1f} seconds.", *own.notes))))
+    return own.sound
+
+
+def _take_file(page: SoundPage, key: str) -> None:
+    """Choose what was uploaded or recorded, or hold the sentence that says why not."""
+    page.set(refusal="")
+    file = st.session_state[key]
+    if file is None or is_gone(file):
+        return
+    try:
+        page.unlock(own_sound=decode_sound(file.getvalue(), _OWN))
+    except InputError as error:
+        page.set(refusal=str(error))

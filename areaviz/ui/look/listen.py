@@ -1,0 +1,58 @@
+"""What a listener heard, beside what is said where that is known; then its attention."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import streamlit as st
+
+from areaviz.backend.base import Backend
+from areaviz.data.sound_samples import SAMPLES
+from areaviz.drawing.labels import counted
+from areaviz.metrics.speech import edits
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Request
+from areaviz.ui.forms.listen_form import ListenPage
+from areaviz.ui.look.explore import explore
+from areaviz.ui.look.result_page import up_to_date
+from areaviz.ui.shell.markdown import escaped
+from areaviz.ui.shell.state import Cards
+from areaviz.views.listening import GOLD
+
+
+def show_heard(
+    page: ListenPage, backend: Backend, cards: Cards, requests: Sequence[Request]
+) -> None:
+    """Run what is asked, say what was heard, and look into it."""
+    titles = [cards[request.model].title for request in requests]
+    result = up_to_date(page, backend, requests, titles)
+    traces = [with_gold(trace) for trace in result.traces]
+    for trace, title in zip(traces, result.titles, strict=True):
+        named = f"{escaped(title)}: " if len(traces) > 1 else ""
+        st.markdown(f"##### {named}{conclusion(trace)}")
+    explore(page, traces, result.titles, result.requests[0])
+
+
+def with_gold(trace: Trace) -> Trace:
+    """A trace of one of the app's recordings, with the seconds at which its digits are said."""
+    sound = trace.request.sound
+    sample = SAMPLES.get(sound.name) if sound else None
+    if sample is None:
+        return trace
+    return replace(trace, details={**trace.details, GOLD: sample.spoken})
+
+
+def conclusion(trace: Trace) -> str:
+    """What was heard, in one sentence of Markdown, with how right it is where that is known."""
+    digits = trace.fields[trace.output.field].raw.strip()
+    heard = " ".join(digits) or "nothing"
+    sound = trace.request.sound
+    sample = SAMPLES.get(sound.name) if sound else None
+    if sample is None:
+        return f"Heard: **{escaped(heard)}**"
+    wrong = edits(digits, sample.text)
+    if not wrong:
+        return f"Heard: **{escaped(heard)}**, every digit right."
+    said = " ".join(sample.text)
+    return f"Heard: **{escaped(heard)}**, said: {said}; {counted(wrong, 'mistake')}."

@@ -1,0 +1,245 @@
+"""The alignment over the sound: which moments of a recording were read for each item of the output.
+
+Chorowski et al. 2015, figure 1; the multimedia paper's figure 8.
+Shapes: T target items, M items of the sound, F frames, E bands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.figure import Figure as PrintFigure
+from plotly.graph_objects import Figure, Heatmap
+
+from areaviz.drawing.axes import frame, print_scale, print_titles
+from areaviz.drawing.base import Row, Table, caption, view
+from areaviz.drawing.labels import clip, escape, readable
+from areaviz.drawing.pictures import Box, Pixels, coloured, uri
+from areaviz.drawing.select import fits_map
+from areaviz.drawing.theme import (
+    PRINT_EDGE,
+    SECOND,
+    SEQUENCE,
+    Drawing,
+    axis,
+    colour_axis,
+    nice_top,
+    print_figure,
+    screen_figure,
+)
+from areaviz.trace.record import FloatArray, Trace
+from areaviz.trace.request import Focus
+from areaviz.trace.sound import RATE
+from areaviz.trace.spectrogram import spectrogram
+
+GOLD = "spoken from"
+"""The entry of `Trace.details` with the seconds at which what is said begins and ends, in turn."""
+SOUND_ROWS = 0.75
+"""Height of the spectrogram, as a share of that of all rows, and the rows it takes at least."""
+LEAST_ROWS = 3.0
+GAP = 0.3
+"""Rows between the alignment and the spectrogram."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Listening(Drawing):
+    """What is drawn."""
+
+    # float32 [T, M], the weights; row t is of the item with label t.
+    weights: FloatArray
+    labels: tuple[str, ...]
+    # float32 [T], how probable each item was.
+    probabilities: FloatArray
+    # uint8 [E, F], the spectrogram, the highest pitch first, dark where it is loud.
+    loud: Pixels
+    # Of the recording.
+    seconds: float
+    # The second at which each item of the sound begins, and the last one's end: M + 1.
+    edges: tuple[float, ...]
+    # Rows that are framed.
+    marked: tuple[int, ...]
+    # Where what is said begins and ends, in seconds; empty where it is not known.
+    spoken: tuple[tuple[float, float], ...]
+
+    @property
+    def rows(self) -> int:
+        """How many rows the alignment has."""
+        return len(self.labels)
+
+    @property
+    def top(self) -> float:
+        """The end of the colour scale."""
+        return nice_top(float(self.weights.max()))
+
+    @property
+    def sound_box(self) -> Box:
+        """Left, top, width and height of the spectrogram, in seconds and rows."""
+        height = max(LEAST_ROWS, SOUND_ROWS * self.rows)
+        return 0.0, self.rows - 0.5 + GAP, self.seconds, height
+
+    @property
+    def bottom(self) -> float:
+        """The lower edge of the picture, in rows."""
+        _, top, _, height = self.sound_box
+        return top + height
+
+
+def fits(trace: Trace, focus: Focus) -> bool:
+    """Whether a sound is attended to."""
+    return fits_map(trace, focus) and trace.fields[trace.maps[focus.site].memory].kind == "sound"
+
+
+def spoken(trace: Trace) -> tuple[tuple[float, float], ...]:
+    """Where what is said begins and ends, in seconds, as far as it is known."""
+    try:
+        seconds = [float(one) for one in trace.details.get(GOLD, "").split()]
+    except ValueError:
+        return ()
+    return tuple(zip(seconds[::2], seconds[1::2], strict=False))
+
+
+def listening(trace: Trace, focus: Focus) -> Listening:
+    """The weights of all items over time, above the sound they are of."""
+    attention, sound = trace.maps[focus.site], trace.request.sound
+    assert sound is not None, "a field of a sound has a request with one"
+    field, query = trace.fields[attention.memory], trace.fields[attention.query]
+    known = spoken(trace)
+    weights_TM = attention.weights[focus.layer].mean(0)
+    if focus.head is not None:
+        weights_TM = attention.weights[focus.layer, focus.head]
+    loud_FE = spectrogram(sound.samples.astype(np.float32) / np.float32(32768))
+    low, high = np.percentile(loud_FE, [20.0, 99.5])
+    shade_FE = 1 - np.clip((loud_FE - low) / max(high - low, 1e-6), 0, 1)
+    starts = field.anchors[:, 0] / RATE
+    lines = "; dashed: where each digit is said" if known else ""
+    is_query = focus.side == "query"
+    return Listening(
+        title=f"Heard: {clip(readable(query.raw), 60)}",
+        note=f"a row sums to 100%: what was listened to for this item; below, the sound{lines}",
+        caption=caption(trace, focus),
+        weights=weights_TM,
+        labels=tuple(readable(label) for label in query.labels),
+        probabilities=trace.output.probabilities,
+        loud=(shade_FE.T[::-1] * 255).astype(np.uint8),
+        seconds=sound.seconds,
+        edges=(*starts.tolist(), float(field.anchors[-1, 1]) / RATE),
+        marked=tuple(sorted(set(focus.items))) if is_query else (),
+        spoken=known,
+    )
+
+
+def figure(drawn: Listening) -> Figure:
+    """The alignment with hover text, and the spectrogram under it."""
+    height = float(np.clip(24 * drawn.bottom, 220, 620))
+    result = screen_figure(
+        drawn,
+        height,
+        below=44,
+        across=axis("seconds", range=[0, drawn.seconds], ticks="outside"),
+        down=axis(
+            "output",
+            range=[drawn.bottom, -0.5],
+            tickvals=list(range(drawn.rows)),
+            ticktext=[escape(label) for label in drawn.labels],
+        ),
+        coloraxis=colour_axis(drawn.top, "weight"),
+        shapes=[*_lines(drawn), *(frame(*box) for box in _frames(drawn))],
+    )
+    left, top, width, high = drawn.sound_box
+    place = {"xref": "x", "yref": "y", "sizing": "stretch", "layer": "below"}
+    size = {"x": left, "y": top, "sizex": width, "sizey": high}
+    result.add_layout_image(source=uri(coloured(drawn.loud)), **place, **size)
+    result.add_trace(
+        Heatmap(
+            z=drawn.weights,
+            x=drawn.edges,
+            y=np.arange(drawn.rows + 1) - 0.5,
+            coloraxis="coloraxis",
+            text=_hovers(drawn),
+            hovertemplate="%{text}<extra></extra>",
+        )
+    )
+    return result
+
+
+def _hovers(drawn: Listening) -> list[list[str]]:
+    """What hovering says of every weight."""
+    times = [f"{start:.2f} to {end:.2f} s" for start, end in _items(drawn)]
+    texts = []
+    for label, weights in zip(drawn.labels, drawn.weights.tolist(), strict=True):
+        name = escape(label)
+        texts.append([f"{name} → {t}<br>{w:.1%}" for t, w in zip(times, weights, strict=True)])
+    return texts
+
+
+def _items(drawn: Listening) -> Iterator[tuple[float, float]]:
+    """Start and end of every item of the sound, in seconds."""
+    yield from zip(drawn.edges, drawn.edges[1:], strict=False)
+
+
+def _lines(drawn: Listening) -> Iterator[dict[str, object]]:
+    """Where what is said begins and ends, as dashed lines through the whole picture."""
+    line = {"color": SECOND, "width": 1, "dash": "dot"}
+    for second in sorted({one for pair in drawn.spoken for one in pair}):
+        ends = {"x0": second, "x1": second, "y0": -0.5, "y1": drawn.bottom}
+        yield {"type": "line", "line": line, **ends}
+
+
+def _frames(drawn: Listening) -> Iterator[Box]:
+    """The rows that are looked at."""
+    for row in drawn.marked:
+        yield 0.0, row - 0.5, drawn.seconds, 1.0
+
+
+def paper(drawn: Listening) -> PrintFigure:
+    """The same picture for paper."""
+    result, axes = print_figure(drawn, float(np.clip(0.16 * drawn.bottom, 1.6, 5.0)))
+    rows = np.arange(drawn.rows + 1) - 0.5
+    mesh = axes.pcolormesh(
+        drawn.edges, rows, drawn.weights, cmap=SEQUENCE, vmin=0, vmax=drawn.top, rasterized=True
+    )
+    left, top, width, high = drawn.sound_box
+    extent = (left, left + width, top + high, top)
+    axes.imshow(drawn.loud, "gray", aspect="auto", vmin=0, vmax=255, extent=extent)
+    for second in sorted({one for pair in drawn.spoken for one in pair}):
+        axes.axvline(second, color=SECOND, linewidth=0.7, linestyle=":")
+    for row in drawn.marked:
+        axes.axhspan(row - 0.5, row + 0.5, fill=False, edgecolor=PRINT_EDGE, linewidth=1.0)
+    axes.set(xlim=(0, drawn.seconds), ylim=(drawn.bottom, -0.5))
+    axes.set_yticks(range(drawn.rows), drawn.labels)
+    print_titles(axes, "seconds", "output")
+    print_scale(result, axes, mesh, "weight", drawn.top)
+    return result
+
+
+def tabulate(drawn: Listening) -> Table:
+    """One line an item: its probability, the heaviest moment, and how much weight it has."""
+    rows: list[Row] = []
+    items = list(_items(drawn))
+    for number, (label, weights) in enumerate(zip(drawn.labels, drawn.weights, strict=True)):
+        heaviest = int(weights.argmax())
+        start, end = items[heaviest]
+        share, certain = float(weights[heaviest]), float(drawn.probabilities[number])
+        known = drawn.spoken[number] if number < len(drawn.spoken) else ("", "")
+        rows.append((number + 1, label, certain, start, end, share, *known))
+    columns = ("item", "heard", "probability", "heaviest from, s", "to, s", "weight there")
+    return Table((*columns, "said from, s", "said to, s"), rows).filled()
+
+
+VIEW = view(
+    "listening",
+    "Alignment over the sound",
+    "Which moments of the recording were read?",
+    fits,
+    listening,
+    figure,
+    tabulate,
+    paper,
+    how_to_read=(
+        "A row is one item of the output, time runs to the right: the brighter, the more was"
+        " listened to there. Below is the sound, high pitch on top, dark where it is loud. A good"
+        " alignment is a staircase whose steps stand over what is said."
+    ),
+)

@@ -1,0 +1,16 @@
+"""A made-up trace of a sound, as the app shows it."""
+
+from dataclasses import replace
+
+import streamlit as st
+
+from areaviz.trace.request import Focus
+from areaviz.ui.components.hearing import hearing
+from areaviz.views.listening import GOLD
+from tests import fakes
+
+st.set_page_config(layout="wide")
+trace = fakes.sound_trace("314", seconds=2.0)
+trace = replace(trace, details={GOLD: "0.1 0.5 0.6 1.1 1.2 1.8"})
+selection = hearing(trace, Focus("encoder-decoder"), key="sound")
+st.text(f"locked: {list(selection.items)}")

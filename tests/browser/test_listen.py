@@ -1,0 +1,81 @@
+"""The sound in a real browser: it is pointed at, clicked, played, and used by keyboard alone."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import App, settled
+
+SCRIPT = "tests/browser/listen_app.py"
+
+
+@pytest.fixture
+def sound(app: App, page: Page) -> Locator:
+    page.goto(app(SCRIPT))
+    shown = page.locator(".hearing[data-ready]")
+    expect(shown).to_have_count(1)
+    settled(page)
+    return shown
+
+
+def test_rows_stand_beside_their_labels(sound: Locator) -> None:
+    picture = sound.locator(".alignment").bounding_box()
+    buttons = sound.locator(".rows button")
+    assert picture is not None and buttons.count() == 4
+    for row in range(4):
+        box = buttons.nth(row).bounding_box()
+        assert box is not None
+        middle = picture["y"] + (row + 0.5) * picture["height"] / 4
+        assert abs(box["y"] + box["height"] / 2 - middle) < 2
+
+
+def test_a_digit_is_pointed_at_and_kept(sound: Locator) -> None:
+    say = sound.locator(".say")
+    expect(say).to_contain_text("Play it")
+    sound.get_by_role("button", name="1", exact=True).hover()
+    expect(say).to_contain_text("“1” listened most to")
+    sound.get_by_role("button", name="4", exact=True).click()
+    expect(sound.page.get_by_text("locked: [2]")).to_be_visible()
+    expect(sound.get_by_role("button", name="4", exact=True)).to_have_attribute(
+        "aria-pressed", "true"
+    )
+    # The sound stands where the digit was listened to.
+    expect(sound.locator(".place")).not_to_contain_text("0.00 of")
+    sound.get_by_role("button", name="4", exact=True).click()
+    expect(sound.page.get_by_text("locked: []")).to_be_visible()
+
+
+def test_a_moment_says_how_much_it_was_listened_to(sound: Locator) -> None:
+    sound.locator(".alignment").hover(position={"x": 5, "y": 5})
+    expect(sound.locator(".say")).to_contain_text("“3” listened to 0.0")
+
+
+def test_it_plays_and_the_line_moves(sound: Locator) -> None:
+    sound.get_by_role("button", name="Play").click()
+    expect(sound.locator(".place")).to_contain_text("2.00 of 2.00 s")
+    expect(sound.get_by_role("button", name="Play")).to_be_visible()
+    left = sound.locator(".cursor").evaluate("line => parseFloat(line.style.left)")
+    assert left > 90
+
+
+def test_the_keyboard_is_enough(sound: Locator) -> None:
+    scrubber = sound.get_by_role("slider", name="Second")
+    scrubber.focus()
+    scrubber.press("End")
+    expect(sound.locator(".place")).to_contain_text("2.00 of")
+    digit = sound.get_by_role("button", name="3", exact=True)
+    digit.focus()
+    digit.press("Enter")
+    expect(sound.page.get_by_text("locked: [0]")).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_has_no_barrier(sound: Locator, scheme: Literal["light", "dark"]) -> None:
+    sound.page.emulate_media(color_scheme=scheme)
+    settled(sound.page)
+    found = Axe().run(sound.page).response["violations"]
+    assert [rule["id"] for rule in found if rule["impact"] in ("serious", "critical")] == []

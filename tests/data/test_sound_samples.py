@@ -1,0 +1,29 @@
+"""The app's own recordings are there, and their digits are said where they say so."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from areaviz.data.sound_samples import SAMPLES, sound_sample
+from areaviz.trace.errors import InputError
+from areaviz.trace.sound import RATE, check_sound
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_digits_are_said_between_their_bounds_and_nothing_beside(name: str) -> None:
+    sample, sound = SAMPLES[name], sound_sample(name)
+    check_sound(sound)
+    assert sound.name == name and len(sample.starts) == len(sample.ends) == len(sample.text)
+    assert len(sample.spoken.split()) == 2 * len(sample.text)
+    loud = np.abs(sound.samples.astype(int))
+    inside = np.zeros(len(loud), bool)
+    for start, end in zip(sample.starts, sample.ends, strict=True):
+        assert 0 < start < end < sound.seconds
+        inside[int((start - 0.01) * RATE) : int((end + 0.01) * RATE)] = True
+    assert loud[inside].mean() > 1000 and loud[~inside].max() == 0
+
+
+def test_an_unknown_recording_is_one_sentence() -> None:
+    with pytest.raises(InputError, match="choose one of: digits-plain"):
+        sound_sample("nothing")

@@ -1,0 +1,40 @@
+"""Sounds as a listener was trained on them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from areaviz.data.sounds import LOUDNESS, NOISE, as_trained, levelled, resampled
+from areaviz.trace.sound import RATE
+
+
+def tone(hertz: float, rate: int, loudness: float = 0.5) -> np.ndarray:
+    return (loudness * np.sin(2 * np.pi * hertz * np.arange(rate) / rate)).astype(np.float32)
+
+
+def test_loud_and_quiet_voices_become_alike() -> None:
+    quiet, loud = (np.full(400, value, np.int16) for value in (100, 20000))
+    assert np.allclose(levelled(quiet), levelled(loud)) and np.allclose(levelled(loud), LOUDNESS)
+    assert np.array_equal(levelled(np.zeros(4, np.int16)), np.zeros(4))
+
+
+def test_what_is_said_is_as_loud_and_silence_has_a_noise() -> None:
+    said = np.concatenate([np.zeros(RATE), 9000 * np.sign(tone(200, RATE))]).astype(np.int16)
+    heard = as_trained(said)
+    assert heard[:RATE].std() == pytest.approx(NOISE, rel=0.1)
+    assert np.sqrt(np.mean(heard[RATE:] ** 2)) == pytest.approx(LOUDNESS, rel=0.05)
+    # The same for every run, or a trace could not be repeated.
+    assert np.array_equal(heard, as_trained(said))
+    assert np.isfinite(as_trained(np.zeros(50, np.int16))).all()
+
+
+@pytest.mark.parametrize("rate", [RATE, 16_000, 22_050, 44_100, 48_000])
+def test_a_tone_stays_a_tone_at_any_rate(rate: int) -> None:
+    found = resampled(tone(440, rate), rate)
+    assert len(found) == RATE and found.dtype == np.float32
+    assert int(np.abs(np.fft.rfft(found)).argmax()) == 440
+
+
+def test_what_the_rate_cannot_carry_is_left_out() -> None:
+    assert np.abs(resampled(tone(6000, 48_000), 48_000)[400:-400]).max() < 0.02

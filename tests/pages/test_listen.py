@@ -1,0 +1,150 @@
+"""Listen: a recording is heard, switches change how, own sounds are read or refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from areaviz.backend.base import Backend
+from areaviz.cards.card import Card
+from areaviz.data.sound_files import DecodedSound, flac
+from areaviz.data.sound_samples import SAMPLES, sound_sample
+from areaviz.models.listener import Listener, ListenerConfig
+from areaviz.models.writing import WritingModel
+from areaviz.trace.intervention_text import from_text
+from areaviz.trace.interventions import Share
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Request
+from areaviz.training.sentences import run_tokenizer
+from areaviz.ui.forms.sound_input import UPLOAD
+from areaviz.ui.look.listen import conclusion, with_gold
+from areaviz.views.listening import spoken
+from tests import fakes
+from tests.pages import folder
+from tests.pages.conftest import Open, shown
+
+Use = Callable[[Backend], None]
+FIRST, OTHER = "digits-plain", "digits-fast"
+SITE = "encoder-decoder"
+
+
+class Listeners:
+    """A listener that learned nothing."""
+
+    def __init__(self, folder_of_tokens: Path) -> None:
+        texts = ["0123456789"] * 4
+        tokenizer = run_tokenizer(folder_of_tokens / "tokens.model", texts, 32, "character")
+        torch.manual_seed(1)
+        config = ListenerConfig(len(tokenizer), width=8)
+        card = replace(folder.card("listener", "item-wise soft"), title="A listener")
+        card = replace(card, task="speech", family="listener", config=asdict(config))
+        self.run = WritingModel(card, tokenizer, Listener(config).eval())
+        self.asked: list[Request] = []
+
+    def models(self) -> dict[str, Card]:
+        return {"listener": self.run.card}
+
+    def problems(self) -> tuple[str, ...]:
+        return ()
+
+    def trace(self, request: Request, *_: object, **__: object) -> Trace:
+        request = request.checked()
+        self.asked.append(request)
+        return self.run.trace([request])[0]
+
+
+@pytest.fixture
+def backend(tmp_path: Path, use_backend: Use) -> Listeners:
+    made = Listeners(tmp_path)
+    use_backend(made)  # type: ignore[arg-type]
+    return made
+
+
+def test_it_opens_with_a_recording_and_what_was_heard(open_page: Open, backend: Listeners) -> None:
+    app = open_page("listen")
+    assert not app.exception and not app.error
+    assert backend.asked == [Request("listener", "", sound=sound_sample(FIRST))]
+    text = shown(app)
+    assert "said: 3 1 4 1 5 9 2" in text and SAMPLES[FIRST].title in text.replace("\\", "")
+    assert "How to read this" in text
+    assert (app.query_params["sound"], app.query_params["view"]) == (FIRST, "listening")
+    # The player and the two that every page has.
+    assert app.get("bidi_component")
+
+
+def test_switches_are_part_of_the_request_and_of_the_link(
+    open_page: Open, backend: Listeners
+) -> None:
+    app = open_page("listen")
+    app.segmented_control(key="listen_factor").set_value(2.0).run()
+    app.toggle(key="listen_is_smooth").set_value(True).run()
+    app.segmented_control(key="listen_window").set_value(20).run()
+    assert not app.exception and not app.error
+    wanted = Share(SITE, 2.0, True, 20)
+    assert backend.asked[-1].changes == (wanted,)
+    assert from_text(app.query_params["changes"]) == (wanted,)
+    again = open_page("listen", **dict(app.query_params))
+    assert backend.asked[-1].changes == (wanted,)
+    assert again.segmented_control(key="listen_window").value == 20
+    again.segmented_control(key="listen_window").set_value(0).run()
+    again.toggle(key="listen_is_smooth").set_value(False).run()
+    again.segmented_control(key="listen_factor").set_value(1.0).run()
+    assert not again.error and "changes" not in again.query_params
+
+
+def test_another_recording_is_chosen_and_linked(open_page: Open, backend: Listeners) -> None:
+    app = open_page("listen")
+    app.selectbox(key="listen_sound_sample").set_value(OTHER).run()
+    assert backend.asked[-1].sound == sound_sample(OTHER)
+    again = open_page("listen", **dict(app.query_params))
+    assert again.selectbox(key="listen_sound_sample").value == OTHER
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [("nothing", "which is not here"), ("yours-1234", "is not stored"), ("<b>", "is not here")],
+)
+def test_a_link_to_a_sound_that_is_not_here_keeps_the_page(
+    open_page: Open, backend: Listeners, name: str, sentence: str
+) -> None:
+    app = open_page("listen", sound=name)
+    assert not app.exception and sentence in shown(app)
+    assert backend.asked[-1].sound == sound_sample(FIRST)
+
+
+def test_an_own_sound_is_heard_and_a_refused_one_changes_nothing(
+    open_page: Open, backend: Listeners
+) -> None:
+    app = open_page("listen")
+    app.segmented_control(key="listen_sound_source").set_value(UPLOAD).run()
+    assert "the sample stays" in shown(app)
+    own = fakes.sound("yours-1", 1.0)
+    uploader = app.get("file_uploader")[0]
+    uploader.set_value(("digits.flac", flac(own), "audio/flac")).run()
+    assert not app.exception and not app.error, shown(app)
+    assert backend.asked[-1].sound is not None and backend.asked[-1].sound.pcm == own.pcm
+    assert "Heard:" in shown(app) and "said:" not in shown(app)
+    uploader = app.get("file_uploader")[0]
+    uploader.set_value(("digits.wav", b"no sound", "audio/wav")).run()
+    assert "is no WAV, FLAC, Ogg or AIFF recording" in shown(app)
+    assert backend.asked[-1].sound is not None and backend.asked[-1].sound.pcm == own.pcm
+
+
+def test_conclusions_say_how_many_digits_are_wrong() -> None:
+    sample = SAMPLES[FIRST]
+    trace = fakes.sound_trace(sample.text)
+    assert conclusion(trace) == "Heard: **3 1 4 1 5 9 2**"
+    named = replace(trace, request=replace(trace.request, sound=sound_sample(FIRST)))
+    assert "every digit right" in conclusion(named)
+    assert len(spoken(with_gold(named))) == 7 and with_gold(trace) is trace
+    other = replace(fakes.sound_trace("314152"), request=named.request)
+    assert conclusion(other).endswith("said: 3 1 4 1 5 9 2; 1 mistake.")
+    assert "nothing" in conclusion(replace(fakes.sound_trace(" "), request=named.request))
+
+
+def test_a_decoded_sound_says_what_was_done() -> None:
+    assert DecodedSound(fakes.sound(), ("a", "b")).notes == ("a", "b")
