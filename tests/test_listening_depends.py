@@ -1,0 +1,73 @@
+"""The shipped listener attends to what is said: another sound, or none, changes where it looks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from areaviz.cards.card import read_card
+from areaviz.data.places import CHECKPOINTS
+from areaviz.data.sound_samples import SAMPLES, sound_sample
+from areaviz.metrics.speech import boundary_hits, edits
+from areaviz.models.listener import SAMPLES_AN_ITEM
+from areaviz.models.writing import WritingModel
+from areaviz.trace.interventions import Hide, Share
+from areaviz.trace.record import FloatArray, Trace
+from areaviz.trace.request import Request
+from areaviz.trace.sound import RATE, Sound
+
+NAME, SITE = "speech-hybrid", "encoder-decoder"
+
+
+@pytest.fixture(scope="module")
+def listener() -> WritingModel:
+    folder = CHECKPOINTS / NAME
+    return WritingModel.load(folder, read_card(folder / "card.json"), torch.device("cpu"))
+
+
+def heard(listener: WritingModel, sound: Sound, target: str | None = None) -> Trace:
+    return listener.trace([Request(NAME, "", sound=sound, target=target)])[0]
+
+
+def weights(trace: Trace) -> FloatArray:
+    return trace.maps[SITE].weights[0, 0]
+
+
+@pytest.mark.parametrize("name", [name for name in SAMPLES if name != "digits-long"])
+def test_it_hears_the_apps_recordings_where_they_are_said(
+    listener: WritingModel, name: str
+) -> None:
+    sample = SAMPLES[name]
+    trace = heard(listener, sound_sample(name))
+    assert edits(trace.fields["target"].raw.strip(), sample.text) <= 1
+    bounds = []
+    for start, end in zip(sample.starts, sample.ends, strict=True):
+        bounds.append((int(start * RATE), int(end * RATE)))
+    given = heard(listener, sound_sample(name), sample.text)
+    hits = boundary_hits(weights(given)[: len(bounds)], bounds, SAMPLES_AN_ITEM)
+    assert sum(hits) >= len(hits) - 1
+
+
+def test_a_later_sound_is_looked_for_later(listener: WritingModel) -> None:
+    """The same digits after half a second of silence: attention moves by as much."""
+    sound = sound_sample("digits-fast")
+    silence = np.zeros(RATE // 2, np.int16)
+    later = Sound.of("later", np.concatenate([silence, sound.samples]))
+    first, second = (weights(heard(listener, one, "8064")) for one in (sound, later))
+    moved = second.argmax(1)[:4] - first.argmax(1)[:4]
+    assert np.abs(moved - RATE // 2 / SAMPLES_AN_ITEM).max() <= 3
+
+
+def test_what_is_hidden_is_not_read_and_switches_change_the_weights(
+    listener: WritingModel,
+) -> None:
+    request = Request(NAME, "", sound=sound_sample("digits-plain"), target="3141592")
+    plain = weights(listener.trace([request])[0])
+    hidden = tuple(range(15, 27))
+    changed = Request(
+        NAME, "", sound=request.sound, target="3141592", changes=(Hide("sound", hidden),)
+    )
+    assert weights(listener.trace([changed])[0])[:, 15:27].max() == 0.0
+    sharper = Request(NAME, "", sound=request.sound, target="3141592", changes=(Share(SITE, 4.0),))
+    assert weights(listener.trace([sharper])[0])[0].max() > plain[0].max()
