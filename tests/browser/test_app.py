@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.conftest import App, open_form, settled
 
 SENTENCE = "A man plays the guitar."
-RUN_AT_ONCE = ("translate", "caption", "translate_picture", "four_ways")
+RUN_AT_ONCE = ("translate", "caption", "translate_picture", "four_ways", "listen")
 """Pages that run a model before anything is asked."""
 PAGES = (
     "",
@@ -21,6 +21,7 @@ PAGES = (
     "caption",
     "translate_picture",
     "four_ways",
+    "listen",
     "analyse",
     "your_tensors",
     "how_areas_work",
