@@ -14,6 +14,7 @@ from areaviz.backend.local import LocalBackend
 from areaviz.cards.card import read_card
 from areaviz.cards.tasks import TASKS
 from areaviz.data.picture_samples import names, sample, sentence
+from areaviz.data.sound_samples import sound_sample
 from areaviz.drawing.base import View, caption
 from areaviz.models import MODELS
 from areaviz.models.digits import DigitReader
@@ -53,6 +54,8 @@ def asked(name: str) -> Request:
     card = read_card(CHECKPOINTS / name / "card.json")
     if card.task == "translation":
         return Request(name, SAMPLES[0])
+    if card.task == "speech":
+        return Request(name, "", sound=sound_sample("digits-plain"))
     if card.task in REASONING:
         return Request(name, REASONING[card.task])
     pictured = "photo" if card.pictures == "photos" else "scene"
@@ -121,7 +124,7 @@ def test_a_card_tells_what_was_measured(name: str) -> None:
     assert (
         max(
             card.figures[task.headline].get(count, 0)
-            for count in ("sentences", "captions", "pictures", "questions", "sets")
+            for count in ("sentences", "captions", "pictures", "questions", "sets", "digits")
         )
         >= 1000
     )

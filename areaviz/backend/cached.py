@@ -105,10 +105,11 @@ class CachedBackend(Wrapper):
 
 def key_of(request: Request, card: Card | None) -> str:
     """The key of a trace: SHA-256 of the request with its pixels, and of the model's card."""
-    content = [
-        asdict(replace(request, picture=None, sound=None)),
-        request.picture and request.picture.digest,
-        request.sound and request.sound.digest,
-        card and card.identity,
-    ]
+    entries = asdict(replace(request, picture=None, sound=None))
+    # Requests knew no sound when the stored traces were written: their keys stay.
+    del entries["sound"]
+    picture, sound = request.picture, request.sound
+    content = [entries, picture and picture.digest, card and card.identity]
+    if sound is not None:
+        content.append(sound.digest)
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()

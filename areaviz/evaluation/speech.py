@@ -48,6 +48,7 @@ def evaluate_speech(model: WritingModel, data: Path, split: str, options: Option
         "long_error": error_rate(written_long, [one.text for one in long]),
         "long_hit": hit_share(weights_long, long),
         "strings": len(strings),
+        "digits": sum(len(one.text) for one in strings),
     }
     known = drawn(read_recordings(data, "val"), 4, STRINGS, COUNTS, REPEATS)
     attention = attention_figures(model, weights, strings, known)
