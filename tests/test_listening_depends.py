@@ -31,7 +31,8 @@ def heard(listener: WritingModel, sound: Sound, target: str | None = None) -> Tr
 
 
 def weights(trace: Trace) -> FloatArray:
-    return trace.maps[SITE].weights[0, 0]
+    found: FloatArray = trace.maps[SITE].weights[0, 0]
+    return found
 
 
 @pytest.mark.parametrize("name", [name for name in SAMPLES if name != "digits-long"])
