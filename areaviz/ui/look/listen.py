@@ -30,7 +30,7 @@ def show_heard(
     traces = [with_gold(trace) for trace in result.traces]
     for trace, title in zip(traces, result.titles, strict=True):
         named = f"{escaped(title)}: " if len(traces) > 1 else ""
-        st.markdown(f"##### {named}{conclusion(trace)}")
+        st.markdown(f"{named}{conclusion(trace)}")
     explore(page, traces, result.titles, result.requests[0])
 
 

@@ -27,7 +27,7 @@ def show_reason(
     apply_link(page, requests[0], requests[0])
     result = up_to_date(page, backend, requests, [cards[requests[0].model].title])
     traces = [with_gold(trace) for trace in result.traces]
-    st.markdown(f"##### {conclusion(traces[0])}")
+    st.markdown(conclusion(traces[0]))
     if result.is_current:
         explore_changed(page, backend, traces, result.titles, requests[0], result.requests[0])
     else:
