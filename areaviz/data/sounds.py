@@ -9,7 +9,6 @@ from math import gcd
 
 import numpy as np
 import numpy.typing as npt
-from scipy.signal import resample_poly
 
 from areaviz.trace.sound import RATE
 
@@ -46,6 +45,9 @@ def as_trained(samples_S: npt.NDArray[np.int16]) -> FloatArray:
 
 def resampled(samples_S: FloatArray, rate: int) -> FloatArray:
     """The same sound at `RATE`, without what half of it cannot carry."""
+    # Takes a third of a second to import, which only files of another rate are worth.
+    from scipy.signal import resample_poly
+
     common = gcd(RATE, rate)
     found: FloatArray = resample_poly(samples_S, RATE // common, rate // common)
     return found.astype(np.float32)
