@@ -1,4 +1,4 @@
-"""Ask a memory network about a story, or a pointer network for a hull or a tour."""
+"""Ask about a story, for a hull or a tour of points, or for the tree of a sentence."""
 
 from areaviz.ui.forms.reason_form import ReasonState, reason_form
 from areaviz.ui.look.reason import show_reason
@@ -7,11 +7,11 @@ from areaviz.ui.look.result_page import ResultPage, result_page
 result_page(
     ResultPage(
         name="reason",
-        purpose="Edit a story and ask about it, or place points, and see which facts, or which"
-        " points, a model weighed at every step of its reasoning.",
+        purpose="Edit a story and ask about it, place points, or type a sentence for its tree, and"
+        " see which facts, points or words a model weighed at every step of its reasoning.",
         first=ReasonState(),
         task="questions",
-        also=("points",),
+        also=("points", "parsing"),
         form=reason_form,
         show=show_reason,
     )

@@ -259,6 +259,12 @@ _ALL = (
         },
     ),
     Task(
+        "video",
+        "Clips",
+        "areaviz.training.video:Video",
+        inputs=frozenset({"clip"}),
+    ),
+    Task(
         "points",
         "Hulls and tours",
         "areaviz.training.pointers:Pointers",
@@ -273,6 +279,24 @@ _ALL = (
             "Pointer network, hull of 10 points, trained on 5 to 50": "87.0 %, area 99.8 %",
             "Pointer network, tour of 10 points": "2.88 where the shortest is 2.87",
         },
+    ),
+    Task(
+        "parsing",
+        "Trees of sentences",
+        "areaviz.training.parsing:Parsing",
+        evaluate="areaviz.evaluation.parsing:evaluate_parsing",
+        inputs=frozenset({"source"}),
+        opens="parser-boundary",
+        measures={"f1": "Bracket F1", "exact": "Right trees", "malformed": "Malformed"},
+        about="Trees of held-out sentences of at most 20 words, marks counted. Bracket F1: brackets"
+        " with the right label around the right words. Malformed: brackets that do not match, or"
+        " another number of words than the sentence has; nothing is mended.",
+        percent=frozenset({"f1", "exact", "malformed"}),
+        published={
+            "Grammar as a foreign language, LSTM with attention, WSJ alone": "F1 88.3 %",
+            "The same, with 11 million parsed sentences": "F1 92.1 %, malformed 0.8 %",
+        },
+        splits=("val", "test", "test_genres"),
     ),
     Task(
         "questions",

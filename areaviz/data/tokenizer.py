@@ -37,11 +37,13 @@ class Tokenizer:
         self._pieces = spm.SentencePieceProcessor(model_proto=model)
 
     @classmethod
-    def train(cls, lines: Iterable[str], level: str, vocabulary: int) -> Tokenizer:
+    def train(
+        cls, lines: Iterable[str], level: str, vocabulary: int, symbols: Sequence[str] = ()
+    ) -> Tokenizer:
         """Learn a tokenizer of `level` "character", "token" or "word".
 
         It has at most `vocabulary` tokens. Words are what stands between blanks, so marks must
-        stand apart.
+        stand apart. Each of `symbols` is one token wherever it stands behind a blank or first.
         """
         buffer = io.BytesIO()
         options = {"character": ("char", False), "token": ("unigram", True), "word": ("word", True)}
@@ -58,6 +60,7 @@ class Tokenizer:
             unk_id=UNKNOWN,
             bos_id=START,
             eos_id=END,
+            user_defined_symbols=[f"▁{symbol}" for symbol in symbols],
             num_threads=1,
             minloglevel=2,
         )

@@ -52,11 +52,15 @@ def longest(rows: Iterable[Sequence[int]]) -> int:
 
 
 def run_tokenizer(
-    path: Path, texts: Iterable[str], vocabulary: int, level: str = "word"
+    path: Path,
+    texts: Iterable[str],
+    vocabulary: int,
+    level: str = "word",
+    symbols: Sequence[str] = (),
 ) -> Tokenizer:
     """The tokenizer of a run, learned from the training sentences on the first start."""
     if not path.exists():
-        Tokenizer.train(texts, level, vocabulary).save(path)
+        Tokenizer.train(texts, level, vocabulary, symbols).save(path)
     return Tokenizer.load(path)
 
 

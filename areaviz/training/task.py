@@ -107,9 +107,10 @@ def fastest(network: Network, device: torch.device) -> Network:
     """
     if device.type != "cpu":
         return network
-    # torch's types lack this form of `to`.
-    network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     for module in network.modules():
+        if isinstance(module, nn.Conv2d):
+            # torch's types lack this form of `to`.
+            module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         # Whatever attends to areas has one of these.
         if isinstance(module, KeysAndValues):
             module.impl = _fastest_form(module.areas)

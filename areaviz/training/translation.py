@@ -86,16 +86,26 @@ class Translation:
         cls, config: TranslationConfig, data: Path, folder: Path, device: torch.device
     ) -> Self:
         """Read the corpus in `data`, learn the run's tokenizer once, and make the network."""
-        train = read_split(data, "train", config.source, config.target)
-        valid = read_split(data, "val", config.source, config.target)
-        sentences = (text for pair in train for text in pair)
-        tokenizer = run_tokenizer(folder / TOKENIZER, sentences, config.vocabulary, config.level)
+        train, valid = cls.read(config, data, "train"), cls.read(config, data, "val")
+        texts, symbols = cls.texts(train)
+        path = folder / TOKENIZER
+        tokenizer = run_tokenizer(path, texts, config.vocabulary, config.level, symbols)
         pairs = encode(tokenizer, train)
         short = [pair for pair in pairs if max(map(len, pair)) <= config.max_length]
         torch.manual_seed(config.seed)
         build = WRITERS[config.network][1]
         network = fastest(build(network_options(config, len(tokenizer))).to(device), device)
         return cls(config, tokenizer, network, short, encode(tokenizer, valid), device)
+
+    @classmethod
+    def read(cls, config: TranslationConfig, data: Path, split: str) -> list[Pair]:
+        """The sentence pairs of "train" or "val"."""
+        return read_split(data, split, config.source, config.target)
+
+    @classmethod
+    def texts(cls, pairs: Sequence[Pair]) -> tuple[list[str], list[str]]:
+        """What the tokenizer learns from, and what is one token in any case."""
+        return [text for pair in pairs for text in pair], []
 
     def batches(self, first_step: int) -> Iterator[Batch]:
         """Shuffled length buckets for ever."""

@@ -25,6 +25,7 @@ from areaviz.views import (
     retina,
     sizes,
     transformer,
+    tree,
 )
 
 TEXTS = (
@@ -41,6 +42,7 @@ _ALL = (
     facts.VIEW,
     points.VIEW,
     listening.VIEW,
+    tree.VIEW,
     both.VIEW,
     balance.VIEW,
     film.VIEW,

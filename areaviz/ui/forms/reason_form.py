@@ -1,4 +1,4 @@
-"""What Reason asks: a story with a question, or points; whichever the chosen model reads."""
+"""What Reason asks: a story with a question, points, or a sentence: what the chosen model reads."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ import streamlit as st
 
 from areaviz.cards.card import Card
 from areaviz.data.points import KINDS, MOST
+from areaviz.data.treebank import apart
 from areaviz.drawing.board import board, clicked
 from areaviz.trace.errors import InputError
 from areaviz.trace.facts import story
 from areaviz.trace.points import EXTENT, points_of, points_text
 from areaviz.trace.request import Request
-from areaviz.ui.forms.reason_samples import POINTS, STORIES, Story
+from areaviz.ui.forms.reason_samples import POINTS, SENTENCES, STORIES, Story
 from areaviz.ui.shell.page import Page
 from areaviz.ui.shell.state import Cards, Link, default_model
 from areaviz.ui.what_if.state import WhatIfState
@@ -34,8 +35,10 @@ class ReasonState(WhatIfState):
     # Of a story: its facts, one a line, and the question.
     facts: str = "\n".join(STORIES[0].facts)
     question: str = STORIES[0].question
-    # The title of the story that was chosen, until it is the text.
+    # The story's title, or the sentence, that was chosen, until it is the text.
     sample: str | None = None
+    # What a tree is written of.
+    sentence: str = SENTENCES[0]
     # As a request has them, and how often the reader has clicked into the square.
     points: str = POINTS
     clicks: int = 0
@@ -50,7 +53,7 @@ class ReasonState(WhatIfState):
             points_of(text)
         except InputError:
             facts, question = _parts(text)
-            return replace(state, facts=facts, question=question, sample=None)
+            return replace(state, facts=facts, question=question, sentence=text, sample=None)
         return replace(state, points=text, clicks=self.clicks + 1)
 
 
@@ -65,6 +68,8 @@ def reason_form(page: ReasonPage, cards: Cards) -> tuple[Request, ...]:
     card = cards[page.state.model]
     if card.task == "questions":
         return (Request(card.name, _story(page)),)
+    if card.task == "parsing":
+        return (Request(card.name, _sentence(page)),)
     request = Request(card.name, _points(page), method="beam", beam=_BEAM)
     return (request,)
 
@@ -73,6 +78,8 @@ def subject(card: Card) -> str:
     """What a model reasons about."""
     if card.task == "questions":
         return "A story"
+    if card.task == "parsing":
+        return "A sentence's tree"
     return f"Points: {KINDS[str(card.config['kind'])]}"
 
 
@@ -119,6 +126,27 @@ def _take_sample(page: ReasonPage) -> None:
     if chosen is not None:
         facts = "\n".join(chosen.facts)
         page.unlock(facts=facts, question=chosen.question, sample=None)
+
+
+def _sentence(page: ReasonPage) -> str:
+    then = page.unlock
+    page.widget(st.text_input, "Sentence", "sentence", then=then)
+    page.widget(
+        st.selectbox,
+        "Samples",
+        "sample",
+        SENTENCES,
+        index=None,
+        placeholder="Or choose one of these sentences",
+        then=partial(_take_sentence, page),
+    )
+    return apart(page.state.sentence)
+
+
+def _take_sentence(page: ReasonPage) -> None:
+    chosen = page.state.sample
+    if chosen in SENTENCES:
+        page.unlock(sentence=chosen, sample=None)
 
 
 def _points(page: ReasonPage) -> str:

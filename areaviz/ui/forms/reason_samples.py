@@ -1,4 +1,4 @@
-"""Stories and points to begin with, written for the app."""
+"""Stories, points and sentences to begin with, written for the app."""
 
 from __future__ import annotations
 
@@ -79,6 +79,16 @@ STORIES = (
 
 POINTS = "120,240 300,820 480,130 520,560 700,900 860,420 640,300 250,500 900,700"
 """Nine points to begin with."""
+
+SENTENCES = (
+    "The old man saw a dog in the park.",
+    "She said that she would come back tomorrow.",
+    "My sister and her friends play music in a small town.",
+    "What did you find in the kitchen?",
+    "The children who live next door like to sing.",
+    "If it rains, we will stay at home.",
+)
+"""Sentences whose trees can be written."""
 
 
 def gold_of(text: str) -> tuple[int, ...]:

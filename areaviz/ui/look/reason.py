@@ -8,8 +8,10 @@ from dataclasses import replace
 import streamlit as st
 
 from areaviz.backend.base import Backend
+from areaviz.drawing.labels import counted
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
+from areaviz.trace.tree import is_linear, read_tree
 from areaviz.ui.forms.reason_form import ReasonPage
 from areaviz.ui.forms.reason_samples import gold_of
 from areaviz.ui.look.explore import explore
@@ -45,6 +47,8 @@ def with_gold(trace: Trace) -> Trace:
 
 def conclusion(trace: Trace) -> str:
     """The answer in one sentence of Markdown, with how good it is where that is known."""
+    if trace.fields[trace.output.field].kind == "text" and is_tree(trace):
+        return _tree(trace)
     if "kind" not in trace.details:
         return _answer(trace)
     details = trace.details
@@ -59,6 +63,32 @@ def conclusion(trace: Trace) -> str:
         return "The model found the whole hull."
     own, best = int(details["area"]), int(details["exact area"])
     return f"Not quite the hull: the model's has {own / best:.1%} of its area."
+
+
+def is_tree(trace: Trace) -> bool:
+    """Whether what was written is a tree, or meant to be one."""
+    return is_linear(trace.fields[trace.output.field].raw.split())
+
+
+def _tree(trace: Trace) -> str:
+    """Whether the tree is whole, and how large."""
+    source = next(iter(trace.maps.values())).memory
+    words = len(trace.fields[source].raw.split())
+    tree = read_tree(trace.fields[trace.output.field].raw.split())
+    if tree.problem:
+        return f"What the model wrote is no tree: {escaped(tree.problem)}"
+    if not tree.is_closed:
+        return "What the model wrote is no tree: a bracket stays open."
+    if tree.words != words:
+        return (
+            f"The model wrote a tree of {counted(tree.words, 'word')}; the sentence has {words},"
+            " marks counted."
+        )
+    levels = 1 + max(node.depth for node in tree.nodes)
+    return (
+        f"The model wrote a whole tree: {counted(len(tree.nodes), 'bracket')} around"
+        f" {counted(words, 'word')}, {counted(levels, 'level')} deep."
+    )
 
 
 def _answer(trace: Trace) -> str:

@@ -1,0 +1,124 @@
+"""A parser and held-out sentences in, the figures of its card out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import reduce
+from operator import add
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from areaviz.data.treebank import Parsed, read_treebank
+from areaviz.evaluation.measure import Measured, Options
+from areaviz.evaluation.translation import PENALTIES
+from areaviz.metrics.trees import (
+    BracketScores,
+    SpanHits,
+    bracket_scores,
+    flat_tree,
+    openings_of,
+    span_hits,
+)
+from areaviz.metrics.words import Array
+from areaviz.models.recurrent import SITE
+from areaviz.models.writing import WritingModel
+from areaviz.trace.query import item_shares, query_dependence
+from areaviz.trace.request import Request
+
+CHOSEN_ON = 200
+"""Sentences of validation that choose the head whose spans are reported."""
+Sentences = Sequence[Parsed]
+
+
+def evaluate_parsing(model: WritingModel, data: Path, split: str, options: Options) -> Measured:
+    """Measure a parser on a split: the trees it writes, and where its opening brackets look.
+
+    "val" chooses the length penalty. Attention is that of the gold tree, given token by token; the
+    head is chosen on validation.
+    """
+    sentences = read_treebank(data, split)
+    written = _written(model, sentences, split, options) if options.outputs else Measured({})
+    if not options.traces:
+        return written
+    attention = {f"{SITE}, {split}": span_figures(model, sentences[: options.traces], data)}
+    return Measured(written.figures, attention, outputs=written.outputs, chosen=written.chosen)
+
+
+def _written(model: WritingModel, sentences: Sentences, split: str, options: Options) -> Measured:
+    """Scores of what is written; on "val" with the length penalty of the best F1."""
+    requests = [Request(model.card.name, s.text, options.method, options.beam) for s in sentences]
+    gold = [one.tree for one in sentences]
+    chosen: dict[str, Any] = {}
+    if split == "val" and options.beam > 1:
+        texts = model.outputs_by_penalty(requests, PENALTIES)
+        scores = [bracket_scores(one, gold).f1 for one in texts]
+        best = scores.index(max(scores))
+        outputs, chosen = texts[best], {"length_penalty": PENALTIES[best]}
+    else:
+        outputs = model.outputs(requests)
+    figures: dict[str, Any] = asdict(bracket_scores(outputs, gold))
+    figures |= {
+        "f1_flat": bracket_scores([flat_tree(one.words) for one in sentences], gold).f1,
+        "f1_other": others_scores(outputs, sentences).f1,
+        "sentences": len(sentences),
+        "beam": options.beam,
+    }
+    return Measured(figures, outputs=outputs, chosen=chosen)
+
+
+def others_scores(outputs: Sequence[str], sentences: Sentences) -> BracketScores:
+    """Scores of trees that were written for another sentence of the same length.
+
+    What a parser would have that knows how many words there are, and what trees of so many words
+    look like; a sentence that is the only one of its length keeps the flat tree.
+    """
+    by_length: dict[int, list[int]] = {}
+    for number, one in enumerate(sentences):
+        by_length.setdefault(one.words, []).append(number)
+    moved = [flat_tree(one.words) for one in sentences]
+    for numbers in by_length.values():
+        if len(numbers) > 1:
+            for own, other in zip(numbers, numbers[1:] + numbers[:1], strict=True):
+                moved[own] = outputs[other]
+    return bracket_scores(moved, [one.tree for one in sentences])
+
+
+def span_figures(model: WritingModel, sentences: Sentences, data: Path) -> dict[str, float]:
+    """How often an opening bracket attends to exactly its words, beside what embarrasses.
+
+    "span": of brackets around 2 to so many items as an area may have, whose heaviest area is
+    exactly their words. "span_random": areas of these sizes anywhere. "span_other": the areas of
+    the other brackets of the sentence. "span_untrained": the best head of the same network before
+    it learned. "dependence": bits that the item tells of the query.
+    """
+    known = read_treebank(data, "val")[:CHOSEN_ON]
+    chosen, _ = _hits(model, known)
+    head = int(chosen.exact_H.argmax())
+    hits, bits_H = _hits(model, sentences)
+    raw, raw_bits_H = _hits(model.untrained(), sentences)
+    return {
+        **hits.of_head(head),
+        "span_untrained": float(raw.exact_H.max()) / max(raw.openings, 1),
+        "head": head,
+        "openings": hits.openings,
+        "dependence": float(bits_H[head]),
+        "dependence_untrained": float(raw_bits_H.max()),
+        "sentences": len(sentences),
+    }
+
+
+def _hits(model: WritingModel, sentences: Sentences) -> tuple[SpanHits, Array]:
+    """The hits of all heads over gold trees, and the mean bits of each head's query dependence."""
+    hits, bits, heads = [], [], model.network.config.heads
+    for one in sentences:
+        trace = model.trace([Request(model.card.name, one.text, target=one.tree)])[0]
+        attention = trace.maps[SITE]
+        openings = openings_of(one.tree, trace.fields[attention.memory], attention.grid.max_width)
+        if openings:
+            hits.append(span_hits(attention, openings))
+        shares = [item_shares(attention, attention.layers - 1, head) for head in range(heads)]
+        bits.append([query_dependence(shares_TM)[0] for shares_TM in shares])
+    return reduce(add, hits), np.mean(bits, axis=0)

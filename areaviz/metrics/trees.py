@@ -1,0 +1,142 @@
+"""How good written trees are, and whether the attention of an opening bracket finds its words.
+
+Shapes: H heads, O opening brackets.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from areaviz.metrics.words import Array, word_runs
+from areaviz.trace.areas import Area
+from areaviz.trace.record import AttentionMap, Field
+from areaviz.trace.tree import WORD, read_tree
+
+
+@dataclass(frozen=True, slots=True)
+class BracketScores:
+    """Scores of trees, 0..1, over all sentences together."""
+
+    # Of the brackets with words in them, by label and words, as in PARSEVAL; marks are words here.
+    precision: float
+    recall: float
+    f1: float
+    # Share of trees that are the gold tree.
+    exact: float
+    # Share that are no tree of as many words as the sentence has.
+    malformed: float
+    # Of these the part whose brackets do not match.
+    unbalanced: float
+
+
+def bracket_scores(written: Sequence[str], gold: Sequence[str]) -> BracketScores:
+    """Compare written trees with the gold ones.
+
+    Nothing is mended: of a malformed tree, the closed brackets before its first mistake count.
+    """
+    right = made = wanted = exact = malformed = unbalanced = 0
+    for text, known in zip(written, gold, strict=True):
+        tree, gold_tree = read_tree(text.split()), read_tree(known.split())
+        own, golden = Counter(tree.brackets()), Counter(gold_tree.brackets())
+        right += (own & golden).total()
+        made += own.total()
+        wanted += golden.total()
+        exact += text.split() == known.split()
+        malformed += not tree.is_of(gold_tree.words)
+        unbalanced += bool(tree.problem) or not tree.is_closed
+    precision, recall = right / max(made, 1), right / max(wanted, 1)
+    f1 = 2 * precision * recall / max(precision + recall, 1e-9)
+    count = max(len(gold), 1)
+    return BracketScores(
+        precision, recall, f1, exact / count, malformed / count, unbalanced / count
+    )
+
+
+def flat_tree(count: int, label: str = "S") -> str:
+    """The tree that knows nothing but the number of words: one bracket around them."""
+    return " ".join([f"({label}", *[WORD] * count, f"){label}"])
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """An opening bracket of a tree."""
+
+    # The number of its token.
+    token: int
+    # The items of its words, the end exclusive.
+    first: int
+    behind: int
+
+    @property
+    def size(self) -> int:
+        """How many items its words have."""
+        return self.behind - self.first
+
+
+def openings_of(tree: str, sentence: Field, most: int) -> list[Opening]:
+    """The opening brackets of a tree whose words have 2 to `most` items of the sentence."""
+    runs = word_runs(sentence)
+    found = []
+    for node in read_tree(tree.split()).nodes:
+        if node.first < node.behind <= len(runs):
+            one = Opening(node.opening, runs[node.first][0], runs[node.behind - 1][1])
+            if 2 <= one.size <= most:
+                found.append(one)
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SpanHits:
+    """How many opening brackets attend to their words, and how many would for other reasons.
+
+    Adding raises ValueError when the hits are of models with different heads.
+    """
+
+    openings: int
+    # How often the heaviest area is exactly the bracket's words: float64 [H].
+    exact_H: Array
+    # The same expected of areas of the same sizes anywhere in the sentence.
+    random_H: Array
+    # The same expected of the areas of the sentence's other brackets.
+    other_H: Array
+
+    def __add__(self, more: SpanHits) -> SpanHits:
+        return SpanHits(
+            self.openings + more.openings,
+            self.exact_H + more.exact_H,
+            self.random_H + more.random_H,
+            self.other_H + more.other_H,
+        )
+
+    def of_head(self, head: int) -> dict[str, float]:
+        """The shares of one head, 0..1."""
+        count = max(self.openings, 1)
+        return {
+            "span": float(self.exact_H[head]) / count,
+            "span_random": float(self.random_H[head]) / count,
+            "span_other": float(self.other_H[head]) / count,
+        }
+
+
+def span_hits(attention: AttentionMap, openings: Sequence[Opening]) -> SpanHits:
+    """Whether the heaviest area of each opening bracket is its words, for all heads of a map."""
+    exact_H, random_H, other_H = np.zeros((3, attention.heads))
+    items = attention.grid.width
+    tops_HO = attention.weights[-1][:, [one.token for one in openings]].argmax(-1)
+    for head, tops_O in enumerate(tops_HO.tolist()):
+        areas = [attention.grid.area(index) for index in tops_O]
+        for number, (area, one) in enumerate(zip(areas, openings, strict=True)):
+            exact_H[head] += _is_of(area, one)
+            if area.width == one.size:
+                random_H[head] += 1 / (items - area.width + 1)
+            others = [_is_of(other, one) for place, other in enumerate(areas) if place != number]
+            other_H[head] += sum(others) / max(len(others), 1)
+    return SpanHits(len(openings), exact_H, random_H, other_H)
+
+
+def _is_of(area: Area, opening: Opening) -> bool:
+    return (area.left, area.width) == (opening.first, opening.size)

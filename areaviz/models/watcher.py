@@ -1,0 +1,251 @@
+"""The watcher: a clip in, a sentence out (Yao et al. 2015; multimedia paper, section IV-C).
+
+A network of convolutions sees every frame by itself, another the motion around it; an LSTM writes,
+and for each word it attends to areas of frames. Without attention it reads the mean of all frames
+for each word, which is the control.
+Shapes: B clips, N = B * K rows of K beams a clip, F frames, S side in pixels, T words, W width, V
+vocabulary.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from areaviz.attention.interventions import UNCHANGED, Changed
+from areaviz.attention.memory import AreaMemory, MultiHeadAttention
+from areaviz.attention.spec import AreaOptions
+from areaviz.models.layers import AreaChoices
+from areaviz.models.network import Pass
+from areaviz.models.recurrent import SITE, RecurrentStepper, RecurrentTranslator, State
+from areaviz.trace.limits import choice
+
+ENCODERS = ("frames", "motion", "both")
+"""What is seen of a clip: every frame by itself, how it differs from its neighbours, or both."""
+_FRAME_CHANNELS, _MOTION_CHANNELS = (16, 32, 48), (16, 24)
+
+
+@dataclass(frozen=True, slots=True)
+class WatcherConfig(AreaChoices):
+    """The options of the network.
+
+    Args:
+        vocabulary: words.
+        encoder: one of `ENCODERS`.
+        attends: whether frames are attended to; if not, their mean is read.
+        frames: of a clip.
+        side: of a frame in pixels, a multiple of 8.
+        width: of an item, and cells of the decoder.
+        heads: of the attention.
+        dropout: on frames, words and what is read out, 0..1.
+        area_size: most frames an area holds, 1 for regular attention.
+        key_mode: see `AreaOptions`.
+        value_mode: see `AreaOptions`.
+        convolution: taps over neighbouring keys and values, 1 for none.
+        size_bias: whether heads learn a number for each size of an area.
+        known_size: the largest area that learned keys and biases were trained with, 0 for
+            `area_size`.
+    """
+
+    vocabulary: int
+    encoder: str = "both"
+    attends: bool = True
+    frames: int = 16
+    side: int = 48
+    width: int = 128
+    heads: int = 1
+    dropout: float = 0.1
+    area_size: int = 1
+    key_mode: str = "mean"
+    value_mode: str = "sum"
+    convolution: int = 1
+    size_bias: bool = False
+    known_size: int = 0
+
+    def __post_init__(self) -> None:
+        choice("encoder", self.encoder, ENCODERS)
+
+    @property
+    def layers(self) -> int:
+        """1, or 0 without attention."""
+        return int(self.attends)
+
+    @property
+    def about(self) -> str:
+        """What is seen, and the kind of attention in words."""
+        seen = {"frames": "frames", "motion": "motion", "both": "frames and motion"}[self.encoder]
+        return f"{seen}, {self.form if self.attends else 'no attention'}"
+
+    def areas(self, layer: int) -> AreaOptions:
+        """How the clip is seen."""
+        return self.memory_options()
+
+    def resized(self, area_size: int | None) -> Self:
+        """The options with another largest area; raises as `AreaChoices.known_for`."""
+        if area_size is None or area_size == self.area_size:
+            return self
+        return replace(self, area_size=area_size, known_size=self.known_for(area_size))
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What was seen of B clips.
+
+    Args:
+        mean: of the frames that may be read, [B, W].
+        memory: what is attended to; None without attention.
+    """
+
+    mean: Tensor
+    memory: AreaMemory | None
+
+
+class Watcher(RecurrentTranslator):
+    """The whole network. impl: how area attention is computed, see `area_attention`."""
+
+    inputs = ("clip",)
+    longest = 24
+
+    def __init__(self, config: WatcherConfig, impl: str = "auto") -> None:
+        super().__init__(config.vocabulary, config.width, config.dropout)
+        self.config: WatcherConfig = config
+        width, encoder = config.width, config.encoder
+        self.seeing = FrameEncoder(config.side, width) if encoder != "motion" else None
+        self.moving = MotionEncoder(config.side, width) if encoder != "frames" else None
+        self.time = nn.Parameter(torch.zeros(config.frames, width))
+        nn.init.normal_(self.time, std=0.1)
+        self.decoder = nn.LSTM(width, width, batch_first=True)
+        self.cross: MultiHeadAttention | None = None
+        if config.attends:
+            self.cross = MultiHeadAttention(width, config.heads, config.areas(0), impl)
+        self.sites = {SITE: ("target", "clip")} if config.attends else {}
+        self.hidden_out = nn.Linear(width, width, bias=False)
+
+    def areas(self, name: str) -> AreaOptions:
+        """How a field is seen."""
+        return self.config.areas(0)
+
+    def attend(
+        self,
+        clip_BFSS: Tensor,
+        target_BT: Tensor,
+        need_weights: bool = True,
+        changed: Changed = UNCHANGED,
+    ) -> Pass:
+        """All words at once, with the area weights of the same pass if asked for."""
+        items_BFW, hidden_BF = self.watch(clip_BFSS, changed)
+        top_BTW, _ = self.decoder(self.words(target_BT))
+        if self.cross is None:
+            return Pass(self.read_out(top_BTW, _mean(items_BFW, hidden_BF)[:, None]), {})
+        context_BTW, weights = self.cross(
+            top_BTW,
+            items_BFW,
+            hidden_BF,
+            need_weights=need_weights,
+            interventions=changed.at(SITE, 0),
+        )
+        logits = self.read_out(top_BTW, context_BTW)
+        return Pass(logits, {} if weights is None else {SITE: [weights]})
+
+    def watch(self, clip_BFSS: Tensor, changed: Changed = UNCHANGED) -> tuple[Tensor, Tensor]:
+        """What is seen of clips of uint8: an item a frame [B, F, W], and which are hidden [B, F].
+
+        In place of a hidden frame the one before it is seen, so that its motion is hidden, too.
+        """
+        hidden = set(changed.hidden("clip"))
+        shown: list[int] = []
+        visible = [frame for frame in range(clip_BFSS.shape[1]) if frame not in hidden]
+        for frame in range(clip_BFSS.shape[1]):
+            before = [other for other in visible if other <= frame]
+            shown.append(before[-1] if before else (visible or [0])[0])
+        pixels_BFSS = clip_BFSS[:, shown].float() / 255
+        seen_BFW = self.time.expand(len(clip_BFSS), -1, -1)
+        for encoder in (self.seeing, self.moving):
+            if encoder is not None:
+                seen_BFW = seen_BFW + encoder(pixels_BFSS)
+        hidden_BF = torch.zeros(clip_BFSS.shape[:2], dtype=torch.bool, device=clip_BFSS.device)
+        hidden_BF[:, list(hidden)] = True
+        return self.dropout(seen_BFW), hidden_BF
+
+    def read_out(self, top: Tensor, context: Tensor) -> Tensor:
+        """Logits [..., V] from the decoder's state and what it read."""
+        return self.logits(torch.tanh(self.hidden_out(top) + context))
+
+    def advance(self, ids_N: Tensor, state: State, memory: Watched) -> tuple[Tensor, State]:
+        """Logits [N, V] after one more word of every row, and the state: hidden and cell."""
+        before = (state[0][None], state[1][None])
+        top_N1W, (hidden_1NW, cell_1NW) = self.decoder(self.words(ids_N)[:, None], before)
+        query_BKW = top_N1W[:, 0].unflatten(0, (len(memory.mean), -1))
+        if self.cross is None or memory.memory is None:
+            context_BKW = memory.mean[:, None].expand(-1, query_BKW.shape[1], -1)
+        else:
+            context_BKW = self.cross.ask(query_BKW, memory.memory)
+        logits_NV = self.read_out(top_N1W[:, 0], context_BKW.flatten(0, 1))
+        return logits_NV, (hidden_1NW[0], cell_1NW[0])
+
+    def write(self, clip_BFSS: Tensor, changed: Changed = UNCHANGED) -> RecurrentStepper:
+        """The decoder over these clips, one word at a time."""
+        items_BFW, hidden_BF = self.watch(clip_BFSS, changed)
+        memory = None
+        if self.cross is not None:
+            memory = self.cross.remember(items_BFW, hidden_BF, changed.at(SITE, 0))
+        start_BW = items_BFW.new_zeros(len(items_BFW), self.config.width)
+        watched = Watched(_mean(items_BFW, hidden_BF), memory)
+        return RecurrentStepper(self, watched, (start_BW, start_BW))
+
+
+class FrameEncoder(nn.Module):
+    """Convolutions over every frame by itself: [B, F, S, S] to [B, F, W]."""
+
+    def __init__(self, side: int, width: int) -> None:
+        super().__init__()
+        first, second, third = _FRAME_CHANNELS
+        self.layers = nn.Sequential(
+            nn.Conv2d(1, first, 5, 2, 2),
+            nn.ReLU(),
+            nn.Conv2d(first, second, 3, 2, 1),
+            nn.ReLU(),
+            nn.Conv2d(second, third, 3, 2, 1),
+            nn.ReLU(),
+            nn.Flatten(),
+            nn.Linear(third * (side // 8) ** 2, width),
+        )
+
+    def forward(self, pixels_BFSS: Tensor) -> Tensor:
+        """An item a frame."""
+        seen: Tensor = self.layers(pixels_BFSS.flatten(0, 1)[:, None])
+        items: Tensor = seen.unflatten(0, pixels_BFSS.shape[:2])
+        return items
+
+
+class MotionEncoder(nn.Module):
+    """Convolutions in space and time over what changes from frame to frame, at half the size.
+
+    They see motion and not appearance, as those of Yao et al. do, which read statistics of local
+    motion. An item knows of two frames before and behind it, and of the frame before those.
+    """
+
+    def __init__(self, side: int, width: int) -> None:
+        super().__init__()
+        first, second = _MOTION_CHANNELS
+        self.first = nn.Conv3d(1, first, (3, 5, 5), (1, 2, 2), (1, 2, 2))
+        self.second = nn.Conv3d(first, second, (3, 3, 3), (1, 2, 2), (1, 1, 1))
+        self.out = nn.Linear(second * (side // 8) ** 2, width)
+
+    def forward(self, pixels_BFSS: Tensor) -> Tensor:
+        """An item a frame: [B, F, W]."""
+        changes_BFSS = pixels_BFSS.diff(dim=1, prepend=pixels_BFSS[:, :1])
+        halved_B1FSS = F.avg_pool2d(changes_BFSS, 2)[:, None]
+        seen_BCFSS = F.relu(self.second(F.relu(self.first(halved_B1FSS))))
+        items: Tensor = self.out(seen_BCFSS.transpose(1, 2).flatten(2))
+        return items
+
+
+def _mean(items_BFW: Tensor, hidden_BF: Tensor) -> Tensor:
+    """The mean of the items that are not hidden, [B, W]; zeros where all are."""
+    seen_BF1 = (~hidden_BF)[:, :, None].to(items_BFW.dtype)
+    return (items_BFW * seen_BF1).sum(1) / seen_BF1.sum(1).clamp_min(1)

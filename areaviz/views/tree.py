@@ -1,0 +1,326 @@
+"""A tree that grows: what a parser has written up to a token, over the words it looked at.
+
+Vinyals et al. 2015, figures 2 and 4. The tree stands over its words, and under them the alignment,
+a row a token, has the same columns.
+Shapes: T tokens of the tree, W words, M items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure as PrintFigure
+from matplotlib.patches import Rectangle
+from plotly.graph_objects import Figure, Heatmap, Scatter
+
+from areaviz.drawing.axes import frame, print_scale, written
+from areaviz.drawing.base import Row, Table, caption, view
+from areaviz.drawing.labels import clip, drawable, escape
+from areaviz.drawing.select import fits_text, spoken_words, word_text
+from areaviz.drawing.theme import (
+    EDGE,
+    PRINT_EDGE,
+    PRINT_FONT,
+    SECOND,
+    SEQUENCE,
+    Drawing,
+    axis,
+    colour_axis,
+    nice_top,
+    print_figure,
+    screen_figure,
+)
+from areaviz.trace.query import item_shares, top_areas
+from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
+from areaviz.trace.request import Focus
+from areaviz.trace.tree import WORD, Node, Tree, is_linear, read_tree
+
+LEVEL = 1.5
+"""Rows that a level of the tree takes."""
+_LONGEST = 14
+"""Letters of a word over its column."""
+
+Span = tuple[int, int]
+"""The first word and the word behind the last."""
+Line = tuple[tuple[float, float], tuple[float, float]]
+"""From one place to another, in columns and rows."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Growing(Drawing):
+    """What is drawn. Rows count downwards from the first token's; the tree lies above 0."""
+
+    # Of the whole tree, as it will be.
+    tree: Tree
+    # All tokens, the word that each `XX` stands for, and the step up to which the tree is drawn.
+    tokens: tuple[str, ...]
+    words: tuple[str, ...]
+    step: int
+    # float32 [T, W], the attention that each word receives.
+    weights: FloatArray
+    # Of each token the words that its heaviest area covers, the end exclusive.
+    spans: tuple[Span, ...]
+    # Whether the step was chosen, and gets a frame.
+    is_chosen: bool
+
+    @property
+    def top(self) -> float:
+        """The end of the colour scale."""
+        return nice_top(float(self.weights.max()))
+
+    @property
+    def words_row(self) -> float:
+        """Where the words stand."""
+        return -1.2
+
+    @property
+    def upper(self) -> float:
+        """The upper edge of the picture, in rows."""
+        deepest = max((node.depth for node in self.tree.nodes), default=0)
+        return self.words_row - LEVEL * (deepest + 1.6)
+
+    def place(self, node: Node) -> tuple[float, float]:
+        """Where a node's label stands: over the middle of its words, the root on top."""
+        middle = (node.first + max(node.behind, node.first + 1) - 1) / 2
+        return middle, self.upper + LEVEL * (node.depth + 0.6)
+
+    def nodes(self) -> list[Node]:
+        """The nodes that are open or closed at the step."""
+        return [node for node in self.tree.nodes if node.opening <= self.step]
+
+    def is_open(self, node: Node) -> bool:
+        """Whether the bracket is still open at the step."""
+        return node.closing is None or node.closing > self.step
+
+    def branches(self) -> Iterator[tuple[Line, bool]]:
+        """Every line of the tree up to the step, and whether the node above it is still open."""
+        above: list[Node] = []
+        for node in self.nodes():
+            del above[node.depth :]
+            if above:
+                yield (self.place(above[-1]), self.place(node)), self.is_open(above[-1])
+            above.append(node)
+        for word, holder in self._holders():
+            yield (self.place(holder), (word, self.words_row - 0.5)), self.is_open(holder)
+
+    def _holders(self) -> Iterator[tuple[int, Node]]:
+        """Every word that is written at the step, and the innermost node around it."""
+        word, opened = 0, []
+        by_token = {node.opening: node for node in self.tree.nodes}
+        closing = {node.closing for node in self.tree.nodes}
+        for number, token in enumerate(self.tokens[: self.step + 1]):
+            if number in by_token:
+                opened.append(by_token[number])
+            elif number in closing:
+                opened.pop()
+            elif token == WORD:
+                if opened:
+                    yield word, opened[-1]
+                word += 1
+
+
+def fits(trace: Trace, focus: Focus) -> bool:
+    """Whether a tree is written while a text is attended to."""
+    if not fits_text(trace, focus):
+        return False
+    query = trace.fields[trace.maps[focus.site].query]
+    return is_linear(query.raw.split()) and "(" in query.raw
+
+
+def growing(trace: Trace, focus: Focus) -> Growing:
+    """The tree up to the first token that is looked at, or the whole of it."""
+    attention = trace.maps[focus.site]
+    source, query = trace.fields[attention.memory], trace.fields[attention.query]
+    runs = spoken_words(source)
+    tokens = tuple(token_text(query, number) for number in range(len(query)))
+    tree = read_tree([token for token in tokens if token])
+    words = [word_text(source, run) for run in runs]
+    words += ["?"] * (tree.words - len(words))
+    shares_TM = item_shares(attention, focus.layer, focus.head)
+    weights_TW = np.zeros((len(tokens), len(words)), np.float32)
+    for number, (start, end) in enumerate(runs):
+        weights_TW[:, number] = shares_TM[:, start:end].sum(1)
+    is_chosen = bool(focus.items) and focus.side == "query"
+    step = min(focus.items) if is_chosen else len(tokens) - 1
+    spans = []
+    for number in range(len(tokens)):
+        spans.append(_covered(attention, focus, number, runs))
+    return Growing(
+        title=_title(tokens, words, spans[step], step, is_chosen),
+        note=_note(tree, len(runs)),
+        caption=caption(trace, focus),
+        tree=tree,
+        tokens=tokens,
+        words=tuple(words),
+        step=step,
+        weights=weights_TW,
+        spans=tuple(spans),
+        is_chosen=is_chosen,
+    )
+
+
+def token_text(query: Field, number: int) -> str:
+    """A token of the tree; "" for the end."""
+    start, end = query.anchors[number].tolist()
+    return query.raw[start:end].strip()
+
+
+def _covered(attention: AttentionMap, focus: Focus, token: int, runs: Sequence[Span]) -> Span:
+    """The words that the heaviest area of a token covers in part or whole."""
+    tops = top_areas(attention, focus.layer, focus.head, token, k=1)
+    if not tops:
+        return 0, 0
+    left, right = tops[0].area.left, tops[0].area.left + tops[0].area.width
+    covered = [n for n, (start, end) in enumerate(runs) if start < right and left < end]
+    return (covered[0], covered[-1] + 1) if covered else (0, 0)
+
+
+def _title(
+    tokens: Sequence[str],
+    words: Sequence[str],
+    span: Span,
+    step: int,
+    is_chosen: bool,
+) -> str:
+    if not is_chosen:
+        return f"The tree of “{clip(' '.join(words), 60)}”"
+    looked_at = clip(" ".join(words[slice(*span)]), 40) or "the end symbol"
+    name = tokens[step] or "the end"
+    return f"Token {step + 1} of {len(tokens)}, {name}: its heaviest area is “{looked_at}”"
+
+
+def _note(tree: Tree, words: int) -> str:
+    note = "above: the tree so far, dotted where a bracket is open; below: each token's attention"
+    if tree.problem:
+        return f"{note}. The tree is broken: {tree.problem}"
+    if tree.words != words:
+        return f"{note}. It has {tree.words} words, the sentence {words}."
+    return note
+
+
+def figure(drawn: Growing) -> Figure:
+    """The tree, its words and the alignment, on one pair of axes."""
+    rows, columns = len(drawn.tokens), len(drawn.words)
+    bottom = rows - 0.5
+    result = screen_figure(
+        drawn,
+        float(np.clip(15 * (bottom - drawn.upper), 260, 1200)),
+        below=12,
+        across=axis(range=[-0.5, columns - 0.5], showticklabels=False),
+        down=axis(
+            range=[bottom, drawn.upper],
+            tickvals=list(range(rows)),
+            ticktext=[escape(token or "end") for token in drawn.tokens],
+        ),
+        coloraxis=colour_axis(drawn.top, "attention of the word"),
+        shapes=[frame(*box) for box in _frames(drawn)],
+    )
+    result.add_trace(
+        Heatmap(
+            z=drawn.weights,
+            y=list(range(rows)),
+            coloraxis="coloraxis",
+            text=_hovers(drawn),
+            hovertemplate="%{text}<extra></extra>",
+        )
+    )
+    for is_open, dash in ((False, "solid"), (True, "dot")):
+        x, y = _joined([line for line, still in drawn.branches() if still == is_open])
+        line = {"color": EDGE, "width": 1.2, "dash": dash}
+        result.add_trace(Scatter(x=x, y=y, mode="lines", line=line, hoverinfo="skip"))
+    places = [drawn.place(node) for node in drawn.nodes()]
+    names = [f"<b>{escape(node.label)}</b>" for node in drawn.nodes()]
+    across, down = (list(one) for one in zip(*places, strict=True)) if places else ([], [])
+    result.add_trace(written(across, down, names, {"size": 11.5}))
+    shown = [escape(clip(word, _LONGEST)) for word in drawn.words]
+    ends = list(range(columns)), [drawn.words_row] * columns
+    result.add_trace(written(*ends, shown, {"size": 11}))
+    return result
+
+
+def _joined(lines: Sequence[Line]) -> tuple[list[float | None], list[float | None]]:
+    """Lines as one row of places with gaps, shortened at both ends so that labels stay clear."""
+    x: list[float | None] = []
+    y: list[float | None] = []
+    for (left, top), (right, bottom) in lines:
+        x += [left, right, None]
+        y += [top + 0.45, bottom - 0.45, None]
+    return x, y
+
+
+def _hovers(drawn: Growing) -> list[list[str]]:
+    """What hovering says of every word at every token."""
+    texts = []
+    for token, weights in zip(drawn.tokens, drawn.weights.tolist(), strict=True):
+        name = escape(token or "end")
+        row = []
+        for word, weight in zip(drawn.words, weights, strict=True):
+            row.append(f"{name} → {escape(word)}<br>{weight:.1%}")
+        texts.append(row)
+    return texts
+
+
+def _frames(drawn: Growing) -> Iterator[tuple[float, float, float, float]]:
+    """The chosen token's heaviest area, under its word and in its row."""
+    if drawn.is_chosen:
+        first, behind = drawn.spans[drawn.step]
+        yield first - 0.5, drawn.words_row - 0.55, behind - first, 1.1
+        yield first - 0.5, drawn.step - 0.5, behind - first, 1.0
+
+
+def paper(drawn: Growing) -> PrintFigure:
+    """The same picture for paper."""
+    rows, columns = len(drawn.tokens), len(drawn.words)
+    bottom = rows - 0.5
+    height = float(np.clip(0.13 * (bottom - drawn.upper), 2.0, 8.5))
+    result, axes = print_figure(drawn, height)
+    edges = np.arange(columns + 1) - 0.5, np.arange(rows + 1) - 0.5
+    mesh = axes.pcolormesh(*edges, drawn.weights, cmap=SEQUENCE, vmin=0, vmax=drawn.top)
+    for ((left, above), (right, below)), is_open in drawn.branches():
+        style = ":" if is_open else "-"
+        ends = [left, right], [above + 0.5, below - 0.5]
+        axes.plot(*ends, color=PRINT_EDGE, linewidth=0.7, linestyle=style)
+    font: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": PRINT_FONT}
+    for node in drawn.nodes():
+        axes.text(*drawn.place(node), drawable(node.label), fontweight="bold", **font)
+    for number, word in enumerate(drawn.words):
+        axes.text(number, drawn.words_row, drawable(clip(word, _LONGEST)), **font)
+    for left, top, width, high in _frames(drawn):
+        box = Rectangle((left, top), width, high, fill=False, edgecolor=SECOND, linewidth=1.0)
+        axes.add_patch(box)
+    axes.set(xlim=(-0.5, columns - 0.5), ylim=(bottom, drawn.upper), xticks=[])
+    axes.set_yticks(range(rows), [drawable(token) or "end" for token in drawn.tokens])
+    axes.tick_params(labelsize=min(PRINT_FONT, 300 * height / rows / 6))
+    print_scale(result, axes, mesh, "attention of the word", drawn.top)
+    return result
+
+
+def tabulate(drawn: Growing) -> Table:
+    """One line a token: its heaviest area in words, and the attention of every word."""
+    names = [f"{number} {word}" for number, word in enumerate(drawn.words, start=1)]
+    rows: list[Row] = []
+    for number, (token, weights) in enumerate(zip(drawn.tokens, drawn.weights, strict=True)):
+        covered = " ".join(drawn.words[slice(*drawn.spans[number])])
+        rows.append((number + 1, token or "end", covered, *map(float, weights)))
+    return Table(("token", "written", "heaviest area", *names), rows)
+
+
+VIEW = view(
+    "tree",
+    "Growing tree",
+    "What has been written of the tree, and which words were looked at for each bracket?",
+    fits,
+    growing,
+    figure,
+    tabulate,
+    paper,
+    how_to_read=(
+        "Choose a token in the sentence of brackets above: the tree is drawn up to it, and a frame"
+        " shows its heaviest area. Under the words, a row is a token: the brighter, the more it"
+        " attended to the word. A parser that sees phrases frames exactly the words of the bracket"
+        " that it opens."
+    ),
+)
