@@ -105,11 +105,12 @@ class CachedBackend(Wrapper):
 
 def key_of(request: Request, card: Card | None) -> str:
     """The key of a trace: SHA-256 of the request with its pixels, and of the model's card."""
-    entries = asdict(replace(request, picture=None, sound=None))
-    # Requests knew no sound when the stored traces were written: their keys stay.
-    del entries["sound"]
-    picture, sound = request.picture, request.sound
+    entries = asdict(replace(request, picture=None, sound=None, clip=None))
+    # Requests knew no sound and no clip when the stored traces were written: their keys stay.
+    del entries["sound"], entries["clip"]
+    picture = request.picture
     content = [entries, picture and picture.digest, card and card.identity]
-    if sound is not None:
-        content.append(sound.digest)
+    for one in (request.sound, request.clip):
+        if one is not None:
+            content.append(one.digest)
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()

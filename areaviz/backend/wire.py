@@ -154,9 +154,13 @@ def large_sites(trace: Trace) -> Collection[str]:
 
 def _request_entries(request: Request) -> dict[str, Any]:
     entries: dict[str, Any] = {"request": request_entry(request), "pixels": None}
-    picture, sound = request.picture, request.sound
+    picture, sound, clip = request.picture, request.sound, request.clip
     if sound is not None:
         entries["samples"] = base64.b64encode(sound.pcm).decode("ascii")
+    if clip is not None:
+        rgb = base64.b64encode(clip.rgb).decode("ascii")
+        size = {"frames": clip.frames, "width": clip.width, "height": clip.height}
+        entries["frames"] = {**size, "rgb": rgb}
     if picture is not None:
         rgb = base64.b64encode(picture.rgb).decode("ascii")
         entries["pixels"] = {"width": picture.width, "height": picture.height, "rgb": rgb}
@@ -170,6 +174,8 @@ def _request(entries: dict[str, Any]) -> Request:
     if entries.get("samples") is not None:
         (samples,) = _typed(entries, samples=str)
         arrays["request.sound"] = np.frombuffer(base64.b64decode(samples, validate=True), "<i2")
+    if entries.get("frames") is not None:
+        arrays["request.clip"] = _frames(entries["frames"])
     (request,) = _typed(entries, request=dict)
     return read_request(request, arrays)
 
@@ -180,6 +186,12 @@ def _pixels(entry: Any) -> np.ndarray[Any, np.dtype[np.uint8]]:
         raise ValueError(f"a picture of {width} x {height} pixels")
     rgb = base64.b64decode(text, validate=True)
     return np.frombuffer(rgb, np.uint8).reshape(height, width, 3)
+
+
+def _frames(entry: Any) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    frames, width, height, text = _typed(entry, frames=int, width=int, height=int, rgb=str)
+    rgb = base64.b64decode(text, validate=True)
+    return np.frombuffer(rgb, np.uint8).reshape(frames, height, width, 3)
 
 
 @contextmanager

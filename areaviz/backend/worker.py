@@ -254,4 +254,4 @@ def _for_people(error: BaseException) -> Exception:
 def _kind(job: _Job) -> Request:
     """What the requests of one batch share."""
     target = None if job.request.target is None else ""
-    return replace(job.request, text="", picture=None, sound=None, target=target)
+    return replace(job.request, text="", picture=None, sound=None, clip=None, target=target)

@@ -1,8 +1,8 @@
 """The inputs of the networks that write: how each reads its part of a request.
 
 To add one: a class like these, and a line in `INPUTS`.
-Shapes: S source items with the end symbol, P = G * G cells, C channels, F frames of E bands, M
-items of a sound.
+Shapes: S source items with the end symbol, P = G * G cells, C channels, F frames, of E bands
+in a sound and of side S in a clip, M items of a sound.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
+from areaviz.data.clips import as_watched, chosen_frames
 from areaviz.data.sounds import as_trained
 from areaviz.data.tokenizer import PAD, Tokenizer
 from areaviz.models.canvas import cell_field, squeezed
 from areaviz.models.listener import FRAMES_AN_ITEM, SAMPLES_AN_ITEM
 from areaviz.models.recording import text_field
+from areaviz.trace.clip import Clip
 from areaviz.trace.record import Field
 from areaviz.trace.request import Request
 from areaviz.trace.sound import RATE, Sound
@@ -146,9 +148,44 @@ def sound_field(sound: Sound, items: int) -> Field:
     return Field("sound", "sound", "", labels, np.stack([starts_M, ends_M], 1))
 
 
+@dataclass(frozen=True, slots=True)
+class ClipInput:
+    """A clip, as so many small grey frames [F, S, S] as the network watches."""
+
+    noun = "clip"
+    missing = "This model watches clips; choose or upload one."
+
+    network: Any
+    tokenizer: Tokenizer
+
+    def items(self, request: Request) -> int:
+        return 0 if request.clip is None else int(self.network.config.frames)
+
+    def field(self, request: Request) -> Field:
+        assert request.clip is not None
+        return clip_field(request.clip, self.items(request))
+
+    def read(self, requests: Sequence[Request]) -> list[Tensor]:
+        config = self.network.config
+        clips = [request.clip for request in requests if request.clip is not None]
+        seen = [as_watched(clip.pixels, config.frames, config.side) for clip in clips]
+        return [torch.from_numpy(frames_FSS) for frames_FSS in seen]
+
+    def batch(self, parts: Sequence[Tensor]) -> Tensor:
+        return torch.stack(list(parts)).to(self.network.embedding.weight.device)
+
+
+def clip_field(clip: Clip, items: int) -> Field:
+    """The frames that are watched, each named by its number in the clip, from 1."""
+    chosen_N = chosen_frames(clip.frames, items)
+    labels = tuple(f"frame {frame + 1}" for frame in chosen_N)
+    return Field("clip", "clip", "", labels, np.stack([chosen_N, chosen_N + 1], 1))
+
+
 INPUTS: Mapping[str, Callable[[Any, Tokenizer], Input]] = {
     "source": TextInput,
     "picture": PictureInput,
     "sound": SoundInput,
+    "clip": ClipInput,
 }
 """Every input, by the name of its field."""

@@ -1,4 +1,4 @@
-"""A model that writes: a text, a picture, both or a sound in, a sentence and its Trace out.
+"""A model that writes: text, picture, sound or clip in, a sentence and its Trace out.
 
 Which network it is does not matter here: any subclass of `WritingNetwork` that `WRITERS` lists.
 """
@@ -40,6 +40,7 @@ from areaviz.models.recording import (
 from areaviz.models.show_attend_tell import ShowAttendTell, TellerConfig
 from areaviz.models.transformer import Transformer, TransformerConfig
 from areaviz.models.two_memories import TwoMemoriesConfig, TwoMemoriesTransformer
+from areaviz.models.watcher import Watcher, WatcherConfig
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Places
 from areaviz.trace.record import Trace
@@ -52,6 +53,7 @@ WRITERS: Mapping[str, tuple[Any, Callable[[Any], WritingNetwork]]] = {
     "birnn": (BirnnConfig, Birnn),
     "lstm": (LstmConfig, LstmTranslator),
     "listener": (ListenerConfig, Listener),
+    "watcher": (WatcherConfig, Watcher),
     "doubly": (TwoMemoriesConfig, TwoMemoriesTransformer),
 }
 """Every network that writes, by its family: its options and its class."""

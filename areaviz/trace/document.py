@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.trace.areas import AreaGrid
+from areaviz.trace.clip import Clip, check_clip
 from areaviz.trace.derived import SUMS, AreasOf, SumsOf, base_site, follows
 from areaviz.trace.errors import InputError
 from areaviz.trace.intervention_text import from_text, to_text
@@ -70,6 +71,8 @@ def to_arrays(trace: Trace, without: Collection[str] = ()) -> dict[str, npt.NDAr
         arrays["request.picture"] = trace.request.picture.pixels
     if trace.request.sound is not None:
         arrays["request.sound"] = trace.request.sound.samples
+    if trace.request.clip is not None:
+        arrays["request.clip"] = trace.request.clip.pixels
     return {
         name: array if isinstance(array, LayeredWeights) else np.ascontiguousarray(array)
         for name, array in arrays.items()
@@ -123,9 +126,11 @@ def _named(part: object, *names: str) -> dict[str, Any]:
 
 def request_entry(request: Request) -> dict[str, Any]:
     """A request without its pixels and its samples, which are arrays."""
-    entry = asdict(replace(request, picture=None, sound=None, changes=()))
+    entry = asdict(replace(request, picture=None, sound=None, clip=None, changes=()))
     entry["picture"] = request.picture and request.picture.name
     entry["sound"] = request.sound and request.sound.name
+    if request.clip is not None:
+        entry["clip"] = {"name": request.clip.name, "milliseconds": request.clip.milliseconds}
     entry["changes"] = to_text(request.changes)
     return entry
 
@@ -180,19 +185,26 @@ def _check_version(document: Any) -> None:
 
 
 def read_request(entry: Mapping[str, Any], arrays: Arrays) -> Request:
-    """A request of an entry and the arrays of its picture and sound; raises as `from_document`."""
-    picture, sound = None, None
+    """A request of an entry and the arrays of its inputs; raises as `from_document`."""
+    picture, sound, clip = None, None, None
     if entry["picture"] is not None:
         picture = _picture(_take(entry, "picture", str), arrays["request.picture"])
     # Older files have no such entry.
     if entry.get("sound") is not None:
         sound = _sound(_take(entry, "sound", str), arrays["request.sound"])
+    if entry.get("clip") is not None:
+        clip = _clip(_take(entry, "clip", dict), arrays["request.clip"])
     given: dict[str, Any] = {name: _take(entry, name, kind) for name, kind in _REQUEST.items()}
     for name, kind in _OPTIONAL.items():
         given[name] = None if entry[name] is None else _take(entry, name, kind)
     changes = from_text(_take(entry, "changes", str))
     return Request(
-        **given, picture=picture, sound=sound, sample=entry["sample"] is True, changes=changes
+        **given,
+        picture=picture,
+        sound=sound,
+        clip=clip,
+        sample=entry["sample"] is True,
+        changes=changes,
     )
 
 
@@ -210,6 +222,14 @@ def _sound(name: str, samples: npt.NDArray[Any]) -> Sound:
     sound = Sound.of(name, samples)
     check_sound(sound)
     return sound
+
+
+def _clip(entry: Mapping[str, Any], pixels: npt.NDArray[Any]) -> Clip:
+    if pixels.dtype != np.uint8 or pixels.ndim != 4 or pixels.shape[3] != 3:
+        raise ValueError("the clip is no array of red, green and blue bytes")
+    clip = Clip.of(_take(entry, "name", str), pixels, _take(entry, "milliseconds", int))
+    check_clip(clip)
+    return clip
 
 
 def _gaze(entry: Mapping[str, Any], arrays: Arrays) -> Gaze:

@@ -1,6 +1,6 @@
 """The kinds of fields: what the anchors of each are, and what has to hold for them.
 
-The input itself is in the request: its text, its picture or its sound. So a new kind whose input
+The input itself is in the request: its text, picture, sound or clip. So a new kind whose input
 can be written as text is a file like this one and a line in `KINDS`; files, links and the wire
 carry it.
 Shapes: N items.
@@ -62,10 +62,21 @@ def sound_problem(field: Field, request: Request) -> str:
     return "" if np.all(inside_N) else f"has anchors outside its {count:,} samples"
 
 
+def clip_problem(field: Field, request: Request) -> str:
+    """Anchors are first frame and the one behind the last, of the request's clip."""
+    clip = request.clip
+    if clip is None:
+        return "is a clip's but the request has none"
+    start_N, end_N = field.anchors.T
+    inside_N = (start_N >= 0) & (start_N <= end_N) & (end_N <= clip.frames)
+    return "" if np.all(inside_N) else f"has anchors outside its {clip.frames} frames"
+
+
 KINDS: Mapping[str, Kind] = {
     "text": Kind(2, text_problem, in_text=True),
     "picture": Kind(4, picture_problem),
     "sound": Kind(2, sound_problem),
+    "clip": Kind(2, clip_problem),
     "points": Kind(2, points_problem),
     "facts": Kind(2, facts_problem, in_text=True),
 }

@@ -38,8 +38,8 @@ _NUMBER = re.compile(r"-?[0-9]{1,10}")
 def to_params(request: Request, focus: Focus | None = None) -> dict[str, str]:
     """The address parameters that restore a request and a focus; defaults are left out.
 
-    Names: model, text, method, beam, area, seed, picture, sound, sample, target, changes; site,
-    layer, head, side, items ("3-7,12"), unit, areas, read (the reading), mass (in per cent),
+    Names: model, text, method, beam, area, seed, picture, sound, clip, sample, target, changes;
+    site, layer, head, side, items ("3-7,12"), unit, areas, read (the reading), mass (in per cent),
     against.
     """
     given: dict[str, tuple[object, object]] = {
@@ -50,6 +50,7 @@ def to_params(request: Request, focus: Focus | None = None) -> dict[str, str]:
         "seed": (request.seed, 0),
         "picture": (request.picture and request.picture.name, None),
         "sound": (request.sound and request.sound.name, None),
+        "clip": (request.clip and request.clip.name, None),
         "sample": (int(request.sample), 0),
         "target": (request.target, None),
         "changes": (to_text(request.changes), ""),

@@ -138,9 +138,10 @@ class Trace:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory of the weights, the picture and the sound; weights on disk take none."""
+        """Bytes of memory of the weights, picture, sound and clip; weights on disk take none."""
         size = 0 if self.request.picture is None else len(self.request.picture.rgb)
         size += 0 if self.request.sound is None else len(self.request.sound.pcm)
+        size += 0 if self.request.clip is None else len(self.request.clip.rgb)
         for attention in self.maps.values():
             # Of something that stands in for an array.
             size += getattr(attention.weights, "cached_bytes", 0)

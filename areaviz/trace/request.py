@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from areaviz.trace.clip import Clip, check_clip
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Change, check_changes
 from areaviz.trace.limits import (
@@ -36,7 +37,7 @@ class Request:
 
     # Name of a checkpoint.
     model: str
-    # The input, "" for a model that only takes a picture or a sound.
+    # The input, "" for a model that only takes a picture, a sound or a clip.
     text: str
     # "greedy" or "beam", and the width of the beam, 1..16.
     method: str = "greedy"
@@ -56,6 +57,8 @@ class Request:
     changes: tuple[Change, ...] = ()
     # For models that listen.
     sound: Sound | None = None
+    # For models that watch.
+    clip: Clip | None = None
 
     def checked(self) -> Request:
         """This request as it can be run: each line break and tab is one blank, to keep offsets.
@@ -63,15 +66,18 @@ class Request:
         Emoji, right-to-left text, combining marks and any language are welcome.
 
         Raises:
-            InputError: there is no picture, no sound and the text is blank; the text is longer
-                than 4,096 characters, has more than 30 combining marks in a row or half a
+            InputError: there is no picture, sound or clip and the text is blank; the text is
+                longer than 4,096 characters, has more than 30 combining marks in a row or half a
                 surrogate pair; or an option is outside its range.
         """
         if self.picture is not None:
             check_picture(self.picture)
         if self.sound is not None:
             check_sound(self.sound)
-        if self.picture is None and self.sound is None and not self.text.strip():
+        if self.clip is not None:
+            check_clip(self.clip)
+        others = (self.picture, self.sound, self.clip)
+        if all(other is None for other in others) and not self.text.strip():
             state = "only blanks" if self.text else "no characters"
             raise InputError(f"The text has {state}; type a sentence.")
         check_text(self.text)

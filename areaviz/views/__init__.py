@@ -26,6 +26,7 @@ from areaviz.views import (
     sizes,
     transformer,
     tree,
+    watching,
 )
 
 TEXTS = (
@@ -42,6 +43,7 @@ _ALL = (
     facts.VIEW,
     points.VIEW,
     listening.VIEW,
+    watching.VIEW,
     tree.VIEW,
     both.VIEW,
     balance.VIEW,

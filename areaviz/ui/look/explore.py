@@ -24,6 +24,7 @@ from areaviz.trace.request import Focus, Request
 from areaviz.ui.components.grid import grid
 from areaviz.ui.components.hearing import HEARD, hearing
 from areaviz.ui.components.ribbon import Selection, ribbon
+from areaviz.ui.components.watching import WATCHED, watched
 from areaviz.ui.look.chart import chart, data_table, takeaways, titled, view_picker, written
 from areaviz.ui.look.focus import current_focus, fitted, focus_picker, side_field
 from areaviz.ui.look.opened import turn
@@ -111,7 +112,7 @@ def _attending(traces: Traces, titles: Titles) -> tuple[Traces, Titles]:
             continue
         with st.container(border=True):
             written(trace, title, f"blind_{index}")
-            noun = "picture" if "picture" in trace.fields else "sentence"
+            noun = next((name for name in ("picture", "clip") if name in trace.fields), "sentence")
             st.caption(
                 "There is nothing to look at: this model attends to nothing, it reads the whole"
                 f" {noun} once, before it writes."
@@ -171,6 +172,8 @@ def _pointed(trace: Trace, focus: Focus) -> tuple[Callable[..., Selection], Take
         return steps, POINTS
     if attention and trace.fields[attention.memory].kind == "sound":
         return hearing, HEARD
+    if attention and trace.fields[attention.memory].kind == "clip":
+        return watched, WATCHED
     return ribbon, RIBBON
 
 

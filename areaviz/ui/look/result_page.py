@@ -14,6 +14,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from areaviz.backend.base import Backend
+from areaviz.data.clip_samples import SAMPLES as CLIPS
 from areaviz.data.picture_samples import SAMPLES
 from areaviz.data.sound_samples import SAMPLES as RECORDINGS
 from areaviz.drawing.labels import counted
@@ -139,6 +140,9 @@ def asked_words(requests: Sequence[Request], cards: Cards) -> str:
     if first.sound is not None:
         recording = RECORDINGS.get(first.sound.name)
         parts.append(escaped(recording.title if recording else "your sound"))
+    if first.clip is not None:
+        clip = CLIPS.get(first.clip.name)
+        parts.append(escaped(clip.title if clip else "your clip"))
     models = list(dict.fromkeys(request.model for request in requests))
     if len(models) <= COMPARED:
         titles = [cards[name].title if name in cards else name for name in models]

@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from areaviz.data.clip_samples import SAMPLES as CLIPS
 from areaviz.data.picture_samples import SAMPLES
 from areaviz.data.sound_samples import SAMPLES as RECORDINGS
 from areaviz.trace.errors import InputError
@@ -27,6 +28,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "translate_picture": "Translate with a picture",
         "four_ways": "Four ways to look",
         "listen": "Listen",
+        "watch": "Watch",
         "reason": "Reason",
     },
     "Learn": {"how_areas_work": "How areas work", "models": "Models"},
@@ -217,6 +219,11 @@ class Page(Generic[S_co]):
             if request.sound and request.sound.name not in RECORDINGS:
                 st.caption(
                     "The sound is yours and is not stored: whoever opens the link has to upload it"
+                    " again."
+                )
+            if request.clip and request.clip.name not in CLIPS:
+                st.caption(
+                    "The clip is yours and is not stored: whoever opens the link has to upload it"
                     " again."
                 )
             st.code(f"{st.context.url or ''}?{urlencode(params)}", language=None, wrap_lines=True)

@@ -33,10 +33,13 @@ TITLE = "What if"
 LARGEST_FACTOR, FACTOR_STEP = 4.0, 0.25
 MOST_WORDS = 60
 WHOLE = {
+    "clip": "In its place the frame before it is seen, so that its motion is hidden, too.",
     "facts": "Its place in the story stays, so facts before it are as old as they were.",
     "points": "The model has read it all the same; a tour comes to it when no other is left.",
 }
 """Inputs whose items are hidden one by one, with what hiding leaves."""
+ITEMS = {"clip": "frames"}
+"""What the items of an input are called, where that is not its name."""
 
 
 def panel(page: WhatIfPage, backend: Backend, run: Experiment, trace: Trace, focus: Focus) -> None:
@@ -98,7 +101,7 @@ def _kinds(run: Experiment, focus: Focus) -> dict[str, tuple[str, Chooser]]:
     elif memory.name == "picture":
         kinds["hide"] = "Hide cells", _hide_cells
     elif memory.name in WHOLE:
-        kinds = {"hide": (f"Hide {memory.name}", _hide_items), **kinds}
+        kinds = {"hide": (f"Hide {ITEMS.get(memory.name, memory.name)}", _hide_items), **kinds}
     if run.request.picture is not None:
         kinds["picture"] = "Swap the picture", _swap
     return kinds
@@ -175,10 +178,11 @@ def _hide_words(page: WhatIfPage, run: Experiment, _: Focus) -> Change | None:
 
 
 def _hide_items(page: WhatIfPage, run: Experiment, focus: Focus) -> Change | None:
-    """Facts or points, each by its label."""
+    """Facts, points or frames, each by its label."""
     memory = run.before.fields[run.before.maps[focus.site].memory]
     names = {item: escaped(readable(label)) for item, label in enumerate(memory.labels)}
-    chosen = page.pills(memory.name.capitalize(), "words", names)
+    noun = ITEMS.get(memory.name, memory.name)
+    chosen = page.pills(noun.capitalize(), "words", names)
     st.caption(f"What is hidden gets no weight at any step. {WHOLE[memory.name]}")
     return Hide(memory.name, tuple(sorted(chosen))) if chosen else None
 

@@ -11,7 +11,7 @@ from areaviz.trace.query import smallest_area, top_areas
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 
-LABELLED = {"facts": "“{}”", "points": "point {}"}
+LABELLED = {"facts": "“{}”", "points": "point {}", "clip": "{}"}
 """Kinds of fields whose items are named one by one, by their labels."""
 CANDIDATES = 3
 """Areas offered of each item that is pointed at, the heaviest first."""

@@ -1,0 +1,71 @@
+"""A clip on a page: it plays, and the words of what was seen are chosen under it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from areaviz.data.clip_files import gif
+from areaviz.drawing.base import Takeaway
+from areaviz.trace.clip import Clip
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
+from areaviz.ui.components.ribbon import Selection
+from areaviz.ui.shell.markdown import escaped
+from areaviz.views.watching import VIEW, watching
+
+WATCHED = Takeaway(name="watched", table=VIEW.table, print=VIEW.print)
+"""The picture of it as files."""
+_WIDTH = 192
+
+
+def watched(
+    trace: Trace, focus: Focus, *, key: str, link: str | None = None, matches: object = None
+) -> Selection:
+    """Show the clip and let words be chosen; returns what is locked.
+
+    Args:
+        trace: of a clip.
+        focus: gives the first words; different ones later on are chosen in place of what is.
+        key: unique on the page.
+        link: is there because other components have it; clips of two models are chosen one by one.
+        matches: the same.
+    """
+    drawn = watching(trace, focus)
+    clip = trace.request.clip
+    assert clip is not None
+    st.image(_gif(clip), width=_WIDTH, alt=f"The clip. {drawn.title}")
+    asked = list(focus.items) if focus.side == "query" else []
+    known = f"{key}:asked"
+    if st.session_state.get(known) != asked or key not in st.session_state:
+        st.session_state[key] = st.session_state[known] = asked
+    names = [escaped(word) for word in drawn.words]
+    chosen = st.pills(
+        "Words that were written",
+        range(len(names)),
+        selection_mode="multi",
+        format_func=names.__getitem__,
+        key=key,
+    )
+    st.session_state[known] = chosen
+    for number in chosen:
+        st.caption(escaped(looked_at(trace, focus, number)))
+    return Selection.of(replace(focus, side="query", items=tuple(sorted(chosen))))
+
+
+def looked_at(trace: Trace, focus: Focus, number: int) -> str:
+    """In a sentence, which frames a word was read from most."""
+    drawn = watching(trace, focus)
+    first, behind = drawn.spans[number]
+    if behind <= first:
+        return f"“{drawn.words[number]}” attends to nothing."
+    frames = f"frame {drawn.numbers[first]}"
+    if behind - first > 1:
+        frames = f"frames {drawn.numbers[first]} to {drawn.numbers[behind - 1]}"
+    return f"“{drawn.words[number]}” attends most to {frames}, with {drawn.shares[number]:.0%}."
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _gif(clip: Clip) -> bytes:
+    return gif(clip)

@@ -1,0 +1,110 @@
+"""The widget that chooses a clip: one of the app's own, or an uploaded animation.
+
+The chosen clip is part of the page's state, so it survives reruns and other pages. A file that
+cannot be used leaves it as it is and shows one sentence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import streamlit as st
+
+from areaviz.data.clip_files import (
+    FORMATS_TEXT,
+    MAX_MEGABYTES,
+    MOST_FRAMES,
+    DecodedClip,
+    decode_clip,
+)
+from areaviz.data.clip_samples import SAMPLES, clip_sample
+from areaviz.trace.clip import Clip
+from areaviz.trace.errors import InputError
+from areaviz.trace.limits import shown
+from areaviz.ui.shell.errors import problem
+from areaviz.ui.shell.markdown import escaped
+from areaviz.ui.shell.page import Page
+from areaviz.ui.shell.state import Link, State
+from areaviz.ui.shell.streamlit_private import is_gone
+
+SAMPLE, UPLOAD = "Samples", "Upload"
+EXTENSIONS = ("gif", "webp", "png", "apng")
+FIRST = next(iter(SAMPLES))
+_OWN = "yours"
+
+
+@dataclass(frozen=True)
+class ClipState(State):
+    """What a page with a clip holds."""
+
+    # The sample that is chosen, and the reader's own clip, if they have one.
+    clip_sample: str = FIRST
+    own_clip: DecodedClip | None = None
+    # Where clips come from.
+    clip_source: str = SAMPLE
+    # Why the file that is there cannot be used, in one sentence.
+    refusal: str = ""
+
+    def from_link(self, link: Link) -> Self:
+        """With a link's clip; what was chosen before stays where that cannot be had."""
+        state = super().from_link(link)
+        name = link.params.get("clip")
+        own = self.own_clip
+        if name is None or link.problem or (own and own.clip.name == name):
+            return state
+        if name in SAMPLES:
+            return replace(state, clip_sample=name, clip_source=SAMPLE)
+        sentence = f'The link names a clip "{shown(name)}", which is not here; choose another one.'
+        if name.startswith(f"{_OWN}-"):
+            sentence = (
+                "The link's clip is of whoever made the link and is not stored; upload it again or"
+                " choose another one."
+            )
+        return replace(state, problem=sentence)
+
+
+ClipPage = Page[ClipState]
+
+
+def clip_input(page: ClipPage) -> Clip:
+    """Draw the widget; returns what is chosen: of one's own the last, until there is none."""
+    source = page.segments("Clip", "clip_source", {SAMPLE: SAMPLE, UPLOAD: UPLOAD})
+    own = page.state.own_clip
+    if source == SAMPLE:
+        titles = {name: one.title for name, one in SAMPLES.items()}
+        name = page.choose(st.selectbox, "What happens", "clip_sample", titles, then=page.unlock)
+        return clip_sample(name)
+    key = page.key("clip_file")
+    st.file_uploader(
+        "Animation",
+        EXTENSIONS,
+        key=key,
+        on_change=_take_file,
+        args=(page, key),
+        max_upload_size=MAX_MEGABYTES,
+        help=(
+            f"{FORMATS_TEXT}, at most {MAX_MEGABYTES} MB and {MOST_FRAMES} frames. It stays in this"
+            " session and is not stored."
+        ),
+    )
+    if page.state.refusal:
+        problem(page.state.refusal)
+    if own is None:
+        st.caption("Until there is one of yours, the sample stays.")
+        return clip_sample(page.state.clip_sample)
+    about = f"Yours, {own.clip.frames} frames of {own.clip.width} × {own.clip.height} pixels."
+    st.caption(escaped(" ".join((about, *own.notes))))
+    return own.clip
+
+
+def _take_file(page: ClipPage, key: str) -> None:
+    """Choose what was uploaded, or hold the sentence that says why not."""
+    page.set(refusal="")
+    file = st.session_state[key]
+    if file is None or is_gone(file):
+        return
+    try:
+        page.unlock(own_clip=decode_clip(file.getvalue(), _OWN))
+    except InputError as error:
+        page.set(refusal=str(error))

@@ -1,0 +1,246 @@
+"""The film strip: which frames of a clip were attended to for each word (multimedia paper, Fig. 7).
+
+Under the frames, a row a word, a bar a frame, in the word's colour.
+Shapes: T words, N frames that are watched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.figure import Figure as PrintFigure
+from matplotlib.patches import Rectangle
+from plotly.graph_objects import Bar, Figure
+
+from areaviz.drawing.axes import frame, hover_points
+from areaviz.drawing.base import Row, Table, caption, view
+from areaviz.drawing.labels import clip, drawable, escape, readable
+from areaviz.drawing.pictures import Pixels, uri
+from areaviz.drawing.select import fits_map
+from areaviz.drawing.theme import (
+    EDGE,
+    HEAD_COLOURS,
+    PRINT_EDGE,
+    PRINT_FONT,
+    SECOND,
+    Drawing,
+    axis,
+    print_figure,
+    screen_figure,
+)
+from areaviz.trace.query import item_shares, top_areas
+from areaviz.trace.record import FloatArray, Trace
+from areaviz.trace.request import Focus
+
+GOLD = "acts in frames"
+"""The entry of `Trace.details` with the frames of the clip, from 1, in which an action begins and
+ends, in turn."""
+STRIP = 2.0
+"""Rows that the frames take."""
+_FULL = 0.86
+"""Height of the highest bar, as a share of its row."""
+_COLOURS = len(HEAD_COLOURS) - 1
+"""The last is grey, which says that a word has no colour."""
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Watching(Drawing):
+    """What is drawn. Rows count downwards from the first word's; the frames lie above."""
+
+    # uint8 [N, H, W, 3], what was watched, in the clip's own pixels.
+    frames: Pixels
+    # The number of each frame in the clip, from 1.
+    numbers: tuple[int, ...]
+    # The words, and float32 [T, N] the attention of each to every frame; a row sums to 1.
+    words: tuple[str, ...]
+    weights: FloatArray
+    # Of each word the frames of its heaviest area, the end exclusive, and its weight.
+    spans: tuple[Span, ...]
+    shares: tuple[float, ...]
+    # Rows that are framed.
+    marked: tuple[int, ...]
+    # Where an action begins and ends, as places between frames; empty where it is not known.
+    actions: tuple[tuple[float, float], ...]
+
+    def bars(self, row: int) -> FloatArray:
+        """The heights of a word's bars, in rows: [N]. Its highest is as high as every other's."""
+        highest = max(float(self.weights[row].max()), 1e-6)
+        heights_N: FloatArray = self.weights[row] / highest * _FULL
+        return heights_N
+
+    def colour(self, row: int) -> str:
+        """A word's colour."""
+        return HEAD_COLOURS[row % _COLOURS]
+
+
+def fits(trace: Trace, focus: Focus) -> bool:
+    """Whether a clip is attended to."""
+    return fits_map(trace, focus) and trace.fields[trace.maps[focus.site].memory].kind == "clip"
+
+
+def watching(trace: Trace, focus: Focus) -> Watching:
+    """The attention of all words to the frames."""
+    attention, source = trace.maps[focus.site], trace.request.clip
+    assert source is not None, "a field of a clip has a request with one"
+    memory, query = trace.fields[attention.memory], trace.fields[attention.query]
+    chosen_N = memory.anchors[:, 0]
+    tops = [top_areas(attention, focus.layer, focus.head, word, k=1) for word in range(len(query))]
+    spans, shares = [], []
+    for found in tops:
+        area = found[0].area if found else None
+        spans.append((area.left, area.left + area.width) if area else (0, 0))
+        shares.append(found[0].weight if found else 0.0)
+    known = acted(trace, chosen_N)
+    lines = "; dotted: where an action begins and ends" if known else ""
+    return Watching(
+        title=f"Seen: {clip(readable(query.raw), 60)}",
+        note=f"bars: attention to each frame, a word's highest fills its row; line: its heaviest"
+        f" area{lines}",
+        caption=caption(trace, focus),
+        frames=source.pixels[chosen_N],
+        numbers=tuple((chosen_N + 1).tolist()),
+        words=tuple(readable(label) for label in query.labels),
+        weights=item_shares(attention, focus.layer, focus.head),
+        spans=tuple(spans),
+        shares=tuple(shares),
+        marked=tuple(sorted(set(focus.items))) if focus.side == "query" else (),
+        actions=known,
+    )
+
+
+def acted(trace: Trace, chosen_N: np.ndarray[tuple[int], np.dtype[np.int64]]) -> tuple[Span, ...]:
+    """Where actions begin and end among the frames that are watched, as far as it is known."""
+    numbers = trace.details.get(GOLD, "").split()
+    if not all(one.isdecimal() for one in numbers):
+        return ()
+    places = np.searchsorted(chosen_N + 1, [int(one) for one in numbers]).tolist()
+    return tuple((start, end + 1) for start, end in zip(places[::2], places[1::2], strict=False))
+
+
+def figure(drawn: Watching) -> Figure:
+    """The frames and the bars, with hover text."""
+    rows, count = len(drawn.words), len(drawn.numbers)
+    result = screen_figure(
+        drawn,
+        float(np.clip(30 * (rows + STRIP), 200, 640)),
+        below=40,
+        across=axis(
+            "frame",
+            range=[-0.5, count - 0.5],
+            tickvals=list(range(count)),
+            ticktext=list(map(str, drawn.numbers)),
+        ),
+        down=axis(
+            range=[rows - 0.5, -0.5 - STRIP],
+            tickvals=list(range(rows)),
+            ticktext=[escape(word) for word in drawn.words],
+        ),
+        shapes=[*_lines(drawn), *(frame(*box) for box in _frames(drawn))],
+        bargap=0.12,
+        barmode="overlay",
+    )
+    for number, pixels in enumerate(drawn.frames):
+        place = {"xref": "x", "yref": "y", "sizing": "contain", "layer": "below"}
+        size = {"x": number, "y": -0.6 - STRIP / 2, "sizex": 0.96, "sizey": STRIP - 0.2}
+        middle = {"xanchor": "center", "yanchor": "middle"}
+        result.add_layout_image(source=uri(pixels), **place, **size, **middle)
+    for row in range(rows):
+        heights_N = drawn.bars(row)
+        result.add_trace(
+            Bar(
+                x=list(range(count)),
+                y=-heights_N,
+                base=[row + _FULL / 2] * count,
+                marker={"color": drawn.colour(row), "line": {"color": EDGE, "width": 0.5}},
+                hoverinfo="skip",
+            )
+        )
+    across, down, texts = _hovers(drawn)
+    result.add_trace(hover_points(across, down, texts, 22))
+    return result
+
+
+def _hovers(drawn: Watching) -> tuple[list[float], list[float], list[str]]:
+    """Where hovering says something, and what."""
+    across: list[float] = []
+    down: list[float] = []
+    texts = []
+    for row, word in enumerate(drawn.words):
+        for place, number in enumerate(drawn.numbers):
+            across.append(place)
+            down.append(row)
+            share = float(drawn.weights[row, place])
+            texts.append(f"{escape(word)} → frame {number}<br>{share:.1%}")
+    return across, down, texts
+
+
+def _lines(drawn: Watching) -> Iterator[dict[str, object]]:
+    """Where an action begins and ends, as dotted lines through the whole picture."""
+    line = {"color": SECOND, "width": 1.2, "dash": "dot"}
+    for place in sorted({one for pair in drawn.actions for one in pair}):
+        ends = {"x0": place - 0.5, "x1": place - 0.5, "y0": -0.5 - STRIP}
+        yield {"type": "line", "line": line, **ends, "y1": len(drawn.words) - 0.5}
+
+
+def _frames(drawn: Watching) -> Iterator[tuple[float, float, float, float]]:
+    """The heaviest areas of the chosen words, or of all words where none is chosen."""
+    for row in drawn.marked or range(len(drawn.words)):
+        first, behind = drawn.spans[row]
+        if behind > first:
+            yield first - 0.5, row - 0.48, behind - first, 0.96
+
+
+def paper(drawn: Watching) -> PrintFigure:
+    """The same picture for paper."""
+    rows, count = len(drawn.words), len(drawn.numbers)
+    result, axes = print_figure(drawn, float(np.clip(0.26 * (rows + STRIP), 1.6, 5.0)))
+    for number, pixels in enumerate(drawn.frames):
+        extent = (number - 0.46, number + 0.46, -0.65, -0.45 - STRIP)
+        axes.imshow(pixels, extent=extent, aspect="auto", interpolation="nearest")
+    for row in range(rows):
+        heights_N = drawn.bars(row)
+        axes.bar(range(count), -heights_N, 0.86, row + _FULL / 2, color=drawn.colour(row))
+    for left, top, width, high in _frames(drawn):
+        box = Rectangle((left, top), width, high, fill=False, edgecolor=PRINT_EDGE, linewidth=0.9)
+        axes.add_patch(box)
+    for place in sorted({one for pair in drawn.actions for one in pair}):
+        axes.axvline(place - 0.5, color=SECOND, linewidth=0.7, linestyle=":")
+    axes.set(xlim=(-0.5, count - 0.5), ylim=(rows - 0.5, -0.5 - STRIP))
+    axes.set_xticks(range(count), list(map(str, drawn.numbers)), fontsize=PRINT_FONT)
+    axes.set_yticks(range(rows), [drawable(word) for word in drawn.words])
+    axes.set_xlabel("frame", fontsize=8)
+    return result
+
+
+def tabulate(drawn: Watching) -> Table:
+    """One line a word: its heaviest area, how much weight that has, and all frames' attention."""
+    names = [f"frame {number}" for number in drawn.numbers]
+    rows: list[Row] = []
+    for row, word in enumerate(drawn.words):
+        first, behind = drawn.spans[row]
+        area = (drawn.numbers[first], drawn.numbers[behind - 1]) if behind > first else ("", "")
+        weights = map(float, drawn.weights[row])
+        rows.append((row + 1, word, *area, drawn.shares[row], *weights))
+    columns = ("item", "word", "heaviest area from frame", "to frame", "its weight", *names)
+    return Table(columns, rows)
+
+
+VIEW = view(
+    "watching",
+    "Film strip",
+    "Which frames were attended to for each word?",
+    fits,
+    watching,
+    figure,
+    tabulate,
+    paper,
+    how_to_read=(
+        "Time runs to the right. A row is a word: the higher a bar, the more of the word's attention"
+        " is on its frame; a line around bars is the word's heaviest area, several frames taken as"
+        " one. Words of an action should have theirs between the dotted lines of that action."
+    ),
+)
