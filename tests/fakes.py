@@ -10,6 +10,7 @@ import numpy as np
 
 from areaviz.cards.card import Card
 from areaviz.trace.areas import AreaGrid
+from areaviz.trace.clip import Clip
 from areaviz.trace.picture import Picture
 from areaviz.trace.record import AttentionMap, Field, Gaze, Output, Trace
 from areaviz.trace.request import Request
@@ -100,6 +101,12 @@ def sound(name: str = "fake", seconds: float = 1.0, seed: int = 0) -> Sound:
     """Noise, in which nothing is said."""
     rng = np.random.default_rng(seed)
     return Sound.of(name, rng.integers(-9000, 9000, int(seconds * RATE)).astype(np.int16))
+
+
+def clip(name: str = "fake", frames: int = 6, seed: int = 0) -> Clip:
+    """Noise, in which nothing happens."""
+    rng = np.random.default_rng(seed)
+    return Clip.of(name, rng.integers(0, 256, (frames, 8, 10, 3)).astype(np.uint8))
 
 
 def sound_trace(text: str = "3141", seconds: float = 1.0) -> Trace:

@@ -13,8 +13,10 @@ import pytest
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.card import read_card
 from areaviz.cards.tasks import TASKS
+from areaviz.data.clip_samples import clip_sample
 from areaviz.data.picture_samples import names, sample, sentence
 from areaviz.data.sound_samples import sound_sample
+from areaviz.data.treebank import apart
 from areaviz.drawing.base import View, caption
 from areaviz.models import MODELS
 from areaviz.models.digits import DigitReader
@@ -25,7 +27,7 @@ from areaviz.trace import codec
 from areaviz.trace.check import validate
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
-from areaviz.ui.forms.reason_samples import POINTS, STORIES
+from areaviz.ui.forms.reason_samples import POINTS, SENTENCES, STORIES
 from areaviz.ui.forms.samples import SAMPLES
 from areaviz.views import VIEWS
 from tests.pages import folder
@@ -56,6 +58,10 @@ def asked(name: str) -> Request:
         return Request(name, SAMPLES[0])
     if card.task == "speech":
         return Request(name, "", sound=sound_sample("digits-plain"))
+    if card.task == "video":
+        return Request(name, "", clip=clip_sample("three-left-grows"))
+    if card.task == "parsing":
+        return Request(name, apart(SENTENCES[0]))
     if card.task in REASONING:
         return Request(name, REASONING[card.task])
     pictured = "photo" if card.pictures == "photos" else "scene"

@@ -13,7 +13,15 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.conftest import App, open_form, settled
 
 SENTENCE = "A man plays the guitar."
-RUN_AT_ONCE = ("translate", "caption", "translate_picture", "four_ways", "listen")
+RUN_AT_ONCE = ("translate", "caption", "translate_picture", "four_ways", "listen", "watch")
+    "translate",
+    "caption",
+    "translate_picture",
+    "four_ways",
+    "listen",
+    "watch",
+    "reason",
+)
 """Pages that run a model before anything is asked."""
 PAGES = (
     "",
@@ -22,6 +30,8 @@ PAGES = (
     "translate_picture",
     "four_ways",
     "listen",
+    "watch",
+    "reason",
     "analyse",
     "your_tensors",
     "how_areas_work",

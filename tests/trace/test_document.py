@@ -96,6 +96,7 @@ def test_the_link_table_is_what_links_have() -> None:
     named = link.picture_name({name: example for name, example, _ in rows})
     known = {name: example for name, example, _ in rows}
     asked = replace(asked, picture=fakes.picture(named or ""), sound=fakes.sound(known["sound"]))
+    asked = replace(asked, clip=fakes.clip(known["clip"]))
     assert link.to_params(asked, focus) == {name: example for name, example, _ in rows}
     for _, _, restores in rows:
         owner, name = re.findall(r"(Request|Focus)\.(\w+)", restores)[0]
@@ -115,7 +116,7 @@ def test_the_files_entries_are_what_files_have(tmp_path: Path) -> None:
     areas: Any = AreasOf(logs, within.grid)
     site = within.site + AS_AREAS
     hard = replace(hard, maps={**hard.maps, site: replace(within, site=site, weights=areas)})
-    asked = replace(hard.request, sound=fakes.sound())
+    asked = replace(hard.request, sound=fakes.sound(), clip=fakes.clip())
     gazes = {"glimpses": replace(gaze.gazes["glimpses"], query="looks")}
     trace = replace(hard, request=asked, gazes=gazes)
     codec.save(trace, tmp_path / "a.npz")
