@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image
+import torch
+from torch.nn import functional as F
 
 Pixels = npt.NDArray[np.uint8]
+_GREY = np.array([0.299, 0.587, 0.114], np.float32)
+"""How much red, green and blue add to a grey (ITU-R BT.601)."""
 
 
 def chosen_frames(frames: int, wanted: int) -> npt.NDArray[np.int64]:
@@ -33,9 +36,11 @@ def as_watched(pixels_FHWC: Pixels, wanted: int, side: int) -> Pixels:
     scale = side / max(height, width)
     size = max(1, round(width * scale)), max(1, round(height * scale))
     left, top = (side - size[0]) // 2, (side - size[1]) // 2
-    for number, frame_HWC in enumerate(chosen_NHWC):
-        grey = Image.fromarray(frame_HWC).convert("L").resize(size, Image.Resampling.BILINEAR)
-        small = np.asarray(grey)
-        shown = 255 - small if is_dark_on_light else small
-        found[number, top : top + size[1], left : left + size[0]] = shown
+    grey_NHW = chosen_NHWC.astype(np.float32) @ _GREY
+    small_N1HW = F.interpolate(
+        torch.from_numpy(grey_NHW)[:, None], size[::-1], mode="bilinear", antialias=True
+    )
+    small_NHW = small_N1HW[:, 0].round().clamp(0, 255).to(torch.uint8).numpy()
+    shown_NHW = 255 - small_NHW if is_dark_on_light else small_NHW
+    found[:, top : top + size[1], left : left + size[0]] = shown_NHW
     return found

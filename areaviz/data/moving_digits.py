@@ -15,8 +15,6 @@ import numpy.typing as npt
 import torch
 from torch.nn import functional as F
 
-from areaviz.data.strokes import draw_digit
-
 FRAMES, SIDE = 16, 48
 """Of every clip: frames, and the side of its pictures in pixels."""
 DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
@@ -93,6 +91,9 @@ class DigitBank:
     """
 
     def __init__(self, each: int, seed: int) -> None:
+        # Drawing needs Pillow, which where networks are trained may be missing.
+        from areaviz.data.strokes import draw_digit
+
         rng = np.random.default_rng(seed)
         drawn = [[draw_digit(digit, rng) for _ in range(each)] for digit in range(len(DIGITS))]
         self._images = np.array(drawn)

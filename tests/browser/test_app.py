@@ -14,14 +14,6 @@ from tests.browser.conftest import App, open_form, settled
 
 SENTENCE = "A man plays the guitar."
 RUN_AT_ONCE = ("translate", "caption", "translate_picture", "four_ways", "listen", "watch")
-    "translate",
-    "caption",
-    "translate_picture",
-    "four_ways",
-    "listen",
-    "watch",
-    "reason",
-)
 """Pages that run a model before anything is asked."""
 PAGES = (
     "",
