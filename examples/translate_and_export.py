@@ -19,7 +19,7 @@ SENTENCE = "Two children in red boots jump over a puddle."
 def main(folder: Path) -> None:
     """Write `translation.html` into a folder."""
     backend = LocalBackend(CHECKPOINTS)
-    trace = backend.trace(Request("token-small-area", SENTENCE, method="beam"))
+    trace = backend.trace(Request("token-boundary", SENTENCE, method="beam"))
     # The page opens at the second layer, with the third item of the translation lit. It carries all
     # of them.
     path = areaviz.export(
