@@ -40,6 +40,8 @@ class Example:
         area_size: the largest area, None for the trained one.
         compare: what to compare with, as in a link.
         picture: the sample's name, "" for none.
+        sound: the same of a recording.
+        clip: the same of a clip.
         page: the path of the page.
         hidden: places of words that are hidden from the model, from 1, as in a link.
         level: of the model, as in `Card.level`; "" for the one that the page opens with.
@@ -53,6 +55,8 @@ class Example:
     area_size: int | None = None
     compare: str = ""
     picture: str = ""
+    sound: str = ""
+    clip: str = ""
     page: str = TRANSLATE
     hidden: str = ""
     level: str = ""
@@ -151,5 +155,33 @@ EXAMPLES: tuple[Example, ...] = (
         view="points",
         page="pages/reason.py",
         level="point",
+    ),
+    Example(
+        "A tree grows over its sentence",
+        "The old man saw a dog in the park.",
+        "A sentence becomes a tree, written bracket by bracket. Which words does each bracket look"
+        " at before it opens?",
+        Focus("encoder-decoder", items=(6,)),
+        view="tree",
+        page="pages/reason.py",
+        level="token",
+    ),
+    Example(
+        "Seven digits, heard one by one",
+        "",
+        "A listener writes down spoken digits. Play the recording: which moments did it listen to"
+        " for each?",
+        Focus("encoder-decoder", items=(2,)),
+        sound="digits-plain",
+        page="pages/listen.py",
+    ),
+    Example(
+        "What happens, frame by frame",
+        "",
+        "“The three moves left and then grows”: the words of each action are read from the frames"
+        " in which it happens, several at once.",
+        Focus("encoder-decoder", items=(2, 6)),
+        clip="three-left-grows",
+        page="pages/watch.py",
     ),
 )

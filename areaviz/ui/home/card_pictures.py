@@ -16,13 +16,20 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.forms.ways_form import WAYS
 from areaviz.ui.home.openings import Opening
-from areaviz.views import points
+from areaviz.views import listening, points, watching
 from areaviz.views.look import look_picture, steps
 
-PRINTS: dict[str, Takeaway] = {"picture": GRID, "points": points.VIEW}
+PRINTS: dict[str, Takeaway] = {
+    "picture": GRID,
+    "points": points.VIEW,
+    "sound": listening.VIEW,
+    "clip": watching.VIEW,
+}
 """What is drawn of a memory of a kind; of all others the ribbon."""
+WIDE = ("sound", "clip")
+"""Kinds whose time runs to the right."""
 WIDTH, PICTURE_SIDE, DIGIT_SIDE = 800, 320, 150
-"""Of a card's picture at most, in pixels: of texts, of a picture's cells, of digits."""
+"""Of a card's picture at most, in pixels: of what is wide, of a picture's cells, of digits."""
 
 
 def draw_cards(openings: Iterable[Opening], folder: Path) -> list[Path]:
@@ -55,11 +62,12 @@ def _attended(trace: Trace, focus: Focus) -> Image.Image:
     image = Image.open(io.BytesIO(figure_bytes(figure, "png"))).convert("RGB")
     # Axes are placed when the figure is drawn; matplotlib counts from below.
     axes = figure.axes[0]
-    box = axes.images[0].get_window_extent() if axes.images else axes.get_window_extent()
+    is_picture = kind == "picture"
+    box = axes.images[0].get_window_extent() if is_picture else axes.get_window_extent()
     scale = image.height / figure.bbox.height
     edges = (box.x0, figure.bbox.height - box.y1, box.x1, figure.bbox.height - box.y0)
     cut = image.crop(tuple(round(edge * scale) for edge in edges))
-    side = PICTURE_SIDE
+    side = WIDTH if kind in WIDE else PICTURE_SIDE
     if kind not in PRINTS:
         side = WIDTH
         white = Image.new("RGB", cut.size, "white")

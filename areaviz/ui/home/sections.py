@@ -131,7 +131,7 @@ def link_of(example: Example) -> dict[str, str]:
         params[LEVEL] = example.level
     if not example.focus.items:
         params |= stored_looks().get(example.slug, {})
-    for name in ("picture", "hidden"):
+    for name in ("picture", "sound", "clip", "hidden"):
         value = getattr(example, name)
         if value:
             params[name] = value
