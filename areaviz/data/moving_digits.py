@@ -46,8 +46,8 @@ ACTIONS: Mapping[str, Action] = {
     "shrinks": Action(size=1 / 1.6),
 }
 """Every action, by its words."""
-_LASTS, _PAUSE, _BEFORE = (4, 5), (1, 3), (0, 2)
-"""Fewest and most frames of an action, of the pause between both, and of what is before."""
+_LASTS, _PAUSE = (3, 5), 1
+"""Fewest and most frames of an action, and the fewest of the pause between both."""
 _SMALLEST, _LARGEST = 0.46, 0.76
 """Of a digit's square, as shares of the side."""
 _ROOM = 0.24
@@ -133,12 +133,16 @@ def acted(
 
 
 def _windows(rng: np.random.Generator) -> tuple[Window, Window]:
-    """When both actions happen."""
-    start = int(rng.integers(_BEFORE[0], _BEFORE[1] + 1))
-    end = start + int(rng.integers(_LASTS[0], _LASTS[1] + 1))
-    again = end + int(rng.integers(_PAUSE[0], _PAUSE[1] + 1))
-    last = min(FRAMES, again + int(rng.integers(_LASTS[0], _LASTS[1] + 1)))
-    return (start, end), (again, last)
+    """When both actions happen.
+
+    What is left of the frames is shared out anyhow before, between and behind them, so that where
+    an action is usually tells little of where it is.
+    """
+    first, second = rng.integers(_LASTS[0], _LASTS[1] + 1, 2).tolist()
+    left = FRAMES - _PAUSE - first - second
+    start, again = sorted(rng.integers(0, left + 1, 2).tolist())
+    begins = again + first + _PAUSE
+    return (start, start + first), (begins, begins + second)
 
 
 def _poses(

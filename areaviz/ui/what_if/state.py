@@ -113,7 +113,8 @@ def apply_link(page: WhatIfPage, request: Request, asked: Request) -> None:
 def _is_about(link: Link, request: Request) -> bool:
     """Whether a request is of a link's input; what the link does not name may be anything."""
     names = {"model": request.model}
-    names["picture"] = request.picture.name if request.picture else ""
+    for key, part in (("picture", request.picture), ("clip", request.clip)):
+        names[key] = part.name if part else ""
     same_names = all(link.params.get(key) in (None, "", name) for key, name in names.items())
     asked = link.request
     return same_names and (asked.text, asked.area_size) == (request.text, request.area_size)
@@ -149,5 +150,5 @@ def _hold(page: WhatIfPage, request: Request, wanted: Interventions, done: Inter
 
 def _input(request: Request) -> _Input:
     """What positions in interventions are of: another decoding of the same input keeps them."""
-    picture = request.picture.digest if request.picture else ""
-    return request.model, request.text, picture, request.area_size
+    part = request.picture or request.clip
+    return request.model, request.text, part.digest if part else "", request.area_size
