@@ -15,11 +15,14 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as parquet
+import soundfile
 from PIL import Image
 
+from areaviz.data.clip_files import decode_clip
 from areaviz.data.example_files import read_lines, read_table
 from areaviz.data.examples import Dataset
 from areaviz.data.pictures import decode
+from areaviz.data.sound_files import decode_sound
 from areaviz.interactive.ribbon import ribbon_payload
 from areaviz.notes import exchange
 from areaviz.notes.annotations import Annotation
@@ -60,6 +63,11 @@ def formats() -> Mapping[str, Format]:
     return {
         "PNG": Format(_picture("PNG"), decode, _png_bombs),
         **pictures,
+        "sound WAV": Format(_sound("WAV"), decode_sound),
+        "sound FLAC": Format(_sound("FLAC"), decode_sound),
+        "clip GIF": Format(_clip("GIF"), decode_clip, _clip_bombs),
+        "clip WEBP": Format(_clip("WEBP"), decode_clip),
+        "clip PNG": Format(_clip("PNG"), decode_clip),
         "CSV": Format(
             _table(","), lambda data: _used(read_table("a.csv", {"a.csv": data})), _csv_bombs
         ),
@@ -97,6 +105,29 @@ def _picture(kind: str) -> bytes:
         file, kind, quality=80
     )
     return file.getvalue()
+
+
+def _sound(kind: str) -> bytes:
+    file = io.BytesIO()
+    soundfile.write(file, np.sin(np.arange(4000) / 9), 8000, format=kind)
+    return file.getvalue()
+
+
+def _clip(kind: str, frames: int = 4, side: int = 24) -> bytes:
+    """A square that moves over a grey ground."""
+    images = []
+    for number in range(frames):
+        pixels = np.full((side, side, 3), 90, np.uint8)
+        pixels[4:9, number % (side - 5) :][:, :5] = 255
+        images.append(Image.fromarray(pixels))
+    file = io.BytesIO()
+    images[0].save(file, kind, save_all=True, append_images=images[1:], duration=80)
+    return file.getvalue()
+
+
+def _clip_bombs() -> list[bytes]:
+    """Many frames, and few that are large."""
+    return [_clip("GIF", 3000), _clip("GIF", 60, 1500)]
 
 
 def _table(separator: str) -> bytes:

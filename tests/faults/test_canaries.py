@@ -15,7 +15,10 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from areaviz.analysis.rows import SETTING
+from areaviz.data.clip_files import decode_clip
+from areaviz.data.sound_files import decode_sound
 from areaviz.trace import codec
+from areaviz.trace.errors import InputError
 from areaviz.ui.analyse.dataset_form import FILES
 from tests import fakes
 from tests.faults.files import repacked
@@ -137,6 +140,14 @@ def test_as_examples(
         assert not app.exception and not app.error and not canary.exists()
     else:
         refused(app, canary)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("read", [decode_sound, decode_clip])
+def test_as_a_sound_or_a_clip(kind: str, read: Callable[[bytes], object], canary: Path) -> None:
+    with pytest.raises(InputError):
+        read(canaries(canary)[kind])
+    assert not canary.exists()
 
 
 @pytest.mark.parametrize("kind", KINDS)
