@@ -70,18 +70,23 @@ def word_accuracy(written: Sequence[str], clips: Sequence[MovingDigit]) -> float
 def attention_figures(model: WritingModel, clips: Sequence[MovingDigit]) -> dict[str, float]:
     """How often words of an action attend to its frames, beside what does without attention.
 
-    "peak": the frame with most attention is one of the action's. "area": all frames of the heaviest
-    area are. "multi_share": words whose heaviest area has several frames. "peak_uniform": a frame
-    at random. "peak_position": the frame in which first and second actions are most often, over
-    clips of validation. "peak_untrained": the same network before it learned. "dependence": bits
-    that the frame tells of the word, beside those of words at equal distances.
+    "peak": the middle of the heaviest area lies between the first and the last frame of the action
+    (its frames have the same attention, so none of them is the peak). "first": the first of the
+    frames with most attention is one of the action's. "area": all frames of the heaviest area are.
+    "multi_share": words whose heaviest area has several frames. "peak_uniform": a frame at random.
+    "peak_position": the frame in which first and second actions are most often, over clips of
+    validation. "peak_untrained": the same network before it learned. "dependence": bits that the
+    frame tells of the word, beside those of words at equal distances.
     """
     found = [_looks(trace, clip) for trace, clip in _given(model, clips)]
     raw = [_looks(trace, clip) for trace, clip in _given(model.untrained(), clips)]
-    peaks, areas, multi, bits, ceiling = (np.concatenate(part) for part in zip(*found, strict=True))
+    peaks, firsts, areas, multi, bits, ceiling = (
+        np.concatenate(part) for part in zip(*found, strict=True)
+    )
     usual = usual_frames(drawn("val", KNOWN))
     return {
         "peak": float(peaks.mean()),
+        "first": float(firsts.mean()),
         "area": float(areas.mean()),
         "multi_share": float(multi.mean()),
         "peak_uniform": float(np.mean([_share(clip) for clip in clips])),
@@ -89,7 +94,7 @@ def attention_figures(model: WritingModel, clips: Sequence[MovingDigit]) -> dict
         "peak_untrained": float(np.concatenate([part[0] for part in raw]).mean()),
         "dependence": float(bits.mean()),
         "dependence_diagonal": float(ceiling.mean()),
-        "dependence_untrained": float(np.concatenate([part[3] for part in raw]).mean()),
+        "dependence_untrained": float(np.concatenate([part[4] for part in raw]).mean()),
         "clips": len(clips),
     }
 
@@ -113,23 +118,26 @@ def _given(model: WritingModel, clips: Sequence[MovingDigit]) -> list[tuple[Trac
 
 
 def _looks(trace: Trace, clip: MovingDigit) -> tuple[FloatArray, ...]:
-    """Of every telling word of an action: whether its peak and its area hit, and are of several
-    frames; then the bits of the whole sentence and those of a diagonal, one number each.
+    """Of every telling word of an action: whether its peak, its first frame and its area hit, and
+    whether that has several frames; then the bits of the sentence and of a diagonal, a number each.
     """
     attention = trace.maps[SITE]
     shares_TN = item_shares(attention, 0, None)
-    peaks, areas, multi = [], [], []
+    peaks, firsts, areas, multi = [], [], [], []
     for word, window in enumerate(clip.gold()):
         if window is None:
             continue
         start, end = window
         area = top_areas(attention, 0, None, word, k=1)[0].area
-        peaks.append(start <= int(shares_TN[word].argmax()) < end)
+        peaks.append(start <= area.left + (area.width - 1) / 2 <= end - 1)
+        firsts.append(start <= int(shares_TN[word].argmax()) < end)
         areas.append(start <= area.left and area.left + area.width <= end)
         multi.append(area.width > 1)
     bits = [query_dependence(shares_TN)[0]]
     ceiling = [diagonal_dependence(*shares_TN.shape)]
-    return tuple(np.array(part, np.float32) for part in (peaks, areas, multi, bits, ceiling))
+    return tuple(
+        np.array(part, np.float32) for part in (peaks, firsts, areas, multi, bits, ceiling)
+    )
 
 
 def _share(clip: MovingDigit) -> float:
