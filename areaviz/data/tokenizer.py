@@ -43,7 +43,8 @@ class Tokenizer:
         """Learn a tokenizer of `level` "character", "token" or "word".
 
         It has at most `vocabulary` tokens. Words are what stands between blanks, so marks must
-        stand apart. Each of `symbols` is one token wherever it stands behind a blank or first.
+        stand apart. Each of `symbols` is one token wherever it stands behind a blank; among
+        subwords and words also where it stands first.
         """
         buffer = io.BytesIO()
         options = {"character": ("char", False), "token": ("unigram", True), "word": ("word", True)}

@@ -20,14 +20,14 @@ SPLITS = {"train": "train", "val": "dev", "test": "test", "test_genres": "test2"
 _BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]"}
 _APART = (
     # Marks around words; full stops within "U.S." or "3.5" stay.
-    (re.compile(r"([“”\"()\[\]?!;…$€£%/&—–]|--)"), r" \1 "),
+    (re.compile(r"([“”\"()\[\]?!;…$€£%/&—–]|--|\.{2,})"), r" \1 "),
     (re.compile(r"(?<=\w)-(?=\w)"), " - "),
     (re.compile(r"([,:])(?=\s|$)"), r" \1"),
     # The last stop of a sentence, but not that of "U.S.".
-    (re.compile(r"(?<!\.\w)\.(?=\s*[”\")\]]*\s*$)"), " ."),
+    (re.compile(r"(?<!\.)(?<!\.[^\W\d_])\.(?=\s*[”\")\]]*\s*$)"), " ."),
     # What English writes as one word and a treebank as two.
-    (re.compile(r"(?i)(\w)(n['’]t)\b"), r"\1 \2"),
-    (re.compile(r"(?i)(\w)(['’](?:s|re|ve|ll|d|m))\b"), r"\1 \2"),
+    (re.compile(r"(?i)(?<=\w)(n['’]t)\b"), r" \1"),
+    (re.compile(r"(?i)(?<=\w)(['’](?:s|re|ve|ll|d|m))\b"), r" \1"),
     (re.compile(r"(?i)\b(can)(not)\b"), r"\1 \2"),
     (re.compile(r"(?i)\b(gon)(na)\b"), r"\1 \2"),
 )

@@ -117,8 +117,7 @@ def _hits(model: WritingModel, sentences: Sentences) -> tuple[SpanHits, Array]:
         trace = model.trace([Request(model.card.name, one.text, target=one.tree)])[0]
         attention = trace.maps[SITE]
         openings = openings_of(one.tree, trace.fields[attention.memory], attention.grid.max_width)
-        if openings:
-            hits.append(span_hits(attention, openings))
+        hits.append(span_hits(attention, openings))
         shares = [item_shares(attention, attention.layers - 1, head) for head in range(heads)]
         bits.append([query_dependence(shares_TM)[0] for shares_TM in shares])
     return reduce(add, hits), np.mean(bits, axis=0)

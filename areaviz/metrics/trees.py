@@ -29,7 +29,7 @@ class BracketScores:
     exact: float
     # Share that are no tree of as many words as the sentence has.
     malformed: float
-    # Of these the part whose brackets do not match.
+    # Share whose brackets do not match, these among them.
     unbalanced: float
 
 
@@ -46,8 +46,10 @@ def bracket_scores(written: Sequence[str], gold: Sequence[str]) -> BracketScores
         made += own.total()
         wanted += golden.total()
         exact += text.split() == known.split()
-        malformed += not tree.is_of(gold_tree.words)
-        unbalanced += bool(tree.problem) or not tree.is_closed
+        # A gold tree may be a word without any bracket.
+        if text.split() != known.split():
+            malformed += not tree.is_of(gold_tree.words)
+            unbalanced += bool(tree.problem) or not tree.is_closed
     precision, recall = right / max(made, 1), right / max(wanted, 1)
     f1 = 2 * precision * recall / max(precision + recall, 1e-9)
     count = max(len(gold), 1)
@@ -105,6 +107,9 @@ class SpanHits:
     other_H: Array
 
     def __add__(self, more: SpanHits) -> SpanHits:
+        own, others = len(self.exact_H), len(more.exact_H)
+        if own != others:
+            raise ValueError(f"Only hits of one model add up, got {own} and {others} heads.")
         return SpanHits(
             self.openings + more.openings,
             self.exact_H + more.exact_H,

@@ -101,7 +101,7 @@ def read_tree(tokens: Sequence[str]) -> Tree:
             nodes[opened.pop()] = replace(node, behind=words, closing=number)
         elif token == WORD:
             words += 1
-        else:
+        elif token:
             return _read(nodes, opened, words, f'"{token}" is neither a bracket nor {WORD}.')
     return _read(nodes, opened, words)
 

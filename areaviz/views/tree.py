@@ -117,6 +117,8 @@ class Growing(Drawing):
             elif number in closing:
                 opened.pop()
             elif token == WORD:
+                if word == self.tree.words:
+                    return
                 if opened:
                     yield word, opened[-1]
                 word += 1
@@ -136,7 +138,7 @@ def growing(trace: Trace, focus: Focus) -> Growing:
     source, query = trace.fields[attention.memory], trace.fields[attention.query]
     runs = spoken_words(source)
     tokens = tuple(token_text(query, number) for number in range(len(query)))
-    tree = read_tree([token for token in tokens if token])
+    tree = read_tree(tokens)
     words = [word_text(source, run) for run in runs]
     words += ["?"] * (tree.words - len(words))
     shares_TM = item_shares(attention, focus.layer, focus.head)
@@ -265,8 +267,8 @@ def _hovers(drawn: Growing) -> list[list[str]]:
 
 def _frames(drawn: Growing) -> Iterator[tuple[float, float, float, float]]:
     """The chosen token's heaviest area, under its word and in its row."""
-    if drawn.is_chosen:
-        first, behind = drawn.spans[drawn.step]
+    first, behind = drawn.spans[drawn.step]
+    if drawn.is_chosen and first < behind:
         yield first - 0.5, drawn.words_row - 0.55, behind - first, 1.1
         yield first - 0.5, drawn.step - 0.5, behind - first, 1.0
 

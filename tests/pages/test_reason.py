@@ -12,27 +12,34 @@ import torch
 from areaviz.backend.base import Backend
 from areaviz.cards.card import Card
 from areaviz.data.babi import words_of
+from areaviz.data.tokenizer import Tokenizer
+from areaviz.data.treebank import apart
 from areaviz.drawing.board import board, clicked
+from areaviz.metrics.trees import flat_tree
 from areaviz.models.answering import AnsweringModel
+from areaviz.models.lstm import LstmConfig, LstmTranslator
 from areaviz.models.memory_network import MemoryConfig, MemoryNetwork
 from areaviz.models.pointer import PointerConfig, PointerNetwork
 from areaviz.models.pointing import PointingModel
+from areaviz.models.writing import WritingModel
 from areaviz.trace.intervention_text import to_text
 from areaviz.trace.interventions import Hide
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.forms.reason_form import story_text
-from areaviz.ui.forms.reason_samples import POINTS, STORIES, gold_of
+from areaviz.ui.forms.reason_samples import POINTS, SENTENCES, STORIES, gold_of
 from areaviz.ui.look.reason import conclusion, with_gold
 from tests.pages import folder
 from tests.pages.conftest import Open, shown
 
 Use = Callable[[Backend], None]
 ANSWERS = ("garden", "kitchen", "no", "office", "yes")
+SENTENCE = "Ida paints old boats ."
+BRACKETS = ("(S", "(NP", "(VP", ")S", ")NP", ")VP", "XX")
 
 
 class Reasoners:
-    """A memory network and two pointer networks that learned nothing."""
+    """A memory network, two pointer networks and a parser that learned nothing."""
 
     def __init__(self, kinds: Sequence[str] = ("hull", "tour")) -> None:
         torch.manual_seed(1)
@@ -47,6 +54,7 @@ class Reasoners:
             card = _card(f"pointer-{kind}", "points", asdict(options))
             network = PointerNetwork(options).eval()
             self.runs[card.name] = PointingModel(card, network)  # type: ignore[assignment]
+        self.runs["parser"] = _parser()  # type: ignore[assignment]
         self.asked: list[Request] = []
 
     def models(self) -> dict[str, Card]:
@@ -58,13 +66,26 @@ class Reasoners:
     def trace(self, request: Request, *_: object, **__: object) -> Trace:
         request = request.checked()
         self.asked.append(request)
-        return self.runs[request.model].trace([request])[0]
+        told = request
+        if request.model == "parser" and request.target is None:
+            # Who learned nothing has to be told what a tree is.
+            told = replace(request, target=flat_tree(len(request.text.split())))
+        return replace(self.runs[request.model].trace([told])[0], request=request)
 
 
 def _card(name: str, task: str, config: dict[str, object]) -> Card:
     made = folder.card(name, "item-wise soft")
     level = "point" if task == "points" else "sentence"
     return replace(made, task=task, level=level, config=config, title=name, trained_length=10)
+
+
+def _parser() -> WritingModel:
+    lines = [SENTENCE, *map(apart, SENTENCES)]
+    tokenizer = Tokenizer.train(lines, "token", 120, BRACKETS)
+    options = LstmConfig(len(tokenizer), depth=1, width=8, area_size=3, key_mode="boundary")
+    card = _card("parser", "parsing", asdict(options))
+    card = replace(card, family="lstm", level="token")
+    return WritingModel(card, tokenizer, LstmTranslator(options).eval())
 
 
 @pytest.fixture
@@ -137,6 +158,69 @@ def test_points_are_placed_and_stepped_through(open_page: Open, backend: Reasone
     assert "Points 1 and 3 lie on the same place" in shown(app)
 
 
+def test_a_sentence_is_asked_for_with_its_marks_apart(open_page: Open, backend: Reasoners) -> None:
+    app = open_page("reason")
+    choice = app.segmented_control(key="reason_model")
+    assert choice.options[list(backend.models()).index("parser")] == "A sentence's tree"
+    choice.set_value("parser").run()
+    assert not app.exception and not app.error
+    assert backend.asked[-1] == Request("parser", "The old man saw a dog in the park .")
+    assert app.text_input(key="reason_sentence").value == SENTENCES[0]
+    assert "a whole tree: 1 bracket around 10 words" in shown(app)
+    assert "bracket that it opens" in shown(app), "how to read a growing tree"
+    app.text_input(key="reason_sentence").set_value("Don't wait, Ida!").run()
+    assert not app.exception and not app.error
+    assert backend.asked[-1] == Request("parser", "Do n't wait , Ida !")
+    assert app.query_params["text"] == "Do n't wait , Ida !"
+
+
+def test_a_sample_takes_the_place_of_the_sentence(open_page: Open, backend: Reasoners) -> None:
+    app = open_page("reason", model="parser", text=SENTENCE)
+    assert app.selectbox(key="reason_sample").options == list(SENTENCES)
+    app.selectbox(key="reason_sample").set_value(SENTENCES[5]).run()
+    assert not app.exception and not app.error
+    assert backend.asked[-1].text == "If it rains , we will stay at home ."
+    assert app.text_input(key="reason_sentence").value == SENTENCES[5]
+    assert app.selectbox(key="reason_sample").value is None
+
+
+@pytest.mark.parametrize("text", [SENTENCE, "Olaf left . Did Ida stay ?", "5,5 7,7"])
+def test_a_link_restores_the_sentence(open_page: Open, backend: Reasoners, text: str) -> None:
+    """Also one that could be a story with a question, or points."""
+    app = open_page("reason", model="parser", text=text)
+    assert not app.exception and not app.error
+    assert backend.asked == [Request("parser", text)]
+    assert app.text_input(key="reason_sentence").value == text
+    again = open_page("reason", **dict(app.query_params))
+    assert again.text_input(key="reason_sentence").value == text
+    assert backend.asked[-1] == Request("parser", text)
+
+
+def test_a_link_to_a_tree_leaves_the_story_as_it_was(open_page: Open, backend: Reasoners) -> None:
+    app = open_page("reason", model="parser", text=SENTENCE)
+    app.segmented_control(key="reason_model").set_value("memory").run()
+    assert not app.exception and not app.error
+    assert backend.asked[-1].text == STORIES[0].text
+
+
+def test_a_link_to_a_story_leaves_the_sentence_as_it_was(
+    open_page: Open, backend: Reasoners
+) -> None:
+    app = open_page("reason", model="memory", text=STORIES[1].text)
+    app.segmented_control(key="reason_model").set_value("parser").run()
+    assert not app.exception and not app.error
+    assert backend.asked[-1].text == apart(SENTENCES[0])
+
+
+def test_a_sentence_without_words_keeps_the_tree_before_it(
+    open_page: Open, backend: Reasoners
+) -> None:
+    app = open_page("reason", model="parser", text=SENTENCE)
+    app.text_input(key="reason_sentence").set_value(" ").run()
+    assert not app.exception and "type a sentence" in shown(app)
+    assert "still the result of what you asked before" in shown(app)
+
+
 def test_a_hidden_fact_is_part_of_the_link(open_page: Open, backend: Reasoners) -> None:
     text = STORIES[0].text
     changes = to_text((Hide("facts", (5,)),))
@@ -164,6 +248,54 @@ def test_conclusions_say_how_good_an_answer_is() -> None:
     hull = {"kind": "hull", "answer": "1 2", "exact": "1 3", "area": "95", "exact area": "100"}
     assert "95.0% of its area" in conclusion(replace(trace, details=hull))
     assert "whole hull" in conclusion(replace(trace, details=hull | {"exact": "1 2"}))
+
+
+@pytest.mark.parametrize(
+    ("tree", "expected"),
+    [
+        (
+            "(S (NP XX )NP (VP XX (NP XX XX )NP )VP XX )S",
+            "The model wrote a whole tree: 4 brackets around 5 words, 3 levels deep.",
+        ),
+        (
+            "(S XX XX XX XX XX )S",
+            "The model wrote a whole tree: 1 bracket around 5 words, 1 level deep.",
+        ),
+        (
+            "(S (NP XX )NP (VP XX )S",
+            "What the model wrote is no tree: )S stands where )VP has to.",
+        ),
+        ("(S XX )S )NP", "What the model wrote is no tree: )NP closes nothing."),
+        (
+            "(S (NP XX )NP (VP XX XX XX XX )VP",
+            "What the model wrote is no tree: a bracket stays open.",
+        ),
+        (
+            "(S XX )S",
+            "The model wrote a tree of 1 word; the sentence has 5, marks counted.",
+        ),
+        (
+            "(S (NP XX XX XX )NP (VP XX XX XX )VP )S",
+            "The model wrote a tree of 6 words; the sentence has 5, marks counted.",
+        ),
+    ],
+)
+def test_conclusions_say_whether_a_tree_is_whole(tree: str, expected: str) -> None:
+    trace = Reasoners().trace(Request("parser", SENTENCE, target=tree))
+    assert trace.fields["target"].raw == tree
+    assert conclusion(trace).replace("\\", "") == expected
+
+
+@pytest.mark.parametrize("written", ["paints boats", "", "(S paints )S"])
+def test_what_is_no_row_of_brackets_is_no_answer_either(written: str) -> None:
+    trace = Reasoners().trace(Request("parser", SENTENCE, target=written))
+    assert conclusion(trace).startswith("What the model wrote is no tree")
+
+
+def test_a_word_without_a_bracket_leaves_no_bracket_open() -> None:
+    """What a parser writes of a single word, as the trees of its corpus have it."""
+    words = conclusion(Reasoners().trace(Request("parser", "Ida", target="XX")))
+    assert words.startswith("What the model wrote") and "stays open" not in words
 
 
 def test_a_click_places_a_point_and_another_takes_it_away() -> None:

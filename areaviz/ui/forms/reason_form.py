@@ -42,19 +42,23 @@ class ReasonState(WhatIfState):
     # As a request has them, and how often the reader has clicked into the square.
     points: str = POINTS
     clicks: int = 0
+    # The text of a link, until it is known what its model reads.
+    brought: str = ""
 
     def from_link(self, link: Link) -> Self:
-        """With the model of a link, and its text as what it is, points or a story."""
-        state = replace(super().from_link(link), model=link.request.model)
-        text = link.params.get("text", "")
-        if not text:
-            return state
-        try:
-            points_of(text)
-        except InputError:
+        """With the model of a link, and its text for the form to take."""
+        state = super().from_link(link)
+        return replace(state, model=link.request.model, brought=link.params.get("text", ""))
+
+    def taking(self, task: str) -> Self:
+        """With the text of the link as what models of a task read."""
+        text = self.brought
+        if task == "questions":
             facts, question = _parts(text)
-            return replace(state, facts=facts, question=question, sentence=text, sample=None)
-        return replace(state, points=text, clicks=self.clicks + 1)
+            return replace(self, facts=facts, question=question, sample=None, brought="")
+        if task == "parsing":
+            return replace(self, sentence=text, sample=None, brought="")
+        return replace(self, points=text, clicks=self.clicks + 1, brought="")
 
 
 ReasonPage = Page[ReasonState]
@@ -66,6 +70,8 @@ def reason_form(page: ReasonPage, cards: Cards) -> tuple[Request, ...]:
         page.set(model=default_model(cards))
     page.segments("What to reason about", "model", {name: subject(cards[name]) for name in cards})
     card = cards[page.state.model]
+    if page.state.brought:
+        page.hold(page.state.taking(card.task))
     if card.task == "questions":
         return (Request(card.name, _story(page)),)
     if card.task == "parsing":

@@ -11,7 +11,7 @@ from areaviz.backend.base import Backend
 from areaviz.drawing.labels import counted
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
-from areaviz.trace.tree import is_linear, read_tree
+from areaviz.trace.tree import read_tree
 from areaviz.ui.forms.reason_form import ReasonPage
 from areaviz.ui.forms.reason_samples import gold_of
 from areaviz.ui.look.explore import explore
@@ -47,10 +47,8 @@ def with_gold(trace: Trace) -> Trace:
 
 def conclusion(trace: Trace) -> str:
     """The answer in one sentence of Markdown, with how good it is where that is known."""
-    if trace.fields[trace.output.field].kind == "text" and is_tree(trace):
-        return _tree(trace)
     if "kind" not in trace.details:
-        return _answer(trace)
+        return _answer(trace) if "question" in trace.fields else _tree(trace)
     details = trace.details
     is_same = details["answer"] == details["exact"]
     if details["kind"] == "tour":
@@ -65,11 +63,6 @@ def conclusion(trace: Trace) -> str:
     return f"Not quite the hull: the model's has {own / best:.1%} of its area."
 
 
-def is_tree(trace: Trace) -> bool:
-    """Whether what was written is a tree, or meant to be one."""
-    return is_linear(trace.fields[trace.output.field].raw.split())
-
-
 def _tree(trace: Trace) -> str:
     """Whether the tree is whole, and how large."""
     source = next(iter(trace.maps.values())).memory
@@ -77,6 +70,8 @@ def _tree(trace: Trace) -> str:
     tree = read_tree(trace.fields[trace.output.field].raw.split())
     if tree.problem:
         return f"What the model wrote is no tree: {escaped(tree.problem)}"
+    if not tree.nodes:
+        return "What the model wrote is no tree: it has no bracket."
     if not tree.is_closed:
         return "What the model wrote is no tree: a bracket stays open."
     if tree.words != words:

@@ -1,0 +1,221 @@
+"""The figures of a parser: by hand, of a parser that is always right, and of one that learned
+nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from areaviz.data.tokenizer import Tokenizer
+from areaviz.data.treebank import Parsed
+from areaviz.evaluation.measure import Options
+from areaviz.evaluation.parsing import evaluate_parsing, others_scores, span_figures
+from areaviz.evaluation.translation import PENALTIES
+from areaviz.metrics.trees import flat_tree, openings_of
+from areaviz.models.lstm import LstmConfig, LstmTranslator
+from areaviz.models.recurrent import SITE
+from areaviz.models.writing import WritingModel
+from areaviz.trace.areas import Area, AreaGrid
+from areaviz.trace.record import AttentionMap, Field, Output, Trace
+from areaviz.trace.request import Request
+from tests import fakes, tiny
+from tests.data.test_treebank import write_treebank
+
+SENTENCES = [
+    ("Ida paints boats .", "(S (NP XX )NP (VP XX (NP XX )NP )VP XX )S"),
+    ("The cat sleeps .", "(S (NP XX XX )NP (VP XX )VP XX )S"),
+    ("Sing with the old cat .", "(S (VP XX (PP XX (NP XX XX XX )NP )PP )VP XX )S"),
+    ("In a boat sleeps Olaf .", "(S (PP XX (NP XX XX )NP )PP (VP XX (NP XX )NP )VP XX )S"),
+    ("Boats sink", "(S (NP XX )NP (VP XX )VP )S"),
+]
+TREES = dict(SENTENCES)
+SHARES = ("span", "span_random", "span_other", "span_untrained")
+FIGURES = {*SHARES, "head", "openings", "dependence", "dependence_untrained", "sentences"}
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    """The same sentences in every split."""
+    splits = ("train", "dev", "test", "test2")
+    write_treebank(tmp_path, [(split, *one) for split in splits for one in SENTENCES])
+    return tmp_path
+
+
+def parser(**options: Any) -> WritingModel:
+    """Random weights."""
+    symbols = sorted({token for tree in TREES.values() for token in tree.split()})
+    words = Tokenizer.train(TREES, "token", 60, symbols)
+    sizes = {"width": 8, "depth": 1, "heads": 2, "area_size": 3, "key_mode": "boundary"}
+    torch.manual_seed(0)
+    network = LstmTranslator(LstmConfig(len(words), **{**sizes, **options})).eval()
+    card = replace(
+        tiny.card("parser", "token", tiny.network(len(words))),
+        family="lstm",
+        task="parsing",
+        config=asdict(network.config),
+    )
+    return WritingModel(card, words, network)
+
+
+def test_trees_of_other_sentences_as_long_are_scored_by_hand() -> None:
+    """The first two are as long as each other, the third is alone and gets a flat tree."""
+    trees = ["(S (NP XX )NP (VP XX )VP )S", "(S (VP XX XX )VP )S", "(S (NP XX XX )NP XX )S"]
+    texts = ["Boats sink", "Feed Olaf", "Old boats sink"]
+    sentences = [Parsed(*one, "letter") for one in zip(texts, trees, strict=True)]
+    scores = others_scores(trees, sentences)
+    # The whole sentence is right for all three; 2 + 3 + 1 brackets are given, 3 + 2 + 2 wanted.
+    assert (scores.precision, scores.recall) == pytest.approx((3 / 6, 3 / 7))
+    assert scores.exact == scores.malformed == 0.0
+    # What a sentence itself got does not matter for it.
+    third = others_scores([*trees[:2], "(S"], sentences)
+    assert third == scores
+
+
+def test_among_sentences_of_a_length_every_tree_is_used_for_another() -> None:
+    sentences = [Parsed("a b", tree, "letter") for tree in ("(A XX XX )A", "(B XX XX )B")]
+    sentences.append(Parsed("a b", "(C XX XX )C", "letter"))
+    own = [one.tree for one in sentences]
+    assert others_scores(own, sentences).f1 == 0.0
+    assert others_scores([own[-1], *own[:-1]], sentences).exact == 1.0
+
+
+@pytest.mark.parametrize("split", ["val", "test", "test_genres"])
+def test_validation_alone_chooses_a_length_penalty(corpus: Path, split: str) -> None:
+    found = evaluate_parsing(parser(), corpus, split, Options(beam=2, traces=0))
+    assert found.attention == {} and len(found.outputs) == len(SENTENCES)
+    assert found.figures["sentences"] == 5 and found.figures["beam"] == 2
+    for name in ("f1", "precision", "recall", "exact", "malformed", "f1_flat", "f1_other"):
+        assert 0.0 <= found.figures[name] <= 1.0
+    if split == "val":
+        assert set(found.chosen) == {"length_penalty"}
+        assert found.chosen["length_penalty"] in PENALTIES
+    else:
+        assert found.chosen == {}
+    greedy = evaluate_parsing(parser(), corpus, split, Options(beam=1, traces=0))
+    assert greedy.chosen == {} and greedy.figures["beam"] == 1
+
+
+@pytest.mark.parametrize("split", ["val", "test"])
+def test_attention_of_a_parser_that_learned_nothing(corpus: Path, split: str) -> None:
+    found = evaluate_parsing(parser(), corpus, split, Options(traces=4, outputs=False))
+    assert found.figures == {} and set(found.attention) == {f"{SITE}, {split}"}
+    figures = found.attention[f"{SITE}, {split}"]
+    assert set(figures) == FIGURES
+    assert all(0.0 <= figures[name] <= 1.0 for name in SHARES)
+    assert figures["head"] in (0, 1) and figures["sentences"] == 4 and figures["openings"] > 0
+    assert figures["dependence"] >= 0.0
+
+
+def test_a_parser_of_single_items_has_no_spans_and_is_measured(corpus: Path) -> None:
+    single = parser(area_size=1, key_mode="mean")
+    found = evaluate_parsing(single, corpus, "test", Options(beam=1, traces=2))
+    figures = found.attention[f"{SITE}, test"]
+    assert set(figures) == FIGURES and figures["openings"] == 0
+    assert all(figures[name] == 0.0 for name in SHARES)
+
+
+class Seer:
+    """Writes every tree as it is with one length penalty and a flat one with others; its second
+    head looks at exactly the words of an opening bracket, its first one and all of an untrained
+    one at the end.
+    """
+
+    card = SimpleNamespace(name="seer")
+    network = SimpleNamespace(config=SimpleNamespace(heads=2))
+
+    def __init__(self, is_trained: bool = True) -> None:
+        self.is_trained = is_trained
+        self.asked: list[Request] = []
+
+    def untrained(self) -> Seer:
+        return Seer(is_trained=False)
+
+    def outputs(self, requests: Sequence[Request]) -> list[str]:
+        self.asked += requests
+        return [TREES[one.text] for one in requests]
+
+    def outputs_by_penalty(
+        self, requests: Sequence[Request], penalties: Sequence[float]
+    ) -> list[list[str]]:
+        flat = [flat_tree(len(one.text.split())) for one in requests]
+        return [self.outputs(requests) if one == 0.4 else flat for one in penalties]
+
+    def trace(self, requests: Sequence[Request]) -> list[Trace]:
+        return [self.seen(one) for one in requests]
+
+    def seen(self, request: Request) -> Trace:
+        assert request.target == TREES[request.text]
+        source = by_words("source", request.text)
+        target = by_words("target", request.target)
+        grid = AreaGrid.clamped((1, len(source)), (1, 3))
+        weights = np.zeros((1, 2, len(target), grid.count), np.float32)
+        weights[..., grid.index(Area(0, len(source) - 1, 1, 1))] = 1.0
+        if self.is_trained:
+            for one in openings_of(request.target, source, 3):
+                area = grid.index(Area(0, one.first, 1, one.size))
+                weights[0, 1, one.token] = np.eye(grid.count)[area]
+        attention = AttentionMap(SITE, "target", "source", grid, weights)
+        output = Output("target", np.ones(len(target), np.float32), ())
+        return Trace(request, {"source": source, "target": target}, output, {SITE: attention})
+
+
+def by_words(name: str, text: str) -> Field:
+    return replace(fakes.caption_trace(text).fields["target"], name=name)
+
+
+def test_exact_attention_is_found_and_beats_what_embarrasses(corpus: Path) -> None:
+    sentences = [Parsed(*one, "letter") for one in SENTENCES]
+    figures = span_figures(Seer(), sentences, corpus)  # type: ignore[arg-type]
+    assert figures["span"] == 1.0 and figures["head"] == 1
+    # Around two words or three: one verb phrase of the first sentence, one noun phrase of the
+    # second and of the third, three of the fourth and the whole of the last.
+    assert figures["openings"] == 7 and figures["sentences"] == 5
+    # An area of two items among five, six or seven has 4, 5 or 6 places, and so on.
+    places = [1 / 4, 1 / 4, 1 / 5, 1 / 5, 1 / 6, 1 / 6, 1 / 2]
+    assert figures["span_random"] == pytest.approx(sum(places) / 7)
+    # No two brackets of a sentence are around the same words.
+    assert figures["span_other"] == figures["span_untrained"] == 0.0
+    assert figures["dependence"] > figures["dependence_untrained"] == pytest.approx(0.0)
+
+
+def test_the_head_is_chosen_on_validation(corpus: Path) -> None:
+    """Elsewhere the other head would be the better one."""
+
+    class Fickle(Seer):
+        def seen(self, request: Request) -> Trace:
+            trace = super().seen(request)
+            if request.text == "Boats sink":
+                return trace
+            attention = trace.maps[SITE]
+            turned = replace(attention, weights=attention.weights[:, ::-1])
+            return replace(trace, maps={SITE: turned})
+
+    last = Parsed(*SENTENCES[-1], "letter")
+    figures = span_figures(Fickle(), [last], corpus)  # type: ignore[arg-type]
+    assert figures["head"] == 0 and figures["span"] == 0.0 and figures["openings"] == 1
+
+
+def test_the_best_length_penalty_is_chosen_and_its_trees_are_scored(corpus: Path) -> None:
+    found = evaluate_parsing(Seer(), corpus, "val", Options(beam=3, traces=0))  # type: ignore[arg-type]
+    assert found.chosen == {"length_penalty": 0.4}
+    assert list(found.outputs) == [tree for _, tree in SENTENCES]
+    figures = found.figures
+    assert figures["f1"] == figures["exact"] == 1.0 > figures["f1_flat"] > 0.0
+    assert figures["malformed"] == figures["unbalanced"] == 0.0
+    # Of a flat tree the whole sentence is right: 5 of 5 brackets, and of 19.
+    assert figures["f1_flat"] == pytest.approx(2 * 5 / (5 + 19))
+    assert 0.0 < figures["f1_other"] < 1.0
+
+
+def test_requests_have_the_sentence_and_the_decoding(corpus: Path) -> None:
+    seer = Seer()
+    evaluate_parsing(seer, corpus, "test", Options(beam=3, traces=0))  # type: ignore[arg-type]
+    assert seer.asked == [Request("seer", text, "beam", 3) for text, _ in SENTENCES]

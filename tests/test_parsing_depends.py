@@ -1,0 +1,81 @@
+"""The shipped parser reads its sentence: trees and the attention of brackets follow the words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from areaviz.backend.local import LocalBackend
+from areaviz.data.treebank import apart
+from areaviz.metrics.words import word_runs
+from areaviz.models.recurrent import SITE
+from areaviz.trace.query import item_shares
+from areaviz.trace.record import FloatArray, Trace
+from areaviz.trace.request import Request
+from areaviz.trace.tree import is_opening, read_tree
+from areaviz.ui.forms.reason_samples import SENTENCES
+
+CHECKPOINTS = Path(__file__).parents[1] / "checkpoints"
+NAME = "parser-boundary"
+
+
+@pytest.fixture(scope="module")
+def backend() -> LocalBackend:
+    made = LocalBackend(CHECKPOINTS, "cpu")
+    assert NAME in made.models(), f"checkpoints/{NAME} is missing"
+    return made
+
+
+def tree_of(trace: Trace) -> list[str]:
+    return trace.fields["target"].raw.split()
+
+
+ALIKE = (
+    "The old man saw dogs in a park .",
+    "She said that my friends like to sing .",
+    "If it rains , we stay at home .",
+    "In the kitchen , her small cat sleeps .",
+)
+"""Sentences of as many words as each other, but built unlike each other."""
+
+
+def test_another_sentence_has_another_tree(backend: LocalBackend) -> None:
+    trees = {" ".join(tree_of(backend.trace(Request(NAME, text)))) for text in ALIKE}
+    assert len(trees) == len(ALIKE) and {len(text.split()) for text in ALIKE} == {9}
+
+
+def test_most_samples_get_a_whole_tree_of_their_words(backend: LocalBackend) -> None:
+    whole = []
+    for sentence in SENTENCES:
+        text = apart(sentence)
+        tree = read_tree(tree_of(backend.trace(Request(NAME, text))))
+        if tree.is_of(len(text.split())):
+            whole.append(sentence)
+    assert len(whole) >= 4, whole
+
+
+def bracket_attention(trace: Trace, head: int) -> FloatArray:
+    """What every word receives of each opening bracket: float32 [brackets, words]."""
+    shares = item_shares(trace.maps[SITE], 0, head)
+    words = [shares[:, start:end].sum(1) for start, end in word_runs(trace.fields["source"])]
+    rows = [number for number, token in enumerate(tree_of(trace)) if is_opening(token)]
+    found: FloatArray = np.stack(words, 1)[rows]
+    return found
+
+
+@pytest.mark.parametrize("other", ALIKE[1:])
+def test_the_same_brackets_attend_to_other_words_of_another_sentence(
+    backend: LocalBackend, other: str
+) -> None:
+    """Both are given the tree of the first one, so that nothing but the sentence differs."""
+    first = backend.trace(Request(NAME, ALIKE[0]))
+    tree = first.fields["target"].raw
+    second = backend.trace(Request(NAME, other, target=tree))
+    assert tree_of(second) == tree.split()
+    apart_most = []
+    for head in range(first.maps[SITE].heads):
+        moved = np.abs(bracket_attention(first, head) - bracket_attention(second, head))
+        apart_most.append(moved.max())
+    assert max(apart_most) > 0.2
