@@ -313,6 +313,7 @@ _ALL = (
         "Questions about a story",
         "areaviz.training.questions:Questions",
         evaluate="areaviz.evaluation.questions:evaluate_questions",
+        opens="memory-stories",
         measures={"right": "All tasks"} | {f"qa{task}": f"Task {task}" for task in _GATED},
         about="Share of right answers to held-out questions: the mean over all 20 bAbI tasks, and"
         " the tasks that gates are set for",

@@ -14,6 +14,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from areaviz.backend.base import Backend
+from areaviz.cards.card import Card
 from areaviz.data.clip_samples import SAMPLES as CLIPS
 from areaviz.data.picture_samples import SAMPLES
 from areaviz.data.sound_samples import SAMPLES as RECORDINGS
@@ -82,8 +83,10 @@ def result_page(page: ResultPage[S_co, A]) -> None:
     page_frame(page)
     with show_errors("opening the models"):
         backend = engine()
-        tasks, models = (page.task, *page.also), backend.models()
-        cards = {name: card for name, card in models.items() if card.task in tasks}
+        cards: dict[str, Card] = {}
+        # The page's own task first, whose model it opens with.
+        for task in (page.task, *page.also):
+            cards |= {name: card for name, card in backend.models().items() if card.task == task}
         for sentence in backend.problems():
             problem(sentence)
         with show_errors("reading the link"):
